@@ -50,6 +50,7 @@ struct PhaseMap {
   std::vector<MapPoint> points;  ///< column by column, each from its lowest row up
   std::string service;
   bool has_trigger = false;  ///< whether some point has a fault or surge, so that it may be tipped
+  std::vector<std::filesystem::path> inputs = {};  ///< the CSV files that any point reads
 
   const MapPoint& at(std::size_t column, std::size_t row) const {
     return points[column * rows + row];

@@ -72,8 +72,9 @@ struct SweepPlan {
   std::function<std::shared_ptr<const Scenario>(std::size_t point)> scenario;
   /// What the sweep is, as names and texts: a journal belongs to one sweep. Empty without a file.
   std::vector<std::pair<std::string, std::string>> identity;
-  std::uint64_t id = 0;  ///< equal for shards of one sweep only
-  std::string text;      ///< of the scenario file
+  std::uint64_t id = 0;                            ///< equal for shards of one sweep only
+  std::string text;                                ///< of the scenario file
+  std::vector<std::filesystem::path> inputs = {};  ///< the CSV files that any point reads
 
   std::size_t points() const { return outlines.size(); }
 };

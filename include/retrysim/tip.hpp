@@ -199,7 +199,8 @@ struct TipPlan {
   std::vector<TipCase> cases;  ///< at least one; the last variation changes fastest
   /// What the search is, as names and texts: a journal belongs to one search. Empty without a file.
   std::vector<std::pair<std::string, std::string>> identity;
-  std::uint64_t id = 0;  ///< equal for equal identities
+  std::uint64_t id = 0;                            ///< equal for equal identities
+  std::vector<std::filesystem::path> inputs = {};  ///< the CSV files that any case reads
 
   /// The varied keys, in order.
   std::vector<std::string> paths() const;

@@ -272,19 +272,23 @@ int choose(const ChooseCommand& options, const Session& session) {
 }
 
 constexpr const char* kChooseUsage =
-    "Usage: retrysim choose SCENARIO --vary PATH=V1,V2,... --maximize METRIC [options]\n"
-    "       retrysim choose SCENARIO --vary PATH=V1,V2,... --minimize METRIC [options]\n\n"
+    "Usage: retrysim choose SCENARIO --vary PATH=V1,V2 --maximize METRIC [options]\n"
+    "       retrysim choose SCENARIO --vary PATH=V1,V2 --minimize METRIC [options]\n"
+    "\n"
     "Finds the best combination of the varied keys. All policies run the first stage\n"
-    "(--replications) with the same random numbers; then those that are clearly worse leave, and\n"
-    "the others go on until one is left, or until the rest is known to be no better by more than\n"
-    "--indifference. For shares and probabilities this holds with --confidence whatever their\n"
-    "distribution; for other metrics it assumes normally distributed values (procedure KN by Kim\n"
-    "and Nelson). Expectations of the scenario are not evaluated. Example:\n"
-    "  retrysim choose scenarios/capacity-dip.toml --vary "
-    "client.standard.retry.max_attempts=1,2,3,5 \\\n"
-    "      --vary client.standard.retry.backoff.jitter=none,full --maximize goodput --client "
-    "standard\n\n"
-    "Exit status 1: no policy keeps the limits of --subject-to, or the race is undecided.\n";
+    "(--replications) with the same random numbers; then those that are clearly worse\n"
+    "leave, and the others go on until one is left, or until the rest is known to be\n"
+    "no better by more than --indifference. For shares and probabilities this holds\n"
+    "with --confidence whatever their distribution; for other metrics it assumes\n"
+    "normally distributed values (procedure KN by Kim and Nelson). Expectations of\n"
+    "the scenario are not evaluated. Example:\n"
+    "  retrysim choose scenarios/capacity-dip.toml \\\n"
+    "      --vary client.standard.retry.max_attempts=1,2,3,5 \\\n"
+    "      --vary client.standard.retry.backoff.jitter=none,full \\\n"
+    "      --maximize goodput --client standard\n"
+    "\n"
+    "Exit status 1: no policy keeps the limits of --subject-to, or the race is\n"
+    "undecided.\n";
 
 }  // namespace
 

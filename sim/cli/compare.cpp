@@ -189,13 +189,14 @@ int compare(const CompareCommand& options, const Session& session) {
 }
 
 constexpr const char* kCompareUsage =
-    "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n\n"
-    "Simulates every variant with the same random numbers, so that all meet the same demand, and\n"
-    "says how each differs from the baseline, in sentences and as paired differences with 95 %\n"
-    "intervals and significance by Holm's test.\n"
-    "Expectations of the scenario are not evaluated. Example:\n"
-    "  retrysim compare scenarios/thundering-herd.toml --vary "
-    "'client.*.retry.backoff.jitter=full,equal'\n";
+    "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n"
+    "\n"
+    "Simulates every variant with the same random numbers, so that all meet the same\n"
+    "demand, and says how each differs from the baseline, in sentences and as paired\n"
+    "differences with 95 % intervals and significance by Holm's test. Expectations of\n"
+    "the scenario are not evaluated. Example:\n"
+    "  retrysim compare scenarios/thundering-herd.toml \\\n"
+    "      --vary 'client.*.retry.backoff.jitter=full,equal'\n";
 
 }  // namespace
 

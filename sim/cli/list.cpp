@@ -207,18 +207,19 @@ constexpr const char* kListUsage =
     "Usage: retrysim list WHAT [--format table|csv|json]\n"
     "\n"
     "Prints what there is to choose from. WHAT is one of\n"
-    "  modes          retry modes with their revisions, SDKs, and services that have numbers of "
-    "their own\n"
-    "  sdks           SDKs with the constants of each mode in which they can be simulated, and\n"
-    "                 the release of the SDK that each was compared with\n"
-    "  releases       releases of SDKs at which the rules changed, for sdk = \"NAME@VERSION\"\n"
+    "  modes          retry modes with their revisions, SDKs, and services that have\n"
+    "                 numbers of their own\n"
+    "  sdks           SDKs with the constants of each mode in which they can be\n"
+    "                 simulated, and the release that each was compared with\n"
+    "  releases       releases of SDKs at which the rules changed, for\n"
+    "                 sdk = \"NAME@VERSION\"\n"
     "  defects        known defects of SDKs that retry.defect switches on\n"
     "  distributions  distributions and their parameters\n"
     "  metrics        metrics of summary.csv with unit and meaning\n"
     "  keys           keys of scenario files with type, unit, default and meaning\n"
     "  verdicts       rules by which results are put into words\n"
-    "  theory         features of scenarios, with the parts of theory that model them, leave them\n"
-    "                 out, or give no figure because of them\n";
+    "  theory         features of scenarios, with the parts of theory that model\n"
+    "                 them, leave them out, or give no figure because of them\n";
 
 Table list_modes() {
   Table table{{"mode", "revision", "sdk", "api", "source"}, {}, 4};

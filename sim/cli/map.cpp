@@ -26,16 +26,16 @@ namespace {
 constexpr const char* kMapUsage =
     "Usage: retrysim map SCENARIO --vary X=... --vary Y=... [options]\n"
     "\n"
-    "Says for each combination of two keys, by the fluid, whether a service is safe (recovers "
-    "from\n"
-    "everything), vulnerable (a dead state sustains itself, too), tipped (vulnerable, and the\n"
-    "scenario's faults and surges lead into the dead state) or dead (down without any trigger).\n"
-    "Nothing is simulated and no files are written unless --confirm or --out asks for it.\n"
+    "Says for each combination of two keys, by the fluid, whether a service is safe\n"
+    "(recovers from everything), vulnerable (a dead state sustains itself, too),\n"
+    "tipped (vulnerable, and the scenario's faults and surges lead into the dead\n"
+    "state) or dead (down without any trigger). Nothing is simulated and no files are\n"
+    "written unless --confirm or --out asks for it.\n"
     "\n"
-    "--confirm N simulates N points near the borders and says of each whether the simulation "
-    "agrees,\n"
-    "disagrees, or is outside of what the fluid is valid for. Exit status: 0 done, 1 a point\n"
-    "disagrees, 2 the fluid does not apply, 3 a scenario is not valid.\n"
+    "--confirm N simulates N points near the borders and says of each whether the\n"
+    "simulation agrees, disagrees, or is outside of what the fluid is valid for. Exit\n"
+    "status: 0 done, 1 a point disagrees, 2 the fluid does not apply, 3 a scenario is\n"
+    "not valid.\n"
     "\n"
     "Example:\n"
     "  retrysim map scenarios/fifo-zombie.toml \\\n"
@@ -84,7 +84,7 @@ void print_map(const MapCommand& options, const report::MapReport& found) {
   } else if (options.format == "json") {
     report::write_map_json(out, found, {});
   } else {
-    report::write_map_text(out, found);
+    report::write_map_text(out, found, report::output_columns());
   }
   out.flush();
 }
@@ -106,8 +106,9 @@ int map(const MapCommand& options, const LoadedScenario& loaded, const Session& 
     if (!result.map) return kBadInput;
     map = std::move(result.map);
     if (options.writes_files()) {
-      folder = session.result_folder(report::identity_of(
-          {&loaded}, "map", report::map_requests(options.varied, map->service, options.confirm)));
+      folder = session.result_folder(
+          report::identity_of(loaded, map->inputs, "map",
+                              report::map_requests(options.varied, map->service, options.confirm)));
     }
   }
   std::vector<MapConfirmation> confirmed;
@@ -125,8 +126,9 @@ int map(const MapCommand& options, const LoadedScenario& loaded, const Session& 
     return kDone;
   }
   report::write_map_files(*folder, found);
-  print_result(options, {folder->path(), "map.csv",
-                         [&](report::Sink& sink) { report::write_map_text(sink, found); }});
+  print_result(options, {folder->path(), "map.csv", [&](report::Sink& sink) {
+                           report::write_map_text(sink, found, report::output_columns());
+                         }});
   const bool disagrees =
       std::any_of(found.confirmed.begin(), found.confirmed.end(),
                   [](const MapConfirmation& c) { return c.verdict == MapVerdict::kDisagree; });

@@ -19,11 +19,12 @@ namespace retrysim::cli {
 namespace {
 
 constexpr const char* kMergeUsage =
-    "Usage: retrysim merge DIR... --out DIR [options]\n\n"
-    "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
-    "would\n"
-    "have without shards, byte for byte. Example:\n"
-    "  retrysim merge results/capacity-dip-sweep-shard-* --out results/capacity-dip-sweep\n";
+    "Usage: retrysim merge DIR... --out DIR [options]\n"
+    "\n"
+    "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that\n"
+    "the sweep would have without shards, byte for byte. Example:\n"
+    "  retrysim merge results/capacity-dip-sweep-shard-* \\\n"
+    "      --out results/capacity-dip-sweep\n";
 
 }  // namespace
 

@@ -29,12 +29,11 @@ namespace {
 constexpr const char* kPredictUsage =
     "Usage: retrysim predict SCENARIO [options]\n"
     "\n"
-    "Says what can be said without a simulation, in milliseconds: facts in closed form with\n"
-    "warnings; the fluid (where it settles, what tips it, how long it takes to recover); the "
-    "Markov\n"
-    "chain (how long until it collapses by chance). For each figure it says what of the scenario\n"
-    "is left out, and for each part that does not apply, why. Exit status: 0 done, 3 the scenario\n"
-    "is not valid.\n"
+    "Says what can be said without a simulation, in milliseconds: facts in closed\n"
+    "form with warnings; the fluid (where it settles, what tips it, how long it takes\n"
+    "to recover); the Markov chain (how long until it collapses by chance). For each\n"
+    "figure it says what of the scenario is left out, and for each part that does not\n"
+    "apply, why. Exit status: 0 done, 3 the scenario is not valid.\n"
     "\n"
     "Example: retrysim predict scenarios/fifo-zombie.toml\n";
 

@@ -43,17 +43,18 @@ std::vector<fs::path> files_of(const std::vector<fs::path>& folders) {
 }
 
 constexpr const char* kReportUsage =
-    "Usage: retrysim report DIR... [options]\n\n"
-    "Writes one HTML page about the results in the folders, side by side: the answer in words, a\n"
-    "drawing of the scenario, pictures over time and tables. The page needs no network and no "
-    "other\n"
-    "file, so that it can be sent to a colleague. That of a sweep has a slider for each varied "
-    "key.\n"
+    "Usage: retrysim report DIR... [options]\n"
+    "\n"
+    "Writes one HTML page about the results in the folders, side by side: the answer\n"
+    "in words, a drawing of the scenario, pictures over time and tables. The page\n"
+    "needs no network and no other file, so that it can be sent to a colleague. That\n"
+    "of a sweep has a slider for each varied key.\n"
     "Examples:\n"
     "  retrysim report results/capacity-dip\n"
-    "  retrysim report results/before results/after --out change.html\n\n"
-    "Exit status: 3 if a folder does not contain a result, or a file of it is missing or "
-    "damaged.\n";
+    "  retrysim report results/before results/after --out change.html\n"
+    "\n"
+    "Exit status: 3 if a folder does not contain a result, or a file of it is missing\n"
+    "or damaged.\n";
 
 }  // namespace
 

@@ -246,7 +246,8 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
 constexpr const char* kRunUsage =
     "Usage: retrysim run SCENARIO... [options]\n\n"
     "Simulates each scenario, prints a summary and writes the result files. Example:\n"
-    "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "
+    "  retrysim run scenarios/capacity-dip.toml --replications 50 \\\n"
+    "      --set "
     "fault.*.duration=60s\n";
 
 }  // namespace

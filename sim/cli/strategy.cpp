@@ -97,8 +97,10 @@ struct Decision {
   std::optional<Duration> send_wait;
 };
 
-/// One line a decision; columns of the table for people are left out where they are empty.
-std::string decision_table(const std::vector<Decision>& decisions, DecisionFormat format);
+/// One line a decision; columns of the table for people are left out where they are empty. A table
+/// that does not fit into so many columns becomes a block of lines for each decision.
+std::string decision_table(const std::vector<Decision>& decisions, DecisionFormat format,
+                           std::size_t columns);
 
 // Reads the calls of `retrysim strategy --calls` with fast-cpp-csv-parser. Number cells are taken
 // as text and converted here, as in sim/scenario/text/csv_inputs.cpp.
@@ -387,8 +389,20 @@ std::string to_csv(const std::vector<TextRow>& rows) {
   return text;
 }
 
+std::string to_blocks(const std::vector<TextRow>& rows, std::size_t columns) {
+  report::Listing listing;
+  listing.columns = {"call and attempt"};
+  listing.columns.insert(listing.columns.end(), kColumns.begin() + 2, kColumns.end());
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    std::vector<std::string>& row = listing.rows.emplace_back();
+    row.push_back(fmt::format("call {}, attempt {}", rows[r][0], rows[r][1]));
+    row.insert(row.end(), rows[r].begin() + 2, rows[r].end());
+  }
+  return report::listing_in_blocks(listing, columns);
+}
+
 /// Aligned columns; a column without any content is left out.
-std::string to_table(const std::vector<TextRow>& rows) {
+std::string to_table(std::vector<TextRow> rows, std::size_t columns, std::size_t gap = 2) {
   std::array<std::size_t, kColumns.size()> width{};
   for (std::size_t i = 0; i < kColumns.size(); ++i) {
     bool used = false;
@@ -398,13 +412,20 @@ std::string to_table(const std::vector<TextRow>& rows) {
     }
     if (!used) width[i] = 0;
   }
+  std::size_t all = 0;
+  for (const std::size_t w : width) all += w > 0 ? w + gap : 0;
+  if (all > columns + gap) {
+    if (gap == 1) return to_blocks(rows, columns);
+    rows[0][1] = "try";
+    return to_table(std::move(rows), columns, 1);
+  }
   std::string text;
   for (const TextRow& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < kColumns.size(); ++i) {
       if (width[i] == 0) continue;
-      line +=
-          fmt::format("{}{:{}}", line.empty() ? "" : "  ", row[i].empty() ? "-" : row[i], width[i]);
+      line += fmt::format("{:{}}{:{}}", "", line.empty() ? 0 : gap, row[i].empty() ? "-" : row[i],
+                          width[i]);
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
   }
@@ -413,7 +434,8 @@ std::string to_table(const std::vector<TextRow>& rows) {
 
 }  // namespace
 
-std::string decision_table(const std::vector<Decision>& rows, DecisionFormat format) {
+std::string decision_table(const std::vector<Decision>& rows, DecisionFormat format,
+                           std::size_t columns) {
   if (format == DecisionFormat::kJson) {
     auto array = nlohmann::ordered_json::array();
     for (const Decision& row : rows) {
@@ -437,7 +459,7 @@ std::string decision_table(const std::vector<Decision>& rows, DecisionFormat for
       if (row.fill_rate) text[kMeasuredRate + 1] = rate_text(*row.fill_rate);
     }
   }
-  return format == DecisionFormat::kCsv ? to_csv(texts) : to_table(texts);
+  return format == DecisionFormat::kCsv ? to_csv(texts) : to_table(texts, columns);
 }
 
 // `retrysim strategy`: plays one client's retry strategy against a list of responses and prints
@@ -767,10 +789,12 @@ class Player {
 
 constexpr const char* kStrategyUsage =
     "Usage: retrysim strategy --mode MODE --responses LIST [options]\n"
-    "       retrysim strategy --mode MODE --calls FILE [options]\n\n"
-    "Plays one client's retry strategy against responses and prints every decision. Example:\n"
-    "  retrysim strategy --mode standard --revision 2.1 --draw 1 --responses "
-    "'500,500,200;503:SlowDown,timeout,200'\n";
+    "       retrysim strategy --mode MODE --calls FILE [options]\n"
+    "\n"
+    "Plays one client's retry strategy against responses and prints every decision.\n"
+    "Example:\n"
+    "  retrysim strategy --mode standard --revision 2.1 --draw 1 \\\n"
+    "      --responses '500,500,200;503:SlowDown,timeout,200'\n";
 
 }  // namespace
 
@@ -780,7 +804,8 @@ int strategy(const Arguments& arguments) {
   try {
     settle(*options);
     const RetryRules rules = resolve_rules(*options);
-    report::print(decision_table(Player(*options, rules).play(), options->format));
+    report::print(
+        decision_table(Player(*options, rules).play(), options->format, report::output_columns()));
     return kDone;
   } catch (const BadCallFile& error) {
     report::print_error("retrysim: error: {}\n", error.what());

@@ -108,9 +108,10 @@ int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& fo
   const report::SweepOverview overview = report::write_sweep_files(
       folder, sweep.plan(), [&](std::size_t i) { return sweep.point(i); });
   sweep.remove_journal();
-  print_result(options, {folder.path(), kPointsCsv, [&](report::Sink& sink) {
-                           sink.write(report::sweep_table(sweep.plan(), overview));
-                         }});
+  print_result(options,
+               {folder.path(), kPointsCsv, [&](report::Sink& sink) {
+                  sink.write(report::sweep_table(sweep.plan(), overview, report::output_columns()));
+                }});
   if (overview.points_that_fail > 0 && (options.quiet || options.format != "table")) {
     report::print_error("FAIL expectations at {} of {} points; see {}\n", overview.points_that_fail,
                         overview.points, (folder.path() / kPointsCsv).string());
@@ -148,8 +149,8 @@ int lead(const SweepCommand& options, const Session& session) {
           kPointsCsv, [&](const auto& json) { return status_of_sweep(json, plan); })) {
     return *status;
   }
-  const fs::path journal =
-      command.open(report::identity_of({&plan.base}, "sweep", sweep_options().asked(options)));
+  const fs::path journal = command.open(
+      report::identity_of(plan.base, plan.inputs, "sweep", sweep_options().asked(options)));
   report::ProgressBar bar(name, session.shows_progress());
   run.progress = [&](double share) {
     if (bar.visible()) bar.show(share);
@@ -176,15 +177,15 @@ int help_out(const SweepCommand& options, const Session& session) {
 }
 
 constexpr const char* kSweepUsage =
-    "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
-    "Simulates every combination of the varied keys and writes the result files; points.csv has "
-    "one\n"
-    "row for each point. Finished points are kept if the sweep is interrupted. A point that needs "
-    "more\n"
-    "than --max-memory or --max-events allows is marked in column outcome; the other points go "
-    "on, and\n"
-    "the exit status is 5. Example:\n"
-    "  retrysim sweep scenarios/capacity-dip.toml --vary 'fault.*.duration=10s:60s:10s' \\\n"
+    "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n"
+    "\n"
+    "Simulates every combination of the varied keys and writes the result files;\n"
+    "points.csv has one row for each point. Finished points are kept if the sweep is\n"
+    "interrupted. A point that needs more than --max-memory or --max-events allows is\n"
+    "marked in column outcome; the other points go on, and the exit status is 5.\n"
+    "Example:\n"
+    "  retrysim sweep scenarios/capacity-dip.toml \\\n"
+    "      --vary 'fault.*.duration=10s:60s:10s' \\\n"
     "      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n";
 
 }  // namespace

@@ -171,8 +171,8 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
         })) {
       return *status;
     }
-    search_options.journal =
-        command->open(report::identity_of({&plan.base}, "tip", tip_options().asked(options)));
+    search_options.journal = command->open(
+        report::identity_of(plan.base, plan.inputs, "tip", tip_options().asked(options)));
     search_options.resume = options.resume;
   }
   if (plan.base.scenario.precision.target > 0) {
@@ -249,25 +249,30 @@ void settle(TipCommand& o) {
 }
 
 constexpr const char* kTipUsage =
-    "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [--vary PATH=VALUES]... [options]\n"
-    "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\n"
-    "Finds the smallest trigger that the system does not recover from. All replications run at "
-    "LO, HI\n"
-    "and the values that bisection picks, with the same random numbers; those that tip run again\n"
-    "without retries from the end of the trigger on. Example:\n"
-    "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.9s:1.6s\n\n"
-    "With --vary there is a search for each combination of the varied keys, which shows how the\n"
-    "tipping point moves with the load, and with the policy. Example:\n"
-    "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.8s:2s \\\n"
-    "      --vary client.web.arrivals.total_rate=300:450:50 --vary "
-    "client.web.retry.max_attempts=2,3\n\n"
-    "A run recovers if its goodput comes back soon enough after the last fault or surge;\n"
-    "sim/measure/README.md says how soon. Without a fault or surge, a run tips if fewer than\n"
-    "recovery.share of the requests in its last quarter succeed. Expectations of the scenario are\n"
-    "not evaluated. Exit status 1: half of the replications or more tip at LO already, or fewer "
-    "than\n"
-    "half tip at HI, or the runs are too short to tell; with --vary: that is so at every point.\n"
-    "Finished replications are kept if the search is interrupted.\n";
+    "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [--vary PATH=VALUES]...\n"
+    "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n"
+    "\n"
+    "Finds the smallest trigger that the system does not recover from. All\n"
+    "replications run at LO, HI and the values that bisection picks, with the same\n"
+    "random numbers; those that tip run again without retries from the end of the\n"
+    "trigger on. Example:\n"
+    "  retrysim tip scenarios/fifo-zombie.toml \\\n"
+    "      --trigger fault.outage.duration=0.9s:1.6s\n"
+    "\n"
+    "With --vary there is a search for each combination of the varied keys, which\n"
+    "shows how the tipping point moves with the load, and with the policy. Example:\n"
+    "  retrysim tip scenarios/fifo-zombie.toml \\\n"
+    "      --trigger fault.outage.duration=0.8s:2s \\\n"
+    "      --vary client.web.arrivals.total_rate=300:450:50 \\\n"
+    "      --vary client.web.retry.max_attempts=2,3\n"
+    "\n"
+    "A run recovers if its goodput comes back soon enough after the last fault or\n"
+    "surge; sim/measure/README.md says how soon. Without a fault or surge, a run tips\n"
+    "if fewer than recovery.share of the requests in its last quarter succeed.\n"
+    "Expectations of the scenario are not evaluated. Exit status 1: half of the\n"
+    "replications or more tip at LO already, or fewer than half tip at HI, or the\n"
+    "runs are too short to tell; with --vary: that is so at every point. Finished\n"
+    "replications are kept if the search is interrupted.\n";
 
 }  // namespace
 

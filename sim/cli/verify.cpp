@@ -49,16 +49,15 @@ bool verify_one(const fs::path& folder, bool quiet) {
 }
 
 constexpr const char* kVerifyUsage =
-    "Usage: retrysim verify DIR... [options]\n\n"
-    "Reads every file of each result folder and compares its size and CRC-32 with those in "
-    "result.json,\n"
-    "which has a CRC-32 of its own. Files that are not part of the result, such as pictures, "
-    "are\n"
-    "ignored. Example:\n"
-    "  retrysim verify results/*\n\n"
-    "Exit status: 0 if all are intact; 3 if a file is missing or damaged (standard error names "
-    "it), or\n"
-    "if a folder does not contain a result.\n";
+    "Usage: retrysim verify DIR... [options]\n"
+    "\n"
+    "Reads every file of each result folder and compares its size and CRC-32 with\n"
+    "those in result.json, which has a CRC-32 of its own. Files that are not part of\n"
+    "the result, such as pictures, are ignored. Example:\n"
+    "  retrysim verify results/*\n"
+    "\n"
+    "Exit status: 0 if all are intact; 3 if a file is missing or damaged (standard\n"
+    "error names it), or if a folder does not contain a result.\n";
 
 }  // namespace
 

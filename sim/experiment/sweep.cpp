@@ -251,8 +251,7 @@ class PointScenarios {
   std::size_t kept_bytes_ = 0;
 };
 
-void identify(SweepPlan& plan, const SweepRequest& request,
-              const std::set<std::filesystem::path>& inputs) {
+void identify(SweepPlan& plan, const SweepRequest& request) {
   std::string metrics;
   for (const std::string_view name : metric_names()) metrics.append(name).append(" ");
   for (const MetricInfo* metric : phase_metrics()) metrics.append(metric->name).append(" ");
@@ -263,7 +262,7 @@ void identify(SweepPlan& plan, const SweepRequest& request,
       {"--vary", joined_lines(request.varying)},
       {"the resolved scenario", to_toml(plan.base, false)},
       // Those that any point reads: they are part of what a sweep is.
-      {"the CSV inputs", execution::describe_files({inputs.begin(), inputs.end()})},
+      {"the CSV inputs", execution::describe_files(plan.inputs)},
   };
   plan.id = execution::id_of(plan.identity);
   plan.identity.emplace_back("--shard", request.shard ? request.shard->text() : "");
@@ -304,7 +303,8 @@ std::vector<Diagnostic> add_points(SweepPlan& plan, const SweepRequest& request,
   }
   scenarios.finish(grid);
   std::vector<Diagnostic> diagnostics = errors.diagnostics();
-  if (diagnostics.empty()) identify(plan, request, inputs);
+  plan.inputs.assign(inputs.begin(), inputs.end());
+  if (diagnostics.empty()) identify(plan, request);
   return diagnostics;
 }
 

@@ -479,6 +479,7 @@ class Cases {
 // Of the scenario only what it resolves to: the scenario.toml of a result asks the same question.
 void identify(TipPlan& plan, const TipRequest& request, const Cases& cases) {
   const Trigger& trigger = request.trigger;
+  plan.inputs = cases.inputs();
   std::string varying;
   for (const std::string& vary : request.varying) varying += vary + "\n";
   plan.identity = {
@@ -488,7 +489,7 @@ void identify(TipPlan& plan, const TipRequest& request, const Cases& cases) {
       {"--vary", varying},
       {"the resolved scenario", to_toml(plan.base, false)},
       {"the scenarios of the points", cases.hash()},
-      {"the CSV inputs", execution::describe_files(cases.inputs())},
+      {"the CSV inputs", execution::describe_files(plan.inputs)},
   };
   plan.id = execution::id_of(plan.identity);
 }

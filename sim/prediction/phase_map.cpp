@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -60,6 +61,7 @@ PhaseMapResult map_phases(const PhaseMapRequest& request) {
   map.keys = {request.plane[0].paths[0], request.plane[1].paths[0]};
   map.names = short_names(map.keys);
   const std::vector<Variant> points = grid(request.plane);
+  std::set<std::filesystem::path> inputs;
   for (const Variant& variant : points) {
     if (request.stop != nullptr && *request.stop) throw Interrupted();
     const LoadResult loaded = load_scenario_file(request.scenario, request.edits, variant.edits);
@@ -75,10 +77,12 @@ PhaseMapResult map_phases(const PhaseMapRequest& request) {
     point.state = map_state(scenario, service, point.balance);
     map.has_trigger = map.has_trigger || prediction::has_disturbance(scenario, service);
     map.points.push_back(std::move(point));
+    inputs.insert(loaded.loaded->input_files.begin(), loaded.loaded->input_files.end());
     if (request.progress) {
       request.progress(static_cast<double>(map.points.size()) / static_cast<double>(points.size()));
     }
   }
+  map.inputs.assign(inputs.begin(), inputs.end());
   return {std::move(map), {}};
 }
 

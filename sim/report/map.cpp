@@ -4,6 +4,7 @@
 #include "estimate/intervals.hpp"
 #include "report/document/csv_writer.hpp"
 #include "report/document/json.hpp"
+#include "report/document/text.hpp"
 #include "report/run/files.hpp"
 
 #include <fmt/format.h>
@@ -31,19 +32,25 @@ char mark_of(MapState state) {
   return ' ';
 }
 
-std::string picture_of(const PhaseMap& map) {
+std::string picture_of(const PhaseMap& map, std::size_t columns) {
   std::size_t width = map.names[1].size();
   for (std::size_t y = 0; y < map.rows; ++y) width = std::max(width, map.at(0, y).values[1].size());
+  constexpr std::size_t kFewest = 10;
+  const std::size_t room = std::max(kFewest, columns - std::min(columns, width + 2));
+  const std::size_t step = (map.columns + room - 1) / room;
   std::string text = fmt::format("{:>{}}\n", map.names[1], width);
   for (std::size_t y = map.rows; y-- > 0;) {
     text += fmt::format("{:>{}}  ", map.at(0, y).values[1], width);
-    for (std::size_t x = 0; x < map.columns; ++x) text += mark_of(map.at(x, y).state);
+    for (std::size_t x = 0; x < map.columns; x += step) text += mark_of(map.at(x, y).state);
     text += "\n";
   }
-  text += fmt::format("{:>{}}  {}: {} to {}\n\n. safe   o vulnerable   ", "", width, map.names[0],
-                      map.at(0, 0).values[0], map.at(map.columns - 1, 0).values[0]);
-  if (map.has_trigger) text += "x tipped by the scenario's faults and surges   ";
-  return text + "# dead\n";
+  text += fmt::format("{:>{}}  {}: {} to {}{}\n\n", "", width, map.names[0], map.at(0, 0).values[0],
+                      map.at(map.columns - 1, 0).values[0],
+                      step > 1 ? fmt::format(", one of {} values", step) : "");
+  return text + (map.has_trigger
+                     ? ". safe   o vulnerable   x tipped by the scenario's faults and surges   "
+                       "# dead\n"
+                     : ". safe   o vulnerable   # dead\n");
 }
 
 std::string_view words_of(MapQuestion question) {
@@ -64,11 +71,26 @@ std::size_t count_of(const MapReport& r, MapVerdict verdict) {
                     [&](const MapConfirmation& c) { return c.verdict == verdict; }));
 }
 
-std::string confirmations_text(const MapReport& r) {
+std::string confirmations_in_blocks(const MapReport& r, std::size_t columns) {
+  Listing listing{{"", "phase", "says", "simulated", "down", "verdict"}, {}};
+  for (const MapConfirmation& c : r.confirmed) {
+    listing.rows.push_back(
+        {fmt::format("{} = {}, {} = {}", r.map.names[0], c.values[0], r.map.names[1], c.values[1]),
+         std::string(name(c.state)), c.predicted_down ? "down" : "up",
+         std::string(words_of(c.question)), fmt::format("{} of {}", c.down, c.replications),
+         std::string(name(c.verdict))});
+  }
+  return listing_in_blocks(listing, columns);
+}
+
+std::string confirmations_text(const MapReport& r, std::size_t columns) {
   std::size_t widths[2] = {r.map.names[0].size(), r.map.names[1].size()};
   for (const MapConfirmation& c : r.confirmed) {
     for (std::size_t i : {0u, 1u}) widths[i] = std::max(widths[i], c.values[i].size());
   }
+  // The verdict is what may be longest.
+  const std::size_t longest = widths[0] + widths[1] + 83;
+  if (longest > columns) return "\n" + confirmations_in_blocks(r, columns);
   std::string text = fmt::format("\n{:>{}}  {:>{}}  {:<10}  {:<4}  {:<27}  {:<12}  {}\n",
                                  r.map.names[0], widths[0], r.map.names[1], widths[1], "phase",
                                  "says", "simulated", "down", "verdict");
@@ -177,12 +199,16 @@ void write_map_json(Sink& sink, const MapReport& r, const std::vector<FileRecord
   sink.write(sealed(json, files));
 }
 
-void write_map_text(Sink& sink, const MapReport& r) {
-  sink.write(picture_of(r.map));
+void write_map_text(Sink& sink, const MapReport& r, std::size_t columns) {
+  sink.write(picture_of(r.map, columns));
   if (r.asked == 0) return;
-  if (!r.confirmed.empty()) sink.write(confirmations_text(r));
+  if (!r.confirmed.empty()) sink.write(confirmations_text(r, columns));
   sink.write("\n");
-  for (const std::string& text : closing_sentences(r)) sink.write(text + "\n");
+  for (const std::string& text : closing_sentences(r)) {
+    const bool indented = text.starts_with(' ');
+    const auto words = std::string_view(text).substr(indented ? 2 : 0);
+    sink.write(wrapped(words, {columns, indented ? "  " : "", indented ? "    " : ""}));
+  }
 }
 
 void write_map_files(ResultFolder& folder, const MapReport& r) {

@@ -28,7 +28,9 @@ void write_map_csv(Sink& sink, const MapReport& report);
 /// One row a confirmed point. `share_down` is that of the replications, with Wilson's interval.
 void write_confirm_csv(Sink& sink, const MapReport& report);
 void write_map_json(Sink& sink, const MapReport& report, const std::vector<FileRecord>& files);
-void write_map_text(Sink& sink, const MapReport& report);
+/// In lines of at most `columns`, of which the picture shows every second value of the first key,
+/// or every third ..., where it has more.
+void write_map_text(Sink& sink, const MapReport& report, std::size_t columns);
 
 /// Writes map.csv, confirm.csv (if points were confirmed), scenario.toml with its inputs and
 /// result.json, and commits.

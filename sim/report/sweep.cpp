@@ -307,23 +307,44 @@ std::string figure(const std::optional<Estimate>& estimate, const MetricInfo& me
                                    : format_number(estimate->mean, metric.unit);
 }
 
-/// The headings, broken at their underscores, above the lines; the first `left` columns begin at
-/// the left.
-std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, std::size_t left) {
-  std::vector<Cells> words;
+/// Headings are broken at their underscores.
+std::vector<std::size_t> widths_of(const Cells& headings, const std::vector<Cells>& lines) {
   std::vector<std::size_t> widths;
-  std::size_t height = 0;
   for (std::size_t c = 0; c < headings.size(); ++c) {
+    std::size_t& width = widths.emplace_back(0);
+    for (const std::string& word : split(headings[c], '_')) {
+      width = std::max(width, columns_of(word));
+    }
+    for (const Cells& line : lines) width = std::max(width, columns_of(line[c]));
+  }
+  return widths;
+}
+
+/// How many columns of the table have room; all of the first `left`, in any case.
+std::size_t fitting(const std::vector<std::size_t>& widths, std::size_t left, std::size_t columns) {
+  std::size_t taken = 0, count = 0;
+  for (const std::size_t width : widths) {
+    taken += width + (count > 0 ? 2 : 0);
+    if (taken > columns && count >= left) break;
+    ++count;
+  }
+  return count;
+}
+
+/// The first `count` headings above the lines; the first `left` columns begin at the left.
+std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, std::size_t left,
+                       std::size_t count) {
+  const std::vector<std::size_t> widths = widths_of(headings, lines);
+  std::vector<Cells> words;
+  std::size_t height = 0;
+  for (std::size_t c = 0; c < count; ++c) {
     words.push_back(split(headings[c], '_'));
     height = std::max(height, words.back().size());
-    widths.push_back(0);
-    for (const std::string& word : words[c]) widths[c] = std::max(widths[c], columns_of(word));
-    for (const Cells& line : lines) widths[c] = std::max(widths[c], columns_of(line[c]));
   }
   std::string text;
   const auto append = [&](const auto& cell) {
     std::string line;
-    for (std::size_t c = 0; c < headings.size(); ++c) {
+    for (std::size_t c = 0; c < count; ++c) {
       if (c > 0) line += "  ";
       line += c < left ? pad_right(cell(c), widths[c]) : pad_left(cell(c), widths[c]);
     }
@@ -341,8 +362,8 @@ std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, s
 
 }  // namespace
 
-std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview) {
-  const std::vector<const MetricInfo*>& columns = overview_metrics();
+std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview, std::size_t columns) {
+  const std::vector<const MetricInfo*>& known = overview_metrics();
   const std::vector<const MetricInfo*> shown = metrics_of(MetricList::kSweptTable);
   const std::string replications =
       plan.base.scenario.replications == 1
@@ -361,12 +382,23 @@ std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview) {
   std::vector<Cells> lines = points_of.values;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     for (const MetricInfo* metric : shown) {
-      const auto at = std::find(columns.begin(), columns.end(), metric) - columns.begin();
+      const auto at = std::find(known.begin(), known.end(), metric) - known.begin();
       lines[i].push_back(figure(overview.rows[i].estimates[static_cast<std::size_t>(at)], *metric));
     }
   }
-  text += in_columns(headings, lines, points_of.keys.size());
+  const std::size_t keys = points_of.keys.size();
+  const std::size_t count = fitting(widths_of(headings, lines), keys, columns);
+  const bool keys_fit = count > keys;
+  text += keys_fit ? in_columns(headings, lines, keys, count)
+                   : listing_in_blocks({headings, lines, keys}, columns);
   auto out = std::back_inserter(text);
+  if (keys_fit && count < headings.size()) {
+    std::string left_out;
+    for (std::size_t c = count; c < headings.size(); ++c) {
+      left_out += (left_out.empty() ? "" : ", ") + headings[c];
+    }
+    fmt::format_to(out, "In points.csv only: {}\n", left_out);
+  }
   if (overview.points > overview.rows.size()) {
     fmt::format_to(out, "... and {} more in points.csv\n", overview.points - overview.rows.size());
   }

@@ -52,8 +52,9 @@ const std::vector<const MetricInfo*>& overview_metrics();
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
                                 const std::function<SweepPoint(std::size_t)>& point);
 
-/// The table that a person reads.
-std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview);
+/// The table that a person reads, in lines of at most `columns`: metrics for which there is no room
+/// beside the varied keys are left out.
+std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview, std::size_t columns);
 
 // Joining the shards of a sweep into the files that the whole sweep would have written.
 

@@ -164,7 +164,7 @@ std::string block(const Listing& listing, const Row& row, std::size_t columns) {
     }
   }
   if (!line.empty()) fields += wrapped(line, {columns, "", "    "});
-  return heading + "\n" + prose + fields;
+  return wrapped(heading, {columns, "", "  "}) + prose + fields;
 }
 
 }  // namespace
@@ -179,6 +179,11 @@ std::string listing_text(const Listing& listing, std::size_t columns) {
     for (const Row& row : listing.rows) text += table_row(row, widths, columns);
     return text;
   }
+  return listing_in_blocks(listing, columns);
+}
+
+std::string listing_in_blocks(const Listing& listing, std::size_t columns) {
+  std::string text;
   for (const Row& row : listing.rows) text += block(listing, row, columns);
   return text;
 }

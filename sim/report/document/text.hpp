@@ -69,6 +69,8 @@ struct Listing {
 /// whose cells are broken into lines, keeps enough room beside the others. Else each row is a
 /// block: its names; then, indented, its prose and those of its other cells that say something.
 std::string listing_text(const Listing& listing, std::size_t columns);
+/// The blocks in any case.
+std::string listing_in_blocks(const Listing& listing, std::size_t columns);
 
 // Standard output and standard error: the one place that writes to either of them for people.
 

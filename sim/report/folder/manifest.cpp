@@ -513,6 +513,13 @@ ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, s
   return identity;
 }
 
+ResultIdentity identity_of(const LoadedScenario& base, const std::vector<fs::path>& further_reads,
+                           std::string command, std::vector<std::string> requests) {
+  ResultIdentity identity = identity_of({&base}, std::move(command), std::move(requests));
+  identity.reads.insert(identity.reads.end(), further_reads.begin(), further_reads.end());
+  return identity;
+}
+
 ResultIdentity identity_of(const Json& json, const fs::path& path) {
   ResultIdentity identity("");
   read_members(path, [&] {

@@ -100,6 +100,11 @@ struct ResultIdentity {
 ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, std::string command,
                            std::vector<std::string> requests = {});
 
+/// The same of one scenario from which others are made that read these files, too.
+ResultIdentity identity_of(const LoadedScenario& base,
+                           const std::vector<std::filesystem::path>& further_reads,
+                           std::string command, std::vector<std::string> requests);
+
 /// Of the result that a result.json describes. `path` is for messages. Throws DamagedResult.
 ResultIdentity identity_of(const nlohmann::ordered_json& json, const std::filesystem::path& path);
 
