@@ -8,6 +8,8 @@
 #include "sample_result.hpp"
 #include "temporary_folder.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <sys/resource.h>
@@ -15,6 +17,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -174,6 +177,23 @@ TEST_CASE_METHOD(Temporary, "only regular files are replaced, even by force") {
   }
   fs::create_symlink("nowhere", dir / "dangling");
   CHECK(refusal(dir / "dangling", "s") == "is a symbolic link to a folder that does not exist");
+}
+
+TEST_CASE_METHOD(Temporary, "writing a result ends when it is asked to, and leaves nothing") {
+  const LoadedScenario loaded = sample_scenario();
+  const ResultSet set{loaded, "base", {sample_run(0, 2), sample_run(1, 4)}};
+  const Evaluation evaluation(set);
+  std::atomic<bool> stop{false};
+  const StopScope scope(&stop);
+  const auto write = [&](const fs::path& out) {
+    ResultFolder folder(out, loaded.scenario.name, false);
+    write_result_files(folder, {&evaluation, 1});
+  };
+  write(dir / "whole");
+  CHECK(fs::exists(dir / "whole" / "result.json"));
+  stop = true;
+  CHECK_THROWS_AS(write(dir / "stopped"), Interrupted);
+  CHECK(names_in(dir) == std::set<std::string>{"whole"});
 }
 
 TEST_CASE_METHOD(Temporary, "what the command reads is not replaced, by no other name either") {
