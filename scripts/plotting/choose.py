@@ -44,6 +44,15 @@ def choose_figures(folder):
     return [("choose", lambda: choose_figure(rows, info))]
 
 
+def in_percent(rows, choice):
+    """Both with shares in percent, as the program prints them."""
+    if not choice.get("percentage"):
+        return rows, choice
+    values = ["mean", "ci_low", "ci_high"]
+    return (rows.assign(**{name: 100 * rows[name] for name in values}),
+            choice | {"unit": "%", "indifference": 100 * choice["indifference"]})
+
+
 def with_unit(choice):
     unit = choice["unit"]
     label = choice["label"] if unit == "1" else f"{choice['label']} ({unit})"
@@ -51,7 +60,7 @@ def with_unit(choice):
 
 
 def choose_figure(rows, info):
-    choice = info["choice"]
+    rows, choice = in_percent(rows, info["choice"])
     first = rows[(rows["stage"] == 1) & rows["mean"].notna()]
     first = first.sort_values("mean", ascending=choice["direction"] == "maximize", kind="stable")
     left_out = max(0, len(first) - LONGEST_LIST)

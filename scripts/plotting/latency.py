@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator
 
 from plotting.drawing import (BLUE, GREEN, ORANGE, PURPLE, RED, entries_below, group_styles,
                               pale, put_headline, scale_latencies, shade)
@@ -46,11 +47,12 @@ def draw_quantiles(axis, results):
         scale_latencies(axis)
         entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
     axis.set_title("Latency of whole requests" if len(groups) > 1 else "Latency quantiles")
-    axis.set_xlabel("share of values at or below [%]; bands: 95 % intervals")
+    axis.set_xlabel("percentile; bands: 95 % intervals")
     axis.set_ylabel("latency (log scale)")
 
 
 MOST_ATTEMPTS = 12
+SEEN = 50  # bars that differ by more than this factor cannot be seen on one axis
 
 OUTCOMES = (("successes", GREEN, "", 1.0), ("throttled", ORANGE, "//", 0.6),
             ("errors", RED, "\\\\", 0.45), ("timeouts", PURPLE, "..", 0.3))
@@ -99,20 +101,29 @@ def draw_attempts(axis, results):
     everything = results.attempts[results.attempts["client"] == "all"].sort_values("attempt")
     rows = everything.head(MOST_ATTEMPTS)  # unlimited retries have a long tail of little interest
     left_out = everything["sent"][MOST_ATTEMPTS:].sum() / max(everything["sent"].sum(), 1)
+    # Where later attempts are so rare that their bars could not be seen, all are equally high.
+    shares = len(rows) and rows["sent"].max() > SEEN * max(rows["sent"].min(), 1)
+    whole = rows["sent"].clip(lower=1e-9) / 100 if shares else 1
     bottom = np.zeros(len(rows))
     for label, numbers, colour, hatch, _ in outcome_parts(rows):
-        axis.bar(rows["attempt"], numbers, bottom=bottom, color=colour, hatch=hatch,
+        heights = numbers / whole
+        axis.bar(rows["attempt"], heights, bottom=bottom, color=colour, hatch=hatch,
                  edgecolor="white", linewidth=0.5, label=label)
-        bottom = bottom + numbers.to_numpy()
+        bottom = bottom + heights.to_numpy()
     axis.set_xticks(rows["attempt"])
-    if len(rows) and rows["sent"].max() > 100 * max(rows["sent"].min(), 1):
-        axis.set_yscale("symlog", linthresh=max(rows["sent"].min(), 1))
     axis.grid(axis="x", visible=False)
+    if shares:
+        axis.set_ylim(0, 108)
+        axis.yaxis.set_major_locator(FixedLocator(range(0, 101, 20)))
+        for attempt, sent in zip(rows["attempt"], rows["sent"]):
+            axis.text(attempt, 101, f"{sent:.3g}" if sent < 1000 else f"{sent:,.0f}", ha="center",
+                      va="bottom", fontsize=7 if len(rows) > 5 else 9)
     entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
     axis.set_title("What became of each attempt")
     axis.set_xlabel("attempt number (1 is the first" +
                     (f"; later ones, {100 * left_out:.2g} %, are left out)" if left_out else ")"))
-    axis.set_ylabel("attempts per replication")
+    axis.set_ylabel("share of its attempts [%]; above: attempts per replication" if shares else
+                    "attempts per replication")
 
 
 def latency(results):

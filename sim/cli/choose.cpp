@@ -167,22 +167,29 @@ Options<ChooseCommand> choose_options() {
 std::vector<NamedScenario> load_policies(const ChooseCommand& options, const Session& session) {
   VariantsResult loaded = load_variants(options.scenario(), options.edits, options.vary);
   session.print_errors(loaded.errors);
-  for (const NamedScenario& v : loaded.variants) session.print_notes(v.loaded);
-  if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision.target > 0) {
-    session.print_note(
-        "precision has no effect on a choice: the race has its own rule for when "
-        "to stop");
-  }
   return std::move(loaded.variants);
 }
 
-void note_direction(const ChoiceAim& aim, const Session& session) {
+/// What is worth saying of the policies and of the aim before the race, each once.
+std::vector<std::string> notes_on(const std::vector<NamedScenario>& policies,
+                                  const ChoiceAim& aim) {
+  std::vector<std::string> notes;
+  for (const NamedScenario& policy : policies) {
+    for (const std::string& note : distinct_notes(policy.loaded)) {
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
+  }
+  if (policies.front().loaded.scenario.precision.target > 0) {
+    notes.emplace_back(
+        "precision has no effect on a choice: the race has its own rule for when to stop");
+  }
   const MetricBetter better = aim.metric->display.better;
   if (better == (aim.maximize ? MetricBetter::kLower : MetricBetter::kHigher)) {
-    session.print_note(fmt::format("{} {} is usually the better one; this looks for the {}",
-                                   aim.maximize ? "a lower" : "a higher", aim.metric->label(),
-                                   aim.maximize ? "highest" : "lowest"));
+    notes.push_back(fmt::format("{} {} is usually the better one; this looks for the {}",
+                                aim.maximize ? "a lower" : "a higher", aim.metric->label(),
+                                aim.maximize ? "highest" : "lowest"));
   }
+  return notes;
 }
 
 PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> policies,
@@ -223,8 +230,8 @@ std::optional<int> status_of_race(const nlohmann::ordered_json& json, std::uint6
 /// What the process that leads writes and prints at the end.
 int conclude(const ChooseCommand& options, const PolicyChoice& choice,
              const report::ResultIdentity& identity, std::uint64_t id, JournaledCommand& command,
-             ChoiceJournal& journal) {
-  report::ChoiceReport found{choice, {}, {}, identity.requests, identity.keys, id};
+             ChoiceJournal& journal, const std::vector<std::string>& notes) {
+  report::ChoiceReport found{choice, {}, {}, identity.requests, identity.keys, id, notes};
   const std::vector<Variation> variations = parse_variations(options.vary).variations;
   for (const Variation& v : variations) {
     found.paths.insert(found.paths.end(), v.paths.begin(), v.paths.end());
@@ -242,7 +249,8 @@ int choose(const ChooseCommand& options, const Session& session) {
   std::vector<NamedScenario> policies = load_policies(options, session);
   if (policies.empty()) return kBadInput;
   for (const NamedScenario& p : policies) session.agree_on(p.loaded);
-  note_direction(options.choice.aim, session);
+  const std::vector<std::string> notes = notes_on(policies, options.choice.aim);
+  for (const std::string& note : notes) session.print_note(note);
   if (!session.leads()) {
     race(options, std::move(policies), nullptr, session);
     return kDone;
@@ -268,7 +276,7 @@ int choose(const ChooseCommand& options, const Session& session) {
       scenario, session.interruption(),
       {[&] { return replications_text(journal->kept()); }, [&] { journal->remove(); }},
       [&] { return race(options, std::move(policies), journal.get(), session); });
-  return conclude(options, choice, identity, id, command, *journal);
+  return conclude(options, choice, identity, id, command, *journal, notes);
 }
 
 constexpr const char* kChooseUsage =

@@ -198,11 +198,28 @@ constexpr const char* kCompareUsage =
     "  retrysim compare scenarios/thundering-herd.toml \\\n"
     "      --vary 'client.*.retry.backoff.jitter=full,equal'\n";
 
+/// The twins of a comparison are about retries, which `--twin=retries` says, too. What another part
+/// does is a comparison itself.
+Arguments with_plain_twin(Arguments arguments) {
+  constexpr std::string_view kPart = "--twin=";
+  for (std::string& argument : arguments) {
+    if (!argument.starts_with(kPart)) continue;
+    if (argument != "--twin=retries") {
+      throw UsageError(
+          fmt::format("{}: compare has twins without retries only (--twin); for those without "
+                      "another part use `retrysim run {}`",
+                      argument, argument));
+    }
+    argument = "--twin";
+  }
+  return arguments;
+}
+
 }  // namespace
 
 int compare(const Arguments& arguments) {
-  auto command =
-      compare_options().read(arguments, kCompareUsage, "scenario", &CompareCommand::scenarios);
+  auto command = compare_options().read(with_plain_twin(arguments), kCompareUsage, "scenario",
+                                        &CompareCommand::scenarios);
   if (!command) return kDone;
   if (command->scenarios.empty())
     throw UsageError("no scenario given; expected retrysim compare SCENARIO --vary PATH=V1,V2,...");

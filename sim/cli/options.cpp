@@ -28,6 +28,9 @@ namespace {
 /// "; did you mean '--seed'?" if an option of nearly that name exists.
 std::string similar_option(std::string_view name, const CommandHelp& help) {
   name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  if (name == "twin" || name.starts_with("twin=")) {
+    return "; `retrysim run --twin` repeats a single scenario without a part of it";
+  }
   std::vector<std::string_view> known;
   for (const OptionText& option : help.options) known.push_back(option.name);
   const std::string_view near = scenario::nearest(name, known);

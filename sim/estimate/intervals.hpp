@@ -76,9 +76,9 @@ struct PooledQuantile {
 /// The interval is that of sectioning, with the replications as sections: pooled quantile ± t S /
 /// sqrt(R), where S^2 = sum (quantile of a replication - pooled quantile)^2 / (R - 1) and t is that
 /// of R - 1 degrees of freedom (Asmussen and Glynn, Stochastic Simulation, III.5; Nakayama, ACM
-/// TOMACS 24(4), 2014). To this the interval adds how far the exact quantile may lie from the
-/// histogram's. It exists from two replications on, if each of them has 100 values beyond the
-/// quantile (`quantile_is_well_supported`), and is cut off at zero.
+/// TOMACS 24(4), 2014). It is as much wider as it takes to cover as often wherever in its bucket
+/// the exact quantile lies. It exists from two replications on, if each of them has 100 values
+/// beyond the quantile (`quantile_is_well_supported`), and is cut off at zero.
 std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> replications,
                                               const Histogram& pooled, double p);
 

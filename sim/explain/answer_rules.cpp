@@ -335,8 +335,7 @@ Finding with_end_of_run(const GroupCase& c, Finding f) {
     f.sentence += fmt::format("; {} of the requests made after that fail",
                               spoken_share(1 - c.made.after.success_share()));
     f.severity = kBad;
-  } else if (r.back > 0 && r.brief == r.back &&
-             r.watched_s - r.most_s < c.scenario.recovery.hold.in_seconds()) {
+  } else if (r.brief == r.back && r.watched_s - r.most_s < c.scenario.recovery.hold.in_seconds()) {
     f.sentence += fmt::format("; watched for only {}",
                               roughly_spoken_time(std::max(0.0, r.watched_s - r.most_s)));
   }
@@ -358,9 +357,10 @@ Found degraded(const GroupCase& c) {
 
 Found at_once(const GroupCase& c) {
   if (!back_at_once(c)) return std::nullopt;
-  return with_end_of_run(c, {fmt::format("back at once when {}: {}", its_end(c),
-                                         only_succeed(c.made.during, "during it")),
-                             recovery(c)});
+  const std::string when_on = c.disturbances.count > 1 ? "during " + its_name(c) : "during it";
+  return with_end_of_run(
+      c, {fmt::format("back at once when {}: {}", its_end(c), only_succeed(c.made.during, when_on)),
+          recovery(c)});
 }
 
 /// "6.3 s after the fault ends (5 s to 8 s in 20 runs)".

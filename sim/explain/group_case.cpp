@@ -216,15 +216,19 @@ class CaseBuilder {
     Backlog& b = c_.backlog;
     const std::size_t middle = (range.first + range.last) / 2;
     const double middle_s = (first_s + last_s) / 2, bin_s = run.interval.in_seconds();
-    double under_way = 0;
+    double under_way = 0, first_most = 0, last_most = 0;
     for (std::size_t i = 0; i < range.last; ++i) {
       if (i == range.first) b.start += under_way;
       if (i == middle) b.middle += under_way;
+      if (i >= range.first && i <= middle) first_most = std::max(first_most, under_way);
+      if (i >= middle) last_most = std::max(last_most, under_way);
       under_way +=
           static_cast<double>(counts[i].requests) - counts[i].successes - counts[i].failures;
       if (i >= middle) b.made += counts[i].requests;
     }
     b.end += under_way;
+    b.first_most += first_most;
+    b.last_most += std::max(last_most, under_way);
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
     const double quarter_s = (last_s - first_s) / 4;
     for (std::size_t i = 0; i < bins.size() && bin_s > 0; ++i) {
@@ -463,7 +467,8 @@ bool GroupCase::falls_behind() const {
   constexpr double kFewestEnded = 100, kDeviations = 5, kSlower = 1.5;
   constexpr double kNoteworthy = 0.02, kLittle = 0.005, kFull = 0.98, kTooMuch = 1;
   const Backlog& b = backlog;
-  const double grown = b.end - b.middle;
+  // Peaks against peaks: a run may end in the middle of a burst that will be served.
+  const double grown = b.last_most - b.first_most;
   if (client.arrivals.process == ArrivalProcess::kOnce || b.made < kFewestEnded) return false;
   if (b.middle < b.start || grown < kLittle * b.made) return false;
   // Where nothing is wrong their number varies as that of a Poisson law.
@@ -560,8 +565,8 @@ class FigureWalk {
     }
     for (auto& d : c.disturbed_stretches) visit(d.seconds, d.first_work_s);
     auto& b = c.backlog;
-    visit(b.start, b.middle, b.end, b.made, b.work_s, b.seconds, b.first_latency_s, b.first_ended,
-          b.last_latency_s, b.last_ended);
+    visit(b.start, b.middle, b.end, b.first_most, b.last_most, b.made, b.work_s, b.seconds,
+          b.first_latency_s, b.first_ended, b.last_latency_s, b.last_ended);
     visit(c.capacity.largest_queue_s);
     for (auto* o : {&c.retries_above_capacity, &c.quota_dry}) visit(o->runs, o->seconds, o->ratio);
   }
@@ -667,6 +672,8 @@ void merge(Backlog& to, const Backlog& b) {
   to.start += b.start;
   to.middle += b.middle;
   to.end += b.end;
+  to.first_most += b.first_most;
+  to.last_most += b.last_most;
   to.made += b.made;
   to.work_s += b.work_s;
   to.seconds += b.seconds;

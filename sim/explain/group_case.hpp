@@ -67,7 +67,8 @@ struct DisturbedStretch {
 /// Requests under way in the window, or until the first disturbance; sums over the replications.
 struct Backlog {
   double start = 0, middle = 0, end = 0;
-  double made = 0;                 ///< requests of the second half,
+  double first_most = 0, last_most = 0;  ///< at any moment of the first half, of the second one
+  double made = 0;                       ///< requests of the second half,
   double work_s = 0, seconds = 0;  ///< server time that they and others ask for, and its length
   double first_latency_s = 0, first_ended = 0;  ///< of the requests that end in the first quarter
   double last_latency_s = 0, last_ended = 0;    ///< and in the last one

@@ -27,10 +27,13 @@ const Stretch& troubled(const GroupCase& c) { return c.disturbed() ? c.trouble :
 bool is_herd(const GroupCase& c) { return c.client.arrivals.process == ArrivalProcess::kOnce; }
 
 Found overload_without_retries(const GroupCase& c) {
+  constexpr double kDeviations = 2;  // of how many requests come by chance
   const double load = c.load(c.before.first_work_s, c.before.seconds);
+  const double made = c.disturbed() ? c.made.before.made : c.requests();
   // Closed loops ask for what they get.
   const bool closed = c.client.arrivals.process == ArrivalProcess::kClosed;
-  if (load < 1 || is_herd(c) || closed) return std::nullopt;
+  if (made == 0 || load < 1 + kDeviations / std::sqrt(made)) return std::nullopt;
+  if (is_herd(c) || closed) return std::nullopt;
   const double enough = std::floor(load * c.capacity.servers) + 1;
   return Finding{
       fmt::format("first attempts alone need {} the capacity: no retry policy helps; at least "
@@ -49,7 +52,6 @@ double load_in(const GroupCase& c, const DisturbedStretch& d) {
   return d.left > 0 ? c.load(d.first_work_s, d.seconds) / d.left : 0;
 }
 
-// Where several faults follow each other or overlap, the stretch with the greatest load.
 /// The service below a group that is asked for most, of those that first attempts overload.
 Found overload_below(const GroupCase& c) {
   if (c.client.caller || is_herd(c)) return std::nullopt;
@@ -69,13 +71,14 @@ Found overload_below(const GroupCase& c) {
   const scenario::ServiceDemand& there = demand.services[*most];
   const double enough = std::floor(there.work) + 1;
   return Finding{
-      fmt::format("the first calls of {} ask for {} the capacity of {}: no way of "
-                  "retrying can serve them all; it takes at least {:.0f} servers there",
+      fmt::format("the first calls of {} alone need {} the capacity of {}: no retry policy helps; "
+                  "at least {:.0f} servers are needed there",
                   c.scenario.services[*caller].name, spoken_times(there.load()),
                   c.scenario.services[*most].name, enough),
       {{"new_load_ratio", there.load()}, {"servers", there.capacity}, {"servers_needed", enough}}};
 }
 
+/// Where several faults follow each other or overlap, the stretch with the greatest load.
 Found overload_by_disturbance(const GroupCase& c) {
   if (!c.disturbed() || !c.capacity.limited || c.disturbed_stretches.empty()) return std::nullopt;
   const auto& all = c.disturbed_stretches;

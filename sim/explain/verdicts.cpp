@@ -51,7 +51,10 @@ std::string spoken_count(double number) {
 }
 
 std::string spoken_times(double ratio) {
-  if (ratio >= 0.95 && ratio < 1.05) return "1.0 times";
+  if (ratio >= 0.95 && ratio < 1.05) {
+    const std::string text = fmt::format("{:.2f} times", ratio);
+    return text == "1.00 times" ? "1.0 times" : text;
+  }
   return ratio < 9.95 ? fmt::format("{:.2g} times", ratio) : fmt::format("{:.0f} times", ratio);
 }
 

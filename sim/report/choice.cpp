@@ -427,6 +427,7 @@ Json choice_json(const ChoiceReport& report) {
   json["metric"] = choice.aim.metric->name;
   json["unit"] = choice.aim.metric->unit;
   json["label"] = choice.aim.metric->label();
+  json["percentage"] = choice.aim.metric->display.percentage;
   json["direction"] = choice.aim.maximize ? "maximize" : "minimize";
   json["client"] = choice.aim.client;
   json["limits"] = Json::array();
@@ -521,6 +522,7 @@ void write_choice_json(Sink& sink, const ChoiceReport& report,
   for (std::size_t i = 0; i < report.found.policies.size(); ++i) {
     json["policies"].push_back(policy_json(report, i));
   }
+  json["scenario_notes"] = report.scenario_notes;
   json["services"] = services_json(scenario);
   json["keys"] = Json::object();
   for (const auto& [path, value] : report.keys) append_member(json["keys"], path, value);

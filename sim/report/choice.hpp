@@ -23,7 +23,8 @@ struct ChoiceReport {
   std::vector<std::string> requests;             ///< as in `ResultIdentity`
   /// The keys that all policies share, and their values as TOML.
   std::vector<std::pair<std::string, std::string>> keys;
-  std::uint64_t id = 0;  ///< of the race (`id_of_choice`)
+  std::uint64_t id = 0;                          ///< of the race (`id_of_choice`)
+  std::vector<std::string> scenario_notes = {};  ///< that were printed when the policies were read
 };
 
 /// One row a policy: the varied keys, what became of it, its mean and those that have limits.

@@ -120,8 +120,7 @@ void write_hysteresis_json(Sink& sink, const HysteresisReport& r,
     json[std::string(figure.name)] = std::move(entry);
   }
   json["notes"] = r.loop.notes;
-  json["services"] = services_json(r.scenario.scenario);
-  json["keys"] = keys_json(r.scenario);
+  add_scenario(json, r.scenario);
   sink.write(sealed(json, files));
 }
 

@@ -194,8 +194,7 @@ void write_map_json(Sink& sink, const MapReport& r, const std::vector<FileRecord
   map["disagree"] = count_of(r, MapVerdict::kDisagree);
   map["outside_validity"] = count_of(r, MapVerdict::kOutsideValidity);
   json["notes"] = closing_sentences(r);
-  json["services"] = services_json(r.scenario.scenario);
-  json["keys"] = keys_json(r.scenario);
+  add_scenario(json, r.scenario);
   sink.write(sealed(json, files));
 }
 

@@ -25,6 +25,36 @@ std::string in_ten_digits(double value) { return fmt::format("{:.10g}", value); 
 
 double rounded(double value) { return std::stod(in_ten_digits(value)); }
 
+Json remarks_json(const std::vector<Remark>& remarks) {
+  Json json = Json::array();
+  for (const Remark& r : remarks) {
+    json.push_back({{"part", r.part}, {"subject", r.subject}, {"reason", r.text}});
+  }
+  return json;
+}
+
+Json parts_json(const Prediction& prediction) {
+  Json figures = Json::array(), warnings = Json::array();
+  for (const Figure& f : prediction.figures) {
+    const Json value = f.text.empty() ? Json(rounded(f.value)) : Json(f.text);
+    figures.push_back({{"part", f.part},
+                       {"subject", f.subject},
+                       {"name", f.name},
+                       {"value", value},
+                       {"unit", f.unit},
+                       {"meaning", f.meaning},
+                       {"leaves_out", f.ignores}});
+  }
+  for (const Warning& w : prediction.warnings) {
+    warnings.push_back(
+        {{"subject", w.subject}, {"keys", w.keys}, {"message", w.message}, {"remedy", w.remedy}});
+  }
+  return {{"figures", figures},
+          {"does_not_apply", remarks_json(prediction.refusals)},
+          {"doubts", remarks_json(prediction.doubts)},
+          {"warnings", warnings}};
+}
+
 }  // namespace
 
 void write_prediction_csv(Sink& sink, const Prediction& prediction) {
@@ -49,33 +79,8 @@ void write_prediction_csv(Sink& sink, const Prediction& prediction) {
 }
 
 std::string prediction_json(const Scenario& scenario, const Prediction& prediction) {
-  Json figures = Json::array(), refusals = Json::array(), doubts = Json::array(),
-       warnings = Json::array();
-  for (const Figure& f : prediction.figures) {
-    const Json value = f.text.empty() ? Json(std::stod(in_ten_digits(f.value))) : Json(f.text);
-    figures.push_back({{"part", f.part},
-                       {"subject", f.subject},
-                       {"name", f.name},
-                       {"value", value},
-                       {"unit", f.unit},
-                       {"meaning", f.meaning},
-                       {"leaves_out", f.ignores}});
-  }
-  for (const Remark& r : prediction.refusals) {
-    refusals.push_back({{"part", r.part}, {"subject", r.subject}, {"reason", r.text}});
-  }
-  for (const Remark& r : prediction.doubts) {
-    doubts.push_back({{"part", r.part}, {"subject", r.subject}, {"reason", r.text}});
-  }
-  for (const Warning& w : prediction.warnings) {
-    warnings.push_back(
-        {{"subject", w.subject}, {"keys", w.keys}, {"message", w.message}, {"remedy", w.remedy}});
-  }
-  const Json all = {{"scenario", scenario.name},
-                    {"figures", figures},
-                    {"does_not_apply", refusals},
-                    {"doubts", doubts},
-                    {"warnings", warnings}};
+  Json all = {{"scenario", scenario.name}};
+  all.update(parts_json(prediction));
   return all.dump(2) + "\n";
 }
 
@@ -121,6 +126,7 @@ void write_prediction_files(ResultFolder& folder, const PredictionReport& r) {
   }
   write_scenario_files(folder, r.scenario);
   Json json = result_head("predict", r.scenario.scenario, 0);
+  json["prediction"] = parts_json(r.prediction);
   json["planes"] = Json::array();
   for (const auto& [service, plane] : r.planes) {
     json["planes"].push_back({{"service", service},
@@ -128,8 +134,7 @@ void write_prediction_files(ResultFolder& folder, const PredictionReport& r) {
                               {"tipping_s", plane.tipping ? Json(rounded(*plane.tipping)) : Json()},
                               {"attempt_timeout_s", plane.timeout}});
   }
-  json["services"] = services_json(r.scenario.scenario);
-  json["keys"] = keys_json(r.scenario);
+  add_scenario(json, r.scenario);
   folder.write("result.json", [&](Sink& sink) { sink.write(sealed(json, folder.files())); });
   folder.commit();
 }

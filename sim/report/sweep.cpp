@@ -201,6 +201,12 @@ class PointsTable {
   bool expectations_;
 };
 
+/// Whether servers, service times or capacities may differ between points.
+bool varies_services(const SweepPlan& plan) {
+  return std::any_of(plan.paths.begin(), plan.paths.end(),
+                     [](const std::string& path) { return path.starts_with("service."); });
+}
+
 Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
   const Scenario& scenario = plan.base.scenario;
   Json json = result_head("", scenario, static_cast<std::size_t>(scenario.replications));
@@ -213,8 +219,13 @@ Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
   if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_over_limit"] = overview.points_over_limit;
-  json["services"] = services_json(plan.base.scenario);
-  json["keys"] = keys_json(plan.base);
+  if (plan.grid_points <= kMostPointsWithSeries && varies_services(plan)) {
+    sweep["services"] = Json::array();  // of each point
+    for (std::size_t i = 0; i < plan.points(); ++i) {
+      sweep["services"].push_back(services_json(*plan.scenario(i)));
+    }
+  }
+  add_scenario(json, plan.base);
   return json;
 }
 

@@ -310,8 +310,7 @@ void write_tip_json(Sink& sink, const TipReport& r, const std::vector<FileRecord
   json["sentences"] = {answer_of(r)};
   if (const std::string twins = twins_text(r); !twins.empty()) json["sentences"].push_back(twins);
   json["notes"] = caveats(r);
-  json["services"] = services_json(r.scenario.scenario);
-  json["keys"] = keys_json(r.scenario);
+  add_scenario(json, r.scenario);
   sink.write(sealed(json, files));
 }
 
@@ -730,8 +729,7 @@ void write_curve_json(Sink& sink, const TipCurveReport& r, const std::vector<Fil
   }
   out["points"] = points;
   json["notes"] = CurveText(r, kNarrowColumns).notes();
-  json["services"] = services_json(plan.base.scenario);
-  json["keys"] = keys_json(plan.base);
+  add_scenario(json, plan.base);
   sink.write(sealed(json, files));
 }
 

@@ -121,15 +121,33 @@ class Pages:
                  "--maximize", "success_rate", "--out", "choose")
         self.run("map", "zombie.toml", "--vary", "fault.outage.duration=1s,2s",
                  "--vary", "client.web.arrivals.total_rate=10,200", "--out", "map")
+        self.run("sweep", "outage.toml", "--vary", "service.api.servers=2,4", "--out", "servers")
+        self.run("predict", "zombie.toml", "--out", "predict", quiet=())
+        # A key without effect is noted when the scenario is read; the notes of each result.
+        self.notes = {}
+        for name, command in {
+                "noted-run": ("run",), "noted-predict": ("predict",),
+                "noted-compare": ("compare", "--vary", "client.batch.retry.max_attempts=3,4"),
+                "noted-tip": ("tip", "--trigger", "fault.down.duration=1s:2s", "--tolerance", "0.5"),
+                "noted-choose": ("choose", "--vary", "client.web.retry.max_attempts=1,3",
+                                 "--minimize", "success_rate"),
+                "noted-map": ("map", "--vary", "client.web.arrivals.total_rate=10,200")}.items():
+            printed = self.run(command[0], "outage.toml", *command[1:], "--set",
+                               "client.batch.retry.max_attempts=3", "--out", name, status=(0, 1),
+                               quiet=() if command[0] == "predict" else ("--quiet",))
+            self.notes[name] = [line[len("note: "):] for line in printed.splitlines()
+                                if line.startswith("note: ")]
         for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "choose",
-                     "map"):
+                     "map", "servers", "predict", *self.notes):
             self.report(name, name)
         self.report("two", "run", "once")
 
-    def run(self, *arguments, status=(0,)):
-        done = subprocess.run([PROGRAM, *arguments, "--quiet"], cwd=self.folder,
+    def run(self, *arguments, status=(0,), quiet=("--quiet",)):
+        """What it prints to standard error."""
+        done = subprocess.run([PROGRAM, *arguments, *quiet], cwd=self.folder,
                               capture_output=True, text=True, check=False)
         assert done.returncode in status, done.stderr
+        return done.stderr
 
     def report(self, page, *results):
         self.run("report", *results, "--out", f"{page}.html")
@@ -278,6 +296,41 @@ class PageTest(unittest.TestCase):
                                         if (row["duration"], row["total_rate"]) == ("1s", "200")))
         self.assertGreater(len(set(shown)), 1)
         self.assertEqual(self.browser.problems, [])
+
+    def test_a_prediction_says_all_that_the_program_prints(self):
+        with open(self.pages.folder / "predict" / "prediction.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.open("predict")
+        figures = [row for row in rows if row["name"] not in ("warning", "doubt", "does_not_apply")]
+        shown = self.texts("#prediction tbody td:nth-child(2)")
+        self.assertEqual(shown, [row["name"] for row in figures])
+        remarks = [row["meaning"] for row in rows if row["name"] in ("doubt", "does_not_apply")]
+        self.assertEqual([text.split(": ", 1)[1] for text in self.texts("#prediction li")], [
+            row["meaning"] for name in ("does_not_apply", "doubt") for row in rows
+            if row["name"] == name])
+        self.assertGreater(len(remarks), 0)
+        self.assertEqual(len(self.texts("#answer .verdict")),
+                         max(1, sum(row["name"] == "phase" for row in rows))
+                         + sum(row["name"] == "warning" for row in rows))
+        self.assertIn("nothing was simulated", self.texts("header .facts")[0])
+        self.assertEqual(self.browser.problems, [])
+
+    def test_notes_on_the_scenario_are_those_of_the_terminal(self):
+        for name, notes in self.pages.notes.items():
+            with self.subTest(name):
+                self.assertGreater(len(notes), 0)
+                self.open(name)
+                self.assertEqual(sorted(self.texts("#answer details.of-scenario li")),
+                                 sorted(set(notes)))
+                self.assertEqual(self.browser.problems, [])
+
+    def test_a_sweep_of_servers_shows_the_capacity_of_each_point(self):
+        self.open("servers")
+        boxes = lambda: " ".join(self.texts("#scenario svg text"))  # noqa: E731
+        self.assertIn("capacity 100 /s", boxes())
+        self.slide(0, 1)
+        self.assertIn("4 servers", boxes())
+        self.assertIn("capacity 200 /s", boxes())
 
     def test_texts_of_users_are_texts(self):
         self.open("run")

@@ -102,6 +102,17 @@ class ChoosePicture(unittest.TestCase):
         self.assertEqual(legend_of(figure_of(self.folder).axes[0]),
                          ["indifference zone", "as good within the zone", "the best"])
 
+    def test_shares_are_in_percent_with_their_zone(self):
+        folder_of(self.folder, ["a=1,1,20,0.99,0.98,1,chosen,", "a=2,1,20,0.5,0.4,0.6,beaten,a=1"],
+                  best="a=1", stages=[20], label="success rate", unit="1", percentage=True,
+                  indifference=0.01)
+        axis, = figure_of(self.folder).axes
+        self.assertEqual(axis.get_xlabel(), "success rate (%), mean with 95 % interval")
+        self.assertEqual(sorted(float(line.get_xdata()[0]) for line in axis.lines
+                                if line.get_marker() == "o"), [50, 99])
+        box = axis.patches[0].get_extents().transformed(axis.transData.inverted())
+        self.assertAlmostEqual(box.x1 - box.x0, 1)
+
     def test_nobody_may_win(self):
         rows = [row.replace("chosen", "undecided") for row in FIRST_STAGE + RACE]
         folder_of(self.folder, rows, best=None)

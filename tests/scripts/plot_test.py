@@ -547,6 +547,28 @@ class PlotTest(unittest.TestCase):
             self.assertFalse(box.overlaps(axis.bbox))
             self.assertFalse(box.overlaps(axis.xaxis.label.get_window_extent()))
 
+    def test_attempts_of_a_group_are_stacked_on_an_axis_that_adds_up(self):
+        def axis_of(rows):
+            folder = make_results(self.root / f"attempts{len(rows)}", groups=1)
+            write(folder / "attempts.csv", "scenario,variant,client,attempt,sent,successes,throttled,"
+                  "errors,timeouts,peak_sends_100ms,in_backoff_mean".split(","),
+                  [["dip", "base", client, n, sent, 0.75 * sent, 0, 0.25 * sent, 0, "", 0]
+                   for client in ("g0", "all") for n, sent in rows])
+            with matplotlib.pyplot.rc_context(drawing.STYLE):
+                figure = latency(Results(folder, None))
+                self.addCleanup(matplotlib.pyplot.close, figure)
+            axis = panel(figure, "What became of each attempt")
+            self.assertEqual(axis.get_yscale(), "linear")
+            return axis
+        axis = axis_of([(1, 1000), (2, 100)])
+        self.assertEqual([bar.get_height() for bar in axis.patches], [750, 75, 250, 25])
+        self.assertEqual(axis.get_ylabel(), "attempts per replication")
+        # A third attempt that is too rare to be seen beside the first: shares, and how many.
+        axis = axis_of([(1, 10000), (2, 100), (3, 2)])
+        self.assertEqual([bar.get_height() for bar in axis.patches], [75] * 3 + [25] * 3)
+        self.assertEqual([text.get_text() for text in axis.texts], ["10,000", "100", "2"])
+        self.assertTrue(axis.get_ylabel().startswith("share of its attempts [%]"))
+
     def test_several_services_in_a_new_process(self):
         done = plot_in_new_process(make_several(self.root / "r", 5), "--format", "svg")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

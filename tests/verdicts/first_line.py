@@ -8,7 +8,7 @@ window of the fault, and knows nothing of the rules in sim/explain:
   sick    before the fault more than 1 % of the requests fail, or more and more are under way
   down    in the last fifth of the time after the fault goodput is below 80 % of the requests
   few     fewer than 5 requests are made before or during the fault
-  kept    nothing fails on account of the fault
+  kept    nothing fails on account of the fault, until ten seconds after it is over
   back    requests fail, and goodput is back: how long after the fault, by the greatest shortfall
           of successes behind 0.95 per request
 
@@ -28,6 +28,7 @@ import tempfile
 from pathlib import Path
 
 BIN_S = 0.5
+SOON_S = 10  # what fails later than this after the recovery does so by chance
 
 # Scenarios (by number, seed 1) of which the judgement is wrong, with the reason.
 LISTED = {
@@ -135,9 +136,7 @@ def judge(runs, start, end, stop):
         right |= {"down", "some"}
     if down:
         return right | {"some"}, None
-    # What fails because of the fault, and the time that the greatest shortfall takes.
-    lost = sum(sums(run, start, stop)[2] for run in runs) - share * sum(
-        sums(run, start, stop)[0] for run in runs)
+    # The time that the greatest shortfall takes, and what fails because of the fault until then.
     times = []
     for run in runs:
         behind, most, at = 0.0, 0.0, end
@@ -151,6 +150,10 @@ def judge(runs, start, end, stop):
         while failing < len(run) and run[failing][2] > 0.2 * max(1, run[failing][0]):
             failing += 1
         times.append((at - end, max(at - end, failing * BIN_S - end)))
+    lost = 0.0
+    for run, (_, took) in zip(runs, times):
+        requests, _, failures = sums(run, start, min(stop, end + took + SOON_S))
+        lost += failures - share * requests
     if lost < 0.013 * made_during or lost < 12:
         right.add("kept")
     if lost > 0.007 * made_during:
@@ -186,6 +189,8 @@ def first_sentence(output):
 
 def agrees(sentence, right, times):
     word, took_s = said_in(sentence)
+    if word == "kept" and "succeed instead of" in sentence:
+        return bool(right & {"kept", "back"})  # a loss below one percentage point, which it names
     # Whatever else it says, it has to say so.
     if right == {"sick"}:
         return word == "sick" or "made before" in sentence or "before it)" in sentence

@@ -183,10 +183,12 @@ Json result_head(std::string_view command, const Scenario& scenario, std::size_t
   return json;
 }
 
-Json keys_json(const LoadedScenario& scenario) {
-  Json json = Json::object();
-  for (const ResolvedKey& key : scenario.keys) append_member(json, key.path, key.toml);
-  return json;
+void add_scenario(Json& json, const LoadedScenario& scenario) {
+  json["scenario_notes"] = distinct_notes(scenario);
+  json["services"] = services_json(scenario.scenario);
+  Json keys = Json::object();
+  for (const ResolvedKey& key : scenario.keys) append_member(keys, key.path, key.toml);
+  json["keys"] = std::move(keys);
 }
 
 void append_member(Json& object, std::string name, Json value) {

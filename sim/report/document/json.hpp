@@ -68,8 +68,9 @@ nlohmann::ordered_json result_head(std::string_view command, const Scenario& sce
 /// What follows from the keys of each service: its servers, mean service time and capacity.
 nlohmann::ordered_json services_json(const Scenario& scenario);
 
-/// The resolved keys and their values as TOML texts.
-nlohmann::ordered_json keys_json(const LoadedScenario& scenario);
+/// Adds what a result says of its scenario: `scenario_notes`, which are printed when it is read,
+/// services, and the resolved keys with their values as TOML texts.
+void add_scenario(nlohmann::ordered_json& json, const LoadedScenario& scenario);
 
 /// Appends a member that the object does not have yet. Looking for it first, as `object[name]`
 /// does, takes time that grows with the square of the number of members.

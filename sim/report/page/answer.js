@@ -118,12 +118,13 @@ function answer(result) {
     return [result.curve.sentences.map((text, i) => {
       const line = result.curve.lines[i];
       return sentence(severity, line ? text.slice(line.length + 2) : text, line || null);
-    }), noteList(result.notes)];
+    }), notesOf(result, v)];
   }
   if (result.choice) return choiceAnswer(result);
-  if (result.map) return [mapAnswer(result), noteList(result.notes)];
-  if (result.trigger) return [tippingAnswer(result), noteList(result.notes)];
-  if (result.hysteresis) return [hysteresisAnswer(result), noteList(result.notes)];
+  if (result.prediction) return [predictionAnswer(result), notesOf(result, v)];
+  if (result.map) return [mapAnswer(result), notesOf(result, v)];
+  if (result.trigger) return [tippingAnswer(result), notesOf(result, v)];
+  if (result.hysteresis) return [hysteresisAnswer(result), notesOf(result, v)];
   if (!result.comparison) {
     return [verdicts(result, v), notesOf(result, v), result.sweep ? sweepNotes(result) : null];
   }
@@ -134,16 +135,20 @@ function answer(result) {
   comparisonNotes(result)];
 }
 
+/** Of a run its own notes, of other results theirs. */
 function notesOf(result, v) {
-  return noteList((result.variants[v] || {}).notes);
+  const variant = result.variants[v] || {};
+  return noteList(variant.notes || result.notes, variant.scenario_notes || result.scenario_notes);
 }
 
-/** What limits an answer: the notes that the program prints under its own. */
-function noteList(notes) {
-  if (!notes || notes.length === 0) return null;
-  return el("details", { class: "notes" },
-    el("summary", {}, `${plural(notes.length, "note")} on how sure this is`),
-    el("ul", {}, notes.map((note) => el("li", {}, note.trim()))));
+/** What limits an answer: the notes that the program prints under its own, and those on the scenario
+ * that it prints before. */
+function noteList(notes = [], ofScenario = []) {
+  const list = (texts, what, kind) => (texts.length === 0 ? null : el("details", { class: kind },
+    el("summary", {}, `${plural(texts.length, "note")} on ${what}`),
+    el("ul", {}, texts.map((note) => el("li", {}, note.trim())))));
+  return [list(ofScenario, "the scenario", "notes of-scenario"),
+    list(notes, "how sure this is", "notes")];
 }
 
 /** Notes of a comparison are about all variants; those of single ones that it lacks name theirs. */
@@ -152,7 +157,13 @@ function comparisonNotes(result) {
   const own = result.variants.flatMap((variant, v) => (variant.notes || [])
     .filter((note) => !notes.includes(note))
     .map((note) => `${variantName(result, v)}: ${note}`)).filter((note) => !notes.includes(note));
-  return noteList([...notes, ...own]);
+  const read = new Map();  // note on the scenario -> the variants that have it
+  for (const [v, variant] of result.variants.entries()) {
+    for (const note of variant.scenario_notes || []) read.set(note, [...(read.get(note) || []), v]);
+  }
+  const ofScenario = [...read].map(([note, of]) => (of.length === result.variants.length ? note
+    : `${of.map((v) => variantName(result, v)).join(", ")}: ${note}`));
+  return noteList([...notes, ...own], ofScenario);
 }
 
 /** Points of a sweep with results that need care, or without any. */

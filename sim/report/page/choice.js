@@ -4,7 +4,7 @@ function choiceAnswer(result) {
   const { outcome, sentences = [], terms = [], notes } = result.choice;
   const severity = outcome === "chosen" ? "good" : "bad";
   return [sentences.map((text, i) => sentence(i > 0 ? "info" : severity, text, null, i > 0)),
-    terms.map((term) => el("p", { class: "note" }, term)), noteList(notes)];
+    terms.map((term) => el("p", { class: "note" }, term)), noteList(notes, result.scenario_notes)];
 }
 
 function choiceNumber(result, value) {

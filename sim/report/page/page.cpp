@@ -434,9 +434,9 @@ class Metadata {
   /// What result.json has for one command only.
   void add_sections() {
     const Json& json = result_.json;
-    for (const char* name :
-         {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50", "curve",
-          "not_monotone", "probes", "choice", "policies", "map", "sentences", "notes"}) {
+    for (const char* name : {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50",
+                             "curve", "not_monotone", "probes", "choice", "policies", "map",
+                             "sentences", "notes", "scenario_notes", "prediction", "planes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
     if (json.contains("choice")) {
@@ -499,7 +499,8 @@ class Metadata {
   void add_sweep() {
     const Json& sweep = result_.json.at("sweep");
     Json& out = out_["sweep"];
-    for (const char* name : {"points_that_fail", "points_over_limit", "points", "shard"}) {
+    for (const char* name :
+         {"points_that_fail", "points_over_limit", "points", "shard", "services"}) {
       if (sweep.contains(name)) out[name] = sweep.at(name);
     }
     const std::vector<std::string> vary = sweep.at("vary");

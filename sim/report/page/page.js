@@ -360,7 +360,7 @@ function caveat(result) {
 }
 
 /** "Seed 1, 20 replications, "; nothing where nothing was simulated. */
-const computed = (result) => (result.map && !result.map.confirm ? ""
+const computed = (result) => (result.prediction || result.map && !result.map.confirm ? ""
   : `Seed ${result.seed}, ${plural(result.replications, "replication")}, `);
 
 function reproduction(result) {
@@ -391,6 +391,7 @@ const SECTIONS = [
     ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r))
     : r.choice ? choiceTable(r) : r.map ? mapPicture(r) : r.trigger || r.hysteresis
       ? [tipPicture(r), probeTable(r)] : null) },
+  { title: "What theory says", id: "prediction", show: (r) => r.prediction && predictionTables(r) },
   { title: "Over time", id: "time", show: (r) => charts(r),
     note: (r) => intervalsNote(r) },
   { title: "Differences", id: "differences", show: (r) => (r.comparison && comparisonTable(r)) },
@@ -403,10 +404,11 @@ const SECTIONS = [
 
 function head(result) {
   const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
-    sweep: "sweep", choose: "choice of a policy", map: "map" }[result.command] || "result";
+    sweep: "sweep", choose: "choice of a policy", map: "map", predict: "prediction" }[result.command] || "result";
   // The replications of a choice differ, and a map without tests of it has none.
   const facts = result.choice ? [kind, plural(result.policies.length, "policy", "policies"),
     plural(result.choice.replications, "replication"), `seed ${result.seed}`]
+    : result.prediction ? [kind, "nothing was simulated"]
     : result.map && !result.map.confirm ? [kind, plural(result.map.points.length, "point")]
       : [kind, plural(result.replications, "replication"), `seed ${result.seed}`];
   const points = result.sweep ? result.sweep.at : result.curve ? result.curve.points : null;

@@ -25,13 +25,14 @@ const namesOf = (keys, pattern) =>
   [...new Set(Object.keys(keys).map((key) => (pattern.exec(key) || [])[1]).filter(Boolean))];
 
 /** What the result has of a service: the mean service time in seconds and the attempts per second
- * that it can serve. Only the program reads distributions. Empty where a sweep varies the service
- * time, since the result has that of its scenario. */
+ * that it can serve. Only the program works these out. Empty where a sweep varies keys of services at
+ * so many points that the result has those of its scenario only. */
 function serviceFacts(result, v, name) {
-  const varied = (result.sweep ? result.sweep.sliders : []).flatMap((slider) => slider.paths)
-    .some((path) => /^service\.[^.]+\.service_time(\.|$)/.test(path));
-  if (varied) return {};
-  const services = (result.variants[v] || {}).services || result.services || [];
+  const { sweep } = result;
+  const varied = sweep && sweep.sliders.some((slider) =>
+    slider.paths.some((path) => path.startsWith("service.")));
+  const services = varied ? (sweep.services || [])[v] || []
+    : (result.variants[v] || {}).services || result.services || [];
   return services.find((service) => service.name === name) || {};
 }
 

@@ -43,6 +43,7 @@ Json variant_json(const Evaluation& e) {
   json["window_end_s"] = seconds(scenario.duration.count());
   json["interval_s"] = seconds(scenario.interval.count());
   add_certainty(json, e);
+  json["scenario_notes"] = distinct_notes(e.set.scenario);
   json["notes"] = result_notes(e);
   json["services"] = services_json(scenario);
   json["disturbances"] = Json::array();

@@ -70,6 +70,28 @@ arrivals = { process = "poisson", total_rate = 0.02 }
 retry = { mode = "none" }
 )";
 
+/// A client whose requests are all handed on to a second service.
+std::vector<std::string> calling(const std::string& below, Edits more = {}) {
+  more.insert(more.begin(),
+              {R"(client.web.calls="api")", "service.api.servers=unlimited",
+               "service.b={" + below + "}", R"(service.api.calls.b={retry={mode="none"}})"});
+  return more;
+}
+
+std::string surge(const std::string& factor) {
+  return R"(client.web.surge={s={start="10s",duration="5s",factor=)" + factor + "}}";
+}
+
+/// In step, four seconds on and four off.
+std::string bursts(const std::string& rate) {
+  return R"(client.web.arrivals={process="on-off",on="4s",off="4s",phase="aligned",total_rate=)" +
+         rate + "}";
+}
+
+std::string closed(const std::string& think_time) {
+  return R"(client.web.arrivals={process="closed",think_time=")" + think_time + "\"}";
+}
+
 const std::string
     kRate = "client.web.arrivals.total_rate=",
     kTimeout = "client.web.attempt_timeout=", kQueue = "service.api.queue.capacity=",
@@ -272,6 +294,143 @@ const std::vector<Labelled>& labelled_cases() {
       {"ten times as many, and the fault fails all", "back-at-once", kRare, {kRate + "0.5"}},
       {"three requests", "too-few-to-tell", kSteady, {kRate + "0.05", "replications=1"}},
       {"no request before", "too-few-to-tell", kRare, {kRate + "0.001", "replications=1"}},
+      // Near the capacity.
+      {"M/D/2 at load 0.97", "all-well", kSteady, {kRate + "194", "duration=100s"}},
+      {"D/D/2 at load 1: each finds a server",
+       "all-well",
+       kSteady,
+       {R"(client.web.arrivals={process="constant",total_rate=200})", "client.web.count=1"}},
+      {"load 1.02: 1600 requests in 400 s",
+       "falls-behind",
+       kSteady,
+       {kRate + "204", "duration=400s"}},
+      {"bursts of load 1.8 and pauses in which they are served; the run ends with a burst",
+       "all-well|slow",
+       kSteady,
+       {bursts("180"), "duration=36s"}},
+      {"bursts of load 2.2, of which the pauses leave 160 each; the run ends with a pause",
+       "falls-behind",
+       kSteady,
+       {bursts("220"), "duration=80s"}},
+      // Near the end of the run.
+      {"the last second fails",
+       "still-on",
+       kFault,
+       {kRefused, "fault.f.start=39s", "fault.f.duration=1s"}},
+      {"12 requests come after the fault",
+       "back-at-once|too-few-to-tell",
+       kFault,
+       {kRefused, "fault.f.duration=29900ms"}},
+      // What changes is for the better.
+      {"load 1.5 with a full queue, and a surge to 0.45",
+       "failing-before",
+       kSteady,
+       {kRate + "300", kQueue + "50", surge("0.3"), "recovery.hold=5s"}},
+      {"1.5 % fail all the time, and all in the fault",
+       "failing-before",
+       kFault,
+       {"service.api.errors.internal=0.015", kRefused}},
+      // At low load.
+      {"half the capacity at load 0.1",
+       "unaffected",
+       kFault,
+       {"fault.f.capacity=0.5", kRate + "20"}},
+      {"a fifth of the speed at load 0.1: 50 ms for 10",
+       "only-slower",
+       kFault,
+       {"fault.f.speed=0.2", kRate + "20"}},
+      // Latency against the timeout.
+      {"200 ms more, and a timeout of 300",
+       "only-slower",
+       kFault,
+       {"fault.f.latency=100ms", kTimeout + "300ms"}},
+      {"400 ms more, and a timeout of 300",
+       "back-at-once",
+       kFault,
+       {"fault.f.latency=200ms", kTimeout + "300ms"}},
+      {"the same with three attempts: load 1.8, which the late answers sustain",
+       "never-recovers|too-short-to-tell",
+       kFault,
+       {"fault.f.latency=200ms", kTimeout + "300ms", kThrice}},
+      {"the same at a load of 0.75 with all retries",
+       "back-at-once",
+       kFault,
+       {"fault.f.latency=200ms", kTimeout + "300ms", kThrice, kRate + "50"}},
+      // Surges.
+      {"a surge to 0.96 of the capacity",
+       "unaffected|only-slower",
+       kSteady,
+       {surge("1.6"), "recovery.hold=5s"}},
+      {"a surge to 1.5, and nobody gives up",
+       "only-slower",
+       kSteady,
+       {surge("2.5"), "recovery.hold=5s"}},
+      {"a surge to 1.5 leaves 500 requests, which 80/s drain",
+       "recovers|recovers-late",
+       kSteady,
+       {surge("2.5"), "recovery.hold=5s", kTimeout + "200ms"}},
+      {"a surge to 1.5, a short queue: a third fails",
+       "degraded",
+       kSteady,
+       {surge("2.5"), "recovery.hold=5s", kQueue + "10"}},
+      // Closed loops.
+      {"40 clients with a pause of 0.2 s ask for at most 190/s",
+       "all-well",
+       kSteady,
+       {closed("200ms")}},
+      {"600 clients with a pause of 1 s wait 2 s",
+       "slow",
+       kSteady,
+       {closed("1s"), "client.web.count=600", "warmup=10s"}},
+      {"a closed loop waits for the servers", "only-slower", kFault, {closed("200ms"), kGone}},
+      {"a closed loop that is refused", "back-at-once", kFault, {closed("200ms"), kRefused}},
+      {"a closed loop, a third fails", "degraded", kFault, {closed("200ms"), kErrors + "0.33"}},
+      // Retries against the capacity.
+      {"three attempts make load 0.9: the backlog of 5 s drains",
+       "recovers-late",
+       kFault,
+       {kGone, kTimeout + "200ms", kThrice, kRate + "60", "duration=120s"}},
+      {"three attempts make load 1.08, for ever",
+       "never-recovers|too-short-to-tell",
+       kFault,
+       {kGone, kTimeout + "200ms", kThrice, kRate + "72", "duration=120s"}},
+      {"an outage shorter than the timeout",
+       "only-slower",
+       kFault,
+       {kGone, "fault.f.duration=800ms", kTimeout + "900ms", kThrice, "duration=60s"}},
+      {"the first fault is harmless, the second one is not",
+       "never-recovers|too-short-to-tell",
+       kFault,
+       {"fault.f.speed=0.95", R"(fault.g={start="20s",duration="5s",capacity=0})",
+        kTimeout + "200ms", kThrice, "duration=60s"}},
+      {"the newest first: those who come after the fault are served at once",
+       "back-at-once",
+       kFault,
+       {kGone, kTimeout + "200ms", "service.api.queue.discipline=lifo"}},
+      {"who gives up leaves the queue",
+       "back-at-once",
+       kFault,
+       {kGone, kTimeout + "200ms", "service.api.abandoned=remove"}},
+      // Adaptive mode at a throttle.
+      {"110/s are granted of 120/s, and one client holds them back",
+       "falls-behind|slow",
+       kSteady,
+       {"service.api.throttle.rate=110", "service.api.throttle.burst=10", "client.web.count=1",
+        kAdaptive, "drain_limit=20min"}},
+      // A service below.
+      {"a service below does 100/s of 120/s", "falls-behind", kSteady,
+       calling(R"(servers=1,service_time="10ms")")},
+      {"the same with a short queue: a sixth fails", "failing", kSteady,
+       calling(R"(servers=1,service_time="10ms",queue={capacity=20})")},
+      {"a service below does 125/s of 120/s", "all-well", kSteady,
+       calling(R"(servers=1,service_time="8ms")")},
+      {"a service below refuses", "back-at-once", kFault,
+       calling(R"(servers=2,service_time="10ms")", {"fault.f.service=b", kRefused})},
+      {"a service that nobody calls refuses",
+       "unaffected",
+       kFault,
+       {R"(client.web.calls="api")", R"(service.b={servers=1,service_time="10ms"})",
+        "fault.f.service=b", kRefused}},
   };
   return cases;
 }

@@ -76,8 +76,9 @@ TEST_CASE("Where only some replications recover, the others are told, too", "[ve
 
 TEST_CASE("A multiple that rounds to one keeps a decimal", "[verdicts]") {
   CHECK(spoken_times(1) == "1.0 times");
-  CHECK(spoken_times(0.96) == "1.0 times");
-  CHECK(spoken_times(1.04) == "1.0 times");
+  CHECK(spoken_times(1.004) == "1.0 times");
+  CHECK(spoken_times(0.96) == "0.96 times");
+  CHECK(spoken_times(1.04) == "1.04 times");
   CHECK(spoken_times(0.94) == "0.94 times");
   CHECK(spoken_times(1.06) == "1.1 times");
   CHECK(spoken_times(2) == "2 times");

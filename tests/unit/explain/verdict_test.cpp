@@ -455,6 +455,40 @@ TEST_CASE("Of several faults a cause names the one it is about") {
              Catch::Contains("during dip+half first attempts alone need 1.3 times the remaining"));
 }
 
+TEST_CASE("Of several faults the answer counts the requests made in all of them") {
+  const std::vector<Verdict> both =
+      verdicts_on(kDip, {"fault.dip={start=\"10s\",duration=\"2s\",unreachable=true}",
+                         "fault.gone={start=\"20s\",duration=\"2s\",unreachable=true}",
+                         "client.web.retry={mode=\"none\"}"});
+  INFO(listed(both));
+  CHECK(both[0].sentence ==
+        "back at once when the last fault ends: no request made during the faults succeeds");
+}
+
+TEST_CASE("A recovery that few requests come to see is one that was not watched for long") {
+  const std::vector<Verdict> all =
+      verdicts_on(kDip, {"fault.dip={start=\"10s\",duration=\"29900ms\",unreachable=true}",
+                         "client.web.retry={mode=\"none\"}"});
+  INFO(listed(all));
+  CHECK(all[0].rule == "back-at-once");
+  CHECK_THAT(all[0].sentence, Catch::EndsWith("; watched for only 0.1 s"));
+}
+
+TEST_CASE("First attempts that just fill the capacity are no overload") {
+  const Edits even = {"client.web.arrivals={process=\"constant\",total_rate=200}",
+                      "client.web.count=1", "client.web.retry={mode=\"none\"}"};
+  INFO(listed(verdicts_on(kSteady, even)));
+  CHECK(verdicts_on(kSteady, even)[0].rule == "all-well");
+  CHECK(find(verdicts_on(kSteady, even), "overload-without-retries") == nullptr);
+  Edits more = even;
+  more[0] = "client.web.arrivals={process=\"constant\",total_rate=210}";
+  const std::vector<Verdict> all = verdicts_on(kSteady, more);
+  const Verdict* overload = find(all, "overload-without-retries");
+  REQUIRE(overload != nullptr);
+  CHECK_THAT(overload->sentence, Catch::Contains("alone need 1.05 times the capacity") ||
+                                     Catch::Contains("alone need 1.1 times the capacity"));
+}
+
 TEST_CASE("Instances without a fault keep their capacity") {
   // A fifth of 200/s is 20 times slower: 162/s is left.
   const Edits one = {"service.api.servers=1",         "service.api.instances=5",

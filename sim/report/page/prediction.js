@@ -1,0 +1,32 @@
+// What `retrysim predict` says of a scenario: figures by part of the theory, and what they leave out.
+
+const PREDICTED_PARTS = { facts: "Facts", fluid: "Fluid model", chain: "Markov chain" };
+
+/** A phase is the answer; warnings and what the theory does not model limit it. */
+function predictionAnswer(result) {
+  const { figures, warnings } = result.prediction;
+  const phases = figures.filter((f) => f.name === "phase").map((f) => sentence(
+    { safe: "good", vulnerable: "info" }[f.value] || "bad",
+    `${f.value}: ${PHASE_WORDS[f.value] || f.meaning}`, f.subject.replace(/^(service|client)\./, "")));
+  if (phases.length === 0) {
+    phases.push(sentence("info", "theory names no phase for this scenario; why not stands below"));
+  }
+  return [phases, warnings.map(({ subject, keys, message, remedy }) =>
+    sentence("bad", `${message} ${remedy} (${keys})`, subject))];
+}
+
+function predictionTables(result) {
+  const { figures, does_not_apply: refused, doubts } = result.prediction;
+  const text = ({ value, unit }) => (typeof value !== "number" ? value
+    : quantity(value, unit, false));
+  const table = (part) => sortable({ caption: PREDICTED_PARTS[part] || part,
+    rows: figures.filter((f) => f.part === part), columns: [
+      { title: "of", text: (f) => f.subject }, { title: "figure", text: (f) => f.name },
+      { title: "value", value: (f) => f.value, node: text },
+      { title: "meaning", text: (f) => f.meaning },
+      { title: "leaves out", text: (f) => f.leaves_out }] });
+  const remarks = (title, rows) => (rows.length === 0 ? null : [el("h3", {}, title),
+    el("ul", {}, rows.map((r) => el("li", {}, `${r.part} of ${r.subject}: ${r.reason}`)))]);
+  return [[...new Set(figures.map((f) => f.part))].map(table),
+    remarks("Does not apply", refused), remarks("Outside the range where it is good", doubts)];
+}
