@@ -7,7 +7,10 @@
 #include <retrysim/summary.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -95,6 +98,50 @@ Reach with_bias(double half, double t, Reach bias) {
   return {half + bias.low, half + bias.high};
 }
 
+/// Closer bounds on where a quantile is in its bucket, from how evenly the values are spread over
+/// the eight buckets around it: what its own bucket is off the line through them may all be one
+/// number, and the rest lies on a slope. A law that has such a number in each of the nine buckets
+/// alike is not told from an even one.
+Histogram::Bounds even_quantile_bounds(const Histogram& histogram, double p) {
+  constexpr int kAround = 4;
+  const Histogram::Bounds edges = histogram.quantile_bounds(p);
+  const double value = histogram.quantile(p);
+  const std::size_t bucket = Histogram::index(static_cast<std::uint64_t>(value));
+  if (bucket < Histogram::kSubBuckets + kAround || bucket + kAround >= Histogram::kBucketCount) {
+    return edges;
+  }
+  const auto own_width = static_cast<double>(Histogram::width(bucket));
+  const auto n = static_cast<double>(histogram.count());
+  std::array<double, 2 * kAround + 1> counts{};  // as if all were as wide
+  double mean = 0, slope = 0, squares = 0;       // of the line through those around it
+  for (int k = -kAround; k <= kAround; ++k) {
+    const std::size_t i = bucket + static_cast<std::size_t>(k + kAround) - kAround;
+    const auto first = static_cast<double>(Histogram::lower_bound(i));
+    const auto width = static_cast<double>(Histogram::width(i));
+    const double share =
+        histogram.share_at_or_below(first + width - 1) - histogram.share_at_or_below(first - 1);
+    const double count = share * n * own_width / width;
+    counts[static_cast<std::size_t>(k + kAround)] = count;
+    if (k == 0) continue;
+    mean += count / (2 * kAround);
+    slope += k * count;
+    squares += k * k;
+  }
+  slope /= squares;
+  double off = 0;
+  for (int k = -kAround; k <= kAround; ++k) {
+    off =
+        std::max(off, std::fabs(counts[static_cast<std::size_t>(k + kAround)] - mean - k * slope));
+  }
+  const double own = std::max(counts[kAround], 1.0);
+  const double heap = (off + std::sqrt(own)) / own;  // with what chance may hide
+  const double tilt = std::fabs(slope) / own;
+  const double evenly = 1 - heap - tilt / 2;
+  if (evenly <= 0) return edges;
+  const double reach = own_width * (heap + tilt / 8) / evenly;
+  return {std::max(edges.low, value - reach), std::min(edges.high, value + reach)};
+}
+
 }  // namespace
 
 std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> replications,
@@ -114,7 +161,9 @@ std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> 
   const auto n = static_cast<double>(replications.size());
   const double t = student_t_95(replications.size() - 1);
   const double half = t * std::sqrt(squares / (n - 1) / n);
-  const Histogram::Bounds bounds = pooled.quantile_bounds(p);
+  // Replications that are all alike say nothing of how the values are spread.
+  const Histogram::Bounds bounds =
+      squares > 0 ? even_quantile_bounds(pooled, p) : pooled.quantile_bounds(p);
   const Reach reach = with_bias(half, t, {*value - bounds.low / 1e9, bounds.high / 1e9 - *value});
   result.ci_low_s = std::max(0.0, *value - reach.low);
   result.ci_high_s = *value + reach.high;

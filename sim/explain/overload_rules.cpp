@@ -302,7 +302,8 @@ Found drain_hides_overload(const GroupCase& c) {
 using enum Severity;
 constexpr std::array kOverloadRules = {
     Rule{{"overload-without-retries", kBad, false,
-          "while nothing is wrong, first attempts ask for at least the capacity"},
+          "while nothing is wrong, first attempts ask for more than the capacity, and not by "
+          "chance"},
          overload_without_retries},
     Rule{{"overload-below", kBad, false,
           "the first attempts of calls between services ask for at least the capacity of a service "

@@ -127,11 +127,13 @@ class Pages:
         self.notes = {}
         for name, command in {
                 "noted-run": ("run",), "noted-predict": ("predict",),
-                "noted-compare": ("compare", "--vary", "client.batch.retry.max_attempts=3,4"),
-                "noted-tip": ("tip", "--trigger", "fault.down.duration=1s:2s", "--tolerance", "0.5"),
+                "noted-compare": ("compare", "--vary", "client.web.retry.max_attempts=3,4"),
+                "noted-tip": ("tip", "--trigger", "fault.down.duration=1s:2s",
+                              "--tolerance", "0.5"),
                 "noted-choose": ("choose", "--vary", "client.web.retry.max_attempts=1,3",
                                  "--minimize", "success_rate"),
-                "noted-map": ("map", "--vary", "client.web.arrivals.total_rate=10,200")}.items():
+                "noted-map": ("map", "--vary", "client.web.arrivals.total_rate=10,200",
+                              "--vary", "fault.down.duration=1s,2s", "--service", "api")}.items():
             printed = self.run(command[0], "outage.toml", *command[1:], "--set",
                                "client.batch.retry.max_attempts=3", "--out", name, status=(0, 1),
                                quiet=() if command[0] == "predict" else ("--quiet",))

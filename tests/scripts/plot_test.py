@@ -550,8 +550,9 @@ class PlotTest(unittest.TestCase):
     def test_attempts_of_a_group_are_stacked_on_an_axis_that_adds_up(self):
         def axis_of(rows):
             folder = make_results(self.root / f"attempts{len(rows)}", groups=1)
-            write(folder / "attempts.csv", "scenario,variant,client,attempt,sent,successes,throttled,"
-                  "errors,timeouts,peak_sends_100ms,in_backoff_mean".split(","),
+            write(folder / "attempts.csv",
+                  "scenario,variant,client,attempt,sent,successes,throttled,errors,timeouts,"
+                  "peak_sends_100ms,in_backoff_mean".split(","),
                   [["dip", "base", client, n, sent, 0.75 * sent, 0, 0.25 * sent, 0, "", 0]
                    for client in ("g0", "all") for n, sent in rows])
             with matplotlib.pyplot.rc_context(drawing.STYLE):
