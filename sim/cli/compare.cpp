@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -108,11 +109,16 @@ std::vector<NamedScenario> load_variants(const CompareCommand& options, const Se
   VariantsResult loaded =
       retrysim::load_variants(options.scenario(), options.edits, options.vary, options.baseline);
   session.print_errors(loaded.errors);
-  for (const NamedScenario& v : loaded.variants) session.print_notes(v.loaded);
-  if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision.target > 0) {
-    session.print_note(
-        "precision has no effect on a comparison: every variant has the number of replications "
-        "that the scenario gives");
+  std::set<std::string> printed;
+  for (NamedScenario& v : loaded.variants) {
+    if (v.loaded.scenario.precision.target > 0) {
+      v.loaded.notes.emplace_back(
+          "precision has no effect on a comparison: every variant has the number of replications "
+          "that the scenario gives");
+    }
+    for (const std::string& note : distinct_notes(v.loaded)) {
+      if (printed.insert(note).second) session.print_note(note);
+    }
   }
   return std::move(loaded.variants);
 }

@@ -286,7 +286,6 @@ VariantsResult load_variants(const std::filesystem::path& file,
   }
   check_size(parsed.variations);
   std::set<std::tuple<std::string, int, int, std::string>> seen;
-  std::set<std::string> notes;
   for (const Variant& v : baseline_first(grid(parsed.variations), baseline)) {
     LoadResult one = load_scenario_file(file, edits, v.edits);
     for (const Diagnostic& d : one.errors) {
@@ -295,8 +294,6 @@ VariantsResult load_variants(const std::filesystem::path& file,
       if (is_new && result.errors.size() < kMostErrors) result.errors.push_back(d);
     }
     if (!one.loaded) continue;
-    std::erase_if(one.loaded->notes,
-                  [&](const std::string& note) { return !notes.insert(note).second; });
     result.variants.push_back({v.name, std::move(*one.loaded)});
   }
   if (!result.errors.empty()) result.variants.clear();
