@@ -1,3 +1,5 @@
+// Reading options, and collecting a command's help.
+//
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.hpp"
 

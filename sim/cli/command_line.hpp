@@ -1,5 +1,5 @@
-// What the program can be asked to do, as data: the table of commands, and what each command says
-// of itself under --help. The help, the manual pages and the shell's completion are made from it.
+// The command line as data: the table of commands, the help of each, and reading options. The help,
+// the manual pages and shell completion are made from it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -48,8 +48,9 @@ bool takes_value(const boost::program_options::option_description& option);
 /// "PATH=VALUE" of an option that takes a value.
 std::string value_name(const boost::program_options::option_description& option);
 
-// Reading a subcommand's options with Boost.Program_options: no guessing at abbreviations, every
-// mistake a UsageError.
+// --- Reading options -----------------------------------------------------------------------------
+
+// With Boost.Program_options, without guessing at abbreviations; every mistake is a UsageError.
 
 /// Parses `arguments`. Words that are no option are collected under the name `positional` (see
 /// `texts`); with an empty name they are mistakes.

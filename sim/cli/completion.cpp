@@ -1,5 +1,5 @@
-// What may be written on the command line where a key is changed or varied: --set, --vary,
-// --trigger.
+// Shell completion: commands, options, and the keys that may be changed or varied with --set,
+// --vary and --trigger.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/completion.hpp"

@@ -1,4 +1,4 @@
-// Writing a manual page in the macros of man(7).
+// The manual pages, in the macros of man(7), written from the table of commands and their help.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/manual.hpp"

@@ -1,3 +1,6 @@
+// Signals, ranks, free memory, shared options, sessions and output: the parts of session.hpp in the
+// same order.
+//
 // SPDX-License-Identifier: MIT
 #include "cli/session.hpp"
 

@@ -1,4 +1,6 @@
-// `retrysim tip --hysteresis`: the load goes up and down again within one run.
+// `retrysim tip`: finds the smallest trigger that the system does not recover from (--trigger), for
+// one case or for each combination of varied keys; or raises and lowers the load within one run
+// (--hysteresis).
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/hysteresis.hpp>
@@ -27,6 +29,8 @@
 #include <vector>
 
 namespace retrysim::cli {
+
+// --- --hysteresis --------------------------------------------------------------------------------
 
 struct HysteresisCommand : SimulationSettings {
   std::string scenario;
@@ -70,8 +74,7 @@ int hysteresis(const HysteresisCommand& options, const Session& session) {
   return kDone;
 }
 
-// `retrysim tip --trigger`: one search, or one for each combination of varied keys, from which an
-// interrupted command goes on.
+// --- --trigger -----------------------------------------------------------------------------------
 
 struct TipCommand : SimulationSettings {
   TipRequest request;
@@ -224,7 +227,7 @@ int search_for_tipping_points(const TipCommand& options, const Session& session)
   return search(options, std::move(*planned.plan), session);
 }
 
-// `retrysim tip`: bisect for the smallest trigger that the system does not recover from.
+// --- The command ---------------------------------------------------------------------------------
 
 namespace {
 

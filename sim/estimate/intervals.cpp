@@ -1,4 +1,4 @@
-// Source of the formula: Wilson 1927; Newcombe 1998, method 3.
+// The formulas of the intervals. Probabilities: Wilson 1927; Newcombe 1998, method 3.
 //
 // SPDX-License-Identifier: MIT
 #include "estimate/intervals.hpp"

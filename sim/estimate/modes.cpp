@@ -1,3 +1,5 @@
+// Finding the widest gap between values, and describing the modes on its sides.
+//
 // SPDX-License-Identifier: MIT
 #include "estimate/modes.hpp"
 

@@ -1,3 +1,5 @@
+// Which scenarios have a steady state, MSER-5, batch means, and the intervals of a single run.
+//
 // SPDX-License-Identifier: MIT
 #include "estimate/steady_state.hpp"
 

@@ -1,4 +1,5 @@
-// Threads that take batches of units and queue up their bytes for the thread that called `run`.
+// The thread executor, whose threads take batches of units and queue their bytes for the thread
+// that called `run`; and replications run with any executor.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/executor.hpp"

@@ -1,3 +1,5 @@
+// Identities as bytes, and reading, writing and repairing journals.
+//
 // SPDX-License-Identifier: MIT
 #include "execution/journal.hpp"
 

@@ -1,4 +1,5 @@
-// Whether a choice can be made as it is asked for, before anything is simulated.
+// `choose`: check the request, race the policies stage by stage, and keep finished replications in
+// a journal. selection.hpp has the rules of the race.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>
@@ -220,9 +221,11 @@ void check_choice(const std::vector<NamedScenario>& policies, const ChooseOption
 
 }  // namespace experiment
 
-// A record of the journal: number of the policy (64 bits), number of the replication (32 bits), and
-// the bytes of its `UnitResult`, in the order in which they were finished: which replications there
-// will be is not known before.
+// --- The journal ---------------------------------------------------------------------------------
+
+// A record: number of the policy (64 bits), number of the replication (32 bits), and the bytes of
+// its `UnitResult`, in the order in which they finish, because how many replications there will be
+// is not known beforehand.
 
 namespace {
 

@@ -1,6 +1,10 @@
-// Bytes of a replication: response, twin recovered, metastable (8 bits each), duration needed (a
-// double), events of the run and of its twin (64 bits each). In the journal behind number of the
-// case (64 bits), size (a double) and number of the replication (32 bits).
+// Searches for tipping points: replications at one size of the trigger with their log, triggers as
+// keys of a scenario, and plans, in which every case is validated at both ends of the trigger
+// before anything runs.
+//
+// The bytes of a replication: response, twin recovered, metastable (8 bits each), duration needed
+// (a double), events of the run and of its twin (64 bits each). In the journal they follow the
+// number of the case (64 bits), the size (a double) and the number of the replication (32 bits).
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -318,7 +322,7 @@ std::vector<ProbeRun> probe(std::size_t number, double value, const Scenario& sc
 
 namespace retrysim {
 
-// Triggers: a key of a scenario and the sizes that it takes.
+// --- Triggers ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -422,8 +426,7 @@ ScenarioAt scenarios_of(const std::filesystem::path& file, const std::vector<std
   };
 }
 
-// What searches for tipping points are going to do: every case validated at both ends of the
-// trigger before anything runs.
+// --- Plans and searches --------------------------------------------------------------------------
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The replications at one size of a trigger, each with its twin, and the log of those that are
-// done.
+// Replications of a search: those at one size of a trigger, each with its twin, the log of those
+// that are finished, and the scenario of a load ramp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -67,7 +67,7 @@ class ProbeLog {
 std::vector<ProbeRun> probe(std::size_t number, double value, const Scenario& scenario,
                             const ReplicationOptions& run, Executor& executor, ProbeLog& log);
 
-// A scenario whose load rises and falls step by step, made from one at constant load.
+// --- Load ramps ----------------------------------------------------------------------------------
 
 /// `scenario` with the rates of the client groups `clients` following `ramp`; their rates now are
 /// those of its first load. No warm-up, drain, faults or surges: nothing but the load changes.

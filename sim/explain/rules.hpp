@@ -1,4 +1,5 @@
-// Figures as sentences have them.
+// The table of rules behind verdicts, in two halves: how a group fared, and why. Also figures as
+// sentences show them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -31,7 +32,7 @@ std::string spoken_times(double ratio);
 /// "1 attempt", "1.24 attempts".
 std::string spoken_attempts(double attempts);
 
-// The table of rules, in two halves: what became of a group, and why.
+// --- The rules -----------------------------------------------------------------------------------
 
 /// What a rule says of a group to which it applies.
 struct Finding {

@@ -1,3 +1,5 @@
+// Applying the rules to every client group, and figures as sentences show them.
+//
 // SPDX-License-Identifier: MIT
 #include <retrysim/simulation.hpp>
 #include <retrysim/verdict.hpp>

@@ -1,3 +1,5 @@
+// Fourier transforms of any length, and the burstiness figures computed with them.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/burstiness.hpp"
 

@@ -1,4 +1,5 @@
-// How long after a disturbance the goodput is back.
+// Finding the moment of recovery, judging storms by their twins, and measuring the steps of a load
+// ramp.
 //
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/recovery.hpp"

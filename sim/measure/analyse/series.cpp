@@ -1,3 +1,5 @@
+// Cutting a replication into few bins, and reading metrics from the sums.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/series.hpp"
 

@@ -3,9 +3,10 @@
 //
 // All series are averages over a trailing window of w = attempt timeout + largest backoff of one
 // retry, at least 10 bins: attempts then fall into the same window as the request they belong to.
-// The baseline are medians A0, L0 and median absolute deviations (MAD) of amplification A(t) and
-// attempt rate L(t) over the 20 w before the first trigger (without one: the first 20 w after
+// The baseline is the medians A0, L0 and the median absolute deviations (MAD) of amplification A(t)
+// and attempt rate L(t) over the 20 w before the first trigger (without one: the first 20 w after
 // warm-up).
+//
 //   onset:  first of 3 bins in a row with A >= A0 + max(0.25, 5 MAD_A) and L >= L0 + 5 MAD_L
 //   end:    first bin from which A < A0 + half that margin for max(10 w, 30 s), or to the end of
 //           the window, if that comes first, for at least 3 bins

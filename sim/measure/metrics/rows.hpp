@@ -1,5 +1,5 @@
-// The vocabulary of the table of metrics: one function for each kind of metric, and the functions
-// that add to a row.
+// The words in which the table of metrics is written: one function per kind of metric, and the
+// functions that add to a row.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,3 +1,6 @@
+// Where segments, bins, the window and the run end: from running counts to the results of a client
+// group.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/client_recorder.hpp"
 

@@ -1,3 +1,5 @@
+// Integrating the noted levels of a service, two at a time.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/levels.hpp"
 

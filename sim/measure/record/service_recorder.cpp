@@ -1,3 +1,5 @@
+// From running counts to the results of a service and of its instances.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/service_recorder.hpp"
 

@@ -1,5 +1,5 @@
-// What is recorded of the instances of a service, one by one, if it has several: totals of the
-// window. The service as a whole is recorded by the Recorder, as any other service is.
+// What is counted of one service. A service with several instances is recorded as a whole, as any
+// other is; `InstanceLog` adds the window totals of each instance.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,6 +17,7 @@
 
 namespace retrysim::stats {
 
+/// The window totals of each instance of a service.
 class InstanceLog {
  public:
   InstanceLog(const Scenario& scenario, std::size_t instances)
@@ -78,9 +79,7 @@ class InstanceLog {
   std::vector<One> all_;
 };
 
-// What one service does, as it is counted. One with several instances is recorded as a whole here;
-// see InstanceLog for each of them.
-
+/// The counts and levels of one service, all instances together.
 class alignas(64) ServiceRecorder {
  public:
   /// `span` must outlive the recorder.

@@ -1,3 +1,5 @@
+// Elimination, and the questions that a Markov chain answers with it.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/chain/markov_chain.hpp"
 

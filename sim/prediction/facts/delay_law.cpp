@@ -1,3 +1,5 @@
+// Building delay laws from backoff rules and distributions.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/facts/delay_law.hpp"
 

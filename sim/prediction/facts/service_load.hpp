@@ -1,5 +1,5 @@
-// What is asked of a service, and how long a client's requests take: the numbers behind facts and
-// warnings.
+// The numbers behind facts and warnings: the work asked of a service, and how long a client's
+// requests take. The warnings are declared here, too.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -74,8 +74,9 @@ struct ClientTimes {
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client);
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const Demands& demands);
 
-// What a user should know before running a scenario. Each warning names the keys, the figure and
-// what would change it.
+// --- Warnings ------------------------------------------------------------------------------------
+
+// Each warning tells the user, before a run, the keys, the figure and what would change it.
 
 void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings);

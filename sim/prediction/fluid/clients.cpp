@@ -1,3 +1,5 @@
+// Laws of buckets, fleets of limiters, and the flows of one client group, bin by bin.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/clients.hpp"
 

@@ -1,6 +1,6 @@
-// The delay equations, bin by bin. What an attempt will come to is known when it arrives, because a
-// FIFO queue shows it how long it will wait; so each bin hands its attempts on to the bins in which
-// their retries arrive, and no equation looks back.
+// Solving the delay equations bin by bin. When an attempt arrives, a FIFO queue shows how long it
+// will wait, so its result is known; each bin hands its attempts on to the bins in which their
+// retries arrive, and no equation looks back.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -60,7 +60,7 @@ class Runner {
   std::vector<double> sent_;  // by group, attempts per second in this bin
 };
 
-// One run of the fluid over a system that is already in numbers.
+// --- One run -------------------------------------------------------------------------------------
 
 /// Bins of a run, about; a timeout shorter than such a bin has no fluid (`why_no_fluid`).
 inline constexpr double kMostFluidSteps = 2e6;
@@ -76,7 +76,7 @@ FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double 
 /// longer than the clients remember.
 bool ends_down(const Scenario& scenario, const FluidSystem& system, double step);
 
-// Runs of the fluid that answer one question: is the service down in the end?
+// --- Is the service down in the end? -------------------------------------------------------------
 
 /// Whether the scenario has a fault of the service, or a surge of its clients, before its end.
 bool has_disturbance(const Scenario& scenario, std::size_t service);

@@ -1,3 +1,5 @@
+// One bin of time at the service.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/service.hpp"
 

@@ -1,3 +1,6 @@
+// Demand on services, capacity left by profiles and faults, and consistency between the parts of a
+// scenario.
+//
 // SPDX-License-Identifier: MIT
 #include "scenario/derived/derived.hpp"
 
@@ -441,8 +444,10 @@ std::string path_of(const Scenario& scenario, const ClientSpec& client) {
 
 namespace retrysim {
 
-// What profiles and faults leave of a service's capacity. Faults of some instances leave the others
-// alone; whoever needs the capacity of a service at a moment asks here.
+// --- Capacity ------------------------------------------------------------------------------------
+
+// What profiles and faults leave of a service's capacity at a moment. Faults of some instances
+// leave the others alone.
 
 namespace {
 
@@ -553,7 +558,7 @@ double mean_capacity_left(const Scenario& scenario, std::size_t service, Time fr
 
 namespace retrysim::scenario {
 
-// Circles of calls, and messages that get lost.
+// --- Consistency ---------------------------------------------------------------------------------
 
 namespace {
 

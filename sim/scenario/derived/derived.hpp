@@ -1,6 +1,6 @@
 // What a scenario asks for, worked out from its keys: new requests per second, calls per request
-// through every layer of services, and the work that all of them bring to each service. Whoever
-// needs "rate times service time" takes it from here. Faults are left out, and so is chance.
+// through every layer of services, and the work that all of them bring to each service. All code
+// that needs "rate times service time" takes it from here. Faults and chance are left out.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -93,7 +93,9 @@ bool is_called_by_services_only(const Scenario& scenario, std::size_t service);
 /// The table of a group in the scenario: "client.web", "service.front.calls.db".
 std::string path_of(const Scenario& scenario, const ClientSpec& client);
 
-// What must hold between the parts of a scenario, as questions about the finished structure.
+// --- Consistency ---------------------------------------------------------------------------------
+
+// Questions about the finished scenario that its parts cannot answer alone.
 
 /// The services, by index and in the order of the calls, of a circle in which services call each
 /// other; empty if there is none.

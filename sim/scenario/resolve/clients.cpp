@@ -1,4 +1,5 @@
-// Resolving [client.NAME], and [service.NAME.calls.NAME], where a service is the client of another.
+// Resolving [client.NAME], and [service.NAME.calls.NAME], where a service is the client of another
+// one.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/resolve/clients.hpp"
@@ -487,7 +488,10 @@ void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spe
 
 namespace retrysim {
 
-// To which services the requests of a client group go, and by what their states may be kept apart.
+// --- Services and retry states -------------------------------------------------------------------
+
+// Which services the requests of a client group go to, and what its retry states may be kept apart
+// by.
 
 namespace {
 

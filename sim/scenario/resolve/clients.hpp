@@ -1,4 +1,5 @@
-// What must hold between the keys of a client group, or between them and the rest of the scenario.
+// Steps of resolving a client group: checks of its keys against each other and the rest of the
+// scenario, the SDK's own defaults, and arrival processes.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,6 +16,8 @@
 
 namespace retrysim::scenario {
 
+// --- Checks --------------------------------------------------------------------------------------
+
 /// Each reports what is wrong with a group, or notes what has no effect.
 void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arrivals);
 void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
@@ -30,12 +33,12 @@ void check_retryers(Tables& t);
 /// Keys and operations by which nothing is kept apart, and the other way round.
 void note_idle_keys(Tables& t);
 
-// Timeouts and connections "as the SDK has them".
+// --- The SDK's own defaults ----------------------------------------------------------------------
 
 /// Puts the SDK's own defaults where a group, or a service that calls another one, asks for them.
 void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spec);
 
-// Arrival processes: rates, profiles and traces, from what the keys and CSV files say.
+// --- Arrivals ------------------------------------------------------------------------------------
 
 /// A key that turned out not to apply once the CSV file was known, and why.
 struct Withdrawn {

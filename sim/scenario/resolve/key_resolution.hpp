@@ -1,5 +1,5 @@
 // From the values in one table of a scenario (a service, a client group, ...) to its struct: every
-// key of the scope is read, or gets its default or its preset's value, or is reported as missing.
+// key of the scope is read, gets its default or its preset's value, or is reported as missing.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// What the environment says about retries, as SDKs read it: AWS_RETRY_MODE, AWS_MAX_ATTEMPTS,
+// The environment's settings for retries, read as SDKs read them: AWS_RETRY_MODE, AWS_MAX_ATTEMPTS,
 // AWS_NEW_RETRIES_2026, and retry_mode and max_attempts of a profile in the shared AWS config file.
 //
 // SPDX-License-Identifier: MIT
