@@ -486,8 +486,8 @@ struct ServiceResult {
   /// Full server time of the executions (and reads of model "occ") that ended in the window and
   /// whose answer no client was waiting for. At most the busy time of the window.
   double wasted_full_ns = 0;
-  std::uint64_t unused =
-      0;  ///< executions that ended in the window, with no client waiting for the answer
+  /// Executions that ended in the window, with no client waiting for the answer.
+  std::uint64_t unused = 0;
   std::uint64_t failed = 0;  ///< those whose answer, a failure, reached the client in time
   bool unlimited = false;
   std::int64_t nominal_servers = 0;

@@ -507,7 +507,7 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   const auto executor = make_executor(settings.launch, settings.jobs, interruption.flag());
   const bool leads = executor->is_owner();
   if (leads && settings.timeout) interruption.limit(*settings.timeout);
-  // Ranks that have been asked to stop may be gone: nobody waits for them then. The process simply
+  // Ranks that have been asked to stop may be gone: no rank waits for them then. The process simply
   // ends, and mpirun ends the others.
   const auto finish = [&] {
     if (interruption.flag()->load()) return;
@@ -567,7 +567,7 @@ fs::path JournalFolder::open(report::ResultIdentity identity) {
   }
   fs::create_directories(path_, error);
   if (error) throw report::OutputError(path_, error.message());
-  // With --out, whoever began what is resumed here has been allowed to replace what there is.
+  // With --out, the command that is resumed here was already allowed to replace an earlier result.
   const bool force = force_ || (unfinished_ && resume_ && !kept_);
   result_ =
       std::make_unique<report::ResultFolder>(path_, std::move(identity), force, journal_, kept_);
@@ -624,7 +624,7 @@ void print_result(const SimulationSettings& settings, const ShownResult& result,
   if (settings.quiet) return;
   try {
     show(settings, result, before);
-  } catch (const report::OutputClosed&) {  // the files are there; whoever looked has seen enough
+  } catch (const report::OutputClosed&) {  // the files are in place; the reader has seen enough
   }
 }
 

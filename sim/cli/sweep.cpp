@@ -163,7 +163,7 @@ Begun begin(const SweepCommand& options, SweepPlan plan, const ReplicationOption
   if (error) throw report::OutputError(path, error.message());
   Begun begun;
   const auto kept = keep_earlier(options, path);
-  // With --out, whoever began what is resumed here has been allowed to replace what there is.
+  // With --out, the sweep that is resumed here was already allowed to replace an earlier result.
   begun.folder = std::make_unique<report::ResultFolder>(
       path, report::identity_of({&plan.base}, "sweep", requests_of(options.request)),
       options.force || (unfinished && options.resume && !kept), report::kSweepJournal, kept);

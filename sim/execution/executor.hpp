@@ -75,8 +75,8 @@ class Turnstile {
  public:
   explicit Turnstile(std::uint64_t room) : room_(room) {}
 
-  /// Holds so much of the room while it lives; waits for it first. Whoever needs more than there is
-  /// waits until nobody else is in. Throws `Interrupted` if asked to stop while it waits.
+  /// Holds so much of the room while it lives; waits for it first. A thread that needs more than
+  /// there is waits until no other is in. Throws `Interrupted` if asked to stop while it waits.
   class Pass {
    public:
     Pass(Turnstile& turnstile, std::uint64_t need) : turnstile_(turnstile), need_(need) {

@@ -174,7 +174,7 @@ Journal::~Journal() {
   if (fd_ < 0) return;
   try {
     flush();
-  } catch (const std::system_error&) {  // a destructor has nobody to tell
+  } catch (const std::system_error&) {  // a destructor cannot report it
   }
   ::close(fd_);
 }

@@ -488,7 +488,7 @@ class Race {
       if (const auto last = selection.most_observations()) {
         next = std::min(next, *last * options_.batch);
       }
-      // The boundaries are closed by then, but nobody may be left to observe twice for nothing.
+      // The boundaries are closed by then, but no policy may be observed twice for nothing.
       next = std::max(next, so_far + options_.batch);
     }
     conclude(selection);

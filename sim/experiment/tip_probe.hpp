@@ -40,7 +40,7 @@ using ProbeKey = std::tuple<std::size_t, double, std::uint32_t>;
 class ProbeLog {
  public:
   ProbeLog() = default;
-  /// Throws what `Journal` throws, and JournalError for entries that nobody has written.
+  /// Throws what `Journal` throws, and JournalError for entries that are not valid.
   ProbeLog(const std::filesystem::path& journal, const execution::Identity& identity, bool resume);
 
   const ProbeRun* find(const ProbeKey& key) const;

@@ -50,7 +50,7 @@ void kotlin_before_2026(const Preset&, RetryRules& rules) {
 }
 
 void kotlin_queue(const Preset& preset, RetryRules& rules) {
-  // Whoever waited lost what else there was; the nearest to that is to wait in line.
+  // A waiting retry lost all other tokens; the closest rule is to wait in line.
   if (preset.mode == "adaptive") rules.rate_limit.wait = SendTokenWait::kQueue;
 }
 

@@ -356,7 +356,7 @@ class MpiExecutor : public Executor {
 
   void help(const Task& task);
 
-  /// What comes of a batch, as it travels; if that is too much to travel, that.
+  /// The result of a batch as a message; if it is too long for one, a message that says so.
   static std::string result_of(BatchWorker& worker, Batch batch) {
     BatchResult failed;
     try {
@@ -446,7 +446,7 @@ class MpiExecutor::Owner {
       const bool received = receive();
       bool local_done = false;
       const bool taken = take_local(local_done);
-      // Ranks that have been asked to stop may be gone: nobody waits for their answers.
+      // Ranks that have been asked to stop may be gone: their answers are not waited for.
       if (local_done && (executor_.stopped() || ended_credits_ == kCredits * others_)) break;
       if (task_.tick && Clock::now() - last_tick >= kTick) {
         guard([&] { task_.tick(); });

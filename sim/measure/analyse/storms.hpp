@@ -52,7 +52,7 @@ struct Storm {
 /// The storms of one replication, by onset; all client groups together.
 std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run);
 
-/// What became of a run as a whole.
+/// The verdict on a run as a whole.
 struct Fate {
   StormVerdict verdict = StormVerdict::kTransient;
   std::optional<Aftermath> aftermath;  ///< what the verdict is about; empty: nothing happened

@@ -57,7 +57,7 @@ struct JobEnded {
   Time done, now;            ///< `done`: the job itself
 };
 
-/// What became of one request with side effects.
+/// The result of one request with side effects.
 struct RequestEffects {
   std::uint32_t effects = 0;                                       ///< executions that succeeded
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see SideEffectTotals

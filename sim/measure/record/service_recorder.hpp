@@ -109,8 +109,8 @@ class alignas(64) ServiceRecorder {
   /// From `now` on so many servers work for attempts whose clients have given up: told of services
   /// where that is not a matter of one server at a time.
   void wasting_servers(double servers, Time now);
-  /// Nobody waited for the answer that the service had at `finished`, after `server_ns` of server
-  /// time. `executed`: it ended an attempt; otherwise another call was to follow.
+  /// No client waited for the answer that the service had at `finished`, after `server_ns` of
+  /// server time. `executed`: it ended an attempt; otherwise another call was to follow.
   void answer_unused(double server_ns, Time finished, bool executed);
 
   void levels(const LevelsOfService& now) {

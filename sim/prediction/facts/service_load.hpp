@@ -54,7 +54,7 @@ double full_queue_time(const Scenario& scenario, std::size_t service);
 double full_queue_time(const Scenario& scenario, std::size_t service,
                        const scenario::Demand& first);
 
-/// Whether a quota is that of one client or of its whole group, and of nobody else.
+/// Whether a quota belongs to one client or its whole group, and to no other.
 bool has_plain_quota(const ClientSpec& client);
 
 /// Whether a group of clients or another service calls it.

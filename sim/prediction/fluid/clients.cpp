@@ -304,7 +304,7 @@ double ThinkingClients::wake(const FluidBin& bin) {
 void ThinkingClients::end(std::size_t i, double rate, double age, double delay, double step) {
   const FluidClients& c = clients_;
   if (c.think_is_exponential) {
-    double thinks = 1;  // of those who thought meanwhile, some still do
+    double thinks = 1;  // of the clients that thought meanwhile, some still do
     if (c.think_from_start) thinks = still_thinks_[i] * std::exp(-delay / c.think_mean);
     thinking_.put(delay / step, rate * thinks);
     ready_.put(delay / step, rate * (1 - thinks));

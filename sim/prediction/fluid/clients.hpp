@@ -110,7 +110,7 @@ struct FluidBin {
   std::size_t number = 0;
   double step = 0;         ///< its width, s
   bool has_begun = false;  ///< the warm-up is over: what happens is counted
-  bool is_over = false;    ///< nobody begins a request any more
+  bool is_over = false;    ///< no more requests begin
 
   bool in_window() const { return has_begun && !is_over; }
 };

@@ -72,8 +72,8 @@ FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double 
                     double series_interval);
 
 /// Whether fewer than half of the requests succeed in the last quarter of the time after the last
-/// disturbance. The run ends as soon as that is certain: everybody has been served, or nobody, for
-/// longer than the clients remember.
+/// disturbance. The run ends as soon as that is certain: all attempts, or none, have been served
+/// for longer than the clients remember.
 bool ends_down(const Scenario& scenario, const FluidSystem& system, double step);
 
 // --- Is the service down in the end? -------------------------------------------------------------

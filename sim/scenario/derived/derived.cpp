@@ -255,7 +255,7 @@ class DemandFinder {
       fate.again += share * there.again;
       fate.cost += share * there.cost;
     }
-    if (c.strategy) fate.again = 0;  // nobody knows
+    if (c.strategy) fate.again = 0;  // unknown
     std::tie(group.attempts, group.success) = needed(c, fate);
   }
 

@@ -163,7 +163,7 @@ std::string grouped(std::size_t number) {
 }
 
 std::string joined_first(const std::vector<std::string_view>& words) {
-  // A long list (thousands of client groups, say) helps nobody.
+  // A long list (thousands of client groups, say) is no help.
   constexpr std::size_t kMost = 10;
   if (words.size() <= kMost) return joined(words);
   return joined({words.begin(), words.begin() + kMost}) + ", ... and " +
