@@ -160,6 +160,8 @@ std::vector<std::string> KeyCompletion::candidates(std::string_view word) const 
   return result;
 }
 
+// --- Words of the command line -------------------------------------------------------------------
+
 namespace {
 
 /// What is written before the last of the values that commas separate.

@@ -152,6 +152,8 @@ void RoffPage::item(std::string_view term, std::string_view argument, std::strin
 
 void RoffPage::continued_item(std::string_view text) { text_ += ".IP\n" + line_of(text); }
 
+// --- The pages -----------------------------------------------------------------------------------
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -34,6 +34,8 @@
 
 namespace retrysim::cli {
 
+// --- Ending early --------------------------------------------------------------------------------
+
 namespace {
 
 std::atomic<bool> stop_requested{false};
@@ -89,6 +91,8 @@ int interruptible(std::optional<Duration> timeout, const std::function<int()>& w
 #endif
 
 namespace retrysim::cli {
+
+// --- MPI ranks -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -174,6 +178,8 @@ std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atom
 #endif
 
 namespace retrysim::cli {
+
+// --- Memory --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -293,6 +299,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   if (!(bytes >= 1) || bytes > kMost) return std::nullopt;
   return static_cast<std::uint64_t>(bytes);
 }
+
+// --- Shared options ------------------------------------------------------------------------------
 
 namespace po = boost::program_options;
 namespace fs = std::filesystem;
@@ -431,6 +439,8 @@ void print_notes(const LoadedScenario& loaded) {
   for (const std::string& note : distinct_notes(loaded)) report::print_error("note: {}\n", note);
 }
 
+// --- The session ---------------------------------------------------------------------------------
+
 void Session::agree_on(const LoadedScenario& loaded) const {
   execution::agree_on(loaded, executor_);
 }
@@ -534,6 +544,8 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   return leads ? status : kDone;
 }
 
+// --- Journal and result folder -------------------------------------------------------------------
+
 namespace fs = std::filesystem;
 
 JournalFolder::JournalFolder(const SimulationSettings& settings, bool resume, fs::path path,
@@ -591,6 +603,8 @@ std::string kept_text(std::size_t replications, std::string_view what) {
   return fmt::format("{} replication{} finished; --resume continues the {}", replications,
                      replications == 1 ? " is" : "s are", what);
 }
+
+// --- Output --------------------------------------------------------------------------------------
 
 namespace {
 

@@ -26,6 +26,8 @@ ProportionInterval wilson_interval(std::size_t hits, std::size_t trials) {
           hits == trials ? 1 : std::min(1.0, centre + half)};
 }
 
+// --- Ratios of counts ----------------------------------------------------------------------------
+
 std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
                                         std::span<const double> denominators) {
   const std::size_t count = numerators.size();
@@ -76,6 +78,8 @@ std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std
   }
   return estimate_of_small_counts(y, x);
 }
+
+// --- Pooled quantiles ----------------------------------------------------------------------------
 
 std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> replications,
                                               const Histogram& pooled, double p) {

@@ -101,6 +101,8 @@ ModeHistory mode_history(std::span<const double> series, double low_mean, double
   return history;
 }
 
+// --- Two modes in replications -------------------------------------------------------------------
+
 namespace {
 
 constexpr std::size_t kStretches = 30;

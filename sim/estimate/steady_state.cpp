@@ -54,6 +54,8 @@ std::optional<std::string> why_transient(const Scenario& scenario) {
 
 namespace retrysim::stats {
 
+// --- The end of the warm-up ----------------------------------------------------------------------
+
 Truncation mser5(std::span<const double> series) {
   constexpr std::size_t kFewestToTruncate = 4;
   const std::size_t m = series.size() / kMserBatch;
@@ -82,6 +84,8 @@ Truncation mser5(std::span<const double> series) {
   }
   return {best_d * kMserBatch, best_d < m / 2};
 }
+
+// --- Batch means ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -146,6 +150,8 @@ double lag1_correlation(std::span<const double> series) {
   }
   return products / squares;
 }
+
+// --- A single run --------------------------------------------------------------------------------
 
 namespace {
 

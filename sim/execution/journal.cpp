@@ -55,6 +55,8 @@ void agree_on(const LoadedScenario& loaded, Executor& executor) {
   executor.agree(fmt::format("{:016x}", id_of({{"", to_toml(loaded, false)}, {"", inputs}})));
 }
 
+// --- The journal ---------------------------------------------------------------------------------
+
 namespace {
 
 constexpr std::string_view kMagic = "retrysim journal 1\n";

@@ -339,6 +339,8 @@ void ChoiceJournal::tick() {
   file_->last_sync = now;
 }
 
+// --- The race ------------------------------------------------------------------------------------
+
 namespace {
 
 /// Some replications of some policies.

@@ -361,6 +361,8 @@ SweepPlan plan_sweep(std::vector<NamedScenario> points) {
   return plan;
 }
 
+// --- The sweep -----------------------------------------------------------------------------------
+
 namespace {
 
 // How often what is finished is made to survive a crash of the machine, too.

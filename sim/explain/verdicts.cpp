@@ -65,6 +65,8 @@ std::string spoken_attempts(double attempts) {
 
 namespace retrysim {
 
+// --- Applying the rules --------------------------------------------------------------------------
+
 namespace {
 
 void add(std::vector<Verdict>& verdicts, const explain::Rule& rule, const std::string& client,

@@ -146,6 +146,8 @@ std::vector<double> autocorrelations(std::span<const double> values, std::size_t
   return correlations;
 }
 
+// --- Burstiness ----------------------------------------------------------------------------------
+
 namespace {
 
 constexpr std::size_t kMostBins = 16384;

@@ -329,6 +329,8 @@ std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& ru
   return sum;
 }
 
+// --- Storms and twins ----------------------------------------------------------------------------
+
 namespace {
 
 double seconds(Duration d) { return d.in_seconds(); }
@@ -480,6 +482,8 @@ StormVerdict with_twin(StormVerdict verdict, const Aftermath& aftermath,
       aftermath.offered_work < 1 && twin_recovery_s && *twin_recovery_s <= aftermath.patience_s;
   return verdict == StormVerdict::kSustained && by_retries ? StormVerdict::kMetastable : verdict;
 }
+
+// --- Load that rises and falls -------------------------------------------------------------------
 
 namespace {
 

@@ -86,6 +86,8 @@ FlowSeries in_system_series(const RunResult& run, std::size_t service, BinRange 
                          run.interval.in_seconds());
 }
 
+// --- A replication in few bins -------------------------------------------------------------------
+
 namespace {
 
 /// The sums of a client group's bin. Latencies are weighted with the requests that they are of, so

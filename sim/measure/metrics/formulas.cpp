@@ -212,6 +212,8 @@ std::optional<double> nothing(const MetricInput&) { return std::nullopt; }
 
 namespace retrysim::stats {
 
+// --- Fairness ------------------------------------------------------------------------------------
+
 namespace {
 
 /// (sum x)^2 / (n sum x^2); 1 if all are zero.

@@ -111,6 +111,8 @@ std::vector<Phase> phases_of(const Scenario& scenario) {
 }
 
 namespace stats {
+// --- The metrics of a phase ----------------------------------------------------------------------
+
 namespace {
 
 using formula::in_phase;

@@ -191,6 +191,8 @@ ClientResult ClientRecorder::finish() {
   return std::move(r);
 }
 
+// --- Parts ---------------------------------------------------------------------------------------
+
 void AttemptRow::begin_bin(Time now) {
   constexpr std::int64_t kWidth = 100'000'000;
   if (bin_end_ == Time()) before_bin_ = all_sent();  // the first one in the window

@@ -214,6 +214,8 @@ template class LogLinearHistogram<6>;
 
 namespace retrysim::stats {
 
+// --- Sparse histograms ---------------------------------------------------------------------------
+
 SparseHistogram::SparseHistogram(const Histogram& histogram) {
   if (histogram.count() == 0) return;
   const Histogram::Parts parts = histogram.parts();

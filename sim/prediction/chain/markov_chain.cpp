@@ -185,6 +185,8 @@ std::vector<double> Elimination::stationary() const {
 
 namespace retrysim {
 
+// --- The chain -----------------------------------------------------------------------------------
+
 using prediction::Elimination;
 using StateList = std::vector<std::size_t>;
 constexpr double kNever = std::numeric_limits<double>::infinity();

@@ -388,6 +388,8 @@ DelayLaw coarsened(DelayLaw law, int pieces) {
   return result;
 }
 
+// --- Decorrelated jitter -------------------------------------------------------------------------
+
 void DecorrelatedStep::begin(double low, double high) {
   if (grid_.empty() || low != grid_.front() || high != grid_.back()) make_grid(low, high);
   for (std::vector<double>* sums : {&mass_, &slope_, &shift_}) {

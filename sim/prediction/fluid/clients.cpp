@@ -11,6 +11,8 @@
 
 namespace retrysim::prediction {
 
+// --- The law of buckets --------------------------------------------------------------------------
+
 namespace {
 
 /// Events per client after which the law is brought up to date. Small against one, so that no
@@ -147,6 +149,8 @@ void BucketLaw::advance(double seconds) {
   if (pending_ >= kFewEvents) flush();
 }
 
+// --- Limiter and throttle ------------------------------------------------------------------------
+
 namespace {
 
 constexpr std::size_t kRepresentatives = 40;
@@ -268,6 +272,8 @@ void MeanThrottle::count(double wanted, double accepted) {
   accepted_[at_] = answers;
   at_ = (at_ + 1) % wanted_.size();
 }
+
+// --- Requests, attempts and retries --------------------------------------------------------------
 
 namespace {
 

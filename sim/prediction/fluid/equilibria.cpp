@@ -392,6 +392,8 @@ std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, st
   return points;
 }
 
+// --- The phase plane -----------------------------------------------------------------------------
+
 namespace {
 
 constexpr double kTimeoutsShown = 30, kSamplesPerTimeout = 20, kStepsPerTimeout = 400;

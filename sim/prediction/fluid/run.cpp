@@ -290,6 +290,8 @@ FluidRun run_fluid(const Scenario& scenario, std::size_t service, const FluidOpt
 
 namespace retrysim::prediction {
 
+// --- Is the service down in the end? -------------------------------------------------------------
+
 namespace {
 
 constexpr double kTimeoutsBefore = 10, kTimeoutsOfPush = 10, kTimeoutsAfter = 80;

@@ -242,6 +242,8 @@ void resolve_clients(Tables& t) {
   note_idle_keys(t);
 }
 
+// --- Checks --------------------------------------------------------------------------------------
+
 void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arrivals) {
   if (arrivals.process != ArrivalProcess::kOnce) return;
   const Time run_end = Time::zero() + t.loaded.scenario.duration;
@@ -420,6 +422,8 @@ void note_idle_keys(Tables& t) {
   }
 }
 
+// --- The SDK's own defaults ----------------------------------------------------------------------
+
 namespace {
 
 // The SDK that is named, also where mode "none" lets it have no effect, or the usual one.
@@ -584,6 +588,8 @@ StateCounts state_counts(const Scenario& scenario) {
 }  // namespace retrysim
 
 namespace retrysim::scenario {
+
+// --- The preset ----------------------------------------------------------------------------------
 
 namespace {
 
