@@ -132,7 +132,7 @@ struct KeyEffect {
   double least = 0, most = 0;
 };
 
-/// What a comparison found.
+/// The result of a comparison.
 struct Comparison {
   std::vector<ComparedVariant> variants;  ///< the first one is the baseline
   /// Groups that some variant has, in their order, if there are several; then "all".

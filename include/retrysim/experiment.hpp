@@ -233,7 +233,7 @@ std::uint64_t total_bytes(std::span<const MemoryPart> parts);
 /// "1.5 GiB"; three significant digits, with the unit that fits.
 std::string to_text_of_bytes(std::uint64_t bytes);
 
-/// What one replication needs.
+/// The memory and events of one replication.
 struct RunNeeds {
   /// While it runs, and not after: the clients with their retry states, and what is to arrive.
   std::vector<MemoryPart> clients;
@@ -241,7 +241,7 @@ struct RunNeeds {
   /// attempt, including the final queue if more arrives than it can serve. The only figure that is
   /// an estimate by nature.
   std::vector<MemoryPart> requests;
-  /// What its result keeps.
+  /// Kept by its result.
   std::vector<MemoryPart> result;
   /// For its statistics; used for one replication at a time.
   MemoryPart analysis;
@@ -257,7 +257,8 @@ struct MemoryPlan {
   std::vector<MemoryPart> parts;  ///< all of it, with `at_once` replications running
   std::uint64_t total = 0;
   std::size_t at_once = 1;
-  /// What the requests under way of one replication may grow to (SimulationOptions::max_memory).
+  /// The memory to which the requests under way of one replication may grow
+  /// (SimulationOptions::max_memory).
   std::uint64_t each = ~std::uint64_t{0};
 };
 

@@ -103,8 +103,8 @@ enum class MetricHide : std::uint8_t {
   kUnpriced,    ///< where every attempt has the price 1
 };
 
-/// What sentences say after the size of a difference: "12 % lower mean latency". Empty: only the
-/// tables show the metric, unless the user asks for it.
+/// The words after the size of a difference in a sentence: "12 % lower mean latency". Empty: only
+/// the tables show the metric, unless the user asks for it.
 struct MetricWords {
   std::string_view less, more;
 };

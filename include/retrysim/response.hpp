@@ -112,7 +112,7 @@ inline constexpr std::string_view kWords<TimeoutClass> =
     "none|no-answer|connections|networking|request-timeout|transient|listed";
 static_assert(words_end_with(TimeoutClass::kListed));
 
-/// What a status 429 without a code of the table means; for classifier `kCpp` also 509.
+/// The meaning of a status 429 without a code of the table; for classifier `kCpp` also 509.
 enum class Status429 : std::uint8_t { kThrottling, kNotRetryable, kTransient };
 template <>
 inline constexpr std::string_view kWords<Status429> = "throttling|not-retryable|transient";

@@ -73,7 +73,7 @@ struct TippingBracket {
   double middle() const { return (low + high) / 2; }
 };
 
-/// What is known of the threshold of one replication.
+/// The bounds found for the threshold of one replication.
 struct TippingThreshold {
   std::optional<double> low;   ///< empty: it tips at the first size already
   std::optional<double> high;  ///< empty: it recovers even at the last

@@ -21,14 +21,14 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-/// What `retrysim --help` says, in its parts. Paragraphs are separated by empty lines.
+/// The text of `retrysim --help`, in its parts. Paragraphs are separated by empty lines.
 struct Program {
   std::string_view introduction;
   std::span<const Command> commands;
   std::string_view closing;  ///< how to get more help, and the exit statuses
 };
 
-/// What a command says of itself.
+/// The description of a command.
 struct CommandHelp {
   std::string usage;       ///< "Usage: ...", then paragraphs
   std::string positional;  ///< what its words without an option are: "scenario"; empty: it has none

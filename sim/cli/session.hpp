@@ -106,7 +106,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 // --- Shared options ------------------------------------------------------------------------------
 
-/// What those options say.
+/// The values of those options.
 struct SimulationSettings {
   std::vector<std::string> edits;  ///< --set, then --seed and --replications as further edits
   int jobs = 1;
@@ -205,7 +205,7 @@ class Session {
   /// A bar for `name`, if progress is shown.
   report::ProgressBar progress_bar(std::string name) const;
 
-  /// What the settings ask for, with the bar as the progress.
+  /// The options of replications from the settings, with the bar as the progress.
   ReplicationOptions replication_options(report::ProgressBar& bar) const;
 
   /// Calls `work`, which simulates, with these options. Throws what `work` throws, and
@@ -220,7 +220,7 @@ class Session {
   std::uint64_t max_memory_;
 };
 
-/// What the user has asked for, which must be the same in all ranks.
+/// The user's command, which must be the same in all ranks.
 struct Invocation {
   std::string command;
   Arguments arguments;
@@ -287,7 +287,7 @@ std::string kept_text(std::size_t replications, std::string_view what);
 
 // --- Output --------------------------------------------------------------------------------------
 
-/// What standard output shows of a result whose files are in place.
+/// The parts of a finished result that standard output shows.
 struct ShownResult {
   std::filesystem::path folder;
   std::string_view csv_file;  ///< the file that --format csv prints; json prints result.json

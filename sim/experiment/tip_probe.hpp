@@ -24,7 +24,7 @@
 
 namespace retrysim::experiment {
 
-/// What a search keeps of one replication at one size.
+/// The result that a search keeps of one replication at one size.
 struct ProbeRun {
   TippingResponse response = TippingResponse::kUnknown;
   bool twin_recovered = false;  ///< in time; of a replication that tips

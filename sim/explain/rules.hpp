@@ -34,7 +34,7 @@ std::string spoken_attempts(double attempts);
 
 // --- The rules -----------------------------------------------------------------------------------
 
-/// What a rule says of a group to which it applies.
+/// The verdict of a rule on a group to which it applies.
 struct Finding {
   std::string sentence;
   std::vector<EvidenceFigure> evidence;
@@ -54,7 +54,7 @@ std::span<const Rule> answer_rules();
 std::span<const Rule> overload_rules();  ///< why it was too much
 std::span<const Rule> client_rules();    ///< what the clients' rules made of it
 
-/// What is different without a part of the scenario.
+/// The differences without a part of the scenario.
 Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part);
 
 /// "the fault ends", "the last surge ends".

@@ -160,7 +160,7 @@ class Tournament {
 //   - A timeout lets answers go first: an answer that arrives at the very instant at which its
 //     timeout expires is in time. This is the one exception to the order of `EventKey`.
 
-/// What is special about the events of a source.
+/// How the queue treats the events of a source.
 enum class SourceRole : std::uint8_t {
   kPlain,
   kAnswer,   ///< precedes timeouts of the same instant

@@ -517,7 +517,7 @@ class TimerQueue {
   }
 
   TimingWheel wheel_;
-  // Those that are not in the wheel.
+  // The timers that are not in the wheel.
   std::unique_ptr<Sorted> sorted_;
   std::size_t few_ = 0;        // entries that are sorted
   Time limit_ = Time::zero();  // what is due before is sorted

@@ -60,7 +60,7 @@ class DrawsOnDemand {
 
 namespace retrysim::decision {
 
-/// What came of asking the quota.
+/// The quota's answer.
 struct Payment {
   bool made = false;
   int amount = 0;
@@ -69,7 +69,7 @@ struct Payment {
 
 Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& error, Time now);
 
-/// What every failed attempt tells the client, whatever follows.
+/// What a failed attempt tells the client, before any decision.
 void take_note_of_failure(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
                           Time now);
 

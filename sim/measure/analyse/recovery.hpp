@@ -55,7 +55,7 @@ BinRange count_bins(const RunResult& run, Time from, Time to);
 std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunResult& run,
                                           std::optional<std::size_t> group);
 
-/// What is normal: the part of the window before the first disturbance.
+/// The normal state, from the part of the window before the first disturbance.
 struct Before {
   BinRange bins;            ///< count bins; none: nothing is known
   double success_rate = 1;  ///< successes per ended request; 1 if none ended
@@ -63,7 +63,7 @@ struct Before {
 };
 Before before(const RunResult& run, std::span<const RequestCounts> counts, Time trigger_start);
 
-/// What a run shows of a recovery.
+/// The recovery of a run, as far as it shows.
 struct Recovery {
   std::optional<double> seconds;  ///< empty: censored
   /// Without a recovery: it did not begin earlier than this after the end of the trigger. If the

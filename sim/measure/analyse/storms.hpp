@@ -38,7 +38,7 @@ struct Storm {
   std::optional<double> recovery_s;
   StormVerdict verdict = StormVerdict::kCensored;
   std::optional<double> peak_load_ratio;  ///< largest L(t) / L0; empty if L0 is zero
-  /// What came after its trigger; without one the onset is taken for the end of a disturbance.
+  /// The aftermath of its trigger; without one the onset counts as the end of a disturbance.
   Aftermath aftermath;
   double window_s = 0;                    ///< w
   std::optional<double> twin_recovery_s;  ///< there is a twin, and it recovers

@@ -82,7 +82,7 @@ double detection_delays_s(const MetricInput& in);
 double detections(const MetricInput& in);
 std::optional<double> jobs_if_any(const MetricInput& in);
 
-// What happens in the window: the same number of the window and of each bin.
+// Flows: the same count for the window and for each bin.
 template <auto Member>
 double in_window(const MetricInput& in) {
   return static_cast<double>(in.client.window.*Member);
@@ -175,7 +175,7 @@ std::optional<double> recovered(const MetricInput& in);
 std::optional<double> disturbed_success_rate(const MetricInput& in);
 std::optional<double> metastable(const MetricInput& in);
 std::optional<double> completion_time(const MetricInput& in);
-/// What exists over all replications only.
+/// For metrics that exist over all replications only.
 std::optional<double> nothing(const MetricInput& in);
 
 }  // namespace retrysim::stats::formula

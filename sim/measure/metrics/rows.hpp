@@ -43,7 +43,7 @@ struct Display : MetricDisplay {
     d.hide = when;
     return d;
   }
-  /// What sentences say about it. Without words they use its name, and only if the user asks for
+  /// The words of sentences about it. Without them they use its name, and only if the user asks for
   /// it.
   constexpr Display spoken(std::uint8_t place_in_list, MetricWords says = {}) const {
     Display d = in(MetricList::kSpoken, place_in_list);

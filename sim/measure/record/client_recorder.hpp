@@ -95,7 +95,7 @@ struct StationLevels {
 /// Counts of the requests and attempts of a client group since the start of the run.
 struct RequestTally {
   using Outcomes = std::array<std::uint64_t, kOutcomeCount>;
-  /// What count bins have of it.
+  /// The part of it that count bins have.
   struct Counted {
     std::uint64_t requests = 0, successes = 0, failures = 0, failed_attempts = 0;
 
@@ -497,7 +497,7 @@ class alignas(64) ClientRecorder {
     if (has_counts()) [[unlikely]]
       add_counts(bin);
   }
-  /// What there was from the start of the run to `now`, and the latencies since the last call.
+  /// The totals from the start of the run to `now`, and the latencies since the last call.
   GroupTotals totals(Time now) const;
   RequestLatencies take_latencies() { return durations_.take_latencies(); }
   /// The requests that did not end in the stretch of phases in which they were made, and when the
@@ -506,7 +506,7 @@ class alignas(64) ClientRecorder {
   void begin_stretch(Time now) { stretch_start_ = now; }
   /// When the last request ended; zero if none did.
   Time last_end() const { return last_end_; }
-  /// What it has been told, to be compared with what is there.
+  /// The levels it has been told, to be compared with the actual ones.
   GroupLevels levels() const;
   /// The run is over, and all edges have been told. The requests are those that services made.
   ClientResult finish();

@@ -100,7 +100,7 @@ class DurationBooks {
     pending_headings_ |= headings;
   }
 
-  /// What was booked for the running bin. To clear it begins the next one.
+  /// The durations booked for the running bin. Clearing it begins the next one.
   BinTotals& bin();
 
   /// The latencies of requests that were booked under kLatency and kSameStretch since the last

@@ -45,7 +45,7 @@ class LateRequests {
   /// All of them.
   const PhaseRequests& all() const { return all_; }
 
-  /// Those that were made in one stretch.
+  /// The requests made in one stretch.
   struct OfStretch {
     PhaseRequests requests;
     SparseHistogram ok, failed;  ///< latencies
@@ -71,7 +71,7 @@ class LateRequests {
   std::vector<Noted> noted_;
 };
 
-/// What there was of a client group from the start of the run on.
+/// The totals of a client group since the start of the run.
 struct GroupTotals {
   PhaseRequests ended;  ///< in the stretch in which they were made
   ClientFlow told;      ///< counts only

@@ -125,7 +125,7 @@ class alignas(64) ServiceRecorder {
     if (now.busy > quiet_busy_) [[unlikely]]
       find_extra(now.busy, now.now);
   }
-  /// What it has been told, to be compared with what is there.
+  /// The levels it has been told, to be compared with the actual ones.
   StationLevels levels() const;
 
   // The edges of the run, in the order of time.
@@ -140,7 +140,7 @@ class alignas(64) ServiceRecorder {
     if (queued_ > 0) [[unlikely]]
       note_queue(bin, next);
   }
-  /// What there was from the start of the run to `now`, but for `queue_max`.
+  /// The totals from the start of the run to `now`, except `queue_max`.
   ServiceFlow totals(Time now) const;
   /// The run is over, and all edges have been told.
   ServiceResult finish();

@@ -33,7 +33,7 @@ class DecorrelatedBackoff;
 /// Adds a piece, unless it is impossible.
 void add(DelayLaw& law, double low, double high, double probability);
 
-/// What lies above `cap` becomes `cap`.
+/// Values above `cap` become `cap`.
 DelayLaw limited(const DelayLaw& law, double cap);
 
 double mean_of(const DelayLaw& law);

@@ -35,8 +35,8 @@ struct ServiceLoad {
   double wait_within = 0;   ///< share that waits at most `wait_within`; infinite: not known
   double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
 };
-/// What a scenario asks of its services, with first attempts only, with those that errors make
-/// necessary, and with all that there may be.
+/// The work that a scenario asks of its services, with first attempts only, with those that errors
+/// make necessary, and with all that there may be.
 struct Demands {
   explicit Demands(const Scenario& scenario);
   scenario::Demand first, needed, most;
@@ -45,7 +45,7 @@ struct Demands {
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const Demands& demands);
 
-/// What the load of a service leaves out because services call each other; empty: nothing.
+/// The parts that the load of a service leaves out because services call each other; empty: none.
 std::string calls_left_out(const Scenario& scenario, std::size_t service);
 
 /// Only its `full_queue`, without the formulas of waiting; infinite for a service that no group of

@@ -176,7 +176,8 @@ class GroupFlows {
     const DelayLaw& backoff;
   };
   void send_again(const FluidBin& bin, std::size_t i, const Retries& retries);
-  /// What the service's suggestion adds to the backoff; exact where it is added, a bound elsewhere.
+  /// The delay that the service's suggestion adds to the backoff; exact where it is added, a bound
+  /// elsewhere.
   double suggested(Fate fate) const;
 
   const FluidClients& clients_;

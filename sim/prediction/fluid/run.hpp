@@ -43,7 +43,7 @@ class Runner {
   /// In the last bin: whether some attempts failed for lack of capacity, and whether all failed.
   bool is_strained() const;
   bool all_fail() const;
-  /// What happened longer ago has no effect on attempts number 2, s.
+  /// Events longer ago than this have no effect on attempts number 2, s.
   double memory() const;
 
   std::vector<FluidGroup> groups() const;
@@ -91,7 +91,7 @@ Scenario pushed_scenario(Scenario scenario, std::size_t service);
 /// Takes a calm scenario.
 Scenario with_outage(Scenario scenario, std::size_t service, double duration);
 
-/// What times are measured by: the shortest attempt timeout, s.
+/// The unit in which times are measured: the shortest attempt timeout, s.
 double time_unit(const Scenario& scenario, std::size_t service);
 
 /// With a duration of at least 80 timeouts after the last disturbance, unless its load is not

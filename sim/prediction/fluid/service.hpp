@@ -90,7 +90,7 @@ class FluidService {
 
   /// The bin that starts at `now` begins.
   void begin(double now);
-  /// What becomes of the attempts that the groups send in this bin, in attempts per second.
+  /// How the attempts that the groups send in this bin end, in attempts per second.
   void serve(std::span<const double> sent);
 
   /// By group, in the bin that was served last.

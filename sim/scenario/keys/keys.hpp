@@ -48,7 +48,7 @@ struct ArrivalInputs {
   bool rate_is_wrong = false;  ///< a rate or profile is given, but could not be read
 };
 
-/// What a client group says about its retry preset.
+/// The retry preset as a client group names it.
 struct PresetChoice {
   std::string mode, revision, sdk, api = "default", defect = "none";
   bool from_environment = false;
@@ -115,15 +115,16 @@ enum class KeyRole : std::uint8_t {
   kReplaced,
 };
 
-/// What a key may take from the environment when it is not written.
+/// The setting of the environment that a key takes when it is not written.
 struct EnvironmentSource {
   /// The setting; with an empty origin it is a default. Null: the environment has no such key.
   std::optional<EnvironmentSetting> (*find)(const EnvironmentQuery& query) = nullptr;
   std::string_view words = {};  ///< the only ones that SDKs know, "a|b"; empty: any
 };
 
-/// What else a row says. Conditions read "arrivals.process = poisson|constant", "throttle.rate !=
-/// unlimited" or "retry.delays unset", about another key of the scope; empty: always.
+/// Further properties of a row. Conditions read "arrivals.process = poisson|constant",
+/// "throttle.rate != unlimited" or "retry.delays unset", about another key of the scope; empty:
+/// always.
 struct KeyTraits {
   /// The default as text, without quotes. Without one a key is required, optional, or its preset's.
   std::optional<std::string_view> fallback = {};

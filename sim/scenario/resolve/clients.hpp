@@ -24,7 +24,7 @@ void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec);
 void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
-/// What an attempt costs must not depend on which of a group's services it goes to.
+/// The price of an attempt must not depend on which of a group's services it goes to.
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 
 /// Of all groups together: what those share that name the same retryer, and how much memory states

@@ -63,7 +63,8 @@ class Tables {
   /// of a service. All have been resolved.
   bool is_client(std::string_view name);
 
-  /// What starts after the last request does nothing; mostly it is a mistake.
+  /// Notes that something starts after the last request and so does nothing, which is mostly a
+  /// mistake.
   void note_if_late(const std::string& path, Time start, std::string_view effect);
 
   const Node& root;

@@ -26,7 +26,7 @@ struct RetryEnvironment {
   bool new_retries_for(std::string_view sdk) const;
 };
 
-/// What a key asks the environment for.
+/// The setting that a key takes from the environment.
 struct EnvironmentQuery {
   const RetryEnvironment& environment;
   std::string_view sdk;   ///< as written; botocore if it is not

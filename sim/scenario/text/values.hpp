@@ -57,7 +57,7 @@ enum class Quantity : std::uint8_t {
 /// Stands for what the SDK has by default.
 inline constexpr std::string_view kAsTheSdk = "sdk";
 
-/// What a value must be.
+/// The requirements on a value.
 struct ValueRules {
   ValueKind kind = ValueKind::kText;
   Range range;
