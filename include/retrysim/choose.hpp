@@ -31,14 +31,14 @@
 
 namespace retrysim {
 
-/// What the best policy is the best in.
+/// The aim of the best policy.
 struct ChoiceAim {
   const MetricInfo* metric = nullptr;  ///< never null
   bool maximize = true;
   std::string client = "all";  ///< name of a group, which all policies have, or "all"
 };
 
-/// What the mean of another metric of that client must be.
+/// A limit on the mean of another metric of that client.
 struct ChoiceLimit {
   const MetricInfo* metric = nullptr;  ///< never null
   bool at_least = true;                ///< otherwise at most
@@ -73,7 +73,7 @@ struct ChooseOptions {
   /// with bounds are tested by these with kBounds, or if nothing is given.
   std::optional<ChoiceProcedure> procedure;
   /// Differences smaller than this, in the metric's unit, do not matter. If not given: 1 % of the
-  /// best mean of the first stage, or more if `max_replications` would not tell that apart
+  /// best mean of the first stage, or more if `max_replications` cannot resolve that
   /// (`SelectionRules::indifference`).
   std::optional<double> indifference;
   double confidence = 0.95;  ///< above 0.5 and below 1
@@ -109,12 +109,13 @@ class ChoiceJournal {
   /// Replications that it has, and how many of them were there at the start.
   std::size_t kept() const;
   std::size_t found() const;
-  /// Bytes at the end of a resumed journal that were cut off or damaged: done again.
+  /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
+  /// again.
   std::uint64_t dropped_bytes() const;
   /// Removes the file: the result is in place.
   void remove();
 
-  /// Of `choose`: the bytes of a replication, if it is there.
+  /// For `choose`: the bytes of a replication, if it is there.
   std::optional<std::string> find(std::size_t policy, std::uint32_t replication);
   void add(std::size_t policy, std::uint32_t replication, const std::string& bytes);
   /// Makes sure that what is there survives a crash of the machine; `tick` every few seconds.
@@ -130,7 +131,7 @@ class ChoiceJournal {
 std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
                            const ChooseOptions& options);
 
-/// What became of one policy.
+/// How one policy fared.
 struct ChoicePolicy {
   std::string name;
   LoadedScenario loaded;
@@ -139,7 +140,7 @@ struct ChoicePolicy {
   std::size_t stage = 0;  ///< after which it left the race; the last one if it did not
   std::size_t replications = 0;
   std::vector<bool> keeps;              ///< the limits that it is known to keep
-  const MetricInfo* missing = nullptr;  ///< with kDropped: what a replication has no value of
+  const MetricInfo* missing = nullptr;  ///< with kDropped: the metric that a replication lacks
   std::size_t not_recovered = 0;        ///< replications that did not recover from a disturbance
   std::vector<double> aim;              ///< its observations: averages of batches
   std::vector<std::vector<double>> limited;  ///< [limit][observation]
@@ -147,7 +148,7 @@ struct ChoicePolicy {
 
 enum class ChoiceOutcome : std::uint8_t {
   kChosen,
-  kNoneKeepsLimits,  ///< all break one, but for those that lack a value
+  kNoneKeepsLimits,  ///< all break one, except those that lack a value
   kNoneHasValues,    ///< each policy lacks a value in some replication
   kUndecided,        ///< several are left after `max_replications`
 };
@@ -159,8 +160,8 @@ static_assert(words_end_with(ChoiceOutcome::kUndecided));
 struct PolicyChoice {
   ChoiceOutcome outcome = ChoiceOutcome::kUndecided;
   std::optional<std::size_t> best;  ///< index into `policies`; exists if chosen
-  std::optional<std::size_t>
-      nearest;  ///< if none keeps the limits, the one that is nearest to them
+  /// If none keeps the limits, the one that is nearest to them.
+  std::optional<std::size_t> nearest;
   std::vector<ChoicePolicy> policies;  ///< as given
   ChoiceAim aim;
   std::vector<ChoiceLimit> limits;  ///< with their tolerances
@@ -175,7 +176,7 @@ struct PolicyChoice {
   /// runs all policies equally often (`Selection::equal_allocation`). 0: there was no first stage.
   std::size_t equal_allocation = 0;
   /// If undecided: after so many replications of each of those left the race would be over, at the
-  /// latest (kNormal) or probably (kBounds). Nothing: that cannot be told.
+  /// latest (kNormal) or probably (kBounds). Empty: unknown.
   std::optional<std::size_t> replications_needed;
   /// If undecided: of those left that are known to keep the limits, the one with the best mean.
   std::optional<std::size_t> leader;
@@ -192,9 +193,9 @@ struct PolicyChoice {
 /// which must be at least two batches; then every stage has a tenth more than there are, at least
 /// one batch. A policy that lacks a value in some replication has no mean to compare and is taken
 /// out. Of several processes the executor's owner gets the result, the others an empty one. Throws
-/// RequestError for a request that makes no sense: options that are not within the ranges above, a
-/// client or metric that does not exist, policies that differ in `replications` or want their
-/// warm-up to be found. Otherwise what `simulate` throws.
+/// RequestError for a request that makes no sense: options out of the ranges above, a client or
+/// metric that does not exist, policies that differ in `replications` or want their warm-up to be
+/// found. Otherwise throws what `simulate` throws.
 PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
 
 }  // namespace retrysim

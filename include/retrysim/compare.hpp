@@ -106,8 +106,8 @@ struct ComparedVariant {
   LoadedScenario loaded;  ///< with the warm-up that was found, if it was looked for
   std::vector<RunResult> runs;
   MetricValues values;  ///< of `runs`
-  /// With twins, the storms of each run and what their twins have shown: for the reports of the
-  /// program. Null without.
+  /// With twins, the storms of each run with the verdicts of their twins, for the program's
+  /// reports. Null without twins.
   std::shared_ptr<const std::vector<std::vector<stats::Storm>>> storms;
 };
 
@@ -119,7 +119,7 @@ struct ComparisonRow {
   PairedDifference difference;
 };
 
-/// What one value of a key does in place of the baseline's value, averaged over the combinations of
+/// The effect of one value of a key instead of the baseline's, averaged over the combinations of
 /// the other keys: a main effect, for one metric of all clients together.
 struct KeyEffect {
   std::string key, value, base_value;
@@ -128,10 +128,11 @@ struct KeyEffect {
   /// of a key hold together.
   PairedDifference difference;
   std::size_t combinations = 0;  ///< of the other keys, with both values
-  double least = 0, most = 0;  ///< mean difference in the combinations: how much it depends on them
+  /// Smallest and largest mean difference of a combination: how much the effect depends on them.
+  double least = 0, most = 0;
 };
 
-/// What a comparison found.
+/// The result of a comparison.
 struct Comparison {
   std::vector<ComparedVariant> variants;  ///< the first one is the baseline
   /// Groups that some variant has, in their order, if there are several; then "all".
@@ -140,8 +141,8 @@ struct Comparison {
   /// By variant, client and metric. A metric that exists on neither side has no row; one that
   /// exists on one side only has a row without pairs.
   std::vector<ComparisonRow> rows;
-  /// By key, value and metric, if more than four variants combine values of two or more keys (their
-  /// names tell: "servers=2 jitter=full"); otherwise empty.
+  /// By key, value and metric, if more than four variants combine values of two or more keys (as in
+  /// the name "servers=2 jitter=full"); otherwise empty.
   std::vector<KeyEffect> effects;
 
   const ComparedVariant& baseline() const { return variants.front(); }
@@ -163,7 +164,7 @@ Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& op
 Comparison compare_runs(std::vector<ComparedVariant> variants,
                         std::vector<const MetricInfo*> metrics = headline_metrics());
 
-/// The warm-up found for `warmup = "auto"` becomes that of the scenario; its key says how it was
+/// Puts a warm-up found for `warmup = "auto"` into the scenario; its key then says how it was
 /// found.
 void take_warmup(LoadedScenario& loaded, const FoundWarmup& found);
 

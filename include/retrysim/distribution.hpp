@@ -26,7 +26,7 @@ struct ZigguratLayer {
 extern const ZigguratLayer kExponentialLayers[256];
 extern const ZigguratLayer kNormalLayers[256];
 
-/// What `unit_exponential` does with a first word that is not inside its layer (2.2 % of them).
+/// `unit_exponential` for a first word that is not inside its layer (2.2 % of them).
 double unit_exponential_outside(Draws& draws, std::uint64_t word);
 
 /// The same for `unit_normal` (1.5 % of them).
@@ -121,22 +121,26 @@ class Distribution {
   /// Exact mean in seconds, before rounding to nanoseconds. Normal: of the folded variable.
   double mean_seconds() const { return mean_s_; }
 
-  /// What a sample is made of, for those who compute with a distribution instead of drawing from
-  /// it. Lengths in seconds; by kind:
-  ///   exponential: `a` mean            uniform: `a` least, `b` width    erlang: `a` mean of a
-  ///   phase hyperexponential: `a` probability, `b` mean of the first phase, `c` of the second
-  ///   lognormal: `a` median, `b` sd of the logarithm       normal: `a` mean, `b` sd, not yet
-  ///   folded pareto: `a` least, `b` 1 / shape                     weibull: `a` scale, `b` 1 /
-  ///   shape                      gamma: `a` scale, `b` shape
-  /// Constant and empirical have none.
+  /// The parameters of a distribution, for computing with it instead of drawing from it. Lengths
+  /// are in seconds. Constant and empirical distributions have none. By kind:
+  ///
+  /// - exponential: `a` mean
+  /// - uniform: `a` least value, `b` width
+  /// - erlang: `a` mean of a phase
+  /// - hyperexponential: `a` probability, `b` mean of the first phase, `c` of the second
+  /// - lognormal: `a` median, `b` standard deviation of the logarithm
+  /// - normal: `a` mean, `b` standard deviation, both before folding
+  /// - pareto: `a` least value, `b` 1 / shape
+  /// - weibull: `a` scale, `b` 1 / shape
+  /// - gamma: `a` scale, `b` shape
   struct Parameters {
     double a = 0, b = 0, c = 0;
     int phases = 1;  ///< erlang
   };
   Parameters parameters() const;
 
-  /// One sample. Kinds but erlang take a handful of words from `draws`, erlang one or so per phase.
-  /// How many words a gamma variate takes depends on their values.
+  /// One sample. All kinds but erlang take a handful of words from `draws`, erlang about one per
+  /// phase. How many words a gamma variate takes depends on their values.
   Duration sample(Draws& draws) const {
     if (kind_ == Kind::kConstant) return constant_;
     if (kind_ == Kind::kExponential) {

@@ -1,4 +1,6 @@
-// The error of experiments that cannot be carried out whatever the scenario contains.
+// Many replications: executors that spread them over threads or MPI ranks, whole experiments with a
+// warm-up and a target precision, which scenarios have a steady state, and the memory and events
+// that runs need.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -21,23 +23,26 @@
 
 namespace retrysim {
 
-/// A request that cannot be carried out: one variant to compare, a trigger that takes no numbers.
-/// The message says why, and names the option of the program that asks for it ("--trigger: ...").
-/// A mistake in a scenario is a `Diagnostic` instead, with its place.
+/// A request that cannot be carried out, whatever the scenario contains: one variant to compare, a
+/// trigger that takes no numbers. The message says why, and names the option of the program that
+/// asks for it ("--trigger: ..."). A mistake in a scenario is a `Diagnostic` instead, with its
+/// place.
 class RequestError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// Who does the work: threads of this process, or the ranks of an MPI job. The work comes in
-// numbered units that do not depend on one another; each gives bytes that are a pure function of
-// its number, so the schedule decides nothing but the time it takes.
+// --- Executors -----------------------------------------------------------------------------------
 
-/// Computes one unit. May keep what it has learnt for the next one (a scenario it has loaded), as
-/// long as the bytes do not depend on it. Called by one thread at a time.
+// Threads of this process, or the ranks of an MPI job. Work comes in numbered units that do not
+// depend on each other; each gives bytes that are a pure function of its number, so the schedule
+// affects only the time.
+
+/// Computes one unit. May keep data for the next one (a scenario it has loaded), as long as the
+/// bytes do not depend on it. Called by one thread at a time.
 using Work = std::function<std::string(std::size_t unit)>;
 
-/// What an executor is asked to do.
+/// The units that an executor is to compute.
 struct Task {
   std::size_t units = 0;  ///< numbered from 0
   /// Makes the `Work` of one thread; called in that thread.
@@ -49,7 +54,7 @@ struct Task {
   std::function<void()> tick;
 };
 
-/// In a process that helps: the owner has called `finish`, for whatever reason.
+/// Thrown in a process that helps when the owner has called `finish`, for whatever reason.
 class Dismissed : public std::exception {
  public:
   const char* what() const noexcept override { return "the process that leads has finished"; }
@@ -73,39 +78,40 @@ class Executor {
   /// std::runtime_error in a process whose bytes are not the owner's: it is out of step.
   virtual void agree(const std::string& bytes) = 0;
 
-  /// Does all units. If one throws, no further ones are begun; those before it are finished and
+  /// Computes all units. If one throws, no further ones are begun; those before it are finished and
   /// delivered, and the owner throws what the lowest failing unit threw. Throws `Interrupted` if
-  /// asked to stop before the end; what is finished has been delivered then. What `deliver` and
-  /// `tick` throw ends the run as well. Processes that are not the owner return when there is
-  /// nothing left to do, whatever the reason; they throw `Dismissed`, and std::runtime_error if
-  /// their task has another number of units than the owner's: they are out of step.
+  /// asked to stop before the end; finished units have then been delivered. Exceptions of `deliver`
+  /// and `tick` end the run as well. Processes that are not the owner return when there is nothing
+  /// left to do, whatever the reason; they throw `Dismissed`, and std::runtime_error if their task
+  /// has another number of units than the owner's: they are out of step.
   virtual void run(const Task& task) = 0;
 
-  /// No further calls, except for this one, which then does nothing. The owner sends the others
-  /// home. Any other process waits for that; std::runtime_error if it is out of step: the owner
-  /// goes on without it, or expects something else of it.
+  /// The last call; calling it again does nothing. The owner dismisses the other processes, which
+  /// wait for that here. Throws std::runtime_error in a process that is out of step: the owner
+  /// continues without it, or expects another call.
   virtual void finish() {}
 };
 
 /// `jobs` threads (at least 1) of this process, which is the owner. `stop` may be null.
 std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>* stop);
 
-// Independent runs, of one scenario or of several, spread over threads or the processes of an MPI
-// job. Each draws its own random numbers and results come back in the order of the runs, so who
-// does the work changes nothing but the time it takes.
+// --- Replications --------------------------------------------------------------------------------
+
+// Independent runs, of one scenario or of several. Each draws its own random numbers, and results
+// come back in the order of the runs, so the executor affects only the time.
 
 struct ReplicationOptions {
   int jobs = 1;  ///< threads, at least 1
-  /// Does the work instead of `jobs` threads, if given. Of several processes all must make the same
+  /// Does the work instead of `jobs` threads, if given. All of several processes must make the same
   /// calls with the same scenarios; each gets all results.
   Executor* executor = nullptr;
   bool fingerprint = false;
   std::uint32_t first = 0;  ///< number of the first replication
   /// Events of all runs together; `LimitExceeded` beyond.
   std::uint64_t max_events = ~std::uint64_t{0};
-  /// Bytes that all of this may take, what its caller keeps included: `kept_memory`. Fewer threads
-  /// than `jobs` work where there is no memory for more; `LimitExceeded` if there is not even
-  /// enough for one, before anything is taken.
+  /// Bytes that the call may take, including `kept_memory`, which its caller already holds. Fewer
+  /// threads than `jobs` work if there is no memory for more; `LimitExceeded`, before any is taken,
+  /// if there is not enough for one.
   std::uint64_t max_memory = ~std::uint64_t{0};
   std::uint64_t kept_memory = 0;
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
@@ -120,12 +126,12 @@ struct ReplicationOptions {
 struct RunSpec {
   const Scenario* scenario = nullptr;  ///< never null; must outlive the call
   std::uint32_t replication = 0;
-  /// No retry is permitted from then on (SimulationOptions::retries_until), all else is the same.
+  /// No retries from this moment on (SimulationOptions::retries_until).
   Time retries_until = Time::max();
 };
 
-/// Simulates `runs` (`ReplicationOptions::first` is not looked at). Throws what `simulate` throws,
-/// for the first run that fails, and what the executor throws.
+/// Simulates `runs` (`ReplicationOptions::first` is ignored). Throws what `simulate` throws, for
+/// the first run that fails, and what the executor throws.
 std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
                                     const ReplicationOptions& options = {});
 
@@ -133,16 +139,18 @@ std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
 std::vector<RunResult> run_replications(const Scenario& scenario,
                                         const ReplicationOptions& options = {});
 
-// A whole experiment: the warm-up found if the scenario asks for it, then replications until the
-// target precision is met, or as many as the scenario says. Everything is decided from results in
-// the order of the replications, so the number of threads changes nothing but the time it takes.
+// --- Experiments ---------------------------------------------------------------------------------
+
+// The warm-up is found if the scenario asks for it; then replications follow until the target
+// precision is met, or as many as the scenario says. All decisions use results in the order of the
+// replications, so the number of threads affects only the time.
 
 /// A warm-up found by MSER-5.
 struct FoundWarmup {
   Duration warmup;             ///< one for all scenarios concerned
   double removed_share = 0;    ///< of the (shortest) duration, in [0, 1/2)
   std::string decided_by;      ///< the series that takes longest: "latency_mean of web"
-  std::size_t pilot_runs = 0;  ///< replications (of each scenario) whose average was looked at
+  std::size_t pilot_runs = 0;  ///< replications (of each scenario) whose average was used
 };
 
 /// Half of the run, or more, may be warm-up: there is nothing to measure.
@@ -165,13 +173,13 @@ FoundWarmup find_warmup(std::span<const Scenario> scenarios,
 struct MetricPrecision {
   std::string metric;
   /// Half-width of the 95 % interval over the mean, or over what counts as its size if the mean is
-  /// nearer to zero (see `run_experiment`); of a probability how far it may lie from what was seen.
-  /// Empty if no replication has the metric.
+  /// nearer to zero (see `run_experiment`); for a probability, how far the true one may lie from
+  /// the estimate. Empty if no replication has the metric.
   std::optional<double> reached;
   bool met = false;
 };
 
-/// What became of `PrecisionSpec::target`.
+/// Whether `PrecisionSpec::target` was met.
 struct PrecisionReport {
   double target = 0;
   bool met = false;  ///< by all metrics
@@ -198,8 +206,10 @@ Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options 
 /// half as many again (67, 100, 150, ...), but at most `limit`.
 int next_replications(int replications, int limit);
 
-// Which scenarios settle: only then does it make sense to leave out a warm-up that the program
-// finds, or to take the parts of one run for observations of the same thing.
+// --- Steady states -------------------------------------------------------------------------------
+
+// Only in a scenario that settles does it make sense to leave out a warm-up that the program finds,
+// or to treat parts of one run as observations of the same quantity.
 
 /// Why the scenario has no steady state: "fault.dip is a disturbance", naming the part that makes
 /// it a transient; the first of them. A fault, a surge, arrivals that come once or follow a trace
@@ -207,9 +217,11 @@ int next_replications(int replications, int limit);
 /// Whether the system then settles (a service may be overloaded for good) is another question.
 std::optional<std::string> why_transient(const Scenario& scenario);
 
-// What a run needs, before it begins: memory, part by part, and about how many events.
+// --- Memory and events ---------------------------------------------------------------------------
 
-/// Memory that one thing takes, and the keys that make it more or less.
+// What a run needs, before it begins.
+
+/// The memory of one part of a run, and the keys that change it.
 struct MemoryPart {
   std::string what;
   std::string keys;
@@ -221,37 +233,38 @@ std::uint64_t total_bytes(std::span<const MemoryPart> parts);
 /// "1.5 GiB"; three significant digits, with the unit that fits.
 std::string to_text_of_bytes(std::uint64_t bytes);
 
-/// What one replication needs.
+/// The memory and events of one replication.
 struct RunNeeds {
   /// While it runs, and not after: the clients with their retry states, and what is to arrive.
   std::vector<MemoryPart> clients;
   /// While it runs: the requests under way at once, if the service answers each at its first
-  /// attempt; with the queue that it has in the end if more arrives than it can serve. The only
-  /// figure that is an estimate by nature.
+  /// attempt, including the final queue if more arrives than it can serve. The only figure that is
+  /// an estimate by nature.
   std::vector<MemoryPart> requests;
-  /// What its result keeps.
+  /// Kept by its result.
   std::vector<MemoryPart> result;
-  /// For its statistics; taken for one replication after the other.
+  /// For its statistics; used for one replication at a time.
   MemoryPart analysis;
   /// Events, if each request succeeds at its first attempt.
   double events = 0;
 };
 
-/// Takes a valid scenario. Costs nothing to speak of, whatever the scenario asks for.
+/// Takes a valid scenario. Fast, whatever the size of the run.
 RunNeeds needs_of(const Scenario& scenario);
 
-/// How replications share the memory that there is.
+/// How replications share the available memory.
 struct MemoryPlan {
   std::vector<MemoryPart> parts;  ///< all of it, with `at_once` replications running
   std::uint64_t total = 0;
   std::size_t at_once = 1;
-  /// What the requests under way of one replication may grow to (SimulationOptions::max_memory).
+  /// The memory to which the requests under way of one replication may grow
+  /// (SimulationOptions::max_memory).
   std::uint64_t each = ~std::uint64_t{0};
 };
 
-/// Up to `jobs` replications run at once; as many as fit into `limit` bytes, of which `kept` are
-/// taken already. `runs` are the scenarios of the replications. With not even room for one:
-/// LimitExceeded, whose message has the figure for each large part and the keys to change.
+/// Up to `jobs` replications run at once, as many as fit into `limit` bytes, of which `kept` are
+/// taken already. `runs` are the scenarios of the replications. Throws LimitExceeded if there is no
+/// room for one; the message has the figure for each large part and the keys to change.
 MemoryPlan plan_memory(std::span<const Scenario* const> runs, std::size_t jobs, std::uint64_t limit,
                        std::uint64_t kept = 0);
 

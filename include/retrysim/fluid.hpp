@@ -1,14 +1,13 @@
 // The fluid, or mean field, of a service and its clients: requests as a stream instead of one by
-// one. It is what a scenario becomes when everything is scaled up together, and answers in a
+// one. It is the limit of a scenario when everything is scaled up together, and answers in a
 // millisecond what a simulation answers in seconds: where a system settles, which trigger tips it,
-// how long it takes to recover. It knows no chance, so it cannot say how long a system that is in
-// danger lasts without a trigger (markov_chain.hpp does).
+// how long it takes to recover. It has no randomness, so it cannot say how long a system in danger
+// lasts without a trigger (markov_chain.hpp can).
 //
 // Unknowns: the work W(t) that waits at the service, in seconds; the streams a_i(t) of attempts
 // number i; the law of one client's retry quota. An attempt that arrives at t waits for as long as
-// the service, with the capacity that it will have, needs for W(t). What is not answered in time,
-// is turned away, throttled or answered with an error comes back as a_(i+1) after the backoff's
-// law.
+// the service, with its future capacity, needs for W(t). Attempts that are not answered in time,
+// turned away, throttled or answered with an error come back as a_(i+1) after the backoff's law.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -28,8 +27,8 @@ namespace retrysim {
 /// Empty: it does.
 std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t service);
 
-/// Why the fluid says nothing of where the service settles (`fluid_equilibria`), although it may
-/// model runs. Empty: it does.
+/// Why the fluid has no equilibria for the service (`fluid_equilibria`), although it may model
+/// runs. Empty: it has.
 std::optional<std::string> why_no_balance(const Scenario& scenario, std::size_t service);
 
 /// What the fluid leaves out of the service and its clients, a few words each: "the spread of
@@ -48,12 +47,12 @@ struct FluidSample {
   double offered = 0;   ///< new requests
   double attempts = 0;  ///< attempts that clients send
   double goodput = 0;   ///< requests that succeed
-  double retrying =
-      0;  ///< requests on their way back: failing, or in backoff (a number, at the end)
+  /// Number of requests on their way back (failing, or in backoff) at the end of the bin.
+  double retrying = 0;
 };
 
-/// What became of one client group, in numbers of requests or attempts in the window (the duration
-/// without its warm-up); with a drain, attempts and ends that follow it are included.
+/// How the requests and attempts of one client group ended, as numbers in the window (the duration
+/// without its warm-up); with a drain, later attempts and ends are included.
 struct FluidGroup {
   std::size_t client = 0;  ///< index into Scenario::clients
   double requests = 0, attempts = 0, successes = 0;
@@ -69,8 +68,8 @@ struct FluidRun {
   std::vector<FluidSample> series;
   std::vector<FluidGroup> groups;  ///< those that call the service, in the scenario's order
   double backlog = 0;              ///< at the end, s
-  /// Time from the end of the last disturbance until goodput is back to stay, as
-  /// RecoverySpec::share says; nothing if it is not by the end of the duration, or if nothing
+  /// Time from the end of the last disturbance until goodput has recovered for good
+  /// (RecoverySpec::share), s; empty if that does not happen within the duration, or nothing
   /// disturbs.
   std::optional<double> recovery;
   bool disturbed = false;  ///< whether there is a fault or a surge
@@ -83,7 +82,7 @@ struct FluidRun {
 /// Throws std::domain_error with `why_no_fluid` where that is not empty.
 FluidRun run_fluid(const Scenario& scenario, std::size_t service, const FluidOptions& options = {});
 
-// --- Where it settles ----------------------------------------------------------------------------
+// --- Equilibria ----------------------------------------------------------------------------------
 
 enum class FluidPhase { kSafe, kVulnerable, kDead };
 template <>
@@ -108,12 +107,12 @@ struct FluidEquilibria {
   double vulnerable_load = 1;  ///< below this load, clients unchanged, the system is safe
   double tipping_load = 1;   ///< from this load on it is dead: where it tips when load rises slowly
   double failure_cost = 1;   ///< work of a failed attempt, in services (OverloadBalance)
-  bool quota_saves = false;  ///< the retry quota is why no dead state sustains itself
+  bool quota_saves = false;  ///< without the retry quota a dead state would sustain itself
 };
 /// Throws std::domain_error with `why_no_balance` where that is not empty.
 FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service);
 
-// --- What tips it --------------------------------------------------------------------------------
+// --- Tipping points ------------------------------------------------------------------------------
 
 struct FluidTippingPoint {
   std::string trigger;        ///< "fault.outage.duration", "client.web.surge.peak.duration"
@@ -136,20 +135,22 @@ double fluid_uncertainty(const Scenario& scenario, std::size_t service);
 /// figures should be right to 5 %, recovery times to 15 %.
 std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t service);
 
-// How a service and its clients move after a trigger, by the fluid: the work that waits against the
-// requests that will try again, with the states that sustain themselves.
+// --- The phase plane -----------------------------------------------------------------------------
+
+// How a service and its clients move after a trigger: waiting work against requests that will try
+// again, with the states that sustain themselves.
 
 struct PhaseEquilibrium {
   std::string name;  ///< as in FluidEquilibria
   bool stable = false;
-  std::optional<double> backlog;  ///< s; nothing where it grows for ever
+  std::optional<double> backlog;  ///< s; empty: it grows for ever
   double retrying = 0;            ///< requests on their way back
 };
 
 /// From the end of a trigger on.
 struct PhaseTrajectory {
   double trigger = 0;       ///< its duration, s
-  bool stays_down = false;  ///< what becomes of it
+  bool stays_down = false;  ///< whether the service stays down
   bool separatrix = false;  ///< the trigger is as near to the tipping point as the search came
   std::vector<FluidSample> samples;
 };

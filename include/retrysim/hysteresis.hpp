@@ -1,6 +1,6 @@
-// Does a system return the way it came? Its load is raised step by step and lowered again within
-// one run. A system that retries keep down tips at some load on the way up and recovers only at a
-// smaller one on the way down; between the two, what it does depends on what it did before.
+// Hysteresis: the load of a system is raised step by step and lowered again within one run. A
+// system that retries keep down tips at some load on the way up and recovers only at a smaller one
+// on the way down; between the two, its behaviour depends on its history.
 //
 // From a file:
 //
@@ -39,7 +39,7 @@ struct LoadRamp {
   Duration duration() const { return dwell * static_cast<std::int64_t>(steps()); }
 };
 
-/// What the second half of one step shows: the first is for settling down.
+/// Measurements of the second half of a step; the first half is for settling down.
 struct StepMeasurement {
   double offered_load = 0;  ///< requests per second
   double goodput = 0;       ///< per second
@@ -73,7 +73,7 @@ struct LoadKey {
 /// the rate of a client group or of all; 2 to 1000 loads above 0. Throws RequestError.
 LoadKey parse_load(const std::string& text);
 
-/// Loads `file` with `edits` and the rate at the first load. Mistakes in the latter are ascribed to
+/// Loads `file` with `edits` and the rate at the first load. Mistakes in the load are ascribed to
 /// --hysteresis.
 LoadResult load_at(const std::filesystem::path& file, const std::vector<std::string>& edits,
                    const LoadKey& key);
@@ -85,8 +85,9 @@ struct HysteresisOptions {
   ReplicationOptions run;  ///< how to run; `fingerprint` and `first` as in `run_replications`
 };
 
-/// What the ramp will be. `steady` is at the first load of `key`. Throws RequestError if the dwell
-/// is too short, the whole longer than kLongestDuration, or a group has a rate profile of its own.
+/// Plans the ramp. `steady` is the scenario at the first load of `key`. Throws RequestError if the
+/// dwell is too short, the whole longer than kLongestDuration, or a group has a rate profile of its
+/// own.
 LoadRamp plan_ramp(const Scenario& steady, const LoadKey& key,
                    std::optional<Duration> dwell = std::nullopt);
 

@@ -3,7 +3,7 @@
 // (Grassmann, Taksar and Heyman 1985; O'Cinneide 1993): each entry of the result is accurate to a
 // few units in the last place times the number of states, however small it is, so that no
 // probability and no time ever comes out negative. Solvers that subtract lose all digits once slow
-// and fast times are 10^15 apart, which is where metastable systems are.
+// and fast times are 10^15 apart, as they are in metastable systems.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,8 +26,8 @@ class MarkovChain {
   MarkovChain(MarkovChain&&) noexcept;
   MarkovChain& operator=(MarkovChain&&) noexcept;
 
-  /// Adds `rate` >= 0 to the rate of steps from one state to another; a step to the state itself
-  /// is none. Throws std::invalid_argument for a state that does not exist, or a rate that is
+  /// Adds `rate` >= 0 to the rate of steps from one state to another; a step from a state to itself
+  /// is ignored. Throws std::invalid_argument for a state that does not exist, or a rate that is
   /// negative or not finite.
   void add(std::size_t from, std::size_t to, double rate);
 
@@ -38,7 +38,7 @@ class MarkovChain {
   std::vector<double> stationary() const;
 
   /// The same, and the mean time from each state until the chain is in one of the first `targets`
-  /// states, for the price of one of them. The chain must be able to reach state 0 from every
+  /// states, at the cost of one of the two. The chain must be able to reach state 0 from every
   /// state.
   struct LawAndReturn {
     std::vector<double> law, time;
@@ -61,9 +61,9 @@ class MarkovChain {
   std::vector<double> committor(const std::function<bool(std::size_t)>& wins,
                                 const std::function<bool(std::size_t)>& loses) const;
 
-  /// Time in which the slowest deviation from the stationary law shrinks by a factor of e:
-  /// 1 / |Re| of the second eigenvalue. By inverse iteration; nothing if that does not settle in
-  /// `most_steps`, as when the slowest eigenvalues are complex.
+  /// Time in which the slowest deviation from the stationary law shrinks by a factor of e: 1 / |Re|
+  /// of the second eigenvalue. By inverse iteration; empty if that does not converge in
+  /// `most_steps`, for example because the slowest eigenvalues are complex.
   std::optional<double> relaxation_time(int most_steps = 2000) const;
 
   /// Probability of each state `time` after the chain started with `start`, by uniformization
@@ -81,18 +81,18 @@ class MarkovChain {
 /// and o, the requests that will try again. Exact but for two simplifications: whether an attempt
 /// times out is decided when it arrives, by the exact law of its time in the service given q; and a
 /// request in orbit tries again at a constant rate, with a mean number of attempts instead of a
-/// fixed one. Abandoned attempts are served all the same. As the timeouts of neighbouring
-/// attempts are independent given q here, and in reality alike, the chain is optimistic: see
+/// fixed one. Abandoned attempts are served all the same. Given q, the timeouts of neighbouring
+/// attempts are independent here but alike in reality, so the chain is optimistic: see
 /// `collapse_time_by_work`.
 struct RetrialQueue {
   double arrival_rate = 0;  ///< new requests per second
   double service_rate = 1;  ///< of one server, per second
   int servers = 1;
-  double timeout = 1;             ///< seconds an attempt may take
-  double backoff = 0;             ///< mean time from a failure to the next attempt, seconds
-  double attempts = 1;            ///< most attempts of a request, >= 1
-  double retry_probability = 1;   ///< that a retry which attempts permit is made (share of clients
-                                  ///< that retry, quota)
+  double timeout = 1;   ///< seconds an attempt may take
+  double backoff = 0;   ///< mean time from a failure to the next attempt, seconds
+  double attempts = 1;  ///< most attempts of a request, >= 1
+  /// That a retry within the limit on attempts is made (share of clients that retry, quota).
+  double retry_probability = 1;
   double retrying_share = 1;      ///< of new requests whose client would try again at all
   bool retries_rejected = false;  ///< what a full queue turns away tries again
   int places = 1;                 ///< largest q: K
@@ -104,11 +104,11 @@ struct RetrialQueue {
 /// service.
 double timeout_probability(const RetrialQueue& queue, int found);
 
-/// What the chain says.
+/// The solution of the chain.
 struct RetrialQueueLaw {
   double mean_queue = 0;      ///< attempts waiting and in service
   double mean_orbit = 0;      ///< requests waiting to try again
-  double empty = 0;           ///< share of time with nothing anywhere
+  double empty = 0;           ///< share of time with empty queue and orbit
   double beyond_timeout = 0;  ///< share of time in which q > servers x service rate x timeout
   double at_most_places = 0;  ///< share of time with a full queue
   double at_most_orbit = 0;   ///< share of time at the edge of the orbit: truncation
@@ -121,16 +121,16 @@ struct RetrialQueueLaw {
 
 struct RetrialQueueOptions {
   bool relaxation = false;    ///< the time of the slowest mode
-  bool collapse_time = true;  ///< it takes as long as all the rest; 0 without
+  bool collapse_time = true;  ///< takes as long as all the rest; 0 if not computed
 };
 /// Throws std::invalid_argument for parameters out of range.
 RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& options = {});
 /// Mean time from empty until q >= 0.9 K.
 double collapse_time(const RetrialQueue& queue);
-/// The same by a finer chain: of the work that waits, instead of the number of attempts, which
-/// settles at its arrival whether an attempt comes too late, so that neighbours fare alike. The
-/// mean time that `collapse_time` says is up to six times longer where collapses are rare. Nothing
-/// if that would take more than `most_steps` multiplications.
+/// The same from a finer chain, of the waiting work instead of the number of attempts. It decides
+/// at arrival whether an attempt will be late, so neighbours fare alike. `collapse_time` gives
+/// times that are up to six times longer where collapses are rare. Empty if it would take more than
+/// `most_steps` multiplications.
 std::optional<double> collapse_time_by_work(const RetrialQueue& queue, double most_steps = 1e9);
 
 /// The chain itself; state (q, o) has the number that `index` gives.
@@ -150,8 +150,8 @@ struct RetrialQueueChain {
 // --- Processor sharing with zombies --------------------------------------------------------------
 
 /// Attempts share one server. A client gives up after an exponential time; its attempt stays as a
-/// zombie and is served on, and the client tries again at once with a given probability, if there
-/// is room. No simplification: this system is a chain.
+/// zombie and is still served, and the client tries again at once with a given probability, if
+/// there is room. Nothing is simplified: this system is a chain.
 struct ZombieService {
   double arrival_rate = 0;   ///< new requests per second, lost if there is no room
   double service_rate = 1;   ///< of the server, shared by all attempts in it, per second
@@ -163,13 +163,14 @@ struct ZombieService {
 struct ZombieServiceLaw {
   double goodput = 0;  ///< answers to clients that still wait, per second
   double utilization = 0;
-  double live = 0;           ///< mean attempts with a waiting client
-  double zombies = 0;        ///< mean attempts without
-  double full = 0;           ///< share of time without room
-  double timeout_rate = 0;   ///< per second
-  double fill_time = 0;      ///< mean time from empty to full
-  double recovery_time = 0;  ///< mean time from one live attempt and else zombies in a full service
-                             ///< until at most `recovered_at` attempts are left
+  double live = 0;          ///< mean attempts with a waiting client
+  double zombies = 0;       ///< mean attempts without
+  double full = 0;          ///< share of time without room
+  double timeout_rate = 0;  ///< per second
+  double fill_time = 0;     ///< mean time from empty to full
+  /// Mean time from a full service with one live attempt, the others zombies, until at most
+  /// `recovered_at` attempts are left.
+  double recovery_time = 0;
 };
 
 /// Throws std::invalid_argument for parameters out of range.

@@ -24,9 +24,9 @@ struct MetricInput {
   const Scenario& scenario;
   const RunResult& run;
   const ClientResult& client;  ///< the group, or the merged groups (then without bins)
-  /// Index of the group; empty: all together, without those by which services call others.
+  /// Index of the group; empty: all together, without the calls between services.
   std::optional<std::size_t> group;
-  /// All services; for a group the one that it alone calls, if there is one.
+  /// All services; for a group, the service that it alone calls, if there is one.
   std::span<const ServiceResult> services;
 
   /// Bins of the group, or of all together.
@@ -36,16 +36,16 @@ struct MetricInput {
   double window_s() const { return (run.window_end - run.window_start).in_seconds(); }
 };
 
-/// What a metric is. For the first six kinds that also says how its value comes from its row:
-/// `sum` is the number of events, or another sum over the run (of times in nanoseconds where the
-/// kind is a level or capacity), and is divided as said here.
+/// The kind of a metric. The first six kinds also define its value: `sum` is the number of events,
+/// or another sum over the run (of times in nanoseconds for a level or capacity), and is divided as
+/// the kind says.
 enum class MetricKind : std::uint8_t {
   kCount,        ///< how many, or how much, in all: `sum`
-  kShare,        ///< `sum` / `per`, where what is above the line is a part of what is below it
+  kShare,        ///< `sum` / `per`, where the numerator is a part of the denominator
   kRatio,        ///< `sum` / `per`: any other ratio of two sums, means of durations included
   kRate,         ///< `sum` per second of the window
   kLevel,        ///< time average over the window: `sum` / length of the window
-  kCapacity,     ///< `sum` / server time that there was (ServiceResult::capacity_ns)
+  kCapacity,     ///< `sum` / available server time (ServiceResult::capacity_ns)
   kDeviation,    ///< variance or standard deviation
   kQuantile,     ///< quantile of durations
   kPeak,         ///< the largest of many values
@@ -56,11 +56,11 @@ enum class MetricKind : std::uint8_t {
 /// What a metric exists for.
 enum class MetricScope : std::uint8_t {
   kGroups,    ///< each client group, and all together
-  kServices,  ///< the services: those of all together, and that of a group which alone calls it
+  kServices,  ///< all services together, and the service of a group that is its only caller
   kAllOnly,   ///< all client groups together
 };
 
-/// What summary.csv says about the values of the replications.
+/// How summary.csv summarizes the values of the replications.
 enum class MetricSummary : std::uint8_t {
   kMean,            ///< mean with Student's interval
   kProportion,      ///< values are 0 or 1: mean with Wilson's interval
@@ -69,21 +69,21 @@ enum class MetricSummary : std::uint8_t {
 
 /// The values that a metric can have, whatever happens.
 enum class MetricRange : std::uint8_t {
-  kNotNegative,  ///< counts, rates, times and what is per something
+  kNotNegative,  ///< counts, rates, times and ratios
   kShare,        ///< 0 to 1
   kCorrelation,  ///< -1 to 1
 };
 
-/// The direction in which a metric is better for whoever runs the system.
+/// The direction in which a metric is better for the operator of the system.
 enum class MetricBetter : std::uint8_t { kNeither, kLower, kHigher };
 
 /// Where some of the metrics are shown or used, in an order of their own.
 enum class MetricList : std::uint8_t {
-  kCompared,    ///< what `compare` compares unless told otherwise
-  kSpoken,      ///< what the sentences of a comparison speak of, first what matters most
+  kCompared,    ///< compared by default by `compare`
+  kSpoken,      ///< in the sentences of a comparison, the most important first
   kSwept,       ///< columns of points.csv
-  kSweptTable,  ///< columns of what `sweep` prints; they are among kSwept
-  kOfModes,     ///< what tells two modes apart
+  kSweptTable,  ///< columns of the table of `sweep`, a subset of kSwept
+  kOfModes,     ///< distinguish two modes
   kWarmup,      ///< series of a client group in which the end of the warm-up is looked for
   // Sections of the table that `run` prints.
   kLoad,
@@ -98,18 +98,18 @@ inline constexpr std::size_t kMetricListCount = 12;
 /// When the table that `run` prints leaves a line out.
 enum class MetricHide : std::uint8_t {
   kNever,
-  kZero,        ///< where it is zero for everybody
-  kShortDrain,  ///< where the drain changes the success rate of nobody much
+  kZero,        ///< where it is zero for all groups
+  kShortDrain,  ///< where the drain hardly changes any success rate
   kUnpriced,    ///< where every attempt has the price 1
 };
 
-/// What sentences say after the size of a difference: "12 % lower mean latency". Empty: only the
-/// tables show the metric, unless the user asks for it.
+/// The words after the size of a difference in a sentence: "12 % lower mean latency". Empty: only
+/// the tables show the metric, unless the user asks for it.
 struct MetricWords {
   std::string_view less, more;
 };
 
-/// How people are shown a metric.
+/// How a metric is shown to people.
 struct MetricDisplay {
   std::string_view label;   ///< "mean latency"; empty: the name says it
   bool percentage = false;  ///< whether 0.5 is shown as 50 %
@@ -125,24 +125,24 @@ struct MetricDisplay {
   }
 };
 
-/// The same metric bin by bin, where that can be told: what to sum up for a bin of a client group
-/// or of a service, in the unit of `MetricInfo::sum`. At most one of the first two is not null.
+/// The same metric bin by bin, where it exists: what to sum up for a bin of a client group or of a
+/// service, in the unit of `MetricInfo::sum`. At most one of the first two is not null.
 struct MetricSeries {
   double (*of_clients)(const ClientBin&) = nullptr;
   double (*of_service)(const ServiceFlow&) = nullptr;
-  /// Of a ratio: what the sum of a client group's bin is divided by.
+  /// The divisor of a ratio for a client group's bin.
   double (*per)(const ClientBin&) = nullptr;
 };
 
-/// The same metric phase by phase (phases.hpp), where the bins do not tell it: `sum` and `per` as
-/// in MetricInfo, of what happens in the phase, or a formula of its own.
+/// The same metric phase by phase (summary.hpp), where the bins do not give it: `sum` and `per` as
+/// in MetricInfo, over the phase, or a formula of its own.
 struct MetricOfPhase {
   double (*sum)(const PhaseResult&) = nullptr;
   double (*per)(const PhaseResult&) = nullptr;
   std::optional<double> (*formula)(const PhaseResult&) = nullptr;
 };
 
-/// One row of the table of metrics: all that the program knows about the metric.
+/// One row of the table of metrics: everything that the program knows about the metric.
 struct MetricInfo {
   std::string_view name;
   std::string_view unit;     ///< "s", "1/s", "1" for shares and ratios, or what is counted
@@ -154,9 +154,9 @@ struct MetricInfo {
 
   /// See MetricKind; null for a metric with a formula of its own.
   double (*sum)(const MetricInput&) = nullptr;
-  /// Of a ratio of two sums over the run (requests, attempts, ...): the lower one, which differs
-  /// from replication to replication. Null for all others: what is divided by the length of the
-  /// window or by the number of servers is no such ratio.
+  /// Of a ratio of two sums over the run (requests, attempts, ...): the divisor, which differs
+  /// between replications. Null for all others, also for metrics divided by the length of the
+  /// window or the number of servers.
   double (*per)(const MetricInput&) = nullptr;
   /// Empty if the metric does not exist in this run.
   std::optional<double> (*formula)(const MetricInput&) = nullptr;
@@ -182,8 +182,8 @@ std::vector<const MetricInfo*> metrics_of(MetricList list);
 /// Place of a metric of the table in it: the index that `MetricValues` takes.
 std::size_t index_of(const MetricInfo& metric);
 
-/// All that `metric_values` computes of one client group: the metrics in table order, and for those
-/// that are ratios what they are divided by (`MetricInfo::per`), in the same order; 0 for others.
+/// All that `measure_metrics` computes for one client group: the metrics in table order and, in the
+/// same order, the divisors of those that are ratios (`MetricInfo::per`); 0 for others.
 struct MeasuredMetrics {
   std::vector<std::optional<double>> values;
   std::vector<double> per;
@@ -204,11 +204,11 @@ std::vector<std::optional<double>> metric_values(const Scenario& scenario, const
                                                  std::optional<std::size_t> client);
 
 /// The service (index into Scenario::services) of client group `client` if no other group calls it:
-/// what happens there then is the group's doing alone.
+/// all that happens there is then due to this group.
 std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t client);
 
-/// Whether so many values have a quantile `p` in (0, 1) that is worth showing: at least one is to
-/// be expected beyond it on either side, count * min(p, 1 - p) >= 1.
+/// Whether `count` values have a quantile `p` in (0, 1) that is worth showing: at least one value
+/// is expected beyond it on either side, count * min(p, 1 - p) >= 1.
 bool quantile_exists(std::uint64_t count, double p);
 
 /// The quantile `p` in (0, 1) of a histogram of nanoseconds, in seconds, if it exists

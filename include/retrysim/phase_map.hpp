@@ -1,5 +1,5 @@
 // Where in a plane of two keys a service is safe, vulnerable or dead, by the fluid; and simulations
-// of points near the borders, which say whether that is so.
+// of points near the borders, which check this.
 //
 //     PhaseMapResult r = map_phases({.scenario = "zombie.toml", .plane = two_variations});
 //     const auto checked = confirm_map(request, &*r.map, 12);
@@ -38,7 +38,7 @@ struct MapPoint {
   std::vector<std::string> values;  ///< of the key across, then of the key up
   std::vector<std::string> edits;   ///< PATH=VALUE texts that make the scenario of the point
   MapState state = MapState::kSafe;
-  /// Nothing for closed loops, which have no load of their own: their state is that of two or three
+  /// Empty for closed loops, which have no load of their own: their state comes from two or three
   /// runs of the fluid.
   std::optional<FluidEquilibria> balance;
 };
@@ -73,17 +73,17 @@ struct PhaseMapResult {
 };
 
 /// Takes a tenth of a millisecond for a point, and up to one where the scenario has a trigger.
-/// Throws RequestError for a plane that is none, a service that is not there, and where the fluid
-/// does not apply.
+/// Throws RequestError for an invalid plane, for an unknown service, and where the fluid does not
+/// apply.
 PhaseMapResult map_phases(const PhaseMapRequest& request);
 
-/// The state of one point: what `map_phases` finds, faults and surges of the service included.
+/// The state of one point, as `map_phases` finds it, with the faults and surges of the service.
 MapState map_state(const Scenario& scenario, std::size_t service,
                    const std::optional<FluidEquilibria>& balance);
 
 // --- Confirmation --------------------------------------------------------------------------------
 
-/// What a simulation is asked.
+/// The question that a simulation answers.
 enum class MapQuestion : std::uint8_t {
   kCalm,      ///< is it down without faults and surges?
   kPushed,    ///< does it stay down after an outage (or, if servers are unlimited, a surge) of many
@@ -111,7 +111,7 @@ struct MapConfirmation {
   std::size_t down = 0;
   std::size_t replications = 0;
   MapVerdict verdict = MapVerdict::kAgree;
-  std::string why;  ///< it is outside validity: sentences that name the keys
+  std::string why;  ///< reasons for `kOutsideValidity`: sentences that name the keys
 };
 
 /// The points of a map to confirm, by their number in `PhaseMap::points`, with the state beyond the
@@ -124,8 +124,8 @@ struct MapSite {
 };
 std::vector<MapSite> sites_to_confirm(const PhaseMap& map, std::size_t count);
 
-/// What is to be simulated at a point, and for how long; `why` is set where the fluid has doubts,
-/// or cannot tell what comes of it itself.
+/// What to simulate at a point, and for how long; `why` is set where the fluid is in doubt or
+/// cannot predict the result.
 MapConfirmation plan_confirmation(const Scenario& scenario, std::size_t service, MapState state,
                                   MapState beyond);
 
@@ -134,8 +134,8 @@ Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
                                   MapQuestion question, double duration);
 
 /// Simulates `count` points, each with the replications of its scenario, over the executor of
-/// `options`. A point agrees if more than half of the replications do what the fluid says. `map`
-/// is needed in the owner only. Throws what `simulate_all` throws.
+/// `options`. A point agrees if more than half of the replications do what the fluid says. Only the
+/// owner needs `map`. Throws what `simulate_all` throws.
 std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap* map,
                                          std::size_t count, const ReplicationOptions& options);
 

@@ -1,6 +1,7 @@
-// Facts: what follows from a scenario in closed form, before anything is simulated. Loads, limits,
-// times and budgets of each service and client group, with warnings that name the keys, the figure
-// and what would change it.
+// What theory says about a scenario before anything is simulated: formulas, facts in closed form
+// (loads, limits, times and budgets of each service and client group, with warnings that name the
+// keys, the figure and what would change it), and `predict`, which adds the figures of fluid and
+// Markov chain.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -27,22 +28,22 @@ struct BackoffMoments {
 };
 
 /// The delay before retry number `retry` (from 1), after a throttling error or another one. Exact
-/// for every jitter but decorrelated, whose law follows from the one before on a grid: its means
-/// are right to 1e-5. Rounding to whole quanta is exact in the mean. Delays without a cap may be
-/// infinite.
+/// for every jitter except decorrelated, whose law is computed from the previous one on a grid: its
+/// means are right to 1e-5. Rounding to whole quanta is exact in the mean. Delays without a cap may
+/// be infinite.
 BackoffMoments backoff_moments(const BackoffRules& rules, bool throttling, int retry);
 
 /// Attempts per request if each fails with probability `failure`, `attempts` at most:
 /// (1 - p^n) / (1 - p).
 double attempts_per_request(double failure, double attempts);
 
-/// The failure share from which on a client drains its retry quota, requests one at a time: the
+/// The failure share above which a client with one request at a time drains its retry quota: the
 /// root of 1 - p - cost (p^2 + ... + p^n) for a credit of `credit` per first-try success, where a
 /// success after retries gives the last cost back. 1 if no share drains it.
 double quota_critical_share(double attempts, double cost, double credit = 1);
 
-/// What a retry quota leaves of the retries of a serial client, whose attempts fail independently
-/// with probability `failure`: the stationary law of the bucket. Refund::kLast.
+/// How many retries a quota leaves to a client with one request at a time whose attempts fail
+/// independently with probability `failure`, from the stationary law of the bucket. Refund::kLast.
 struct QuotaBalance {
   double retries_per_request = 0;
   double success_share = 1;
@@ -80,7 +81,7 @@ struct OverloadEquilibria {
 /// Throws std::invalid_argument unless load >= 0, attempts >= 1 and 0 <= failure_cost <= 1e6.
 OverloadEquilibria equilibria(const OverloadBalance& balance);
 
-/// Loss system whose retries come so late that they are as random as requests: the failure share
+/// A loss system whose retries come so late that they are as random as requests. The failure share
 /// p = ErlangB(servers, load (1 + p + ... + p^(n-1))), with `load` in servers.
 double late_retry_failure(double load, int servers, double attempts);
 
@@ -99,11 +100,11 @@ struct Figure {
   double value = 0;
   std::string unit;  ///< "s", "1/s", "1" (shares in 0 .. 1), "requests", "tokens", ...
   std::string meaning;
-  std::string ignores;    ///< what of the scenario the figure leaves out; empty: nothing
+  std::string ignores;    ///< features of the scenario that the figure leaves out; empty: none
   std::string text = {};  ///< a word instead of the value, which then means nothing
 };
 
-/// Something a user should know before running anything.
+/// A warning to read before running anything.
 struct Warning {
   std::string subject;  ///< "client.web"
   std::string keys;     ///< "attempt_timeout, service.api.queue.capacity"
@@ -111,7 +112,7 @@ struct Warning {
   std::string remedy;   ///< what would change it
 };
 
-/// Something to be known about a part of a prediction, in a sentence that names the keys.
+/// A remark on a part of a prediction: a sentence that names the keys.
 struct Remark {
   std::string part;     ///< "facts", "fluid" or "chain"
   std::string subject;  ///< "service.api"
@@ -121,16 +122,17 @@ struct Remark {
 struct Facts {
   std::vector<Figure> figures;
   std::vector<Warning> warnings;
-  std::vector<Remark> refusals;  ///< figures and warnings that a service has none of, and why
+  std::vector<Remark> refusals;  ///< services without figures or warnings, and why
 };
 
 /// Takes a valid scenario. Costs microseconds for each client group, and up to a few milliseconds
 /// for one with decorrelated jitter and many attempts, whose delays depend on each other.
 Facts facts_of(const Scenario& scenario);
 
-// The answer before the simulation: everything that facts, fluid and Markov chain say about a
-// scenario, each figure with the assumptions of the scenario that it leaves out; and, where one of
-// them does not apply, why.
+// --- Predictions ---------------------------------------------------------------------------------
+
+// All figures of facts, fluid and Markov chain for a scenario. Each figure names the features of
+// the scenario that it leaves out; where a part does not apply, a remark says why.
 //
 //     const Prediction p = predict(*load_scenario_file("dip.toml").loaded);
 //     if (const Figure* f = p.find("fluid", "client.web", "goodput")) ... f->value ...
@@ -138,8 +140,8 @@ Facts facts_of(const Scenario& scenario);
 struct Prediction {
   std::vector<Figure> figures;  ///< facts, then fluid, then chain
   std::vector<Warning> warnings;
-  std::vector<Remark> refusals;  ///< what does not apply to which service, and why
-  std::vector<Remark> doubts;    ///< why figures that are there may be off
+  std::vector<Remark> refusals;  ///< parts that do not apply to a service, and why
+  std::vector<Remark> doubts;    ///< why figures may be off
 
   /// Null if there is none.
   const Figure* find(std::string_view part, std::string_view subject, std::string_view name) const;
@@ -154,8 +156,8 @@ struct PredictionOptions {
 /// steps and twenty times that for each trigger, the chain up to a second.
 Prediction predict(const Scenario& scenario, const PredictionOptions& options = {});
 
-/// The chain of queue and orbit for a service, or why there is none. An orbit of 0 has to be found:
-/// `solve_with_orbit` does.
+/// The chain of queue and orbit for a service, or why there is none. An orbit of 0 is still to be
+/// found, by `solve_with_orbit`.
 using ChainOrReason = std::variant<RetrialQueue, std::string>;
 ChainOrReason chain_of(const Scenario& scenario, std::size_t service);
 

@@ -1,5 +1,5 @@
-// Presets: the retry rules that a (mode, revision, SDK, API) stands for, with their sources, and
-// the known defects of SDKs that can be switched on.
+// Presets: the retry rules of every combination of mode, revision, SDK and API, with their sources;
+// and known defects of SDKs, which can be switched on.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -30,18 +30,19 @@ struct TurningPoint {
   std::string_view version;  ///< "1.34.107"
   std::string_view change;   ///< in a few words
   std::string_view source;
-  // From here on; what is empty stays as it was.
+  // The state from this release on; empty: unchanged.
   std::string_view mode;       ///< mode by default
   std::string_view revision;   ///< revision of the standard rules by default
   std::string_view revisions;  ///< those that there are: "2.0|2.1"
-  /// Makes the rules of the preset, or of the next turning point, those of before. Null: no other.
+  /// Changes the rules of the preset, or of the next turning point, back to those before this
+  /// release. Null: no difference.
   void (*before)(const Preset& preset, RetryRules& rules) = nullptr;
 };
 
 /// Every preset that exists. A default row comes before the rows of single APIs.
 std::span<const Preset> presets();
 
-/// Those of all SDKs, or of one; the oldest release first.
+/// The turning points of all SDKs, or of one; the oldest release first.
 std::span<const TurningPoint> turning_points();
 std::span<const TurningPoint> turning_points(std::string_view sdk);
 
@@ -50,10 +51,10 @@ std::span<const TurningPoint> turning_points(std::string_view sdk);
 bool has_version(std::string_view sdk);
 /// "1.44.0"; empty if there is none.
 std::string_view sdk_version(std::string_view sdk);
-/// Why the version cannot be used, with those that are known; empty if it can, or there is none. A
+/// Why the version cannot be used, with the known versions; empty if it can, or there is none. A
 /// release that is newer than all that are known has the newest rules.
 std::string version_problem(std::string_view sdk);
-/// Mode and revision in which that release starts; empty without a version.
+/// The default mode and revision of that release; empty without a version.
 std::string_view release_mode(std::string_view sdk);
 std::string_view release_revision(std::string_view sdk);
 /// Whether a revision can be chosen with that release; always true without a version.
@@ -74,8 +75,7 @@ const Preset* find_preset(std::string_view mode, std::string_view revision, std:
 /// powershell, which are built on them; without its version. Any other name stays as it is.
 std::string_view canonical_sdk(std::string_view sdk);
 
-/// What an SDK's client waits for, and how many connections it opens to one host, if nobody says
-/// otherwise.
+/// The default timeouts of an SDK's client, and its default limit on connections to one host.
 struct ClientDefaults {
   std::string_view sdk;
   Duration attempt_timeout;       ///< for the answer, or the next part of it; `max()`: for ever
@@ -83,7 +83,7 @@ struct ClientDefaults {
   std::uint32_t max_connections;  ///< `RetryRules::kUnlimited`: as many as are needed
   std::string_view source;
 };
-/// Of the SDKs whose source could be read.
+/// The defaults of the SDKs whose source could be read.
 std::span<const ClientDefaults> client_defaults();
 /// Null if there are none for the SDK.
 const ClientDefaults* find_client_defaults(std::string_view sdk);
@@ -103,8 +103,8 @@ std::span<const Defect> defects();
 /// Null if there is none of that name.
 const Defect* find_defect(std::string_view name);
 
-/// The mode an SDK starts in when nobody says otherwise, before or after the change of 2026.
-/// Nothing for names that are no SDK.
+/// The default mode of an SDK, before or after the change of 2026. Empty for names that are not an
+/// SDK.
 std::optional<std::string_view> default_mode(std::string_view sdk, bool after_2026);
 
 }  // namespace retrysim

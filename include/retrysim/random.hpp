@@ -32,16 +32,16 @@ enum class Purpose : std::uint8_t {
   kTimeout = 7,       ///< attempt timeout, where it is a distribution
   kThinkTime = 8,     ///< closed-loop think time
   kQueuePick = 9,     ///< which attempt a queue of discipline "random" serves next
-  // The same of the second message of an attempt that consists of two calls.
+  // The same, for the second message of an attempt that consists of two calls.
   kSecondNetwork = 10,
   kSecondResponse = 11,
   kSecondServiceTime = 12,
   kClientThrottle = 13,  ///< is an attempt refused by the client-side throttle
   kConnect = 14,         ///< time to set up a connection
-  kSideEffect = 40,      ///< has a request side effects, and does it bring a used token
+  kSideEffect = 40,      ///< does a request have side effects, and does it reuse a token
   kCall = 41,            ///< names the call that a service makes for an attempt
   kBalancing = 42,       ///< which instance of a service an attempt goes to
-  kHealthCheck = 43,     ///< what a health check meets
+  kHealthCheck = 43,     ///< result of a health check
   kKey = 50,             ///< which key a request asks for
   kTarget = 51,          ///< which of several services a request goes to
   kBody = 52,            ///< can the body of a request be sent again
@@ -55,14 +55,14 @@ class RandomKey {
 
   /// The random numbers of the part called `name` among those of its `kind`, for example ("client",
   /// "web"). They do not depend on which other parts there are. Two parts of one replication have
-  /// different keys unless a 64-bit hash takes their names for the same (compare `philox_key` where
-  /// a chance of 2^-64 is too much); a part has different keys in any two replications of a seed.
+  /// different keys unless a 64-bit hash maps both names to the same value (compare `philox_key`
+  /// where a chance of 2^-64 is too much); a part has different keys in any two replications of a
+  /// seed.
   RandomKey named(std::string_view kind, std::string_view name) const;
 
   r123::Philox2x64::key_type philox_key() const { return {{rounds_[0]}}; }
 
-  /// What Philox2x64-10 makes of `counter`: the same as `r123::Philox2x64{}(counter,
-  /// philox_key())`.
+  /// The Philox2x64-10 block of `counter`: the same as `r123::Philox2x64{}(counter, philox_key())`.
   r123::Philox2x64::ctr_type block(r123::Philox2x64::ctr_type counter) const {
     for (const std::uint64_t round_key : rounds_) {
       __extension__ using Wide = unsigned __int128;
@@ -80,8 +80,8 @@ class RandomKey {
   std::array<std::uint64_t, 10> rounds_;
 };
 
-/// Who draws: `entity` identifies a request (or a client) of those that share a key; `attempt`
-/// counts from 1 (0 where no attempt is involved). `group` is free for users who number groups
+/// Identifies a draw: `entity` is the request (or client) among those that share a key; `attempt`
+/// counts from 1 (0 where no attempt is involved). `group` is free for your own numbering of groups
 /// under one key; the simulator gives each a key of its own (`RandomKey::named`).
 struct DrawId {
   std::uint64_t entity = 0;
@@ -90,14 +90,14 @@ struct DrawId {
   Purpose purpose = Purpose::kArrival;
 };
 
-/// The sequence of random words that belongs to one (key, id). Cheap to make: one Philox block
-/// (two words) is computed at construction, further ones when they are needed.
+/// The sequence of random words that belongs to one (key, id). Cheap to make: one Philox block (two
+/// words) is computed at construction, further ones on demand.
 class Draws {
  public:
   Draws(const RandomKey& key, DrawId id)
       : key_(key.philox_key()), counter_(first_counter(id)), block_(key.block(counter_)) {}
 
-  /// The first two of these words, for those who rarely need a third: no state is kept.
+  /// The first two of these words, without keeping state: for uses that rarely need a third.
   static r123::Philox2x64::ctr_type first_words(const RandomKey& key, DrawId id) {
     return key.block(first_counter(id));
   }
@@ -121,7 +121,7 @@ class Draws {
 
   /// Uniform on {0, ..., n - 1}; 0 < n < 2^32 (bias below n / 2^64).
   std::uint32_t below(std::uint32_t n) { return below(next(), n); }
-  /// The same of a word that has been taken.
+  /// The same, from a word that has already been drawn.
   static std::uint32_t below(std::uint64_t word, std::uint32_t n) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint32_t>((static_cast<Wide>(word) * n) >> 64);

@@ -1,4 +1,4 @@
-// What an attempt ends with, and how a client classifies it. The class decides whether the attempt
+// The answer to an attempt, and how a client classifies it. The class decides whether the attempt
 // may be retried, what the retry costs and which backoff base applies.
 //
 // SPDX-License-Identifier: MIT
@@ -44,9 +44,9 @@ enum class RetrySafety : std::uint8_t {
 /// Whose fault an error is.
 enum class Fault : std::uint8_t { kNone, kClient, kServer };
 
-/// What the model of a service says about one of its errors (Smithy traits `retryable`, with
-/// `throttling`, and `error`). It goes before every rule about codes and statuses; only the Smithy
-/// example retries a server's error even where that is not safe.
+/// The traits that a service's Smithy model gives one of its errors (`retryable`, with
+/// `throttling`, and `error`). They override every rule about codes and statuses; only the Smithy
+/// example retries a server's error even if that is not safe.
 struct ErrorTraits {
   std::optional<RetrySafety> retry_safety = {};
   bool throttling = false;
@@ -56,8 +56,8 @@ struct ErrorTraits {
   bool operator==(const ErrorTraits&) const = default;
 };
 
-/// Adds what one word says: `retryable`, `not-retryable`, `maybe-retryable`, `throttling`,
-/// `timeout`, `client-fault`, `server-fault`. False if it is none of them.
+/// Adds the trait that one word names: `retryable`, `not-retryable`, `maybe-retryable`,
+/// `throttling`, `timeout`, `client-fault`, `server-fault`. False if it is none of them.
 bool add_trait(std::string_view word, ErrorTraits& traits);
 
 /// The answer to one attempt: HTTP status with an optional error code, or a transport error.
@@ -105,14 +105,14 @@ enum class TimeoutClass : std::uint8_t {
   /// 598 or 599.
   kRequestTimeout,
   kTransient,  ///< every transient error, 5xx among them
-  kListed,     ///< the same, without those that only the model of the service knows
+  kListed,     ///< the same, without errors known only from their traits
 };
 template <>
 inline constexpr std::string_view kWords<TimeoutClass> =
     "none|no-answer|connections|networking|request-timeout|transient|listed";
 static_assert(words_end_with(TimeoutClass::kListed));
 
-/// What a status 429 without a code of the table means; for classifier `kCpp` also 509.
+/// The meaning of a status 429 without a code of the table; for classifier `kCpp` also 509.
 enum class Status429 : std::uint8_t { kThrottling, kNotRetryable, kTransient };
 template <>
 inline constexpr std::string_view kWords<Status429> = "throttling|not-retryable|transient";
@@ -123,17 +123,17 @@ struct ErrorRules {
   Classifier classifier = Classifier::kStandard;
   TimeoutClass timeout_class = TimeoutClass::kNoAnswer;
   Status429 status_429 = Status429::kNotRetryable;
-  /// Whether the client can fetch new credentials: only then does classifier `kRuby` retry what
-  /// tells of expired ones.
+  /// Whether the client can fetch new credentials: only then does classifier `kRuby` retry errors
+  /// that report expired ones.
   bool refreshable_credentials = false;
 };
 
-/// What a client finds out about one answer.
+/// How a client has classified one answer.
 struct ErrorInfo {
   ResponseClass response_class = ResponseClass::kSuccess;
   bool timeout = false;  ///< its retry pays the timeout price
   Fault fault = Fault::kNone;
-  bool no_retry_after = false;  ///< a delay that the service suggests with it is not looked at
+  bool no_retry_after = false;  ///< a delay that the service suggests with it is ignored
 
   bool success() const { return response_class == ResponseClass::kSuccess; }
   bool retryable() const {
@@ -149,7 +149,7 @@ struct ErrorInfo {
 ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response);
 
 /// The delay that an x-amz-retry-after header suggests: a whole number of milliseconds, not
-/// negative. Anything else, as clients do, counts as no suggestion.
+/// negative. Anything else counts as no suggestion, as in the SDKs.
 std::optional<Duration> parse_retry_after(std::string_view header);
 
 }  // namespace retrysim

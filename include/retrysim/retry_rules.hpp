@@ -30,7 +30,7 @@ inline constexpr std::string_view kWords<Jitter> =
     "none|full|equal|decorrelated|additive|proportional";
 static_assert(words_end_with(Jitter::kProportional));
 
-/// What becomes of a backoff above the cap.
+/// How a backoff above the cap is limited.
 enum class OverCap : std::uint8_t {
   kLimit,   ///< limited to the cap, and spread by the jitter
   kFlat,    ///< exactly the cap, without jitter (aws-sdk-go-v2)
@@ -57,8 +57,8 @@ static_assert(words_end_with(Rounding::kMantissa));
 ///
 /// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v;
 /// proportional v (1 - j + 2 R j) with j = `jitter_share`, which may exceed the cap by the share.
-/// Decorrelated replaces the formula: min(cap, base + R (3 s - base)) with s the previous delay,
-/// `base` before the first.
+/// Decorrelated jitter replaces the formula: min(cap, base + R (3 s - base)), where s is the
+/// previous delay, or `base` before the first.
 struct BackoffRules {
   static constexpr int kUnlimited = std::numeric_limits<int>::max();
 
@@ -73,7 +73,7 @@ struct BackoffRules {
   int max_exponent = kUnlimited;   ///< limit on first_exponent + i
   bool jitter_before_cap = false;  ///< min(cap, jittered v) instead of jittered min(cap, v)
   OverCap over_cap = OverCap::kLimit;
-  int immediate_retries = 0;  ///< so many first retries are made without delay
+  int immediate_retries = 0;  ///< this many first retries have no delay
   /// Delays are whole multiples of this; zero: exact.
   Duration quantum;
   Rounding rounding = Rounding::kDown;
@@ -102,7 +102,7 @@ inline constexpr std::string_view kWords<Refund> =
     "last|cost|credit|none|last-and-credit|last-or-credit|shared-last";
 static_assert(words_end_with(Refund::kSharedLast));
 
-/// What has a retry quota, or a send-rate limiter, of its own.
+/// What each retry quota, or send-rate limiter, belongs to.
 enum class RetryScope : std::uint8_t {
   kClient,
   kGroup,      ///< all clients of the group together
@@ -126,7 +126,7 @@ inline constexpr std::string_view kWords<QuotaOrder> =
     "after-attempts|before-attempts|before-classification|rollback";
 static_assert(words_end_with(QuotaOrder::kRollback));
 
-/// What a retry does that the quota cannot pay for.
+/// What happens to a retry that the quota cannot pay for.
 enum class QuotaOnEmpty : std::uint8_t {
   kFail,
   kWait,  ///< it waits, before its backoff, until `refill_rate` has brought the tokens
@@ -155,12 +155,12 @@ struct QuotaRules {
   Refund refund = Refund::kNone;
   RetryScope scope = RetryScope::kClient;
   QuotaOrder order = QuotaOrder::kAfterAttempts;
-  bool partial = false;  ///< takes what there is, and refuses only at zero
+  bool partial = false;  ///< takes what is left, and refuses only at zero
   QuotaOnEmpty on_empty = QuotaOnEmpty::kFail;
   double refill_rate = 0;    ///< tokens per second of time
-  Duration refill_interval;  ///< the time is counted in whole ones of these; zero: exactly
-  int failure_cost = 0;      ///< a retryable failure takes this, as far as there is (gRPC)
-  int threshold = 0;         ///< retries need more than so many tokens (gRPC)
+  Duration refill_interval;  ///< time counts in whole multiples of this; zero: exactly
+  int failure_cost = 0;      ///< taken by a retryable failure, at most what is left (gRPC)
+  int threshold = 0;         ///< retries need more tokens than this (gRPC)
 
   /// Whether a bucket needs more than its level: fractions of tokens, the time of the last refill,
   /// the last cost.
@@ -184,9 +184,9 @@ enum class SendTokenTiming : std::uint8_t {
   kBeforeSend,     ///< after the backoff
   kBeforeBackoff,  ///< retries wait for it before their backoff
   kWithBackoff,    ///< reserved when the retry is decided; the wait is added to the backoff
-  /// Asked for before the quota. If they are not there, nothing is taken: the wait for them,
-  /// limited by the cap, replaces the backoff, and the retry then goes without. With `kReserve`
-  /// they are taken after the quota, there or not.
+  /// Asked for before the quota. If the tokens are missing, none are taken: the wait for them,
+  /// limited by the cap, replaces the backoff, and the retry is then sent without. With `kReserve`
+  /// they are taken after the quota, even if they are missing.
   kInsteadOfBackoff,
   kFirstAttempt,  ///< retries take none
 };
@@ -198,10 +198,10 @@ static_assert(words_end_with(SendTokenTiming::kFirstAttempt));
 /// How an attempt waits for a token.
 enum class SendTokenWait : std::uint8_t {
   kQueue,    ///< first come, first served, by the fill rate as it changes
-  kOnce,     ///< the time computed when the wait begins; then it goes, whatever is there
+  kOnce,     ///< the time computed when the wait begins; then it is sent, token or not
   kReserve,  ///< the same, but the tokens are taken when the wait begins
-  /// The time computed when the wait begins; whoever then finds no token waits again. Nobody wakes
-  /// up earlier because the rate has grown, and a newcomer may take the token of those who sleep.
+  /// The time computed when the wait begins; an attempt that then finds no token waits again. None
+  /// wakes earlier because the rate has grown, and a newcomer may take the token of a waiting one.
   kRecheck,
 };
 template <>
@@ -307,7 +307,7 @@ struct HedgingRules {
 
 // -------------------------------------------------------------------------------------------------
 
-/// What a server-suggested delay (ra) does to the backoff (t).
+/// How a server-suggested delay (ra) changes the backoff (t).
 enum class RetryAfter : std::uint8_t {
   kIgnore,
   kMinimum,           ///< max(ra, t)
@@ -322,8 +322,8 @@ inline constexpr std::string_view kWords<RetryAfter> =
     "ignore|minimum|clamp|add|replace|minimum-capped|add-when-throttled";
 static_assert(words_end_with(RetryAfter::kAddWhenThrottled));
 
-/// What a long-polling operation does whose retry the quota refuses, so that no tight polling loop
-/// goes round an empty quota.
+/// What a long-polling operation does when the quota refuses its retry. Waiting keeps it from
+/// polling in a tight loop while the quota is empty.
 enum class LongPoll : std::uint8_t {
   kReturn,    ///< it returns the error at once
   kWait,      ///< it first waits the delay which that retry would have had
@@ -340,8 +340,9 @@ struct RetryRules {
   ErrorRules errors;
   std::string api = "default";
   std::uint32_t max_attempts = 1;  ///< counts the first attempt; `kUnlimited` allowed
-  /// Mode "custom": chance that a retry which attempts permit is made. Drawn before the quota is
-  /// asked; a refusal counts as `max_attempts_exceeded`, being a random limit on attempts.
+  /// Mode "custom": probability that a retry within the limit on attempts is made. Drawn before the
+  /// quota is asked; a refusal counts as `max_attempts_exceeded`, because it is a random limit on
+  /// attempts.
   double probability = 1;
   BackoffRules backoff;
   QuotaRules quota;

@@ -1,6 +1,6 @@
-// The client-side send-rate limiter of adaptive mode: a token bucket whose fill rate follows a
-// CUBIC curve after each throttling error. Sources: botocore/retries/adaptive.py, bucket.py,
-// throttling.py; the AWS SDK reference's pseudo-code. Inactive until the first throttling error.
+// What one client remembers between requests: its retry quota, its send-rate limiter and, for
+// strategies beyond the SDKs, budgets, circuit breakers and throttles. Only the state that a
+// group's rules need is stored.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,6 +14,9 @@
 
 namespace retrysim {
 
+/// The client-side send-rate limiter of adaptive mode: a token bucket whose fill rate follows a
+/// CUBIC curve after each throttling error; inactive until the first one. Sources:
+/// botocore/retries/adaptive.py, bucket.py, throttling.py; the AWS SDK reference's pseudo-code.
 /// Every call passes the present time, which never goes back. Rates are per second. After a
 /// throttling error at rate W_max the fill rate is 0.7 W_max; it is back at W_max after K seconds,
 /// K^3 = 0.3 W_max / 0.4, and grows beyond it as 0.4 (t - K)^3 + W_max, never above twice the
@@ -21,24 +24,24 @@ namespace retrysim {
 /// worth, at least one token.
 class SendRateLimiter {
  public:
-  /// A limiter as a client has it that was made at `start`.
+  /// The limiter of a client created at `start`.
   explicit SendRateLimiter(Time start = Time::zero(), const SendRateRules& rules = {});
 
-  /// Takes `tokens` (>= 1) if there are as many now, or if the limiter is not active. A shortfall
-  /// that would fill within one nanosecond, the resolution of time, counts as none. More tokens
-  /// than the bucket holds are never granted.
+  /// Takes `tokens` (>= 1) if the bucket has that many now, or if the limiter is not active. A
+  /// shortfall that would fill within one nanosecond, the resolution of time, counts as none. More
+  /// tokens than the bucket holds are never granted.
   bool try_acquire(Time now, int tokens = 1);
 
   /// How long until `try_acquire` could succeed at the present fill rate, were the bucket large
-  /// enough: zero or, rounded up, whole nanoseconds. Exact as long as no response arrives and
-  /// nobody else acquires.
+  /// enough: zero or, rounded up, whole nanoseconds. Exact as long as no response arrives and no
+  /// other attempt acquires.
   Duration wait(Time now, int tokens = 1) const;
 
   /// Whether the bucket, as large as it is now, can ever hold so many tokens.
   bool can_hold(int tokens) const { return !enabled_ || tokens <= max_capacity_; }
 
-  /// Takes the tokens at once, even if the level falls below zero, and says how long whoever took
-  /// them has to wait for them at the present fill rate.
+  /// Takes the tokens at once, even if the level falls below zero, and returns how long to wait for
+  /// them at the present fill rate.
   Duration reserve(Time now, int tokens = 1);
 
   /// Takes note of a response: measures the send rate and sets the new fill rate.
@@ -75,10 +78,6 @@ class SendRateLimiter {
   bool round_rates_ = false;
 };
 
-// What one client remembers between requests: its retry quota, its send-rate limiter and, for the
-// strategies beyond the SDKs, budgets, circuit breakers and throttles. Only the state that a
-// group's rules need is stored.
-
 /// One client's retry quota, in tokens. Level always within [0, capacity].
 struct RetryQuota {
   std::int32_t available = 0;
@@ -95,17 +94,17 @@ struct RetryQuota {
   }
 };
 
-/// What a quota with credits below one token, a refill over time, or a shared last cost remembers
-/// besides its level (QuotaRules::accrues()).
+/// The state of a quota besides its level, if it has credits below one token, a refill over time,
+/// or a shared last cost (QuotaRules::accrues()).
 struct QuotaAccrual {
   std::int64_t billionths = 0;  ///< of a token, in [0, 10^9): tenths then add up to a whole one
   Time refilled_at;             ///< refill is accounted for up to here; in the future after a wait
   std::int32_t last_cost = 0;   ///< of the last retry that any request paid for
 
-  /// Adds `tokens` >= 0 to a quota; what is less than a whole token is kept. Anything that is not
-  /// a finite number adds nothing.
+  /// Adds `tokens` >= 0 to a quota; fractions of a token are kept for later. Anything that is not a
+  /// finite number adds nothing.
   void add(double tokens, RetryQuota& quota, int capacity);
-  /// Adds what time has brought since the last refill.
+  /// Adds the refill since the last one.
   void refill(const QuotaRules& rules, RetryQuota& quota, Time now);
 };
 
@@ -122,9 +121,9 @@ class SlidingCounts {
   std::uint64_t first(Time now) { return advance(now), first_; }
   std::uint64_t second(Time now) { return advance(now), second_; }
 
-  /// Memory besides the object itself: what its slices take on the heap.
+  /// Memory of the slices on the heap, besides the object itself.
   std::size_t bytes() const {
-    constexpr std::size_t kOfTheHeap = 2 * sizeof(void*);  // what an allocation costs besides
+    constexpr std::size_t kOfTheHeap = 2 * sizeof(void*);  // overhead of an allocation
     return slices_.capacity() * sizeof(Slice) + kOfTheHeap;
   }
 
@@ -152,7 +151,7 @@ class RetryBudget {
   /// Whether one more retry is allowed. `already_retrying`: the request has been granted one
   /// before.
   bool permits(const BudgetRules& rules, bool already_retrying, Time now);
-  /// Counts a retry that was permitted, and that nothing else refused.
+  /// Counts a retry that was permitted and not refused by any other rule.
   void retry_granted(const BudgetRules& rules, bool already_retrying, Time now);
   void request_ends(bool retried);
 
@@ -187,11 +186,11 @@ class ClientThrottle {
   SlidingCounts counts_;  // requests, accepts
 };
 
-/// Which of the states of one client is meant, where they are kept apart (RetryScope).
+/// Selects one of a client's states where they are kept apart (RetryScope).
 struct StatePlace {
   std::uint32_t service = 0, operation = 0, key = 0;
 };
-/// How many there are.
+/// How many of each there are.
 struct StateCounts {
   std::uint32_t services = 1, operations = 1, keys = 1;
 };
@@ -216,16 +215,16 @@ struct RetryState {
 class RetryStates {
  public:
   RetryStates() = default;
-  /// `clients` clients that were made at `start`.
+  /// The states of `clients` clients created at `start`.
   RetryStates(const RetryRules& rules, std::size_t clients, Time start,
               const StateCounts& counts = {});
-  /// The memory that those take.
+  /// The memory that they take.
   static std::uint64_t bytes(const RetryRules& rules, std::size_t clients,
                              const StateCounts& counts = {});
   /// How many states of one kind `clients` clients have.
   static std::size_t states_of(RetryScope scope, std::size_t clients, const StateCounts& counts);
 
-  /// Of a client whose states are not kept apart.
+  /// The state of a client whose states are not kept apart.
   RetryState of(std::size_t client) {
     return of(client, quotas_.size() == 1 ? 0 : client, limiter_of(client));
   }
@@ -237,10 +236,10 @@ class RetryStates {
   bool keep_apart() const {
     return quota_scope_ > RetryScope::kGroup || limiter_scope_ > RetryScope::kGroup;
   }
-  /// Whether clients remember nothing: what `of` gives is null throughout.
+  /// Whether clients remember nothing: all members of `of` are null.
   bool empty() const { return quotas_.empty() && limiters_.empty() && !beyond_; }
-  /// Whether they have quotas of whole tokens and nothing else, one for each client or for all: a
-  /// success changes nothing while the quota is full.
+  /// Whether the only state is quotas of whole tokens, one for each client or for all: a success
+  /// then changes nothing while the quota is full.
   bool only_quotas() const {
     return !quotas_.empty() && accruals_.empty() && limiters_.empty() && !beyond_ && !keep_apart();
   }

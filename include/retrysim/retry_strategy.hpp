@@ -1,7 +1,6 @@
-// The retry strategy of one client: what happens before every attempt, and after each. The
-// functions here are those that the simulation itself runs; `RetryStrategy` wraps them for use on
-// their own. Names follow the Smithy reference's retry interface. Pure: time and random draws are
-// passed in.
+// The retry strategy of one client: the decisions before every attempt and after it. The functions
+// here are those that the simulation itself runs; `RetryStrategy` wraps them for use on their own.
+// Names follow the Smithy reference's retry interface. Pure: time and random draws are passed in.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -68,7 +67,7 @@ struct RetryDecision {
   int send_tokens = 0;
 };
 
-/// Books that a request begins.
+/// Records that a request begins.
 void begin_request(const RetryRules& rules, const RetryState& state, Time now);
 
 /// Whether the client-side throttle lets an attempt go; asked once for each attempt, before its
@@ -78,7 +77,7 @@ bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, 
 
 /// Decides what follows a failed attempt: retryable, and repeatable? attempts left? the chance of
 /// `probability`? circuit breaker, budget, quota? then the delay. The quota is paid before the
-/// delay starts; what is refused costs nothing, unless the rules say otherwise (QuotaOrder,
+/// delay starts; refused retries cost nothing, unless the rules say otherwise (QuotaOrder,
 /// SendTokenTiming). `progress.attempts` already counts the failed attempt; on kRetry `progress`
 /// holds the cost paid. The limiter takes note of the response. `draws` supplies the chance, where
 /// it is below 1, and the jitter. `fixed_draw` in [0, 1] replaces every uniform draw (tests,
@@ -93,12 +92,13 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
 bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
                    Time now);
 
-/// Books the success of a request: returns quota as the rules say, and lets the limiter take note.
-/// Call it once, and never for a request that failed: nothing is given back then.
+/// Records the success of a request: returns quota as the rules say, and tells the limiter. Call it
+/// once, and never for a request that failed, which gets nothing back.
 void record_success(const RetryRules& rules, const RetryState& state, const RetryProgress& progress,
                     Time now);
 
-/// Books that a request has ended, however it did. `retried`: a retry had been granted to it.
+/// Records that a request has ended, successfully or not. `retried`: a retry had been granted to
+/// it.
 inline void end_request(const RetryState& state, bool retried) {
   if (state.budget != nullptr) state.budget->request_ends(retried);
 }
@@ -108,12 +108,12 @@ Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
                        const RetryProgress& progress, Draws& draws,
                        const std::optional<double>& fixed_draw = std::nullopt);
 
-/// A strategy of the user's own, for `ClientSpec::strategy`: one object for each virtual client,
-/// called from one thread. Requests are numbered by the client from 0.
+/// A strategy of your own, for `ClientSpec::strategy`: one object for each virtual client, called
+/// from one thread. Requests are numbered by the client from 0.
 class CustomStrategy {
  public:
   virtual ~CustomStrategy() = default;
-  /// Before the first attempt: how long it is held back. Never refuses.
+  /// Before the first attempt: how long to hold it back. Cannot refuse.
   virtual Duration acquire_initial_token(std::uint64_t /*request*/, Time /*now*/) { return {}; }
   /// After attempt number `attempts` (from 1) of a request failed: kRetry with a delay, or why not
   /// (kMaxAttemptsExceeded, kQuotaExceeded, kNotRetryable, kNoSendToken). Any other outcome, or a
@@ -138,8 +138,8 @@ class TokenMisuse : public std::logic_error {
 
 class RetryStrategy;
 
-/// What a request holds while it is under way. It can be moved but not copied, and each use hands
-/// it back to the strategy: a token that has been used is spent, and using it again is reported.
+/// Held by a request while it is under way. It can be moved but not copied, and each use hands it
+/// back to the strategy: a used token is spent, and using it again throws `TokenMisuse`.
 class RetryToken {
  public:
   RetryToken() = default;  ///< of no request
@@ -189,11 +189,11 @@ class RetryToken {
 ///     sleep(token.delay()); return the original error
 ///
 /// Any number of requests may be in progress. Not thread-safe, not to be moved while tokens are
-/// out. Times never go back. Misuse of tokens throws `TokenMisuse` and books nothing.
+/// out. Times never go back. Misuse of tokens throws `TokenMisuse` and changes nothing.
 class RetryStrategy {
  public:
-  /// A client made at `start`. Its quota begins at `rules.quota.initial`. `client` and `group` tell
-  /// clients with the same key apart: no two of them draw the same jitter.
+  /// A client made at `start`. Its quota begins at `rules.quota.initial`. `client` and `group`
+  /// distinguish clients with the same key, so that no two of them draw the same jitter.
   RetryStrategy(RetryRules rules, const RandomKey& key, Time start = Time::zero(),
                 std::uint32_t client = 0, std::uint16_t group = 0);
   RetryStrategy(const RetryStrategy&) = delete;
@@ -204,28 +204,28 @@ class RetryStrategy {
   RetryToken acquire_initial_token(Time now, std::string_view scope = {});
 
   /// Takes the send tokens for the attempt of `token` at `now`: zero if it has them, or needs none,
-  /// else how long to wait before asking again; `max()` if only another fill rate can help. Zero
-  /// and a token that may not send any more: the client-side throttle refuses the attempt, or
-  /// rules.rate_limit.on_empty is kFail; the request has ended with kNoSendToken.
+  /// else how long to wait before asking again; `max()` if only another fill rate can help. If it
+  /// returns zero and the token may no longer send, the client-side throttle has refused the
+  /// attempt, or rules.rate_limit.on_empty is kFail: the request has ended with kNoSendToken.
   Duration acquire_send_token(RetryToken& token, Time now);
 
-  /// Books that the attempt failed at `now` and decides what follows.
+  /// Records that the attempt failed at `now` and decides what follows.
   RetryToken refresh_retry_token(RetryToken token, const Failure& failure, Time now);
 
-  /// Books that the request succeeded at `now`.
+  /// Records that the request succeeded at `now`.
   void record_success(RetryToken token, Time now);
 
   /// Ends a request that the caller gives up: nothing is given back.
   void abandon(RetryToken token);
 
-  /// What this client makes of an answer.
+  /// How this client classifies an answer.
   Failure failure_of(const Response& response) const;
 
-  /// Replaces every uniform draw by `draw` in [0, 1]; nothing gives the random numbers back.
+  /// Replaces every uniform draw by `draw` in [0, 1]; std::nullopt restores the random numbers.
   void fix_draws(std::optional<double> draw) { fixed_draw_ = draw; }
 
   const RetryRules& rules() const { return rules_; }
-  /// Tokens in the retry quota; nothing if the rules have none.
+  /// Tokens in the retry quota; empty if the rules have none.
   std::optional<std::int32_t> quota(std::string_view scope = {});
   /// The send-rate limiter; null if the rules have none.
   const SendRateLimiter* limiter(std::string_view scope = {});

@@ -1,6 +1,6 @@
-// Histogram of non-negative integers (nanoseconds) with log-linear buckets: values below 2^kBits
-// are exact, larger ones fall into buckets 1/2^kBits of their power of two wide. Integer counts:
-// merging is exact, associative and order-independent.
+// Everything that one replication measured, before any statistics: counts, sums, histograms and
+// time series. Two counting rules are kept apart: "cohort" follows the requests submitted in the
+// window [warmup, duration) to their end; "flow" counts what happens inside the window.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -21,6 +21,9 @@
 
 namespace retrysim {
 
+/// Histogram of non-negative integers (nanoseconds) with log-linear buckets: values below 2^kBits
+/// are exact, larger ones fall into buckets 1/2^kBits of their power of two wide. Integer counts:
+/// merging is exact, associative and order-independent.
 template <int kBits>
 class LogLinearHistogram {
  public:
@@ -48,7 +51,7 @@ class LogLinearHistogram {
   /// `times` times the same value.
   void add(std::uint64_t value, std::uint64_t times);
 
-  // For those who fill several histograms at once: between the extremes so far every bucket has
+  // For filling several histograms at once: between the extremes so far every bucket has
   // memory, and values from kSubBuckets on, below 2^kPlainBits, are found by a shift.
   static constexpr int kPlainBits = 53;
   /// The values, both included, for which `buckets` may be asked; `low` > `high`: there are none.
@@ -59,8 +62,8 @@ class LogLinearHistogram {
     constexpr std::uint64_t kMost = (std::uint64_t{1} << kPlainBits) - 1;
     return {std::max(smallest_, kSubBuckets), std::min(largest_, kMost)};
   }
-  /// The counts, until another value than those is added. The caller says to `counted` by how much
-  /// it raised them in all.
+  /// The counts; valid until a value outside that range is added. The caller reports to `counted`
+  /// how many values it added to them.
   struct Buckets {
     std::uint64_t* counts;
     std::size_t first;
@@ -94,7 +97,7 @@ class LogLinearHistogram {
   /// aside.
   bool operator==(const LogLinearHistogram& other) const;
 
-  /// All that a histogram is, to store it or to send it elsewhere.
+  /// The complete state of a histogram, to store or send it.
   struct Parts {
     std::size_t first = 0;              ///< a multiple of 2^kBits
     std::vector<std::uint64_t> counts;  ///< of the buckets from `first` on, in whole 2^kBits
@@ -149,10 +152,6 @@ using BinHistogram = LogLinearHistogram<6>;  ///< one time-series bin: 1.6 % buc
 extern template class LogLinearHistogram<8>;
 extern template class LogLinearHistogram<6>;
 
-// Everything one replication measured: counts, sums, histograms and time series, before any
-// statistics. Two counting rules are kept apart: "cohort" follows the requests submitted in the
-// window [warmup, duration) to their end; "flow" counts what happens inside the window.
-
 /// Sum of nanoseconds over many requests: 64 bits end at 292 years in all, which ten million
 /// clients that wait a quarter of an hour each come near.
 __extension__ using WideNanoseconds = __int128;
@@ -164,7 +163,7 @@ __extension__ using SquareNanoseconds = unsigned __int128;
 /// equal durations have a standard deviation of zero and the order of adding does not matter.
 struct DurationMoments {
   std::uint64_t count = 0;
-  std::uint64_t sum_squares_carry = 0;  ///< what of the sum of squares goes beyond 128 bits
+  std::uint64_t sum_squares_carry = 0;  ///< how often the sum of squares has passed 2^128
   WideNanoseconds sum_ns = 0;
   SquareNanoseconds sum_squares_ns2 = 0;
 
@@ -174,7 +173,7 @@ struct DurationMoments {
     const auto ns = static_cast<std::uint64_t>(d.count());
     add_squares(static_cast<SquareNanoseconds>(ns) * ns);
   }
-  /// `durations` of them, of which the sums are known.
+  /// `durations` durations at once, with their sums.
   void add(std::uint64_t durations, std::uint64_t sum, SquareNanoseconds squares) {
     count += durations;
     sum_ns += static_cast<WideNanoseconds>(sum);
@@ -280,8 +279,8 @@ struct JobCounts {
   bool operator==(const JobCounts&) const = default;
 };
 
-/// Cohort: how long attempts waited at services that have a `wait_within`. Model "occ": each of the
-/// two calls of an attempt; the same of retries that begin with a read
+/// Cohort: how long attempts waited at services that have a `wait_within`. Model "occ" counts each
+/// of the two calls of an attempt; so do retries that begin with a read
 /// (SideEffectSpec::reconciles).
 struct WaitCounts {
   std::uint64_t arrivals = 0;  ///< that were not dropped because the client had given up before
@@ -315,8 +314,8 @@ struct ServiceFlow {
 /// The probabilities of the quantiles in `PhaseLatency`.
 inline constexpr std::array<double, 4> kPhaseQuantiles = {0.5, 0.9, 0.99, 0.999};
 
-/// The requests of the cohort that were made in one phase, whatever became of them and whenever it
-/// did: in a later phase, or in the drain.
+/// The requests of the cohort that were made in one phase, however and whenever they ended: in a
+/// later phase, or in the drain.
 struct PhaseRequests {
   std::array<std::uint64_t, kOutcomeCount> outcomes{};  ///< by Outcome
   std::uint64_t attempts = 0;                           ///< that they sent
@@ -336,17 +335,17 @@ struct PhaseRequests {
   bool operator==(const PhaseRequests&) const = default;
 };
 
-/// Latencies of those of them that ended.
+/// Latencies of those requests that ended.
 struct PhaseLatency {
   std::uint64_t count = 0;
   double sum_ns = 0;
-  /// Of `kPhaseQuantiles`; zero for those that so few requests do not have (`quantile_exists`).
+  /// Of `kPhaseQuantiles`; zero for those that need more requests (`quantile_exists`).
   std::array<double, kPhaseQuantiles.size()> quantiles_s{};
 
   bool operator==(const PhaseLatency&) const = default;
 };
 
-/// What happened in one phase (phases.hpp) to one client group, or to all of them together. All
+/// What happened in one phase (summary.hpp) to one client group, or to all of them together. All
 /// zeros, from `start` to the same `end`, if the run did not have the phase.
 struct PhaseResult {
   Time start, end;
@@ -354,15 +353,15 @@ struct PhaseResult {
   ClientFlow flow;
   std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
   PhaseLatency latency, latency_ok;
-  /// Of the service that the group alone calls, if there is one; for all together the sum over the
-  /// services. Without `queue_max`, which is no sum.
+  /// Of the service that only this group calls, if there is one; for all together the sum over the
+  /// services. Without `queue_max`, which is not a sum.
   ServiceFlow service;
 
   bool operator==(const PhaseResult&) const = default;
 };
 
-// The parts of what there is of one client group over the whole replication. Cohort: requests
-// submitted in the window.
+// The parts of a client group's result over the whole replication. Cohort: requests submitted in
+// the window.
 
 struct RequestTotals {
   std::uint64_t requests = 0;
@@ -372,8 +371,8 @@ struct RequestTotals {
   std::uint64_t ended_within = 0, successes_within = 0;
   Histogram latency, latency_ok;
   DurationMoments latency_m, latency_ok_m;
-  /// Closed loops that think from the start of the request before, one request at a time: from when
-  /// a request was due to its end.
+  /// Closed loops with one request at a time whose think time starts with the request before: from
+  /// when a request was due to its end.
   Histogram latency_intended;
   DurationMoments latency_intended_m;
   JobCounts jobs;  ///< that the requests begin or check
@@ -444,7 +443,7 @@ struct WaitTotals {
   bool operator==(const WaitTotals&) const = default;
 };
 
-/// What there was bin by bin, phase by phase and client by client.
+/// Series by bin, by phase and by client.
 struct ClientSeries {
   ClientFlow window;  ///< flow: the window, as one bin
   std::vector<ClientBin> bins;
@@ -484,10 +483,11 @@ struct InstanceResult {
 struct ServiceResult {
   ServiceFlow window;
   double wasted_after_give_up_ns = 0;  ///< window: server time on attempts already given up
-  /// Whole server times whose answer nobody waited for, of what ended in the window: of executions,
-  /// and of the reads of model "occ". At most the busy time of the window.
+  /// Full server time of the executions (and reads of model "occ") that ended in the window and
+  /// whose answer no client was waiting for. At most the busy time of the window.
   double wasted_full_ns = 0;
-  std::uint64_t unused = 0;  ///< executions, ended in the window, whose answer nobody waited for
+  /// Executions that ended in the window, with no client waiting for the answer.
+  std::uint64_t unused = 0;
   std::uint64_t failed = 0;  ///< those whose answer, a failure, reached the client in time
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
@@ -495,9 +495,8 @@ struct ServiceResult {
   std::vector<std::uint32_t> queued;      ///< waiting attempts at the start of each count bin
   std::vector<InstanceResult> instances;  ///< empty if there is only one
 
-  /// The server time that there was in a stretch of time with the flow `f`: that of the nominal
-  /// servers, and of those beyond them that a profile, a fault or autoscaling adds. Busy servers
-  /// are never more.
+  /// The server time available in a stretch of time with the flow `f`: that of the nominal servers,
+  /// and of those that a profile, a fault or autoscaling adds. Busy servers never take more.
   double capacity_ns(const ServiceFlow& f, double length_ns) const {
     return static_cast<double>(nominal_servers) * length_ns + f.extra_servers_ns;
   }
@@ -512,7 +511,7 @@ struct RunResult {
   Time window_start, window_end;  ///< [warmup, duration)
   Duration interval;
   /// Width of the bins of `ClientResult::counts`, at most 10,000 of which make up the run. It does
-  /// not depend on `interval`, so neither does what is concluded from them.
+  /// not depend on `interval`, so conclusions drawn from the counts do not either.
   Duration count_width;
   Time ended;                           ///< time of the last event
   Time last_request_end;                ///< when the last request ended; zero if none did
@@ -522,15 +521,15 @@ struct RunResult {
   std::vector<ServiceResult> services;  ///< in the order of Scenario::services
   std::vector<ClientBin> all_bins;      ///< the client groups together, without services' own
   std::vector<PhaseResult> all_phases;  ///< the same by phase; recovery is that of all together
-  /// Whether a storm of the run is metastable; set by the test with twins, empty without it and
-  /// where it could not tell.
+  /// Whether a storm of the run is metastable; set by the test with twins, empty without that test
+  /// or if it could not tell.
   std::optional<bool> metastable;
 
   bool operator==(const RunResult&) const = default;
 };
 
-// The fields of everything above, each named once: what adds results up, writes and reads their
-// bytes or fills them in for a test goes through these lists.
+// The fields of all structs above, each named once. Adding results up, writing and reading their
+// bytes, and filling them in for tests all go through these lists.
 
 template <typename T, typename Result>
 concept FieldsOf = std::same_as<std::remove_const_t<T>, Result>;
@@ -599,7 +598,7 @@ RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval
 
 #undef RETRYSIM_FIELDS
 
-// Parts take the place of fields.
+// A result made of parts has these as its fields.
 template <class... Part>
 decltype(auto) fields(auto&& use, ResultOf<Part...>& of) {
   return use(static_cast<Part&>(of)...);

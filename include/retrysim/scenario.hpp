@@ -30,7 +30,7 @@ struct NetworkSpec {
   double response_loss = 0;  ///< probability that the work is done but the answer is lost
 };
 
-/// A window in which a service, or the way to it, is impaired: [start, start + duration).
+/// A window in which a service, or the network to it, is impaired: [start, start + duration).
 /// Overlapping windows: factors multiply, probabilities combine as independent, latencies add.
 struct FaultSpec {
   std::string name;
@@ -49,8 +49,8 @@ struct FaultSpec {
   /// Nothing comes back: a new connection ends at `TimeoutSpec::connect`, if there is one;
   /// otherwise the attempt is lost.
   bool black_hole = false;
-  /// At its start the service forgets everything: what waits and what is in service is lost, and
-  /// its connections break.
+  /// At its start the service forgets everything: waiting and running attempts are lost, and its
+  /// connections break.
   bool cold_restart = false;
 
   static constexpr std::uint32_t kAllInstances = std::numeric_limits<std::uint32_t>::max();
@@ -107,7 +107,7 @@ struct OperationSpec {
   std::string name;
   double share = 1;  ///< of the requests, relative to the other operations
   double work = 1;   ///< factor on the service time
-  /// Index of the service that they go to; none: as the group's requests do.
+  /// Index of the service that they go to; none: the service of the group.
   std::optional<std::size_t> service = {};
 };
 
@@ -222,15 +222,15 @@ struct ServiceShare {
   double share;
 };
 
-/// Those with a share above 0, in the order of their numbers.
+/// All services with a share above 0, in the order of their numbers.
 std::vector<ServiceShare> service_shares(const ClientSpec& client);
 /// The share of a group's requests that go to a service.
 double share_of_calls(const ClientSpec& client, std::size_t service);
-/// The same, each request weighed by the factor that its operation is on the service time.
+/// The same, with each request weighted by the work of its operation (`OperationSpec::work`).
 double mean_work(const ClientSpec& client, std::size_t service);
 /// Whether all of its requests go to one service.
 bool calls_one_service(const ClientSpec& client);
-/// Those that its requests go to, in the order of their numbers.
+/// The services that its requests go to, in the order of their numbers.
 std::vector<std::size_t> called_services(const ClientSpec& client);
 
 /// Bound on a metric of summary.csv that makes a scenario a test.
@@ -242,7 +242,7 @@ struct Expectation {
   std::optional<double> at_least;  ///< must hold for the lower end
 };
 
-/// A stretch of the run that is measured on its own: [start, start + duration). See phases.hpp.
+/// A stretch of the run that is measured on its own: [start, start + duration). See summary.hpp.
 struct PhaseSpec {
   std::string name;
   Time start;
@@ -266,7 +266,7 @@ struct RecoverySpec {
   /// be reached.
   double share = 0.95;
   Duration hold = Duration::seconds(30);   ///< how long it must stay there
-  Duration window = Duration::seconds(1);  ///< over what time lapses may average out
+  Duration window = Duration::seconds(1);  ///< dips average out over this time
 };
 
 struct Scenario {
@@ -296,14 +296,14 @@ struct Scenario {
 /// in common, and all groups have as many keys as the one with the most.
 StateCounts state_counts(const Scenario& scenario);
 
-/// What profile and faults leave of a service at one moment, all instances together.
+/// The capacity that profile and faults leave to a service at one moment, all instances together.
 struct CapacityLeft {
   double servers = 1;  ///< working servers per nominal server; without autoscaling
   double speed = 1;    ///< mean over them; that of servers that cannot be reached is 0
   double share() const { return servers * speed; }
 };
 CapacityLeft capacity_left(const Scenario& scenario, std::size_t service, Time at);
-/// When that may change, in order.
+/// The moments at which it may change, in order.
 std::vector<Time> capacity_changes(const Scenario& scenario, std::size_t service);
 /// Mean share of the capacity in [from, to).
 double mean_capacity_left(const Scenario& scenario, std::size_t service, Time from, Time to);

@@ -1,5 +1,6 @@
-// Reading scenario files: TOML text, edits from the command line, defaults, presets and CSV inputs
-// in; a complete, validated `Scenario` out, or every mistake with its place.
+// Scenario files: TOML text, edits from the command line, defaults, presets and CSV inputs go in; a
+// complete, validated `Scenario` comes out, or every mistake with its place. Also variations, which
+// name keys and the values that they take.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -56,7 +57,8 @@ struct LoadedScenario {
   std::filesystem::path file = {};                 ///< that it was read from; empty: from a text
 };
 
-/// The notes, each once, in alphabetical order; of very many the first ten, and how many more.
+/// The notes, each once, in alphabetical order; if there are many, the first ten and the number of
+/// the others.
 std::vector<std::string> distinct_notes(const LoadedScenario& loaded);
 
 /// Either a scenario, or at least one error (all mistakes of meaning at once, at most 20, by
@@ -67,7 +69,8 @@ struct LoadResult {
 };
 
 /// Reads the file `path`. `edits` are `PATH=VALUE` texts as given to --set, applied in order before
-/// validation; after them those of a `Variant`, which messages ascribe to --vary.
+/// validation; `variant_edits`, those of a `Variant`, follow them, and messages ascribe these to
+/// --vary.
 LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits = {},
                               const std::vector<std::string>& variant_edits = {});
@@ -80,16 +83,18 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
 
 /// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named by
 /// their file name only, as they lie beside it in a result folder. `with_origins` adds a comment
-/// with the origin to each line, or above it where both together would take more than `columns`; a
-/// value that the program found has one in any case.
+/// with the origin to each line, or above it if the line would become longer than `columns`; a
+/// value that the program found always has one.
 std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t columns = 80);
 
 /// Puts the warm-up that was found for `warmup = "auto"` in its place, so that the resolved
 /// scenario reproduces the run without looking for it again. `how` becomes its origin.
 void set_found_warmup(LoadedScenario& loaded, Duration warmup, const std::string& how);
 
-// Variations of a scenario: which keys take which values, and the grid of all their combinations.
-// A variant is the scenario with the edits of one combination; `compare` and `sweep` run them all.
+// --- Variations ----------------------------------------------------------------------------------
+
+// A variation names keys and the values they take; a variant is the scenario with the edits of one
+// combination. `compare` and `sweep` run all combinations.
 
 /// Keys that change together, and the values they take.
 struct Variation {
@@ -117,7 +122,7 @@ struct VariationResult {
 /// values between the ends are rounded to 6 significant digits. Never throws for bad input.
 VariationResult parse_variation(std::string_view text);
 
-/// Either every variation, or at least one error.
+/// All variations, or at least one error.
 struct VariationsResult {
   std::vector<Variation> variations;
   std::vector<Diagnostic> errors;

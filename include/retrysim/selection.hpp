@@ -17,9 +17,9 @@
 // indifference zone (m = -zone). With probability `confidence` the selected system is within the
 // zone of the best one that keeps the limits: the best one is lost only if one of the k - 1 others
 // wins a bet against it, or it a bet against its own limits. That holds for every zone at the same
-// time, so the zone may depend on what was observed. The price: a loss of the whole range that
-// happens in a share p of the observations is ruled out by about log(2 / beta) / p of them, and not
-// by fewer.
+// time, so the zone may depend on what was observed. The price: it takes about
+// log(2 / beta) / p observations to rule out a loss of the whole range that happens in a share p of
+// them.
 //
 // **Normal** is procedure KN. With
 //     h2    = ((1.6 beta)^(-2 / (n0 - 1)) - 1) (n0 - 1)        n0 observations: the first stage
@@ -92,7 +92,7 @@ struct SelectionRange {
   double width() const { return high - low; }
 };
 
-/// What the mean of a number other than the aim must be.
+/// A limit on the mean of a number other than the aim.
 struct SelectionLimit {
   double bound = 0;
   bool at_least = false;  ///< otherwise at most
@@ -121,7 +121,7 @@ enum class SelectionFate : std::uint8_t {
   kDropped,      ///< by `drop`
 };
 
-/// What is known of one system.
+/// The state of one system.
 struct SelectionState {
   SelectionFate fate = SelectionFate::kRacing;
   std::size_t observations = 0;
@@ -137,8 +137,8 @@ class Selection {
   explicit Selection(SelectionRules rules);
 
   /// One more observation of a system in the race: the aim and, for each limit, its number. The
-  /// r-th observations of all systems may be correlated; better so. Throws std::invalid_argument if
-  /// the system is not in the race, or a number is missing, not finite or out of its range.
+  /// r-th observations of all systems may, and should, be correlated. Throws std::invalid_argument
+  /// if the system is not in the race, or a number is missing, not finite or out of its range.
   void add(std::size_t system, double aim, std::span<const double> limited = {});
 
   /// Takes a system out of the race that cannot be observed. Not part of what is promised.
@@ -162,7 +162,7 @@ class Selection {
   const SelectionRules& rules() const { return rules_; }
   /// Observations of each system in the first stage; 0 before the first judgement.
   std::size_t first_stage() const { return first_stage_; }
-  /// Of the whole race.
+  /// Observations of the whole race.
   std::size_t observations() const;
   /// After so many observations of each system still racing the race is over at the latest (Normal,
   /// if the variances stay as they are), or probably, if what is to come is like what was observed
@@ -187,8 +187,9 @@ class Selection {
   /// h2 of KN and kappa of a line, which are wrong with probability `error`.
   static double h2(double error, std::size_t first_stage);
   static double kappa(double error, std::size_t first_stage);
-  /// By what the gambler of Bounds has multiplied the stake at most so far, betting against "the
-  /// mean is at most `claim`" with numbers none of which is below `claim` by more than `worst`.
+  /// The largest factor by which the gambler of Bounds has multiplied the stake so far, betting
+  /// against "the mean is at most `claim`" with numbers none of which is below `claim` by more than
+  /// `worst`.
   static double most_capital(std::span<const double> numbers, double claim, double worst);
 
  private:

@@ -1,4 +1,5 @@
-// What a service answers to attempts that it does not serve, or cannot serve to the end.
+// A service: its servers, its queue, what turns attempts away, its instances, and its answers to
+// attempts that it does not serve.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,11 +21,11 @@ namespace retrysim {
 
 struct ServiceSpec;
 
-/// What a service answers instead of serving an attempt.
+/// An error that a service answers instead of serving an attempt.
 struct ErrorAnswer {
   int status = 500;
   std::string code;
-  ErrorTraits traits = {};  ///< what the service's model says about it
+  ErrorTraits traits = {};  ///< its traits in the service's Smithy model
 };
 
 /// An error that a service makes itself, with the delay that it suggests to the client, if any.
@@ -44,7 +45,7 @@ struct OwnAnswers {
   std::optional<ServiceAnswer> conflict = {};     ///< another write came first (model `kOcc`)
 };
 
-/// All of them as they are in force.
+/// All answers in force.
 struct ServiceAnswers {
   ServiceAnswer throttled, overflow, limit, shed, timeout, call_failed, conflict;
 };
@@ -55,8 +56,6 @@ struct ServiceAnswers {
 /// ServiceUnavailable, 503 TransactionConflictException.
 ServiceAnswers answers_of(const ServiceSpec& service);
 
-// What a service is: its servers, its queue, what turns attempts away, and its instances.
-
 /// An answer with the probability that an attempt gets it.
 struct RandomError {
   ErrorAnswer answer;
@@ -65,12 +64,12 @@ struct RandomError {
 
 /// How a service works.
 enum class ServiceModelKind : std::uint8_t {
-  kQueue,  ///< what its servers have worked on has succeeded
+  kQueue,  ///< an attempt that a server finishes succeeds
   /// No queue: every attempt is served at once, and then fails with the probabilities of `errors`.
   /// Needs unlimited servers.
   kIndependent,
-  /// A row under optimistic concurrency control: an attempt reads it, then writes it on condition
-  /// that nobody else has meanwhile; a conflict is answered with 503 TransactionConflictException.
+  /// A row under optimistic concurrency control: an attempt reads it, then writes it unless another
+  /// write came in between; a conflict is answered with 503 TransactionConflictException.
   kOcc,
 };
 template <>
@@ -118,11 +117,11 @@ struct QueueSpec {
   /// largest number (`ServiceSpec::kUnlimited`): no limit.
   std::int64_t capacity = std::numeric_limits<std::int64_t>::max();
   CodelSpec codel = {};  ///< of `Discipline::kCodel`
-  /// Drop an attempt when its turn comes if its answer could not be there in time.
+  /// Drop an attempt when its turn comes if its answer could not arrive in time.
   bool drop_expired = false;
 };
 
-/// What an attempt is answered that a full queue or the concurrency limit turns away.
+/// The answer to an attempt that a full queue or the concurrency limit turns away.
 enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
 template <>
 inline constexpr std::string_view kWords<Overflow> = "unavailable|throttled|invalid|drop";
@@ -152,18 +151,18 @@ template <>
 inline constexpr std::string_view kWords<Abandoned> = "serve|drop-at-dequeue|remove|abort";
 static_assert(words_end_with(Abandoned::kAbort));
 
-/// What has an allowance of its own.
+/// Which attempts share one allowance of a throttle.
 enum class ThrottleScope : std::uint8_t {
   kService,    ///< all attempts share one
   kClient,     ///< each client
-  kOperation,  ///< each operation, by name, whoever asks for it; requests without one share one
-  kKey,        ///< each key (KeySpec), whoever asks for it
+  kOperation,  ///< each operation, by name, over all clients; requests without one share one
+  kKey,        ///< each key (KeySpec), over all clients
 };
 template <>
 inline constexpr std::string_view kWords<ThrottleScope> = "service|client|operation|key";
 static_assert(words_end_with(ThrottleScope::kKey));
 
-/// What a throttle lets pass of one operation, or of the requests for one key.
+/// The limit of a throttle for one operation, or for the requests for one key.
 struct ThrottleLimit {
   std::string name;      ///< of the operation, or the number of the key, from 1
   double rate = 0;       ///< attempts per second; 0: all pass
@@ -171,8 +170,8 @@ struct ThrottleLimit {
   Duration window = {};  ///< as in `ThrottleSpec`
 };
 
-/// What a service lets pass: a token bucket (continuous refill, starts full, one token an attempt),
-/// or a number of attempts in each of a sequence of fixed windows.
+/// The throttle of a service: a token bucket (continuous refill, starts full, one token an
+/// attempt), or a number of attempts in each of a sequence of fixed windows.
 struct ThrottleSpec {
   double rate = 0;   ///< attempts per second; 0: no throttle
   double burst = 1;  ///< capacity of the bucket in tokens, >= 1
@@ -181,9 +180,9 @@ struct ThrottleSpec {
   /// Zero: the bucket. Else windows of this length, the first of which begins at time zero, in each
   /// of which rate x window attempts pass (rounded down; at least one).
   Duration window = {};
-  /// Operations, or keys, with limits of their own, of which `rate`, `burst` and `window` are those
-  /// of all others. Only one of the two may have members, and only if `rate` is above zero. Within
-  /// each limit `scope` says who shares.
+  /// Operations, or keys, with limits of their own; `rate`, `burst` and `window` are for all
+  /// others. Only one of the two may have members, and only if `rate` is above zero. Within each
+  /// limit `scope` says who shares.
   std::vector<ThrottleLimit> operations = {}, keys = {};
 
   bool has_limits() const { return !operations.empty() || !keys.empty(); }
@@ -218,7 +217,7 @@ struct ConcurrencySpec {
   Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
 };
 
-/// The number of servers follows their utilization (rule: sim/model/autoscaler.hpp).
+/// Autoscaling: the number of servers follows their utilization (rule: sim/model/autoscaler.hpp).
 struct AutoscalingSpec {
   double target = 0;       ///< utilization of the servers that is aimed at; 0: no autoscaling
   double tolerance = 0.1;  ///< acceptable deviation, as a share of the target
@@ -228,34 +227,35 @@ struct AutoscalingSpec {
   std::int64_t min = 1, max = 1;               ///< servers
 };
 
-/// What an attempt is answered whose token shows that its request has had its effect.
+/// The answer to an attempt whose token shows that its request has already had its effect.
 enum class IdempotentReplay : std::uint8_t {
-  kEquivalent,     ///< what the first attempt was answered, or would have been: success
+  kEquivalent,     ///< the answer that the first attempt got, or would have got: success
   kAlreadyExists,  ///< 409 EntityAlreadyExists
-  kNone,           ///< nothing special: tokens are ignored
+  kNone,           ///< tokens are ignored
 };
 template <>
 inline constexpr std::string_view kWords<IdempotentReplay> = "equivalent|already-exists|none";
 static_assert(words_end_with(IdempotentReplay::kNone));
 
-/// What happens to an attempt that is to be served while another one with its token is.
+/// What happens to an attempt whose turn comes while another one with its token is in service.
 enum class InProgress : std::uint8_t {
   kError,    ///< 400 PriorRequestNotComplete, which every SDK takes for throttling
   kExecute,  ///< it is executed, too, and has an effect of its own
-  kWait,     ///< it keeps its server until that one is done; not with ServiceModelKind::kOcc
+  kWait,     ///< it waits, keeping its server, for the other one; not with ServiceModelKind::kOcc
 };
 template <>
 inline constexpr std::string_view kWords<InProgress> = "error|execute|wait";
 static_assert(words_end_with(InProgress::kWait));
 
-/// How a service treats idempotency tokens. It looks at them when a server begins with an attempt.
+/// How a service treats idempotency tokens. Tokens are checked when a server begins with an
+/// attempt.
 struct IdempotencySpec {
   Duration window;  ///< how long a token is remembered after the effect; zero: not at all
   IdempotentReplay replay = IdempotentReplay::kEquivalent;
   InProgress in_progress = InProgress::kError;
   Duration replay_cost;  ///< server time of an attempt that a token answers
-  /// Time from the check of a token until it is stored. Who checks the same token meanwhile does
-  /// not find it. Zero: check and storing are one step.
+  /// Time from the check of a token until it is stored. Checks of the same token in between do not
+  /// find it. Zero: check and storing are one step.
   Distribution write_delay = {};
 
   /// Whether a token that has been checked can go unseen for a while.
@@ -275,9 +275,8 @@ inline constexpr std::string_view kWords<Balancing> =
     "round-robin|random|least-connections|two-choices";
 static_assert(words_end_with(Balancing::kTwoChoices));
 
-/// How a balancer finds out which instances are sick (rule: sim/model/health_checks.hpp). The
-/// defaults, apart from the interval, are those of target groups of AWS's Application Load
-/// Balancer.
+/// How a balancer finds unhealthy instances (rule: sim/model/health_checks.hpp). The defaults,
+/// apart from the interval, are those of target groups of AWS's Application Load Balancer.
 struct HealthCheckSpec {
   Duration interval = Duration::max();      ///< between checks of one instance; `max()`: none
   Duration timeout = Duration::seconds(5);  ///< a check that takes longer has failed
@@ -351,8 +350,8 @@ struct ServiceSpec {
   /// The calls of the client groups whose `caller` this is are made together, not one by one.
   bool parallel_calls = false;
   IdempotencySpec idempotency;
-  /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
-  /// by then is given up and answered with 504 GatewayTimeout.
+  /// The service's own limit on queue and service of an attempt; `max()`: none. Attempts that are
+  /// not finished by then are given up and answered with 504 GatewayTimeout.
   Duration timeout = Duration::max();
   double price = 1;  ///< of an attempt that is not rejected, in a unit of the user's own
 

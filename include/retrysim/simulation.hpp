@@ -1,6 +1,6 @@
-// Ending work early. Whoever starts long work opens a `StopScope` with a flag that others may set;
-// whatever takes long calls `stop_point` now and then. So a reader of files, a simulation and a
-// writer of results all end in the same way, without passing the flag from hand to hand.
+// One replication of a scenario, and how to end long work early. A replication is a pure function
+// of scenario and replication number: no global state, no clock, no files. Any number may run at
+// once in different threads.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,6 +14,12 @@
 #include <string>
 
 namespace retrysim {
+
+// --- Ending early --------------------------------------------------------------------------------
+
+// Code that starts long work opens a `StopScope` with a flag that others may set; code that takes
+// long calls `stop_point` now and then. So reading files, simulating and writing results all end in
+// the same way, without passing the flag from function to function.
 
 /// The work was asked to stop.
 class Interrupted : public std::runtime_error {
@@ -55,18 +61,18 @@ class StopCounter {
   unsigned calls_ = 0;
 };
 
-// One replication of a scenario: the event loop. Pure function of (scenario, replication): no
-// global state, no clock, no files; any number may run at once in different threads.
+// --- Simulating ----------------------------------------------------------------------------------
 
 struct SimulationOptions {
   bool fingerprint = false;  ///< hash the event sequence
-  /// From then on clients make no retries and no hedges: a failure ends its request as after the
-  /// last attempt, one that is in backoff or waits to be sent again ends when it would be sent.
-  /// Attempts under way go on. What happens before is the same as without this, to the last draw.
+  /// From this moment on clients make no retries and no hedges: a failure ends its request as after
+  /// the last attempt; a request in backoff, or waiting to be sent again, ends when it would be
+  /// sent. Attempts under way continue. Everything before is the same as without this, to the last
+  /// draw.
   Time retries_until = Time::max();
   std::uint64_t max_events = ~std::uint64_t{0};
-  /// Bytes that the requests under way may take; `LimitExceeded` beyond. What else a run takes is
-  /// known before it begins: see `needs_of`.
+  /// Bytes that the requests under way may take; `LimitExceeded` beyond. The rest of a run's memory
+  /// is known before it begins: see `needs_of` (experiment.hpp).
   std::uint64_t max_memory = ~std::uint64_t{0};
   /// Set from outside to end the run early with `Interrupted`; may be null.
   const std::atomic<bool>* stop = nullptr;
@@ -74,7 +80,7 @@ struct SimulationOptions {
   std::atomic<std::int64_t>* progress = nullptr;
 };
 
-/// What a run had too much of.
+/// Which limit a run exceeded.
 enum class LimitKind : std::uint8_t {
   kTime,     ///< wall-clock time
   kEvents,   ///< `max_events`, of events or of steps that lead to none
@@ -93,7 +99,7 @@ class LimitExceeded : public std::runtime_error {
   LimitKind kind_;
 };
 
-/// One of our own invariants does not hold: a defect of the simulator. The message gives seed,
+/// An invariant of the simulator does not hold: a defect of the program. The message gives seed,
 /// replication and simulated time.
 class InvariantViolated : public std::logic_error {
  public:

@@ -1,6 +1,6 @@
-// Statistics across replications: mean, 95 % Student-t interval, spread; and the verdict on the
-// expectations of a scenario. Replications are combined in their order, so the result does not
-// depend on which thread finished first.
+// Statistics across replications: mean, 95 % Student-t interval and spread of every metric, for
+// whole runs and phase by phase; and the verdict on the expectations of a scenario. Replications
+// are combined in their order, so the result does not depend on which thread finished first.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -49,9 +49,8 @@ double student_t_95(std::size_t degrees_of_freedom);
 /// Mean, spread and interval of `values`; empty if there are none.
 std::optional<Estimate> estimate(std::span<const double> values);
 
-/// Cuts the interval off at what the metric can be. The true mean lies in that range, so the
-/// interval covers it as often as before. So is a mean from which a bias was taken out, which may
-/// go too far.
+/// Cuts the interval off at the limits of the metric. The true mean lies between them, so the
+/// coverage stays the same. A mean is cut off, too: the correction of a bias may overshoot.
 void respect_range(Estimate& estimate, MetricRange range);
 
 /// Every metric of every replication, for each client group and for all together.
@@ -59,10 +58,10 @@ class MetricValues {
  public:
   MetricValues(const Scenario& scenario, std::span<const RunResult> runs);
   /// From values kept elsewhere: [run][client][place]. The first `metric_table().size()` places are
-  /// those of the metrics, the rest those of what ratios are divided by.
+  /// those of the metrics, the rest those of the divisors of ratios.
   MetricValues(std::size_t runs, std::size_t clients, std::vector<std::optional<double>> values);
 
-  /// Places of a client group of a run.
+  /// The number of places of a client group of a run.
   static std::size_t places();
 
   std::size_t runs() const { return runs_; }
@@ -72,7 +71,7 @@ class MetricValues {
   std::optional<double> at(std::size_t run, std::size_t client, std::size_t metric) const {
     return (*values_)[(run * clients_ + client) * places_ + metric];
   }
-  /// What a metric that is a ratio is divided by (`MetricInfo::per`), of which it must have one.
+  /// The divisor of a metric that is a ratio: `MetricInfo::per` must not be null.
   double per(std::size_t run, std::size_t client, std::size_t metric) const;
 
  private:
@@ -87,15 +86,15 @@ struct SummaryRow {
   Estimate estimate;
 };
 
-/// What summary.csv says of one metric, as its `MetricInfo::summary` asks; `client` and `metric` as
-/// in `MetricValues::at`. Empty if no replication has a value.
+/// The estimate of one metric in summary.csv, as its `MetricInfo::summary` asks; `client` and
+/// `metric` as in `MetricValues::at`. Empty if no replication has a value.
 std::optional<Estimate> summarize_metric(const MetricValues& values, std::size_t client,
                                          std::size_t metric);
 
 /// Rows by client (in scenario order, then "all") and metric (in table order). A metric without a
 /// value in any replication has no row. A ratio of counts is the mean of the replications' ratios;
-/// where one of at least 10 replications has fewer than 100 below the line, and not as many as the
-/// others, it is the jackknifed ratio of the sums instead.
+/// if there are at least 10 replications, one has a divisor below 100, and the divisors differ, it
+/// is the jackknifed ratio of the sums instead.
 std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& values);
 
 /// The row of `client` and `metric`; null if there is none.
@@ -114,7 +113,7 @@ class RowsByClient {
   std::map<std::string_view, std::span<const SummaryRow>> rows_;
 };
 
-/// What became of one expectation.
+/// The verdict on one expectation.
 struct ExpectationResult {
   Expectation expectation;
   std::optional<Estimate> estimate;  ///< empty: the metric does not exist in any replication
@@ -131,17 +130,18 @@ std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
                                                   std::span<const SummaryRow> rows,
                                                   std::size_t replications);
 
-// Phases: the window of a run divided by its faults and surges, and every metric that can be told
-// phase by phase. The success rate of a whole run depends on how long it happens to be; that
+// --- Phases --------------------------------------------------------------------------------------
+
+// The window of a run divided by its faults and surges, and every metric that exists phase by
+// phase. The success rate of a whole run depends on how long it happens to be; the success rate
 // before, during and after the fault does not.
 //
 //     const std::vector<PhaseSummary> phases = summarize_phases(scenario, {scenario, runs});
 //     for (const PhaseSummary& p : phases) ... p.client, p.phase.name, p.find("success_rate") ...
 //
-// What a phase says of requests is about the requests made in it, whenever they end: their number,
-// success, attempts and latency. Rates, levels and counts of what happens to attempts are about
-// what happens while it lasts. The phases of the division (all but kNamed) add up to the window, to
-// the count.
+// The number, success, attempts and latency of requests are those of the requests made in the
+// phase, whenever they end. Rates, levels and counts of attempts cover what happens while the phase
+// lasts. The phases of the division (all but kNamed) add up to the window exactly.
 
 /// What makes a stretch of time a phase.
 enum class PhaseKind : std::uint8_t {
@@ -157,8 +157,9 @@ inline constexpr std::string_view kWords<PhaseKind> =
     "before|during|between|recovering|after|named";
 static_assert(words_end_with(PhaseKind::kNamed));
 
-/// A phase as the scenario plans it, [start, end) inside the window. When recovery ends is for each
-/// run and client group to show: kRecovering and kAfter both have the time that they share.
+/// A phase as the scenario plans it, [start, end) inside the window. Recovery ends at a different
+/// time in each run and client group: kRecovering and kAfter both have the whole time that they
+/// share.
 struct Phase {
   std::string name;  ///< unique; of faults and surges, joined by "+" where several are on
   PhaseKind kind = PhaseKind::kBefore;
@@ -167,13 +168,13 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-/// The phases of a scenario, in order of time, then those that it names itself. None if there is
-/// neither fault nor surge nor name. More than 100 stretches of faults and surges make one phase,
+/// The phases of a scenario, in order of time, then those that it names itself. None if there is no
+/// fault, surge or named phase. More than 100 stretches of faults and surges make one phase,
 /// "disturbed", from the first to the last.
 std::vector<Phase> phases_of(const Scenario& scenario);
 
-/// The metrics that phases have: those of the table of metrics that can be told phase by phase, in
-/// its order, then counts of attempts and requests that only phases have (`throttled`, `errors`,
+/// The metrics that phases have: those of the table of metrics that exist phase by phase, in its
+/// order, then counts of attempts and requests that only phases have (`throttled`, `errors`,
 /// `timeouts`, `quota_denied`, `rejected`).
 const std::vector<const MetricInfo*>& phase_metrics();
 
@@ -186,8 +187,8 @@ class PhaseValues {
   PhaseValues(std::size_t runs, std::size_t clients, std::size_t phases,
               std::vector<std::optional<double>> values);
 
-  /// Places of a phase of a client group of a run: start and end in seconds, the metrics, and what
-  /// ratios of counts are divided by.
+  /// Places of a phase of a client group of a run: start and end in seconds, the metrics, and the
+  /// divisors of ratios of counts.
   static std::size_t places();
 
   std::size_t runs() const { return runs_; }
@@ -201,13 +202,13 @@ class PhaseValues {
   double end_s(std::size_t run, std::size_t client, std::size_t phase) const {
     return *at_place(run, client, phase, 1);
   }
-  /// `metric` is an index into `phase_metrics()`. Empty if it does not exist: there was no time, or
-  /// nothing to divide by.
+  /// `metric` is an index into `phase_metrics()`. Empty if it does not exist: the phase had no
+  /// time, or the divisor is 0.
   std::optional<double> at(std::size_t run, std::size_t client, std::size_t phase,
                            std::size_t metric) const {
     return at_place(run, client, phase, 2 + metric);
   }
-  /// What a ratio, rate or level is divided by: a count, or the seconds of the phase; 0 for others.
+  /// The divisor of a ratio, rate or level: a count, or the seconds of the phase; 0 for others.
   double per(std::size_t run, std::size_t client, std::size_t phase, std::size_t metric) const;
 
   const std::vector<std::optional<double>>& all() const { return values_; }
@@ -232,8 +233,8 @@ struct PhaseEstimate {
 struct PhaseSummary {
   std::string client;  ///< name of the group, or "all"
   Phase phase;
-  /// Means over all replications. One without the phase, such as one that recovers at once, has it
-  /// with no length: so one phase ends where the next begins, in the mean too.
+  /// Means over all replications. A replication without the phase (it recovers at once, say) counts
+  /// with length zero, so that in the mean, too, one phase ends where the next begins.
   double start_s = 0, end_s = 0;
   std::size_t replications = 0;  ///< in which the phase has a length
   std::vector<PhaseEstimate> metrics;
@@ -242,10 +243,10 @@ struct PhaseSummary {
   const Estimate* find(std::string_view metric) const;
 };
 
-/// By client (in scenario order, then "all") and phase, those that no replication has left out.
-/// Counts are means over all replications, so that they add up. Ratios are estimated as in
-/// `summarize`, from the replications that have them; rates and levels too, whose jackknife comes
-/// in where the phase is not equally long in all.
+/// By client (in scenario order, then "all") and phase; a phase that no replication has is left
+/// out. Counts are means over all replications, so that they add up. Ratios are estimated as in
+/// `summarize`, from the replications that have them; rates and levels too, with the jackknife if
+/// the phase is not equally long in all.
 std::vector<PhaseSummary> summarize_phases(const Scenario& scenario, const PhaseValues& values);
 
 /// Null if there is none.

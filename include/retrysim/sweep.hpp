@@ -55,7 +55,7 @@ struct SweepRequest {
   std::function<void(const std::string&)> note;
 };
 
-/// What a sweep is going to do: its points, all of them valid.
+/// The plan of a sweep: its points, all of them valid.
 struct SweepPlan {
   LoadedScenario base;                                   ///< the scenario without variations
   std::vector<std::string> varying;                      ///< as asked for
@@ -64,13 +64,15 @@ struct SweepPlan {
   std::optional<Shard> shard;                            ///< if these are not all of them
   std::shared_ptr<const std::vector<Variant>> variants;  ///< the points, by number
   std::vector<std::uint32_t> replications;               ///< of each point
-  /// The scenario of each point; of one that may be large only what results need: name, seed,
-  /// length, names of the client groups, expectations, and when faults, surges and phases are.
+  /// The scenario of each point; for a scenario that may be large, only the parts that results
+  /// need: name, seed, length, names of the client groups, expectations, and when faults, surges
+  /// and phases are.
   std::vector<std::shared_ptr<const Scenario>> outlines;
-  /// The whole scenario of a point. Called by several threads; throws if it has changed since and
-  /// is not valid any more.
+  /// The whole scenario of a point. Called by several threads; throws if the file has changed since
+  /// and is no longer valid.
   std::function<std::shared_ptr<const Scenario>(std::size_t point)> scenario;
-  /// What the sweep is, as names and texts: a journal belongs to one sweep. Empty without a file.
+  /// Identifies the sweep by names and texts, because a journal belongs to one sweep. Empty without
+  /// a file.
   std::vector<std::pair<std::string, std::string>> identity;
   std::uint64_t id = 0;                            ///< equal for shards of one sweep only
   std::string text;                                ///< of the scenario file
@@ -114,12 +116,13 @@ struct SweepPoint {
   PhaseValues phases = {};                   ///< likewise; see `summarize_phases`
   /// The means over time, if the sweep keeps them: for the reports of the program.
   std::shared_ptr<const stats::MeanSeries> series = {};
-  /// With them, by replication: what `verdicts` takes together with the whole scenario.
+  /// With `series`, by replication: the figures that `verdicts` takes together with the whole
+  /// scenario.
   std::vector<std::vector<double>> verdict_figures = {};
 };
 
-/// Sweeps of a file keep what happened over time if the whole grid has at most this many points, in
-/// at most this many bins each.
+/// Sweeps of a file keep series over time if the whole grid has at most this many points, in at
+/// most this many bins each.
 inline constexpr std::size_t kMostPointsWithSeries = 400;
 inline constexpr std::size_t kMostBinsOfPoint = 160;
 
@@ -134,7 +137,7 @@ class Sweep {
   ~Sweep();
 
   /// Simulates what is not done yet. Throws `Interrupted` if asked to stop, LimitExceeded after the
-  /// timeout, and what `simulate` throws; what is finished is in the journal then. Of several
+  /// timeout, and what `simulate` throws; finished replications are then in the journal. Of several
   /// processes the owner calls it; the others call `help_with_sweep`.
   void run();
 
@@ -142,14 +145,15 @@ class Sweep {
   std::size_t points_done() const;
   /// Replications that are finished, those of a resumed journal included.
   std::size_t replications_done() const;
-  /// Bytes at the end of a resumed journal that were cut off or damaged: done again.
+  /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
+  /// again.
   std::uint64_t dropped_bytes() const;
   const SweepPlan& plan() const;
 
   /// Results of a point; call it after `run`. Throws std::runtime_error if the journal has been
   /// damaged meanwhile.
   SweepPoint point(std::size_t number);
-  /// What the first point that went over a limit, in the order of the grid, says about it; empty if
+  /// The message of the first point, in the order of the grid, that went over a limit; empty if
   /// none did.
   std::string first_over_limit() const;
   /// Removes the journal: the results are in place.
@@ -160,8 +164,8 @@ class Sweep {
   std::unique_ptr<Progress> progress_;
 };
 
-/// The part of a process that only computes: its executor is not the owner. All that it knows of
-/// the points comes from the owner's `Sweep::run`.
+/// The part of a process whose executor is not the owner: it only computes, and learns about the
+/// points from the owner's `Sweep::run`.
 void help_with_sweep(const SweepRequest& request, const SweepOptions& options);
 
 /// Runs a whole sweep and returns all points at once.

@@ -1,5 +1,5 @@
-// Where does a system tip? The trigger (the length of an outage, the size of a surge, a load) is
-// bisected for D50, the size from which on half of the replications no longer recover.
+// Tipping points. The trigger (the length of an outage, the size of a surge, a load) is bisected
+// for D50, the size from which on half of the replications no longer recover.
 //
 // With common random numbers each replication has a threshold of its own: the size from which on it
 // does not recover. The number of replications that tip at a size is then the number of thresholds
@@ -22,8 +22,7 @@
 //     request.varying = {"client.web.arrivals.total_rate=250:400:50"};
 //     TipPlanResult planned = plan_tip(request);
 //     if (!planned.plan) ... planned.errors ...
-//     for (const TipPoint& p : find_tipping_points(*planned.plan)) ... p.keys, p.found.point.d50
-//     ...
+//     for (const TipPoint& p : find_tipping_points(*planned.plan)) ...
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -46,7 +45,7 @@
 
 namespace retrysim {
 
-/// What one replication does at one size of the trigger.
+/// The response of one replication to one size of the trigger.
 enum class TippingResponse : std::uint8_t {
   kRecovers,
   kTips,
@@ -74,7 +73,7 @@ struct TippingBracket {
   double middle() const { return (low + high) / 2; }
 };
 
-/// What is known of the threshold of one replication.
+/// The bounds found for the threshold of one replication.
 struct TippingThreshold {
   std::optional<double> low;   ///< empty: it tips at the first size already
   std::optional<double> high;  ///< empty: it recovers even at the last
@@ -105,8 +104,8 @@ struct TippingPoint {
   TippingOutcome outcome = TippingOutcome::kFound;
   std::vector<TippingProbe> probes;          ///< from the first size to the last
   std::vector<TippingThreshold> thresholds;  ///< by replication
-  /// The median threshold lies in it; if the number of replications is even, from the middle of the
-  /// bracket of the one to that of the other of the two in the middle. Exists if found.
+  /// The median threshold lies in it. With an even number of replications it reaches from the
+  /// middle of the one to the middle of the other of the two middle brackets. Exists if found.
   std::optional<TippingBracket> d50;
   /// 95 % interval of the median; an end is empty if it lies outside of the sizes searched or could
   /// not be judged, both with fewer than six replications.
@@ -190,14 +189,15 @@ struct TipCase {
   ScenarioAt scenario;
 };
 
-/// What to search for; all scenarios are valid at both ends of the trigger.
+/// The plan of searches; all scenarios are valid at both ends of the trigger.
 struct TipPlan {
   LoadedScenario base;  ///< without the trigger and without variations
   Trigger trigger;
   TippingSearch search;
   std::vector<Variation> variations;
   std::vector<TipCase> cases;  ///< at least one; the last variation changes fastest
-  /// What the search is, as names and texts: a journal belongs to one search. Empty without a file.
+  /// Identifies the search by names and texts, because a journal belongs to one search. Empty
+  /// without a file.
   std::vector<std::pair<std::string, std::string>> identity;
   std::uint64_t id = 0;                            ///< equal for equal identities
   std::vector<std::filesystem::path> inputs = {};  ///< the CSV files that any case reads
@@ -253,15 +253,16 @@ class TipSearches {
   ~TipSearches();
 
   /// Finds all tipping points, in the order of the cases; simulates what the journal does not have.
-  /// Of several processes all call it. Throws what `find_tipping_point` throws; what is finished is
-  /// in the journal then.
+  /// All of several processes call it. Throws what `find_tipping_point` throws; finished
+  /// replications are then in the journal.
   std::vector<TipPoint> run();
 
   const TipPlan& plan() const;
   /// Replications in the journal, and how many of them a resumed one had.
   std::size_t replications_kept() const;
   std::size_t replications_found() const;
-  /// Bytes at the end of a resumed journal that were cut off or damaged: done again.
+  /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
+  /// again.
   std::uint64_t dropped_bytes() const;
   /// Removes the journal: the results are in place.
   void remove_journal();

@@ -1,5 +1,5 @@
-// Verdicts: what became of each client group and why, in sentences with the figures behind them.
-// They come from a table of rules, each of which looks at what the runs measured and at what the
+// Verdicts: how each client group fared and why, in sentences with the figures behind them. They
+// come from a table of rules, each of which looks at what the runs measured and at what the
 // scenario makes inevitable (prediction.hpp).
 //
 //     for (const Verdict& v : verdicts(scenario, runs)) ... v.client ... v.sentence ...
@@ -19,14 +19,13 @@
 
 namespace retrysim {
 
-/// How a verdict reads for whoever runs the system.
+/// How good the news is for the operator of the system.
 enum class Severity : std::uint8_t { kGood, kInfo, kBad };
 template <>
 inline constexpr std::string_view kWords<Severity> = "good|info|bad";
 static_assert(words_end_with(Severity::kBad));
 
-/// One figure behind a sentence. The end of its name is the unit: "_s" seconds, "_per_s" per
-/// second,
+/// One figure behind a sentence. Its name ends in the unit: "_s" seconds, "_per_s" per second,
 /// "_share" 0 to 1, "_ratio" a multiple.
 struct EvidenceFigure {
   std::string name;
@@ -45,7 +44,7 @@ struct Verdict {
 struct VerdictRule {
   std::string_view id;
   Severity severity = Severity::kInfo;
-  bool is_answer = false;  ///< says what became of the group; of these exactly one applies
+  bool is_answer = false;  ///< says how the group fared; exactly one of these applies
   std::string_view when;   ///< the condition, for people
 };
 
@@ -57,19 +56,19 @@ std::vector<VerdictRule> verdict_rules();
 /// without time series have answers, but few causes.
 std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs);
 
-/// What became of each client group that sent requests without a part of the scenario, such as "the
+/// How each client group that sent requests fares without a part of the scenario, such as "the
 /// retry quota": `twin_runs` are the replications `runs` of the same scenario without it. Rule
 /// "twin", which is not among `verdict_rules`.
 std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const RunResult> runs,
                                    const Scenario& twin, std::span<const RunResult> twin_runs,
                                    std::string_view part);
 
-/// All that verdicts need to know of one replication of `scenario`, so that many can be judged
-/// without their results: numbers that mean nothing by themselves, many of them zero.
+/// All that verdicts need from one replication of `scenario`, so that many can be judged without
+/// keeping their results: numbers without a meaning of their own, many of them zero.
 std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& run);
 
-/// The verdicts on the replications that these are the figures of. Throws std::invalid_argument if
-/// they are not those of this scenario.
+/// The verdicts on the replications with these figures. Throws std::invalid_argument if they are
+/// not those of this scenario.
 std::vector<Verdict> verdicts(const Scenario& scenario,
                               std::span<const std::vector<double>> figures_by_run);
 

@@ -13,8 +13,8 @@ namespace retrysim {
 template <class Enum>
 inline constexpr std::string_view kWords = "";
 
-/// What the key says of itself that takes one of these words: help for users, so that whoever adds
-/// a word explains it there and then. Specialized where words are likely to be added.
+/// The help text of the key that takes one of these words. It stands beside them so that a new word
+/// is explained where it is added; specialized where words are likely to be added.
 template <class Enum>
 inline constexpr std::string_view kMeaning = "";
 

@@ -1,5 +1,5 @@
-// What may be written on the command line where a key is changed or varied: --set, --vary,
-// --trigger.
+// Shell completion: commands, options, and the keys that may be changed or varied with --set,
+// --vary and --trigger.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/completion.hpp"
@@ -159,6 +159,8 @@ std::vector<std::string> KeyCompletion::candidates(std::string_view word) const 
   }
   return result;
 }
+
+// --- Words of the command line -------------------------------------------------------------------
 
 namespace {
 

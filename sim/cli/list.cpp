@@ -1,4 +1,5 @@
-// Retry rules in short.
+// `retrysim list WHAT`, printed from the tables that the program itself uses, and retry rules in
+// short.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/list.hpp"
@@ -28,6 +29,8 @@
 namespace retrysim::cli {
 
 namespace {
+
+// --- Retry rules in short ------------------------------------------------------------------------
 
 std::string text(Duration d) {
   if (d == Duration::max()) return "none";
@@ -197,7 +200,7 @@ std::string describe_client(std::string_view sdk) {
                      connections);
 }
 
-// `retrysim list WHAT`: what exists, printed from the tables that the program itself uses.
+// --- The lists -----------------------------------------------------------------------------------
 
 namespace {
 

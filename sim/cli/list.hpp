@@ -1,4 +1,5 @@
-// What `retrysim list` prints, as tables of text.
+// What `retrysim list` prints, as tables of text, and the retry rules of a preset in short, as
+// `list sdks` and sim/retry/README.md show them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,7 +23,7 @@ std::vector<std::string_view> listing_topics();
 /// The list of one of the topics.
 Listing listing_of(std::string_view topic);
 
-// The retry rules of a preset in short: what `list sdks` and sim/retry/README.md show.
+// --- Retry rules in short ------------------------------------------------------------------------
 
 /// "50 ms / 1 s, x 2, cap 20 s, full": base (after throttling, where it differs), growth, cap,
 /// jitter, and what else is unusual.

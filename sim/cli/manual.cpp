@@ -1,4 +1,4 @@
-// Writing a manual page in the macros of man(7).
+// The manual pages, in the macros of man(7), written from the table of commands and their help.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/manual.hpp"
@@ -151,6 +151,8 @@ void RoffPage::item(std::string_view term, std::string_view argument, std::strin
 }
 
 void RoffPage::continued_item(std::string_view text) { text_ += ".IP\n" + line_of(text); }
+
+// --- The pages -----------------------------------------------------------------------------------
 
 namespace {
 

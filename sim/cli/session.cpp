@@ -1,3 +1,6 @@
+// Signals, ranks, free memory, shared options, sessions and output: the parts of session.hpp in the
+// same order.
+//
 // SPDX-License-Identifier: MIT
 #include "cli/session.hpp"
 
@@ -30,6 +33,8 @@
 #include <utility>
 
 namespace retrysim::cli {
+
+// --- Ending early --------------------------------------------------------------------------------
 
 namespace {
 
@@ -86,6 +91,8 @@ int interruptible(std::optional<Duration> timeout, const std::function<int()>& w
 #endif
 
 namespace retrysim::cli {
+
+// --- MPI ranks -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -171,6 +178,8 @@ std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atom
 #endif
 
 namespace retrysim::cli {
+
+// --- Memory --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -290,6 +299,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   if (!(bytes >= 1) || bytes > kMost) return std::nullopt;
   return static_cast<std::uint64_t>(bytes);
 }
+
+// --- Shared options ------------------------------------------------------------------------------
 
 namespace fs = std::filesystem;
 
@@ -435,6 +446,8 @@ void print_notes(const LoadedScenario& loaded) {
   for (const std::string& note : distinct_notes(loaded)) report::print_error("note: {}\n", note);
 }
 
+// --- The session ---------------------------------------------------------------------------------
+
 void Session::agree_on(const LoadedScenario& loaded) const {
   execution::agree_on(loaded, executor_);
 }
@@ -512,7 +525,7 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   const auto executor = make_executor(settings.launch, settings.jobs, interruption.flag());
   const bool leads = executor->is_owner();
   if (leads && settings.timeout) interruption.limit(*settings.timeout);
-  // Ranks that have been asked to stop may be gone: nobody waits for them then. The process simply
+  // Ranks that have been asked to stop may be gone: no rank waits for them then. The process simply
   // ends, and mpirun ends the others.
   const auto finish = [&] {
     if (interruption.flag()->load()) return;
@@ -538,6 +551,8 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   }
   return leads ? status : kDone;
 }
+
+// --- Output --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -571,7 +586,7 @@ void print_result(const SimulationSettings& settings, const ShownResult& result,
   if (settings.quiet) return;
   try {
     show(settings, result, before);
-  } catch (const report::OutputClosed&) {  // the files are there; whoever looked has seen enough
+  } catch (const report::OutputClosed&) {  // the files are in place; the reader has seen enough
   }
 }
 

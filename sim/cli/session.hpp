@@ -1,6 +1,6 @@
-// Ending early: Ctrl-C, a polite kill, or a limit on the time by the clock. All three set one flag
-// that whatever takes long looks at (retrysim/simulation.hpp), so that it ends in order and nothing
-// is half written.
+// A command that simulates, from its options to its output: interruption and time limits, MPI
+// ranks, free memory, the options shared by all such commands, the session that runs the work,
+// printing, and commands that can be resumed.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -33,6 +33,11 @@
 
 namespace retrysim::cli {
 
+// --- Ending early --------------------------------------------------------------------------------
+
+// Ctrl-C, SIGTERM and time limits set one flag that all long work checks (retrysim/simulation.hpp),
+// so it ends in order and no file is left half written.
+
 /// One at a time. While it lives, SIGINT, SIGTERM and SIGHUP set it, and work in the thread that
 /// made it ends at its next stop point; a second signal ends the program.
 class Interruption {
@@ -54,14 +59,14 @@ class Interruption {
   StopScope scope_;
 };
 
-/// What a command says that --timeout has ended, as `LimitExceeded`.
+/// Throws the `LimitExceeded` of a command that --timeout has ended.
 [[noreturn]] void throw_timed_out();
 
 /// Calls `work`, which simulates nothing, until it is done, interrupted or `timeout` has passed;
 /// gives its exit status. Throws what `work` throws; LimitExceeded after the timeout.
 int interruptible(std::optional<Duration> timeout, const std::function<int()>& work);
 
-// Whether a command works alone or as one of the ranks of an MPI job.
+// --- MPI ranks -----------------------------------------------------------------------------------
 
 enum class Launch { kAuto, kOn, kOff };
 
@@ -82,7 +87,7 @@ void check_jobs(Launch launch, bool jobs_given);
 /// wanted but this program was built without it.
 std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atomic<bool>* stop);
 
-// How much memory this process may still take without harm to others, or to itself.
+// --- Memory --------------------------------------------------------------------------------------
 
 /// The least of what the machine has available (MemAvailable), what the control groups of this
 /// process leave (versions 1 and 2), and what its limit on the address space does. All there is, if
@@ -90,20 +95,20 @@ std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atom
 std::uint64_t free_memory(const std::filesystem::path& root = "/");
 
 /// From now on, memory that is given back stays with the process, for the next that is taken. For
-/// what takes and gives back megabytes again and again, as predictions do: the system would clear
-/// every page anew. Nothing but the time that it takes depends on it.
+/// work that takes and gives back megabytes again and again, as predictions do: the system would
+/// clear every page anew. This affects only the time.
 void keep_freed_memory();
 
 /// A number of bytes: "4GiB", "512 MiB", "1.5G", "2GB", "1000000". K, M, G, T, alone or with "iB",
 /// are powers of 1024; with "B" powers of 1000. Nothing if it is none, or 0.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
-// The options that every command which simulates understands, and the messages of loading.
+// --- Shared options ------------------------------------------------------------------------------
 
 /// One for each processor.
 int default_jobs();
 
-/// What those options say.
+/// The values of those options.
 struct SimulationSettings {
   std::vector<std::string> edits;  ///< --set, then --seed and --replications as further edits
   int jobs = default_jobs();
@@ -127,7 +132,7 @@ std::filesystem::path result_path(const SimulationSettings& settings, const std:
 report::EarlierKept keep_earlier(const SimulationSettings& settings,
                                  const std::filesystem::path& folder);
 
-/// The texts of --help that depend on the command.
+/// The texts of --help that differ between commands.
 struct SimulationHelp {
   const char* out;     ///< where the result files go
   const char* format;  ///< what of standard output --format chooses
@@ -163,8 +168,10 @@ void print_errors(const std::vector<Diagnostic>& errors);
 /// Prints the notes of a loaded scenario to standard error, each once.
 void print_notes(const LoadedScenario& loaded);
 
-// A command at work: alone, or as one of the ranks of an MPI job, until it is done or interrupted.
-// All ranks take the same steps; only the first one says something and writes files.
+// --- The session ---------------------------------------------------------------------------------
+
+// A command at work, alone or as one of the ranks of an MPI job. All ranks take the same steps;
+// only the first one prints and writes files.
 
 class Session {
  public:
@@ -202,7 +209,7 @@ class Session {
   /// A bar for `name`, if progress is shown.
   report::ProgressBar progress_bar(std::string name) const;
 
-  /// What the settings ask for, with the bar as the progress.
+  /// The options of replications from the settings, with the bar as the progress.
   ReplicationOptions replication_options(report::ProgressBar& bar) const;
 
   /// Calls `work`, which simulates, with these options. Throws what `work` throws, and
@@ -217,7 +224,7 @@ class Session {
   std::uint64_t max_memory_;
 };
 
-/// What the user has asked for, which must be the same in all ranks.
+/// The user's command, which must be the same in all ranks.
 struct Invocation {
   std::string command;
   Arguments arguments;
@@ -229,9 +236,9 @@ struct Invocation {
 int in_session(const Invocation& invocation, const SimulationSettings& settings,
                const std::function<int(const Session&)>& work);
 
-// How a command shows its result on standard output.
+// --- Output --------------------------------------------------------------------------------------
 
-/// What standard output shows of a result whose files are in place.
+/// The parts of a finished result that standard output shows.
 struct ShownResult {
   std::filesystem::path folder;
   std::string_view csv_file;  ///< the file that --format csv prints; json prints result.json
@@ -243,7 +250,7 @@ struct ShownResult {
 void print_result(const SimulationSettings& settings, const ShownResult& result,
                   std::string_view before = {});
 
-// Commands that can be interrupted and resumed.
+// --- Commands that can be interrupted and resumed ------------------------------------------------
 
 /// "12 replications", "1 replication"; empty for none.
 std::string replications_text(std::size_t count);

@@ -1,5 +1,6 @@
-// What the option --responses of `retrysim strategy` says: responses separated by commas, calls by
-// semicolons.
+// `retrysim strategy`: plays one client's retry strategy against a list of responses and prints
+// every decision. It runs the strategy of the simulation, on rules that the scenario loader
+// resolves, so it shows what a scenario with the same keys does.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>
@@ -34,6 +35,10 @@
 
 namespace retrysim::cli {
 
+// --- Responses of --responses --------------------------------------------------------------------
+
+// Responses separated by commas, calls by semicolons.
+
 struct ListedResponse {
   std::string text;  ///< as the user wrote it
   Response response;
@@ -65,8 +70,10 @@ std::optional<Number> parse_number(std::string_view text) {
   return value;
 }
 
-// Calls from a CSV file, for `retrysim strategy --calls`: what was answered, how long it took, how
-// long the client did nothing between its calls, and what it drew.
+// --- Calls of --calls ----------------------------------------------------------------------------
+
+// Calls from a CSV file: what was answered, how long it took, how long the client paused between
+// calls, and what it drew.
 
 /// A file of calls is missing, unreadable or wrong; the message names file and line.
 class BadCallFile : public std::runtime_error {
@@ -79,7 +86,7 @@ class BadCallFile : public std::runtime_error {
 /// rows of the same `call` are one call; its pause stands in the first of them. Throws BadCallFile.
 std::vector<Call> read_calls(const std::string& path);
 
-// The decisions of `retrysim strategy` as a table, CSV or JSON.
+// --- Decisions as a table, CSV or JSON -----------------------------------------------------------
 
 enum class DecisionFormat { kTable, kCsv, kJson };
 
@@ -102,8 +109,10 @@ struct Decision {
 std::string decision_table(const std::vector<Decision>& decisions, DecisionFormat format,
                            std::size_t columns);
 
-// Reads the calls of `retrysim strategy --calls` with fast-cpp-csv-parser. Number cells are taken
-// as text and converted here, as in sim/scenario/text/csv_inputs.cpp.
+// --- Reading calls -------------------------------------------------------------------------------
+
+// With fast-cpp-csv-parser. Number cells are taken as text and converted here, as in
+// sim/scenario/text/csv_inputs.cpp.
 
 namespace {
 
@@ -214,9 +223,10 @@ std::vector<Call> read_calls(const std::string& path) {
   return CallFile(name, *text).read();
 }
 
-// Parses what `retrysim strategy` is told to answer:
+// --- Reading responses ---------------------------------------------------------------------------
+
 // `status[:code][+retry-after=DURATION][+retryable]...`, `timeout` or `connect`. A duration without
-// a unit is in milliseconds, as in the header. One whose value no client could read is kept as no
+// a unit is in milliseconds, as in the header. One that no client could read is kept as no
 // suggestion, because ignoring it is one of the rules that can be tried out here.
 
 namespace {
@@ -461,10 +471,6 @@ std::string decision_table(const std::vector<Decision>& rows, DecisionFormat for
   }
   return format == DecisionFormat::kCsv ? to_csv(texts) : to_table(texts, columns);
 }
-
-// `retrysim strategy`: plays one client's retry strategy against a list of responses and prints
-// every decision. It runs the strategy that the simulation runs, on rules that the scenario loader
-// resolves, so that what it shows is what a scenario with the same keys does.
 
 namespace {
 

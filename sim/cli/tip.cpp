@@ -1,4 +1,6 @@
-// `retrysim tip --hysteresis`: the load goes up and down again within one run.
+// `retrysim tip`: finds the smallest trigger that the system does not recover from (--trigger), for
+// one case or for each combination of varied keys; or raises and lowers the load within one run
+// (--hysteresis).
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/hysteresis.hpp>
@@ -26,6 +28,8 @@
 #include <vector>
 
 namespace retrysim::cli {
+
+// --- --hysteresis --------------------------------------------------------------------------------
 
 namespace {
 
@@ -75,8 +79,7 @@ int hysteresis(const TipCommand& options, const Session& session) {
   return kDone;
 }
 
-// `retrysim tip --trigger`: one search, or one for each combination of varied keys, from which an
-// interrupted command goes on.
+// --- --trigger -----------------------------------------------------------------------------------
 
 std::string_view csv_file_of(const TipCommand& options) {
   return options.request.varying.empty() ? "tip.csv" : "curve.csv";
@@ -215,6 +218,8 @@ int search_for_tipping_points(const TipCommand& options, const Session& session)
   session.agree_on(planned.plan->base);
   return search(options, std::move(*planned.plan), session);
 }
+
+// --- The command ---------------------------------------------------------------------------------
 
 double read_tolerance(const std::string& text) {
   double value = 0;

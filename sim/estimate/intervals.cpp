@@ -1,4 +1,4 @@
-// Source of the formula: Wilson 1927; Newcombe 1998, method 3.
+// The formulas of the intervals. Probabilities: Wilson 1927; Newcombe 1998, method 3.
 //
 // SPDX-License-Identifier: MIT
 #include "estimate/intervals.hpp"
@@ -28,6 +28,8 @@ ProportionInterval wilson_interval(std::size_t hits, std::size_t trials) {
   return {hits == 0 ? 0 : std::max(0.0, centre - half),
           hits == trials ? 1 : std::min(1.0, centre + half)};
 }
+
+// --- Ratios of counts ----------------------------------------------------------------------------
 
 std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
                                         std::span<const double> denominators) {
@@ -79,6 +81,8 @@ std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std
   }
   return estimate_of_small_counts(y, x);
 }
+
+// --- Pooled quantiles ----------------------------------------------------------------------------
 
 namespace {
 

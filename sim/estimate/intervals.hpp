@@ -1,4 +1,5 @@
-// How sure one can be of a probability that has been estimated by counting.
+// Estimates with 95 % intervals that are not those of a plain mean: probabilities, ratios of small
+// counts, pooled quantiles, and means bin by bin.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,6 +17,8 @@
 
 namespace retrysim::stats {
 
+// --- Probabilities -------------------------------------------------------------------------------
+
 /// 97.5 % quantile of the standard normal distribution.
 inline constexpr double kNormal95 = 1.959963984540054;
 
@@ -28,10 +31,12 @@ struct ProportionInterval {
 /// 1, and has a width there.
 ProportionInterval wilson_interval(std::size_t hits, std::size_t trials);
 
-// Means of ratios where replications have few requests. A ratio of small counts is biased, and a
-// replication with three requests would weigh as much as one with thirty; the ratio of the sums is
-// not, and the jackknife gives it an interval and takes out most of the bias that is left
-// (Miller, Biometrika 61, 1974; Law, Simulation Modeling and Analysis, 9.3.2).
+// --- Ratios of counts ----------------------------------------------------------------------------
+
+// A ratio of small counts is biased, and a replication with three requests would weigh as much as
+// one with thirty. The ratio of the sums is not, and the jackknife gives it an interval and removes
+// most of the remaining bias (Miller, Biometrika 61, 1974; Law, Simulation Modeling and Analysis,
+// 9.3.2).
 
 /// A replication of which a ratio has less than this below the line has few requests.
 inline constexpr double kFewRequests = 100;
@@ -63,7 +68,9 @@ std::optional<Estimate> estimate_of_small_counts(std::span<const double> numerat
 std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std::size_t client,
                                                  std::size_t metric);
 
-// Quantiles of the values of all replications together, with an interval that belongs to them.
+// --- Pooled quantiles ----------------------------------------------------------------------------
+
+// Quantiles of the values of all replications together, with their own interval.
 
 struct PooledQuantile {
   double value_s = 0;                         ///< quantile of all values, seconds
@@ -82,7 +89,7 @@ struct PooledQuantile {
 std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> replications,
                                               const Histogram& pooled, double p);
 
-// Means over replications with their 95 % intervals, bin by bin.
+// --- Means bin by bin ----------------------------------------------------------------------------
 
 /// Of the replications of one scenario. Each estimate counts the replications in which the quantity
 /// exists in that bin; it is empty where there are none.

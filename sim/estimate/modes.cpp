@@ -1,3 +1,5 @@
+// Finding the widest gap between values, and describing the modes on its sides.
+//
 // SPDX-License-Identifier: MIT
 #include "estimate/modes.hpp"
 
@@ -98,6 +100,8 @@ ModeHistory mode_history(std::span<const double> series, double low_mean, double
   }
   return history;
 }
+
+// --- Two modes in replications -------------------------------------------------------------------
 
 namespace {
 

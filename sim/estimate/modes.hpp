@@ -56,8 +56,10 @@ struct ModeHistory {
 ModeHistory mode_history(std::span<const double> series, double low_mean, double high_mean,
                          std::size_t window);
 
-// Two modes in the replications of one scenario: which replication is in which mode, what each mode
-// looks like, and when runs change from one to the other.
+// --- Two modes in replications -------------------------------------------------------------------
+
+// Which replication is in which mode, what each mode looks like, and when runs change from one to
+// the other.
 
 /// The replications (or, within runs, the stretches) of one mode.
 struct ModeDescription {

@@ -373,7 +373,7 @@ void Selection::judge_pair(std::size_t first, std::size_t second) {
 }
 
 /// From the worst mean to the best, so that who removes others is still in the race itself; with
-/// limits, decisions of long ago may form a circle, and somebody must remain.
+/// limits, decisions of long ago may form a circle, and one system must remain.
 void Selection::remove_losers() {
   std::vector<std::size_t> order = racing();
   std::sort(order.begin(), order.end(), [this](auto a, auto b) { return is_worse(a, b); });

@@ -1,3 +1,5 @@
+// Which scenarios have a steady state, MSER-5, batch means, and the intervals of a single run.
+//
 // SPDX-License-Identifier: MIT
 #include "estimate/steady_state.hpp"
 
@@ -52,6 +54,8 @@ std::optional<std::string> why_transient(const Scenario& scenario) {
 
 namespace retrysim::stats {
 
+// --- The end of the warm-up ----------------------------------------------------------------------
+
 Truncation mser5(std::span<const double> series) {
   constexpr std::size_t kFewestToTruncate = 4;
   const std::size_t m = series.size() / kMserBatch;
@@ -80,6 +84,8 @@ Truncation mser5(std::span<const double> series) {
   }
   return {best_d * kMserBatch, best_d < m / 2};
 }
+
+// --- Batch means ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -144,6 +150,8 @@ double lag1_correlation(std::span<const double> series) {
   }
   return products / squares;
 }
+
+// --- A single run --------------------------------------------------------------------------------
 
 namespace {
 

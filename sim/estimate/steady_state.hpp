@@ -1,5 +1,5 @@
-// Where the warm-up of a time series ends: the marginal standard error rule in batches of five
-// (MSER-5; White, Simulation 69(6), 1997, and White, Cobb and Spratt, WSC 2000).
+// Statistics of a steady state: where the warm-up of a series ends, and intervals from one long
+// run.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,6 +15,11 @@
 #include <vector>
 
 namespace retrysim::stats {
+
+// --- The end of the warm-up ----------------------------------------------------------------------
+
+// The marginal standard error rule in batches of five (MSER-5; White, Simulation 69(6), 1997, and
+// White, Cobb and Spratt, WSC 2000).
 
 /// Observations that make one batch.
 inline constexpr std::size_t kMserBatch = 5;
@@ -36,8 +41,10 @@ struct Truncation {
 /// taken. Not found for fewer than 4 batches.
 Truncation mser5(std::span<const double> series);
 
-// An interval from one long run: the run is cut into batches so long that their means hardly depend
-// on each other, and these are treated as independent observations.
+// --- Batch means ---------------------------------------------------------------------------------
+
+// One long run is cut into batches so long that their means hardly depend on each other; these
+// count as independent observations.
 
 /// Batches to begin with, and the fewest that an interval may rest on.
 inline constexpr std::size_t kBatches = 30, kFewestBatches = 10;
@@ -74,7 +81,9 @@ std::optional<BatchMeans> batch_means(std::span<const double> numerators,
 /// Zero if all values are equal.
 double lag1_correlation(std::span<const double> series);
 
-// Intervals where there is one replication only: by batch means, in a steady state.
+// --- A single run --------------------------------------------------------------------------------
+
+// Intervals by batch means where there is one replication only, in a steady state.
 
 struct SingleRunIntervals {
   /// Why there are none at all, if so: "fault.dip is a disturbance".

@@ -1,4 +1,5 @@
-// Statistics across replications. Sums run in the order of the replications.
+// Statistics across replications, for whole runs and for phases. Sums run in the order of the
+// replications.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/simulation.hpp>
@@ -307,7 +308,7 @@ std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
   return results;
 }
 
-// Phases over the replications.
+// --- Phases --------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,3 +1,6 @@
+// Bisection with brackets for every replication, and lifetimes. Sources of the latter: Kaplan and
+// Meier 1958; Greenwood's variance; Brookmeyer and Crowley 1982.
+//
 // SPDX-License-Identifier: MIT
 #include "estimate/tipping.hpp"
 
@@ -256,7 +259,7 @@ TippingPoint bisect(const TippingSearch& search,
 
 namespace retrysim::stats {
 
-// Sources: Kaplan and Meier 1958; Greenwood's variance; Brookmeyer and Crowley 1982.
+// --- Lifetimes -----------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,11 +1,10 @@
-// Bisection for a tipping point; retrysim/tip.hpp says what is looked for and why it works.
+// Bisection for a tipping point (retrysim/tip.hpp says what is searched for and why it works), and
+// the times until runs tip.
 //
 // A replication that tips at one size and recovers at a greater one has no threshold; such
-// replications are counted and told.
-//
-// Runs may be too short to tell whether they recover, and the greater the trigger the more of them
-// are: a size that tips for sure is then looked for below, and what is unknown makes brackets
-// wider.
+// replications are counted and reported. Runs may be too short to tell whether they recover, and
+// more of them are so the greater the trigger: the search then looks further down for a size that
+// certainly tips, and unknown responses make brackets wider.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -33,9 +32,10 @@ MedianRank median_rank(std::size_t n);
 TippingPoint bisect(const TippingSearch& search,
                     const std::function<std::vector<TippingResponse>(double)>& probe);
 
-// How long until something happens, when in some runs it has not happened yet at their end
-// (censored): leaving those out would make the times look short, and so would counting them as if
-// it had happened then.
+// --- Lifetimes -----------------------------------------------------------------------------------
+
+// How long until something happens, if in some runs it has not happened by the end (censored).
+// Leaving those runs out would make the times look short, and so would taking the end as the time.
 
 struct Lifetime {
   double time = 0;

@@ -1,4 +1,5 @@
-// Threads that take batches of units and queue up their bytes for the thread that called `run`.
+// The thread executor, whose threads take batches of units and queue their bytes for the thread
+// that called `run`; replications with any executor; and time limits.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/executor.hpp"
@@ -212,6 +213,8 @@ std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>
   return std::make_unique<ThreadExecutor>(jobs, stop);
 }
 
+// --- Replications --------------------------------------------------------------------------------
+
 namespace {
 
 // A unit of work is a run. Threads leave their results in the places of their own; results of other
@@ -333,6 +336,8 @@ std::vector<RunResult> run_replications(const Scenario& scenario,
 }  // namespace retrysim
 
 namespace retrysim::execution {
+
+// --- Time limits ---------------------------------------------------------------------------------
 
 StopTimer::StopTimer(std::atomic<bool>& flag, Duration timeout, const std::atomic<bool>* outer)
     : flag_(flag), outer_(outer), thread_([this, timeout] { wait(timeout); }) {}

@@ -1,5 +1,4 @@
-// How many units to hand out at a time: one if they take long, many if they are tiny, so that
-// handing out costs nothing to speak of and nobody waits long for the last ones.
+// Parts of the executors: batches of units, a turnstile for threads, and limits on wall-clock time.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,7 +24,9 @@ struct Batch {
   std::size_t count = 0;
 };
 
-/// The batches of one task, in order. Not for use by several threads at once.
+/// The batches of one task, in order: one unit each if units take long, many if they are tiny, so
+/// that handing out costs next to nothing and the last units finish together. Not for use by
+/// several threads at once.
 class Batches {
  public:
   /// `workers` is how many take batches; `target_s` is how long one should take.
@@ -69,14 +70,13 @@ class Batches {
   bool known_ = false;
 };
 
-// Lets threads through as long as there is room for them.
-
+/// Lets threads through as long as there is room for them.
 class Turnstile {
  public:
   explicit Turnstile(std::uint64_t room) : room_(room) {}
 
-  /// Holds so much of the room while it lives; waits for it first. Whoever needs more than there is
-  /// waits until nobody else is in. Throws `Interrupted` if asked to stop while it waits.
+  /// Holds so much of the room while it lives; waits for it first. A thread that needs more than
+  /// there is waits until no other is in. Throws `Interrupted` if asked to stop while it waits.
   class Pass {
    public:
     Pass(Turnstile& turnstile, std::uint64_t need) : turnstile_(turnstile), need_(need) {
@@ -112,8 +112,6 @@ class Turnstile {
   std::condition_variable left_;
   std::uint64_t room_, taken_ = 0;
 };
-
-// Limits on the time by the clock: a stop flag that is set when the time has passed.
 
 /// Sets `flag` when `timeout` has passed, unless it is destroyed before; and as soon as `outer` is
 /// set, if that is given.

@@ -1,3 +1,5 @@
+// Identities as bytes, and reading, writing and repairing journals.
+//
 // SPDX-License-Identifier: MIT
 #include "execution/journal.hpp"
 
@@ -42,6 +44,8 @@ void agree_on(const LoadedScenario& loaded, Executor& executor) {
   const std::string inputs = describe_files(loaded.input_files);
   executor.agree(fmt::format("{:016x}", id_of({{"", to_toml(loaded, false)}, {"", inputs}})));
 }
+
+// --- The journal ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -159,7 +163,7 @@ Journal::~Journal() {
   if (fd_ < 0) return;
   try {
     flush();
-  } catch (const std::system_error&) {  // a destructor has nobody to tell
+  } catch (const std::system_error&) {  // a destructor cannot report it
   }
   ::close(fd_);
 }

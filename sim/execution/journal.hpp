@@ -1,5 +1,14 @@
-// What an experiment is, so that no other one goes on from its journal, joins its shards or shares
-// its work.
+// The journal of an experiment: every finished unit is appended to a file, from which an
+// interrupted experiment continues. An identity says which experiment it is, so that no other one
+// continues from its journal, joins its shards or shares its work.
+//
+// The file begins with a line of text that says what it is. Records follow: length (32 bits) and
+// CRC-32 of the rest, number of the unit (64 bits), bytes. The first record has a number that no
+// unit has and holds the identity.
+//
+// Appended records reach the file with the next `flush`, after which the death of the process loses
+// nothing; `sync` makes them survive a crash of the machine, too. A record that was cut off or
+// fails its checksum is dropped together with all after it; their units are computed again.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -36,17 +45,6 @@ std::string describe_files(const std::vector<std::filesystem::path>& files);
 /// Makes sure that all processes have read the same: scenario and CSV inputs. Throws what
 /// `Executor::agree` throws.
 void agree_on(const LoadedScenario& loaded, Executor& executor);
-
-// The journal of an experiment under way: every finished unit is appended to a file, from which an
-// interrupted experiment goes on.
-//
-// A line of text says what the file is; then come records: length (32 bits) and CRC-32 of what
-// follows, number of the unit (64 bits), bytes. The first record has the number of no unit and
-// holds what the experiment is, so that no other one goes on from it.
-//
-// What is appended reaches the file with the next `flush`, after which the death of the process
-// loses nothing; `sync` makes it survive the machine's as well. A record that was cut off, or is
-// not what its checksum says, is dropped together with all after it: they are computed again.
 
 /// The journal cannot be used: not ours, of another experiment, or in use. The message says why.
 class JournalError : public std::runtime_error {

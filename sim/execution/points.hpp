@@ -45,7 +45,7 @@ struct PointOptions {
   std::uint32_t first_replication = 0;      ///< number of each point's first replication
   std::size_t most_bins = 0;                ///< of the series of each replication; 0: none are kept
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
-  /// What messages call a point; may be empty.
+  /// The name of a point in messages; may be empty.
   std::function<std::string(std::size_t point)> name;
 };
 

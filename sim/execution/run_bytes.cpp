@@ -1,4 +1,4 @@
-// Little-endian, doubles bit by bit.
+// Writing and reading results as bytes: little-endian, doubles bit by bit.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/run_bytes.hpp"
@@ -25,6 +25,8 @@ RunResult decode_run(std::string_view bytes) {
   unpack(bytes, run);
   return run;
 }
+
+// --- A replication over time ---------------------------------------------------------------------
 
 // Layout: width of a bin in nanoseconds, bins (64 bits each), groups, services (32 bits each),
 // whether it drained (8 bits); then the sums of each group and service: two bits for each, and
@@ -136,6 +138,8 @@ std::optional<RunSeries> take_series(std::string_view& bytes) {
   }
   return series;
 }
+
+// --- A replication of an experiment --------------------------------------------------------------
 
 // Layout: seed, events (64 bits each), clients, places of a client (32 bits each); without clients
 // then which limit was passed (8 bits), and the message. Otherwise phases, places of a phase (32

@@ -1,5 +1,6 @@
 // The results of a replication as bytes: all of them, for the processes of one job; a replication
-// over time; and what an experiment keeps of one replication.
+// over time; and what an experiment keeps of one replication. Small, exact, and the same on every
+// machine.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,25 +23,24 @@
 
 namespace retrysim::execution {
 
-// A whole replication's results as bytes, for the processes of one job: of the same program, on
-// machines that may differ.
+// --- A whole replication -------------------------------------------------------------------------
 
 std::string encode(const RunResult& run);
 
 /// Throws std::runtime_error if `bytes` are not what `encode` made.
 RunResult decode_run(std::string_view bytes);
 
-// The bytes of a replication over time. Most sums are zeros or small whole numbers: two bits say
-// how each one is written.
+// --- A replication over time ---------------------------------------------------------------------
+
+// Most sums are zeros or small whole numbers, so two bits say how each one is written.
 
 void put_series(std::string& bytes, const stats::RunSeries& series);
 
 /// Takes a series from the front of `bytes`; nothing if they are not what `put_series` wrote.
 std::optional<stats::RunSeries> take_series(std::string_view& bytes);
 
-// What is kept of one replication of a point of an experiment, and the bytes in which it travels
-// between ranks and lies in a journal. Small, exact, and the same on every machine.
-
+/// What is kept of one replication of a point of an experiment: sent between ranks and stored in a
+/// journal.
 struct UnitResult {
   std::uint64_t seed = 0;
   std::uint64_t events = 0;

@@ -1,4 +1,5 @@
-// Whether a choice can be made as it is asked for, before anything is simulated.
+// `choose`: check the request, race the policies stage by stage, and keep finished replications in
+// a journal. selection.hpp has the rules of the race.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>
@@ -220,9 +221,11 @@ void check_choice(const std::vector<NamedScenario>& policies, const ChooseOption
 
 }  // namespace experiment
 
-// A record of the journal: number of the policy (64 bits), number of the replication (32 bits), and
-// the bytes of its `UnitResult`, in the order in which they were finished: which replications there
-// will be is not known before.
+// --- The journal ---------------------------------------------------------------------------------
+
+// A record: number of the policy (64 bits), number of the replication (32 bits), and the bytes of
+// its `UnitResult`, in the order in which they finish, because how many replications there will be
+// is not known beforehand.
 
 namespace {
 
@@ -336,6 +339,8 @@ void ChoiceJournal::tick() {
   sync();
   file_->last_sync = now;
 }
+
+// --- The race ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -470,7 +475,7 @@ class Race {
       if (const auto last = selection.most_observations()) {
         next = std::min(next, *last * options_.batch);
       }
-      // The boundaries are closed by then, but nobody may be left to observe twice for nothing.
+      // The boundaries are closed by then, but no policy may be observed twice for nothing.
       next = std::max(next, so_far + options_.batch);
     }
     conclude(selection);

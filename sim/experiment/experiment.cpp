@@ -1,4 +1,5 @@
-// Sequential stopping: replications in stages, until the intervals are narrow enough.
+// A whole experiment: the warm-up found in pilot replications, then replications in stages until
+// the intervals are narrow enough.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -169,7 +170,7 @@ Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options)
   });
 }
 
-// Finding the warm-up in pilot replications.
+// --- The warm-up ---------------------------------------------------------------------------------
 
 namespace {
 

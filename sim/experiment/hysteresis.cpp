@@ -1,3 +1,5 @@
+// Load ramps: planning them, making the scenario, and the loop of all replications.
+//
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
 #include <retrysim/hysteresis.hpp>

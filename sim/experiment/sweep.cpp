@@ -1,4 +1,5 @@
-// The points of a sweep, each made from one scenario file that is parsed once.
+// Sweeps: build and validate the points of the grid, then simulate what is not done yet and keep
+// every finished unit, in a journal or in memory.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -109,8 +110,6 @@ std::shared_ptr<const Scenario> SweepGrid::scenario(std::size_t point) const {
   return std::make_shared<const Scenario>(std::move(result.loaded->scenario));
 }
 
-// Where a sweep keeps the units of work that are done.
-
 /// The bytes of the units that are done: in a journal, or in memory.
 class UnitStore {
  public:
@@ -156,7 +155,9 @@ class UnitStore {
 
 namespace retrysim {
 
-// What a sweep is going to do: the points of its grid, each validated before anything runs.
+// --- The plan ------------------------------------------------------------------------------------
+
+// The points of the grid, each validated before anything runs.
 
 namespace {
 
@@ -359,6 +360,8 @@ SweepPlan plan_sweep(std::vector<NamedScenario> points) {
   plan.scenario = [outlines = plan.outlines](std::size_t point) { return outlines[point]; };
   return plan;
 }
+
+// --- The sweep -----------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,5 +1,6 @@
-// The search for tipping points: what is planned, the replications at each size of the trigger and
-// their twins, and the bisection.
+// Searches for tipping points: replications at one size of the trigger with their log, triggers as
+// keys of a scenario, and plans, in which every case is validated at both ends of the trigger
+// before anything runs.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -261,7 +262,7 @@ std::vector<ProbeRun> probe(std::size_t number, double value, const Scenario& sc
 
 namespace retrysim {
 
-// Triggers: a key of a scenario and the sizes that it takes.
+// --- Triggers ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -365,8 +366,7 @@ ScenarioAt scenarios_of(const std::filesystem::path& file, const std::vector<std
   };
 }
 
-// What searches for tipping points are going to do: every case validated at both ends of the
-// trigger before anything runs.
+// --- Plans and searches --------------------------------------------------------------------------
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The replications at one size of a trigger, each with its twin, and the log of those that are
-// done.
+// Replications of a search: those at one size of a trigger, each with its twin, the log of those
+// that are finished, and the scenario of a load ramp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace retrysim::experiment {
 
-/// What a search keeps of one replication at one size.
+/// The result that a search keeps of one replication at one size.
 struct ProbeRun {
   TippingResponse response = TippingResponse::kUnknown;
   bool twin_recovered = false;  ///< in time; of a replication that tips
@@ -47,7 +47,7 @@ using ProbeKey = std::tuple<std::size_t, double, std::uint32_t>;
 class ProbeLog {
  public:
   ProbeLog() = default;
-  /// Throws what `Journal` throws, and JournalError for entries that nobody has written.
+  /// Throws what `Journal` throws, and JournalError for entries that are not valid.
   ProbeLog(const std::filesystem::path& journal, const execution::Identity& identity, bool resume);
 
   const ProbeRun* find(const ProbeKey& key) const;
@@ -74,7 +74,7 @@ class ProbeLog {
 std::vector<ProbeRun> probe(std::size_t number, double value, const Scenario& scenario,
                             const ReplicationOptions& run, Executor& executor, ProbeLog& log);
 
-// A scenario whose load rises and falls step by step, made from one at constant load.
+// --- Load ramps ----------------------------------------------------------------------------------
 
 /// `scenario` with the rates of the client groups `clients` following `ramp`; their rates now are
 /// those of its first load. No warm-up, drain, faults or surges: nothing but the load changes.

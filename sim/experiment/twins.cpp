@@ -14,7 +14,7 @@ namespace {
 using stats::Storm;
 using stats::StormVerdict;
 
-/// One twin to be run: of a storm, or of what became of the run as a whole.
+/// One twin to be run: of a storm, or of the whole run.
 struct Question {
   std::size_t run;
   std::optional<std::size_t> storm;

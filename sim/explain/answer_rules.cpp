@@ -1,4 +1,4 @@
-// What became of a client group: of these rules the first that applies gives the answer.
+// How a client group fared: the first of these rules that applies gives the answer.
 //
 // An answer is about before, during and after: it compares the requests made in each of them, with
 // regard to how many they are, and its severity is that of the worst of them.

@@ -1,3 +1,6 @@
+// The case of a client group: the measurements and facts that rules look at, gathered from all
+// replications.
+//
 // SPDX-License-Identifier: MIT
 #include "explain/group_case.hpp"
 
@@ -539,8 +542,10 @@ GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, 
   return group_case(facts, runs, group);
 }
 
-// The case of a group as figures of each replication: a sweep keeps those of every replication of
-// its points, of which it does not keep the results.
+// --- The case as figures -------------------------------------------------------------------------
+
+// The figures of each replication, from which the case can be built again: a sweep keeps them
+// instead of whole results.
 
 namespace {
 

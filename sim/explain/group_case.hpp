@@ -1,4 +1,4 @@
-// What the runs show of one client group: the figures that the rules of verdicts look at.
+// The case of one client group: the figures from the runs that the rules of verdicts use.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -168,7 +168,7 @@ struct GroupCase {
   bool falls_behind() const;
   /// Mean time that a request waits for a send token, for a connection and in the queue.
   double mean_wait_s() const;
-  /// What the work of a stretch is of the capacity at its best.
+  /// The work of a stretch as a share of the full capacity.
   double load(double work_s, double seconds) const;
   double requests() const { return static_cast<double>(total.requests); }
   double share_of_requests(Outcome outcome) const;
@@ -180,7 +180,7 @@ struct GroupCase {
   double share_of_failures(Outcome outcome) const;
 };
 
-/// What the cases of all groups of a scenario rest on: found once for all of them. Neither the
+/// The facts behind the cases of all groups of a scenario, found once for all of them. Neither the
 /// scenario nor the runs that cases are made of may end before it.
 class CaseFacts {
  public:
@@ -195,9 +195,9 @@ class CaseFacts {
   };
   /// The groups that call the service.
   std::span<const Caller> callers(std::size_t service) const { return callers_[service]; }
-  /// What they ask of it in each bin of a run.
+  /// The work that they ask of it in each bin of a run.
   std::span<const AskedWork> work_by_bin(const RunResult& run, std::size_t service);
-  /// What their first attempts ask of it in each phase of a run.
+  /// The work that their first attempts ask of it in each phase of a run.
   std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
   /// Without what comes from runs.
   const std::vector<DisturbedStretch>& disturbed_stretches(std::size_t service);
@@ -225,7 +225,7 @@ class CaseFacts {
 GroupCase group_case(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group);
 GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group);
 
-/// What `run` shows of the group, as numbers; as many for every run of the scenario.
+/// The measurements of the group in `run`, as numbers; equally many for every run of the scenario.
 std::vector<double> figures_of(CaseFacts& facts, const RunResult& run, std::size_t group);
 /// The case of the replications that these are the figures of. Throws std::invalid_argument if
 /// there are too many of them or too few.

@@ -47,7 +47,7 @@ std::string name_of(const GroupCase& c, const DisturbedStretch& d) {
   return c.disturbed_stretches.size() > 1 ? d.name : its_name(c);
 }
 
-/// First attempts against what is left of the capacity.
+/// First attempts against the remaining capacity.
 double load_in(const GroupCase& c, const DisturbedStretch& d) {
   return d.left > 0 ? c.load(d.first_work_s, d.seconds) / d.left : 0;
 }

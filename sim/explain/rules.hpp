@@ -1,4 +1,5 @@
-// Figures as sentences have them.
+// The table of rules behind verdicts, in two halves: how a group fared, and why. Also figures as
+// sentences show them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -31,9 +32,9 @@ std::string spoken_times(double ratio);
 /// "1 attempt", "1.24 attempts".
 std::string spoken_attempts(double attempts);
 
-// The table of rules, in two halves: what became of a group, and why.
+// --- The rules -----------------------------------------------------------------------------------
 
-/// What a rule says of a group to which it applies.
+/// The verdict of a rule on a group to which it applies.
 struct Finding {
   std::string sentence;
   std::vector<EvidenceFigure> evidence;
@@ -53,7 +54,7 @@ std::span<const Rule> answer_rules();
 std::span<const Rule> overload_rules();  ///< why it was too much
 std::span<const Rule> client_rules();    ///< what the clients' rules made of it
 
-/// What is different without a part of the scenario.
+/// The differences without a part of the scenario.
 Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part);
 
 /// "the fault ends", "the last surge ends".

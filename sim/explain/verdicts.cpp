@@ -1,3 +1,5 @@
+// Applying the rules to every client group, and figures as sentences show them.
+//
 // SPDX-License-Identifier: MIT
 #include <retrysim/simulation.hpp>
 #include <retrysim/verdict.hpp>
@@ -65,6 +67,8 @@ std::string spoken_attempts(double attempts) {
 }  // namespace retrysim::explain
 
 namespace retrysim {
+
+// --- Applying the rules --------------------------------------------------------------------------
 
 namespace {
 

@@ -1,6 +1,7 @@
-// The order of events: by time, then by scheduling order. Every event that is scheduled takes the
-// next sequence number, so two keys are never equal and a run has exactly one order. (The one
-// exception to this order, answers before timeouts, is made by the event queue.)
+// The pending events of a simulation: which one is next, and whose it is. Events are ordered by
+// time and then by scheduling order, so a run has exactly one order. The events themselves stay
+// with their sources (lanes, heaps, arrival streams), each of which has one next event at a time;
+// the queue knows only the keys of those.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -19,6 +20,8 @@
 
 namespace retrysim::kernel {
 
+/// Every event that is scheduled takes the next sequence number, so two keys are never equal. The
+/// event queue makes the one exception to this order: answers go before timeouts.
 struct EventKey {
   Time time = Time::max();
   std::uint64_t sequence = ~std::uint64_t{0};
@@ -61,11 +64,10 @@ inline EventKey armed(const std::optional<EventKey>& key) {
   return *key;
 }
 
-// Which of a few event sources is next: a winner tree over the sources' earliest keys, in which a
-// changed source costs one comparison a level; up to six sources are simply compared. A key may
-// lie before the source's true head (the head was cancelled meanwhile): the owner then corrects it
-// when the source wins, which costs far less than following every cancellation.
-
+/// A winner tree over the earliest keys of a few event sources: it says which source is next. A
+/// changed source costs one comparison per level; up to six sources are simply compared. A key may
+/// lie before its source's true head (if that was cancelled meanwhile): the owner corrects it when
+/// the source wins, which costs far less than following every cancellation.
 class Tournament {
  public:
   /// `sources` sources, none of which has an event.
@@ -151,18 +153,14 @@ class Tournament {
   std::vector<std::uint32_t> winners_;  // node i has children 2i and 2i + 1; the leaves come last
 };
 
-// The pending events of a simulation: which one is next, and whose it is. The events themselves
-// stay with their sources (lanes, heaps, arrival streams), each of which has one next event at a
-// time; the queue knows the keys of those.
-//
 // Two things make a timer differ from other events.
-//   - It can be cancelled. The queue is not told: the key it has may lie before that of the next
-//     event that is really pending, but never after it. When such a source seems to be next, the
-//     queue asks for its true head, which costs far less than following every cancellation.
+//   - It can be cancelled. The queue is not told: its key may lie before that of the next pending
+//     event, but never after it. When such a source seems to be next, the queue asks it for its
+//     true head.
 //   - A timeout lets answers go first: an answer that arrives at the very instant at which its
 //     timeout expires is in time. This is the one exception to the order of `EventKey`.
 
-/// What is special about the events of a source.
+/// How the queue treats the events of a source.
 enum class SourceRole : std::uint8_t {
   kPlain,
   kAnswer,   ///< precedes timeouts of the same instant

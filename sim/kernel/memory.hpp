@@ -1,3 +1,6 @@
+// Memory for millions of small objects: prefetching, large pages, arrays whose size is known before
+// they are taken, and pools. All of this saves time or memory, and none of it changes a result.
+//
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,9 +32,10 @@ template <class T>
 
 }  // namespace retrysim::kernel
 
-// Arrays of many megabytes that are read here and there cost less in large pages: fewer page faults
-// when they are filled, and fewer misses of the processor's address cache afterwards. What the
-// system makes of the advice changes nothing but the time that a run takes.
+// --- Large pages ---------------------------------------------------------------------------------
+
+// Large arrays that are read at random cost less in large pages: fewer page faults when they are
+// filled, and fewer misses of the processor's address cache afterwards.
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -52,9 +56,11 @@ inline void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std:
 #endif
 }
 
-// Large arrays are sized by one piece of code, which runs twice: with a `Tally` before anything is
-// taken, to find out how much it will be, and with a `Claim` to take it. So the estimate of a run's
-// memory cannot drift from what the run takes.
+// --- Memory that is counted before it is taken ---------------------------------------------------
+
+// One piece of code sizes the large arrays and runs twice: with a `Tally` before anything is taken,
+// to find out how much it will be, and with a `Claim` to take it. So the estimate of a run's memory
+// cannot drift from what the run takes.
 
 /// Takes the memory; ends with `Interrupted` if asked to stop meanwhile.
 struct Claim {
@@ -110,10 +116,9 @@ std::uint64_t bytes_of(const std::vector<T>& array) {
   return std::uint64_t{array.capacity()} * sizeof(T);
 }
 
-// Memory for the small blocks that a container takes one after the other and gives back all at
-// once. Where it takes many megabytes, they come in large pages: its objects are visited in no
-// order, and with small pages nearly every visit would miss the processor's address cache.
-
+/// Memory for the small blocks that a container takes one by one and gives back all at once. Many
+/// megabytes of them come in large pages: the objects are visited in random order, and with small
+/// pages nearly every visit would miss the processor's address cache.
 class Slabs {
  public:
   /// An array of `count` objects as their type initialises them; it stays where it is. A container
@@ -159,8 +164,10 @@ class Slabs {
   std::size_t left_ = 0, taken_ = 0;
 };
 
-// Pool of objects with stable addresses and 32-bit names. Slots are reused last-in first-out, so
-// the objects in use stay in the cache; nothing is allocated per event.
+// --- Pools ---------------------------------------------------------------------------------------
+
+// A pool holds objects with stable addresses and 32-bit names. Slots are reused last-in first-out,
+// so the objects in use stay in the cache; no event allocates memory.
 
 /// The objects of a pool: in blocks that stay where they are.
 template <class T>

@@ -1,4 +1,6 @@
-// What the stores of timers hold.
+// Timers of varying delay that are never cancelled: backoffs, think times, messages with random
+// latency. Near timers are in a wheel while they are few, all others in buckets by time, of which
+// the next few are sorted. Timers come out in the order of `EventKey`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -28,15 +30,14 @@ struct TimerEntry {
   std::uint32_t kind = 0;
 };
 
-// The next few hundred timers of a queue, in slots by time: setting one costs the same however many
-// there are. What is too far away, or where there are many at about one time, is not taken in and
-// goes elsewhere (timer_queue.hpp).
-//
-// Slots are as wide as a power of two, a quarter to a half of the time that passes between two
-// timers: then most are empty, and that a timer has one for itself can be predicted. They cover the
-// time from the last timer taken on, and are used in turn. A slot holds a sorted list. The width
-// follows what has been seen of late; it decides nothing but the speed.
-
+/// The next few hundred timers, in slots by time: setting one costs the same however many there
+/// are. Timers that are too far away, or too many at about the same time, are not taken in and go
+/// to `RadixBuckets`.
+///
+/// Slots are as wide as a power of two, a quarter to a half of the time between two timers: then
+/// most slots are empty, and that a timer has one for itself can be predicted. They start at the
+/// last timer taken and are used in turn. A slot holds a sorted list. The width follows recent
+/// timers and affects only the speed.
 class TimingWheel {
  public:
   bool empty() const { return size_ == 0; }
@@ -209,18 +210,17 @@ class TimingWheel {
   Time sample_began_;
 };
 
-// A monotone radix store for many timers: hands the earliest of them, a few at a time, to a sorted
-// queue (timer_queue.hpp), which keeps the exact order.
-//
-// Times are read as numbers to the base 2^kDigitBits. An entry lies in the bucket of the highest
-// digit in which its time differs from the base time, and of that digit's value. So every bucket
-// covers one span of time, spans do not overlap, and entries of equal time always share a bucket,
-// in scheduling order. A bucket of more entries than the queue wants is opened: they move, in
-// order, to buckets of lower digits. Every entry moves at most once a digit, ties are resolved
-// without comparing anything, and a million timers on one nanosecond cost no more than a million
-// apart. Buckets are chains of small blocks, so memory follows the number of entries, not the peak
-// of each bucket.
-
+/// A monotone radix store for many timers: hands the earliest of them, a few at a time, to
+/// `TimerQueue`, which keeps the exact order.
+///
+/// Times are read as numbers to the base 2^kDigitBits. An entry lies in the bucket of the highest
+/// digit in which its time differs from the base time, and of that digit's value. So every bucket
+/// covers one span of time, spans do not overlap, and entries of equal time always share a bucket,
+/// in scheduling order. A bucket with more entries than the queue wants is opened: they move, in
+/// order, to buckets of lower digits. Every entry moves at most once per digit, ties are resolved
+/// without comparing anything, and a million timers on one nanosecond cost no more than a million
+/// apart. Buckets are chains of small blocks, so memory follows the number of entries, not the peak
+/// of each bucket.
 class RadixBuckets {
  public:
   static constexpr std::uint32_t kBlockSize = 31;  ///< with its header, 12 cache lines
@@ -382,10 +382,7 @@ class RadixBuckets {
   Block* free_ = nullptr;
 };
 
-// Timers of varying delay that are never cancelled (backoffs, think times, messages with random
-// latency): in a wheel as long as they are few and near, the others in buckets by time, of which
-// the next few are sorted. All keep the order of `EventKey`.
-
+/// All timers of one kind of event: the wheel, the buckets and the sorted next few.
 class TimerQueue {
  public:
   bool empty() const { return size() == 0; }
@@ -520,7 +517,7 @@ class TimerQueue {
   }
 
   TimingWheel wheel_;
-  // Those that are not in the wheel.
+  // The timers that are not in the wheel.
   std::unique_ptr<Sorted> sorted_;
   std::size_t few_ = 0;        // entries that are sorted
   Time limit_ = Time::zero();  // what is due before is sorted

@@ -1,3 +1,6 @@
+// What theory covers: for every feature of a scenario, whether facts, fluid and chain model it,
+// leave it out or refuse. Then whether the fluid applies, and where it may be off.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/coverage.hpp"
 
@@ -990,7 +993,7 @@ std::string words_of(const Feature& feature, Coverage how) {
 
 namespace retrysim {
 
-// Whether the fluid applies, and what may be off where it does.
+// --- Whether the fluid applies -------------------------------------------------------------------
 
 namespace {
 

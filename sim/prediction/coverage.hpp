@@ -67,7 +67,7 @@ std::span<const Feature> features();
 
 /// The first reason why a part says nothing of a service: "service.api.abandoned: ...".
 std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::size_t service);
-/// What a part leaves out, a few words each.
+/// The features that a part leaves out, a few words each.
 std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::size_t service);
 
 /// A row of the table in words: which parts leave something out, or give no figures, and why.

@@ -1,4 +1,4 @@
-// The plane of two keys, and which of its points are worth a simulation.
+// Classifying the points of a plane of two keys, and choosing which of them to simulate.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -193,7 +193,7 @@ std::vector<MapSite> sites_to_confirm(const PhaseMap& map, std::size_t count) {
   return sites;
 }
 
-// What a simulation is asked at a point of a map.
+// --- Questions to a simulation -------------------------------------------------------------------
 
 namespace {
 

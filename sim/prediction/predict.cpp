@@ -171,7 +171,7 @@ class Predictor {
     }
   }
 
-  /// Why nobody wants to solve a chain with the orbit that was asked for.
+  /// Why a chain with the requested orbit is not solved.
   static std::optional<std::string> too_large(const RetrialQueue& queue) {
     constexpr double kMostCells = 1.3e8;  // 16 bytes each (chain/markov_chain.hpp)
     const double states = (queue.places + 1.0) * (queue.orbit + 1.0);

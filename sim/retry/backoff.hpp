@@ -6,7 +6,7 @@
 // happens above the cap; aws-c-io exponential_backoff_retry_strategy.c; the AWS Architecture Blog
 // on jitter.
 //
-// What nearly every retry needs is here, to be compiled into the decision about it; the rest is in
+// The code that nearly every retry needs is here, to be compiled into the decision; the rest is in
 // backoff.cpp.
 //
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,5 @@
-// The tables of error codes and HTTP statuses of each family of SDKs.
+// Which answers may be retried, and in which class: the tables of error codes and HTTP statuses of
+// each family of SDKs, and the rules that read them.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/response.hpp>
@@ -59,15 +60,16 @@ inline constexpr std::string_view kStandardThrottlingCodes[] = {
 
 inline constexpr int kTimeoutStatuses[] = {408, 419, 440, 504, 598, 599};
 
-// The tables that say which answers may be retried. Sources: botocore retries/standard.py (standard
-// and adaptive modes, together with the AWS SDK reference page); botocore data/_retry.json (its
-// legacy mode); RetryUtils.java of the AWS SDK for Java 1.x; DefaultRetryPolicy.cs of the AWS SDK
-// for .NET; lib/event_listeners.js and lib/service.js of the AWS SDK for JavaScript v2;
-// AwsErrorCode.java and AwsRetryStrategy.java of the AWS SDK for Java 2.x; CoreErrors.cpp and
-// HttpResponse.h of the AWS SDK for C++; service-error-classification of smithy-typescript;
-// error_inspector.rb of the AWS SDK for Ruby; aws/request/retryer.go of the AWS SDK for Go v1; the
-// Smithy reference's retry interface. Rules that look at a body's checksum have no counterpart in a
-// simulated answer and are left out.
+// --- The tables ----------------------------------------------------------------------------------
+
+// Sources: botocore retries/standard.py (standard and adaptive modes, together with the AWS SDK
+// reference page); botocore data/_retry.json (its legacy mode); RetryUtils.java of the AWS SDK for
+// Java 1.x; DefaultRetryPolicy.cs of the AWS SDK for .NET; lib/event_listeners.js and
+// lib/service.js of the AWS SDK for JavaScript v2; AwsErrorCode.java and AwsRetryStrategy.java of
+// the AWS SDK for Java 2.x; CoreErrors.cpp and HttpResponse.h of the AWS SDK for C++;
+// service-error-classification of smithy-typescript; error_inspector.rb of the AWS SDK for Ruby;
+// aws/request/retryer.go of the AWS SDK for Go v1; the Smithy reference's retry interface. Rules
+// that look at a body's checksum have no counterpart in a simulated answer and are left out.
 
 namespace {
 
@@ -374,7 +376,7 @@ const ErrorTable& error_table(Classifier classifier) {
   return kStandard;
 }
 
-// Which answers may be retried, and what they are, by the tables of the error tables.
+// --- The rules -----------------------------------------------------------------------------------
 
 namespace {
 

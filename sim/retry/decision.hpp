@@ -1,4 +1,8 @@
-// Draws of which nearly always the first word is all that is needed, and often not even that.
+// The order in which a client decides about a retry: retryable, attempts left, quota, then the
+// delay. Source: botocore retries/standard.py and the pseudo-code of the AWS SDK reference;
+// README.md lists where SDKs differ. This runs once per failed attempt of a simulation: it
+// allocates nothing and compares no text, and what only some rules ask for is a function in
+// retry_strategy.cpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -18,7 +22,8 @@
 
 namespace retrysim {
 
-/// The same words as `Draws(key, id)`, none of which is computed before it is needed.
+/// The same words as `Draws(key, id)`, none of which is computed before it is needed: nearly always
+/// one word is enough, and often none is.
 class DrawsOnDemand {
  public:
   DrawsOnDemand(const RandomKey& key, DrawId id) : key_(key), id_(id) {}
@@ -55,12 +60,7 @@ class DrawsOnDemand {
 
 namespace retrysim::decision {
 
-// The order in which a client decides about a retry. Source: botocore retries/standard.py and the
-// pseudo-code of the AWS SDK reference (retryable? attempts left? quota? then the delay); where
-// SDKs differ, see README.md. Once for each failed attempt of a simulation: nothing is allocated,
-// no text compared, and what only some rules ask for is a function in retry_strategy.cpp.
-
-/// What came of asking the quota.
+/// The quota's answer.
 struct Payment {
   bool made = false;
   int amount = 0;
@@ -69,7 +69,7 @@ struct Payment {
 
 Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& error, Time now);
 
-/// What every failed attempt tells the client, whatever follows.
+/// What a failed attempt tells the client, before any decision.
 void take_note_of_failure(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
                           Time now);
 

@@ -1,4 +1,5 @@
-// The numbers of the strategies from outside the AWS SDKs.
+// The table of presets: the rules behind each combination of mode, revision, SDK and API, with
+// their sources. README.md shows the result, and a test compares the two.
 //
 // SPDX-License-Identifier: MIT
 #include "retry/presets.hpp"
@@ -12,6 +13,8 @@
 namespace retrysim::preset {
 
 namespace {
+
+// --- Strategies from outside the AWS SDKs --------------------------------------------------------
 
 const QuotaRules kGrpcQuota = with(quota(0, 0, 0, Refund::kCredit), [](QuotaRules& q) {
   q.capacity = q.initial = 10;
@@ -94,10 +97,6 @@ std::span<const Comparison> comparisons() { return kComparisons; }
 }  // namespace retrysim::preset
 
 namespace retrysim {
-
-// The table of presets: what a (mode, revision, SDK, API) stands for. It puts the tables of
-// presets.hpp together, and names the sources. README.md shows the result, and a test
-// compares the two.
 
 namespace {
 

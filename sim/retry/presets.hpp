@@ -1,5 +1,6 @@
-// The numbers of the presets, one table for each concern: backoff, retry quota, error classes. A
-// number that SDKs share is written once; presets.cpp puts them together and names the sources.
+// The numbers of the presets, in one table per concern: backoff, retry quota, error classes, and
+// the strategies from outside the AWS SDKs. A number that several SDKs share is written once.
+// presets.cpp combines them and names the sources.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -205,7 +206,7 @@ inline constexpr ErrorRules kConnectionErrors = {Classifier::kStandard, TimeoutC
 inline constexpr ErrorRules kSmithyErrors = {Classifier::kSmithy, TimeoutClass::kNoAnswer,
                                              k429IsThrottling};
 
-// Strategies from outside the AWS SDKs that people compare the SDKs' with.
+// --- Strategies from outside the AWS SDKs --------------------------------------------------------
 
 /// A row of mode "custom". `sdk` is the name of the software, or of the idea.
 struct Comparison {

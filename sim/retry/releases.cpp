@@ -1,6 +1,6 @@
-// At which releases the rules of an SDK changed. The rows of presets.cpp are the newest rules of
-// each mode and revision; what is here says which revision and mode a release starts in, and how
-// the rules were before.
+// What depends on an SDK's release: the mode and revision that it starts in, and the rules it had
+// before they changed. The rows of presets.cpp have the newest rules of each mode and revision.
+// Known defects and default modes are here, too.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>
@@ -50,7 +50,7 @@ void kotlin_before_2026(const Preset&, RetryRules& rules) {
 }
 
 void kotlin_queue(const Preset& preset, RetryRules& rules) {
-  // Whoever waited lost what else there was; the nearest to that is to wait in line.
+  // A waiting retry lost all other tokens; the closest rule is to wait in line.
   if (preset.mode == "adaptive") rules.rate_limit.wait = SendTokenWait::kQueue;
 }
 
@@ -290,8 +290,7 @@ RetryRules rules_of_release(const Preset& preset, std::string_view sdk) {
   return rules;
 }
 
-// Known defects of SDKs as changes to their rules, so that what their users argue about can be
-// shown; and the mode in which each SDK starts.
+// --- Known defects, as changes to the rules ------------------------------------------------------
 
 namespace {
 

@@ -1,6 +1,7 @@
-// The bookkeeping of what clients remember between requests. Sources: the quota's fractions and its
-// refill, smithy-rs token_bucket.rs and smithy-kotlin StandardRetryTokenBucket; budgets, Finagle's
-// RetryBudget and Envoy's retry_budget; the throttle, Google's SRE book, "Handling overload".
+// What clients remember between requests: retry quotas, budgets, circuit breakers, throttles, and
+// the send-rate limiter of adaptive mode. Sources: for the quota's fractions and its refill,
+// smithy-rs token_bucket.rs and smithy-kotlin StandardRetryTokenBucket; for budgets, Finagle's
+// RetryBudget and Envoy's retry_budget; for the throttle, Google's SRE book, "Handling overload".
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_state.hpp>
@@ -222,11 +223,13 @@ std::uint64_t RetryStates::bytes(const RetryRules& rules, std::size_t clients,
   return tally.bytes();
 }
 
-// The send-rate limiter of adaptive mode. Moments are integer nanoseconds; only differences of two
-// moments become seconds in floating point, and measuring intervals are counted in whole half
-// seconds, so that a response at exactly 1.0 s falls into the interval that begins there. Constants
-// and equations: botocore retries/adaptive.py, bucket.py and throttling.py; smithy-rs
-// client_rate_limiter.rs (which grants a token that is less than a nanosecond short).
+// --- The send-rate limiter -----------------------------------------------------------------------
+
+// Moments are integer nanoseconds; only differences between two moments become seconds in floating
+// point, and measuring intervals are counted in whole half seconds, so that a response at exactly
+// 1.0 s falls into the interval that begins there. Constants and equations: botocore
+// retries/adaptive.py, bucket.py and throttling.py; smithy-rs client_rate_limiter.rs (which grants
+// a token that is less than a nanosecond short).
 
 namespace {
 
@@ -285,7 +288,7 @@ Duration SendRateLimiter::wait(Time now, int tokens) const {
 bool SendRateLimiter::try_acquire(Time now, int tokens) {
   if (!enabled_) return true;
   refill(now);
-  // The same expression as in wait(), so that whoever has waited is granted the token.
+  // The same expression as in wait(), so that a retry that has waited is granted the token.
   if (nanoseconds_to_tokens(current_capacity_, tokens, fill_rate_) >= 1) return false;
   current_capacity_ = std::max(0.0, current_capacity_ - tokens);
   return true;

@@ -74,7 +74,7 @@ Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& e
         !(rules.refill_rate > 0)) {
       return {};
     }
-    // The missing tokens are those of the time to come: whoever asks next waits behind it.
+    // The missing tokens are those of the future: the next retry to ask waits behind this one.
     QuotaAccrual& accrual = *state.accrual;
     const double missing =
         payment.amount - quota.available - static_cast<double>(accrual.billionths) * 1e-9;

@@ -1,6 +1,6 @@
-// Uses the installed library as a stranger would: public headers only, a scenario filled in by
-// hand, one replication. The numbers it checks are theory's, so a library that links but was put
-// together wrongly fails too.
+// Uses the installed library as another project would: public headers only, a scenario filled in
+// by hand, one replication. It checks numbers from theory, so a library that links but is wrong
+// fails, too.
 //
 // SPDX-License-Identifier: MIT
 #include "experiments.hpp"

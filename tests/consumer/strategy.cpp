@@ -1,5 +1,4 @@
-// Retry strategies outside and inside the simulator: the two examples of
-// include/retrysim/README.md.
+// Retry strategies outside and inside the simulator, as in include/retrysim/README.md.
 //
 // SPDX-License-Identifier: MIT
 #include "strategy.hpp"
@@ -36,7 +35,7 @@ std::vector<double> delays_of_standard_mode() {
   return delays;
 }
 
-// Tries again at once, once, and never again for the rest of a client's life after two failures.
+// Retries once, after 1 ms, for the first two requests that fail, and never again.
 class OnceBitten final : public CustomStrategy {
  public:
   RetryDecision refresh_retry_token(std::uint64_t, std::uint32_t attempts, const Failure& failure,

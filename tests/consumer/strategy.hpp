@@ -1,5 +1,4 @@
-// What the example of include/retrysim/README.md does with retry strategies: for main.cpp to run
-// and check.
+// The retry strategies of include/retrysim/README.md, for main.cpp to run and check.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

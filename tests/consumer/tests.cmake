@@ -18,7 +18,17 @@ add_test(NAME consumer/build_and_run
                  --build-options ${consumer_options} -DRETRYSIM_WANTED=0.1
                  --test-command consumer)
 set_tests_properties(consumer/build_and_run PROPERTIES
-  LABELS consumer FIXTURES_REQUIRED staged_install TIMEOUT 300)
+  LABELS consumer FIXTURES_REQUIRED staged_install FIXTURES_SETUP built_consumer TIMEOUT 300)
+
+# The first example of the library's page: with a scenario, and with one that has a mistake.
+add_test(NAME consumer/first_example
+         COMMAND ${PROJECT_BINARY_DIR}/consumer/verdict ${PROJECT_SOURCE_DIR}/scenarios/surge.toml)
+set_tests_properties(consumer/first_example PROPERTIES
+  LABELS consumer FIXTURES_REQUIRED built_consumer
+  PASS_REGULAR_EXPRESSION "^[a-z]+: .*during")
+add_test(NAME consumer/first_example_is_in_the_readme
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/readme_test.py)
+set_tests_properties(consumer/first_example_is_in_the_readme PROPERTIES LABELS consumer)
 
 # A program written for another 0.x must be told, not built.
 add_test(NAME consumer/other_version_is_refused

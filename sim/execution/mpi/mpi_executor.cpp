@@ -1,6 +1,11 @@
-// The ranks of an MPI job. MPI's functions come from a library that is loaded when the first rank
-// needs it: to link it would make every start of the program read it and a dozen libraries behind
-// it.
+// The ranks of an MPI job as an executor. MPI's functions come from a library that is loaded when
+// the first rank needs it: linking it would make every start of the program read it and a dozen
+// libraries behind it.
+//
+// Rank 0 answers each message of another rank with a batch: its first unit and the number of units,
+// or no unit if none are left. The messages bring the computed bytes; two empty ones come first, so
+// that a rank always has its next batch when it finishes one, however rarely rank 0 looks at its
+// messages.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/mpi/mpi_executor.hpp"
@@ -56,7 +61,7 @@ struct MpiLibrary {
 /// Loads the library at the first call. Throws RequestError if it cannot be loaded.
 const MpiLibrary& mpi();
 
-// Messages that a rank sends without waiting for them to arrive.
+// --- Messages on their way -----------------------------------------------------------------------
 
 /// Messages on their way, whose bytes must stay until they are gone.
 class Outbox {
@@ -142,10 +147,7 @@ const MpiLibrary& mpi() {
   return library;
 }
 
-// Rank 0 answers each message of another rank with a batch: its first unit and their number, or no
-// unit if there are none left. The messages bring what has been computed; two empty ones come
-// first, so that a rank always has its next batch when it is done with one, however rarely rank 0
-// looks at its messages.
+// --- The executor --------------------------------------------------------------------------------
 
 namespace {
 
@@ -334,7 +336,7 @@ class MpiExecutor : public Executor {
 
   void help(const Task& task);
 
-  /// What comes of a batch, as it travels; if that is too much to travel, that.
+  /// The result of a batch as a message; if it is too long for one, a message that says so.
   static std::string result_of(BatchWorker& worker, Batch batch) {
     BatchResult failed;
     try {
@@ -424,7 +426,7 @@ class MpiExecutor::Owner {
       const bool received = receive();
       bool local_done = false;
       const bool taken = take_local(local_done);
-      // Ranks that have been asked to stop may be gone: nobody waits for their answers.
+      // Ranks that have been asked to stop may be gone: their answers are not waited for.
       if (local_done && (executor_.stopped() || ended_credits_ == kCredits * others_)) break;
       if (task_.tick && Clock::now() - last_tick >= kTick) {
         guard([&] { task_.tick(); });

@@ -1,3 +1,5 @@
+// Fourier transforms of any length, and the burstiness figures computed with them.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/burstiness.hpp"
 
@@ -143,6 +145,8 @@ std::vector<double> autocorrelations(std::span<const double> values, std::size_t
   }
   return correlations;
 }
+
+// --- Burstiness ----------------------------------------------------------------------------------
 
 namespace {
 

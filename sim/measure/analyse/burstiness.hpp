@@ -1,5 +1,5 @@
-// Fourier analysis of series of counts. The roots of unity come from SLEEF and everything else is
-// + - * /, so that results do not depend on the machine's mathematical library.
+// How attempts arrive: in bursts (index of dispersion), in echoes of earlier bursts
+// (autocorrelation), in a rhythm (spectrum). All of it comes from counts in bins of equal width.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,6 +13,11 @@
 
 namespace retrysim::stats {
 
+// --- Fourier analysis ----------------------------------------------------------------------------
+
+// The roots of unity come from SLEEF and everything else is + - * /, so results do not depend on
+// the machine's mathematical library.
+
 /// Ordinates of the periodogram of `values` around their mean: |X_k|^2 / n at the frequencies k / n
 /// for k = 1, ..., (n - 1) / 2, rounded down; the first is at index 0. Any length, in n log n
 /// steps.
@@ -22,8 +27,7 @@ std::vector<double> periodogram(std::span<const double> values);
 /// with divisor n, per variance. Empty if all values are equal or there are none.
 std::vector<double> autocorrelations(std::span<const double> values, std::size_t max_lag);
 
-// How attempts arrive: in bursts (index of dispersion), in echoes of earlier bursts
-// (autocorrelation), in a rhythm (spectrum). All from counts of equally wide bins.
+// --- Burstiness ----------------------------------------------------------------------------------
 
 /// Counts of attempts that arrived, by bin.
 struct ArrivalCounts {

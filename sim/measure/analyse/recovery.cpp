@@ -1,4 +1,5 @@
-// How long after a disturbance the goodput is back.
+// Finding the moment of recovery, judging storms by their twins, and measuring the steps of a load
+// ramp.
 //
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/recovery.hpp"
@@ -330,6 +331,8 @@ std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& ru
   return sum;
 }
 
+// --- Storms and twins ----------------------------------------------------------------------------
+
 namespace {
 
 double seconds(Duration d) { return d.in_seconds(); }
@@ -518,6 +521,8 @@ StormVerdict with_twin(StormVerdict verdict, const Aftermath& aftermath,
       aftermath.offered_work < 1 && twin_recovery_s && *twin_recovery_s <= aftermath.patience_s;
   return verdict == StormVerdict::kSustained && by_retries ? StormVerdict::kMetastable : verdict;
 }
+
+// --- Load that rises and falls -------------------------------------------------------------------
 
 namespace {
 

@@ -1,14 +1,13 @@
-// How long after a disturbance the goodput is back. Disturbances ("triggers") are the fault windows
-// and surges of the scenario.
+// Recovery from disturbances ("triggers"), which are the fault windows and surges of the scenario:
+// how long until goodput is back, whether the run was long enough to tell, and whether retries
+// prevent it.
 //
-// What counts is the shortfall: the successes that were due, `RecoverySpec::share` of the success
-// rate before for each request, less those that there were. It grows while the system is down and
-// shrinks once goodput is above the bar. The system has recovered at the moment from which on, for
-// `RecoverySpec::hold`, the shortfall does not grow by more than chance explains; the moment itself
-// is where the shortfall was greatest.
-//
-// All of it is counted in the run's count bins, so that the width of time-series bins plays no
-// part.
+// The measure is the shortfall: the successes that were due (`RecoverySpec::share` of the earlier
+// success rate, for each request) minus the successes that there were. It grows while the system is
+// down and shrinks once goodput is above the bar. The system has recovered at the moment from which
+// the shortfall, for `RecoverySpec::hold`, does not grow by more than chance explains; that moment
+// is where the shortfall was greatest. All of it is counted in the run's count bins, so the width
+// of time-series bins plays no part.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -56,7 +55,7 @@ BinRange count_bins(const RunResult& run, Time from, Time to);
 std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunResult& run,
                                           std::optional<std::size_t> group);
 
-/// What is normal: the part of the window before the first disturbance.
+/// The normal state, from the part of the window before the first disturbance.
 struct Before {
   BinRange bins;            ///< count bins; none: nothing is known
   double success_rate = 1;  ///< successes per ended request; 1 if none ended
@@ -64,7 +63,7 @@ struct Before {
 };
 Before before(const RunResult& run, std::span<const RequestCounts> counts, Time trigger_start);
 
-/// What a run shows of a recovery.
+/// The recovery of a run, as far as it shows.
 struct Recovery {
   std::optional<double> seconds;  ///< empty: censored
   /// Without a recovery: it did not begin earlier than this after the end of the trigger. If the
@@ -101,15 +100,14 @@ struct Disturbed {
 std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& run,
                                    std::optional<std::size_t> group);
 
-// What becomes of the system after a disturbance: does it recover, has it had time enough to, and
-// are retries what keeps it from it?
-//
+// --- Storms and twins ----------------------------------------------------------------------------
+
 // A system that has not recovered X = max(10 t_drain, 20 w, 10 times the length of the disturbance)
-// after its end counts as not recovering by itself. t_drain is the time that the backlog would take
-// to drain with no retries at all, w the attempt timeout and the largest backoff of one retry
-// together, as in the rolling window of storms, at least a thousandth of the run. Whether retries
-// are to blame shows the twin: the same replication, to the last draw, in which no retry is
-// permitted from the end of the disturbance on.
+// after its end counts as not recovering by itself. t_drain is the time in which the backlog would
+// drain without any retries; w is the attempt timeout plus the largest backoff of one retry, as in
+// the rolling window of storms, and at least a thousandth of the run. The twin shows whether
+// retries are to blame: the same replication, to the last draw, with no retries from the end of the
+// disturbance on.
 
 enum class StormVerdict : std::uint8_t {
   kTransient,   ///< goodput recovered in time (without a trigger: the storm ended, and stayed away)
@@ -160,7 +158,9 @@ std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& t
 StormVerdict with_twin(StormVerdict verdict, const Aftermath& aftermath,
                        std::optional<double> twin_recovery_s);
 
-// Measuring a run whose load goes up step by step and down again.
+// --- Load that rises and falls -------------------------------------------------------------------
+
+// For runs whose load goes up step by step and down again.
 
 /// Measures a run of a scenario whose load follows `ramp` from time zero on. It is down at a step
 /// if its success rate there is below recovery_share times that of the first step.

@@ -1,3 +1,5 @@
+// Cutting a replication into few bins, and reading metrics from the sums.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/series.hpp"
 
@@ -83,6 +85,8 @@ FlowSeries in_system_series(const RunResult& run, std::size_t service, BinRange 
                          std::span(run.services).subspan(service, 1), bins,
                          run.interval.in_seconds());
 }
+
+// --- A replication in few bins -------------------------------------------------------------------
 
 namespace {
 

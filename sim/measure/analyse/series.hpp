@@ -1,7 +1,6 @@
-// Time series of metrics, bin by bin, as sums and what they are divided by: events and seconds for
-// a rate, two counts for a share, latencies and requests for a mean latency. Bins follow the flow
-// rule: requests count where they end, not where they were submitted, which makes no difference to
-// the mean of a steady state.
+// Metrics over time, bin by bin, as sums and divisors: events and seconds for a rate, two counts
+// for a share, latencies and requests for a mean latency. Bins follow the flow rule: a request
+// counts where it ends, which makes no difference to the mean of a steady state.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -36,9 +35,11 @@ std::optional<FlowSeries> flow_series(const MetricInfo& metric, const Scenario& 
 /// The number of attempts at one service (index into Scenario::services), waiting and served.
 FlowSeries in_system_series(const RunResult& run, std::size_t service, BinRange bins);
 
-// A replication over time in few bins: sums that can be added up, bin by bin, and what people look
-// at (rates, shares, levels, latencies), which follows from them. Small enough to be kept for every
-// replication of a sweep.
+// --- A replication in few bins -------------------------------------------------------------------
+
+// Sums that can be added up, bin by bin, and the figures that people look at (rates, shares,
+// levels, latencies), which follow from them. Small enough to be kept for every replication of a
+// sweep.
 
 /// How many sums a bin of a client group has, and one of a service.
 inline constexpr std::size_t kClientSums = 14;

@@ -1,4 +1,4 @@
-// Detection of retry storms on the bins of one replication.
+// Detecting retry storms in the bins of one replication.
 //
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/storms.hpp"

@@ -3,9 +3,10 @@
 //
 // All series are averages over a trailing window of w = attempt timeout + largest backoff of one
 // retry, at least 10 bins: attempts then fall into the same window as the request they belong to.
-// The baseline are medians A0, L0 and median absolute deviations (MAD) of amplification A(t) and
-// attempt rate L(t) over the 20 w before the first trigger (without one: the first 20 w after
+// The baseline is the medians A0, L0 and the median absolute deviations (MAD) of amplification A(t)
+// and attempt rate L(t) over the 20 w before the first trigger (without one: the first 20 w after
 // warm-up).
+//
 //   onset:  first of 3 bins in a row with A >= A0 + max(0.25, 5 MAD_A) and L >= L0 + 5 MAD_L
 //   end:    first bin from which A < A0 + half that margin for max(10 w, 30 s), or to the end of
 //           the window, if that comes first, for at least 3 bins
@@ -37,7 +38,7 @@ struct Storm {
   std::optional<double> recovery_s;
   StormVerdict verdict = StormVerdict::kCensored;
   std::optional<double> peak_load_ratio;  ///< largest L(t) / L0; empty if L0 is zero
-  /// What came after its trigger; without one the onset is taken for the end of a disturbance.
+  /// The aftermath of its trigger; without one the onset counts as the end of a disturbance.
   Aftermath aftermath;
   double window_s = 0;                    ///< w
   std::optional<double> twin_recovery_s;  ///< there is a twin, and it recovers
@@ -51,7 +52,7 @@ struct Storm {
 /// The storms of one replication, by onset; all client groups together.
 std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run);
 
-/// What became of a run as a whole.
+/// The verdict on a run as a whole.
 struct Fate {
   StormVerdict verdict = StormVerdict::kTransient;
   std::optional<Aftermath> aftermath;  ///< what the verdict is about; empty: nothing happened

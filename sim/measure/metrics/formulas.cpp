@@ -1,3 +1,6 @@
+// Formulas of metrics with a rule of their own: quantiles, fairness, and client groups merged into
+// one.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/metrics/formulas.hpp"
 
@@ -209,6 +212,8 @@ std::optional<double> nothing(const MetricInput&) { return std::nullopt; }
 
 namespace retrysim::stats {
 
+// --- Fairness ------------------------------------------------------------------------------------
+
 namespace {
 
 /// (sum x)^2 / (n sum x^2); 1 if all are zero.
@@ -276,7 +281,7 @@ std::optional<double> jain_index_of_success(const MetricInput& in) {
   return index_of_all(std::move(groups));
 }
 
-// The client groups of one replication as if they were one group.
+// --- All client groups together ------------------------------------------------------------------
 
 namespace {
 

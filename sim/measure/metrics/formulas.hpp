@@ -1,5 +1,5 @@
-// What the table of metrics is computed from: sums of what is counted, and the formulas of metrics
-// with a rule of their own.
+// What the table of metrics is computed from: sums of counts, and the formulas of metrics with a
+// rule of their own.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -82,7 +82,7 @@ double detection_delays_s(const MetricInput& in);
 double detections(const MetricInput& in);
 std::optional<double> jobs_if_any(const MetricInput& in);
 
-// What happens in the window: the same number of the window and of each bin.
+// Flows: the same count for the window and for each bin.
 template <auto Member>
 double in_window(const MetricInput& in) {
   return static_cast<double>(in.client.window.*Member);
@@ -175,15 +175,17 @@ std::optional<double> recovered(const MetricInput& in);
 std::optional<double> disturbed_success_rate(const MetricInput& in);
 std::optional<double> metastable(const MetricInput& in);
 std::optional<double> completion_time(const MetricInput& in);
-/// What exists over all replications only.
+/// For metrics that exist over all replications only.
 std::optional<double> nothing(const MetricInput& in);
 
 }  // namespace retrysim::stats::formula
 
 namespace retrysim::stats {
 
-// How evenly clients fare: Jain's index (sum x)^2 / (n sum x^2), which is 1 if all have the same
-// and 1/n if one has all. Where all have nothing it is 1 as well.
+// --- Fairness ------------------------------------------------------------------------------------
+
+// Jain's index (sum x)^2 / (n sum x^2): 1 if all clients have the same, 1/n if one has everything.
+// It is 1 as well if all have nothing.
 
 /// Of the requests that ended with success in the window. Empty if they were not recorded by
 /// client.
@@ -192,7 +194,7 @@ std::optional<double> jain_index(const MetricInput& in);
 /// Of the share of requests that did, among clients any of whose requests ended.
 std::optional<double> jain_index_of_success(const MetricInput& in);
 
-// The client groups of one replication as if they were one group.
+// --- All client groups together ------------------------------------------------------------------
 
 /// Cohort and window measurements of all groups together. Bins and goodput per client are left
 /// empty: RunResult::all_bins has the bins.

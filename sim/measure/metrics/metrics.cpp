@@ -1,5 +1,6 @@
-// The table of metrics, one row a metric: what it is, how it is counted, and how it is shown. The
-// order is that of the result files.
+// The table of metrics, one row per metric: its meaning, how it is counted, and how it is shown.
+// Result files list metrics in this order. Below the table: finding metrics by name, and computing
+// them for a run.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
@@ -366,7 +367,7 @@ constexpr auto kTable = all_of(kOfRequests, kOfDurations, kOfWorkAndRecovery);
 
 std::span<const MetricInfo> metric_table() { return kTable; }
 
-// Finding metrics by name, and what several of them rest on: a group's own service, quantiles.
+// --- Finding metrics -----------------------------------------------------------------------------
 
 std::vector<std::string_view> metric_names() {
   std::vector<std::string_view> names;
@@ -422,7 +423,7 @@ bool quantile_is_well_supported(const Histogram& histogram, double p) {
   return static_cast<double>(histogram.count()) * std::min(p, 1 - p) >= 100 - 1e-9;
 }
 
-// The metrics of a run, by the formulas of the table of metrics.
+// --- Computing them ------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The division of a scenario's window into phases.
+// How the window of a scenario is divided into phases, and the metrics of each.
 //
 // SPDX-License-Identifier: MIT
 #include "measure/metrics/phases.hpp"
@@ -111,6 +111,8 @@ std::vector<Phase> phases_of(const Scenario& scenario) {
 }
 
 namespace stats {
+// --- The metrics of a phase ----------------------------------------------------------------------
+
 namespace {
 
 using formula::in_phase;

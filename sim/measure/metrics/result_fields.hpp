@@ -1,4 +1,4 @@
-// Operations on all fields of a result, through the lists of fields in run_result.hpp.
+// Adding up results field by field, through the lists of fields in run_result.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
-// The vocabulary of the table of metrics: one function for each kind of metric, and the functions
-// that add to a row.
+// The words in which the table of metrics is written: one function per kind of metric, and the
+// functions that add to a row.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -43,7 +43,7 @@ struct Display : MetricDisplay {
     d.hide = when;
     return d;
   }
-  /// What sentences say about it. Without words they use its name, and only if the user asks for
+  /// The words of sentences about it. Without them they use its name, and only if the user asks for
   /// it.
   constexpr Display spoken(std::uint8_t place_in_list, MetricWords says = {}) const {
     Display d = in(MetricList::kSpoken, place_in_list);

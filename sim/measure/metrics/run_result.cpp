@@ -1,4 +1,4 @@
-// Adding up the measurements of stretches of time, or of client groups over the same stretch.
+// Adding up results of successive stretches of time, or of client groups over the same stretch.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/run_result.hpp>

@@ -1,3 +1,6 @@
+// Where segments, bins, the window and the run end: from running counts to the results of a client
+// group.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/client_recorder.hpp"
 
@@ -187,6 +190,8 @@ ClientResult ClientRecorder::finish() {
   r.counts.pop_back();
   return std::move(r);
 }
+
+// --- Parts ---------------------------------------------------------------------------------------
 
 void AttemptRow::begin_bin(Time now) {
   constexpr std::int64_t kWidth = 100'000'000;

@@ -1,5 +1,5 @@
-// What the recorders are told about events that have more to say than a few words: one struct each,
-// filled in by name.
+// What is counted of one client group: its requests, their attempts, and what services do with
+// these. Events that carry more than a few words have a struct each, filled in by name.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,6 +22,8 @@
 #include <vector>
 
 namespace retrysim::stats {
+
+// --- Events --------------------------------------------------------------------------------------
 
 /// A request has ended, or is unfinished when the run is over.
 struct RequestEnded {
@@ -55,7 +57,7 @@ struct JobEnded {
   Time done, now;            ///< `done`: the job itself
 };
 
-/// What became of one request with side effects.
+/// The result of one request with side effects.
 struct RequestEffects {
   std::uint32_t effects = 0;                                       ///< executions that succeeded
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see SideEffectTotals
@@ -90,11 +92,10 @@ struct StationLevels {
   bool operator==(const StationLevels&) const = default;
 };
 
-// What the requests and attempts of a client group come to, from the start of the run on.
-
+/// Counts of the requests and attempts of a client group since the start of the run.
 struct RequestTally {
   using Outcomes = std::array<std::uint64_t, kOutcomeCount>;
-  /// What count bins have of it.
+  /// The part of it that count bins have.
   struct Counted {
     std::uint64_t requests = 0, successes = 0, failures = 0, failed_attempts = 0;
 
@@ -120,9 +121,8 @@ struct RequestTally {
   std::array<std::uint64_t, kAttemptResultCount> failed_attempts{};
 };
 
-// How many requests of each client have ended in the window, and how many of those have failed: one
-// word a client, while there are events.
-
+/// How many requests of each client have ended in the window, and how many of them failed: one word
+/// per client while there are events.
 class ClientEnds {
  public:
   /// `successes` has an element for each client, zero; none, if clients are not counted apart. The
@@ -160,7 +160,9 @@ class ClientEnds {
   std::uint32_t clients_ = 0;
 };
 
-// The attempts of a client group by their number: what attempts.csv has.
+// --- Parts ---------------------------------------------------------------------------------------
+
+// Each part counts one thing and puts it into the result.
 
 /// The attempts of one number.
 class alignas(64) AttemptRow {
@@ -242,8 +244,7 @@ class AttemptRows {
   bool in_window_ = false;
 };
 
-// What services do with the attempts of one client group.
-
+/// What services do with the attempts of one client group.
 class PassageCounts {
  public:
   void arrived(bool in_cohort) { ++arrived_[in_cohort]; }
@@ -314,8 +315,6 @@ class PassageCounts {
   DurationTotals queueing_time_;           // of those that waited, but for `noted_`
 };
 
-// What keeps the requests of a client group waiting before they are sent: tokens and connections.
-
 /// Waiting for a send token, or for a connection.
 class WaitRecorder {
  public:
@@ -333,8 +332,6 @@ class WaitRecorder {
   Level waiting_;
   WideNanoseconds cohort_ns_ = 0;
 };
-
-// The tokens in the retry quotas of a client group.
 
 /// The retry quotas of a group, all of them together.
 class QuotaRecorder {
@@ -365,8 +362,7 @@ class QuotaRecorder {
   std::uint64_t denied_ = 0;
 };
 
-// The jobs that the clients of a group begin and poll for.
-
+/// The jobs that the clients of a group begin and poll for.
 class JobRecorder {
  public:
   /// Jobs that begin in the window belong to the cohort.
@@ -394,8 +390,9 @@ class JobRecorder {
   bool in_window_ = false;
 };
 
-// What one client group does, as it is counted: its requests, their attempts, and what services do
-// with these. What follows from other counts is not counted, but worked out where a segment, a
+// --- The recorder --------------------------------------------------------------------------------
+
+// Values that follow from other counts are not counted: they are worked out where a segment, a
 // count bin, the window or the run ends.
 
 class alignas(64) ClientRecorder {
@@ -500,7 +497,7 @@ class alignas(64) ClientRecorder {
     if (has_counts()) [[unlikely]]
       add_counts(bin);
   }
-  /// What there was from the start of the run to `now`, and the latencies since the last call.
+  /// The totals from the start of the run to `now`, and the latencies since the last call.
   GroupTotals totals(Time now) const;
   RequestLatencies take_latencies() { return durations_.take_latencies(); }
   /// The requests that did not end in the stretch of phases in which they were made, and when the
@@ -509,7 +506,7 @@ class alignas(64) ClientRecorder {
   void begin_stretch(Time now) { stretch_start_ = now; }
   /// When the last request ended; zero if none did.
   Time last_end() const { return last_end_; }
-  /// What it has been told, to be compared with what is there.
+  /// The levels it has been told, to be compared with the actual ones.
   GroupLevels levels() const;
   /// The run is over, and all edges have been told. The requests are those that services made.
   ClientResult finish();

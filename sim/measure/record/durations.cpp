@@ -1,3 +1,5 @@
+// Adding up blocks of durations, and their standard deviation.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/durations.hpp"
 
@@ -147,8 +149,6 @@ DurationTotals DurationBooks::totals(Heading heading) {
 }  // namespace retrysim::stats
 
 namespace retrysim {
-
-// Standard deviation from the exact sums of durations and of their squares.
 
 double DurationMoments::standard_deviation_ns() const {
   if (count == 0) return 0;

@@ -1,5 +1,5 @@
-// What many durations amount to, and how they get there: in blocks, which takes a third of the
-// instructions of adding them one by one.
+// Counts, sums and histograms of durations. They are noted as they come and added up in blocks,
+// which takes a third of the instructions of adding them one by one.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -57,10 +57,12 @@ void add_block(std::span<const std::uint64_t> durations_ns, DurationTotals& tota
 /// The same, only for a bin.
 void add_block(std::span<const std::uint64_t> durations_ns, BinTotals& bin);
 
-// The durations of requests and attempts, booked under up to six headings. For most requests the
-// answer to the only attempt ends everything at once, and the durations are the same number: it is
-// then booked once, for all headings together. They are noted down as they come and added up in
-// blocks; counts and sums are integers, so it does not matter when and in which order.
+// --- Booking -------------------------------------------------------------------------------------
+
+// Durations of requests and attempts are booked under up to six headings. For most requests the
+// answer to the only attempt ends everything at once, so the durations are the same number and are
+// booked once for all headings. Counts and sums are integers, so neither the time nor the order of
+// adding matters.
 
 /// Latencies of requests, in parts of one or the other end.
 struct RequestLatencies {
@@ -98,7 +100,7 @@ class DurationBooks {
     pending_headings_ |= headings;
   }
 
-  /// What was booked for the running bin. To clear it begins the next one.
+  /// The durations booked for the running bin. Clearing it begins the next one.
   BinTotals& bin();
 
   /// The latencies of requests that were booked under kLatency and kSameStretch since the last

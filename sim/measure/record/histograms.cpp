@@ -1,6 +1,6 @@
-// Reading and merging of the log-linear histogram. Block 0 holds the values below 2^kBits, block
-// b >= 1 those from 2^(kBits + b - 1) on; each block has 2^kBits buckets, so blocks 0 and 1 are
-// exact and the buckets of block b are 2^(b - 1) wide.
+// Reading, merging and packing of log-linear histograms. Block 0 holds the values below 2^kBits,
+// block b >= 1 those from 2^(kBits + b - 1) on; each block has 2^kBits buckets, so blocks 0 and 1
+// are exact and the buckets of block b are 2^(b - 1) wide.
 //
 // SPDX-License-Identifier: MIT
 #include "measure/record/histograms.hpp"
@@ -213,6 +213,8 @@ template class LogLinearHistogram<6>;
 }  // namespace retrysim
 
 namespace retrysim::stats {
+
+// --- Sparse histograms ---------------------------------------------------------------------------
 
 SparseHistogram::SparseHistogram(const Histogram& histogram) {
   if (histogram.count() == 0) return;

@@ -1,4 +1,5 @@
-// A histogram of few values, which takes no more memory than these.
+// A histogram of few values, which takes no more memory than they do. LogLinearHistogram itself is
+// declared in retrysim/run_result.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

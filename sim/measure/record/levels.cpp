@@ -1,3 +1,5 @@
+// Integrating the noted levels of a service, two at a time.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/levels.hpp"
 
@@ -43,7 +45,7 @@ void StationLog::integrate() {
 bool StationLog::integrate_whole_numbers() {
   constexpr std::int64_t kLongest = std::int64_t{1} << 52;  // fifty days
   if (since_[last_] - since_[0] >= kLongest) return false;
-  // What comes after the levels noted last has no length: the odd one is added as nothing.
+  // The time after the last noted levels has no length: an odd one adds nothing.
   since_[last_ + 1] = since_[last_];
   const TwoDoubles servers = {servers_, servers_};
   TwoDoubles busy_sum = {}, sum = {}, squared_sum = {}, all_busy_sum = {};

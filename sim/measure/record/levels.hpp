@@ -1,4 +1,5 @@
-// The width of count bins, which depends on nothing but the length of the run.
+// Levels over time (busy servers, waiting attempts) and their integrals, and the window and bins
+// that every recorder of a run shares.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -33,8 +34,7 @@ inline std::size_t count_bins(Duration run) {
   return static_cast<std::size_t>(std::max<std::int64_t>((run.count() - 1) / width + 1, 1));
 }
 
-// Where a run's window and its bins begin and end: what every recorder of a run has to know.
-
+/// Where the window and the bins of a run begin and end.
 struct RunSpan {
   explicit RunSpan(const Scenario& scenario)
       : window_start(Time::zero() + scenario.warmup),
@@ -61,8 +61,6 @@ struct RunSpan {
   Duration count_width;  ///< see RunResult::count_width
   std::size_t count_bins;
 };
-
-// The time integral of an integer level.
 
 /// A level that rises and falls by one. 128 bits hold the integral over thirty years for any number
 /// of requests, so that a change costs two additions, and nothing is done while nothing changes.
@@ -93,9 +91,8 @@ class Level {
   WideNanoseconds before_ = 0;  // the integral up to the last fold
 };
 
-// The levels of a service over time: noted down as they change, and integrated in blocks. Integrals
-// are doubles: the sums in the order of the changes, each rounded as it comes.
-
+/// The levels of a service over time: noted as they change and integrated in blocks. Integrals are
+/// doubles: sums in the order of the changes, rounded after each.
 class StationLog {
  public:
   struct Levels {

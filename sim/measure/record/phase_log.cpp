@@ -1,3 +1,5 @@
+// The cuts, the counts between them, and the results of phases made from these.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/phase_log.hpp"
 

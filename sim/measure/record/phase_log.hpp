@@ -1,4 +1,12 @@
-// What happened between two moments, from what had happened until each of them.
+// What happens between the moments at which phases may begin or end.
+//
+// The start and end of faults, surges and named phases are known beforehand. The moment at which a
+// client group has recovered is known only after the run, so the time after the last disturbance is
+// cut at edges of count bins, further and further apart; recovery is taken to end at the first cut
+// that is not before it, at most a sixteenth of the recovery too late.
+//
+// Events count in the stretch in which they happen, requests in the stretch in which they are made.
+// Most requests also end there; the others (`LateRequests`) are noted one by one.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,17 +33,6 @@ ClientFlow counts_between(const ClientFlow& before, const ClientFlow& after);
 /// more than the rounding of sums has not grown.
 ServiceFlow flow_between(const ServiceFlow& before, const ServiceFlow& after);
 
-// What happens between the moments at which phases may begin or end, while a run goes on.
-//
-// Where faults, surges and named phases begin and end is known beforehand. When a client group has
-// recovered is found out after the run, so the time behind the last disturbance is cut at moments
-// that are the farther apart the later they are, on edges of count bins: the recovery then is taken
-// to end at the first of them that is not before it. That is at most a sixteenth of the recovery
-// too late.
-//
-// Events count in the stretch in which they happen; requests count in the stretch in which they are
-// made. Most end before it does. The others (`LateRequests`) are noted down one by one.
-
 /// The requests of the cohort of one client group that end in another stretch than the one they
 /// were made in.
 class LateRequests {
@@ -48,7 +45,7 @@ class LateRequests {
   /// All of them.
   const PhaseRequests& all() const { return all_; }
 
-  /// Those that were made in one stretch.
+  /// The requests made in one stretch.
   struct OfStretch {
     PhaseRequests requests;
     SparseHistogram ok, failed;  ///< latencies
@@ -74,7 +71,7 @@ class LateRequests {
   std::vector<Noted> noted_;
 };
 
-/// What there was of a client group from the start of the run on.
+/// The totals of a client group since the start of the run.
 struct GroupTotals {
   PhaseRequests ended;  ///< in the stretch in which they were made
   ClientFlow told;      ///< counts only

@@ -1,3 +1,5 @@
+// Cutting a run into segments, and collecting the results of all recorders.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/recorder.hpp"
 

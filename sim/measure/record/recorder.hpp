@@ -1,8 +1,8 @@
-// The observer of one replication: the simulation tells it what happens, it counts. It decides
-// nothing. Each client group and each service has a recorder of its own; this one knows them all,
-// and when bins, window and phases begin and end. Time is cut into segments at the edges of
-// time-series bins and of the window; counters of the running segment are folded into the bin's row
-// and, inside the window, into the totals.
+// The observer of one replication: the simulation tells it what happens, and it counts; it decides
+// nothing. Each client group and each service has a recorder of its own; this one knows when bins,
+// window and phases begin and end. Time is cut into segments at the edges of time-series bins and
+// of the window. At the end of a segment its counters are added to the bin's row and, inside the
+// window, to the totals.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,3 +1,5 @@
+// From running counts to the results of a service and of its instances.
+//
 // SPDX-License-Identifier: MIT
 #include "measure/record/service_recorder.hpp"
 
@@ -11,7 +13,7 @@ namespace {
 // Where each attempt has a server to itself, those beyond the busy servers wait. Where attempts
 // share the servers, none ever waits: each is served from the moment it comes
 // (SharedServers::has_room), and a limit on concurrency turns attempts away rather than letting
-// them queue. That nobody has waited there is checked at the end of every run
+// them queue. The end of every run checks that no attempt has waited there
 // (sim/model/conservation.cpp).
 void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bool has_queue) {
   flow.busy_ns = integrals.busy;

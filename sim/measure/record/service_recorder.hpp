@@ -1,5 +1,5 @@
-// What is recorded of the instances of a service, one by one, if it has several: totals of the
-// window. The service as a whole is recorded by the Recorder, as any other service is.
+// What is counted of one service. A service with several instances is recorded as a whole, as any
+// other is; `InstanceLog` adds the window totals of each instance.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,6 +17,7 @@
 
 namespace retrysim::stats {
 
+/// The window totals of each instance of a service.
 class InstanceLog {
  public:
   InstanceLog(const Scenario& scenario, std::size_t instances)
@@ -78,9 +79,7 @@ class InstanceLog {
   std::vector<One> all_;
 };
 
-// What one service does, as it is counted. One with several instances is recorded as a whole here;
-// see InstanceLog for each of them.
-
+/// The counts and levels of one service, all instances together.
 class alignas(64) ServiceRecorder {
  public:
   /// `span` must outlive the recorder.
@@ -110,8 +109,8 @@ class alignas(64) ServiceRecorder {
   /// From `now` on so many servers work for attempts whose clients have given up: told of services
   /// where that is not a matter of one server at a time.
   void wasting_servers(double servers, Time now);
-  /// Nobody waited for the answer that the service had at `finished`, after `server_ns` of server
-  /// time. `executed`: it ended an attempt; otherwise another call was to follow.
+  /// No client waited for the answer that the service had at `finished`, after `server_ns` of
+  /// server time. `executed`: it ended an attempt; otherwise another call was to follow.
   void answer_unused(double server_ns, Time finished, bool executed);
 
   void levels(const LevelsOfService& now) {
@@ -126,7 +125,7 @@ class alignas(64) ServiceRecorder {
     if (now.busy > quiet_busy_) [[unlikely]]
       find_extra(now.busy, now.now);
   }
-  /// What it has been told, to be compared with what is there.
+  /// The levels it has been told, to be compared with the actual ones.
   StationLevels levels() const;
 
   // The edges of the run, in the order of time.
@@ -141,7 +140,7 @@ class alignas(64) ServiceRecorder {
     if (queued_ > 0) [[unlikely]]
       note_queue(bin, next);
   }
-  /// What there was from the start of the run to `now`, but for `queue_max`.
+  /// The totals from the start of the run to `now`, except `queue_max`.
   ServiceFlow totals(Time now) const;
   /// The run is over, and all edges have been told.
   ServiceResult finish();

@@ -1,3 +1,5 @@
+// Elimination, and the questions that a Markov chain answers with it.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/chain/markov_chain.hpp"
 
@@ -129,7 +131,7 @@ void Elimination::run(std::size_t last) {
 
 std::vector<double> Elimination::solve_down_to(std::size_t last, std::vector<double> x) const {
   for (std::size_t i = states_; i-- > last;) {
-    const double* const share = row(i) + band_;  // of those who would enter state i + step
+    const double* const share = row(i) + band_;  // of entries into state i + step
     double sum = x[i];
     for (std::size_t step = std::min(band_, states_ - 1 - i); step > 0; --step) {
       sum += share[step] * x[i + step];
@@ -182,6 +184,8 @@ std::vector<double> Elimination::stationary() const {
 }  // namespace retrysim::prediction
 
 namespace retrysim {
+
+// --- The chain -----------------------------------------------------------------------------------
 
 using prediction::Elimination;
 using StateList = std::vector<std::size_t>;

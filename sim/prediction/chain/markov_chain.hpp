@@ -1,7 +1,7 @@
-// Elimination without subtraction (Grassmann, Taksar and Heyman 1985) on a band matrix of rates.
-// A state is taken out by sending those who would enter it where they would go next; the rate at
-// which they leave it is the sum of its rates, never one minus another. Cost: states times the
-// square of the bandwidth; memory: 16 bytes times their product.
+// Elimination without subtraction (Grassmann, Taksar and Heyman 1985) on a band matrix of rates. To
+// take a state out, the rates into it are sent on to where it would go next; the rate of leaving a
+// state is the sum of its rates, never one minus another. Cost: states times the square of the
+// bandwidth; memory: 16 bytes times their product.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,5 @@
-// The chain of a FIFO queue and the requests that will try again.
+// Three uses of the chain: a FIFO queue with requests that will try again, a shared server with
+// live attempts and zombies, and the chain of a scenario, if it has one.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/markov_chain.hpp>
@@ -252,7 +253,7 @@ RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& opti
   return result;
 }
 
-// The chain of a shared server with live attempts and zombies.
+// --- Processor sharing with zombies --------------------------------------------------------------
 
 namespace {
 
@@ -342,7 +343,7 @@ ZombieSaddle zombie_saddle(const ZombieService& s) {
   return {live, live * (1 - load) / load};
 }
 
-// The chain that a scenario stands for, if it stands for one.
+// --- The chain of a scenario ---------------------------------------------------------------------
 
 namespace {
 

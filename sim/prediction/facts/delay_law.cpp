@@ -1,3 +1,5 @@
+// Building delay laws from backoff rules and distributions.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/facts/delay_law.hpp"
 
@@ -385,6 +387,8 @@ DelayLaw coarsened(DelayLaw law, int pieces) {
   close();
   return result;
 }
+
+// --- Decorrelated jitter -------------------------------------------------------------------------
 
 void DecorrelatedStep::begin(double low, double high) {
   if (grid_.empty() || low != grid_.front() || high != grid_.back()) make_grid(low, high);

@@ -33,7 +33,7 @@ class DecorrelatedBackoff;
 /// Adds a piece, unless it is impossible.
 void add(DelayLaw& law, double low, double high, double probability);
 
-/// What lies above `cap` becomes `cap`.
+/// Values above `cap` become `cap`.
 DelayLaw limited(const DelayLaw& law, double cap);
 
 double mean_of(const DelayLaw& law);
@@ -82,7 +82,9 @@ double survival(const Distribution& distribution, double seconds);
 /// Variance / mean^2; infinite where there is no variance, 0 for a mean of 0.
 double squared_variation(const Distribution& distribution);
 
-// The delays of decorrelated jitter, each of which is drawn from the one before.
+// --- Decorrelated jitter -------------------------------------------------------------------------
+
+// Each delay is drawn from the one before.
 
 /// The law of the next delay, uniform between a bound and three times the one before: every bit of
 /// the law before becomes a uniform piece, and their sum is exact at the points of a grid.

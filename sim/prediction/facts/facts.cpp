@@ -1,4 +1,4 @@
-// The formulas of facts.
+// Closed-form formulas, and the facts of a scenario that follow from them.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/markov_chain.hpp>
@@ -171,7 +171,7 @@ double cubic_rate(double rate, double seconds) {
   return 0.4 * std::pow(seconds - cubic_window(rate), 3) + rate;
 }
 
-// Facts of a scenario in closed form.
+// --- Facts of a scenario -------------------------------------------------------------------------
 
 namespace prediction {
 namespace {

@@ -1,3 +1,5 @@
+// Loads of services and times of clients, in closed form.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/facts/service_load.hpp"
 

@@ -1,5 +1,5 @@
-// What is asked of a service, and how long a client's requests take: the numbers behind facts and
-// warnings.
+// The numbers behind facts and warnings: the work asked of a service, and how long a client's
+// requests take. The warnings are declared here, too.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -35,8 +35,8 @@ struct ServiceLoad {
   double wait_within = 0;   ///< share that waits at most `wait_within`; infinite: not known
   double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
 };
-/// What a scenario asks of its services, with first attempts only, with those that errors make
-/// necessary, and with all that there may be.
+/// The work that a scenario asks of its services, with first attempts only, with those that errors
+/// make necessary, and with all that there may be.
 struct Demands {
   explicit Demands(const Scenario& scenario);
   scenario::Demand first, needed, most;
@@ -49,7 +49,7 @@ struct Demands {
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const Demands& demands);
 
-/// What the load of a service leaves out because services call each other; empty: nothing.
+/// The parts that the load of a service leaves out because services call each other; empty: none.
 std::string calls_left_out(const Scenario& scenario, std::size_t service);
 
 /// Only its `full_queue`, without the formulas of waiting; infinite for a service that no group of
@@ -58,7 +58,7 @@ double full_queue_time(const Scenario& scenario, std::size_t service);
 double full_queue_time(const Scenario& scenario, std::size_t service,
                        const scenario::Demand& first);
 
-/// Whether a quota is that of one client or of its whole group, and of nobody else.
+/// Whether a quota belongs to one client or its whole group, and to no other.
 bool has_plain_quota(const ClientSpec& client);
 
 /// Whether a group of clients or another service calls it.
@@ -78,8 +78,9 @@ struct ClientTimes {
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client);
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const Demands& demands);
 
-// What a user should know before running a scenario. Each warning names the keys, the figure and
-// what would change it.
+// --- Warnings ------------------------------------------------------------------------------------
+
+// Each warning tells the user, before a run, the keys, the figure and what would change it.
 
 void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings);

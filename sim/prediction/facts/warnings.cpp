@@ -1,3 +1,5 @@
+// The warnings, one function per subject.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/facts/service_load.hpp"
 

@@ -1,3 +1,5 @@
+// Laws of buckets, fleets of limiters, and the flows of one client group, bin by bin.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/clients.hpp"
 
@@ -8,6 +10,8 @@
 #include <utility>
 
 namespace retrysim::prediction {
+
+// --- The law of buckets --------------------------------------------------------------------------
 
 namespace {
 
@@ -145,6 +149,8 @@ void BucketLaw::advance(double seconds) {
   if (pending_ >= kFewEvents) flush();
 }
 
+// --- Limiter and throttle ------------------------------------------------------------------------
+
 namespace {
 
 constexpr std::size_t kRepresentatives = 40;
@@ -267,6 +273,8 @@ void MeanThrottle::count(double wanted, double accepted) {
   at_ = (at_ + 1) % wanted_.size();
 }
 
+// --- Requests, attempts and retries --------------------------------------------------------------
+
 namespace {
 
 // Of the present in running means.
@@ -302,7 +310,7 @@ double ThinkingClients::wake(const FluidBin& bin) {
 void ThinkingClients::end(std::size_t i, double rate, double age, double delay, double step) {
   const FluidClients& c = clients_;
   if (c.think_is_exponential) {
-    double thinks = 1;  // of those who thought meanwhile, some still do
+    double thinks = 1;  // of the clients that thought meanwhile, some still do
     if (c.think_from_start) thinks = still_thinks_[i] * std::exp(-delay / c.think_mean);
     thinking_.put(delay / step, rate * thinks);
     ready_.put(delay / step, rate * (1 - thinks));

@@ -1,6 +1,5 @@
-// The retry quota in the mean field: the law of the level of one client's bucket, which all clients
-// of a group share because none differs from another. Exact for many clients with few requests
-// under way each. A bucket for the whole group has no law but a level.
+// The clients of one group in the fluid: their retry quotas, limiters and throttles, the requests
+// they begin and the attempts they send.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,6 +19,9 @@
 
 namespace retrysim::prediction {
 
+/// The retry quota in the mean field: the law of the level of one client's bucket, shared by all
+/// clients of a group because none differs from another. Exact for many clients with few requests
+/// under way each. A bucket for the whole group has a level instead of a law.
 class BucketLaw {
  public:
   BucketLaw(const QuotaRules& rules, double clients);
@@ -53,9 +55,11 @@ class BucketLaw {
   std::vector<std::pair<double, double>> granted_;  // by cost, since the law last changed
 };
 
-// What holds attempts back at the client in the mean field: the send-rate limiter of adaptive mode,
-// as the mean of some representatives that are throttled one after the other and not together, and
-// the client-side throttle of the SRE book, whose counts are those of a mean client.
+// --- Limiter and throttle ------------------------------------------------------------------------
+
+// In the mean field, the send-rate limiter of adaptive mode is the mean of a few representatives
+// that are throttled one after the other, not together; the client-side throttle of the SRE book
+// has the counts of a mean client.
 
 class LimiterFleet {
  public:
@@ -99,15 +103,14 @@ class MeanThrottle {
   std::size_t at_ = 0;
 };
 
-// What the clients of one group do in a bin of time: requests that begin, attempts that are sent,
-// and retries of what failed.
+// --- Requests, attempts and retries --------------------------------------------------------------
 
 /// A bin of time.
 struct FluidBin {
   std::size_t number = 0;
   double step = 0;         ///< its width, s
   bool has_begun = false;  ///< the warm-up is over: what happens is counted
-  bool is_over = false;    ///< nobody begins a request any more
+  bool is_over = false;    ///< no more requests begin
 
   bool in_window() const { return has_begun && !is_over; }
 };
@@ -173,7 +176,8 @@ class GroupFlows {
     const DelayLaw& backoff;
   };
   void send_again(const FluidBin& bin, std::size_t i, const Retries& retries);
-  /// What the service's suggestion adds to the backoff; exact where it is added, a bound elsewhere.
+  /// The delay that the service's suggestion adds to the backoff; exact where it is added, a bound
+  /// elsewhere.
   double suggested(Fate fate) const;
 
   const FluidClients& clients_;

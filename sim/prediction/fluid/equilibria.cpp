@@ -1,5 +1,6 @@
-// Where the fluid of a constant load settles: work of all attempts against capacity, as a function
-// of the share of attempts that fail for lack of it.
+// Where the fluid settles under constant load (work of all attempts against capacity, as a function
+// of the share of attempts that fail for lack of it), how long a trigger must last to tip it, and
+// the phase plane.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/fluid.hpp>
@@ -279,7 +280,7 @@ FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service) 
   return result;
 }
 
-// How long a trigger must last to tip the fluid.
+// --- Tipping points ------------------------------------------------------------------------------
 
 namespace {
 
@@ -390,6 +391,8 @@ std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, st
   }
   return points;
 }
+
+// --- The phase plane -----------------------------------------------------------------------------
 
 namespace {
 

@@ -1,3 +1,6 @@
+// Runs of the fluid: width of bins, sums of flows, the moment of recovery, and the runs that ask
+// whether a service stays down.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/run.hpp"
 
@@ -87,7 +90,7 @@ FluidSample Runner::advance(std::size_t k) {
   return sample;
 }
 
-// A run of the fluid: the width of its bins, its flows added up, and when it has recovered.
+// --- One run -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -286,6 +289,8 @@ FluidRun run_fluid(const Scenario& scenario, std::size_t service, const FluidOpt
 }  // namespace retrysim
 
 namespace retrysim::prediction {
+
+// --- Is the service down in the end? -------------------------------------------------------------
 
 namespace {
 

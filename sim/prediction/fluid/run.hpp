@@ -1,6 +1,6 @@
-// The delay equations, bin by bin. What an attempt will come to is known when it arrives, because a
-// FIFO queue shows it how long it will wait; so each bin hands its attempts on to the bins in which
-// their retries arrive, and no equation looks back.
+// Solving the delay equations bin by bin. When an attempt arrives, a FIFO queue shows how long it
+// will wait, so its result is known; each bin hands its attempts on to the bins in which their
+// retries arrive, and no equation looks back.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -43,7 +43,7 @@ class Runner {
   /// In the last bin: whether some attempts failed for lack of capacity, and whether all failed.
   bool is_strained() const;
   bool all_fail() const;
-  /// What happened longer ago has no effect on attempts number 2, s.
+  /// Events longer ago than this have no effect on attempts number 2, s.
   double memory() const;
 
   std::vector<FluidGroup> groups() const;
@@ -60,7 +60,7 @@ class Runner {
   std::vector<double> sent_;  // by group, attempts per second in this bin
 };
 
-// One run of the fluid over a system that is already in numbers.
+// --- One run -------------------------------------------------------------------------------------
 
 /// Bins of a run, about; a timeout shorter than such a bin has no fluid (`why_no_fluid`).
 inline constexpr double kMostFluidSteps = 2e6;
@@ -72,11 +72,11 @@ FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double 
                     double series_interval);
 
 /// Whether fewer than half of the requests succeed in the last quarter of the time after the last
-/// disturbance. The run ends as soon as that is certain: everybody has been served, or nobody, for
-/// longer than the clients remember.
+/// disturbance. The run ends as soon as that is certain: all attempts, or none, have been served
+/// for longer than the clients remember.
 bool ends_down(const Scenario& scenario, const FluidSystem& system, double step);
 
-// Runs of the fluid that answer one question: is the service down in the end?
+// --- Is the service down in the end? -------------------------------------------------------------
 
 /// Whether the scenario has a fault of the service, or a surge of its clients, before its end.
 bool has_disturbance(const Scenario& scenario, std::size_t service);
@@ -91,7 +91,7 @@ Scenario pushed_scenario(Scenario scenario, std::size_t service);
 /// Takes a calm scenario.
 Scenario with_outage(Scenario scenario, std::size_t service, double duration);
 
-/// What times are measured by: the shortest attempt timeout, s.
+/// The unit in which times are measured: the shortest attempt timeout, s.
 double time_unit(const Scenario& scenario, std::size_t service);
 
 /// With a duration of at least 80 timeouts after the last disturbance, unless its load is not

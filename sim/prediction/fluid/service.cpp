@@ -1,3 +1,5 @@
+// One bin of time at the service.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/service.hpp"
 
@@ -138,7 +140,7 @@ void FluidService::queue(double before, double inflow) {
   double after = wait(now_ + step_, guess);
   double useful = inflow;
   if (!system_.zombies) {
-    // What will be dropped when its turn comes makes nobody wait.
+    // Attempts that will be dropped when their turn comes make no others wait.
     useful = 0;
     for (std::size_t i = 0; i < entering_.size(); ++i) {
       const FluidClients& g = system_.groups[i];

@@ -1,5 +1,5 @@
-// A stream of attempts over time, filled in from the past: what is put in now arrives later, all at
-// once or spread evenly over a while. Time is in bins; rates are of whole bins.
+// The service in the fluid: streams of attempts over time, its backlog, its throttle, and how the
+// attempts of each group end.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,6 +15,8 @@
 
 namespace retrysim::prediction {
 
+/// A stream of attempts over time, filled in from the past: attempts put in now arrive later, all
+/// at once or spread evenly. Time is in bins; rates are of whole bins.
 class Flow {
  public:
   /// Holds what arrives in the next `bins` bins; what arrives later is dropped.
@@ -70,9 +72,6 @@ class Flow {
   std::vector<double> single_, change_;
 };
 
-// What the service does with a bin of attempts: its backlog and its throttle, and what becomes of
-// the attempts of each group.
-
 /// Shares of a group's attempts in one bin, by what becomes of them, and when they know, in
 /// seconds.
 struct Shares {
@@ -91,7 +90,7 @@ class FluidService {
 
   /// The bin that starts at `now` begins.
   void begin(double now);
-  /// What becomes of the attempts that the groups send in this bin, in attempts per second.
+  /// How the attempts that the groups send in this bin end, in attempts per second.
   void serve(std::span<const double> sent);
 
   /// By group, in the bin that was served last.

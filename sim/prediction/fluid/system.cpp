@@ -1,3 +1,5 @@
+// From a scenario to the numbers of the fluid.
+//
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/system.hpp"
 #include "prediction/facts/delay_law.hpp"

@@ -26,7 +26,7 @@ enum class Fate {
 };
 inline constexpr std::size_t kFates = 6;
 
-/// What the client does about it.
+/// The client's reaction to a failure.
 struct FateRules {
   double retryable = 0;  ///< probability, attempts and quota left aside
   double cost = 0;       ///< of its retry, in tokens of the quota
@@ -63,7 +63,7 @@ struct FluidClients {
   bool think_is_exponential = false, think_from_start = false;
 };
 
-/// What holds from `start` until the next one.
+/// The conditions from `start` until the next stretch.
 struct FluidStretch {
   double start = 0;
   double capacity = 1;  ///< factor on the work done per second

@@ -1,3 +1,6 @@
+// Demand on services, capacity left by profiles and faults, and consistency between the parts of a
+// scenario.
+//
 // SPDX-License-Identifier: MIT
 #include "scenario/derived/derived.hpp"
 
@@ -249,7 +252,7 @@ class DemandFinder {
       fate.again += share * there.again;
       fate.cost += share * there.cost;
     }
-    if (c.strategy) fate.again = 0;  // nobody knows
+    if (c.strategy) fate.again = 0;  // unknown
     std::tie(group.attempts, group.success) = needed(c, fate);
   }
 
@@ -456,8 +459,10 @@ std::string path_of(const Scenario& scenario, const ClientSpec& client) {
 
 namespace retrysim {
 
-// What profiles and faults leave of a service's capacity. Faults of some instances leave the others
-// alone; whoever needs the capacity of a service at a moment asks here.
+// --- Capacity ------------------------------------------------------------------------------------
+
+// What profiles and faults leave of a service's capacity at a moment. Faults of some instances
+// leave the others alone.
 
 namespace {
 
@@ -568,7 +573,7 @@ double mean_capacity_left(const Scenario& scenario, std::size_t service, Time fr
 
 namespace retrysim::scenario {
 
-// Circles of calls, and messages that get lost.
+// --- Consistency ---------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,6 +1,6 @@
 // What a scenario asks for, worked out from its keys: new requests per second, calls per request
-// through every layer of services, and the work that all of them bring to each service. Whoever
-// needs "rate times service time" takes it from here. Faults are left out, and so is chance.
+// through every layer of services, and the work that all of them bring to each service. All code
+// that needs "rate times service time" takes it from here. Faults and chance are left out.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,7 +25,7 @@ enum class Attempts : std::uint8_t {
   kMost,    ///< every request and every call makes all that it may
 };
 
-/// What a group of clients does, or one of calls between services (ClientSpec::caller).
+/// The demand of a client group, or of calls between services (ClientSpec::caller).
 struct GroupDemand {
   double requests = 0;  ///< per second; infinite for a closed loop without a pause
   double attempts = 1;  ///< per request; may be infinite
@@ -78,7 +78,7 @@ double free_error_share(const ServiceSpec& service);
 double seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service);
 /// The same of an attempt that is served.
 double service_seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service);
-/// What `seconds_at` is with the calls that the server waits for, at idle services.
+/// `seconds_at` with the calls that the server waits for, at idle services.
 double held_seconds_at(const Scenario& scenario, const Demand& demand, const ClientSpec& client,
                        std::size_t service);
 /// Attempts per second, random errors that cost nothing among them, that so many servers can
@@ -96,14 +96,16 @@ std::vector<std::size_t> callers_first(const Scenario& scenario);
 /// The table of a group in the scenario: "client.web", "service.front.calls.db".
 std::string path_of(const Scenario& scenario, const ClientSpec& client);
 
-// What must hold between the parts of a scenario, as questions about the finished structure.
+// --- Consistency ---------------------------------------------------------------------------------
+
+// Questions about the finished scenario that its parts cannot answer alone.
 
 /// The services, by index and in the order of the calls, of a circle in which services call each
 /// other; empty if there is none.
 std::vector<std::size_t> circle_of_calls(const Scenario& scenario);
 
-/// What in the scenario can lose a message of `client` without an answer, as text for an error;
-/// empty if nothing can. Its service and the faults must have been resolved.
+/// The parts of the scenario that can lose a message of `client` without an answer, as text for an
+/// error; empty if nothing can. Its service and the faults must have been resolved.
 std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& client);
 
 }  // namespace retrysim::scenario

@@ -1,6 +1,6 @@
 // The names of the files in result folders, in one table. A scenario's CSV inputs are copied into
-// the same folder, and programs that read a result go by these names, so that no input may have one
-// of them.
+// the same folder, and programs that read a result go by these names, so no input may have one of
+// them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
-// The keys of [client.NAME], except for its retries: who sends, and how requests arrive. Some of
-// them are also those of [service.NAME.calls.NAME], where a service is the client of another one.
+// The keys of [client.NAME]: who sends, how requests arrive, and how they are retried. Some of them
+// are also keys of [service.NAME.calls.NAME], where a service is the client of another one.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>
@@ -217,8 +217,10 @@ std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }
 
 std::span<const KeyInfo> operation_keys() { return kOperationKeys; }
 
-// The keys of [client.NAME.retry]. The first ones choose a preset by mode, revision, SDK and API;
-// the others are its rules, so each of them can also read its default back out of the preset.
+// --- Retries -------------------------------------------------------------------------------------
+
+// The first keys choose a preset by mode, revision, SDK and API; the others are its rules, so each
+// of them can also read its default back out of the preset.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// What the rows of the table of keys are written with: ranges, kinds of values, and `into`, which
-// stores a value in a member of a struct.
+// The words in which the rows of the table of keys are written: ranges, kinds of values, and
+// `into`, which stores a value in a member of a struct.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

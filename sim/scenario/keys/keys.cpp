@@ -1,3 +1,5 @@
+// Conditions, the scopes of the table of keys, and its names as a tree.
+//
 // SPDX-License-Identifier: MIT
 #include "scenario/keys/keys.hpp"
 
@@ -45,8 +47,6 @@ std::string Condition::words_as_text() const {
   }
   return text;
 }
-
-// The scopes of the table of keys, and its names as a tree.
 
 namespace {
 

@@ -1,4 +1,8 @@
-// Conditions of the table of keys: "KEY = a|b", "KEY != a" or "KEY unset".
+// The table of scenario keys: the one place that knows what may be written in a scenario file, what
+// it means, what it defaults to and where it goes. Validation, `check`, `list keys` and the
+// reference pages come from it. The rows are in scenario_keys.cpp, service_keys.cpp and
+// client_keys.cpp. Everything special about a key is a field of its row: no other code knows keys
+// by name, except for checks of one key against another.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -18,6 +22,7 @@
 
 namespace retrysim::scenario {
 
+/// The condition of a row: "KEY = a|b", "KEY != a" or "KEY unset".
 struct Condition {
   std::string_view key, relation, words;
 
@@ -29,7 +34,9 @@ struct Condition {
   std::string words_as_text() const;
 };
 
-// Where the keys of a table put their values: the struct that the table describes, and what is
+// --- Slots ---------------------------------------------------------------------------------------
+
+// Where the keys of a table put their values: the struct that the table describes, and values
 // needed only until the whole table has been read.
 
 /// How requests arrive, as written; `resolve_arrivals` turns it into an ArrivalSpec.
@@ -41,7 +48,7 @@ struct ArrivalInputs {
   bool rate_is_wrong = false;  ///< a rate or profile is given, but could not be read
 };
 
-/// What a client group says about its retry preset.
+/// The retry preset as a client group names it.
 struct PresetChoice {
   std::string mode, revision, sdk, api = "default", defect = "none";
   bool from_environment = false;
@@ -89,11 +96,7 @@ class Slots {
       parts_{};
 };
 
-// The table of scenario keys: the one place that knows what may be written in a scenario file, what
-// it means, what it defaults to and where it goes. Validation, `check`, `list keys` and the
-// reference pages come from it. The rows are in scenario_keys.cpp, service_keys.cpp,
-// client_keys.cpp. Whatever is special about a key is a field of its row:
-// nothing else knows keys by their names, except for checks of one key against another.
+// --- The table -----------------------------------------------------------------------------------
 
 /// What happens to a key when a scenario is read.
 enum class KeyRole : std::uint8_t {
@@ -112,15 +115,16 @@ enum class KeyRole : std::uint8_t {
   kReplaced,
 };
 
-/// What a key may take from the environment when it is not written.
+/// The setting of the environment that a key takes when it is not written.
 struct EnvironmentSource {
   /// The setting; with an empty origin it is a default. Null: the environment has no such key.
   std::optional<EnvironmentSetting> (*find)(const EnvironmentQuery& query) = nullptr;
   std::string_view words = {};  ///< the only ones that SDKs know, "a|b"; empty: any
 };
 
-/// What else a row says. Conditions read "arrivals.process = poisson|constant", "throttle.rate !=
-/// unlimited" or "retry.delays unset", about another key of the scope; empty: always.
+/// Further properties of a row. Conditions read "arrivals.process = poisson|constant",
+/// "throttle.rate != unlimited" or "retry.delays unset", about another key of the scope; empty:
+/// always.
 struct KeyTraits {
   /// The default as text, without quotes. Without one a key is required, optional, or its preset's.
   std::optional<std::string_view> fallback = {};

@@ -269,8 +269,10 @@ std::vector<KeyInfo> service_keys() {
 
 std::vector<KeyInfo> fault_keys() { return joined_keys({kFaultKeys, kErrorKeys}); }
 
-// The keys of [service.NAME] that say what it answers to attempts which it does not serve, and how
-// much of single operations and keys its throttle lets pass.
+// --- Answers and limits --------------------------------------------------------------------------
+
+// What a service answers instead of serving, and how many attempts its throttle passes for single
+// operations and keys.
 
 namespace {
 
@@ -319,8 +321,9 @@ std::span<const KeyInfo> answer_keys() { return kAnswerKeys; }
 
 std::span<const KeyInfo> throttle_limit_keys() { return kLimitKeys; }
 
-// The keys of [service.NAME] that say how it is spread over instances, and how its service times
-// grow with the load.
+// --- Instances and slowdown ----------------------------------------------------------------------
+
+// How a service is spread over instances, and how its service times grow with load.
 
 namespace {
 

@@ -1,4 +1,5 @@
-// Resolving [client.NAME], and [service.NAME.calls.NAME], where a service is the client of another.
+// Resolving [client.NAME], and [service.NAME.calls.NAME], where a service is the client of another
+// one.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/resolve/clients.hpp"
@@ -258,6 +259,8 @@ void resolve_clients(Tables& t) {
   note_idle_keys(t);
 }
 
+// --- Checks --------------------------------------------------------------------------------------
+
 void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arrivals) {
   if (arrivals.process != ArrivalProcess::kOnce) return;
   const Time run_end = Time::zero() + t.loaded.scenario.duration;
@@ -436,6 +439,8 @@ void note_idle_keys(Tables& t) {
   }
 }
 
+// --- The SDK's own defaults ----------------------------------------------------------------------
+
 namespace {
 
 // The SDK that is named, also where mode "none" lets it have no effect, or the usual one.
@@ -504,7 +509,10 @@ void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spe
 
 namespace retrysim {
 
-// To which services the requests of a client group go, and by what their states may be kept apart.
+// --- Services and retry states -------------------------------------------------------------------
+
+// Which services the requests of a client group go to, and what its retry states may be kept apart
+// by.
 
 namespace {
 
@@ -597,6 +605,8 @@ StateCounts state_counts(const Scenario& scenario) {
 }  // namespace retrysim
 
 namespace retrysim::scenario {
+
+// --- The preset ----------------------------------------------------------------------------------
 
 namespace {
 

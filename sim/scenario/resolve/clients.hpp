@@ -1,4 +1,5 @@
-// What must hold between the keys of a client group, or between them and the rest of the scenario.
+// Steps of resolving a client group: checks of its keys against each other and the rest of the
+// scenario, the SDK's own defaults, and arrival processes.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,13 +16,15 @@
 
 namespace retrysim::scenario {
 
+// --- Checks --------------------------------------------------------------------------------------
+
 /// Each reports what is wrong with a group, or notes what has no effect.
 void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arrivals);
 void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec);
 void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
-/// What an attempt costs must not depend on which of a group's services it goes to.
+/// The price of an attempt must not depend on which of a group's services it goes to.
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 
 /// Of all groups together: what those share that name the same retryer, and how much memory states
@@ -30,12 +33,12 @@ void check_retryers(Tables& t);
 /// Keys and operations by which nothing is kept apart, and the other way round.
 void note_idle_keys(Tables& t);
 
-// Timeouts and connections "as the SDK has them".
+// --- The SDK's own defaults ----------------------------------------------------------------------
 
 /// Puts the SDK's own defaults where a group, or a service that calls another one, asks for them.
 void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spec);
 
-// Arrival processes: rates, profiles and traces, from what the keys and CSV files say.
+// --- Arrivals ------------------------------------------------------------------------------------
 
 /// A key that turned out not to apply once the CSV file was known, and why.
 struct Withdrawn {

@@ -1,5 +1,5 @@
 // From the values in one table of a scenario (a service, a client group, ...) to its struct: every
-// key of the scope is read, or gets its default or its preset's value, or is reported as missing.
+// key of the scope is read, gets its default or its preset's value, or is reported as missing.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -27,7 +27,7 @@ class KeyResolution {
 
   /// A default that depends on the rest of the scenario, as TOML text.
   void set_default(std::string_view key, std::string toml) { defaults_[key] = std::move(toml); }
-  /// What to say instead of the usual when `key` is missing.
+  /// The message that replaces the usual one when `key` is missing.
   void set_missing_message(std::string_view key, std::string message) {
     missing_messages_[key] = std::move(message);
   }
@@ -40,7 +40,7 @@ class KeyResolution {
   /// another value than its default.
   void withdraw(std::string_view key, const std::string& reason);
 
-  /// What is written for a key; null if nothing is.
+  /// The written value of a key; null if there is none.
   const Node* find(std::string_view key) const;
   /// Where a key's value is written; the table's place if it is not.
   Place place_of(std::string_view key) const;

@@ -1,5 +1,5 @@
-// The retry preset that a client group starts from: chosen by the keys of mode, revision, SDK and
-// API, changed by a defect, and in part by the environment.
+// The retry preset that a client group starts from: chosen by the keys for mode, revision, SDK and
+// API, and changed by a defect or by the environment.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

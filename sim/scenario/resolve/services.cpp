@@ -245,6 +245,8 @@ void resolve_faults(Tables& t) {
 
 namespace retrysim {
 
+// --- Answers -------------------------------------------------------------------------------------
+
 ServiceAnswers answers_of(const ServiceSpec& service) {
   const ServiceAnswer unavailable{{503, "ServiceUnavailable"}};
   const OwnAnswers& own = service.answers;
@@ -360,6 +362,8 @@ void read_answers(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
 }  // namespace retrysim
 
 namespace retrysim::scenario {
+
+// --- Limits of single operations and keys --------------------------------------------------------
 
 namespace {
 

@@ -1,4 +1,5 @@
-// What a service answers to attempts that it does not serve: read from its keys.
+// Steps of resolving a service: the answers it gives instead of serving, and the limits of its
+// throttle for single operations and keys.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -19,8 +20,6 @@ std::variant<ServiceAnswer, std::string> parse_service_answer(std::string_view t
 
 /// Reads the keys `answers.*` of a service.
 void read_answers(Tables& t, const KeyResolution& keys, ServiceSpec& spec);
-
-// Operations and keys of which a throttle lets pass more or less than of the others.
 
 /// Reads the tables [service.NAME.throttle.operation.*] and [service.NAME.throttle.key.*] of a
 /// service whose own keys have been resolved.

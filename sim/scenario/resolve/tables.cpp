@@ -1,4 +1,5 @@
-// What the resolution of all kinds of tables has in common.
+// Resolving a whole scenario: the top level, then services, because faults and clients name them.
+// Expectations and phases are resolved here as well.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/resolve/tables.hpp"
@@ -108,7 +109,7 @@ void Tables::note_if_late(const std::string& path, Time start, std::string_view 
                          to_text(duration) + "; " + std::string(effect));
 }
 
-// Resolving a whole scenario: the top level, then services, because faults and clients name them.
+// --- The whole scenario --------------------------------------------------------------------------
 
 namespace {
 
@@ -194,7 +195,7 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
   return std::move(t.loaded);
 }
 
-// Resolving [expect.NAME].
+// --- [expect.NAME] -------------------------------------------------------------------------------
 
 namespace {
 
@@ -267,7 +268,7 @@ void resolve_expectations(Tables& t) {
   t.for_each("expect", [&](const Member& m, const Node& all) { resolve_expectation(t, m, all); });
 }
 
-// The keys of [phase.NAME], and resolving it.
+// --- [phase.NAME] --------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The tables of a scenario while it is being resolved: what has been written, what has come of it
-// so far, and how the keys of one table are read.
+// A scenario while it is being resolved: the tree as written, the result so far, and how the keys
+// of one table are read. `resolve` goes through all tables and checks what must hold between them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -63,7 +63,8 @@ class Tables {
   /// of a service. All have been resolved.
   bool is_client(std::string_view name);
 
-  /// What starts after the last request does nothing; mostly it is a mistake.
+  /// Notes that something starts after the last request and so does nothing, which is mostly a
+  /// mistake.
   void note_if_late(const std::string& path, Time start, std::string_view effect);
 
   const Node& root;
@@ -89,14 +90,15 @@ void resolve_clients(Tables& tables);
 void resolve_phases(Tables& tables);
 void resolve_expectations(Tables& tables);
 
-// From the tree of a scenario to the `Scenario`: all tables, and what must hold between them.
+// --- The whole scenario --------------------------------------------------------------------------
 
 /// Resolves a tree whose `like`s are applied; `incomplete` names the tables for which that failed.
 /// Mistakes go to the problems of `files`; if there are any, the result is of no use.
 LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete, CsvFiles& files);
 
-// The keys that say how long and how often to measure: what the table of keys cannot check by
-// itself of warmup = "auto" and precision.
+// --- Checks of the top level ---------------------------------------------------------------------
+
+// Checks of warmup = "auto" and of precision that the table of keys cannot make by itself.
 
 /// "NAME is unknown; ..." for a metric that does not exist, with the nearest one that does.
 std::string unknown_metric(std::string_view name);

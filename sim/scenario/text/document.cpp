@@ -1,4 +1,4 @@
-// TOML text to `Node` trees and back.
+// From TOML text to `Node` trees and back.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/text/document.hpp"

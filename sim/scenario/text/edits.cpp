@@ -1,4 +1,4 @@
-// Names and edits.
+// Applying edits, checking names against the table of keys, and `like`.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/text/edits.hpp"
@@ -238,6 +238,8 @@ void apply_edit(Node& root, const Sources& sources, int source, Problems& proble
 void check_names(const Node& root, Problems& problems) {
   NameChecker(problems).check(root, name_tree(), "");
 }
+
+// --- like ----------------------------------------------------------------------------------------
 
 // Deep merges of tables along chains of `like`.
 

@@ -1,4 +1,6 @@
-// `like`: a service or client group that starts from another one.
+// Changing a scenario's tree before it is resolved: `like`, by which a service or client group
+// starts from another one, and edits from the command line (`--set PATH=VALUE`). Names are checked
+// here, too, in files and edits alike.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,9 +18,6 @@ namespace retrysim::scenario {
 /// allowed. Returns the paths ("client.web") of those that could not be completed, after reporting
 /// why.
 std::set<std::string> apply_like(Node& root, Problems& problems);
-
-// Edits of a scenario from the command line (`--set PATH=VALUE`), and the check of names against
-// the table of keys, which edits share with the file.
 
 /// Applies one edit to the tree. `source` is the edit's text in `sources`.
 void apply_edit(Node& root, const Sources& sources, int source, Problems& problems);

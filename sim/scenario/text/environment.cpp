@@ -1,5 +1,5 @@
-// Reading the environment. Source of the rules: the AWS SDKs and Tools Reference Guide, shared
-// config and credentials files, and retry behavior.
+// Reading the environment. Source of the rules: the AWS SDKs and Tools Reference Guide, "Shared
+// config and credentials files" and "Retry behavior".
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/text/environment.hpp"

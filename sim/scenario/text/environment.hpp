@@ -1,4 +1,4 @@
-// What the environment says about retries, as SDKs read it: AWS_RETRY_MODE, AWS_MAX_ATTEMPTS,
+// The environment's settings for retries, read as SDKs read them: AWS_RETRY_MODE, AWS_MAX_ATTEMPTS,
 // AWS_NEW_RETRIES_2026, and retry_mode and max_attempts of a profile in the shared AWS config file.
 //
 // SPDX-License-Identifier: MIT
@@ -26,7 +26,7 @@ struct RetryEnvironment {
   bool new_retries_for(std::string_view sdk) const;
 };
 
-/// What a key asks the environment for.
+/// The setting that a key takes from the environment.
 struct EnvironmentQuery {
   const RetryEnvironment& environment;
   std::string_view sdk;   ///< as written; botocore if it is not

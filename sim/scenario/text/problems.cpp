@@ -1,4 +1,4 @@
-// Turning places into diagnostics: the excerpt of the source line and the caret below it.
+// From places to diagnostics: the excerpt of the source line and the caret below it.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/text/problems.hpp"

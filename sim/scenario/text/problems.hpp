@@ -1,6 +1,6 @@
-// Where things are written, and the list of mistakes found there. Every value of a scenario keeps
-// its place, so a mistake found late (a sum of probabilities, say) is still reported where the user
-// wrote it.
+// Places in a scenario's sources, and the list of mistakes found there. Every value of a scenario
+// keeps its place, so a mistake found late (a sum of probabilities, say) is still reported where
+// the user wrote it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

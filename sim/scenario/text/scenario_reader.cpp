@@ -1,5 +1,5 @@
-// Loading a scenario: parse and edit once; then for each variant edit, inherit, check names,
-// resolve.
+// Loading a scenario: parse and edit once; then, for each variant, edit, inherit, check names and
+// resolve. Also the public functions that load a scenario from file or text and write it back.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/text/scenario_reader.hpp"
@@ -59,7 +59,7 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits) c
 
 namespace retrysim {
 
-// Loading a scenario from its file or text, and writing it back.
+// --- The public functions ------------------------------------------------------------------------
 
 namespace {
 

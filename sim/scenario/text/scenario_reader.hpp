@@ -1,4 +1,4 @@
-// A scenario file that is parsed once and from which many variants are loaded.
+// A scenario file that is parsed once, and from which many variants are loaded.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

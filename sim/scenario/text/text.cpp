@@ -1,3 +1,6 @@
+// UTF-8 and what a terminal may show, edit distances and suggestions, and reading files that may be
+// pipes.
+//
 // SPDX-License-Identifier: MIT
 #include "scenario/text/text.hpp"
 
@@ -105,7 +108,10 @@ std::size_t columns_of(std::string_view text) {
   }));
 }
 
-// Edit distance with neighbour swaps (optimal string alignment), three rows of the table at a time.
+// --- Suggestions ---------------------------------------------------------------------------------
+
+// Edit distance with swaps of neighbours (optimal string alignment), three rows of the table at a
+// time.
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -157,7 +163,7 @@ std::string grouped(std::size_t number) {
 }
 
 std::string joined_first(const std::vector<std::string_view>& words) {
-  // A long list (thousands of client groups, say) helps nobody.
+  // A long list (thousands of client groups, say) is no help.
   constexpr std::size_t kMost = 10;
   if (words.size() <= kMost) return joined(words);
   return joined({words.begin(), words.begin() + kMost}) + ", ... and " +
@@ -193,8 +199,10 @@ std::string presets_for(std::string_view api) {
   return list;
 }
 
-// A pipe is opened without waiting for its writer, and then looked at every tenth of a second:
-// unlike a read that a signal interrupts, that cannot miss a signal that comes just before.
+// --- Files ---------------------------------------------------------------------------------------
+
+// A pipe is opened without waiting for its writer and then checked every tenth of a second: unlike
+// a read that a signal interrupts, that cannot miss a signal that comes just before.
 
 namespace {
 

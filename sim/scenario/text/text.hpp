@@ -1,4 +1,5 @@
-// Text without the blanks around it.
+// Text from users: trimming it, making it fit for a terminal, suggesting the name that a misspelt
+// one may mean, and reading whole files.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -21,7 +22,7 @@ constexpr std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// Text from users made fit for a terminal.
+// --- Fit for a terminal --------------------------------------------------------------------------
 
 /// The bytes at the front of `text`, which must not be empty, that make up one character: a valid
 /// UTF-8 sequence, or a single byte that begins none.
@@ -48,7 +49,7 @@ std::string printable_line(std::string_view text);
 /// them.
 std::size_t columns_of(std::string_view text);
 
-// "Did you mean": the known name nearest to a misspelt one.
+// --- Suggestions ---------------------------------------------------------------------------------
 
 /// The least number of insertions, deletions, replacements and swaps of neighbours that turn `a`
 /// into `b`.
@@ -79,7 +80,7 @@ std::string presets_for(std::string_view api);
 /// The words with ", " between them.
 std::string joined(const std::vector<std::string_view>& words);
 
-// Reading a whole file that may be a pipe, and giving up on it when asked to.
+// --- Files ---------------------------------------------------------------------------------------
 
 /// The bytes of a file of at most `most_bytes`; otherwise nothing, and `error` says why not
 /// ("cannot be read: ..."). A stop point, also while a pipe has no writer: throws Interrupted.

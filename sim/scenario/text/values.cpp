@@ -1,4 +1,4 @@
-// Reading and writing single values.
+// Reading and writing single values, distributions, and the ranges of --vary.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/text/values.hpp"
@@ -471,8 +471,9 @@ std::optional<WrittenDuration> parse_duration(std::string_view text) {
   return WrittenDuration{Duration::from_nanoseconds(ns), rounded->seconds};
 }
 
-// Distributions in a scenario: one table of their forms, from which reading, messages and the list
-// for users come.
+// --- Distributions -------------------------------------------------------------------------------
+
+// One table of their forms serves reading, messages and the list for users.
 
 namespace {
 
@@ -735,8 +736,10 @@ std::optional<Distribution> read_distribution(const std::string& path, const Nod
   return Distribution::constant(value->duration);
 }
 
-// Ranges in decimal arithmetic: a number is a whole multiple of a power of ten (and of a unit of
-// time), so 0.1:0.9:0.1 has the nine values that a reader expects.
+// --- Ranges of --vary ----------------------------------------------------------------------------
+
+// In decimal arithmetic: a number is a whole multiple of a power of ten (and of a unit of time), so
+// 0.1:0.9:0.1 has the nine values that a reader expects.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Typed values: what a key may hold, and how text of a scenario becomes a number, a duration or a
-// distribution. Defaults and values of users pass through the same functions.
+// Typed values: what a key may hold, and how text becomes a number, a duration or a distribution.
+// Defaults and users' values pass through the same functions.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -57,7 +57,7 @@ enum class Quantity : std::uint8_t {
 /// Stands for what the SDK has by default.
 inline constexpr std::string_view kAsTheSdk = "sdk";
 
-/// What a value must be.
+/// The requirements on a value.
 struct ValueRules {
   ValueKind kind = ValueKind::kText;
   Range range;
@@ -162,7 +162,9 @@ bool is_duration_parameter(std::string_view name);
 std::optional<Distribution> read_distribution(const std::string& path, const Node& node,
                                               CsvFiles& files);
 
-// The ranges of --vary: LO:HI:STEP and LO:HI:*N as lists of values.
+// --- Ranges of --vary ----------------------------------------------------------------------------
+
+// LO:HI:STEP and LO:HI:*N as lists of values.
 
 /// The most values that one range may have.
 inline constexpr std::size_t kMostRangeValues = 1'000'000;

@@ -1,4 +1,4 @@
-// Reading --vary, and the grid of variants.
+// Reading --vary, and building the grid of variants.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/scenario_file.hpp>
