@@ -445,7 +445,8 @@ struct ShardFolder {
   fs::path path;
   std::size_t index = 0, count = 0;  // index from 1
   std::size_t points_that_fail = 0, points_over_limit = 0;
-  Json result;  // without what differs between shards
+  Json services = {};  // of each point; null: they are those of the scenario
+  Json result;         // without what differs between shards
 };
 
 [[noreturn]] void fail(const fs::path& folder, std::string_view what) {
@@ -495,6 +496,8 @@ ShardFolder open_shard(const fs::path& path) {
     }
     check_files(path, json);
     sweep.erase("shard");
+    if (sweep.contains("services")) shard.services = sweep.at("services");
+    sweep.erase("services");
     sweep["points_that_fail"] = 0;
     sweep["points_over_limit"] = 0;
     json.erase("checksums");
@@ -671,6 +674,22 @@ bool is_table_of_points(std::string_view name) {
          name == kMeanTimeseries || name == kMeanService || name == kVerdicts;
 }
 
+/// The services of all points, if the shards have them.
+void join_services(Json& sweep, const std::vector<ShardFolder>& shards) {
+  if (shards.front().services.is_null()) return;
+  Json services = Json::array();
+  const std::size_t points = sweep.at("points");
+  for (std::size_t point = 0; point < points; ++point) {
+    const ShardFolder& shard = shards[point % shards.size()];
+    const std::size_t place = point / shards.size();
+    if (!shard.services.is_array() || place >= shard.services.size()) {
+      fail(shard.path / kResult, "is damaged: it lacks the services of its points");
+    }
+    services.push_back(shard.services[place]);
+  }
+  sweep["services"] = std::move(services);
+}
+
 void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
                  const std::string& name) {
   const std::string content = content_of(shards.front().path / name);
@@ -693,6 +712,7 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   }
   result["sweep"]["points_that_fail"] = merged.points_that_fail;
   result["sweep"]["points_over_limit"] = merged.points_over_limit;
+  join_services(result["sweep"], shards);
   ResultIdentity identity = identity_of(result, shards.front().path / kResult);
   for (const ShardFolder& shard : shards) {
     identity.reads.push_back(shard.path);
