@@ -227,7 +227,7 @@ void print_law(const IntervalLaw& law, const char* kind, const AllIntervals& all
 
 }  // namespace
 
-TEST_CASE("the table of intervals by law", "[.table]") {
+TEST_CASE("the table of intervals by law", "[.table][slow]") {
   for (const IntervalLaw& law : kIntervalLaws) {
     print_law(law, "20 replications", repeated(law, 1000, 2000, 20), 1000);
     print_law(law, "20 long replications", repeated(law, 100, 20'000, 20), 100);

@@ -396,7 +396,7 @@ std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, st
 
 namespace {
 
-constexpr double kTimeoutsShown = 30, kSamplesPerTimeout = 20, kStepsPerTimeout = 400;
+constexpr double kTimeoutsShown = 30, kSamplesPerTimeout = 20, kPlaneStepsPerTimeout = 400;
 
 /// The scenario with its first trigger alone, or with an outage if it has none.
 Scenario with_one_trigger(const Scenario& scenario, std::size_t service) {
@@ -440,7 +440,7 @@ PhaseTrajectory trajectory(const Scenario& one, std::size_t service, double unit
   const Scenario scenario = with_length(one, service, unit, seconds);
   const prediction::FluidSystem system = prediction::fluid_system(scenario, service);
   const double step =
-      std::min(prediction::fluid_step(system, kStepsPerTimeout), unit / kStepsPerTimeout);
+      std::min(prediction::fluid_step(system, kPlaneStepsPerTimeout), unit / kPlaneStepsPerTimeout);
   FluidRun run = prediction::run_system(scenario, system, step, unit / kSamplesPerTimeout);
   PhaseTrajectory result;
   result.trigger = seconds;
