@@ -7,7 +7,7 @@ set(mutant_scenario ${PROJECT_SOURCE_DIR}/scenarios/capacity-dip.toml)
 set(mutant_options -O0 -DRETRYSIM_FLATTEN=)  # they need not be fast
 
 # The files that have mutants. Of each part the others are compiled once, as one file.
-set(mutated_in_model delivery.cpp retry_decisions.cpp service_entrance.cpp serving.cpp)
+set(mutated_in_model client/clients.cpp service/services.cpp)
 set(mutated_in_retry retry_strategy.cpp)
 set(mutated_in_measure record/client_recorder.cpp record/service_recorder.cpp)
 
@@ -60,7 +60,7 @@ function(add_mutant name part file text by message)
   set_tests_properties(mutants/${name} PROPERTIES LABELS mutants TIMEOUT 120)
 endfunction()
 
-add_mutant(lost-attempt model delivery.cpp
+add_mutant(lost-attempt model client/clients.cpp
   "g.recorder->attempt_ended({"
   "if (r.id != RequestId{7}) g.recorder->attempt_ended({"
   "an attempt was lost or counted twice")
@@ -70,17 +70,17 @@ add_mutant(double-refund retry retry_strategy.cpp
   "state.quota->release(2 * static_cast<int>(amount), q.capacity);"
   "more retry quota was given back than had been taken")
 
-add_mutant(late-arrival model service_entrance.cpp
+add_mutant(late-arrival model service/services.cpp
   "a.arrived = state_.now;"
   "if (a.id != AttemptId{7}) a.arrived = state_.now;"
   "Little's law: attempts at the service")
 
-add_mutant(lost-execution model serving.cpp
+add_mutant(lost-execution model service/services.cpp
   "if (a.in_cohort) a.clients->recorder->executed("
   "if (a.in_cohort && a.id % 2 == 0) a.clients->recorder->executed("
   "more successes than executions")
 
-add_mutant(quota-unwatched model retry_decisions.cpp
+add_mutant(quota-unwatched model client/clients.cpp
   "const std::int32_t change = note_quota(g, state, before);"
   "const std::int32_t change = note_quota(g, {}, before - before);"
   "levels: the recorder has")

@@ -1,7 +1,7 @@
 // A service by itself: whom it admits, who is next, and how long attempts were there.
 //
 // SPDX-License-Identifier: MIT
-#include "model/service.hpp"
+#include "model/service/instance.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,139 @@
+// What all modules of a world see: the scenario, the clock and the pending events, requests and
+// attempts, client groups and services, and the numbers of all answers.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/response.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "kernel/event_queue.hpp"
+#include "kernel/memory.hpp"
+#include "kernel/timer_queue.hpp"
+#include "measure/record/recorder.hpp"
+#include "model/client/group.hpp"
+#include "model/run/events.hpp"
+#include "model/run/names.hpp"
+#include "model/run/request.hpp"
+#include "model/service/instance.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace retrysim::model {
+
+/// Why a service does not take an attempt that its throttle has let pass.
+enum class Refusal : std::uint8_t { kQueueFull, kLimit, kShed };
+
+/// The answers that a client can get in one world, numbered: what services say to errors of all
+/// kinds, and what the client's own machine says when there is no connection or no answer.
+class Answers {
+ public:
+  static constexpr std::uint16_t kSuccess = 0;
+  static constexpr std::uint16_t kConnectionRefused = 1;
+  static constexpr std::uint16_t kNoAnswer = 2;  ///< within the time that the client waits
+
+  /// What one service answers to attempts that it does not serve, or whose calls failed.
+  struct OfService {
+    std::uint16_t throttled = 0, timeout = 0, call_failed = 0, conflict = 0;
+    std::array<std::uint16_t, 3> refusals = {};
+
+    std::uint16_t refused(Refusal why) const { return refusals[static_cast<std::size_t>(why)]; }
+  };
+
+  Answers();
+
+  /// The number of this answer, which is new or was there before.
+  std::uint16_t number(const ErrorAnswer& error, std::optional<Duration> retry_after = {});
+
+  /// Adds the answers of the next service, and returns them.
+  const OfService& add_service(const ServiceSpec& service);
+
+  const Response& operator[](std::uint16_t answer) const { return all_[answer]; }
+  const std::vector<Response>& all() const { return all_; }
+  const OfService& of_service(std::size_t service) const { return services_[service]; }
+
+ private:
+  std::vector<Response> all_;
+  std::vector<OfService> services_;
+};
+
+/// What all parts of a world see: the scenario, the clock and the pending events, requests and
+/// attempts, client groups and services. Data only; what happens to it is decided by the parts.
+struct RunState {
+  RunState(const Scenario& simulated, std::uint32_t number, const SimulationOptions& how)
+      : scenario(simulated),
+        options(how),
+        replication(number),
+        streams(simulated, number),
+        recorder(simulated, number),
+        end_of_submissions(Time::zero() + simulated.duration) {}
+
+  /// The key of an event `delay` from now, scheduled now.
+  kernel::EventKey key_in(Duration delay) { return {now + delay, sequence++}; }
+
+  /// Adds a source to the queue; returns its number.
+  std::uint32_t add_source(EventKind kind, std::size_t index = 0,
+                           kernel::SourceRole role = kernel::SourceRole::kPlain) {
+    sources.push_back({.kind = kind, .index = static_cast<std::uint32_t>(index), .group = nullptr});
+    return queue.add(role);
+  }
+
+  /// An event of `kind`, which cannot be cancelled, for a request or client of the group.
+  void set_timer(EventKind kind, GroupId group, std::uint32_t entity, Duration delay) {
+    const bool is_next =
+        timers.push({key_in(delay), entity,
+                     static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
+    if (is_next) queue.set(timer_source, timers.head());
+  }
+
+  /// Enters an event into the fingerprint.
+  void note_event(EventKind kind, std::uint64_t entity) {
+    if (!options.fingerprint) return;
+    mix(static_cast<std::uint64_t>(now.count()));
+    mix(static_cast<std::uint64_t>(kind) << 56 ^ entity);
+  }
+
+  /// What its client makes of this answer.
+  bool is_throttling(const Attempt& a, std::uint16_t answer) const {
+    return a.clients->errors[answer].response_class == ResponseClass::kThrottling;
+  }
+
+  /// `SimulationOptions::retries_until` has come.
+  bool retries_are_over() const { return now >= options.retries_until; }
+  bool must_not_be_sent(const Request& r) const {
+    return retries_are_over() && r.progress.attempts > 0;
+  }
+
+  const Scenario& scenario;
+  const SimulationOptions options;
+  const std::uint32_t replication;
+  const Streams streams;
+  stats::Recorder recorder;
+  Time now;
+  const Time end_of_submissions;
+  Answers answers;
+  IndexedBy<RequestId, kernel::LinkedPool<Request>> requests;
+  IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> attempts;
+  Instances instances;
+  ByGroup<ClientGroup> groups;
+
+  std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
+  kernel::EventQueue queue;
+  std::vector<EventSource> sources;  ///< of the queue
+  kernel::TimerQueue timers;         ///< backoffs, think times ...
+  std::uint32_t timer_source = kNone;
+  std::uint64_t fingerprint = 0;
+
+ private:
+  void mix(std::uint64_t x) {
+    fingerprint = (fingerprint ^ x) * 0x9e3779b97f4a7c15u;
+    fingerprint ^= fingerprint >> 32;
+  }
+};
+
+}  // namespace retrysim::model
