@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "model/client/clients.hpp"
 
+#include <retrysim/retry_rules.hpp>
+
 #include "kernel/memory.hpp"
-#include "model/run/books.hpp"
+#include "model/effects/effects.hpp"
+#include "model/network/network.hpp"
 #include "model/run/names.hpp"
-#include "model/run/parts.hpp"
-#include "model/run/state.hpp"
 #include "model/run/trace.hpp"
+#include "model/service/services.hpp"
 #include "retry/decision.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -16,15 +20,121 @@ namespace retrysim::model {
 
 using kernel::EventKey;
 
-void ClientRequests::add_sources() {
-  for (ClientGroup& g : state_.groups) {
+namespace {
+
+/// What the user's own strategy decided; throws if that is not allowed.
+RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
+  const Outcome o = decision.outcome;
+  const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
+                       o == Outcome::kQuotaExceeded || o == Outcome::kNotRetryable ||
+                       o == Outcome::kNoSendToken;
+  if (!allowed || decision.delay < Duration::zero()) {
+    throw std::invalid_argument("client " + g.spec->name +
+                                ": its strategy answers a failure with " + std::string(name(o)) +
+                                " after " + std::to_string(decision.delay.count()) + " ns");
+  }
+  decision.send_tokens = 0;  // those are for RetryRules to ask for
+  return decision;
+}
+
+std::int32_t quota_of(const RetryState& state) {
+  return state.quota != nullptr ? state.quota->available : 0;
+}
+
+/// The most tokens that a success after retries may give back. Said here once more, and more
+/// coarsely than in the rules: it is what those are checked against.
+int largest_refund(const QuotaRules& rules, const RetryProgress& progress) {
+  if (rules.refill_rate > 0) return rules.capacity;  // time brings tokens as well
+  const int credit = static_cast<int>(std::ceil(rules.credit));
+  switch (rules.refund) {
+    case Refund::kNone:
+      return 0;
+    case Refund::kCredit:
+      return credit;
+    case Refund::kCost:
+      return rules.cost;
+    case Refund::kLast:
+      return progress.held_cost;
+    case Refund::kLastAndCredit:
+    case Refund::kLastOrCredit:
+      return progress.held_cost + credit;
+    case Refund::kSharedLast:
+      return std::max({rules.cost, rules.throttle_cost, rules.timeout_cost});
+  }
+  return 0;
+}
+
+AttemptResult result_of(ResponseClass response_class) {
+  switch (response_class) {
+    case ResponseClass::kSuccess:
+      return AttemptResult::kSuccess;
+    case ResponseClass::kThrottling:
+      return AttemptResult::kThrottled;
+    case ResponseClass::kTimeout:
+      return AttemptResult::kTimeout;
+    default:
+      return AttemptResult::kError;
+  }
+}
+
+/// Whether the client may use the connection again after such an answer.
+bool leaves_connection_usable(ResponseClass response_class) {
+  return response_class == ResponseClass::kSuccess ||
+         response_class == ResponseClass::kThrottling ||
+         response_class == ResponseClass::kNotRetryable;
+}
+
+void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.side_effects.reconciles) return;
+  bool occ = false;
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    occ |= share_of_calls(client, s) > 0 && scenario.services[s].model == ServiceModelKind::kOcc;
+  }
+  if (client.retry.hedging.enabled || occ) {
+    throw std::invalid_argument(
+        "clients that ask before they repeat neither hedge nor call a service with the model occ");
+  }
+}
+
+}  // namespace
+
+void Clients::prepare() {
+  groups_.resize(state_.scenario.clients.size());
+  const OperationNames operations(state_.scenario);
+  for (const std::size_t at : name_order(state_.scenario.clients)) {
+    const GroupId i(at);
+    check_reconciliation(state_.scenario, state_.scenario.clients[i]);
+    groups_[i].set_up(state_, groups_, i, operations);
+  }
+  loops_.prepare();
+  connections_.prepare();
+  decisions_.prepare();
+}
+
+void Clients::add_arrival_sources() {
+  for (ClientGroup& g : groups_) {
     if (!g.arrivals) continue;
     g.arrival_source = state_.add_source(EventKind::kArrival, g.index);
     state_.sources[g.arrival_source].group = &g;
   }
 }
 
-void ClientRequests::next_arrival(ClientGroup& g) {
+void Clients::add_timeout_sources() {
+  timeouts_.add_sources();
+  gate_.prepare();
+}
+
+void Clients::offer_arrivals() {
+  for (const ClientGroup& g : groups_) {
+    if (g.arrivals && g.arrivals->head().time < state_.end_of_submissions) {
+      state_.queue.offer(g.arrival_source, g.arrivals->head());
+    }
+  }
+}
+
+// --- A request begins.
+
+void Clients::next_arrival(ClientGroup& g) {
   const Arrival arrival = g.arrivals->pop();
   const EventKey next = g.arrivals->head();
   state_.queue.set(g.arrival_source,
@@ -32,53 +142,356 @@ void ClientRequests::next_arrival(ClientGroup& g) {
   state_.note_event(EventKind::kArrival, arrival.entity);
   const ClientId client(arrival.client);
   if (g.gated) [[unlikely]]
-    parts_.send_gate.expect(g, ClientId(g.arrivals->next_client()));
+    gate_.expect(g, ClientId(g.arrivals->next_client()));
   if (g.polling) [[unlikely]]
-    return parts_.jobs.begin(g, client, arrival.entity);
+    return jobs_.begin(g, client, arrival.entity);
   submit(g, client, arrival.entity);
 }
 
-void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entity,
-                            AttemptId caller) {
+void Clients::submit(ClientGroup& g, ClientId client, std::uint64_t entity) {
+  Request& r = new_request(g, client, entity);
+  r.in_cohort = g.recorder->submitted();
+  begin(g, r);
+}
+
+void Clients::submit_call(GroupId group, ClientId client, std::uint64_t entity, CallId call,
+                          bool in_cohort) {
+  ClientGroup& g = groups_[group];
+  Request& r = new_request(g, client, entity);
+  callers_.reach(r.id);
+  callers_[r.id] = call;
+  g.recorder->called(in_cohort);
+  r.in_cohort = in_cohort;
+  begin(g, r);
+}
+
+RETRYSIM_IN_LOOP Request& Clients::new_request(ClientGroup& g, ClientId client,
+                                               std::uint64_t entity) {
   Request& r = state_.requests.allocate();
   r.begin_like(g.new_request);
   r.entity = entity;
   r.submitted = state_.now;
   r.client = client;
-  if (!caller.exists()) [[likely]] {
-    r.in_cohort = g.recorder->submitted();
-  } else {
-    r.in_cohort = parts_.call_tree.enter(r, caller);
-  }
+  return r;
+}
+
+RETRYSIM_IN_LOOP void Clients::begin(ClientGroup& g, Request& r) {
   ++submitted_;
-  RETRYSIM_TELL(Step::kSubmitted, state_.now, r, client);
+  RETRYSIM_TELL(Step::kSubmitted, state_.now, r, r.client);
   if (g.begins_in_steps && !begin_in_steps(g, r)) return;
   if (!g.gated) [[likely]]
-    return parts_.transport.send_here(g, r);
+    return send_here(g, r);
   begin_attempt(g, r);
 }
 
 // What only some groups have to do when a request begins. False if it is held back.
-bool ClientRequests::begin_in_steps(ClientGroup& g, Request& r) {
-  if (g.mutates) parts_.mutations.decide(g, r);
+bool Clients::begin_in_steps(ClientGroup& g, Request& r) {
+  if (g.mutates) effects_.begin(g, r);
   if (g.polling) g.polling->attach(r.id);
-  if (g.timers.deadline_source != kNone) parts_.timeouts.arm_deadline(g, r);
-  return parts_.retry_decisions.open(g, r);
+  if (g.timers.deadline_source != kNone) timeouts_.arm_deadline(g, r);
+  const Duration held = decisions_.open(g, r);
+  return held == Duration::zero() || passes(g, r, gate_.wait_once(g, r, held));
 }
 
-void ClientRequests::begin_attempt(ClientGroup& g, Request& r) { begin_attempt_here(g, r); }
+// --- An attempt: through the gates, and on its way.
 
-RETRYSIM_IN_LOOP void ClientRequests::begin_attempt_here(ClientGroup& g, Request& r) {
+void Clients::begin_attempt(ClientGroup& g, Request& r) { begin_attempt_here(g, r); }
+
+RETRYSIM_IN_LOOP void Clients::begin_attempt_here(ClientGroup& g, Request& r) {
   if (state_.must_not_be_sent(r)) [[unlikely]]
     return finish(g, r, Outcome::kMaxAttemptsExceeded);
-  if (!g.gated || parts_.send_gate.pass(g, r)) parts_.transport.send_here(g, r);
+  if (!g.gated || pass_gates(g, r)) send_here(g, r);
 }
 
-void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
-  finish_here(g, r, outcome);
+bool Clients::pass_gates(ClientGroup& g, Request& r) {
+  return passes(g, r, gate_.pass(g, r)) && connections_.take(g, r);
 }
 
-RETRYSIM_IN_LOOP void ClientRequests::finish_here(ClientGroup& g, Request& r, Outcome outcome) {
+bool Clients::passes(ClientGroup& g, Request& r, Passage passage) {
+  if (passage == Passage::kRefused) finish(g, r, Outcome::kNoSendToken);
+  if (passage == Passage::kTooLate) finish(g, r, Outcome::kDeadlineExceeded);
+  return passage == Passage::kGoes;
+}
+
+// The request has waited long enough at the gate.
+void Clients::go_on(ClientGroup& g, Request& r) {
+  r.send_tokens = 0;
+  if (state_.must_not_be_sent(r)) [[unlikely]]
+    return finish(g, r, Outcome::kMaxAttemptsExceeded);
+  if (r.backoff_follows) {
+    r.backoff_follows = false;
+    return back_off(g, r, r.pending_delay);
+  }
+  if (connections_.take(g, r)) send(g, r);
+}
+
+void Clients::send_token_due(GroupId group) {
+  if (Request* r = gate_.wake(groups_[group])) go_on(groups_[r->group], *r);
+}
+
+void Clients::connected(RequestId request) {
+  Request& r = state_.requests[request];
+  ClientGroup& g = groups_[r.group];
+  if (state_.must_not_be_sent(r)) [[unlikely]] {
+    connections_.give_back(g, r, !r.connecting);
+    return finish(g, r, Outcome::kMaxAttemptsExceeded);
+  }
+  send(g, r);
+}
+
+void Clients::send(ClientGroup& g, Request& r) { send_here(g, r); }
+
+RETRYSIM_IN_LOOP void Clients::send_here(ClientGroup& g, Request& r) {
+  Attempt& a = state_.attempts.allocate();
+  r.phase = Request::Phase::kInFlight;
+  r.phase_since = state_.now;
+  a.begin_like(g.new_attempt);
+  a.number = ++r.progress.attempts;
+  a.entity = r.entity;
+  a.sent = state_.now;
+  a.request = &r;
+  a.client = r.client;
+  a.in_cohort = r.in_cohort;
+  if (g.sends_in_steps) [[unlikely]]
+    prepare_in_steps(g, r, a);
+  r.attempt = a.id;
+  g.recorder->sent(r.in_cohort, a.number, state_.now);
+  g.recorder->by_client.expect(r.client);
+  timeouts_.arm(g, r);
+  if (g.hedges) [[unlikely]]
+    hedging_.schedule(g, r);
+  network_.send(g, a);
+}
+
+// What only the attempts of some groups need before they are sent.
+void Clients::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
+  if (r.connecting) a.set(Attempt::kConnecting);
+  if (r.mutating) {
+    a.set(Attempt::kMutating);
+    effects_.attempt_sent(r.id, a.id);
+  }
+  if (!r.attempt.exists()) return;
+  a.sibling = r.attempt;   // the attempt is a hedge
+  timeouts_.disarm(g, r);  // it runs from the latest attempt
+}
+
+void Clients::hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence) {
+  if (!hedging_.is_due(r, sequence) || !decisions_.permit_hedge(g, r)) return;
+  r.retrying = true;
+  if (pass_gates(g, r)) send(g, r);
+}
+
+// --- The client has an answer, or stops waiting.
+
+RETRYSIM_IN_LOOP void Clients::answered(Attempt& a) {
+  ClientGroup& g = own_group(a);
+  if (!g.errors[a.answer].success()) return refused_elsewhere(a);
+  succeed(g, *a.request, a);
+}
+
+RETRYSIM_IN_LOOP void Clients::succeed(ClientGroup& g, Request& r, Attempt& a) {
+  if (g.polling) [[unlikely]]
+    g.polling->succeeded(r.id, a.finished);
+  end_attempt(g, r, a, ResponseClass::kSuccess);
+  if (g.books_successes && decisions_.learns_from_success(g, r)) {
+    decisions_.book_success(g, r);
+    if (g.gated) gate_.limiter_changed(g, r);
+  }
+  if (r.attempt.exists()) {  // hedges that come too late
+    timeouts_.disarm(g, r);
+    give_up(g, r, AttemptResult::kAbandoned);
+  }
+  finish_here(g, r, Outcome::kSuccess);
+}
+
+void Clients::refused_elsewhere(Attempt& a) { refused(a); }
+
+RETRYSIM_IN_LOOP void Clients::refused(Attempt& a) {
+  ClientGroup& g = own_group(a);
+  Request& r = *a.request;
+  const ErrorInfo error = g.errors[a.answer];
+  const Failure failure{error, state_.answers[a.answer].retry_after, g.spec->long_poll,
+                        decisions_.can_be_repeated(g, r)};
+  if (a.is(Attempt::kExecuted)) services_.execution_failed(a);
+  end_attempt(g, r, a, error.response_class);
+  fail(g, r, failure);
+}
+
+// The client has its answer, and the attempt is no more.
+RETRYSIM_IN_LOOP void Clients::end_attempt(ClientGroup& g, Request& r, Attempt& a,
+                                           ResponseClass answer) {
+  RETRYSIM_TELL(Step::kDelivered, state_.now, a, mark_of(state_.answers[a.answer]));
+  forget(r, a);
+  if (!r.attempt.exists()) timeouts_.disarm(g, r);
+  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                             .number = a.number,
+                             .result = result_of(answer),
+                             .sent = a.sent,
+                             .now = state_.now});
+  if (g.ends_connections) end_connection(g, r, a, answer);
+  attempts_.release(a);
+}
+
+// The answer has come over a connection, which the balancer and the client's pool count.
+void Clients::end_connection(ClientGroup& g, const Request& r, const Attempt& a,
+                             ResponseClass answer) {
+  if (g.balanced) network_.ended(a, result_of(answer));
+  if (!g.pools_connections) return;
+  connections_.give_back(g, r, leaves_connection_usable(answer));
+}
+
+// One of the attempts of the request under way has ended.
+void Clients::forget(Request& r, const Attempt& a) {
+  if (r.attempt != a.id) [[unlikely]]
+    return forget_later(r, a);
+  r.attempt = a.sibling;
+}
+
+void Clients::forget_later(const Request& r, const Attempt& a) {
+  AttemptId before = r.attempt;
+  while (state_.attempts[before].sibling != a.id) before = state_.attempts[before].sibling;
+  state_.attempts[before].sibling = a.sibling;
+}
+
+RETRYSIM_IN_LOOP EventKey Clients::next_timeout(GroupId group) const {
+  return timeouts_.next_timeout(group);
+}
+
+void Clients::attempt_times_out(GroupId group) {
+  ClientGroup& g = groups_[group];
+  time_out(g, timeouts_.expired(g));
+}
+
+void Clients::attempt_times_out_varying() {
+  Request& r = timeouts_.expired_varying();
+  time_out(groups_[r.group], r);
+}
+
+RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
+  state_.note_event(EventKind::kTimeout, r.id);
+  timeouts_.disarm(g, r);
+  give_up_here(g, r, AttemptResult::kTimeout);
+  fail(g, r,
+       {.error = g.errors[Answers::kNoAnswer],
+        .retry_after = {},
+        .long_poll = g.spec->long_poll,
+        .repeatable = decisions_.can_be_repeated(g, r)});
+}
+
+void Clients::deadline_passes(GroupId group) {
+  ClientGroup& g = groups_[group];
+  Request& r = timeouts_.past_deadline(g);
+  state_.note_event(EventKind::kDeadline, r.id);
+  switch (r.phase) {
+    case Request::Phase::kWaitingToSend:
+      gate_.leave_queue(g, r);
+      break;
+    case Request::Phase::kWaitingForConnection:
+      connections_.leave_queue(g, r);
+      break;
+    case Request::Phase::kInFlight:
+      timeouts_.disarm(g, r);
+      give_up(g, r, AttemptResult::kAbandoned);
+      break;
+    case Request::Phase::kInBackoff:
+      assert(false);  // a backoff that would end past the deadline does not begin
+      break;
+  }
+  finish(g, r, Outcome::kDeadlineExceeded);
+}
+
+void Clients::give_up(ClientGroup& g, Request& r, AttemptResult result) {
+  give_up_here(g, r, result);
+}
+
+// The client stops waiting for all that is under way; services may go on with it. Servers that this
+// sets free look at the queue when all of the request's attempts are given up: another of them may
+// have been waiting there.
+RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptResult result) {
+  while (r.attempt.exists()) {
+    Attempt& a = state_.attempts[r.attempt];
+    r.attempt = a.sibling;
+    g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                               .number = a.number,
+                               .result = result,
+                               .sent = a.sent,
+                               .now = state_.now});
+    RETRYSIM_TELL(Step::kGivenUp, state_.now, a, static_cast<int>(result));
+    a.request = nullptr;
+    a.set(Attempt::kGivenUp);
+    a.gave_up = state_.now;
+    if (g.balanced) [[unlikely]]
+      network_.ended(a, result);
+    services_.abandon(a);
+    if (g.pools_connections) connections_.give_back(g, r, false);
+  }
+  services_.refill_freed();
+}
+
+// --- An attempt has failed: the retry strategy decides.
+
+RETRYSIM_IN_LOOP void Clients::fail(ClientGroup& g, Request& r, const Failure& failure) {
+  if (g.polling) [[unlikely]]
+    g.polling->failed(r.id, failure.error.response_class);
+  const RetryDecision decision = decisions_.decide(g, r, failure);
+  if (g.gated) [[unlikely]]
+    gate_.limiter_changed(g, r);
+  RETRYSIM_TELL(Step::kDecided, state_.now, r, decision.delay.count(),
+                static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
+  if (decision.outcome == Outcome::kRetry) return retry(g, r, decision);
+  if (r.attempt.exists()) {
+    if (failure.error.retryable()) return;  // hedging: another attempt may still succeed
+    timeouts_.disarm(g, r);
+    give_up(g, r, AttemptResult::kAbandoned);
+  }
+  if (decision.outcome == Outcome::kQuotaExceeded) g.recorder->quota.denied();
+  if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
+    return back_off(g, r, decision.delay, EventKind::kErrorReturned);
+  }
+  finish(g, r, decision.outcome);
+}
+
+RETRYSIM_IN_LOOP void Clients::retry(ClientGroup& g, Request& r, const RetryDecision& decision) {
+  r.retrying = true;
+  if (g.hedges) return begin_attempt(g, r);  // at once
+  r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
+  if (decision.send_tokens > 0 &&
+      g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
+    r.backoff_follows = true;
+    r.pending_delay = decision.delay;
+    if (!passes(g, r, gate_.take_tokens(g, r))) return;
+    r.backoff_follows = false;
+  }
+  back_off(g, r, decision.delay);
+}
+
+// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
+RETRYSIM_IN_LOOP void Clients::back_off(ClientGroup& g, Request& r, Duration delay,
+                                        EventKind then) {
+  // A backoff that leaves no time for the next attempt is not waited for.
+  if (timeouts_.deadline_is_by(g, r, state_.now + delay)) {
+    return finish(g, r, Outcome::kDeadlineExceeded);
+  }
+  r.phase = Request::Phase::kInBackoff;
+  r.phase_since = state_.now;
+  g.recorder->backoff_begins(state_.now);
+  state_.set_timer(then, g.index, r.id, delay);
+}
+
+RETRYSIM_IN_LOOP void Clients::backoff_over(ClientGroup& g, Request& r, EventKind then) {
+  g.recorder->backoff_ends({.in_cohort = r.in_cohort,
+                            .number = r.progress.attempts + 1,
+                            .since = r.phase_since,
+                            .now = state_.now});
+  if (then == EventKind::kErrorReturned) return finish(g, r, Outcome::kQuotaExceeded);
+  begin_attempt_here(g, r);
+}
+
+// --- The request ends.
+
+void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) { finish_here(g, r, outcome); }
+
+RETRYSIM_IN_LOOP void Clients::finish_here(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
   g.recorder->ended({.client = client,
@@ -92,25 +505,29 @@ RETRYSIM_IN_LOOP void ClientRequests::finish_here(ClientGroup& g, Request& r, Ou
   if (g.ends_in_steps) end_in_steps(g, r, outcome);
   r.open = false;
   state_.requests.release(r);
-  if (g.closed) return parts_.closed_loop.think(g, client, submitted);
-  if (!g.reports_ends) [[likely]]
-    return;
-  if (g.polling) return parts_.jobs.check_ended(g, r.id, outcome);
-  parts_.call_tree.call_ended(r.id, outcome == Outcome::kSuccess);
+  if (g.closed) return loops_.think(g, client, submitted);
+  if (g.reports_ends) [[unlikely]]
+    report_end(g, r.id, outcome);
 }
 
 // What only some groups have to do when a request ends.
-void ClientRequests::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
-  if (g.timers.deadline_source != kNone) parts_.timeouts.disarm_deadline(g, r);
-  if (const Time* due = parts_.closed_loop.due_time(g, r.client)) {
+void Clients::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
+  if (g.timers.deadline_source != kNone) timeouts_.disarm_deadline(g, r);
+  if (const Time* due = loops_.due_time(g, r.client)) {
     g.recorder->ended_after_due(r.in_cohort, state_.now - *due);
   }
   if (g.counts_requests) end_request(g.states->of(r.client), r.retrying);
-  if (g.hedges) parts_.hedging.cancel(r.id);
-  if (r.mutating) parts_.mutations.request_ended(r.id, outcome != Outcome::kSuccess);
+  if (g.hedges) hedging_.cancel(r.id);
+  if (r.mutating) effects_.request_ended(r.id, outcome != Outcome::kSuccess);
 }
 
-void ClientRequests::close() {
+void Clients::report_end(ClientGroup& g, RequestId request, Outcome outcome) {
+  if (g.polling) return jobs_.check_ended(g, request, outcome);
+  services_.call_ended(callers_[request], outcome == Outcome::kSuccess);
+}
+
+void Clients::close() {
+  jobs_.close();
   for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
     const Request& r = state_.requests[id];
     if (!r.open) continue;
@@ -128,36 +545,53 @@ void ClientRequests::close() {
   }
 }
 
-namespace {
+// --- Timers of clients and requests: thinking, backing off, waiting to send or to hedge.
 
-/// What the user's own strategy decided; throws if that is not allowed.
-RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
-  const Outcome o = decision.outcome;
-  const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
-                       o == Outcome::kQuotaExceeded || o == Outcome::kNotRetryable ||
-                       o == Outcome::kNoSendToken;
-  if (!allowed || decision.delay < Duration::zero()) {
-    throw std::invalid_argument("client " + g.spec->name +
-                                ": its strategy answers a failure with " + std::string(name(o)) +
-                                " after " + std::to_string(decision.delay.count()) + " ns");
+RETRYSIM_FLATTEN void Clients::timer_due() {
+  // With very many clients or requests, what a timer is about is seldom in the cache when it is
+  // due.
+  const auto expect = [this](const kernel::TimerEntry& soon) {
+    const auto kind = static_cast<EventKind>(soon.kind & 0xff);
+    if (kind == EventKind::kThinkEnd) {
+      loops_.expect(groups_[GroupId(soon.kind >> 8)], ClientId(soon.entity));
+    } else if (kind != EventKind::kCheckDue) {
+      kernel::prefetch(state_.requests[RequestId(soon.entity)]);
+    }
+  };
+  const kernel::TimerEntry timer = state_.timers.pop(expect);
+  state_.queue.set(state_.timer_source, state_.timers.head());
+  const auto kind = static_cast<EventKind>(timer.kind & 0xff);
+  ClientGroup& g = groups_[GroupId(timer.kind >> 8)];
+  state_.note_event(kind, timer.entity);
+  if (kind == EventKind::kThinkEnd) {
+    const ClientId client(timer.entity);
+    return submit(g, client, loops_.next_request(g, client));
   }
-  decision.send_tokens = 0;  // those are the business of RetryRules
-  return decision;
+  if (kind == EventKind::kCheckDue) return check_due(g, timer.entity);
+  Request& r = state_.requests[RequestId(timer.entity)];
+  if (kind == EventKind::kHedgeDue) return hedge_due(g, r, timer.key.sequence);
+  if (kind == EventKind::kSendWaitEnd) return send_wait_over(g, r);
+  backoff_over(g, r, kind);
 }
 
-std::int32_t quota_of(const RetryState& state) {
-  return state.quota != nullptr ? state.quota->available : 0;
+void Clients::check_due(ClientGroup& g, std::uint32_t job) {
+  const ClientId client = g.polling->job(job).client;
+  submit(g, client, g.polling->begin_check(job));
 }
 
-}  // namespace
+void Clients::send_wait_over(ClientGroup& g, Request& r) {
+  if (passes(g, r, gate_.wait_over(g, r))) go_on(g, r);
+}
+
+// --- What the retry strategy is told, and asked.
 
 void RetryDecisions::prepare() {
   const kernel::Claim claim;
-  clients_.resize(state_.groups.size());
+  clients_.resize(groups_.size());
   for (const std::size_t at : name_order(state_.scenario.clients)) {
     const GroupId i(at);
-    const ClientGroup& g = state_.groups[i];
-    Clients& own = clients_[i];
+    const ClientGroup& g = groups_[i];
+    OfGroup& own = clients_[i];
     own.take_memory(*g.spec, claim);
     if (g.spec->strategy) {
       for (std::uint32_t k = 0; k < g.spec->count; ++k) {
@@ -190,18 +624,16 @@ std::int32_t RetryDecisions::note_quota(const ClientGroup& g, const RetryState& 
   return change;
 }
 
-RetryState RetryDecisions::state_of(ClientGroup& g, const Request& r) { return g.state_of(r); }
-
-bool RetryDecisions::open(ClientGroup& g, Request& r) {
+Duration RetryDecisions::open(ClientGroup& g, Request& r) {
   const ClientId client = r.client;
   if (g.counts_requests) {
-    const RetryState state = state_of(g, r);
+    const RetryState state = g.state_of(r);
     const std::int32_t before = quota_of(state);
     begin_request(g.spec->retry, state, state_.now);
     note_quota(g, state, before);
   }
-  Clients& own = clients_[g.index];
-  if (!g.spec->strategy) return true;
+  OfGroup& own = clients_[g.index];
+  if (!g.spec->strategy) return Duration::zero();
   if (request_numbers_.size() < state_.requests.slots()) {
     request_numbers_.resize(state_.requests.slots());
   }
@@ -211,21 +643,23 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
     throw std::invalid_argument("client " + g.spec->name +
                                 ": its strategy delays a request by a negative time");
   }
-  if (delay == Duration::zero()) return true;
-  parts_.send_gate.wait_once(g, r, delay);
-  return false;
+  return delay;
 }
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
                                                       const Failure& failure) {
+  return g.spec->strategy ? ask_strategy(g, r, failure) : decide_and_note(g, r, failure);
+}
+
+RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_and_note(ClientGroup& g, Request& r,
+                                                               const Failure& failure) {
   // The same steps, of which the compiler leaves few where nothing is remembered.
   if (g.states->empty()) return decide_by_rules(g, r, {}, failure);
-  const RetryState state = state_of(g, r);
+  const RetryState state = g.state_of(r);
   const std::int32_t before = quota_of(state);
   const RetryDecision decision = decide_by_rules(g, r, state, failure);
   note_quota(g, state, before);
   RETRYSIM_TELL(Step::kRetryState, state_.now, r, quota_of(state), bits_of_rate(state.limiter));
-  parts_.send_gate.limiter_changed(g, r);
   return decision;
 }
 
@@ -239,7 +673,7 @@ RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_by_rules(ClientGroup& g, R
 }
 
 RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Failure& failure) {
-  const Clients& own = clients_[g.index];
+  const OfGroup& own = clients_[g.index];
   Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   const RetryDecision decision =
       checked(g, own.strategies[r.client]->refresh_retry_token(
@@ -249,13 +683,13 @@ RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Fai
 }
 
 void RetryDecisions::book_success(ClientGroup& g, Request& r) {
-  Clients& own = clients_[g.index];
+  OfGroup& own = clients_[g.index];
   if (g.spec->strategy) [[unlikely]] {
     own.strategies[r.client]->record_success(request_numbers_[r.id], r.progress.attempts,
                                              state_.now);
     return;
   }
-  const RetryState state = state_of(g, r);
+  const RetryState state = g.state_of(r);
   const std::int32_t before = quota_of(state);
   record_success(g.spec->retry, state, r.progress, state_.now);
   const std::int32_t change = note_quota(g, state, before);
@@ -263,77 +697,18 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
     own.tokens.refunded += change;
     own.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
   }
-  parts_.send_gate.limiter_changed(g, r);
-}
-
-RETRYSIM_FLATTEN void RetryDecisions::fail(ClientGroup& g, Request& r, const Failure& failure) {
-  fail_here(g, r, failure);
-}
-
-RETRYSIM_IN_LOOP void RetryDecisions::fail_here(ClientGroup& g, Request& r,
-                                                const Failure& failure) {
-  if (g.polling) [[unlikely]]
-    g.polling->failed(r.id, failure.error.response_class);
-  const RetryDecision decision =
-      g.spec->strategy ? ask_strategy(g, r, failure) : decide(g, r, failure);
-  RETRYSIM_TELL(Step::kDecided, state_.now, r, decision.delay.count(),
-                static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
-  if (decision.outcome != Outcome::kRetry) {
-    if (r.attempt.exists()) {
-      if (failure.error.retryable()) return;  // hedging: another attempt may still succeed
-      parts_.timeouts.disarm(g, r);
-      parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);
-    }
-    if (decision.outcome == Outcome::kQuotaExceeded) g.recorder->quota.denied();
-    if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
-      return back_off(g, r, decision.delay, EventKind::kErrorReturned);
-    }
-    return parts_.client_requests.finish(g, r, decision.outcome);
-  }
-  r.retrying = true;
-  if (g.hedges) return parts_.client_requests.begin_attempt(g, r);  // at once
-  r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
-  if (decision.send_tokens > 0 &&
-      g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
-    r.backoff_follows = true;
-    r.pending_delay = decision.delay;
-    if (!parts_.send_gate.take_tokens(g, r)) return;
-    r.backoff_follows = false;
-  }
-  back_off(g, r, decision.delay);
 }
 
 bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
   if (!can_be_repeated(g, r)) return false;
-  const RetryState state = state_of(g, r);
+  const RetryState state = g.state_of(r);
   const std::int32_t before = quota_of(state);
   const bool permitted = acquire_hedge(g.spec->retry, state, r.progress, state_.now);
   note_quota(g, state, before);
   return permitted;
 }
 
-RETRYSIM_IN_LOOP void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay,
-                                               EventKind then) {
-  // A backoff that leaves no time for the next attempt is not waited for.
-  if (parts_.timeouts.deadline_is_by(g, r, state_.now + delay)) {
-    return parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
-  }
-  r.phase = Request::Phase::kInBackoff;
-  r.phase_since = state_.now;
-  g.recorder->backoff_begins(state_.now);
-  state_.set_timer(then, g.index, r.id, delay);
-}
-
-RETRYSIM_IN_LOOP void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
-  g.recorder->backoff_ends({.in_cohort = r.in_cohort,
-                            .number = r.progress.attempts + 1,
-                            .since = r.phase_since,
-                            .now = state_.now});
-  if (then == EventKind::kErrorReturned) {
-    return parts_.client_requests.finish(g, r, Outcome::kQuotaExceeded);
-  }
-  parts_.client_requests.begin_attempt_here(g, r);
-}
+// --- Hedges.
 
 namespace {
 
@@ -341,7 +716,7 @@ constexpr std::uint64_t kNoHedge = ~std::uint64_t{0};
 
 }  // namespace
 
-void Hedging::schedule(ClientGroup& g, Request& r) {
+void Hedging::schedule(const ClientGroup& g, const Request& r) {
   const RetryRules& rules = g.spec->retry;
   if (sequences_.size() < state_.requests.slots()) sequences_.resize(state_.requests.slots());
   const std::uint32_t attempts = r.progress.attempts;
@@ -357,208 +732,9 @@ void Hedging::cancel(RequestId request) {
   if (request < sequences_.size()) sequences_[request] = kNoHedge;
 }
 
-void Hedging::due(ClientGroup& g, Request& r, std::uint64_t sequence) {
-  if (sequences_[r.id] != sequence) return;  // its attempt has ended, or its request
-  if (!r.open || !r.attempt.exists() || state_.retries_are_over()) return;
-  if (!parts_.retry_decisions.permit_hedge(g, r)) return;
-  r.retrying = true;
-  if (parts_.send_gate.pass(g, r)) parts_.transport.send(g, r);
-}
-
-namespace {
-
-AttemptResult result_of(ResponseClass response_class) {
-  switch (response_class) {
-    case ResponseClass::kSuccess:
-      return AttemptResult::kSuccess;
-    case ResponseClass::kThrottling:
-      return AttemptResult::kThrottled;
-    case ResponseClass::kTimeout:
-      return AttemptResult::kTimeout;
-    default:
-      return AttemptResult::kError;
-  }
-}
-
-/// Whether the client may use the connection again after such an answer.
-bool leaves_connection_usable(ResponseClass response_class) {
-  return response_class == ResponseClass::kSuccess ||
-         response_class == ResponseClass::kThrottling ||
-         response_class == ResponseClass::kNotRetryable;
-}
-
-}  // namespace
-
-// The client has its answer, and the attempt is no more.
-RETRYSIM_IN_LOOP void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt& a,
-                                            ResponseClass answer) {
-  RETRYSIM_TELL(Step::kDelivered, state_.now, a, mark_of(state_.answers[a.answer]));
-  forget(r, a);
-  if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
-  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
-                             .number = a.number,
-                             .result = result_of(answer),
-                             .sent = a.sent,
-                             .now = state_.now});
-  if (g.ends_connections) end_connection(g, r, a, answer);
-  release_here(a);
-}
-
-void Delivery::deliver(Attempt& a) { deliver_here(a); }
-
-RETRYSIM_IN_LOOP void Delivery::deliver_here(Attempt& a) {
-  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]]
-    return deliver_unawaited(a);
-  ClientGroup& g = *a.clients;
-  if (!g.errors[a.answer].success()) return deliver_failure(g, *a.request, a);
-  deliver_success(g, *a.request, a);
-}
-
-RETRYSIM_IN_LOOP void Delivery::deliver_put_down(Attempt& a) {
-  ClientGroup& g = *a.clients;
-  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn) || g.errors[a.answer].success()) [[unlikely]]
-    return deliver(a);
-  deliver_failure_here(g, *a.request, a);
-}
-
-// Nobody waits for this answer, or another message follows it.
-void Delivery::deliver_unawaited(Attempt& a) {
-  if (!a.given_up()) return next_call(a);
-  RETRYSIM_TELL(Step::kUnused, state_.now, a);
-  parts_.serving.answer_unused(a);
-  release(a);
-}
-
-RETRYSIM_IN_LOOP void Delivery::deliver_success(ClientGroup& g, Request& r, Attempt& a) {
-  if (g.polling) [[unlikely]]
-    g.polling->succeeded(r.id, a.finished);
-  end_attempt(g, r, a, ResponseClass::kSuccess);
-  if (g.books_successes && parts_.retry_decisions.learns_from_success(g, r)) {
-    parts_.retry_decisions.book_success(g, r);
-  }
-  if (r.attempt.exists()) {  // hedges that come too late
-    parts_.timeouts.disarm(g, r);
-    give_up(g, r, AttemptResult::kAbandoned);
-  }
-  parts_.client_requests.finish_here(g, r, Outcome::kSuccess);
-}
-
-void Delivery::deliver_failure(ClientGroup& g, Request& r, Attempt& a) {
-  deliver_failure_here(g, r, a);
-}
-
-RETRYSIM_IN_LOOP void Delivery::deliver_failure_here(ClientGroup& g, Request& r, Attempt& a) {
-  const ErrorInfo error = g.errors[a.answer];
-  const Failure failure{error, state_.answers[a.answer].retry_after, g.spec->long_poll,
-                        parts_.retry_decisions.can_be_repeated(g, r)};
-  if (a.is(Attempt::kExecuted)) a.at->place.recorder->execution_failed(a.finished);
-  end_attempt(g, r, a, error.response_class);
-  parts_.retry_decisions.fail_here(g, r, failure);
-}
-
-// The answer has come over a connection, which the balancer and the client's pool count.
-void Delivery::end_connection(ClientGroup& g, const Request& r, const Attempt& a,
-                              ResponseClass answer) {
-  if (g.balanced) parts_.balancer.ended(a, result_of(answer));
-  if (!g.pools_connections) return;
-  parts_.connections.give_back(g, r, leaves_connection_usable(answer));
-}
-
-// The client has the answer to one message of its attempt, and sends the next.
-void Delivery::next_call(Attempt& a) {
-  a.clear(Attempt::kGoesOn);
-  a.set(Attempt::kSecondCall);
-  parts_.transport.travel_to_service(a);
-}
-
-// One of the attempts of the request under way has ended.
-void Delivery::forget(Request& r, const Attempt& a) {
-  if (r.attempt != a.id) [[unlikely]]
-    return forget_later(r, a);
-  r.attempt = a.sibling;
-}
-
-void Delivery::forget_later(const Request& r, const Attempt& a) {
-  AttemptId before = r.attempt;
-  while (state_.attempts[before].sibling != a.id) before = state_.attempts[before].sibling;
-  state_.attempts[before].sibling = a.sibling;
-}
-
-void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
-  give_up_here(g, r, result);
-}
-
-// Servers that this sets free look at the queue when all of the request's attempts are given up:
-// another of them may have been waiting there.
-RETRYSIM_IN_LOOP void Delivery::give_up_here(ClientGroup& g, Request& r, AttemptResult result) {
-  freed_.clear();
-  while (r.attempt.exists()) {
-    Attempt& a = state_.attempts[r.attempt];
-    Service* const at = a.at;
-    r.attempt = a.sibling;
-    const bool frees = give_up_attempt(g, r, a, result);
-    if (frees && (freed_.empty() || freed_.back() != at)) freed_.push_back(at);
-    if (g.pools_connections) parts_.connections.give_back(g, r, false);
-  }
-  for (Service* s : freed_) {
-    parts_.serving.serve_queue(*s);
-    parts_.serving.changed(*s);
-  }
-}
-
-// True if it sets a server free.
-RETRYSIM_IN_LOOP bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a,
-                                                AttemptResult result) {
-  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
-                             .number = a.number,
-                             .result = result,
-                             .sent = a.sent,
-                             .now = state_.now});
-  RETRYSIM_TELL(Step::kGivenUp, state_.now, a, static_cast<int>(result));
-  a.request = nullptr;
-  a.set(Attempt::kGivenUp);
-  a.gave_up = state_.now;
-  if (g.balanced) [[unlikely]]
-    parts_.balancer.ended(a, result);
-  Service& s = *a.at;
-  const Abandoned policy = s.spec().abandoned;
-  if (a.stage == Attempt::Stage::kLost) {
-    release(a);
-  } else if (a.stage == Attempt::Stage::kQueued &&
-             (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
-    parts_.watch.leave(a);
-    s.remove_from_queue(a, state_.now);
-    a.clients->recorder->passage.dropped(a.in_cohort);
-    parts_.serving.changed(s);
-    release(a);
-  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
-    const bool in_service = a.stage == Attempt::Stage::kInService;
-    const bool is_a_level = in_service ? s.in_service.given_up(state_.now) : false;
-    if (policy == Abandoned::kAbort) {
-      if (a.stage == Attempt::Stage::kCalling) parts_.serving.cancel_wait(a.id);
-      parts_.watch.leave(a);
-      s.in_service.abort(a, state_.now);
-      a.clients->recorder->passage.dropped(a.in_cohort);
-      release(a);
-      return true;
-    }
-    if (is_a_level) parts_.serving.changed(s);
-  }
-  return false;
-}
-
-void Delivery::discard(Attempt& a) {
-  RETRYSIM_TELL(Step::kLost, state_.now, a);
-  if (a.given_up()) return release(a);
-  a.stage = Attempt::Stage::kLost;
-}
-
-void Delivery::release(Attempt& a) { release_here(a); }
-
-RETRYSIM_IN_LOOP void Delivery::release_here(Attempt& a) {
-  if (a.is(Attempt::kMutating)) [[unlikely]]
-    parts_.mutations.attempt_gone(a);
-  state_.attempts.release(a);
+bool Hedging::is_due(const Request& r, std::uint64_t sequence) const {
+  if (sequences_[r.id] != sequence) return false;  // its attempt has ended, or its request
+  return r.open && r.attempt.exists() && !state_.retries_are_over();
 }
 
 }  // namespace retrysim::model

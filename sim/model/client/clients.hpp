@@ -8,55 +8,28 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "kernel/event_queue.hpp"
 #include "kernel/memory.hpp"
+#include "model/client/gates.hpp"
 #include "model/client/group.hpp"
+#include "model/client/timeouts.hpp"
+#include "model/client/workload.hpp"
+#include "model/run/agenda.hpp"
 #include "model/run/events.hpp"
 #include "model/run/request.hpp"
-#include "model/service/instance.hpp"
+#include "model/run/state.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace retrysim::model {
 
-struct Parts;
-struct RunState;
-
-/// A request from its submission to its end, as its application sees it.
-class ClientRequests {
- public:
-  ClientRequests(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
-
-  /// Adds the sources of the open arrival processes.
-  void add_sources();
-  /// The next request of an open arrival process, or its next job.
-  void next_arrival(ClientGroup& g);
-  /// `caller`: the attempt that a service's own client is to call for; none for others.
-  void submit(ClientGroup& g, ClientId client, std::uint64_t entity, AttemptId caller = {});
-  /// The next attempt is to be made now, if it passes the gates.
-  [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
-  /// The same, compiled into the step that ends nearly every backoff.
-  RETRYSIM_IN_LOOP void begin_attempt_here(ClientGroup& g, Request& r);
-  void finish(ClientGroup& g, Request& r, Outcome outcome);
-  /// The same, compiled into the step that ends nearly every request.
-  RETRYSIM_IN_LOOP void finish_here(ClientGroup& g, Request& r, Outcome outcome);
-  /// Requests that are still open at the end of the run are unfinished.
-  void close();
-
-  std::uint64_t submitted() const { return submitted_; }
-  std::uint64_t ended() const { return ended_; }
-
- private:
-  [[gnu::noinline]] bool begin_in_steps(ClientGroup& g, Request& r);
-  [[gnu::noinline]] void end_in_steps(ClientGroup& g, Request& r, Outcome outcome);
-
-  RunState& state_;
-  Parts& parts_;
-  std::uint64_t submitted_ = 0, ended_ = 0;
-};
+class Attempts;
+class Effects;
+class Network;
+class Services;
 
 /// What a client's retry strategy is told, and asked: that a request begins, that it has succeeded,
 /// and what follows when an attempt has failed. The rules themselves are in sim/retry.
@@ -68,7 +41,7 @@ class RetryDecisions {
     std::int64_t refundable = 0;  ///< what the rules let those give back at most
   };
   /// What it keeps of the clients of one group.
-  struct Clients {
+  struct OfGroup {
     ByClient<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
     ByClient<std::uint64_t> strategy_requests;             ///< their requests so far
     RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
@@ -80,14 +53,14 @@ class RetryDecisions {
     }
   };
 
-  RetryDecisions(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  RetryDecisions(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
 
   /// Takes the memory for all groups, and makes the strategies of the user's own.
   void prepare();
 
-  /// A request begins, of a group for which there is something to do then. False if it is held
-  /// back.
-  [[gnu::noinline]] bool open(ClientGroup& g, Request& r);
+  /// A request begins, of a group for which there is something to do then. The strategy may hold it
+  /// back for the time that this returns.
+  [[gnu::noinline]] Duration open(ClientGroup& g, Request& r);
   [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
   /// Whether that would change anything, where the group's strategy learns of successes.
   bool learns_from_success(const ClientGroup& g, const Request& r) const {
@@ -96,10 +69,8 @@ class RetryDecisions {
     const RetryQuota& quota = quotas[quotas.size() == 1 ? 0 : std::size_t{r.client}];
     return quota.available != g.spec->retry.quota.capacity;
   }
-  /// Decides what follows a failed attempt.
-  [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const Failure& failure);
-  /// The same, compiled into the steps that most often call for it.
-  RETRYSIM_IN_LOOP void fail_here(ClientGroup& g, Request& r, const Failure& failure);
+  /// What follows a failed attempt: by rules, or by a strategy of the user's own.
+  RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
   /// Whether its body could be sent again.
   bool can_be_repeated(const ClientGroup& g, const Request& r) const {
     if (g.spec->unrepeatable <= 0) [[likely]]
@@ -108,25 +79,20 @@ class RetryDecisions {
     return draws.uniform() >= g.spec->unrepeatable;
   }
   bool permit_hedge(ClientGroup& g, Request& r);
-  /// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
-  RETRYSIM_IN_LOOP void back_off(ClientGroup& g, Request& r, Duration delay,
-                                 EventKind then = EventKind::kBackoffEnd);
-  RETRYSIM_IN_LOOP void backoff_over(ClientGroup& g, Request& r, EventKind then);
 
   const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
 
  private:
-  RetryState state_of(ClientGroup& g, const Request& r);
-  // What the strategy says about a failed attempt: by rules, or of the user's own.
-  RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
+  RETRYSIM_IN_LOOP RetryDecision decide_and_note(ClientGroup& g, Request& r,
+                                                 const Failure& failure);
   RETRYSIM_IN_LOOP RetryDecision decide_by_rules(ClientGroup& g, Request& r,
                                                  const RetryState& state, const Failure& failure);
   [[gnu::noinline]] RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
   std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
 
   RunState& state_;
-  Parts& parts_;
-  ByGroup<Clients> clients_;
+  ClientGroups& groups_;
+  ByGroup<OfGroup> clients_;
   // By request of a group with the user's own strategies: its number at its client.
   ByRequest<std::uint64_t> request_numbers_;
 };
@@ -134,63 +100,154 @@ class RetryDecisions {
 /// Hedges: attempts that a client makes without waiting for the end of the one before.
 class Hedging {
  public:
-  Hedging(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  explicit Hedging(RunState& state) : state_(state) {}
 
   /// An attempt of the request has been sent: when the next follows it.
-  [[gnu::noinline]] void schedule(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void schedule(const ClientGroup& g, const Request& r);
   /// The request has ended.
   [[gnu::noinline]] void cancel(RequestId request);
-  /// The timer with this sequence number has expired.
-  [[gnu::noinline]] void due(ClientGroup& g, Request& r, std::uint64_t sequence);
+  /// Whether the timer with this sequence number, which has expired, calls for a hedge still.
+  bool is_due(const Request& r, std::uint64_t sequence) const;
 
   std::uint64_t bytes() const { return kernel::bytes_of(sequences_); }
 
  private:
   RunState& state_;
-  Parts& parts_;
   // By request: the sequence number of the timer that its next hedge waits for.
   ByRequest<std::uint64_t> sequences_;
 };
 
-/// How an attempt ends for its client: with an answer, or because the client stops waiting. And how
-/// it ends at all: an attempt given up may be served all the same.
-class Delivery {
+/// A request as its client sees it, from submission to end. It goes through these steps, each of
+/// which calls the next one or leaves it to an event:
+///
+///   submit -> begin_attempt (the gates) -> send -> Network
+///   Network -> answered, or an event: time_out
+///   -> succeed: finish; or fail (the retry strategy) -> back_off -> begin_attempt, or finish
+///
+/// What stands between two steps (gates, timeouts, decisions, workload) returns what is to be done;
+/// only this class does it.
+class Clients {
  public:
-  Delivery(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  Clients(RunState& state, Agenda& agenda, Network& network, Services& services, Effects& effects,
+          Attempts& attempts)
+      : state_(state),
+        network_(network),
+        services_(services),
+        effects_(effects),
+        attempts_(attempts),
+        timeouts_(state, groups_),
+        gate_(state, groups_, timeouts_),
+        connections_(state, groups_, agenda),
+        decisions_(state, groups_),
+        hedging_(state),
+        loops_(state, groups_),
+        jobs_(state, groups_) {}
+  Clients(const Clients&) = delete;
+  Clients& operator=(const Clients&) = delete;
 
-  /// The client has its answer, unless it has stopped waiting.
-  void deliver(Attempt& a);
-  /// The same, compiled into the step that ends nearly every attempt.
-  RETRYSIM_IN_LOOP void deliver_here(Attempt& a);
-  /// The same, compiled into the step that delivers nearly every refusal.
-  RETRYSIM_IN_LOOP void deliver_put_down(Attempt& a);
-  /// The client stops waiting for all that is under way; the service may go on with it.
-  [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
-  /// The same, compiled into the step that most often calls for it.
-  RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
-  /// The service's side of an attempt has ended, and no answer is on its way.
-  void discard(Attempt& a);
-  /// The attempt is no more.
-  void release(Attempt& a);
+  /// Makes the groups. The services are known.
+  void prepare();
+  /// Adds the sources of the open arrival processes; those of all timers that can be cancelled.
+  void add_arrival_sources();
+  void add_timeout_sources();
+  /// The first arrivals of open processes; the first think times of closed loops.
+  void offer_arrivals();
+  void start_loops() { loops_.start(); }
+
+  /// A service calls another: `call` is told back when the request has ended
+  /// (`Services::call_ended`). The calls belong to the cohort if the attempt does that makes them.
+  [[gnu::noinline]] void submit_call(GroupId group, ClientId client, std::uint64_t entity,
+                                     CallId call, bool in_cohort);
+  /// The client has its answer, for which it has waited. The last step of an event, or of the
+  /// agenda.
+  RETRYSIM_IN_LOOP void answered(Attempt& a);
+  /// The same for an answer that is no success.
+  RETRYSIM_IN_LOOP void refused(Attempt& a);
+  /// A request that waited for a connection has got one, and goes on.
+  void connected(RequestId request);
+  /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
+  Time end_of_wait(const Attempt& a) const { return timeouts_.end_of_wait(a); }
+
+  // The events.
+  void next_arrival(ClientGroup& g);
+  [[gnu::noinline]] void timer_due();
+  void attempt_times_out(GroupId group);
+  void attempt_times_out_varying();
+  void deadline_passes(GroupId group);
+  void send_token_due(GroupId group);
+  /// When the next one of a source is due whose timers may have been cancelled.
+  RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
+  kernel::EventKey next_varying_timeout() const { return timeouts_.next_varying_timeout(); }
+  kernel::EventKey next_deadline(GroupId group) const { return timeouts_.next_deadline(group); }
+  kernel::EventKey next_send_token(GroupId group) const { return gate_.next_wake(group); }
+
+  /// At the end of the run: requests and jobs that are still open are unfinished.
+  void close();
+
+  // For limits and books.
+  const ClientGroups& groups() const { return groups_; }
+  const RetryDecisions& decisions() const { return decisions_; }
+  bool jobs_are_open() const { return jobs_.are_open(); }
+  std::uint64_t submitted() const { return submitted_; }
+  std::uint64_t ended() const { return ended_; }
+  std::uint64_t bytes() const { return timeouts_.bytes() + hedging_.bytes(); }
 
  private:
-  [[gnu::noinline]] void deliver_unawaited(Attempt& a);
-  RETRYSIM_IN_LOOP void deliver_success(ClientGroup& g, Request& r, Attempt& a);
-  [[gnu::noinline]] void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
-  RETRYSIM_IN_LOOP void deliver_failure_here(ClientGroup& g, Request& r, Attempt& a);
+  void submit(ClientGroup& g, ClientId client, std::uint64_t entity);
+  RETRYSIM_IN_LOOP Request& new_request(ClientGroup& g, ClientId client, std::uint64_t entity);
+  RETRYSIM_IN_LOOP void begin(ClientGroup& g, Request& r);
+  [[gnu::noinline]] bool begin_in_steps(ClientGroup& g, Request& r);
+
+  // `X_here` is `X`, compiled into the steps that nearly every request takes.
+
+  [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
+  RETRYSIM_IN_LOOP void begin_attempt_here(ClientGroup& g, Request& r);
+  [[gnu::noinline]] bool pass_gates(ClientGroup& g, Request& r);
+  [[gnu::noinline]] bool passes(ClientGroup& g, Request& r, Passage passage);
+  void go_on(ClientGroup& g, Request& r);
+  void send(ClientGroup& g, Request& r);
+  RETRYSIM_IN_LOOP void send_here(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void prepare_in_steps(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::noinline]] void check_due(ClientGroup& g, std::uint32_t job);
+  [[gnu::noinline]] void send_wait_over(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence);
+
+  RETRYSIM_IN_LOOP void succeed(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::noinline]] void refused_elsewhere(Attempt& a);
   RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
-  RETRYSIM_IN_LOOP void release_here(Attempt& a);
-  [[gnu::noinline]] void next_call(Attempt& a);
-  RETRYSIM_IN_LOOP bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a,
-                                        AttemptResult result);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                                         ResponseClass answer);
   void forget(Request& r, const Attempt& a);
   [[gnu::noinline]] void forget_later(const Request& r, const Attempt& a);
+  void time_out(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
+  RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
+
+  RETRYSIM_IN_LOOP void fail(ClientGroup& g, Request& r, const Failure& failure);
+  RETRYSIM_IN_LOOP void retry(ClientGroup& g, Request& r, const RetryDecision& decision);
+  RETRYSIM_IN_LOOP void back_off(ClientGroup& g, Request& r, Duration delay,
+                                 EventKind then = EventKind::kBackoffEnd);
+  RETRYSIM_IN_LOOP void backoff_over(ClientGroup& g, Request& r, EventKind then);
+  void finish(ClientGroup& g, Request& r, Outcome outcome);
+  RETRYSIM_IN_LOOP void finish_here(ClientGroup& g, Request& r, Outcome outcome);
+  [[gnu::noinline]] void end_in_steps(ClientGroup& g, Request& r, Outcome outcome);
+  [[gnu::noinline]] void report_end(ClientGroup& g, RequestId request, Outcome outcome);
 
   RunState& state_;
-  Parts& parts_;
-  std::vector<Service*> freed_;  // instances with servers that have just been set free
+  Network& network_;
+  Services& services_;
+  Effects& effects_;
+  Attempts& attempts_;
+  ClientGroups groups_;
+  Timeouts timeouts_;
+  SendGate gate_;
+  Connections connections_;
+  RetryDecisions decisions_;
+  Hedging hedging_;
+  ClosedLoop loops_;
+  Jobs jobs_;
+  ByRequest<CallId> callers_;  // of the groups of services that call others
+  std::uint64_t submitted_ = 0, ended_ = 0;
 };
 
 }  // namespace retrysim::model

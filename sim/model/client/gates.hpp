@@ -10,6 +10,8 @@
 #include "kernel/indexed_heap.hpp"
 #include "kernel/memory.hpp"
 #include "model/client/group.hpp"
+#include "model/client/timeouts.hpp"
+#include "model/run/agenda.hpp"
 #include "model/run/request.hpp"
 
 #include <cstddef>
@@ -17,9 +19,6 @@
 #include <vector>
 
 namespace retrysim::model {
-
-struct Parts;
-struct RunState;
 
 /// A queue of requests that wait at their client, first come first served.
 struct Waiters {
@@ -39,8 +38,16 @@ struct Waiters {
   }
 };
 
+/// The answer to an attempt that asks to be sent.
+enum class Passage : std::uint8_t {
+  kGoes,
+  kWaits,    ///< or was to be a hedge, which does not wait and is not made
+  kRefused,  ///< no send token: its request ends
+  kTooLate,  ///< it would wait beyond its deadline: its request ends
+};
+
 /// What stands between the decision to make an attempt and its send: the client-side throttle, and
-/// the send token of adaptive mode. (A connection comes after them: connections.hpp.) Off the path
+/// the send token of adaptive mode. (A connection comes after them: `Connections`.) Off the path
 /// of most events, and kept out of the functions that are compiled into one.
 class SendGate {
  public:
@@ -59,13 +66,12 @@ class SendGate {
     }
   };
 
-  SendGate(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  SendGate(RunState& state, ClientGroups& groups, const Timeouts& timeouts)
+      : state_(state), groups_(groups), timeouts_(timeouts) {}
 
   /// Takes the memory for all groups, and adds their sources.
   void prepare();
-  /// Whether the attempt may be sent now. If not, it waits, or its request has ended, or it was a
-  /// hedge that is not made.
-  [[gnu::noinline]] bool pass(ClientGroup& g, Request& r);
+  [[gnu::noinline]] Passage pass(ClientGroup& g, Request& r);
   /// The client is going to make a request soon: fetches its limiter and queue from memory.
   [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
     if (!g.states->limit_send_rate() || g.keeps_states_apart) return;
@@ -73,36 +79,36 @@ class SendGate {
     kernel::prefetch(g.states->limiter(number));
     kernel::prefetch(queues_[g.holder].of_limiters[number]);
   }
-  /// Takes the send tokens that the request needs. False if it waits for them, or has ended.
-  [[gnu::noinline]] bool take_tokens(ClientGroup& g, Request& r);
+  /// Takes the send tokens that the request needs.
+  [[gnu::noinline]] Passage take_tokens(ClientGroup& g, Request& r);
   /// Waits for a time that is fixed when the wait begins.
-  [[gnu::noinline]] void wait_once(ClientGroup& g, Request& r, Duration time);
-  [[gnu::noinline]] void wait_over(ClientGroup& g, Request& r);
+  [[gnu::noinline]] Passage wait_once(ClientGroup& g, Request& r, Duration time);
+  /// That time is over.
+  [[gnu::noinline]] Passage wait_over(ClientGroup& g, Request& r);
   /// The deadline has passed meanwhile.
   void leave_queue(ClientGroup& g, Request& r);
   /// The limiter that the request uses may have changed its rate.
-  void limiter_changed(ClientGroup& g, const Request& r) {
+  [[gnu::noinline]] void limiter_changed(ClientGroup& g, const Request& r) {
     if (!g.states->limit_send_rate()) return;
-    const std::size_t limiter = limiter_of(g, r);
+    const std::size_t limiter = g.limiter_of(r);
     if (queues_[g.holder].of_limiters[limiter].first.exists()) schedule_wake(g, limiter);
   }
   /// The first waiter that is due, at one of the limiters that the group holds, can have its
-  /// tokens.
-  [[gnu::noinline]] void wake(ClientGroup& g);
+  /// tokens: the request goes on. Null if it has to wait a little longer.
+  [[gnu::noinline]] Request* wake(ClientGroup& g);
   kernel::EventKey next_wake(GroupId group) const { return queues_[group].wakes.head(); }
 
  private:
   void join_queue(ClientGroup& g, Request& r);
-  std::size_t limiter_of(const ClientGroup& g, const Request& r) const;
   void schedule_wake(ClientGroup& g, std::size_t limiter);
-  void go_on(ClientGroup& g, Request& r);
 
   RunState& state_;
-  Parts& parts_;
+  ClientGroups& groups_;
+  const Timeouts& timeouts_;
   ByGroup<Queues> queues_;
 };
 
-/// The connection pools of clients, and the time that a new connection takes.
+/// The connection pools of clients.
 class Connections {
  public:
   /// Those of one client, and the requests that wait for one.
@@ -121,33 +127,31 @@ class Connections {
     }
   };
 
-  Connections(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  Connections(RunState& state, ClientGroups& groups, Agenda& agenda)
+      : state_(state), groups_(groups), agenda_(agenda) {}
 
   /// Takes the memory for all groups.
   void prepare();
 
-  static bool take_time(const Scenario& scenario);
   static bool are_simulated(const Scenario& scenario, const ClientSpec& client) {
-    return take_time(scenario) || client.max_connections != ClientSpec::kUnlimited;
+    return connections_take_time(scenario) || client.max_connections != ClientSpec::kUnlimited;
   }
 
   /// Takes an idle connection, or opens one. False if the request waits, in order, or was to be a
   /// hedge, which does not wait.
   bool take(ClientGroup& g, Request& r);
-  /// The attempt that had the connection has ended.
+  /// The attempt that had the connection has ended. Whoever is first in line has it, or a new one
+  /// in its place, when the event is over.
   [[gnu::noinline]] void give_back(ClientGroup& g, const Request& of, bool reusable);
   /// The deadline has passed meanwhile.
   void leave_queue(ClientGroup& g, Request& r);
-  /// A request that waited has got its connection, and goes on.
-  void got_one(Request& r);
-  /// The time that opening the attempt's connection takes.
-  Duration setup_time(const Attempt& a) const;
 
  private:
   Pool& pool_of(const ClientGroup& g, const Request& r);
 
   RunState& state_;
-  Parts& parts_;
+  ClientGroups& groups_;
+  Agenda& agenda_;
   ByGroup<Pools> pools_;
 };
 

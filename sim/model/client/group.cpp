@@ -3,7 +3,6 @@
 
 #include "model/client/gates.hpp"
 #include "model/run/names.hpp"
-#include "model/run/state.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -24,19 +23,19 @@ void require_same_rules(const ClientSpec& a, const ClientSpec& b) {
 
 }  // namespace
 
-void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& operations) {
+void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId group,
+                         const OperationNames& operations) {
   spec = &state.scenario.clients[group];
   key = &state.streams.of_group(group);
   index = group;
   recorder = &state.recorder.client(group);
-  service = ServiceId(spec->service);
   about = Addressing(*spec, operations);
   calls_several = about.calls_several();
   const RetryRules& rules = spec->retry;
   for (const Response& a : state.answers.all()) {
     errors.push_back(classify(rules.errors, rules.api, a));
   }
-  share_states(state);
+  share_states(state, groups);
   mutates = spec->side_effects.mutating > 0;
   pools_connections = Connections::are_simulated(state.scenario, *spec);
   const bool hedging = !spec->strategy && rules.hedging.enabled;
@@ -47,7 +46,8 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   for (const ServiceId i : Ids<ServiceId>(state.scenario.services.size())) {
     balanced |= share_of_calls(*spec, i) > 0 && state.scenario.services[i].instances.count > 1;
   }
-  sends_in_steps = hedges || balanced || pools_connections || mutates || calls_several;
+  is_routed = balanced || calls_several;
+  sends_in_steps = hedges || pools_connections || mutates;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
@@ -59,7 +59,7 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   new_request.group = new_attempt.group = index;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
   new_attempt.clients = this;
-  new_attempt.at = &state.instances[state.instances.first(service)];
+  new_attempt.at = &state.instances[state.instances.first(ServiceId(spec->service))];
   new_attempt.priority = spec->priority & kMostPriority;
   closed = !spec->caller && spec->arrivals.process == ArrivalProcess::kClosed;
   if (closed || spec->caller) return;
@@ -69,7 +69,7 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
 }
 
 // The first group, by name, of those that name the same retryer holds the states of all.
-void ClientGroup::share_states(RunState& state) {
+void ClientGroup::share_states(const RunState& state, ByGroup<ClientGroup>& groups) {
   const std::vector<ClientSpec>& clients = state.scenario.clients;
   states = &own_states;
   holder = index;
@@ -92,7 +92,7 @@ void ClientGroup::share_states(RunState& state) {
     const StateCounts counts = apart ? state_counts(state.scenario) : StateCounts{};
     own_states = RetryStates(rules, count, Time::zero(), counts);
   }
-  states = &state.groups[holder].own_states;
+  states = &groups[holder].own_states;
   keeps_states_apart = states->keep_apart();
 }
 

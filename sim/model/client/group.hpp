@@ -1,5 +1,5 @@
-// One client group as it runs: the rules that its clients share, and the state of their retry
-// strategies. What a single part of the world needs to know about a group, that part keeps.
+// One client group as its own clients see it: the rules that they share, the state of their retry
+// strategies, and how its requests and attempts begin.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,10 +8,9 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/fifo_lane.hpp"
-#include "measure/record/client_recorder.hpp"
 #include "model/client/arrivals.hpp"
-#include "model/run/names.hpp"
 #include "model/run/request.hpp"
+#include "model/run/state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,9 +19,7 @@
 
 namespace retrysim::model {
 
-struct RunState;
-
-/// When a group's clients stop waiting. Timeouts that vary are in a heap of the part `Timeouts`.
+/// When a group's clients stop waiting. Timeouts that vary are in a heap of `Timeouts`.
 struct ClientTimers {
   kernel::TimerLane<Request*> timeouts;  ///< all of one length
   kernel::TimerLane<RequestId> deadlines;
@@ -37,7 +34,6 @@ struct ClientTraits {
   bool gated = false;
   bool pools_connections = false;
   bool hedges = false;
-  bool balanced = false;            ///< a service that it calls has several instances
   bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
   bool ends_connections = false;    ///< somebody counts the connections of its attempts
   bool books_successes = false;     ///< the strategy learns of successes
@@ -48,14 +44,14 @@ struct ClientTraits {
   bool mutates = false;             ///< some requests have side effects
   bool reports_ends = false;        ///< somebody waits for its requests: a caller, or a job
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
-  bool calls_several = false;       ///< its requests go to different services
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
 };
 
-struct ClientGroup : ClientTraits {
+struct ClientGroup : Group, ClientTraits {
   /// Makes it the group of this number. The answers of all services must be known, and the groups
   /// whose names come before.
-  void set_up(RunState& state, GroupId group, const OperationNames& operations);
+  void set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId group,
+              const OperationNames& operations);
 
   /// The retry state that a request of this group uses.
   RetryState state_of(const Request& r) {
@@ -68,13 +64,6 @@ struct ClientGroup : ClientTraits {
     return states->limiter_of(r.client, about.place(*key, r.entity));
   }
 
-  const ClientSpec* spec = nullptr;
-  const RandomKey* key = nullptr;  ///< names all draws for its requests
-  GroupId index;
-  stats::ClientRecorder* recorder = nullptr;
-  ServiceId service;                      ///< unless its requests go to several
-  Addressing about;                       ///< what its requests are about
-  std::vector<ErrorInfo> errors;          ///< what its clients make of each of the world's answers
   std::optional<ArrivalStream> arrivals;  ///< open processes
   std::uint32_t arrival_source = kNone;
   std::optional<Polling> polling;  ///< arrivals are jobs
@@ -87,8 +76,13 @@ struct ClientGroup : ClientTraits {
   Attempt new_attempt;  ///< as each of their attempts begins
 
  private:
-  void share_states(RunState& state);
+  void share_states(const RunState& state, ByGroup<ClientGroup>& groups);
 };
+
+using ClientGroups = ByGroup<ClientGroup>;
+
+/// The group of an attempt, to its clients.
+inline ClientGroup& own_group(const Attempt& a) { return static_cast<ClientGroup&>(*a.clients); }
 
 /// Whether each client of a closed loop has a time at which its next request is due, whenever the
 /// one before it ends: its think time runs from the start of that one.

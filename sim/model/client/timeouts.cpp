@@ -2,7 +2,6 @@
 #include "model/client/timeouts.hpp"
 
 #include "kernel/memory.hpp"
-#include "model/run/parts.hpp"
 #include "model/run/state.hpp"
 
 #include <algorithm>
@@ -25,7 +24,7 @@ auto Timeouts::position() {
 }
 
 void Timeouts::add_sources() {
-  for (ClientGroup& g : state_.groups) {
+  for (ClientGroup& g : groups_) {
     ClientTimers& t = g.timers;
     t.constant_timeout = g.spec->timeouts.has_attempt && g.spec->timeouts.attempt.is_constant();
     t.constant_timeout_length = g.spec->timeouts.attempt.constant_value();
@@ -63,7 +62,7 @@ void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
 }
 
 Time Timeouts::end_of_wait(const Attempt& a) const {
-  const ClientGroup& g = *a.clients;
+  const ClientGroup& g = own_group(a);
   const Request& r = *a.request;
   Time end = Time::max();
   if (g.timers.constant_timeout) {
@@ -77,56 +76,15 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
   return end;
 }
 
-void Timeouts::attempt_times_out(ClientGroup& g) {
+RETRYSIM_IN_LOOP Request& Timeouts::expired(ClientGroup& g) {
   Request& r = *g.timers.timeouts.front();
   // The queue is told at once: it would find out next, with an event that is not there any more.
   state_.queue.set(g.timers.timeout_source, look_ahead(r.timeout.in_lane.next()));
-  time_out(g, r);
-}
-
-void Timeouts::attempt_times_out_varying() {
-  Request& r = state_.requests[RequestId(varying_.front())];
-  time_out(state_.groups[r.group], r);
-}
-
-RETRYSIM_FLATTEN void Timeouts::time_out(ClientGroup& g, Request& r) {
-  state_.note_event(EventKind::kTimeout, r.id);
-  disarm(g, r);
-  parts_.delivery.give_up_here(g, r, AttemptResult::kTimeout);
-  parts_.retry_decisions.fail_here(g, r,
-                                   {.error = g.errors[Answers::kNoAnswer],
-                                    .retry_after = {},
-                                    .long_poll = g.spec->long_poll,
-                                    .repeatable = parts_.retry_decisions.can_be_repeated(g, r)});
-}
-
-void Timeouts::deadline_passes(ClientGroup& g) {
-  Request& r = state_.requests[g.timers.deadlines.front()];
-  state_.note_event(EventKind::kDeadline, r.id);
-  pass_deadline(g, r);
-}
-
-void Timeouts::pass_deadline(ClientGroup& g, Request& r) {
-  switch (r.phase) {
-    case Request::Phase::kWaitingToSend:
-      parts_.send_gate.leave_queue(g, r);
-      break;
-    case Request::Phase::kWaitingForConnection:
-      parts_.connections.leave_queue(g, r);
-      break;
-    case Request::Phase::kInFlight:
-      disarm(g, r);
-      parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);
-      break;
-    case Request::Phase::kInBackoff:
-      assert(false);  // a backoff that would end past the deadline does not begin
-      break;
-  }
-  parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
+  return r;
 }
 
 RETRYSIM_IN_LOOP EventKey Timeouts::next_timeout(GroupId group) const {
-  return look_ahead(state_.groups[group].timers.timeouts.front());
+  return look_ahead(groups_[group].timers.timeouts.front());
 }
 
 EventKey Timeouts::look_ahead(const Request* r) const {
@@ -138,7 +96,7 @@ EventKey Timeouts::look_ahead(const Request* r) const {
 }
 
 EventKey Timeouts::next_deadline(GroupId group) const {
-  const kernel::TimerLane<RequestId>& lane = state_.groups[group].timers.deadlines;
+  const kernel::TimerLane<RequestId>& lane = groups_[group].timers.deadlines;
   return lane.empty() ? EventKey::never() : armed(deadlines_[lane.front()].key());
 }
 

@@ -16,11 +16,9 @@
 
 namespace retrysim::model {
 
-struct Parts;
-
 class Timeouts {
  public:
-  Timeouts(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  Timeouts(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
 
   void add_sources();
 
@@ -45,10 +43,13 @@ class Timeouts {
   /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
   Time end_of_wait(const Attempt& a) const;
 
-  /// The events. The first timer of the group, or of all that vary, has expired.
-  void attempt_times_out(ClientGroup& g);
-  void attempt_times_out_varying();
-  void deadline_passes(ClientGroup& g);
+  /// The request whose timer expires now: the first one of the group, or of all that vary.
+  RETRYSIM_IN_LOOP Request& expired(ClientGroup& g);
+  Request& expired_varying() { return state_.requests[RequestId(varying_.front())]; }
+  /// The request of the group whose deadline passes now.
+  Request& past_deadline(const ClientGroup& g) {
+    return state_.requests[g.timers.deadlines.front()];
+  }
 
   /// Keys of those.
   RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
@@ -62,15 +63,13 @@ class Timeouts {
   // Of clients whose timeout varies, or who have none.
   [[gnu::noinline]] void arm_other(ClientGroup& g, Request& r);
   [[gnu::noinline]] void disarm_other(ClientGroup& g, Request& r);
-  void time_out(ClientGroup& g, Request& r);
   /// When the timer of `r`, which will be the first one of its group, expires; null: there is none.
   [[gnu::always_inline]] inline kernel::EventKey look_ahead(const Request* r) const;
-  void pass_deadline(ClientGroup& g, Request& r);
   auto deadline_link();
   auto position();
 
   RunState& state_;
-  Parts& parts_;
+  ClientGroups& groups_;
   ByRequest<kernel::LaneLink<RequestId>> deadlines_;  // of groups that have them
   kernel::IndexedHeap varying_;                       // by request
   std::uint32_t varying_source_ = kNone;

@@ -2,7 +2,6 @@
 #include "model/client/workload.hpp"
 
 #include "model/run/names.hpp"
-#include "model/run/parts.hpp"
 #include "model/run/state.hpp"
 
 #include <algorithm>
@@ -11,14 +10,14 @@ namespace retrysim::model {
 
 void ClosedLoop::prepare() {
   const kernel::Claim claim;
-  for (const ClientGroup& g : state_.groups) clients_.emplace_back().take_memory(*g.spec, claim);
+  for (const ClientGroup& g : groups_) clients_.emplace_back().take_memory(*g.spec, claim);
 }
 
 void ClosedLoop::start() {
   StopCounter<> stop;
   for (const std::size_t at : name_order(state_.scenario.clients)) {
     const GroupId i(at);
-    ClientGroup& g = state_.groups[i];
+    ClientGroup& g = groups_[i];
     if (!g.closed) continue;
     for (const ClientId client : Ids<ClientId>(g.spec->count)) {
       for (std::uint32_t k = 0; k < g.spec->arrivals.concurrency; ++k) {
@@ -30,7 +29,7 @@ void ClosedLoop::start() {
 }
 
 void ClosedLoop::think(ClientGroup& g, ClientId client, Time last_submitted) {
-  Clients& own = clients_[g.index];
+  OfGroup& own = clients_[g.index];
   const ArrivalSpec& loop = g.spec->arrivals;
   const std::uint32_t number = own.thinks.empty() ? own.ordinals[client] : own.thinks[client]++;
   Duration time =
@@ -43,11 +42,6 @@ void ClosedLoop::think(ClientGroup& g, ClientId client, Time last_submitted) {
   state_.set_timer(EventKind::kThinkEnd, g.index, client, time);
 }
 
-void ClosedLoop::think_over(ClientGroup& g, ClientId client) {
-  const std::uint32_t ordinal = clients_[g.index].ordinals[client]++;
-  parts_.client_requests.submit(g, client, client_entity(client, ordinal));
-}
-
 void Jobs::begin(ClientGroup& g, ClientId client, std::uint64_t entity) {
   const bool in_cohort = g.recorder->jobs.begins();
   schedule_check(g, g.polling->begin(client, entity, in_cohort, state_.now));
@@ -55,11 +49,6 @@ void Jobs::begin(ClientGroup& g, ClientId client, std::uint64_t entity) {
 
 void Jobs::schedule_check(ClientGroup& g, std::uint32_t job) {
   state_.set_timer(EventKind::kCheckDue, g.index, job, g.polling->next_pause(job));
-}
-
-void Jobs::check_due(ClientGroup& g, std::uint32_t job) {
-  const ClientId client = g.polling->job(job).client;
-  parts_.client_requests.submit(g, client, g.polling->begin_check(job));
 }
 
 void Jobs::check_ended(ClientGroup& g, RequestId request, Outcome outcome) {
@@ -76,14 +65,14 @@ void Jobs::check_ended(ClientGroup& g, RequestId request, Outcome outcome) {
 }
 
 bool Jobs::are_open() const {
-  for (const ClientGroup& g : state_.groups) {
+  for (const ClientGroup& g : groups_) {
     if (g.polling && g.polling->live() > 0) return true;
   }
   return false;
 }
 
 void Jobs::close() {
-  for (ClientGroup& g : state_.groups) {
+  for (ClientGroup& g : groups_) {
     if (!g.polling) continue;
     for (std::uint32_t id = 0; id < g.polling->slots(); ++id) {
       const Job& j = g.polling->job(id);

@@ -16,14 +16,11 @@
 
 namespace retrysim::model {
 
-struct Parts;
-struct RunState;
-
 /// Clients of closed loops: each thinks, makes a request, waits for its end, and thinks again.
 class ClosedLoop {
  public:
   /// What it keeps of the clients of one group.
-  struct Clients {
+  struct OfGroup {
     ByClient<std::uint32_t> ordinals;  ///< requests submitted
     /// Think times begun; empty where a client makes one request at a time, and so has begun as
     /// many before each as it has submitted requests.
@@ -39,7 +36,7 @@ class ClosedLoop {
     }
   };
 
-  ClosedLoop(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  ClosedLoop(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
 
   /// Takes the memory for all groups.
   void prepare();
@@ -47,8 +44,10 @@ class ClosedLoop {
   void start();
   /// A client thinks before its next request.
   void think(ClientGroup& g, ClientId client, Time last_submitted);
-  /// ... and makes it.
-  void think_over(ClientGroup& g, ClientId client);
+  /// ... and makes it: the name of the request.
+  std::uint64_t next_request(const ClientGroup& g, ClientId client) {
+    return client_entity(client, clients_[g.index].ordinals[client]++);
+  }
 
   /// The client's think time is going to end soon.
   [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
@@ -63,17 +62,18 @@ class ClosedLoop {
 
  private:
   RunState& state_;
-  Parts& parts_;
-  ByGroup<Clients> clients_;
+  ClientGroups& groups_;
+  ByGroup<OfGroup> clients_;
 };
 
 /// Jobs of groups whose clients poll for them (`Polling`): from the first check to the last.
 class Jobs {
  public:
-  Jobs(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  Jobs(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
 
+  /// A job begins; its first check is due after a pause.
   [[gnu::noinline]] void begin(ClientGroup& g, ClientId client, std::uint64_t entity);
-  [[gnu::noinline]] void check_due(ClientGroup& g, std::uint32_t job);
+  /// The request, which was a check, has ended: the job has, too, or there will be another check.
   [[gnu::noinline]] void check_ended(ClientGroup& g, RequestId request, Outcome outcome);
   bool are_open() const;
   /// At the end of the run.
@@ -83,7 +83,7 @@ class Jobs {
   void schedule_check(ClientGroup& g, std::uint32_t job);
 
   RunState& state_;
-  Parts& parts_;
+  ClientGroups& groups_;
 };
 
 }  // namespace retrysim::model

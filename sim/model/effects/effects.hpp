@@ -1,16 +1,18 @@
-// Requests with side effects: which ones have them, with which token, how often each took effect,
-// and what services remember of tokens so that a repeated request is not executed twice.
+// Requests with side effects: which ones have them and with which token, how often each took
+// effect, and what services remember of tokens so that a repeated request is not executed twice. A
+// ledger: clients and services tell it what happens and ask what they may do; it calls none of
+// them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>
 
 #include "kernel/memory.hpp"
 #include "measure/record/recorder.hpp"
-#include "model/client/group.hpp"
+#include "model/run/agenda.hpp"
+#include "model/run/events.hpp"
 #include "model/run/request.hpp"
 
 #include <algorithm>
@@ -19,32 +21,14 @@
 #include <deque>
 #include <memory>
 #include <memory_resource>
-#include <optional>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace retrysim::model {
 
-struct Parts;
+struct Group;
 struct RunState;
-class Service;
-class TokenWaits;
-
-/// A token is unique within a client group.
-struct TokenKey {
-  std::uint64_t token = 0;
-  std::uint16_t group = 0;
-
-  friend bool operator==(const TokenKey&, const TokenKey&) = default;
-};
-
-struct TokenKeyHash {
-  std::size_t operator()(const TokenKey& key) const {
-    const std::uint64_t h = (key.token ^ std::uint64_t{key.group} << 48) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-  }
-};
+class Instance;
 
 /// What a service remembers of requests with an idempotency token: a session for each token, from
 /// the moment it begins to execute a request until a time after the effect. A second attempt with
@@ -128,32 +112,6 @@ class Sessions {
   std::pmr::deque<Expiry> expiries_;
 };
 
-/// Clients that ask before they repeat (SideEffectSpec::reconciles): a retry of a request with side
-/// effects begins with a read at the service. If that finds the effect, the attempt has succeeded;
-/// otherwise the request itself follows, as the second message of the same attempt.
-class Reconciliation {
- public:
-  explicit Reconciliation(const std::vector<ClientSpec>& clients) : clients_(&clients) {}
-
-  /// Whether the message of an attempt with side effects that is now under way is such a read.
-  bool is_read(const Attempt& a) const {
-    return a.number > 1 && !a.is(Attempt::kSecondCall | Attempt::kRejection) &&
-           (*clients_)[a.group].side_effects.reconciles;
-  }
-  /// What a read takes of a server of speed 1, in nanoseconds; `key` is its group's.
-  double demand_ns(const Attempt& a, const RandomKey& key) const {
-    Draws draws(key, {a.entity, a.number, 0, Purpose::kServiceTime});
-    return static_cast<double>(
-        (*clients_)[a.group].side_effects.reconcile_read.sample(draws).count());
-  }
-
- private:
-  const std::vector<ClientSpec>* clients_;
-};
-
-/// No request has this token.
-inline constexpr std::uint64_t kNoToken = ~std::uint64_t{0};
-
 /// The books on requests with side effects: how often each was executed and took effect. An attempt
 /// may have an effect after its request has failed, so an account stays open until the request and
 /// all of its attempts are gone. Worlds without such requests have no such books.
@@ -214,31 +172,18 @@ class SideEffects {
 };
 
 /// Attempts that hold a server while they wait for another attempt with the same token
-/// (InProgress::kWait). When the session of that token ends, each of them looks at the token again:
-/// it is answered, becomes the one that is executed, or waits on.
+/// (InProgress::kWait).
 class TokenWaits {
  public:
-  /// A token at one service.
-  struct Token {
-    TokenKey key;
-    ServiceId service;
-
-    friend bool operator==(const Token&, const Token&) = default;
-  };
-
-  TokenWaits(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
-
   /// The attempt waits until the session of its token ends.
   void wait(AttemptId attempt, const Token& token);
-  /// That session has ended: those that wait for it go on when the event is over.
-  void session_ended(const Token& token) {
-    if (!waiting_.empty()) wake_later(token);
-  }
-  void go_on(const Token& token);
+  bool waits_for(const Token& token) const { return !waiting_.empty() && waiting_.contains(token); }
+  /// Those that wait for it, in the order of their arrival, wait no more.
+  std::vector<AttemptId> take(const Token& token);
   /// The attempt does not wait any more. False if it did not wait for a token.
   bool cancel(AttemptId attempt);
-  /// The attempts there that wait.
-  std::vector<AttemptId> waiting_at(const Service& s) const;
+  /// All that wait, wherever they are.
+  std::vector<AttemptId> all() const;
 
   std::uint64_t bytes() const { return kernel::bytes_of(places_); }
 
@@ -252,76 +197,21 @@ class TokenWaits {
     Token token;
     bool waits = false;
   };
-  void wake_later(const Token& token);
 
-  RunState& state_;
-  Parts& parts_;
   std::unordered_map<Token, std::vector<AttemptId>, Hash> waiting_;  // in the order of arrival
   ByAttempt<Place> places_;
 };
 
-/// What an instance does about idempotency tokens: it looks at that of an attempt when a server
-/// begins with it, and remembers it with the effect. Idle unless the service remembers tokens, or
-/// some of its clients ask before they repeat.
-class TokenDesk {
- public:
-  /// The numbers of the answers to attempts whose token is known.
-  struct Answers {
-    std::uint16_t already_exists = 0, in_progress = 0, mismatch = 0;
-  };
+/// Whether the message of this attempt that is under way asks for the effect of earlier ones: where
+/// clients ask before they repeat (SideEffectSpec::reconciles), a retry of a request with side
+/// effects begins with a read at the service. If that finds the effect, the attempt has succeeded;
+/// otherwise the request itself follows, as the second message of the same attempt.
+bool is_read(const Attempt& a);
 
-  /// From now on it looks at the tokens of attempts with side effects; instances share what they
-  /// remember. `waits`: where attempts wait for others with their token; null if they do not.
-  void open(const IdempotencySpec& rules, Answers answers, std::shared_ptr<Sessions> sessions,
-            TokenWaits* waits) {
-    rules_ = &rules;
-    answers_ = answers;
-    sessions_ = std::move(sessions);
-    waits_ = waits;
-  }
-  void ask_before_retries(const Reconciliation& reads) { reads_ = &reads; }
-  /// Where it finds those tokens; may be null if there are none.
-  void keep_books(SideEffects* books) { books_ = books; }
-
-  /// Whether the message of this attempt that is under way asks for the effect of earlier ones.
-  bool is_read(const Attempt& a) const {
-    return reads_ != nullptr && a.is(Attempt::kMutating) && reads_->is_read(a);
-  }
-
-  /// A server begins with the attempt, which has side effects. False if that has to wait for
-  /// another attempt with its token.
-  bool begin(Attempt& a, Time now) {
-    return (sessions_ == nullptr && reads_ == nullptr) || begin_mutation(a, now);
-  }
-  void count_wait(const Attempt& a) { ++books_->of_attempt(a.id).effects.token_waits; }
-  /// The attempt, which has side effects, has been served to the end.
-  void executed(Attempt& a, bool succeeded, Time now);
-  /// What the attempt has begun, if anything, comes to nothing.
-  void close_session(Attempt& a) {
-    if (a.is(Attempt::kHasSession)) drop_session(a);
-  }
-
- private:
-  [[gnu::noinline]] bool begin_mutation(Attempt& a, Time now);
-  bool look_at_token(Attempt& a, Time now);
-  Time storing_time(const Attempt& a, Time now) const;
-  void session_ended(const Attempt& a, const TokenKey& token);
-  void drop_session(Attempt& a);
-
-  const IdempotencySpec* rules_ = nullptr;
-  Answers answers_;
-  std::shared_ptr<Sessions> sessions_;
-  SideEffects* books_ = nullptr;
-  TokenWaits* waits_ = nullptr;
-  const Reconciliation* reads_ = nullptr;
-};
-
-/// Requests with side effects: which ones have them, with which token, and what became of them. The
-/// books are there only if a group has such requests.
-class Mutations {
+class Effects {
  public:
   /// Of one group, if tokens are reused: the last one of each client.
-  struct Tokens {
+  struct LastTokens {
     ByClient<std::uint64_t> last;
 
     template <class Take>
@@ -330,33 +220,87 @@ class Mutations {
     }
   };
 
-  explicit Mutations(RunState& state) : state_(state) {}
+  Effects(RunState& state, Agenda& agenda);
 
-  /// Takes the memory for all groups; opens the books if any of them needs them.
+  /// Takes the memory for all groups.
   void prepare();
+  /// From now on the service looks at the tokens of attempts with side effects, if it remembers
+  /// them; its instances share what it remembers.
+  void remember_tokens(ServiceId service);
+
+  // What clients tell.
 
   /// Whether a new request has side effects, and which token it carries.
-  [[gnu::noinline]] void decide(ClientGroup& g, Request& r);
-  void attempt_sent(RequestId request, AttemptId attempt) {
-    books_->attempt_sent(request, attempt);
-  }
-  /// An attempt with side effects has been served to the end.
+  [[gnu::noinline]] void begin(const Group& g, Request& r);
+  void attempt_sent(RequestId request, AttemptId attempt) { books_.attempt_sent(request, attempt); }
+  void request_ended(RequestId request, bool failed) { books_.request_ended(request, failed); }
+
+  // What services tell and ask, of attempts with side effects.
+
+  /// A server begins with the attempt. False if that has to wait for another attempt with its
+  /// token.
+  bool may_start(Attempt& a, Time now) { return !looks_at_attempts_ || look_at(a, now); }
+  void count_wait(const Attempt& a) { ++books_.of_attempt(a.id).effects.token_waits; }
+  /// The attempt has been served to the end.
   [[gnu::noinline]] void executed(Attempt& a, bool succeeded);
   /// A read before a retry has been served: whether it found the effect.
-  bool reconcile(AttemptId attempt);
-  /// Nothing more can come of an attempt with side effects.
-  void attempt_gone(Attempt& a);
-  void request_ended(RequestId request, bool failed) { books_->request_ended(request, failed); }
+  bool found_effect(AttemptId attempt);
+  /// What the attempt has begun comes to nothing.
+  void drop_session(Attempt& a);
+  /// Nothing more can come of the attempt.
+  [[gnu::noinline]] void attempt_gone(Attempt& a);
+
+  // Attempts that wait for another one with their token. When its session has ended, the token is
+  // put on the agenda.
+
+  std::vector<AttemptId> take_waiting(const Token& token) { return waits_.take(token); }
+  bool cancel_wait(AttemptId attempt) { return waits_.cancel(attempt); }
+  std::vector<AttemptId> waiting() const { return waits_.all(); }
+
   /// At the end of the run.
-  void close() {
-    if (books_) books_->close();
-  }
+  void close() { books_.close(); }
+  std::uint64_t bytes() const { return waits_.bytes(); }
 
  private:
+  static constexpr std::uint64_t kNoToken = ~std::uint64_t{0};  // no request has it
+  /// What a service does about tokens; nothing without sessions.
+  struct Desk {
+    const IdempotencySpec* rules = nullptr;
+    std::unique_ptr<Sessions> sessions;
+    // The numbers of the answers to attempts whose token is known.
+    std::uint16_t already_exists = 0, in_progress = 0, mismatch = 0;
+  };
+  Desk& desk_of(const Attempt& a);
+  [[gnu::noinline]] bool look_at(Attempt& a, Time now);
+  bool look_at_token(Desk& desk, Attempt& a, Time now);
+  static Time storing_time(const IdempotencySpec& rules, const Attempt& a, Time now);
+  void session_ended(const Attempt& a, const TokenKey& key);
+
   RunState& state_;
-  ByGroup<Tokens> tokens_;
-  std::optional<SideEffects> books_;
-  std::optional<Reconciliation> reads_;
+  Agenda& agenda_;
+  SideEffects books_;
+  ByGroup<LastTokens> tokens_;
+  ByService<Desk> desks_;
+  TokenWaits waits_;
+  bool looks_at_attempts_ = false;  // some service remembers tokens, or some clients ask first
+};
+
+/// The end of attempts. The service's side of one may end long before its client stops waiting, or
+/// long after; it is released when both have.
+class Attempts {
+ public:
+  Attempts(RunState& state, Effects& effects) : state_(state), effects_(effects) {}
+
+  /// The service's side of an attempt has ended, and no answer is on its way.
+  void discard(Attempt& a);
+  /// The attempt is no more.
+  RETRYSIM_IN_LOOP void release(Attempt& a);
+
+ private:
+  [[gnu::noinline]] void release_elsewhere(Attempt& a);
+
+  RunState& state_;
+  Effects& effects_;
 };
 
 }  // namespace retrysim::model

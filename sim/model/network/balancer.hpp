@@ -21,7 +21,6 @@
 namespace retrysim::model {
 
 struct RunState;
-struct Parts;
 
 /// The balancer in front of the instances of a service. It chooses one for each attempt, so that a
 /// retry may well go to another one; it knows how many attempts it has under way at each, and which
@@ -47,9 +46,6 @@ class Balancer {
   /// Health checks take an instance out of rotation, or bring it back.
   void set_in_rotation(InstanceId instance, bool in);
 
-  /// The levels of an instance have changed: those of its service follow.
-  [[gnu::noinline]] void levels_changed(const Service& s);
-
   /// Attempts under way at all instances of the service.
   std::uint64_t under_way(ServiceId service) const;
   /// Enters what is known of single instances into the result of the run.
@@ -59,25 +55,21 @@ class Balancer {
   struct One {  // instance
     std::uint32_t under_way = 0;
     bool in_rotation = true;
-    stats::StationLevels levels;
-    double wasting_servers = 0;
   };
   /// The instances of one service.
-  struct Group {
+  struct Hosts {
     std::vector<InstanceId> in_rotation;  // all, if none is
     InstanceId last;                      // chosen by turns
-    stats::StationLevels levels;          // sums
   };
   void rebuild_rotation(ServiceId service);
-  InstanceId next_by_turns(Group& group) const;
-  InstanceId least_busy(const Group& group, const Attempt& a) const;
-  InstanceId better_of_two(const Group& group, const Attempt& a) const;
+  InstanceId next_by_turns(Hosts& hosts) const;
+  InstanceId least_busy(const Hosts& hosts, const Attempt& a) const;
+  InstanceId better_of_two(const Hosts& hosts, const Attempt& a) const;
   Draws draws_for(const Attempt& a) const;
 
   RunState& state_;
-  std::optional<stats::InstanceLog> log_;
   IndexedBy<InstanceId, std::vector<One>> all_;
-  ByService<Group> groups_;
+  ByService<Hosts> hosts_;
 };
 
 /// Health checks: every `interval` the balancer asks each instance how it is, one instance after
@@ -97,7 +89,7 @@ class Balancer {
 /// server, and the throttle lets it pass: overload alone takes no instance out.
 class HealthChecks {
  public:
-  HealthChecks(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  HealthChecks(RunState& state, Balancer& balancer) : state_(state), balancer_(balancer) {}
 
   void add_sources();
   /// Offers the first events.
@@ -123,7 +115,7 @@ class HealthChecks {
   void schedule(InstanceId instance, Step step, Duration after);
 
   RunState& state_;
-  Parts& parts_;
+  Balancer& balancer_;
   std::uint32_t source_ = 0;
   kernel::TimerQueue timers_;
   IndexedBy<InstanceId, std::vector<Patient>> patients_;

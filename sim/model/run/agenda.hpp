@@ -3,65 +3,45 @@
 // midst of another one: it is put down here, and taken when the event is over. So nothing recurses,
 // however long a chain of such steps is, and no step finds another one half done.
 //
+// Modules put down; only `World::settle` reads.
+//
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/effects/effects.hpp"
-#include "model/service/calls.hpp"
+#include "model/run/request.hpp"
 
-#include <cstdint>
 #include <vector>
 
 namespace retrysim::model {
 
-struct Parts;
-struct RunState;
-
-class Settlement {
- public:
-  Settlement(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
-
+struct Agenda {
   /// The attempt's answer is there.
   void answered(Attempt& attempt) {
-    answered_.push_back(&attempt);
-    is_due_ = true;
+    answers.push_back(&attempt);
+    is_due = true;
   }
   /// The request, which waited for one, has got a connection.
   void connected(RequestId request) {
-    connected_.push_back(request);
-    is_due_ = others_are_due_ = true;
+    connections.push_back(request);
+    is_due = others_are_due = true;
   }
   /// The calls that an attempt waited for have ended.
-  void calls_over(CallTree::CallId id) {
-    calls_over_.push_back(id);
-    is_due_ = others_are_due_ = true;
+  void calls_over(CallId id) {
+    calls.push_back(id);
+    is_due = others_are_due = true;
   }
-
   /// The session that attempts with this token waited for has ended.
-  void token_free(const TokenWaits::Token& token) {
-    free_tokens_.push_back(token);
-    is_due_ = others_are_due_ = true;
+  void token_free(const Token& token) {
+    tokens.push_back(token);
+    is_due = others_are_due = true;
   }
 
-  /// Whether something has been put down.
-  bool is_due() const { return is_due_; }
-  [[gnu::noinline]] void settle();
-
- private:
-  void deliver_answered();
-  [[gnu::noinline]] void settle_others();
-  void send_connected();
-  void go_on_after_calls();
-  void go_on_after_token_waits();
-
-  RunState& state_;
-  Parts& parts_;
-  bool is_due_ = false;
-  bool others_are_due_ = false;  // other steps than the delivery of answers
-  std::vector<Attempt*> answered_;
-  std::vector<RequestId> connected_;
-  std::vector<CallTree::CallId> calls_over_;
-  std::vector<TokenWaits::Token> free_tokens_;
+  bool is_due = false;          ///< something has been put down
+  bool others_are_due = false;  ///< other steps than the delivery of answers
+  std::vector<Attempt*> answers;
+  std::vector<RequestId> connections;
+  std::vector<CallId> calls;
+  std::vector<Token> tokens;
 };
 
 }  // namespace retrysim::model

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/books.hpp"
 
+#include "model/client/clients.hpp"
+#include "model/network/network.hpp"
+
 #include <retrysim/simulation.hpp>
 
-#include "model/run/parts.hpp"
 #include "model/run/state.hpp"
+#include "model/service/services.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -18,48 +21,24 @@
 
 namespace retrysim::model {
 
-void Books::close() {
-  parts_.jobs.close();
-  open_attempts_.assign(state_.groups.size(), 0);
+// Of the cohort, at the end of the run.
+std::uint64_t Books::open_attempts(GroupId group) const {
+  std::uint64_t open = 0;
   for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
     const Request& r = state_.requests[id];
-    if (!r.open || !r.in_cohort) continue;
-    for (AttemptId a = r.attempt; a.exists(); a = state_.attempts[a].sibling) {
-      ++open_attempts_[r.group];
-    }
+    if (!r.open || !r.in_cohort || r.group != group) continue;
+    for (AttemptId a = r.attempt; a.exists(); a = state_.attempts[a].sibling) ++open;
   }
-  parts_.client_requests.close();
-  parts_.mutations.close();
-  for (const ServiceId i : Ids<ServiceId>(state_.instances.services())) close_service(i);
-}
-
-// Work that nobody waits for goes on to the end of the window.
-void Books::close_service(ServiceId service) {
-  state_.recorder.service(service).wasting_servers(0, state_.now);
-  for (const InstanceId i : state_.instances.of(service)) close_instance(service, i);
-}
-
-void Books::close_instance(ServiceId service, InstanceId instance) {
-  const Service& s = state_.instances[instance];
-  if (s.servers().waste_is_a_level()) return;
-  std::vector<AttemptId> at_work;
-  s.servers().for_each([&](std::uint32_t id) { at_work.emplace_back(id); });
-  for (const AttemptId id : parts_.serving.waiting_at(s)) at_work.push_back(id);
-  for (const AttemptId id : at_work) {
-    const Attempt& a = state_.attempts[id];
-    if (!a.given_up()) continue;
-    state_.recorder.service(service).add_wasted_work(s.servers().wasted_since(a),
-                                                     state_.end_of_submissions);
-  }
+  return open;
 }
 
 // Attempts that are still there when the run is over stay until the last bin ends.
-Service::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
-  const Service& s = state_.instances[instance];
-  Service::TimeSpent spent = s.time_spent();
+Instance::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
+  const Instance& s = state_.instances[instance];
+  Instance::TimeSpent spent = s.time_spent();
   const auto is_served = [&](const Attempt& a) { spent.in_system += (end - a.started).count(); };
   s.servers().for_each([&](std::uint32_t id) { is_served(state_.attempts[AttemptId(id)]); });
-  for (const AttemptId id : parts_.serving.waiting_at(s)) is_served(state_.attempts[id]);
+  for (const AttemptId id : services_.waiting_at(s)) is_served(state_.attempts[id]);
   s.queue().for_each([&](const Attempt& a) {
     spent.queued += (end - a.arrived).count();
     spent.in_system += (end - a.arrived).count();
@@ -176,7 +155,7 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
 
 /// Little's law at a service: what attempts spent there, one by one, against the levels over time.
 /// `rounding`: how far the levels may be off, relative to that of all attempts there.
-std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spent,
+std::string_view lost_time(const ServiceResult& s, const Instance::TimeSpent& spent,
                            double rounding) {
   double in_system = 0, queued = 0;
   for (const ServiceFlow& bin : s.bins) {
@@ -238,14 +217,14 @@ void Books::violated(std::string_view what) const {
 }
 
 void Books::check(const RunResult& result) const {
-  if (parts_.client_requests.submitted() != parts_.client_requests.ended()) {
+  if (clients_.submitted() != clients_.ended()) {
     violated("requests submitted and ended differ");
   }
   // Jobs are polled for to their end, beyond the window, which calls other services as well.
   const bool polls = std::ranges::any_of(state_.scenario.clients, [](const ClientSpec& client) {
     return client.arrivals.process == ArrivalProcess::kPoll;
   });
-  for (const GroupId i : Ids<GroupId>(state_.groups.size())) {
+  for (const GroupId i : Ids<GroupId>(clients_.groups().size())) {
     stop_point();
     check_group(result, i, polls);
   }
@@ -262,7 +241,7 @@ void Books::check_group(const RunResult& result, GroupId group, bool polls) cons
     if (!wrong.empty()) violated(fmt::format("client {}: {}", spec.name, wrong));
   };
   const bool cohort_is_all = scenario.warmup == Duration::zero() && !polls;
-  check(miscount(c, open_attempts_[group]));
+  check(miscount(c, open_attempts(group)));
   check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all, rounding_after(result.events)));
   bool refused_at_once = true, only_service_succeeds = true, deduplicated = true;
   bool waits_for_tokens = false, stores_late = false, times_all_waits = true;
@@ -282,11 +261,11 @@ void Books::check_group(const RunResult& result, GroupId group, bool polls) cons
   check(miscount_of_effects(c, spec, waits_for_tokens, stores_late));
   check(miscount_of_waits(c, times_all_waits));
   check(miscount_at_service(c, refused_at_once, passes, only_service_succeeds));
-  const RetryDecisions::TokenBooks& tokens = parts_.retry_decisions.tokens(group);
+  const RetryDecisions::TokenBooks& tokens = clients_.decisions().tokens(group);
   if (tokens.refunded > tokens.refundable) {
     check("more retry quota was given back than had been taken");
   }
-  for (const RetryQuota& quota : state_.groups[group].states->quotas()) {
+  for (const RetryQuota& quota : clients_.groups()[group].states->quotas()) {
     if (quota.available < 0 || quota.available > spec.retry.quota.capacity) {
       check("retry quota out of range");
     }
@@ -308,7 +287,7 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
   // Servers that are taken away finish what they do: more may be busy than work, but never more
   // than worked at once before.
   for (const InstanceId i : state_.instances.of(service)) {
-    const Service& there = state_.instances[i];
+    const Instance& there = state_.instances[i];
     most_servers += static_cast<double>(there.power().most_servers());
   }
   if (s.window.busy_ns > most_servers * window_ns * (1 + rounding)) {
@@ -318,9 +297,9 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
     check("more executions without use than executions");
   }
   const Time end = Time::zero() + result.interval * static_cast<std::int64_t>(s.bins.size());
-  Service::TimeSpent spent;
+  Instance::TimeSpent spent;
   for (const InstanceId i : state_.instances.of(service)) {
-    const Service::TimeSpent there = time_spent(i, end);
+    const Instance::TimeSpent there = time_spent(i, end);
     spent.queued += there.queued;
     spent.in_system += there.in_system;
   }
@@ -427,7 +406,7 @@ std::string_view wrong_bin(const ServiceFlow& f, double width_ns, double most_se
 }  // namespace
 
 ByGroup<stats::GroupLevels> Books::group_levels() const {
-  ByGroup<stats::GroupLevels> levels(state_.groups.size());
+  ByGroup<stats::GroupLevels> levels(clients_.groups().size());
   for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
     const Request& r = state_.requests[id];
     if (!r.open) continue;
@@ -437,7 +416,7 @@ ByGroup<stats::GroupLevels> Books::group_levels() const {
     l.in_backoff += r.phase == Request::Phase::kInBackoff;
     for (AttemptId a = r.attempt; a.exists(); a = state_.attempts[a].sibling) ++l.in_flight;
   }
-  for (const ClientGroup& g : state_.groups) {
+  for (const ClientGroup& g : clients_.groups()) {
     for (const RetryQuota& quota : g.states->quotas()) levels[g.index].quota += quota.available;
   }
   return levels;
@@ -460,7 +439,7 @@ std::string Books::wrong_level_of_group(const RunResult& result, GroupId group,
                                         const stats::GroupLevels& real) const {
   const RetryRules& rules = state_.scenario.clients[group].retry;
   const ClientResult& c = result.clients[group];
-  std::string wrong = difference(state_.recorder.client(group).levels(), real);
+  std::string wrong = difference(clients_.groups()[group].recorder->levels(), real);
   if (!wrong.empty()) return wrong;
   const double rounding = rounding_of(result.events);
   const double most_tokens = rules.quota.capacity;
@@ -477,7 +456,7 @@ std::string Books::wrong_level_of_service(const RunResult& result, ServiceId ser
   stats::StationLevels there;
   double most = 0;
   for (const InstanceId i : state_.instances.of(service)) {
-    const Service& s = state_.instances[i];
+    const Instance& s = state_.instances[i];
     there.busy += s.servers().busy();
     there.in_system += static_cast<std::int64_t>(s.in_system());
     there.queued += static_cast<std::int64_t>(s.queued());
@@ -486,7 +465,8 @@ std::string Books::wrong_level_of_service(const RunResult& result, ServiceId ser
         unlimited ? s.power().working_servers() : there.working + s.power().working_servers();
     most += static_cast<double>(s.power().most_servers());
   }
-  std::string wrong = difference(state_.recorder.service(service).levels(), there);
+  std::string wrong =
+      difference(state_.instances[state_.instances.first(service)].place.recorder->levels(), there);
   const auto width_ns = static_cast<double>(result.interval.count());
   for (const ServiceFlow& bin : result.services[service].bins) {
     if (wrong.empty()) wrong = wrong_bin(bin, width_ns, most, rounding_of(result.events));
@@ -526,15 +506,16 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
   std::uint64_t sent = 0;
   std::int64_t in_flight = 0;
   bool all_known = true;
-  for (const ClientGroup& g : state_.groups) {
+  for (const ClientGroup& g : clients_.groups()) {
     if (share_of_calls(*g.spec, service) == 0) continue;
     all_known &= !g.calls_several;
     sent += result.clients[g.index].window.attempts;
-    in_flight += state_.recorder.client(g.index).levels().in_flight;
+    in_flight += g.recorder->levels().in_flight;
   }
   if (all_known && sum.attempts != sent)
     return "instances and clients disagree on the attempts that were sent";
-  if (all_known && parts_.balancer.under_way(service) != static_cast<std::uint64_t>(in_flight)) {
+  if (all_known &&
+      network_.balancer().under_way(service) != static_cast<std::uint64_t>(in_flight)) {
     return "balancer and clients disagree on the attempts under way";
   }
   if (differ(sum.busy_ns, s.window.busy_ns, rounding)) return "busy time of the instances";

@@ -1,4 +1,4 @@
-// The books of a run: closed at its end, and checked in every run, whatever the scenario.
+// The books of a run, checked at its end: in every run, in every build, whatever the scenario.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,60 +20,39 @@
 
 namespace retrysim::model {
 
-struct Parts;
+class Clients;
+class Network;
+class Services;
 struct RunState;
-
-/// The most tokens that a success after retries may give back. Said here once more, and more
-/// coarsely than in the rules: it is what those are checked against.
-inline int largest_refund(const QuotaRules& rules, const RetryProgress& progress) {
-  if (rules.refill_rate > 0) return rules.capacity;  // time brings tokens as well
-  const int credit = static_cast<int>(std::ceil(rules.credit));
-  switch (rules.refund) {
-    case Refund::kNone:
-      return 0;
-    case Refund::kCredit:
-      return credit;
-    case Refund::kCost:
-      return rules.cost;
-    case Refund::kLast:
-      return progress.held_cost;
-    case Refund::kLastAndCredit:
-    case Refund::kLastOrCredit:
-      return progress.held_cost + credit;
-    case Refund::kSharedLast:
-      return std::max({rules.cost, rules.throttle_cost, rules.timeout_cost});
-  }
-  return 0;
-}
 
 class Books {
  public:
-  Books(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  Books(const RunState& state, const Clients& clients, const Network& network,
+        const Services& services)
+      : state_(state), clients_(clients), network_(network), services_(services) {}
 
-  /// Enters what is unfinished at the end of the run.
-  void close();
-  /// Throws InvariantViolated if something was lost or counted twice: conservation.cpp.
+  /// Throws InvariantViolated if something was lost or counted twice.
   void check(const RunResult& result) const;
   /// Throws InvariantViolated.
   [[noreturn]] void violated(std::string_view what) const;
 
  private:
-  void close_service(ServiceId service);
-  void close_instance(ServiceId service, InstanceId instance);
+  std::uint64_t open_attempts(GroupId group) const;
   void check_group(const RunResult& result, GroupId group, bool polls) const;
   void check_service(const RunResult& result, ServiceId service) const;
-  Service::TimeSpent time_spent(InstanceId instance, Time end) const;
+  Instance::TimeSpent time_spent(InstanceId instance, Time end) const;
   std::string_view wrong_instances(const RunResult& result, ServiceId service) const;
-  // The same for levels over time: level_checks.cpp. They return what is wrong; empty: nothing.
+  // The same for levels over time. They return what is wrong; empty: nothing.
   std::string wrong_level(const RunResult& result) const;
   std::string wrong_level_of_group(const RunResult& result, GroupId group,
                                    const stats::GroupLevels& real) const;
   std::string wrong_level_of_service(const RunResult& result, ServiceId service) const;
   ByGroup<stats::GroupLevels> group_levels() const;
 
-  RunState& state_;
-  Parts& parts_;
-  ByGroup<std::uint64_t> open_attempts_;  // of the cohort, at the end of the run
+  const RunState& state_;
+  const Clients& clients_;
+  const Network& network_;
+  const Services& services_;
 };
 
 }  // namespace retrysim::model

@@ -32,7 +32,7 @@
 namespace retrysim::model {
 
 struct ClientGroup;
-class Service;
+class Instance;
 
 /// Fingerprints hash these numbers.
 enum class EventKind : std::uint8_t {
@@ -67,7 +67,7 @@ struct EventSource {
   /// The same for the two kinds that nearly all events are of.
   union {
     ClientGroup* group = nullptr;  ///< kArrival
-    Service* instance;             ///< kCompletion
+    Instance* instance;            ///< kCompletion
   };
 };
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/limits.hpp"
 
-#include "model/run/parts.hpp"
+#include "model/client/clients.hpp"
+#include "model/effects/effects.hpp"
+#include "model/network/network.hpp"
+
 #include "model/run/state.hpp"
+#include "model/service/services.hpp"
 
 #include <fmt/format.h>
 
@@ -18,8 +22,10 @@ constexpr std::uint64_t kEventsBetweenChecks = 1 << 16;
 
 }  // namespace
 
-void RunLimits::prepare() {
-  for (const ClientSpec& c : state_.scenario.clients) {
+RunLimits::RunLimits(const RunState& state, const Clients& clients, const Network& network,
+                     const Services& services, const Effects& effects)
+    : state_(state), clients_(clients), network_(network), services_(services), effects_(effects) {
+  for (const ClientSpec& c : state.scenario.clients) {
     most_at_once_ += std::uint64_t{c.count} * c.arrivals.concurrency + c.arrivals.rows.size();
   }
 }
@@ -59,9 +65,8 @@ void RunLimits::check_memory() const {
   const std::uint64_t most = state_.options.max_memory;
   if (most == ~std::uint64_t{0}) return;
   const std::uint64_t bytes = state_.requests.bytes() + state_.attempts.bytes() +
-                              state_.timers.bytes() + parts_.transport.bytes() +
-                              parts_.timeouts.bytes() + parts_.hedging.bytes() +
-                              parts_.call_tree.bytes() + parts_.token_waits.bytes();
+                              state_.timers.bytes() + clients_.bytes() + network_.bytes() +
+                              services_.bytes() + effects_.bytes();
   if (bytes <= most) return;
   throw LimitExceeded(
       fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "

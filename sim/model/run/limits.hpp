@@ -8,15 +8,17 @@
 
 namespace retrysim::model {
 
-struct Parts;
+class Clients;
+class Effects;
+class Network;
+class Services;
 struct RunState;
 
 class RunLimits {
  public:
-  RunLimits(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
-
-  /// The groups are known.
-  void prepare();
+  /// It asks the modules for the memory that they take, and for nothing else.
+  RunLimits(const RunState& state, const Clients& clients, const Network& network,
+            const Services& services, const Effects& effects);
 
   /// The clock has moved on.
   void new_instant() { instant_began_ = done_; }
@@ -37,8 +39,11 @@ class RunLimits {
   [[gnu::noinline]] void check();
   void check_memory() const;
 
-  RunState& state_;
-  const Parts& parts_;
+  const RunState& state_;
+  const Clients& clients_;
+  const Network& network_;
+  const Services& services_;
+  const Effects& effects_;
   std::uint64_t done_ = 0;        // events and steps
   std::uint64_t next_check_ = 0;  // at so many of them
   // Apart from `done_`: as neighbours the two would be loaded together, just after one was stored.

@@ -190,10 +190,10 @@ std::uint64_t bytes_of_states(const Scenario& scenario, const ClientSpec& c) {
 /// The state of the clients themselves, and the stream of their requests.
 std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   kernel::Tally tally;
-  model::ClosedLoop::Clients().take_memory(c, tally);
-  model::Mutations::Tokens().take_memory(c, tally);
+  model::ClosedLoop::OfGroup().take_memory(c, tally);
+  model::Effects::LastTokens().take_memory(c, tally);
   model::Connections::Pools().take_memory(scenario, c, tally);
-  model::RetryDecisions::Clients().take_memory(c, tally);
+  model::RetryDecisions::OfGroup().take_memory(c, tally);
   std::uint64_t bytes = tally.bytes() + model::KeyChoice::bytes(c.keys);
   if (!c.strategy) bytes += bytes_of_states(scenario, c);
   const bool open = !c.caller && c.arrivals.process != ArrivalProcess::kClosed;
@@ -236,7 +236,7 @@ std::vector<MemoryPart> instance_parts(const Scenario& scenario) {
   std::vector<MemoryPart> parts;
   for (const ServiceSpec& s : scenario.services) {
     if (s.instances.count == 1) continue;
-    constexpr std::uint64_t kInstance = sizeof(model::Service) + 2 * sizeof(InstanceResult);
+    constexpr std::uint64_t kInstance = sizeof(model::Instance) + 2 * sizeof(InstanceResult);
     add(parts, fmt::format("instances of {}", s.name), fmt::format("service.{}.instances", s.name),
         s.instances.count * kInstance);
   }

@@ -16,9 +16,9 @@
 
 namespace retrysim::model {
 
-struct ClientGroup;
+struct Group;
 struct Request;
-class Service;
+class Instance;
 struct Attempt;
 
 /// Numbers of requests, attempts, clients, groups and services: a type each, so that mixing them up
@@ -234,10 +234,10 @@ struct alignas(64) Attempt {
     Request* request = nullptr;  ///< only while its client waits
     Attempt* next_free;          ///< in the pool
   };
-  ClientGroup* clients = nullptr;  ///< the group of its client
-  Service* at = nullptr;           ///< the instance that it goes to
-  AttemptId id;                    ///< its place among the attempts
-  std::uint32_t number = 1;        ///< 1 for the first attempt of a request
+  Group* clients = nullptr;  ///< the group of its client
+  Instance* at = nullptr;    ///< the instance that it goes to
+  AttemptId id;              ///< its place among the attempts
+  std::uint32_t number = 1;  ///< 1 for the first attempt of a request
   ClientId client{0};
   GroupId group{0};
   std::uint16_t flags = 0;
@@ -257,6 +257,36 @@ struct alignas(64) Attempt {
     std::size_t place;      ///< the same in a queue without order
     ServiceWork work = {};  ///< from then on
   };
+};
+
+/// One attempt that makes calls to other services. `serial` tells it from attempts that had the
+/// slot before.
+struct CallId {
+  AttemptId attempt;
+  std::uint32_t serial = 0;
+};
+
+/// An idempotency token is unique within a client group.
+struct TokenKey {
+  std::uint64_t token = 0;
+  std::uint16_t group = 0;
+
+  friend bool operator==(const TokenKey&, const TokenKey&) = default;
+};
+
+struct TokenKeyHash {
+  std::size_t operator()(const TokenKey& key) const {
+    const std::uint64_t h = (key.token ^ std::uint64_t{key.group} << 48) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+  }
+};
+
+/// A token at one service.
+struct Token {
+  TokenKey key;
+  ServiceId service;
+
+  friend bool operator==(const Token&, const Token&) = default;
 };
 
 static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);

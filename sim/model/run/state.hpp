@@ -1,9 +1,10 @@
 // What all modules of a world see: the scenario, the clock and the pending events, requests and
-// attempts, client groups and services, and the numbers of all answers.
+// attempts, the instances of services, the rules of client groups, and the numbers of all answers.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/random.hpp>
 #include <retrysim/response.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
@@ -11,8 +12,9 @@
 #include "kernel/event_queue.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"
+#include "measure/record/client_recorder.hpp"
 #include "measure/record/recorder.hpp"
-#include "model/client/group.hpp"
+#include "measure/record/service_recorder.hpp"
 #include "model/run/events.hpp"
 #include "model/run/names.hpp"
 #include "model/run/request.hpp"
@@ -62,8 +64,27 @@ class Answers {
   std::vector<OfService> services_;
 };
 
-/// What all parts of a world see: the scenario, the clock and the pending events, requests and
-/// attempts, client groups and services. Data only; what happens to it is decided by the parts.
+/// Whether a new connection takes time.
+inline bool connections_take_time(const Scenario& scenario) {
+  const Distribution& connect = scenario.network.connect;
+  return !connect.is_constant() || connect.constant_value() > Duration::zero();
+}
+
+/// A client group as the network and services see it, through `Attempt::clients`. What its clients
+/// keep for themselves is in `ClientGroup`, which is one of these.
+struct Group {
+  const ClientSpec* spec = nullptr;
+  const RandomKey* key = nullptr;  ///< names all draws for its requests
+  GroupId index;
+  stats::ClientRecorder* recorder = nullptr;
+  Addressing about;               ///< what its requests are about
+  std::vector<ErrorInfo> errors;  ///< what its clients make of each of the world's answers
+  bool calls_several = false;     ///< its requests go to different services
+  bool balanced = false;          ///< a service that it calls has several instances
+  bool is_routed = false;         ///< one of the two: for each attempt there is something to choose
+};
+
+/// Data only; what happens to it is decided by the modules.
 struct RunState {
   RunState(const Scenario& simulated, std::uint32_t number, const SimulationOptions& how)
       : scenario(simulated),
@@ -120,12 +141,13 @@ struct RunState {
   IndexedBy<RequestId, kernel::LinkedPool<Request>> requests;
   IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> attempts;
   Instances instances;
-  ByGroup<ClientGroup> groups;
+  /// Of single instances; only where a service has several.
+  std::optional<stats::InstanceLog> instance_log;
 
   std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
   kernel::EventQueue queue;
   std::vector<EventSource> sources;  ///< of the queue
-  kernel::TimerQueue timers;         ///< backoffs, think times ...
+  kernel::TimerQueue timers;         ///< of clients and requests: backoffs, think times ...
   std::uint32_t timer_source = kNone;
   std::uint64_t fingerprint = 0;
 

@@ -1,14 +1,12 @@
-// The simulated world of one replication. It builds the parts (parts.hpp) and tells them of their
-// events, one after the other; what an event means, they know. The life of a request:
+// The simulated world of one replication: five modules, and the loop that tells them of their
+// events, one after the other. The life of a request:
 //
-//   client_requests -> send_gate -> transport -> service_entrance -> serving -> transport
-//                          ^                                                       |
-//                          |                                                       v
-//                          +-------- retry_decisions <-------------- delivery (or: timeouts)
-//                                          |
-//                                          +----> client_requests
+//   Clients --send--> Network --arrive--> Services         (asking Effects on the way)
+//      ^                |  ^                 |
+//      +----answered----+  +-----answer------+
 //
-// Every arrow that takes time is an event; arrows that take none are steps within one event.
+// What takes time is an event, what takes none is a call. A call that could lead back to where it
+// came from is put on the agenda, for the end of the event.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,11 +15,15 @@
 #include <retrysim/simulation.hpp>
 
 #include "kernel/event_queue.hpp"
-#include "model/network/balancer.hpp"
+#include "model/client/clients.hpp"
+#include "model/effects/effects.hpp"
+#include "model/network/network.hpp"
+#include "model/run/agenda.hpp"
 #include "model/run/books.hpp"
 #include "model/run/events.hpp"
-#include "model/run/parts.hpp"
+#include "model/run/limits.hpp"
 #include "model/run/state.hpp"
+#include "model/service/services.hpp"
 
 #include <cstdint>
 
@@ -36,12 +38,7 @@ class World {
   RunResult run();
 
  private:
-  void add_services();
-  void number_limits(ServiceId service);
-  void remember_tokens(ServiceId service);
-  void add_groups();
   void add_sources();
-  void offer_first_events();
 
   // The one loop of a run. Nearly every event is an arrival or a completion: what they call is
   // compiled into it.
@@ -49,20 +46,28 @@ class World {
   [[gnu::always_inline]] inline bool next_event();
   [[gnu::always_inline]] inline void dispatch(std::uint32_t source);
   [[gnu::noinline]] void dispatch_rarer(const EventSource& s);
-  [[gnu::noinline]] void timer_due();
-  [[gnu::always_inline]] inline void expect(const kernel::TimerEntry& timer) const;
   [[gnu::noinline]] bool is_over(Time next) const;
   RETRYSIM_IN_LOOP kernel::EventKey true_head(std::uint32_t source) const;
+
+  // What an event has left to be done at its instant.
+  [[gnu::noinline]] void settle();
+  void deliver_answers();
+  [[gnu::noinline]] void settle_others();
 
   // The sources of nearly all events have the first numbers: the timers, then the completions of
   // each instance, then the arrivals of the groups.
   static constexpr std::uint32_t kTimerSource = 0;
   std::uint32_t completion_sources_ = 0, first_other_source_ = 0;
   RunState state_;
-  Parts parts_;
-  // No request meets these, and no part calls them.
-  HealthChecks health_checks_{state_, parts_};
-  Books books_{state_, parts_};
+  Agenda agenda_;
+  Effects effects_{state_, agenda_};
+  Attempts attempts_{state_, effects_};
+  // Each knows the others that it calls.
+  Clients clients_{state_, agenda_, network_, services_, effects_, attempts_};
+  Network network_{state_, agenda_, clients_, services_, attempts_};
+  Services services_{state_, agenda_, clients_, network_, effects_, attempts_, limits_};
+  RunLimits limits_{state_, clients_, network_, services_, effects_};
+  Books books_{state_, clients_, network_, services_};
 };
 
 }  // namespace retrysim::model

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/behaviour.hpp"
 
+#include "model/run/state.hpp"
+
 #include <sleef.h>
 #include <algorithm>
 #include <cmath>
@@ -49,13 +51,18 @@ OperationMix::OperationMix(std::size_t service, const std::vector<ClientSpec>& c
 }
 
 double OperationMix::work(const RandomKey& key, std::uint64_t entity, std::uint16_t group) const {
-  const Group& g = groups_[group];
+  const OfGroup& g = groups_[group];
   return g.choice.empty() ? 1 : g.work[g.choice.of(key, entity)];
+}
+
+double ServiceDemand::of_read(const Attempt& a) {
+  Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceTime});
+  return static_cast<double>(a.clients->spec->side_effects.reconcile_read.sample(draws).count());
 }
 
 double ServiceDemand::of_other(const Attempt& a, std::int64_t others) const {
   if (a.is(Attempt::kRejection)) return static_cast<double>(spec_->rejection.cost.count());
-  if (a.is(Attempt::kReplay) && reads_ != nullptr && reads_->is_read(a)) return of_read(a);
+  if (a.is(Attempt::kReplay) && is_read(a)) return of_read(a);
   if (a.is(Attempt::kReplay)) return static_cast<double>(spec_->idempotency.replay_cost.count());
   const double own = drawn(a, Purpose::kSecondServiceTime);
   return varies_ ? varied(own, a, others) : own;

@@ -1,4 +1,4 @@
-// What an attempt costs a server, and what comes of it when the server has worked on it.
+// What an attempt costs a server, and how it ends when the server has worked on it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -72,7 +72,7 @@ class OccModel {
   std::uint32_t version_ = 0;
 };
 
-/// What comes of an attempt that a server has worked on: the models of a service, behind one
+/// How an attempt ends that a server has worked on: the models of a service, behind one
 /// interface. A model is a class of its own, with
 ///
 ///   Reply reply(Attempt& attempt, const ReplyContext& context);
@@ -127,11 +127,11 @@ class OperationMix {
   double work(const RandomKey& key, std::uint64_t entity, std::uint16_t group) const;
 
  private:
-  struct Group {
+  struct OfGroup {
     OperationChoice choice;
     std::vector<double> work;  // by operation
   };
-  std::vector<Group> groups_;
+  std::vector<OfGroup> groups_;
 };
 
 /// What an attempt takes of a server: drawn for it, more for some operations, and more the more
@@ -147,12 +147,8 @@ class ServiceDemand {
     varies_ = spec_->slowdown.enabled() || !operations_.empty();
   }
 
-  /// Retries of some clients begin with a read.
-  void ask_before_retries(const Reconciliation& reads) { reads_ = &reads; }
-  /// What such a read takes of a server of speed 1, in nanoseconds.
-  double of_read(const Attempt& a) const {
-    return reads_->demand_ns(a, streams_->of_group(a.group));
-  }
+  /// What a read before a retry takes of a server of speed 1, in nanoseconds.
+  static double of_read(const Attempt& a);
 
   /// Draws for an attempt that has to queue what depends on nothing but the attempt: when its turn
   /// comes, everything waits for its service time.
@@ -179,7 +175,6 @@ class ServiceDemand {
 
   const ServiceSpec* spec_;
   const Streams* streams_;
-  const Reconciliation* reads_ = nullptr;  // null unless there are such reads
   OperationMix operations_;
   bool varies_;
 };

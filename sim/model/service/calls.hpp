@@ -1,66 +1,67 @@
-// Services that call other services: what happens between the end of an attempt's own service time
-// and its answer. Each call is a request of a client group that belongs to the calling service, so
-// that it is retried, timed and counted as any other request is.
+// Services that call other services: which calls an attempt makes between the end of its own
+// service time and its answer, and how far it has got with them. Each call is a request of a client
+// group that belongs to the calling service, so that it is retried, timed and counted as any other
+// request is.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernel/memory.hpp"
 #include "model/run/request.hpp"
-#include "model/service/instance.hpp"
 
-#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace retrysim::model {
 
-struct Parts;
 struct RunState;
 
-class CallTree {
+class Calls {
  public:
-  /// One attempt that makes calls. `serial` tells it from attempts that had the slot before.
-  struct CallId {
-    AttemptId attempt;
-    std::uint32_t serial = 0;
+  /// Calls that are made together, or a single one: each is a request of one of these groups.
+  struct Round {
+    CallId id;  ///< by which they are told back
+    std::span<const GroupId> groups;
   };
 
-  CallTree(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+  explicit Calls(RunState& state) : state_(state) {}
 
   /// Finds out which services call which; throws std::invalid_argument if they do so in a circle.
   void link_services();
 
-  /// The own work on the attempt that completes next is done. False if that ends it: it has failed,
-  /// or was not to be executed.
-  [[gnu::noinline]] bool begin(Service& s);
-  /// The request is the call of an attempt; whether it belongs to the cohort, as that does.
-  [[gnu::noinline]] bool enter(const Request& r, AttemptId caller);
-  [[gnu::noinline]] void call_ended(RequestId request, bool succeeded);
-  /// The calls that the attempt waited for have ended, unless it does not wait any more.
-  void go_on(CallId id);
+  /// The own work on the attempt is done, and it is going to make calls.
+  void begin(AttemptId attempt);
+  /// The next calls of the attempt.
+  Round next(const Attempt& a);
+  bool has_more(const Attempt& a) const;
+  /// A call has ended. True if it was the last one under way of an attempt that still waits.
+  bool ended(CallId id, bool succeeded);
+  bool is_waiting(CallId id) const {
+    const Progress& p = progress_[id.attempt];
+    return p.active && p.serial == id.serial;
+  }
+  /// All calls of the attempt have ended, or are not made after a failure. True if one has failed.
+  bool end(AttemptId attempt);
   /// The attempt does not wait any more. Calls under way run on to their own end.
-  [[gnu::noinline]] void cancel(AttemptId attempt) { calls_[attempt].active = false; }
-  /// The attempts at the service that wait for calls.
-  std::vector<AttemptId> calling_at(const Service& s) const;
+  void cancel(AttemptId attempt) { progress_[attempt].active = false; }
+  /// The attempts that wait for calls, wherever they are.
+  std::vector<AttemptId> waiting() const;
 
-  std::uint64_t bytes() const { return kernel::bytes_of(calls_); }
+  std::uint64_t bytes() const { return kernel::bytes_of(progress_); }
 
  private:
-  struct Calls {  // that an attempt waits for
+  struct Progress {  // of an attempt
     std::uint32_t serial = 0;
     std::uint16_t next = 0;  // of its service's callees
     std::uint16_t open = 0;
     bool active = false, failed = false;
   };
-  void make_calls(AttemptId attempt);
-  void end(AttemptId attempt);
+  const std::vector<GroupId>& callees_of(const Attempt& a) const;
 
   RunState& state_;
-  Parts& parts_;
   ByService<std::vector<GroupId>> callees_;  // the client groups of the service itself
-  ByAttempt<Calls> calls_;
-  ByRequest<CallId> callers_;  // of those groups
+  ByAttempt<Progress> progress_;
 };
 
 }  // namespace retrysim::model

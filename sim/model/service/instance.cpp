@@ -31,8 +31,8 @@ void ServiceTraits::follow(const ServiceSpec& spec, const Impairment& impairment
 void AttemptsInService::start(Attempt& a, Time now) {
   a.stage = Attempt::Stage::kInService;
   a.started = now;
-  if (a.is(Attempt::kMutating) && !tokens.begin(a, now)) [[unlikely]] {
-    tokens.count_wait(a);
+  if (a.is(Attempt::kMutating) && !effects_->may_start(a, now)) [[unlikely]] {
+    effects_->count_wait(a);
     RETRYSIM_TELL(Step::kHolding, now, a);
     return hold_server(a);
   }
@@ -55,7 +55,7 @@ void AttemptsInService::hold_server(Attempt& a) {
 void AttemptsInService::wake(Attempt& a, Time now) {
   servers_.let_go();
   a.stage = Attempt::Stage::kInService;
-  if (!tokens.begin(a, now)) {
+  if (!effects_->may_start(a, now)) {
     RETRYSIM_TELL(Step::kHolding, now, a);
     return hold_server(a);
   }
@@ -90,7 +90,7 @@ void AttemptsInService::release(Attempt& a, Time now) {
 
 void AttemptsInService::abort(Attempt& a, Time now) {
   RETRYSIM_TELL(Step::kAborted, now, a);
-  tokens.close_session(a);
+  if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
   time_spent_ += time_between(a.started, now);
   if (a.stage == Attempt::Stage::kCalling) return servers_.let_go();
   assert(a.stage == Attempt::Stage::kInService);
@@ -103,23 +103,23 @@ std::vector<std::uint32_t> AttemptsInService::take_all(Time now) {
     Attempt& a = (*attempts_)[id];
     RETRYSIM_TELL(Step::kAborted, now, a);
     time_spent_ += time_between(a.started, now);
-    tokens.close_session(a);
+    if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
   }
   return all;
 }
 
 Duration AttemptsInService::time_of(const Attempt& a, double speed) const {
-  const double work_ns =
-      tokens.is_read(a) ? demand.of_read(a) : demand.of(a, servers_.in_service());
+  const double work_ns = is_read(a) ? demand.of_read(a) : demand.of(a, servers_.in_service());
   if (work_ns == 0) return Duration::zero();
   return speed > 0 ? Duration::from_nanoseconds(work_ns / speed) : Duration::max();
 }
 
-Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
-                 const Streams* streams, kernel::LinkedPool<Attempt>* attempts,
-                 std::uint64_t* sequence)
-    : in_service(spec, streams, attempts, sequence),
+Instance::Instance(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
+                   const Streams* streams, kernel::LinkedPool<Attempt>* attempts,
+                   std::uint64_t* sequence, Effects* effects)
+    : in_service(spec, streams, attempts, sequence, effects),
       throttle(spec.throttle),
+      effects_(effects),
       traits_(spec),
       spec_(&spec),
       streams_(streams),
@@ -128,50 +128,51 @@ Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t co
       model_(make_service_model(spec, conflict)),
       concurrency_(spec.concurrency) {}
 
-Service::Admission Service::admit_if_concurrency_allows(Attempt& a, Time now) {
+Instance::Admission Instance::admit_if_concurrency_allows(Attempt& a, Time now) {
   if (!concurrency_.has_room()) return Admission::kOverLimit;
   const Admission admission = admit_if_queue_has_room(a, now);
   if (admission != Admission::kFull) concurrency_.enter(a.id);
   return admission;
 }
 
-void Service::turn_away(Attempt& a, Time now) {
+void Instance::turn_away(Attempt& a, Time now) {
   a.set(Attempt::kRejection);
   if (servers().has_room() && queued() == 0) return start(a, now);
   queue_.join(a);
   RETRYSIM_TELL(Step::kQueued, now, a, static_cast<std::int64_t>(queued()));
 }
 
-void Service::start(Attempt& a, Time now) {
+void Instance::start(Attempt& a, Time now) {
   time_queued_ += time_between(a.arrived, now);
   in_service.start(a, now);
 }
 
-void Service::remove_from_queue(const Attempt& a, Time now) {
+void Instance::remove_from_queue(const Attempt& a, Time now) {
   assert(a.stage == Attempt::Stage::kQueued);
   leave_unserved(a, now);
   queue_.leave(a);
   RETRYSIM_TELL(Step::kLeftQueue, now, a);
 }
 
-std::vector<std::uint32_t> Service::take_all(Time now) {
+std::vector<std::uint32_t> Instance::take_all(Time now) {
   std::vector<std::uint32_t> all = in_service.take_all(now);
   while (Attempt* a = queue_.take()) {
     leave_unserved(*a, now);
     RETRYSIM_TELL(Step::kLeftQueue, now, *a);
-    in_service.tokens.close_session(*a);  // a second call may have that of the first
+    // A second call may have the session of the first.
+    if (a->is(Attempt::kHasSession)) effects_->drop_session(*a);
     all.push_back(a->id);
   }
   return all;
 }
 
-void Service::forget(bool throttle_too) {
+void Instance::forget(bool throttle_too) {
   queue_.forget(spec_->queue.codel);
   concurrency_.reset();
   if (throttle_too) throttle.forget();
 }
 
-void Service::impair(Impairment impairment, Time now) {
+void Instance::impair(Impairment impairment, Time now) {
   power_.set(std::move(impairment));
   traits_.follow(*spec_, power_.impairment());
   in_service.set_power(power_.working_servers(), power_.impairment().speed, now);

@@ -188,14 +188,17 @@ inline std::uint64_t time_between(Time from, Time to) {
 /// has been served.
 class AttemptsInService {
  public:
-  // The parts that others use directly.
   ServiceDemand demand;
-  TokenDesk tokens;
 
-  /// `sequence`: the simulation's counter of scheduled events.
+  /// `sequence`: the simulation's counter of scheduled events. `effects` is asked about attempts
+  /// with side effects.
   AttemptsInService(const ServiceSpec& spec, const Streams* streams,
-                    kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence)
-      : demand(spec, streams), attempts_(attempts), servers_(spec, attempts, sequence) {}
+                    kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence,
+                    Effects* effects = nullptr)
+      : demand(spec, streams),
+        attempts_(attempts),
+        effects_(effects),
+        servers_(spec, attempts, sequence) {}
 
   const ServerPool& servers() const { return servers_; }
 
@@ -218,7 +221,7 @@ class AttemptsInService {
   /// a server.
   Duration time_of(const Attempt& a, double speed) const;
 
-  // For `Service`, which has more to do on these occasions; others call its functions `start`,
+  // For `Instance`, which has more to do on these occasions; others call its functions `start`,
   // `take_all` and `impair`.
   /// A server, which must be free, takes the attempt: to work on it, or to turn it away.
   void start(Attempt& a, Time now);
@@ -237,12 +240,13 @@ class AttemptsInService {
   [[gnu::noinline]] void hold_server(Attempt& a);
 
   kernel::LinkedPool<Attempt>* attempts_;
+  Effects* effects_;
   ServerPool servers_;
   WideNanoseconds time_spent_ = 0;
 };
 
 /// Which instance of which service it is, and what the world calls its completions.
-struct ServicePlace {
+struct InstancePlace {
   InstanceId instance{0};
   ServiceId service{0};
   std::uint32_t completions = kNone;           ///< their source in the event queue
@@ -251,21 +255,22 @@ struct ServicePlace {
 
 /// One service, or one of its instances if it has several: which attempts it admits, which of them
 /// wait for a server and for how long, and what faults and the autoscaler do to it. What goes on at
-/// the servers is the business of `AttemptsInService`. A service knows attempts, but neither
-/// clients nor the network; what an attempt's fate means is decided by the simulation.
-class Service {
+/// the servers is in `AttemptsInService`. An instance knows attempts, but neither clients nor the
+/// network: what follows from its decisions is for `Services`.
+class Instance {
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull, kOverLimit };
 
   // The parts that others use directly.
-  ServicePlace place;
+  InstancePlace place;
   AttemptsInService in_service;
   Throttle throttle;
 
   /// `key` is for what it draws for itself, `conflict` the number of the answer to a write that
   /// came too late.
-  Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
-          const Streams* streams, kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence);
+  Instance(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
+           const Streams* streams, kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence,
+           Effects* effects = nullptr);
 
   const ServiceSpec& spec() const { return *spec_; }
   const ServiceTraits& traits() const { return traits_; }
@@ -309,7 +314,7 @@ class Service {
   /// The wait of the attempt is over: a free server takes it.
   void start(Attempt& a, Time now);
 
-  /// What comes of an attempt that has just been served.
+  /// The outcome of an attempt that has just been served.
   Reply reply(Attempt& a) {
     return reply_of(model_, a, {streams_->of_group(a.group), impairment().errors});
   }
@@ -323,7 +328,7 @@ class Service {
   /// Takes out everything that waits or is in service, this first in order of completion; not what
   /// a server is held for.
   std::vector<std::uint32_t> take_all(Time now);
-  /// As it was at the start of the run, with nobody there; the throttle as well if it is to be.
+  /// As it was at the start of the run, and empty; the throttle as well if it is to be.
   void forget(bool throttle_too);
 
   /// Null if the number of servers is fixed.
@@ -356,6 +361,7 @@ class Service {
   }
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);
 
+  Effects* effects_;
   ServiceTraits traits_;
   const ServiceSpec* spec_;
   const Streams* streams_;
@@ -366,7 +372,7 @@ class Service {
   ConcurrencyLimit concurrency_;
 };
 
-/// The instances of all services. Each is a `Service` of its own, with servers, queue and limits;
+/// The instances of all services, each with servers, queue and limits;
 /// those of one service follow each other, in the order of the services. So where every service is
 /// a single instance, an instance and its service have the same number.
 class Instances {
@@ -374,7 +380,7 @@ class Instances {
   /// The first instance of the next service; `add` gives it further ones. Their addresses are
   /// fixed when all have been added.
   void begin_service() { first_.emplace_back(all_.size()); }
-  Service& add(Service instance) {
+  Instance& add(Instance instance) {
     const ServiceId service(first_.size() - 1);
     instance.place.instance = InstanceId(all_.size());
     instance.place.service = service;
@@ -382,8 +388,8 @@ class Instances {
     return all_.emplace_back(std::move(instance));
   }
 
-  Service& operator[](InstanceId id) { return all_[id]; }
-  const Service& operator[](InstanceId id) const { return all_[id]; }
+  Instance& operator[](InstanceId id) { return all_[id]; }
+  const Instance& operator[](InstanceId id) const { return all_[id]; }
   std::size_t size() const { return all_.size(); }
   std::size_t services() const { return first_.size(); }
 
@@ -402,7 +408,7 @@ class Instances {
   bool several() const { return all_.size() > first_.size(); }
 
  private:
-  IndexedBy<InstanceId, std::vector<Service>> all_;
+  IndexedBy<InstanceId, std::vector<Instance>> all_;
   ByService<InstanceId> first_;
   IndexedBy<InstanceId, std::vector<ServiceId>> service_of_;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/outside.hpp"
 
+#include "model/network/network.hpp"
 #include "model/run/names.hpp"
-#include "model/run/parts.hpp"
 #include "model/run/state.hpp"
+#include "model/service/services.hpp"
 
 #include <algorithm>
 
@@ -68,17 +69,9 @@ Impairment FaultTimeline::at(std::size_t service, std::uint32_t instance, Time n
   return all;
 }
 
-ServiceEvents::ServiceEvents(RunState& state, Parts& parts)
-    : state_(state),
-      parts_(parts),
-      faults_(state.scenario, [&](const ErrorAnswer& e) { return state.answers.number(e); }),
-      ranks_(state.scenario.services.size()) {
-  state.sequence = faults_.size();  // the faults are scheduled first
-  std::size_t rank = 0;
-  for (const std::size_t i : name_order(state.scenario.services)) ranks_[ServiceId(i)] = rank++;
-}
+// --- What services do about it.
 
-void ServiceEvents::add_sources() {
+void Services::add_outside_sources() {
   scaling_sources_.assign(state_.instances.services(), kNone);
   for (const ServiceId i : Ids<ServiceId>(scaling_sources_.size())) {
     if (state_.instances[state_.instances.first(i)].autoscaler() == nullptr) continue;
@@ -87,23 +80,23 @@ void ServiceEvents::add_sources() {
   if (faults_.size() > 0) fault_source_ = state_.add_source(EventKind::kFault);
 }
 
-void ServiceEvents::start() {
+void Services::start() {
   for (const std::size_t at : name_order(state_.scenario.services)) {
     const ServiceId i(at);
     if (scaling_sources_[i] == kNone) continue;
-    Service& s = state_.instances[state_.instances.first(i)];
-    parts_.serving.changed(s);
+    Instance& s = state_.instances[state_.instances.first(i)];
+    changed(s);
     state_.queue.offer(scaling_sources_[i], {s.autoscaler()->next(), state_.sequence++});
   }
   if (fault_source_ != kNone) state_.queue.offer(fault_source_, {faults_.next(), faults_begun_});
 }
 
-Impairment ServiceEvents::impairment(InstanceId instance) const {
+Impairment Services::impairment_of(InstanceId instance) const {
   const Instances& all = state_.instances;
   return faults_.at(all.service_of(instance), all.number_of(instance), state_.now);
 }
 
-void ServiceEvents::change_faults() {
+void Services::faults_change() {
   const FaultTimeline::Change change = faults_.pop();
   const ServiceId service(change.service);
   state_.note_event(EventKind::kFault, ranks_[service]);
@@ -113,49 +106,49 @@ void ServiceEvents::change_faults() {
   state_.queue.set(fault_source_, {faults_.next(), ++faults_begun_});
 }
 
-void ServiceEvents::change_instance(InstanceId instance, const FaultTimeline::Change& change) {
+void Services::change_instance(InstanceId instance, const FaultTimeline::Change& change) {
   const bool whole = change.fault == nullptr || change.fault->instance == FaultSpec::kAllInstances;
   if (change.cold_restart) restart(instance, whole);
-  Service& s = state_.instances[instance];
-  s.impair(impairment(instance), state_.now);
-  parts_.serving.serve_queue(s);
-  parts_.serving.changed(s);
+  Instance& s = state_.instances[instance];
+  s.impair(impairment_of(instance), state_.now);
+  serve_queue(s);
+  changed(s);
 }
 
 // The process dies and comes back empty: the connections of those that waited for it break.
-void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
-  Service& s = state_.instances[instance];
+void Services::restart(InstanceId instance, bool throttle_too) {
+  Instance& s = state_.instances[instance];
   std::vector<AttemptId> all;
   for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
-  for (const AttemptId id : parts_.serving.waiting_at(s)) {
-    parts_.serving.cancel_wait(id);
+  for (const AttemptId id : waiting_at(s)) {
+    cancel_wait(id);
     s.in_service.abort(state_.attempts[id], state_.now);
     all.push_back(id);
   }
   for (const AttemptId id : all) {
     Attempt& a = state_.attempts[id];
-    parts_.watch.leave(a);
+    watch_.leave(a);
     if (a.given_up()) {
-      if (a.stage != Attempt::Stage::kQueued) parts_.serving.wasted_work(a);
+      if (a.stage != Attempt::Stage::kQueued) wasted_work(a);
       a.clients->recorder->passage.dropped(a.in_cohort);
-      parts_.delivery.release(a);
+      attempts_.release(a);
     } else {
       s.place.recorder->error_answered();
-      parts_.transport.answer_with(a, Answers::kConnectionRefused);
+      network_.answer(a, Answers::kConnectionRefused);
     }
   }
   s.forget(throttle_too);
 }
 
-void ServiceEvents::scale(ServiceId service) {
-  Service& s = state_.instances[state_.instances.first(service)];
+void Services::scaling_due(ServiceId service) {
+  Instance& s = state_.instances[state_.instances.first(service)];
   Autoscaler& scaler = *s.autoscaler();
   state_.note_event(EventKind::kScaling, ranks_[service]);
   scaler.observe(s.servers().busy(), s.power().working_servers(), state_.now);
   scaler.step(state_.now);
   s.rescale(state_.now);
-  parts_.serving.serve_queue(s);
-  parts_.serving.changed(s);
+  serve_queue(s);
+  changed(s);
   state_.queue.set(scaling_sources_[service], {scaler.next(), state_.sequence++});
 }
 

@@ -1,5 +1,5 @@
-// What happens to services from outside: faults begin and end, instances restart, an autoscaler
-// changes the number of servers.
+// What happens to services from outside: when faults begin and end, and what is wrong with each
+// service or instance then. (The autoscaler is part of the instance.)
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -18,9 +18,6 @@
 #include <vector>
 
 namespace retrysim::model {
-
-struct Parts;
-struct RunState;
 
 /// The calendar of fault windows and capacity profiles: when something changes, and what is wrong
 /// then with each service.
@@ -105,37 +102,6 @@ class FaultTimeline {
   std::vector<Change> changes_;
   std::size_t at_ = 0;
   std::vector<Errors> fault_errors_, service_errors_;  // faults: in that order
-};
-
-/// What happens to a service from outside: faults begin and end, it restarts, an autoscaler changes
-/// the number of its servers.
-class ServiceEvents {
- public:
-  /// Numbers the answers of faults, and counts the faults among the events.
-  ServiceEvents(RunState& state, Parts& parts);
-
-  void add_sources();
-  /// Offers the first events.
-  void start();
-
-  /// What is wrong with the instance now.
-  Impairment impairment(InstanceId instance) const;
-
-  /// The events.
-  void change_faults();
-  void scale(ServiceId service);
-
- private:
-  void change_instance(InstanceId instance, const FaultTimeline::Change& change);
-  void restart(InstanceId instance, bool throttle_too);
-
-  RunState& state_;
-  Parts& parts_;
-  FaultTimeline faults_;
-  std::uint64_t faults_begun_ = 0;
-  std::uint32_t fault_source_ = kNone;
-  ByService<std::uint32_t> scaling_sources_;
-  ByService<std::size_t> ranks_;  // places among the names
 };
 
 }  // namespace retrysim::model

@@ -1,13 +1,45 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/services.hpp"
 
-#include "model/run/parts.hpp"
-#include "model/run/state.hpp"
+#include <retrysim/random.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "model/client/clients.hpp"
+#include "model/effects/effects.hpp"
+#include "model/network/network.hpp"
+#include "model/run/limits.hpp"
+#include "model/run/names.hpp"
 #include "model/run/trace.hpp"
+
+#include <stdexcept>
+#include <string>
 
 namespace retrysim::model {
 
+using kernel::armed;
+using kernel::EventKey;
+
 namespace {
+
+// Scenario files are checked when they are read; this is for those made in C++.
+void check_instances(const ServiceSpec& spec) {
+  if (spec.instances.count == 0 || spec.instances.count > InstancesSpec::kMost) {
+    throw std::invalid_argument("a service has between 1 and 1000 instances");
+  }
+  if (spec.instances.count == 1) return;
+  if (spec.autoscaling.target > 0 || spec.model == ServiceModelKind::kOcc) {
+    throw std::invalid_argument(
+        "a service with several instances has neither autoscaling nor the model occ");
+  }
+}
+
+void check_idempotency(const ServiceSpec& spec) {
+  if (spec.model != ServiceModelKind::kOcc) return;
+  // The write of the attempt that is waited for might not find a server.
+  if (spec.idempotency.remembers() && spec.idempotency.in_progress == InProgress::kWait) {
+    throw std::invalid_argument("at a service with the model occ no attempt waits for another");
+  }
+}
 
 void record_arrival(const Attempt& a) {
   a.clients->recorder->passage.arrived(a.in_cohort);
@@ -16,188 +48,130 @@ void record_arrival(const Attempt& a) {
 
 }  // namespace
 
-void ServiceEntrance::arrive_by_event(Attempt& a) {
-  if (!a.at->traits().takes_no_time || !parts_.serving.finds_nobody(a)) return arrive(a);
-  a.arrived = state_.now;
-  RETRYSIM_TELL(Step::kArrived, state_.now, a);
-  if (!a.is(Attempt::kSecondCall)) record_arrival(a);
-  a.at->place.recorder->admitted();
-  a.clients->recorder->passage.admitted(a.in_cohort, false);
-  parts_.serving.serve_at_once(a);
+Services::Services(RunState& state, Agenda& agenda, Clients& clients, Network& network,
+                   Effects& effects, Attempts& attempts, RunLimits& limits)
+    : state_(state),
+      agenda_(agenda),
+      clients_(clients),
+      network_(network),
+      effects_(effects),
+      attempts_(attempts),
+      limits_(limits),
+      watch_(state),
+      calls_(state),
+      faults_(state.scenario, [&](const ErrorAnswer& e) { return state.answers.number(e); }),
+      ranks_(state.scenario.services.size()) {
+  state.sequence = faults_.size();  // the faults are scheduled first
+  std::size_t rank = 0;
+  for (const std::size_t i : name_order(state.scenario.services)) ranks_[ServiceId(i)] = rank++;
 }
 
-void ServiceEntrance::arrive(Attempt& a) { arrive_here(a); }
-
-RETRYSIM_IN_LOOP void ServiceEntrance::arrive_here(Attempt& a) {
-  Service& s = *a.at;
-  a.arrived = state_.now;
-  RETRYSIM_TELL(Step::kArrived, state_.now, a);
-  if (!a.is(Attempt::kSecondCall)) [[likely]]
-    record_arrival(a);
-  if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
-    a.clients->recorder->passage.dropped(
-        a.in_cohort);  // its client gave up while it was on its way
-    return parts_.delivery.release(a);
-  }
-  if (s.traits().screens_arrivals && answered_at_the_door(a)) [[unlikely]]
-    return;
-  const Service::Admission admission = s.admit(a, state_.now);
-  if (admission >= Service::Admission::kFull) {
-    return overflow_here(
-        a, admission == Service::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
-  }
-  const bool must_wait = admission == Service::Admission::kQueued;
-  s.place.recorder->admitted();
-  a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
-  if (s.traits().times_waits && !must_wait) [[unlikely]]
-    parts_.serving.time_wait(a);
-  if (s.traits().watches_attempts) [[unlikely]]
-    parts_.watch.enter(a);
-  parts_.serving.changed(s);
-}
-
-// True if the attempt meets a random error, or does not pass the service's throttle.
-bool ServiceEntrance::answered_at_the_door(Attempt& a) {
-  const Service& s = *a.at;
-  if (s.traits().times_waits) a.clients->recorder->passage.arrived_to_be_timed(a.in_cohort);
-  if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
-    Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
-    // The read of a retry and what follows it have luck of their own.
-    if (a.is(Attempt::kSecondCall) && s.spec().model != ServiceModelKind::kOcc) draws.next();
-    const double u = draws.uniform();
-    for (const auto& [cumulative, answer] : s.impairment().errors) {
-      if (u >= cumulative) continue;
-      a.at->place.recorder->error_answered();
-      if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
-      parts_.transport.answer_with(a, answer);
-      return true;
+void Services::prepare() {
+  const Scenario& scenario = state_.scenario;
+  Instances& instances = state_.instances;
+  for (const ServiceId i : Ids<ServiceId>(scenario.services.size())) {
+    const ServiceSpec& spec = scenario.services[i];
+    const std::uint16_t conflict = state_.answers.add_service(spec).conflict;
+    check_instances(spec);
+    check_idempotency(spec);
+    instances.begin_service();
+    for (std::uint32_t number = 0; number < spec.instances.count; ++number) {
+      const RandomKey key = spec.instances.count == 1 ? state_.streams.of_service(i)
+                                                      : state_.streams.of_instance(i, number);
+      Instance& s = instances.add(Instance(spec, key, conflict, &state_.streams, &state_.attempts,
+                                           &state_.sequence, &effects_));
+      s.place.recorder = &state_.recorder.service(i);
+      s.in_service.demand.set_operations(i, scenario.clients);
     }
+    if (spec.throttle.has_limits()) number_limits(i);
+    effects_.remember_tokens(i);
   }
-  // The throttle is the service's, not an instance's: the first instance keeps it for all.
-  Service& keeper = state_.instances[state_.instances.first(a.at->place.service)];
-  if (passes_throttle(a, keeper)) return false;
-  a.at->place.recorder->throttled();
-  a.clients->recorder->passage.refused(a.in_cohort);
-  turn_away(a, state_.answers.of_service(a.at->place.service).throttled);
-  return true;
-}
-
-bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
-  if (s.spec().throttle.rate <= 0) return true;
-  std::uint32_t number = a.client;
-  if (s.spec().throttle.scope > ThrottleScope::kClient) {
-    const Addressing& about = a.clients->about;
-    const RandomKey& key = *a.clients->key;
-    number = s.spec().throttle.scope == ThrottleScope::kKey ? about.key(key, a.entity)
-                                                            : about.operation(key, a.entity);
+  others_observe_ = instances.several();
+  if (instances.several()) {
+    state_.instance_log.emplace(scenario, instances.size());
+    levels_.resize(instances.size());
+    sums_.resize(instances.services());
   }
-  if (s.spec().throttle.has_limits()) [[unlikely]]
-    return passes_limits(a, s, number);
-  return s.throttle.pass(a.group, number, state_.now);
-}
-
-// Operations or keys may have limits of their own.
-bool ServiceEntrance::passes_limits(const Attempt& a, Service& s, std::uint32_t number) {
-  const Addressing& about = a.clients->about;
-  const RandomKey& key = *a.clients->key;
-  const std::uint32_t own =
-      s.spec().throttle.keys.empty() ? about.operation(key, a.entity) : about.key(key, a.entity);
-  return s.throttle.pass(a.group, number, state_.now, own);
-}
-
-void ServiceEntrance::overflow(Attempt& a, Refusal refusal) { overflow_here(a, refusal); }
-
-RETRYSIM_IN_LOOP void ServiceEntrance::overflow_here(Attempt& a, Refusal refusal) {
-  Service& s = *a.at;
-  const bool no_answer = s.spec().rejection.overflow == Overflow::kDrop;
-  const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);
-  s.place.recorder->rejected();
-  stats::PassageCounts& passage = a.clients->recorder->passage;
-  if (!no_answer && !state_.is_throttling(a, answer)) passage.rejected(a.in_cohort);
-  passage.refused(a.in_cohort);
-  if (!no_answer) return turn_away(a, answer);
-  s.leave_unserved(a, state_.now);
-  a.clients->recorder->passage.dropped(a.in_cohort);
-  parts_.delivery.discard(a);
-}
-
-// To say no may cost time, too.
-void ServiceEntrance::turn_away(Attempt& a, std::uint16_t answer) {
-  Service& s = *a.at;
-  if (s.spec().rejection.cost == Duration::zero()) {
-    s.leave_unserved(a, state_.now);
-    return parts_.transport.answer_with(a, answer);
+  for (const InstanceId i : instances.ids()) {
+    instances[i].impair(impairment_of(i), state_.now);
+    others_observe_ |= instances[i].autoscaler() != nullptr;
   }
-  a.answer = answer;
-  s.turn_away(a, state_.now);
-  parts_.serving.changed(s);
+  for (const InstanceId i : instances.ids()) levels_changed(instances[i]);
+  calls_.link_services();
 }
 
-void Serving::add_sources() {
+// The first instance keeps the throttle of the whole service.
+void Services::number_limits(ServiceId service) {
+  const ThrottleSpec& spec = state_.scenario.services[service].throttle;
+  const OperationNames operations(state_.scenario);
+  Throttle::Numbers numbers;
+  for (const ThrottleLimit& l : spec.operations) numbers.push_back(operations.number(l.name));
+  for (const ThrottleLimit& l : spec.keys) {
+    numbers.push_back(static_cast<std::uint32_t>(std::stoul(l.name) - 1));
+  }
+  state_.instances[state_.instances.first(service)].throttle.set_numbers(numbers);
+}
+
+void Services::add_completion_sources() {
   for (const InstanceId i : state_.instances.ids()) {
-    Service& s = state_.instances[i];
+    Instance& s = state_.instances[i];
     s.place.completions = state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
     state_.sources[s.place.completions].instance = &s;
   }
 }
 
-void Serving::begin_levels() {
-  others_observe_ = state_.instances.several();
-  for (const InstanceId i : state_.instances.ids()) {
-    Service& s = state_.instances[i];
-    others_observe_ |= s.autoscaler() != nullptr;
-    levels_changed(s);
-  }
-}
+// --- An attempt arrives: random errors, the throttle, the queue.
 
-void Serving::complete(Service& s) {
-  if (s.traits().calls_others && parts_.call_tree.begin(s)) [[unlikely]]
+RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
+  Instance& s = *a.at;
+  a.arrived = state_.now;
+  RETRYSIM_TELL(Step::kArrived, state_.now, a);
+  if (!a.is(Attempt::kSecondCall)) [[likely]]
+    record_arrival(a);
+  if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
+    // Its client gave up while it was on its way.
+    a.clients->recorder->passage.dropped(a.in_cohort);
+    return attempts_.release(a);
+  }
+  if (s.traits().screens_arrivals && is_answered_at_the_door(a)) [[unlikely]]
     return;
-  Attempt& a = s.in_service.complete(state_.now);
-  state_.note_event(EventKind::kCompletion, a.id);
-  parts_.watch.leave(a);
-  served(a, reply_to(a));
-}
-
-// What has been served is told to the client.
-RETRYSIM_IN_LOOP Reply Serving::reply_to(Attempt& a) {
-  Service& s = *a.at;
-  const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
-                      : s.traits().always_succeeds ? Reply{a.answer}
-                                                   : s.reply(a);
-  if (reply.answer != 0 && !a.is(Attempt::kRejection) && state_.is_throttling(a, reply.answer))
-      [[unlikely]]
-    a.clients->recorder->passage.refused(a.in_cohort);
-  return reply;
-}
-
-void Serving::served(Attempt& a, Reply reply) {
-  Service& s = *a.at;
-  count_served(a, reply);
-  serve_queue(s);
-  changed(s);
-  hand_over(a, reply);
-}
-
-RETRYSIM_IN_LOOP void Serving::count_served(Attempt& a, Reply reply) {
-  if (reply.goes_on) [[unlikely]] {
-    a.set(Attempt::kGoesOn);
-    a.clear(Attempt::kExecuted);
-  } else if (a.is(Attempt::kExecuted)) {
-    a.at->place.recorder->executed(a.given_up());
-    if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
-    if (a.is(Attempt::kMutating)) [[unlikely]]
-      parts_.mutations.executed(a, reply.answer == 0);
+  const Instance::Admission admission = s.admit(a, state_.now);
+  if (admission >= Instance::Admission::kFull) {
+    return overflow_here(
+        a, admission == Instance::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
   }
+  const bool must_wait = admission == Instance::Admission::kQueued;
+  s.place.recorder->admitted();
+  a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
+  if (s.traits().times_waits && !must_wait) [[unlikely]]
+    time_wait(a);
+  if (s.traits().watches_attempts) [[unlikely]]
+    watch_.enter(a);
+  changed(s);
 }
 
-RETRYSIM_IN_LOOP void Serving::hand_over(Attempt& a, Reply reply) {
-  if (a.given_up()) return served_in_vain(a);
-  if (parts_.transport.send_answer(a, reply.answer)) parts_.delivery.deliver_here(a);
+void Services::arrive_by_event(Attempt& a) {
+  if (!a.at->traits().takes_no_time || !finds_nobody(a)) return arrive(a);
+  a.arrived = state_.now;
+  RETRYSIM_TELL(Step::kArrived, state_.now, a);
+  if (!a.is(Attempt::kSecondCall)) record_arrival(a);
+  a.at->place.recorder->admitted();
+  a.clients->recorder->passage.admitted(a.in_cohort, false);
+  serve_at_once(a);
 }
 
-void Serving::serve_at_once(Attempt& a) {
-  parts_.limits.count_event();
+// Whether the attempt, which arrives in an event of its own, finds nobody at a service that takes
+// no time, so that its completion would be the next event.
+bool Services::finds_nobody(const Attempt& a) const {
+  const Instance& s = *a.at;
+  return !a.is(~unsigned{Attempt::kSecondCall}) && !s.traits().screens_arrivals &&
+         !s.traits().calls_others && !others_observe_ && s.in_system() == 0 &&
+         s.servers().has_room() && state_.queue.earliest() > state_.now;
+}
+
+// That completion, without a way through the queue of events. Levels change for no time.
+void Services::serve_at_once(Attempt& a) {
+  limits_.count_event();
   ++state_.sequence;  // the completion's
   RETRYSIM_TELL(Step::kWorking, state_.now, a);
   a.pass_within(state_.now);
@@ -208,13 +182,155 @@ void Serving::serve_at_once(Attempt& a) {
   hand_over(a, reply);
 }
 
-void Serving::served_in_vain(Attempt& a) {
-  wasted_work(a);
-  answer_unused(a);
-  parts_.delivery.release(a);
+// True if the attempt meets a random error, or does not pass the service's throttle.
+bool Services::is_answered_at_the_door(Attempt& a) {
+  const Instance& s = *a.at;
+  if (s.traits().times_waits) a.clients->recorder->passage.arrived_to_be_timed(a.in_cohort);
+  if (meets_random_error(a)) return true;
+  // The throttle is the service's, not an instance's: the first instance keeps it for all.
+  if (passes_throttle(a, state_.instances[state_.instances.first(s.place.service)])) return false;
+  s.place.recorder->throttled();
+  a.clients->recorder->passage.refused(a.in_cohort);
+  turn_away(a, state_.answers.of_service(s.place.service).throttled);
+  return true;
 }
 
-void Serving::serve_queue(Service& s) {
+bool Services::meets_random_error(Attempt& a) {
+  const Instance& s = *a.at;
+  if (s.impairment().errors.empty() || s.spec().model == ServiceModelKind::kIndependent) {
+    return false;
+  }
+  Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
+  // The read of a retry and what follows it have luck of their own.
+  if (a.is(Attempt::kSecondCall) && s.spec().model != ServiceModelKind::kOcc) draws.next();
+  const double u = draws.uniform();
+  for (const auto& [cumulative, answer] : s.impairment().errors) {
+    if (u >= cumulative) continue;
+    s.place.recorder->error_answered();
+    if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
+    network_.answer(a, answer);
+    return true;
+  }
+  return false;
+}
+
+// `keeper`: the instance that keeps the throttle of the service.
+bool Services::passes_throttle(const Attempt& a, Instance& keeper) const {
+  const ThrottleSpec& spec = keeper.spec().throttle;
+  if (spec.rate <= 0) return true;
+  const Addressing& about = a.clients->about;
+  const RandomKey& key = *a.clients->key;
+  std::uint32_t number = a.client;
+  if (spec.scope > ThrottleScope::kClient) {
+    number = spec.scope == ThrottleScope::kKey ? about.key(key, a.entity)
+                                               : about.operation(key, a.entity);
+  }
+  if (!spec.has_limits()) return keeper.throttle.pass(a.group, number, state_.now);
+  // Operations or keys may have limits of their own.
+  const std::uint32_t own =
+      spec.keys.empty() ? about.operation(key, a.entity) : about.key(key, a.entity);
+  return keeper.throttle.pass(a.group, number, state_.now, own);
+}
+
+// The queue does not take the attempt, or sheds it.
+void Services::overflow(Attempt& a, Refusal refusal) { overflow_here(a, refusal); }
+
+RETRYSIM_IN_LOOP void Services::overflow_here(Attempt& a, Refusal refusal) {
+  Instance& s = *a.at;
+  const bool no_answer = s.spec().rejection.overflow == Overflow::kDrop;
+  const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);
+  s.place.recorder->rejected();
+  stats::PassageCounts& passage = a.clients->recorder->passage;
+  if (!no_answer && !state_.is_throttling(a, answer)) passage.rejected(a.in_cohort);
+  passage.refused(a.in_cohort);
+  if (!no_answer) return turn_away(a, answer);
+  s.leave_unserved(a, state_.now);
+  a.clients->recorder->passage.dropped(a.in_cohort);
+  attempts_.discard(a);
+}
+
+// To say no may cost time, too.
+void Services::turn_away(Attempt& a, std::uint16_t answer) {
+  Instance& s = *a.at;
+  if (s.spec().rejection.cost == Duration::zero()) {
+    s.leave_unserved(a, state_.now);
+    return network_.answer(a, answer);
+  }
+  a.answer = answer;
+  s.turn_away(a, state_.now);
+  changed(s);
+}
+
+// --- Servers at work.
+
+void Services::complete(Instance& s) {
+  if (s.traits().calls_others && begin_calls(s)) [[unlikely]]
+    return;
+  Attempt& a = s.in_service.complete(state_.now);
+  state_.note_event(EventKind::kCompletion, a.id);
+  watch_.leave(a);
+  served(a, reply_to(a));
+}
+
+// What has been served is told to the client.
+RETRYSIM_IN_LOOP Reply Services::reply_to(Attempt& a) {
+  Instance& s = *a.at;
+  const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
+                      : s.traits().always_succeeds ? Reply{a.answer}
+                                                   : s.reply(a);
+  if (reply.answer != 0 && !a.is(Attempt::kRejection) && state_.is_throttling(a, reply.answer))
+      [[unlikely]]
+    a.clients->recorder->passage.refused(a.in_cohort);
+  return reply;
+}
+
+// Of an attempt that is turned away, whose token is known, or that has asked for its effect.
+Reply Services::answer_without_execution(Attempt& a) {
+  Instance& s = *a.at;
+  if (!is_read(a)) return {a.answer};
+  if (!s.traits().always_succeeds) {
+    const Reply reply = s.reply(a);
+    if (reply.answer != 0) return reply;
+  }
+  a.clear(Attempt::kReplay);
+  return {Answers::kSuccess, !effects_.found_effect(a.id)};
+}
+
+// What becomes of an attempt when its server is free again. The last step of its event, or of the
+// agenda: the answer need not be put down.
+void Services::served(Attempt& a, Reply reply) {
+  Instance& s = *a.at;
+  count_served(a, reply);
+  serve_queue(s);
+  changed(s);
+  hand_over(a, reply);
+}
+
+RETRYSIM_IN_LOOP void Services::count_served(Attempt& a, Reply reply) {
+  if (reply.goes_on) [[unlikely]] {
+    a.set(Attempt::kGoesOn);
+    a.clear(Attempt::kExecuted);
+  } else if (a.is(Attempt::kExecuted)) {
+    a.at->place.recorder->executed(a.given_up());
+    if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
+    if (a.is(Attempt::kMutating)) [[unlikely]]
+      effects_.executed(a, reply.answer == 0);
+  }
+}
+
+RETRYSIM_IN_LOOP void Services::hand_over(Attempt& a, Reply reply) {
+  if (a.given_up()) return served_in_vain(a);
+  network_.answer_last(a, reply.answer);
+}
+
+void Services::served_in_vain(Attempt& a) {
+  wasted_work(a);
+  answer_unused(a);
+  attempts_.release(a);
+}
+
+// Free servers take what waits.
+void Services::serve_queue(Instance& s) {
   while (Attempt* next = s.take_from_queue()) {
     Attempt& a = *next;
     if (s.traits().screens_queue && leaves_unserved(a)) [[unlikely]]
@@ -229,119 +345,175 @@ void Serving::serve_queue(Service& s) {
 }
 
 // Whether the attempt, whose turn has come, is dropped or shed instead of being served.
-bool Serving::leaves_unserved(Attempt& a) {
-  Service& s = *a.at;
+bool Services::leaves_unserved(Attempt& a) {
+  Instance& s = *a.at;
   if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
     drop_from_queue(a);
-    parts_.delivery.release(a);
+    attempts_.release(a);
     return true;
   }
   if (a.is(Attempt::kRejection)) return false;
   if (s.spec().queue.drop_expired && would_be_late(a)) {
     drop_from_queue(a);
-    parts_.delivery.discard(a);
+    attempts_.discard(a);
     return true;
   }
   if (!s.sheds(a, state_.now)) return false;
-  parts_.watch.leave(a);
-  parts_.entrance.overflow(a, Refusal::kShed);
+  watch_.leave(a);
+  overflow(a, Refusal::kShed);
   return true;
 }
 
-void Serving::time_wait(const Attempt& a) {
+// At a service that counts how many wait for a short time only.
+void Services::time_wait(const Attempt& a) {
   const bool within = state_.now - a.arrived <= a.at->spec().wait_within;
   a.clients->recorder->passage.started_timed(a.in_cohort, within);
 }
 
-// Of an attempt that is turned away, whose token is known, or that has asked for its effect.
-Reply Serving::answer_without_execution(Attempt& a) {
-  Service& s = *a.at;
-  if (!s.in_service.tokens.is_read(a)) return {a.answer};
-  if (!s.traits().always_succeeds) {
-    const Reply reply = s.reply(a);
-    if (reply.answer != 0) return reply;
-  }
-  a.clear(Attempt::kReplay);
-  return {Answers::kSuccess, !parts_.mutations.reconcile(a.id)};
-}
-
-void Serving::cancel_wait(AttemptId attempt) {
-  if (!parts_.token_waits.cancel(attempt)) parts_.call_tree.cancel(attempt);
-}
-
-std::vector<AttemptId> Serving::waiting_at(const Service& s) const {
-  std::vector<AttemptId> all = parts_.call_tree.calling_at(s);
-  for (const AttemptId id : parts_.token_waits.waiting_at(s)) all.push_back(id);
-  return all;
-}
-
 // The attempt's turn has come, but it is not worth serving.
-void Serving::drop_from_queue(Attempt& a) {
+void Services::drop_from_queue(Attempt& a) {
   RETRYSIM_TELL(Step::kLeftQueue, state_.now, a);
-  parts_.watch.leave(a);
+  watch_.leave(a);
   a.at->leave_unserved(a, state_.now);
   a.clients->recorder->passage.dropped(a.in_cohort);
 }
 
 // Whether the answer would come after the client has stopped waiting, if service began now.
-bool Serving::would_be_late(const Attempt& a) const {
+bool Services::would_be_late(const Attempt& a) const {
   if (a.given_up()) return true;
-  const Time end = parts_.timeouts.end_of_wait(a);
+  const Time end = clients_.end_of_wait(a);
   if (end == Time::max()) return false;
-  const Service& s = *a.at;
+  const Instance& s = *a.at;
   const Distribution& latency = state_.scenario.network.latency;
   const Duration way_back =
       latency.is_constant() ? latency.constant_value() + s.impairment().latency : Duration::zero();
   return state_.now + s.in_service.time_of(a, s.impairment().speed) + way_back > end;
 }
 
-void Serving::changed(Service& s) {
-  state_.queue.set(s.place.completions, s.servers().next_completion());
-  levels_changed(s);
-}
-
-void Serving::levels_changed(Service& s) {
-  if (others_observe_) [[unlikely]]
-    return observe_levels(s);
-  record_levels(s);
-}
-
-void Serving::record_levels(const Service& s) {
-  stats::ServiceRecorder& recorder = *s.place.recorder;
-  recorder.levels({.busy = s.servers().busy(),
-                   .in_system = s.in_system(),
-                   .queued = s.queued(),
-                   .working = s.power().working_servers(),
-                   .now = state_.now});
-  if (s.servers().waste_is_a_level()) [[unlikely]]
-    recorder.wasting_servers(s.servers().wasting_servers(), state_.now);
-}
-
-void Serving::observe_levels(Service& s) {
-  if (state_.instances.several()) {
-    parts_.balancer.levels_changed(s);
-  } else {
-    record_levels(s);
-  }
-  if (Autoscaler* a = s.autoscaler()) {
-    a->observe(s.servers().busy(), s.power().working_servers(), state_.now);
-  }
-}
-
-void Serving::wasted_work(const Attempt& a) {
-  const Service& s = *a.at;
+// An attempt in service, or just served, whose client has given up.
+void Services::wasted_work(const Attempt& a) {
+  const Instance& s = *a.at;
   if (s.servers().waste_is_a_level()) return;
   s.place.recorder->add_wasted_work(s.servers().wasted_since(a), state_.now);
 }
 
-void Serving::answer_unused(const Attempt& a) {
+void Services::answer_unused(const Attempt& a) {
   if (!a.is(Attempt::kExecuted | Attempt::kGoesOn)) return;
   a.at->place.recorder->answer_unused(a.at->servers().server_time_ns(a), a.finished,
                                       a.is(Attempt::kExecuted));
 }
 
-using kernel::armed;
-using kernel::EventKey;
+// --- The client has stopped waiting.
+
+RETRYSIM_IN_LOOP void Services::abandon(Attempt& a) {
+  Instance& s = *a.at;
+  const Abandoned policy = s.spec().abandoned;
+  if (a.stage == Attempt::Stage::kLost) {
+    attempts_.release(a);
+  } else if (a.stage == Attempt::Stage::kQueued &&
+             (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
+    watch_.leave(a);
+    s.remove_from_queue(a, state_.now);
+    a.clients->recorder->passage.dropped(a.in_cohort);
+    changed(s);
+    attempts_.release(a);
+  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
+    const bool in_service = a.stage == Attempt::Stage::kInService;
+    const bool is_a_level = in_service ? s.in_service.given_up(state_.now) : false;
+    if (policy == Abandoned::kAbort) {
+      if (a.stage == Attempt::Stage::kCalling) cancel_wait(a.id);
+      watch_.leave(a);
+      s.in_service.abort(a, state_.now);
+      a.clients->recorder->passage.dropped(a.in_cohort);
+      attempts_.release(a);
+      if (freed_.empty() || freed_.back() != &s) freed_.push_back(&s);
+    } else if (is_a_level) {
+      changed(s);
+    }
+  }
+}
+
+RETRYSIM_IN_LOOP void Services::refill_freed() {
+  for (Instance* s : freed_) {
+    serve_queue(*s);
+    changed(*s);
+  }
+  freed_.clear();
+}
+
+// --- Calls to other services, and waits for attempts with the same token: a server is held.
+
+// The own work on the attempt that completes next is done. False if that ends it: it has failed, or
+// was not to be executed.
+bool Services::begin_calls(Instance& s) {
+  const AttemptId id(s.servers().next_to_complete());
+  Attempt& a = state_.attempts[id];
+  if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
+  if (!s.traits().always_succeeds && s.reply(a).answer != 0) return false;
+  s.in_service.hold(state_.now);
+  state_.note_event(EventKind::kCompletion, id);
+  changed(s);
+  calls_.begin(id);
+  make_calls(a);
+  return true;
+}
+
+// The next call, or all of them.
+void Services::make_calls(const Attempt& a) {
+  const Calls::Round round = calls_.next(a);
+  // The same attempt makes the same calls whatever else happens.
+  Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
+  const std::uint64_t entity = name.next();
+  const ClientId client(state_.instances.number_of(a.at->place.instance));
+  for (const GroupId group : round.groups) {
+    clients_.submit_call(group, client, entity, round.id, a.in_cohort);
+  }
+}
+
+void Services::call_ended(CallId id, bool succeeded) {
+  if (calls_.ended(id, succeeded)) agenda_.calls_over(id);
+}
+
+void Services::calls_over(CallId id) {
+  if (!calls_.is_waiting(id)) return;  // the attempt has been aborted meanwhile
+  Attempt& a = state_.attempts[id.attempt];
+  if (calls_.has_more(a)) return make_calls(a);
+  Instance& s = *a.at;
+  const bool failed = calls_.end(a.id);
+  s.in_service.release(a, state_.now);
+  watch_.leave(a);
+  Reply reply;
+  if (failed) {
+    s.place.recorder->error_answered();
+    reply.answer = state_.answers.of_service(s.place.service).call_failed;
+  }
+  served(a, reply);
+}
+
+void Services::token_free(const Token& token) {
+  for (const AttemptId id : effects_.take_waiting(token)) {
+    Attempt& a = state_.attempts[id];
+    a.at->in_service.wake(a, state_.now);
+    changed(*a.at);
+  }
+}
+
+// An attempt that holds a server without being served does so no more.
+void Services::cancel_wait(AttemptId attempt) {
+  if (!effects_.cancel_wait(attempt)) calls_.cancel(attempt);
+}
+
+std::vector<AttemptId> Services::waiting_at(const Instance& s) const {
+  std::vector<AttemptId> here;
+  for (const std::vector<AttemptId>& all : {calls_.waiting(), effects_.waiting()}) {
+    for (const AttemptId id : all) {
+      if (state_.attempts[id].at == &s) here.push_back(id);
+    }
+  }
+  return here;
+}
+
+// --- The service's own timeout, and its limit on concurrency.
 
 auto AttemptWatch::link() {
   return [this](AttemptId a) -> kernel::LaneLink<AttemptId>& { return links_[a]; };
@@ -374,32 +546,120 @@ void AttemptWatch::end(Attempt& a) {
   a.at->leave(a, state_.now);
 }
 
-void AttemptWatch::time_out(ServiceId service) {
-  const AttemptId id = limits_[service].lane.front();
-  state_.note_event(EventKind::kServiceTimeout, id);
-  Attempt& a = state_.attempts[id];
-  Service& s = *a.at;
+Attempt& AttemptWatch::expired(ServiceId service) {
+  Attempt& a = state_.attempts[limits_[service].lane.front()];
+  state_.note_event(EventKind::kServiceTimeout, a.id);
   leave(a);
-  if (a.stage == Attempt::Stage::kQueued) {
-    s.remove_from_queue(a, state_.now);
-  } else {
-    if (a.stage == Attempt::Stage::kCalling) parts_.serving.cancel_wait(id);
-    s.in_service.abort(a, state_.now);
-    if (a.given_up()) parts_.serving.wasted_work(a);
-    parts_.serving.serve_queue(s);
-  }
-  parts_.serving.changed(s);
-  if (a.given_up()) {
-    a.clients->recorder->passage.dropped(a.in_cohort);
-    return parts_.delivery.release(a);
-  }
-  s.place.recorder->error_answered();
-  parts_.transport.answer_with(a, state_.answers.of_service(service).timeout);
+  return a;
 }
 
 EventKey AttemptWatch::next_timeout(ServiceId service) const {
   const kernel::TimerLane<AttemptId>& lane = limits_[service].lane;
   return lane.empty() ? EventKey::never() : armed(links_[lane.front()].key());
+}
+
+void Services::attempt_times_out(ServiceId service) {
+  Attempt& a = watch_.expired(service);
+  Instance& s = *a.at;
+  if (a.stage == Attempt::Stage::kQueued) {
+    s.remove_from_queue(a, state_.now);
+  } else {
+    if (a.stage == Attempt::Stage::kCalling) cancel_wait(a.id);
+    s.in_service.abort(a, state_.now);
+    if (a.given_up()) wasted_work(a);
+    serve_queue(s);
+  }
+  changed(s);
+  if (a.given_up()) {
+    a.clients->recorder->passage.dropped(a.in_cohort);
+    return attempts_.release(a);
+  }
+  s.place.recorder->error_answered();
+  network_.answer(a, state_.answers.of_service(service).timeout);
+}
+
+// --- Levels.
+
+void Services::changed(Instance& s) {
+  state_.queue.set(s.place.completions, s.servers().next_completion());
+  levels_changed(s);
+}
+
+void Services::levels_changed(Instance& s) {
+  if (others_observe_) [[unlikely]]
+    return observe_levels(s);
+  record_levels(s);
+}
+
+void Services::record_levels(const Instance& s) {
+  stats::ServiceRecorder& recorder = *s.place.recorder;
+  recorder.levels({.busy = s.servers().busy(),
+                   .in_system = s.in_system(),
+                   .queued = s.queued(),
+                   .working = s.power().working_servers(),
+                   .now = state_.now});
+  if (s.servers().waste_is_a_level()) [[unlikely]]
+    recorder.wasting_servers(s.servers().wasting_servers(), state_.now);
+}
+
+void Services::observe_levels(Instance& s) {
+  if (state_.instances.several()) {
+    sum_levels(s);
+  } else {
+    record_levels(s);
+  }
+  if (Autoscaler* a = s.autoscaler()) {
+    a->observe(s.servers().busy(), s.power().working_servers(), state_.now);
+  }
+}
+
+// The levels of a service are the sums of those of its instances.
+void Services::sum_levels(const Instance& s) {
+  const InstanceId instance = s.place.instance;
+  const ServiceId service = s.place.service;
+  const stats::StationLevels levels{s.servers().busy(), static_cast<std::int64_t>(s.in_system()),
+                                    static_cast<std::int64_t>(s.queued()),
+                                    s.power().working_servers()};
+  stats::StationLevels& known = levels_[instance].levels;
+  stats::StationLevels& sum = sums_[service];
+  sum.busy += levels.busy - known.busy;
+  sum.in_system += levels.in_system - known.in_system;
+  sum.queued += levels.queued - known.queued;
+  // "Unlimited" is the largest number there is, and stays that.
+  const bool unlimited = s.spec().servers == ServiceSpec::kUnlimited;
+  sum.working = unlimited ? levels.working : sum.working + levels.working - known.working;
+  known = levels;
+  state_.instance_log->levels(instance, levels, state_.now);
+  stats::ServiceRecorder& recorder = *s.place.recorder;
+  recorder.levels({.busy = sum.busy,
+                   .in_system = static_cast<std::uint64_t>(sum.in_system),
+                   .queued = static_cast<std::uint64_t>(sum.queued),
+                   .working = sum.working,
+                   .now = state_.now});
+  if (!s.servers().waste_is_a_level()) return;
+  levels_[instance].wasting_servers = s.servers().wasting_servers();
+  double wasting = 0;  // added up anew: differences of doubles would leave a rest
+  for (const InstanceId i : state_.instances.of(service)) wasting += levels_[i].wasting_servers;
+  recorder.wasting_servers(wasting, state_.now);
+}
+
+void Services::close() {
+  for (const ServiceId service : Ids<ServiceId>(state_.instances.services())) {
+    stats::ServiceRecorder& recorder = state_.recorder.service(service);
+    recorder.wasting_servers(0, state_.now);
+    for (const InstanceId i : state_.instances.of(service)) {
+      const Instance& s = state_.instances[i];
+      if (s.servers().waste_is_a_level()) continue;
+      std::vector<AttemptId> at_work;
+      s.servers().for_each([&](std::uint32_t id) { at_work.emplace_back(id); });
+      for (const AttemptId id : waiting_at(s)) at_work.push_back(id);
+      for (const AttemptId id : at_work) {
+        const Attempt& a = state_.attempts[id];
+        if (!a.given_up()) continue;
+        recorder.add_wasted_work(s.servers().wasted_since(a), state_.end_of_submissions);
+      }
+    }
+  }
 }
 
 }  // namespace retrysim::model
