@@ -394,6 +394,12 @@ Time ArrivalStream::time_of_phase(const Client& c) {
   return cursor_->advance(step);
 }
 
+EventKey ArrivalStream::head() const { return head_; }
+
+void ArrivalStream::set_head(Time time) {
+  head_ = time == Time::max() ? EventKey::never() : EventKey{time, (*sequence_)++};
+}
+
 void ArrivalStream::draw_ahead() {
   std::uint64_t entity = ordinal_;
   for (Drawn& drawn : drawn_) {

@@ -196,7 +196,7 @@ class ArrivalStream {
   static std::uint64_t bytes(const ClientSpec& spec);
 
   /// Key of the next request; `EventKey::never()` after the last.
-  kernel::EventKey head() const { return head_; }
+  kernel::EventKey head() const;
 
   /// Who makes the next request, where that is known already; otherwise any client.
   std::uint32_t next_client() const { return next_.client; }
@@ -227,10 +227,7 @@ class ArrivalStream {
   void prepare_phases(const ClientSpec& spec);
   void prepare_list(const ClientSpec& spec);
   void schedule_next();
-  void set_head(Time time) {
-    head_ =
-        time == Time::max() ? kernel::EventKey::never() : kernel::EventKey{time, (*sequence_)++};
-  }
+  void set_head(Time time);
   Time time_of_phase(const Client& c);
   [[gnu::noinline]] void draw_ahead();
   Draws draws(std::uint64_t entity) const { return Draws(key_, {entity, 0, 0, Purpose::kArrival}); }

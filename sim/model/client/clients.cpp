@@ -22,6 +22,9 @@ using kernel::EventKey;
 
 namespace {
 
+/// The group of an attempt, to its own clients.
+ClientGroup& own_group(const Attempt& a) { return static_cast<ClientGroup&>(*a.clients); }
+
 /// What the user's own strategy decided; throws if that is not allowed.
 RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   const Outcome o = decision.outcome;
@@ -180,7 +183,7 @@ RETRYSIM_IN_LOOP void Clients::begin(ClientGroup& g, Request& r) {
   RETRYSIM_TELL(Step::kSubmitted, state_.now, r, r.client);
   if (g.begins_in_steps && !begin_in_steps(g, r)) return;
   if (!g.gated) [[likely]]
-    return send_here(g, r);
+    return send(g, r);
   begin_attempt(g, r);
 }
 
@@ -200,7 +203,7 @@ void Clients::begin_attempt(ClientGroup& g, Request& r) { begin_attempt_here(g, 
 RETRYSIM_IN_LOOP void Clients::begin_attempt_here(ClientGroup& g, Request& r) {
   if (state_.must_not_be_sent(r)) [[unlikely]]
     return finish(g, r, Outcome::kMaxAttemptsExceeded);
-  if (!g.gated || pass_gates(g, r)) send_here(g, r);
+  if (!g.gated || pass_gates(g, r)) send(g, r);
 }
 
 bool Clients::pass_gates(ClientGroup& g, Request& r) {
@@ -239,9 +242,7 @@ void Clients::connected(RequestId request) {
   send(g, r);
 }
 
-void Clients::send(ClientGroup& g, Request& r) { send_here(g, r); }
-
-RETRYSIM_IN_LOOP void Clients::send_here(ClientGroup& g, Request& r) {
+RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
   Attempt& a = state_.attempts.allocate();
   r.phase = Request::Phase::kInFlight;
   r.phase_since = state_.now;
@@ -285,7 +286,7 @@ void Clients::hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence) {
 
 RETRYSIM_IN_LOOP void Clients::answered(Attempt& a) {
   ClientGroup& g = own_group(a);
-  if (!g.errors[a.answer].success()) return refused_elsewhere(a);
+  if (!g.errors[a.answer].success()) return refused_apart(a);
   succeed(g, *a.request, a);
 }
 
@@ -301,10 +302,10 @@ RETRYSIM_IN_LOOP void Clients::succeed(ClientGroup& g, Request& r, Attempt& a) {
     timeouts_.disarm(g, r);
     give_up(g, r, AttemptResult::kAbandoned);
   }
-  finish_here(g, r, Outcome::kSuccess);
+  finish(g, r, Outcome::kSuccess);
 }
 
-void Clients::refused_elsewhere(Attempt& a) { refused(a); }
+void Clients::refused_apart(Attempt& a) { refused(a); }
 
 RETRYSIM_IN_LOOP void Clients::refused(Attempt& a) {
   ClientGroup& g = own_group(a);
@@ -489,9 +490,7 @@ RETRYSIM_IN_LOOP void Clients::backoff_over(ClientGroup& g, Request& r, EventKin
 
 // --- The request ends.
 
-void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) { finish_here(g, r, outcome); }
-
-RETRYSIM_IN_LOOP void Clients::finish_here(ClientGroup& g, Request& r, Outcome outcome) {
+void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
   g.recorder->ended({.client = client,
@@ -680,6 +679,14 @@ RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Fai
                      request_numbers_[r.id], r.progress.attempts, failure, state_.now, draws));
   const bool too_late = state_.retries_are_over() && decision.outcome == Outcome::kRetry;
   return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
+}
+
+RETRYSIM_IN_LOOP bool RetryDecisions::learns_from_success(const ClientGroup& g,
+                                                          const Request& r) const {
+  if (!g.has_only_quotas) return true;
+  const std::vector<RetryQuota>& quotas = g.states->quotas();
+  const RetryQuota& quota = quotas[quotas.size() == 1 ? 0 : std::size_t{r.client}];
+  return quota.available != g.spec->retry.quota.capacity;
 }
 
 void RetryDecisions::book_success(ClientGroup& g, Request& r) {

@@ -63,12 +63,7 @@ class RetryDecisions {
   [[gnu::noinline]] Duration open(ClientGroup& g, Request& r);
   [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
   /// Whether that would change anything, where the group's strategy learns of successes.
-  bool learns_from_success(const ClientGroup& g, const Request& r) const {
-    if (!g.has_only_quotas) return true;
-    const std::vector<RetryQuota>& quotas = g.states->quotas();
-    const RetryQuota& quota = quotas[quotas.size() == 1 ? 0 : std::size_t{r.client}];
-    return quota.available != g.spec->retry.quota.capacity;
-  }
+  RETRYSIM_IN_LOOP bool learns_from_success(const ClientGroup& g, const Request& r) const;
   /// What follows a failed attempt: by rules, or by a strategy of the user's own.
   RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
   /// Whether its body could be sent again.
@@ -205,15 +200,14 @@ class Clients {
   [[gnu::noinline]] bool pass_gates(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool passes(ClientGroup& g, Request& r, Passage passage);
   void go_on(ClientGroup& g, Request& r);
-  void send(ClientGroup& g, Request& r);
-  RETRYSIM_IN_LOOP void send_here(ClientGroup& g, Request& r);
+  RETRYSIM_IN_LOOP void send(ClientGroup& g, Request& r);
   [[gnu::noinline]] void prepare_in_steps(ClientGroup& g, Request& r, Attempt& a);
   [[gnu::noinline]] void check_due(ClientGroup& g, std::uint32_t job);
   [[gnu::noinline]] void send_wait_over(ClientGroup& g, Request& r);
   [[gnu::noinline]] void hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence);
 
   RETRYSIM_IN_LOOP void succeed(ClientGroup& g, Request& r, Attempt& a);
-  [[gnu::noinline]] void refused_elsewhere(Attempt& a);
+  [[gnu::noinline]] void refused_apart(Attempt& a);  // not compiled into its caller
   RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                                         ResponseClass answer);
@@ -229,7 +223,6 @@ class Clients {
                                  EventKind then = EventKind::kBackoffEnd);
   RETRYSIM_IN_LOOP void backoff_over(ClientGroup& g, Request& r, EventKind then);
   void finish(ClientGroup& g, Request& r, Outcome outcome);
-  RETRYSIM_IN_LOOP void finish_here(ClientGroup& g, Request& r, Outcome outcome);
   [[gnu::noinline]] void end_in_steps(ClientGroup& g, Request& r, Outcome outcome);
   [[gnu::noinline]] void report_end(ClientGroup& g, RequestId request, Outcome outcome);
 

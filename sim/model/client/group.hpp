@@ -81,9 +81,6 @@ struct ClientGroup : Group, ClientTraits {
 
 using ClientGroups = ByGroup<ClientGroup>;
 
-/// The group of an attempt, to its clients.
-inline ClientGroup& own_group(const Attempt& a) { return static_cast<ClientGroup&>(*a.clients); }
-
 /// Whether each client of a closed loop has a time at which its next request is due, whenever the
 /// one before it ends: its think time runs from the start of that one.
 inline bool has_due_times(const ClientSpec& client) {

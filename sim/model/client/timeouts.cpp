@@ -62,7 +62,7 @@ void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
 }
 
 Time Timeouts::end_of_wait(const Attempt& a) const {
-  const ClientGroup& g = own_group(a);
+  const auto& g = static_cast<const ClientGroup&>(*a.clients);
   const Request& r = *a.request;
   Time end = Time::max();
   if (g.timers.constant_timeout) {

@@ -209,11 +209,9 @@ std::vector<AttemptId> TokenWaits::all() const {
 
 void Attempts::discard(Attempt& a) {
   RETRYSIM_TELL(Step::kLost, state_.now, a);
-  if (a.given_up()) return release_elsewhere(a);
+  if (a.given_up()) return release(a);
   a.stage = Attempt::Stage::kLost;
 }
-
-void Attempts::release_elsewhere(Attempt& a) { release(a); }
 
 RETRYSIM_IN_LOOP void Attempts::release(Attempt& a) {
   if (a.is(Attempt::kMutating)) [[unlikely]]

@@ -297,8 +297,6 @@ class Attempts {
   RETRYSIM_IN_LOOP void release(Attempt& a);
 
  private:
-  [[gnu::noinline]] void release_elsewhere(Attempt& a);
-
   RunState& state_;
   Effects& effects_;
 };

@@ -182,7 +182,7 @@ bool Network::sets_out(Attempt& a, std::uint16_t answer) {
 }
 
 RETRYSIM_IN_LOOP void Network::answer_last(Attempt& a, std::uint16_t answer) {
-  if (sets_out(a, answer)) deliver_here(a);
+  if (sets_out(a, answer)) deliver(a);
 }
 
 void Network::answer(Attempt& a, std::uint16_t answer) {
@@ -221,7 +221,7 @@ void Network::schedule_answer(const Attempt& a, Duration delay) {
   if (late_answers_.push({key, a.id, 0})) state_.queue.set(late_answer_source_, key);
 }
 
-void Network::answer_arrives(bool late) {
+RETRYSIM_FLATTEN void Network::answer_arrives(bool late) {
   const AttemptId attempt(late ? late_answers_.pop().entity : answers_.pop_front().entity);
   state_.queue.set(late ? late_answer_source_ : answer_source_,
                    late ? late_answers_.head() : answers_.head());
@@ -229,9 +229,7 @@ void Network::answer_arrives(bool late) {
   deliver(state_.attempts[attempt]);
 }
 
-void Network::deliver(Attempt& a) { deliver_here(a); }
-
-RETRYSIM_IN_LOOP void Network::deliver_here(Attempt& a) {
+RETRYSIM_IN_LOOP void Network::deliver(Attempt& a) {
   if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]]
     return deliver_unawaited(a);
   clients_.answered(a);

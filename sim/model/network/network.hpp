@@ -81,8 +81,7 @@ class Network {
   [[gnu::noinline]] bool lose_answer(Attempt& a);
   [[gnu::noinline]] bool answer_travels(const Attempt& a);
   [[gnu::always_inline]] inline void schedule_answer(const Attempt& a, Duration delay);
-  void deliver(Attempt& a);
-  RETRYSIM_IN_LOOP void deliver_here(Attempt& a);
+  RETRYSIM_IN_LOOP void deliver(Attempt& a);
   [[gnu::noinline]] void deliver_unawaited(Attempt& a);
 
   RunState& state_;

@@ -137,7 +137,7 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
     return;
   const Instance::Admission admission = s.admit(a, state_.now);
   if (admission >= Instance::Admission::kFull) {
-    return overflow_here(
+    return overflow(
         a, admission == Instance::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
   }
   const bool must_wait = admission == Instance::Admission::kQueued;
@@ -233,9 +233,7 @@ bool Services::passes_throttle(const Attempt& a, Instance& keeper) const {
 }
 
 // The queue does not take the attempt, or sheds it.
-void Services::overflow(Attempt& a, Refusal refusal) { overflow_here(a, refusal); }
-
-RETRYSIM_IN_LOOP void Services::overflow_here(Attempt& a, Refusal refusal) {
+RETRYSIM_IN_LOOP void Services::overflow(Attempt& a, Refusal refusal) {
   Instance& s = *a.at;
   const bool no_answer = s.spec().rejection.overflow == Overflow::kDrop;
   const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);
@@ -537,6 +535,11 @@ void AttemptWatch::enter(Attempt& a) {
   links_.reach(a.id);
   limit.lane.push_back(a.id, key, link());
   state_.queue.offer(limit.source, key);
+}
+
+RETRYSIM_IN_LOOP void AttemptWatch::leave(Attempt& a) {
+  if (a.is(Attempt::kWatched)) [[unlikely]]
+    end(a);
 }
 
 void AttemptWatch::end(Attempt& a) {

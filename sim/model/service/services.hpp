@@ -38,10 +38,7 @@ class AttemptWatch {
   /// An attempt has been admitted by a service that watches over its attempts.
   [[gnu::noinline]] void enter(Attempt& a);
   /// It is served, or it goes in another way.
-  void leave(Attempt& a) {
-    if (a.is(Attempt::kWatched)) [[unlikely]]
-      end(a);
-  }
+  RETRYSIM_IN_LOOP void leave(Attempt& a);
   /// The attempt that the service's own timeout ends now: its oldest one.
   Attempt& expired(ServiceId service);
   kernel::EventKey next_timeout(ServiceId service) const;
@@ -131,8 +128,7 @@ class Services {
   [[gnu::noinline]] bool is_answered_at_the_door(Attempt& a);
   bool meets_random_error(Attempt& a);
   bool passes_throttle(const Attempt& a, Instance& keeper) const;
-  [[gnu::noinline]] void overflow(Attempt& a, Refusal refusal);
-  RETRYSIM_IN_LOOP void overflow_here(Attempt& a, Refusal refusal);
+  RETRYSIM_IN_LOOP void overflow(Attempt& a, Refusal refusal);
   void turn_away(Attempt& a, std::uint16_t answer);
 
   void serve_queue(Instance& s);
