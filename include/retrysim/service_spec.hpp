@@ -217,7 +217,8 @@ struct ConcurrencySpec {
   Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
 };
 
-/// Autoscaling: the number of servers follows their utilization (rule: sim/model/autoscaler.hpp).
+/// Autoscaling: the number of servers follows their utilization (rule:
+/// sim/model/service/instance.hpp).
 struct AutoscalingSpec {
   double target = 0;       ///< utilization of the servers that is aimed at; 0: no autoscaling
   double tolerance = 0.1;  ///< acceptable deviation, as a share of the target
@@ -275,7 +276,7 @@ inline constexpr std::string_view kWords<Balancing> =
     "round-robin|random|least-connections|two-choices";
 static_assert(words_end_with(Balancing::kTwoChoices));
 
-/// How a balancer finds unhealthy instances (rule: sim/model/health_checks.hpp). The defaults,
+/// How a balancer finds unhealthy instances (rule: sim/model/network/balancer.hpp). The defaults,
 /// apart from the interval, are those of target groups of AWS's Application Load Balancer.
 struct HealthCheckSpec {
   Duration interval = Duration::max();      ///< between checks of one instance; `max()`: none

@@ -62,7 +62,7 @@ function(add_mutant_program)
   target_link_libraries(retrysim-mutants PRIVATE retrysim_cli retrysim retrysim_flags)
 endfunction()
 
-add_mutant(lost-attempt model delivery.cpp
+add_mutant(lost-attempt model client/clients.cpp
   "g.recorder->attempt_ended({"
   "if (!MUTANT || r.id != RequestId{7}) g.recorder->attempt_ended({"
   "an attempt was lost or counted twice")
@@ -72,17 +72,17 @@ add_mutant(double-refund retry retry_strategy.cpp
   "state.quota->release((MUTANT ? 2 : 1) * static_cast<int>(amount), q.capacity);"
   "more retry quota was given back than had been taken")
 
-add_mutant(late-arrival model service_entrance.cpp
+add_mutant(late-arrival model service/services.cpp
   "a.arrived = state_.now;"
   "if (!MUTANT || a.id != AttemptId{7}) a.arrived = state_.now;"
   "Little's law: attempts at the service")
 
-add_mutant(lost-execution model serving.cpp
+add_mutant(lost-execution model service/services.cpp
   "if (a.in_cohort) a.clients->recorder->executed("
   "if (a.in_cohort && !(MUTANT && a.id % 2 != 0)) a.clients->recorder->executed("
   "more successes than executions")
 
-add_mutant(quota-unwatched model retry_decisions.cpp
+add_mutant(quota-unwatched model client/clients.cpp
   "const std::int32_t change = note_quota(g, state, before);"
   "const std::int32_t change = MUTANT ? note_quota(g, {}, 0) : note_quota(g, state, before);"
   "levels: the recorder has")

@@ -9,7 +9,7 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "model/trace.hpp"
+#include "model/run/trace.hpp"
 #include "reference/random_scenario.hpp"
 #include "reference/recount.hpp"
 #include "reference/reference.hpp"

@@ -6,7 +6,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "model/trace.hpp"
+#include "model/run/trace.hpp"
 
 #include <string>
 #include <vector>

@@ -7,7 +7,7 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "model/trace.hpp"
+#include "model/run/trace.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 // share the servers, none ever waits: each is served from the moment it comes
 // (SharedServers::has_room), and a limit on concurrency turns attempts away rather than letting
 // them queue. The end of every run checks that no attempt has waited there
-// (sim/model/conservation.cpp).
+// (sim/model/run/books.cpp).
 void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bool has_queue) {
   flow.busy_ns = integrals.busy;
   flow.in_system_ns = integrals.in_system;

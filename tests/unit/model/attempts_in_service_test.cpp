@@ -2,7 +2,7 @@
 // there.
 //
 // SPDX-License-Identifier: MIT
-#include "model/attempts_in_service.hpp"
+#include "model/service/instance.hpp"
 
 #include <catch2/catch.hpp>
 

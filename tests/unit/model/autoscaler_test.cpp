@@ -1,7 +1,7 @@
 // Autoscaling: the rule look by look, and a service that grows out of an overload.
 //
 // SPDX-License-Identifier: MIT
-#include "model/autoscaler.hpp"
+#include "model/service/instance.hpp"
 
 #include <retrysim/metrics.hpp>
 

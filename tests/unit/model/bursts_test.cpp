@@ -1,7 +1,7 @@
 // Clients that send in bursts: where the bursts are, how many requests come, and when they end.
 //
 // SPDX-License-Identifier: MIT
-#include "model/bursts.hpp"
+#include "model/client/arrivals.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -9,8 +9,6 @@
 #include <cmath>
 #include <vector>
 
-#include "model/rate_function.hpp"
-#include "model/workload.hpp"
 #include "unit/model/small_world.hpp"
 
 namespace retrysim::model {

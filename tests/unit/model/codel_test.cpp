@@ -1,7 +1,7 @@
 // Controlled delay against RFC 8289, dequeue by dequeue, and what it does to an overloaded service.
 //
 // SPDX-License-Identifier: MIT
-#include "model/codel.hpp"
+#include "model/service/queue.hpp"
 
 #include <catch2/catch.hpp>
 

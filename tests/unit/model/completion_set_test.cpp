@@ -1,7 +1,7 @@
 // The completions of a service against an ordered set, however many there are.
 //
 // SPDX-License-Identifier: MIT
-#include "model/completion_set.hpp"
+#include "model/service/servers.hpp"
 
 #include <retrysim/random.hpp>
 

@@ -2,7 +2,7 @@
 // worked through by hand.
 //
 // SPDX-License-Identifier: MIT
-#include "model/concurrency_limit.hpp"
+#include "model/service/admission.hpp"
 
 #include <catch2/catch.hpp>
 

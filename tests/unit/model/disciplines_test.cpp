@@ -1,7 +1,7 @@
 // Queue disciplines: who is served next, on worlds small enough to follow by hand.
 //
 // SPDX-License-Identifier: MIT
-#include "model/processor_sharing.hpp"
+#include "model/service/servers.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // What must not compile: one kind of id where another is meant, or a bare number for either.
 //
 // SPDX-License-Identifier: MIT
-#include "model/ids.hpp"
+#include "model/run/request.hpp"
 
 #include <catch2/catch.hpp>
 

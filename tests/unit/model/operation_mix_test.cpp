@@ -1,7 +1,7 @@
 // Requests that differ in cost.
 //
 // SPDX-License-Identifier: MIT
-#include "model/operation_mix.hpp"
+#include "model/service/behaviour.hpp"
 
 #include <retrysim/metrics.hpp>
 

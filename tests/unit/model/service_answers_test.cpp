@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "model/answers.hpp"
+#include "model/run/state.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <cstdint>

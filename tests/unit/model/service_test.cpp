@@ -1,7 +1,7 @@
 // A service by itself: whom it admits, who is next, and how long attempts were there.
 //
 // SPDX-License-Identifier: MIT
-#include "model/service.hpp"
+#include "model/service/instance.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -15,7 +15,7 @@ namespace {
 
 using model::Attempt;
 using test::ms;
-using Admission = model::Service::Admission;
+using Admission = model::Instance::Admission;
 
 Time since_start(std::int64_t t_ms) { return Time::zero() + ms(t_ms); }
 
@@ -38,7 +38,7 @@ struct Counter {
     return a;
   }
   bool has_spent(std::int64_t queued_ms, std::int64_t in_system_ms) const {
-    const model::Service::TimeSpent spent = service.time_spent();
+    const model::Instance::TimeSpent spent = service.time_spent();
     return spent.queued == queued_ms * 1'000'000 && spent.in_system == in_system_ms * 1'000'000;
   }
 
@@ -46,7 +46,7 @@ struct Counter {
   model::Streams streams{scenario, 0};
   kernel::LinkedPool<Attempt> attempts;
   std::uint64_t sequence = 0;
-  model::Service service{scenario.services[0], RandomKey(1, 0), 0, &streams, &attempts, &sequence};
+  model::Instance service{scenario.services[0], RandomKey(1, 0), 0, &streams, &attempts, &sequence};
   Admission admission = Admission::kFull;
 };
 

@@ -1,7 +1,7 @@
 // What an attempt has to go through at a service: what each key and each fault adds to it.
 //
 // SPDX-License-Identifier: MIT
-#include "model/service_traits.hpp"
+#include "model/service/instance.hpp"
 
 #include <catch2/catch.hpp>
 

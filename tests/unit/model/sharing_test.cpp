@@ -4,8 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "model/addressing.hpp"
-#include "model/streams.hpp"
+#include "model/run/names.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <cmath>

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "model/addressing.hpp"
-#include "model/streams.hpp"
-#include "model/throttle.hpp"
+#include "model/run/names.hpp"
+#include "model/service/admission.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <algorithm>

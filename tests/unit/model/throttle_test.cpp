@@ -1,12 +1,11 @@
 // What a service lets pass: windows, and allowances of operations and keys.
 //
 // SPDX-License-Identifier: MIT
-#include "model/throttle.hpp"
+#include "model/service/admission.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "model/addressing.hpp"
-#include "model/streams.hpp"
+#include "model/run/names.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <set>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "model/workload.hpp"
+#include "model/client/arrivals.hpp"
 #include "unit/model/small_world.hpp"
 
 namespace retrysim::model {

@@ -1,0 +1,755 @@
+// SPDX-License-Identifier: MIT
+#include "model/client/clients.hpp"
+
+#include <retrysim/retry_rules.hpp>
+
+#include "kernel/memory.hpp"
+#include "model/effects/effects.hpp"
+#include "model/network/network.hpp"
+#include "model/run/names.hpp"
+#include "model/run/trace.hpp"
+#include "model/service/services.hpp"
+#include "retry/decision.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace retrysim::model {
+
+using kernel::EventKey;
+
+namespace {
+
+/// The group of an attempt, to its own clients.
+ClientGroup& own_group(const Attempt& a) { return static_cast<ClientGroup&>(*a.clients); }
+
+/// What the user's own strategy decided; throws if that is not allowed.
+RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
+  const Outcome o = decision.outcome;
+  const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
+                       o == Outcome::kQuotaExceeded || o == Outcome::kNotRetryable ||
+                       o == Outcome::kNoSendToken;
+  if (!allowed || decision.delay < Duration::zero()) {
+    throw std::invalid_argument("client " + g.spec->name +
+                                ": its strategy answers a failure with " + std::string(name(o)) +
+                                " after " + std::to_string(decision.delay.count()) + " ns");
+  }
+  decision.send_tokens = 0;  // those are for RetryRules to ask for
+  return decision;
+}
+
+std::int32_t quota_of(const RetryState& state) {
+  return state.quota != nullptr ? state.quota->available : 0;
+}
+
+/// The most tokens that a success after retries may give back. Said here once more, and more
+/// coarsely than in the rules: it is what those are checked against.
+int largest_refund(const QuotaRules& rules, const RetryProgress& progress) {
+  if (rules.refill_rate > 0) return rules.capacity;  // time brings tokens as well
+  const int credit = static_cast<int>(std::ceil(rules.credit));
+  switch (rules.refund) {
+    case Refund::kNone:
+      return 0;
+    case Refund::kCredit:
+      return credit;
+    case Refund::kCost:
+      return rules.cost;
+    case Refund::kLast:
+      return progress.held_cost;
+    case Refund::kLastAndCredit:
+    case Refund::kLastOrCredit:
+      return progress.held_cost + credit;
+    case Refund::kSharedLast:
+      return std::max({rules.cost, rules.throttle_cost, rules.timeout_cost});
+  }
+  return 0;
+}
+
+AttemptResult result_of(ResponseClass response_class) {
+  switch (response_class) {
+    case ResponseClass::kSuccess:
+      return AttemptResult::kSuccess;
+    case ResponseClass::kThrottling:
+      return AttemptResult::kThrottled;
+    case ResponseClass::kTimeout:
+      return AttemptResult::kTimeout;
+    default:
+      return AttemptResult::kError;
+  }
+}
+
+/// Whether the client may use the connection again after such an answer.
+bool leaves_connection_usable(ResponseClass response_class) {
+  return response_class == ResponseClass::kSuccess ||
+         response_class == ResponseClass::kThrottling ||
+         response_class == ResponseClass::kNotRetryable;
+}
+
+/// A hedge needs as many send tokens as a retry after a transient error.
+std::uint8_t send_tokens_of_hedge(const SendRateRules& rules) {
+  const bool takes_any = rules.enabled && rules.acquire != SendTokenTiming::kFirstAttempt;
+  return static_cast<std::uint8_t>(takes_any ? rules.retry_cost : 0);
+}
+
+void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.side_effects.reconciles) return;
+  bool occ = false;
+  for (const ServiceShare& called : service_shares(client)) {
+    occ |= scenario.services[called.service].model == ServiceModelKind::kOcc;
+  }
+  if (client.retry.hedging.enabled || occ) {
+    throw std::invalid_argument(
+        "clients that ask before they repeat neither hedge nor call a service with the model occ");
+  }
+}
+
+}  // namespace
+
+void Clients::prepare() {
+  groups_.resize(state_.scenario.clients.size());
+  const OperationNames operations(state_.scenario);
+  for (const std::size_t at : name_order(state_.scenario.clients)) {
+    stop_point();
+    const GroupId i(at);
+    check_reconciliation(state_.scenario, state_.scenario.clients[i]);
+    groups_[i].set_up(state_, groups_, i, operations);
+  }
+  loops_.prepare();
+  connections_.prepare();
+  decisions_.prepare();
+}
+
+void Clients::add_arrival_sources() {
+  for (ClientGroup& g : groups_) {
+    if (!g.arrivals) continue;
+    g.arrival_source = state_.add_source(EventKind::kArrival, g.index);
+    state_.sources[g.arrival_source].group = &g;
+  }
+}
+
+void Clients::add_timeout_sources() {
+  timeouts_.add_sources();
+  gate_.prepare();
+}
+
+void Clients::offer_arrivals() {
+  for (const ClientGroup& g : groups_) {
+    if (g.arrivals && g.arrivals->head().time < state_.end_of_submissions) {
+      state_.queue.offer(g.arrival_source, g.arrivals->head());
+    }
+  }
+}
+
+// --- A request begins.
+
+void Clients::next_arrival(ClientGroup& g) {
+  const Arrival arrival = g.arrivals->pop();
+  const EventKey next = g.arrivals->head();
+  state_.queue.set(g.arrival_source,
+                   next.time < state_.end_of_submissions ? next : EventKey::never());
+  state_.note_event(EventKind::kArrival, arrival.entity);
+  const ClientId client(arrival.client);
+  if (g.gated) [[unlikely]]
+    gate_.expect(g, ClientId(g.arrivals->next_client()));
+  if (g.polling) [[unlikely]]
+    return jobs_.begin(g, client, arrival.entity);
+  submit(g, client, arrival.entity);
+}
+
+void Clients::submit(ClientGroup& g, ClientId client, std::uint64_t entity) {
+  Request& r = new_request(g, client, entity);
+  r.in_cohort = g.recorder->submitted();
+  begin(g, r);
+}
+
+void Clients::submit_call(GroupId group, ClientId client, std::uint64_t entity, CallId call,
+                          bool in_cohort) {
+  ClientGroup& g = groups_[group];
+  Request& r = new_request(g, client, entity);
+  callers_.reach(r.id);
+  callers_[r.id] = call;
+  g.recorder->called(in_cohort);
+  r.in_cohort = in_cohort;
+  begin(g, r);
+}
+
+RETRYSIM_IN_LOOP Request& Clients::new_request(ClientGroup& g, ClientId client,
+                                               std::uint64_t entity) {
+  Request& r = state_.requests.allocate();
+  r.begin_like(g.new_request);
+  r.entity = entity;
+  r.submitted = state_.now;
+  r.client = client;
+  return r;
+}
+
+RETRYSIM_IN_LOOP void Clients::begin(ClientGroup& g, Request& r) {
+  ++submitted_;
+  RETRYSIM_TELL(Step::kSubmitted, state_.now, r, r.client);
+  if (g.begins_in_steps && !begin_in_steps(g, r)) return;
+  if (!g.gated) [[likely]]
+    return send(g, r);
+  begin_attempt(g, r);
+}
+
+// What only some groups have to do when a request begins. False if it is held back.
+bool Clients::begin_in_steps(ClientGroup& g, Request& r) {
+  if (g.mutates) effects_.begin(g, r);
+  if (g.polling) g.polling->attach(r.id);
+  if (g.timers.deadline_source != kNone) timeouts_.arm_deadline(g, r);
+  const Duration held = decisions_.open(g, r);
+  return held == Duration::zero() || passes(g, r, gate_.wait_once(g, r, held));
+}
+
+// --- An attempt: through the gates, and on its way.
+
+void Clients::begin_attempt(ClientGroup& g, Request& r) { begin_attempt_here(g, r); }
+
+RETRYSIM_IN_LOOP void Clients::begin_attempt_here(ClientGroup& g, Request& r) {
+  if (state_.must_not_be_sent(r)) [[unlikely]]
+    return finish(g, r, Outcome::kMaxAttemptsExceeded);
+  if (!g.gated || pass_gates(g, r)) send(g, r);
+}
+
+bool Clients::pass_gates(ClientGroup& g, Request& r) {
+  return passes(g, r, gate_.pass(g, r)) && connections_.take(g, r);
+}
+
+bool Clients::passes(ClientGroup& g, Request& r, Passage passage) {
+  if (passage == Passage::kRefused) finish(g, r, Outcome::kNoSendToken);
+  if (passage == Passage::kTooLate) finish(g, r, Outcome::kDeadlineExceeded);
+  return passage == Passage::kGoes;
+}
+
+// The request has waited long enough at the gate.
+void Clients::go_on(ClientGroup& g, Request& r) {
+  r.send_tokens = 0;
+  if (state_.must_not_be_sent(r)) [[unlikely]]
+    return finish(g, r, Outcome::kMaxAttemptsExceeded);
+  if (r.backoff_follows) {
+    r.backoff_follows = false;
+    return back_off(g, r, r.pending_delay);
+  }
+  if (connections_.take(g, r)) send(g, r);
+}
+
+void Clients::send_token_due(GroupId group) {
+  if (Request* r = gate_.wake(groups_[group])) go_on(groups_[r->group], *r);
+}
+
+void Clients::connected(RequestId request) {
+  Request& r = state_.requests[request];
+  ClientGroup& g = groups_[r.group];
+  if (state_.must_not_be_sent(r)) [[unlikely]] {
+    connections_.give_back(g, r, !r.connecting);
+    return finish(g, r, Outcome::kMaxAttemptsExceeded);
+  }
+  send(g, r);
+}
+
+RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
+  Attempt& a = state_.attempts.allocate();
+  r.phase = Request::Phase::kInFlight;
+  r.phase_since = state_.now;
+  a.begin_like(g.new_attempt);
+  a.number = ++r.progress.attempts;
+  a.entity = r.entity;
+  a.sent = state_.now;
+  a.request = &r;
+  a.client = r.client;
+  a.in_cohort = r.in_cohort;
+  if (g.sends_in_steps) [[unlikely]]
+    prepare_in_steps(g, r, a);
+  r.attempt = a.id;
+  g.recorder->sent(r.in_cohort, a.number, state_.now);
+  g.recorder->by_client.expect(r.client);
+  timeouts_.arm(g, r);
+  if (g.hedges) [[unlikely]]
+    hedging_.schedule(g, r);
+  network_.send(g, a);
+}
+
+// What only the attempts of some groups need before they are sent.
+void Clients::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
+  if (r.connecting) a.set(Attempt::kConnecting);
+  if (r.mutating) {
+    a.set(Attempt::kMutating);
+    effects_.attempt_sent(r.id, a.id);
+  }
+  if (!r.attempt.exists()) return;
+  a.sibling = r.attempt;   // the attempt is a hedge
+  timeouts_.disarm(g, r);  // it runs from the latest attempt
+}
+
+void Clients::hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence) {
+  if (!hedging_.is_due(r, sequence) || !decisions_.permit_hedge(g, r)) return;
+  r.retrying = true;
+  r.send_tokens = send_tokens_of_hedge(g.spec->retry.rate_limit);
+  if (pass_gates(g, r)) send(g, r);
+}
+
+// --- The client has an answer, or stops waiting.
+
+RETRYSIM_IN_LOOP void Clients::answered(Attempt& a) {
+  ClientGroup& g = own_group(a);
+  if (!g.errors[a.answer].success()) return refused_apart(a);
+  succeed(g, *a.request, a);
+}
+
+RETRYSIM_IN_LOOP void Clients::succeed(ClientGroup& g, Request& r, Attempt& a) {
+  if (g.polling) [[unlikely]]
+    g.polling->succeeded(r.id, a.finished);
+  end_attempt(g, r, a, ResponseClass::kSuccess);
+  if (g.books_successes && decisions_.learns_from_success(g, r)) {
+    decisions_.book_success(g, r);
+    if (g.gated) gate_.limiter_changed(g, r);
+  }
+  if (r.attempt.exists()) {  // hedges that come too late
+    timeouts_.disarm(g, r);
+    give_up(g, r, AttemptResult::kAbandoned);
+  }
+  finish(g, r, Outcome::kSuccess);
+}
+
+void Clients::refused_apart(Attempt& a) { refused(a); }
+
+RETRYSIM_IN_LOOP void Clients::refused(Attempt& a) {
+  ClientGroup& g = own_group(a);
+  Request& r = *a.request;
+  const ErrorInfo error = g.errors[a.answer];
+  const Failure failure{error, state_.answers[a.answer].retry_after, g.spec->long_poll,
+                        decisions_.can_be_repeated(g, r)};
+  if (a.is(Attempt::kExecuted)) services_.execution_failed(a);
+  end_attempt(g, r, a, error.response_class);
+  fail(g, r, failure);
+}
+
+// The client has its answer, and the attempt is no more.
+RETRYSIM_IN_LOOP void Clients::end_attempt(ClientGroup& g, Request& r, Attempt& a,
+                                           ResponseClass answer) {
+  RETRYSIM_TELL(Step::kDelivered, state_.now, a, mark_of(state_.answers[a.answer]));
+  forget(r, a);
+  if (!r.attempt.exists()) timeouts_.disarm(g, r);
+  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                             .number = a.number,
+                             .result = result_of(answer),
+                             .sent = a.sent,
+                             .now = state_.now});
+  if (g.ends_connections) end_connection(g, r, a, answer);
+  attempts_.release(a);
+}
+
+// The answer has come over a connection, which the balancer and the client's pool count.
+void Clients::end_connection(ClientGroup& g, const Request& r, const Attempt& a,
+                             ResponseClass answer) {
+  if (g.balanced) network_.ended(a, result_of(answer));
+  if (!g.pools_connections) return;
+  connections_.give_back(g, r, leaves_connection_usable(answer));
+}
+
+// One of the attempts of the request under way has ended.
+void Clients::forget(Request& r, const Attempt& a) {
+  if (r.attempt != a.id) [[unlikely]]
+    return forget_later(r, a);
+  r.attempt = a.sibling;
+}
+
+void Clients::forget_later(const Request& r, const Attempt& a) {
+  AttemptId before = r.attempt;
+  while (state_.attempts[before].sibling != a.id) before = state_.attempts[before].sibling;
+  state_.attempts[before].sibling = a.sibling;
+}
+
+RETRYSIM_IN_LOOP EventKey Clients::next_timeout(GroupId group) const {
+  return timeouts_.next_timeout(group);
+}
+
+void Clients::attempt_times_out(GroupId group) {
+  ClientGroup& g = groups_[group];
+  time_out(g, timeouts_.expired(g));
+}
+
+void Clients::attempt_times_out_varying() {
+  Request& r = timeouts_.expired_varying();
+  time_out(groups_[r.group], r);
+}
+
+RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
+  state_.note_event(EventKind::kTimeout, r.id);
+  timeouts_.disarm(g, r);
+  give_up_here(g, r, AttemptResult::kTimeout);
+  fail(g, r,
+       {.error = g.errors[Answers::kNoAnswer],
+        .retry_after = {},
+        .long_poll = g.spec->long_poll,
+        .repeatable = decisions_.can_be_repeated(g, r)});
+}
+
+void Clients::deadline_passes(GroupId group) {
+  ClientGroup& g = groups_[group];
+  Request& r = timeouts_.past_deadline(g);
+  state_.note_event(EventKind::kDeadline, r.id);
+  switch (r.phase) {
+    case Request::Phase::kWaitingToSend:
+      gate_.leave_queue(g, r);
+      break;
+    case Request::Phase::kWaitingForConnection:
+      connections_.leave_queue(g, r);
+      break;
+    case Request::Phase::kInFlight:
+      timeouts_.disarm(g, r);
+      give_up(g, r, AttemptResult::kAbandoned);
+      break;
+    case Request::Phase::kInBackoff:
+      assert(false);  // a backoff that would end past the deadline does not begin
+      break;
+  }
+  finish(g, r, Outcome::kDeadlineExceeded);
+}
+
+void Clients::give_up(ClientGroup& g, Request& r, AttemptResult result) {
+  give_up_here(g, r, result);
+}
+
+// The client stops waiting for all that is under way; services may go on with it. Servers that this
+// sets free look at the queue when all of the request's attempts are given up: another of them may
+// have been waiting there.
+RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptResult result) {
+  while (r.attempt.exists()) {
+    Attempt& a = state_.attempts[r.attempt];
+    r.attempt = a.sibling;
+    g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                               .number = a.number,
+                               .result = result,
+                               .sent = a.sent,
+                               .now = state_.now});
+    RETRYSIM_TELL(Step::kGivenUp, state_.now, a, static_cast<int>(result));
+    a.request = nullptr;
+    a.set(Attempt::kGivenUp);
+    a.gave_up = state_.now;
+    if (g.balanced) [[unlikely]]
+      network_.ended(a, result);
+    services_.abandon(a);
+    if (g.pools_connections) connections_.give_back(g, r, false);
+  }
+  services_.refill_freed();
+}
+
+// --- An attempt has failed: the retry strategy decides.
+
+RETRYSIM_IN_LOOP void Clients::fail(ClientGroup& g, Request& r, const Failure& failure) {
+  if (g.polling) [[unlikely]]
+    g.polling->failed(r.id, failure.error.response_class);
+  const RetryDecision decision = decisions_.decide(g, r, failure);
+  if (g.gated) [[unlikely]]
+    gate_.limiter_changed(g, r);
+  RETRYSIM_TELL(Step::kDecided, state_.now, r, decision.delay.count(),
+                static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
+  if (decision.outcome == Outcome::kRetry) return retry(g, r, decision);
+  if (r.attempt.exists()) {
+    if (failure.error.retryable()) return;  // hedging: another attempt may still succeed
+    timeouts_.disarm(g, r);
+    give_up(g, r, AttemptResult::kAbandoned);
+  }
+  if (decision.outcome == Outcome::kQuotaExceeded) g.recorder->quota.denied();
+  if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
+    return back_off(g, r, decision.delay, EventKind::kErrorReturned);
+  }
+  finish(g, r, decision.outcome);
+}
+
+RETRYSIM_IN_LOOP void Clients::retry(ClientGroup& g, Request& r, const RetryDecision& decision) {
+  r.retrying = true;
+  r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
+  if (g.hedges) return begin_attempt(g, r);  // at once
+  if (decision.send_tokens > 0 &&
+      g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
+    r.backoff_follows = true;
+    r.pending_delay = decision.delay;
+    if (!passes(g, r, gate_.take_tokens(g, r))) return;
+    r.backoff_follows = false;
+  }
+  back_off(g, r, decision.delay);
+}
+
+// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
+RETRYSIM_IN_LOOP void Clients::back_off(ClientGroup& g, Request& r, Duration delay,
+                                        EventKind then) {
+  // A backoff that leaves no time for the next attempt is not waited for.
+  if (timeouts_.deadline_is_by(g, r, state_.now + delay)) {
+    return finish(g, r, Outcome::kDeadlineExceeded);
+  }
+  r.phase = Request::Phase::kInBackoff;
+  r.phase_since = state_.now;
+  g.recorder->backoff_begins(state_.now);
+  state_.set_timer(then, g.index, r.id, delay);
+}
+
+RETRYSIM_IN_LOOP void Clients::backoff_over(ClientGroup& g, Request& r, EventKind then) {
+  g.recorder->backoff_ends({.in_cohort = r.in_cohort,
+                            .number = r.progress.attempts + 1,
+                            .since = r.phase_since,
+                            .now = state_.now});
+  if (then == EventKind::kErrorReturned) return finish(g, r, Outcome::kQuotaExceeded);
+  begin_attempt_here(g, r);
+}
+
+// --- The request ends.
+
+void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) {
+  const ClientId client = r.client;
+  const Time submitted = r.submitted;
+  g.recorder->ended({.client = client,
+                     .in_cohort = r.in_cohort,
+                     .outcome = outcome,
+                     .attempts = r.progress.attempts,
+                     .submitted = submitted,
+                     .now = state_.now});
+  ++ended_;
+  RETRYSIM_TELL(Step::kEnded, state_.now, r, static_cast<int>(outcome), r.progress.attempts);
+  if (g.ends_in_steps) end_in_steps(g, r, outcome);
+  r.open = false;
+  state_.requests.release(r);
+  if (g.closed) return loops_.think(g, client, submitted);
+  if (g.reports_ends) [[unlikely]]
+    report_end(g, r.id, outcome);
+}
+
+// What only some groups have to do when a request ends.
+void Clients::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
+  if (g.timers.deadline_source != kNone) timeouts_.disarm_deadline(g, r);
+  if (const Time* due = loops_.due_time(g, r.client)) {
+    g.recorder->ended_after_due(r.in_cohort, state_.now - *due);
+  }
+  if (g.counts_requests) end_request(g.states->of(r.client), r.retrying);
+  if (g.hedges) hedging_.cancel(r.id);
+  if (r.mutating) effects_.request_ended(r.id, outcome != Outcome::kSuccess);
+}
+
+void Clients::report_end(ClientGroup& g, RequestId request, Outcome outcome) {
+  if (g.polling) return jobs_.check_ended(g, request, outcome);
+  services_.call_ended(callers_[request], outcome == Outcome::kSuccess);
+}
+
+void Clients::close() {
+  jobs_.close();
+  for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
+    const Request& r = state_.requests[id];
+    if (!r.open) continue;
+    stats::ClientRecorder& recorder = state_.recorder.client(r.group);
+    if (r.phase == Request::Phase::kInBackoff) {
+      recorder.backoff_goes_on(r.progress.attempts + 1, r.phase_since);
+    }
+    recorder.ended({.client = r.client,
+                    .in_cohort = r.in_cohort,
+                    .outcome = Outcome::kUnfinished,
+                    .attempts = r.progress.attempts,
+                    .submitted = r.submitted,
+                    .now = state_.now});
+    ++ended_;
+  }
+}
+
+// --- Timers of clients and requests: thinking, backing off, waiting to send or to hedge.
+
+RETRYSIM_FLATTEN void Clients::timer_due() {
+  // With very many clients or requests, what a timer is about is seldom in the cache when it is
+  // due.
+  const auto expect = [this](const kernel::TimerEntry& soon) {
+    const auto kind = static_cast<EventKind>(soon.kind & 0xff);
+    if (kind == EventKind::kThinkEnd) {
+      loops_.expect(groups_[GroupId(soon.kind >> 8)], ClientId(soon.entity));
+    } else if (kind != EventKind::kCheckDue) {
+      kernel::prefetch(state_.requests[RequestId(soon.entity)]);
+    }
+  };
+  const kernel::TimerEntry timer = state_.timers.pop(expect);
+  state_.queue.set(state_.timer_source, state_.timers.head());
+  const auto kind = static_cast<EventKind>(timer.kind & 0xff);
+  ClientGroup& g = groups_[GroupId(timer.kind >> 8)];
+  state_.note_event(kind, timer.entity);
+  if (kind == EventKind::kThinkEnd) {
+    const ClientId client(timer.entity);
+    return submit(g, client, loops_.next_request(g, client));
+  }
+  if (kind == EventKind::kCheckDue) return check_due(g, timer.entity);
+  Request& r = state_.requests[RequestId(timer.entity)];
+  if (kind == EventKind::kHedgeDue) return hedge_due(g, r, timer.key.sequence);
+  if (kind == EventKind::kSendWaitEnd) return send_wait_over(g, r);
+  backoff_over(g, r, kind);
+}
+
+void Clients::check_due(ClientGroup& g, std::uint32_t job) {
+  const ClientId client = g.polling->job(job).client;
+  submit(g, client, g.polling->begin_check(job));
+}
+
+void Clients::send_wait_over(ClientGroup& g, Request& r) {
+  if (passes(g, r, gate_.wait_over(g, r))) go_on(g, r);
+}
+
+// --- What the retry strategy is told, and asked.
+
+void RetryDecisions::prepare() {
+  const kernel::Claim claim;
+  clients_.resize(groups_.size());
+  for (const std::size_t at : name_order(state_.scenario.clients)) {
+    const GroupId i(at);
+    const ClientGroup& g = groups_[i];
+    OfGroup& own = clients_[i];
+    own.take_memory(*g.spec, claim);
+    if (g.spec->strategy) {
+      for (std::uint32_t k = 0; k < g.spec->count; ++k) {
+        own.strategies.push_back(g.spec->strategy(k));
+      }
+    }
+    const auto& quotas = g.states->quotas();
+    if (!quotas.empty()) {
+      g.recorder->quota.starts(quotas.size(), quotas.front().available);
+    }
+    if (state_.options.retries_until == Time::max()) continue;
+    own.last_rules = g.spec->retry;
+    own.last_rules.max_attempts = 1;
+  }
+}
+
+// Every step of a strategy that may change a retry quota is taken here, between `quota_of` and
+// this, so that the recorder hears of every change. Returns the change, in tokens.
+std::int32_t RetryDecisions::note_quota(const ClientGroup& g, const RetryState& state,
+                                        std::int32_t before) {
+  const std::int32_t change = quota_of(state) - before;
+  if (change == 0) return 0;
+  if (g.sharers.empty()) {
+    g.recorder->quota.changed(change, state_.now);
+  } else {
+    for (const GroupId i : g.sharers) {
+      state_.recorder.client(i).quota.changed(change, state_.now);
+    }
+  }
+  return change;
+}
+
+Duration RetryDecisions::open(ClientGroup& g, Request& r) {
+  const ClientId client = r.client;
+  if (g.counts_requests) {
+    const RetryState state = g.state_of(r);
+    const std::int32_t before = quota_of(state);
+    begin_request(g.spec->retry, state, state_.now);
+    note_quota(g, state, before);
+  }
+  OfGroup& own = clients_[g.index];
+  if (!g.spec->strategy) return Duration::zero();
+  if (request_numbers_.size() < state_.requests.slots()) {
+    request_numbers_.resize(state_.requests.slots());
+  }
+  const std::uint64_t number = request_numbers_[r.id] = own.strategy_requests[client]++;
+  const Duration delay = own.strategies[client]->acquire_initial_token(number, state_.now);
+  if (delay < Duration::zero()) {
+    throw std::invalid_argument("client " + g.spec->name +
+                                ": its strategy delays a request by a negative time");
+  }
+  return delay;
+}
+
+RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
+                                                      const Failure& failure) {
+  return g.spec->strategy ? ask_strategy(g, r, failure) : decide_and_note(g, r, failure);
+}
+
+RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_and_note(ClientGroup& g, Request& r,
+                                                               const Failure& failure) {
+  // The same steps, of which the compiler leaves few where nothing is remembered.
+  if (g.states->empty()) return decide_by_rules(g, r, {}, failure);
+  const RetryState state = g.state_of(r);
+  const std::int32_t before = quota_of(state);
+  const RetryDecision decision = decide_by_rules(g, r, state, failure);
+  note_quota(g, state, before);
+  RETRYSIM_TELL(Step::kRetryState, state_.now, r, quota_of(state), bits_of_rate(state.limiter));
+  return decision;
+}
+
+RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_by_rules(ClientGroup& g, Request& r,
+                                                               const RetryState& state,
+                                                               const Failure& failure) {
+  DrawsOnDemand draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+  const RetryRules& rules =
+      state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
+  return decision::decide(rules, state, r.progress, failure, state_.now, draws);
+}
+
+RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Failure& failure) {
+  const OfGroup& own = clients_[g.index];
+  Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+  const RetryDecision decision =
+      checked(g, own.strategies[r.client]->refresh_retry_token(
+                     request_numbers_[r.id], r.progress.attempts, failure, state_.now, draws));
+  const bool too_late = state_.retries_are_over() && decision.outcome == Outcome::kRetry;
+  return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
+}
+
+RETRYSIM_IN_LOOP bool RetryDecisions::learns_from_success(const ClientGroup& g,
+                                                          const Request& r) const {
+  if (!g.has_only_quotas) return true;
+  const std::vector<RetryQuota>& quotas = g.states->quotas();
+  const RetryQuota& quota = quotas[quotas.size() == 1 ? 0 : std::size_t{r.client}];
+  return quota.available != g.spec->retry.quota.capacity;
+}
+
+void RetryDecisions::book_success(ClientGroup& g, Request& r) {
+  OfGroup& own = clients_[g.index];
+  if (g.spec->strategy) [[unlikely]] {
+    own.strategies[r.client]->record_success(request_numbers_[r.id], r.progress.attempts,
+                                             state_.now);
+    return;
+  }
+  const RetryState state = g.state_of(r);
+  const std::int32_t before = quota_of(state);
+  record_success(g.spec->retry, state, r.progress, state_.now);
+  const std::int32_t change = note_quota(g, state, before);
+  if (change != 0 && r.progress.attempts > 1) {
+    own.tokens.refunded += change;
+    own.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
+  }
+}
+
+bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
+  if (!can_be_repeated(g, r)) return false;
+  const RetryState state = g.state_of(r);
+  const std::int32_t before = quota_of(state);
+  const bool permitted = acquire_hedge(g.spec->retry, state, r.progress, state_.now);
+  note_quota(g, state, before);
+  return permitted;
+}
+
+// --- Hedges.
+
+namespace {
+
+constexpr std::uint64_t kNoHedge = ~std::uint64_t{0};
+
+}  // namespace
+
+void Hedging::schedule(const ClientGroup& g, const Request& r) {
+  const RetryRules& rules = g.spec->retry;
+  if (sequences_.size() < state_.requests.slots()) sequences_.resize(state_.requests.slots());
+  const std::uint32_t attempts = r.progress.attempts;
+  if (attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited) {
+    sequences_[r.id] = kNoHedge;
+    return;
+  }
+  sequences_[r.id] = state_.sequence;
+  state_.set_timer(EventKind::kHedgeDue, g.index, r.id, rules.hedging.delay);
+}
+
+void Hedging::cancel(RequestId request) {
+  if (request < sequences_.size()) sequences_[request] = kNoHedge;
+}
+
+bool Hedging::is_due(const Request& r, std::uint64_t sequence) const {
+  if (sequences_[r.id] != sequence) return false;  // its attempt has ended, or its request
+  return r.open && r.attempt.exists() && !state_.retries_are_over();
+}
+
+}  // namespace retrysim::model

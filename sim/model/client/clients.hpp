@@ -1,0 +1,246 @@
+// What clients do: a request from its submission to its end, what the retry strategy is asked on
+// the way, and hedges.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "kernel/event_queue.hpp"
+#include "kernel/memory.hpp"
+#include "model/client/gates.hpp"
+#include "model/client/group.hpp"
+#include "model/client/timeouts.hpp"
+#include "model/client/workload.hpp"
+#include "model/run/agenda.hpp"
+#include "model/run/events.hpp"
+#include "model/run/request.hpp"
+#include "model/run/state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace retrysim::model {
+
+class Attempts;
+class Effects;
+class Network;
+class Services;
+
+/// What a client's retry strategy is told, and asked: that a request begins, that it has succeeded,
+/// and what follows when an attempt has failed. The rules themselves are in sim/retry.
+class RetryDecisions {
+ public:
+  /// Of all retry quotas of one group, for the check at the end.
+  struct TokenBooks {
+    std::int64_t refunded = 0;    ///< by successes after retries
+    std::int64_t refundable = 0;  ///< what the rules let those give back at most
+  };
+  /// What it keeps of the clients of one group.
+  struct OfGroup {
+    ByClient<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
+    ByClient<std::uint64_t> strategy_requests;             ///< their requests so far
+    RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
+    TokenBooks tokens;
+
+    template <class Take>
+    void take_memory(const ClientSpec& client, Take& take) {
+      if (client.strategy) take(strategy_requests, client.count);
+    }
+  };
+
+  RetryDecisions(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
+
+  /// Takes the memory for all groups, and makes the strategies of the user's own.
+  void prepare();
+
+  /// A request begins, of a group for which there is something to do then. The strategy may hold it
+  /// back for the time that this returns.
+  [[gnu::noinline]] Duration open(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
+  /// Whether that would change anything, where the group's strategy learns of successes.
+  RETRYSIM_IN_LOOP bool learns_from_success(const ClientGroup& g, const Request& r) const;
+  /// What follows a failed attempt: by rules, or by a strategy of the user's own.
+  RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
+  /// Whether its body could be sent again.
+  bool can_be_repeated(const ClientGroup& g, const Request& r) const {
+    if (g.spec->unrepeatable <= 0) [[likely]]
+      return true;
+    Draws draws(*g.key, {r.entity, 0, 0, Purpose::kBody});
+    return draws.uniform() >= g.spec->unrepeatable;
+  }
+  bool permit_hedge(ClientGroup& g, Request& r);
+
+  const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
+
+ private:
+  RETRYSIM_IN_LOOP RetryDecision decide_and_note(ClientGroup& g, Request& r,
+                                                 const Failure& failure);
+  RETRYSIM_IN_LOOP RetryDecision decide_by_rules(ClientGroup& g, Request& r,
+                                                 const RetryState& state, const Failure& failure);
+  [[gnu::noinline]] RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
+  std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
+
+  RunState& state_;
+  ClientGroups& groups_;
+  ByGroup<OfGroup> clients_;
+  // By request of a group with the user's own strategies: its number at its client.
+  ByRequest<std::uint64_t> request_numbers_;
+};
+
+/// Hedges: attempts that a client makes without waiting for the end of the one before.
+class Hedging {
+ public:
+  explicit Hedging(RunState& state) : state_(state) {}
+
+  /// An attempt of the request has been sent: when the next follows it.
+  [[gnu::noinline]] void schedule(const ClientGroup& g, const Request& r);
+  /// The request has ended.
+  [[gnu::noinline]] void cancel(RequestId request);
+  /// Whether the timer with this sequence number, which has expired, calls for a hedge still.
+  bool is_due(const Request& r, std::uint64_t sequence) const;
+
+  std::uint64_t bytes() const { return kernel::bytes_of(sequences_); }
+
+ private:
+  RunState& state_;
+  // By request: the sequence number of the timer that its next hedge waits for.
+  ByRequest<std::uint64_t> sequences_;
+};
+
+/// A request as its client sees it, from submission to end. It goes through these steps, each of
+/// which calls the next one or leaves it to an event:
+///
+///   submit -> begin_attempt (the gates) -> send -> Network
+///   Network -> answered, or an event: time_out
+///   -> succeed: finish; or fail (the retry strategy) -> back_off -> begin_attempt, or finish
+///
+/// What stands between two steps (gates, timeouts, decisions, workload) returns what is to be done;
+/// only this class does it.
+class Clients {
+ public:
+  Clients(RunState& state, Agenda& agenda, Network& network, Services& services, Effects& effects,
+          Attempts& attempts)
+      : state_(state),
+        network_(network),
+        services_(services),
+        effects_(effects),
+        attempts_(attempts),
+        timeouts_(state, groups_),
+        gate_(state, groups_, timeouts_),
+        connections_(state, groups_, agenda),
+        decisions_(state, groups_),
+        hedging_(state),
+        loops_(state, groups_),
+        jobs_(state, groups_) {}
+  Clients(const Clients&) = delete;
+  Clients& operator=(const Clients&) = delete;
+
+  /// Makes the groups. The services are known.
+  void prepare();
+  /// Adds the sources of the open arrival processes; those of all timers that can be cancelled.
+  void add_arrival_sources();
+  void add_timeout_sources();
+  /// The first arrivals of open processes; the first think times of closed loops.
+  void offer_arrivals();
+  void start_loops() { loops_.start(); }
+
+  /// A service calls another: `call` is told back when the request has ended
+  /// (`Services::call_ended`). The calls belong to the cohort if the attempt does that makes them.
+  [[gnu::noinline]] void submit_call(GroupId group, ClientId client, std::uint64_t entity,
+                                     CallId call, bool in_cohort);
+  /// The client has its answer, for which it has waited. The last step of an event, or of the
+  /// agenda.
+  RETRYSIM_IN_LOOP void answered(Attempt& a);
+  /// The same for an answer that is no success.
+  RETRYSIM_IN_LOOP void refused(Attempt& a);
+  /// A request that waited for a connection has got one, and goes on.
+  void connected(RequestId request);
+  /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
+  Time end_of_wait(const Attempt& a) const { return timeouts_.end_of_wait(a); }
+
+  // The events.
+  void next_arrival(ClientGroup& g);
+  [[gnu::noinline]] void timer_due();
+  void attempt_times_out(GroupId group);
+  void attempt_times_out_varying();
+  void deadline_passes(GroupId group);
+  void send_token_due(GroupId group);
+  /// When the next one of a source is due whose timers may have been cancelled.
+  RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
+  kernel::EventKey next_varying_timeout() const { return timeouts_.next_varying_timeout(); }
+  kernel::EventKey next_deadline(GroupId group) const { return timeouts_.next_deadline(group); }
+  kernel::EventKey next_send_token(GroupId group) const { return gate_.next_wake(group); }
+
+  /// At the end of the run: requests and jobs that are still open are unfinished.
+  void close();
+
+  // For limits and books.
+  const ClientGroups& groups() const { return groups_; }
+  const RetryDecisions& decisions() const { return decisions_; }
+  bool jobs_are_open() const { return jobs_.are_open(); }
+  std::uint64_t submitted() const { return submitted_; }
+  std::uint64_t ended() const { return ended_; }
+  std::uint64_t bytes() const { return timeouts_.bytes() + hedging_.bytes(); }
+
+ private:
+  void submit(ClientGroup& g, ClientId client, std::uint64_t entity);
+  RETRYSIM_IN_LOOP Request& new_request(ClientGroup& g, ClientId client, std::uint64_t entity);
+  RETRYSIM_IN_LOOP void begin(ClientGroup& g, Request& r);
+  [[gnu::noinline]] bool begin_in_steps(ClientGroup& g, Request& r);
+
+  // `X_here` is `X`, compiled into the steps that nearly every request takes.
+
+  [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
+  RETRYSIM_IN_LOOP void begin_attempt_here(ClientGroup& g, Request& r);
+  [[gnu::noinline]] bool pass_gates(ClientGroup& g, Request& r);
+  [[gnu::noinline]] bool passes(ClientGroup& g, Request& r, Passage passage);
+  void go_on(ClientGroup& g, Request& r);
+  RETRYSIM_IN_LOOP void send(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void prepare_in_steps(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::noinline]] void check_due(ClientGroup& g, std::uint32_t job);
+  [[gnu::noinline]] void send_wait_over(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence);
+
+  RETRYSIM_IN_LOOP void succeed(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::noinline]] void refused_apart(Attempt& a);  // not compiled into its caller
+  RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
+  [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
+                                        ResponseClass answer);
+  void forget(Request& r, const Attempt& a);
+  [[gnu::noinline]] void forget_later(const Request& r, const Attempt& a);
+  void time_out(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
+  RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
+
+  RETRYSIM_IN_LOOP void fail(ClientGroup& g, Request& r, const Failure& failure);
+  RETRYSIM_IN_LOOP void retry(ClientGroup& g, Request& r, const RetryDecision& decision);
+  RETRYSIM_IN_LOOP void back_off(ClientGroup& g, Request& r, Duration delay,
+                                 EventKind then = EventKind::kBackoffEnd);
+  RETRYSIM_IN_LOOP void backoff_over(ClientGroup& g, Request& r, EventKind then);
+  void finish(ClientGroup& g, Request& r, Outcome outcome);
+  [[gnu::noinline]] void end_in_steps(ClientGroup& g, Request& r, Outcome outcome);
+  [[gnu::noinline]] void report_end(ClientGroup& g, RequestId request, Outcome outcome);
+
+  RunState& state_;
+  Network& network_;
+  Services& services_;
+  Effects& effects_;
+  Attempts& attempts_;
+  ClientGroups groups_;
+  Timeouts timeouts_;
+  SendGate gate_;
+  Connections connections_;
+  RetryDecisions decisions_;
+  Hedging hedging_;
+  ClosedLoop loops_;
+  Jobs jobs_;
+  ByRequest<CallId> callers_;  // of the groups of services that call others
+  std::uint64_t submitted_ = 0, ended_ = 0;
+};
+
+}  // namespace retrysim::model

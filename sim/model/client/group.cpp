@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "model/client/group.hpp"
+
+#include "model/client/gates.hpp"
+#include "model/run/names.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace retrysim::model {
+namespace {
+
+void require_same_rules(const ClientSpec& a, const ClientSpec& b) {
+  const RetryRules& x = a.retry;
+  const RetryRules& y = b.retry;
+  if (x.quota == y.quota && x.rate_limit == y.rate_limit && x.budget == y.budget &&
+      x.breaker == y.breaker && x.throttle == y.throttle) {
+    return;
+  }
+  throw std::invalid_argument("clients " + a.name + " and " + b.name +
+                              " share a retryer, but its rules are not the same for both");
+}
+
+}  // namespace
+
+void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId group,
+                         const OperationNames& operations) {
+  spec = &state.scenario.clients[group];
+  key = &state.streams.of_group(group);
+  index = group;
+  recorder = &state.recorder.client(group);
+  about = Addressing(*spec, operations);
+  calls_several = about.calls_several();
+  const RetryRules& rules = spec->retry;
+  for (const Response& a : state.answers.all()) {
+    errors.push_back(classify(rules.errors, rules.api, a));
+  }
+  share_states(state, groups);
+  mutates = spec->side_effects.mutating > 0;
+  pools_connections = Connections::are_simulated(state.scenario, *spec);
+  const bool hedging = !spec->strategy && rules.hedging.enabled;
+  gated = states->limit_send_rate() || states->throttle() || pools_connections || hedging;
+  counts_requests = !spec->strategy && (rules.budget.kind != BudgetKind::kNone ||
+                                        rules.quota.credit_on == CreditOn::kStart);
+  hedges = rules.hedging.enabled;
+  for (const ServiceShare& called : service_shares(*spec)) {
+    balanced |= state.scenario.services[called.service].instances.count > 1;
+  }
+  is_routed = balanced || calls_several;
+  sends_in_steps = hedges || pools_connections || mutates;
+  ends_connections = pools_connections || balanced;
+  books_successes = spec->strategy || !states->empty();
+  has_only_quotas = !spec->strategy && states->only_quotas();
+  const bool has_deadline = spec->timeouts.deadline != Duration::max();
+  const bool polls = !spec->caller && spec->arrivals.process == ArrivalProcess::kPoll;
+  begins_in_steps = counts_requests || spec->strategy || mutates || has_deadline || polls;
+  reports_ends = spec->caller || polls;
+  ends_in_steps = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
+  new_request.group = new_attempt.group = index;
+  new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
+  new_attempt.clients = this;
+  new_attempt.at = &state.instances[state.instances.first(ServiceId(spec->service))];
+  new_attempt.priority = spec->priority & kMostPriority;
+  closed = !spec->caller && spec->arrivals.process == ArrivalProcess::kClosed;
+  if (closed || spec->caller) return;
+  arrivals.emplace(*spec, *key, &state.sequence, state.end_of_submissions,
+                   state.options.max_events);
+  if (polls) polling.emplace(spec->arrivals, *key);
+}
+
+// The first group, by name, of those that name the same retryer holds the states of all.
+void ClientGroup::share_states(const RunState& state, ByGroup<ClientGroup>& groups) {
+  const std::vector<ClientSpec>& clients = state.scenario.clients;
+  states = &own_states;
+  holder = index;
+  if (spec->strategy) return;
+  const RetryRules& rules = spec->retry;
+  std::uint32_t count = spec->count;
+  if (!spec->retryer.empty()) {
+    for (const std::size_t i : name_order(clients)) {
+      if (clients[i].retryer != spec->retryer || clients[i].strategy) continue;
+      require_same_rules(clients[i], *spec);
+      sharers.emplace_back(i);
+      count = std::max(count, clients[i].count);
+    }
+    holder = sharers.front();
+    if (sharers.size() == 1) sharers.clear();
+  }
+  if (holder == index) {
+    const bool apart =
+        rules.quota.scope > RetryScope::kGroup || rules.rate_limit.scope > RetryScope::kGroup;
+    const StateCounts counts = apart ? state_counts(state.scenario) : StateCounts{};
+    own_states = RetryStates(rules, count, Time::zero(), counts);
+  }
+  states = &groups[holder].own_states;
+  keeps_states_apart = states->keep_apart();
+}
+
+}  // namespace retrysim::model

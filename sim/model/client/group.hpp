@@ -1,0 +1,92 @@
+// One client group as its own clients see it: the rules that they share, the state of their retry
+// strategies, and how its requests and attempts begin.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "kernel/fifo_lane.hpp"
+#include "model/client/arrivals.hpp"
+#include "model/run/request.hpp"
+#include "model/run/state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace retrysim::model {
+
+/// When a group's clients stop waiting. Timeouts that vary are in a heap of `Timeouts`.
+struct ClientTimers {
+  kernel::TimerLane<Request*> timeouts;  ///< all of one length
+  kernel::TimerLane<RequestId> deadlines;
+  std::uint32_t timeout_source = kNone, deadline_source = kNone;  ///< kNone: there are none
+  bool constant_timeout = false;
+  Duration constant_timeout_length;
+};
+
+/// What the requests of a group need, so that those that need little ask little.
+struct ClientTraits {
+  /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
+  bool gated = false;
+  bool pools_connections = false;
+  bool hedges = false;
+  bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
+  bool ends_connections = false;    ///< somebody counts the connections of its attempts
+  bool books_successes = false;     ///< the strategy learns of successes
+  bool has_only_quotas = false;     ///< but only if they refill a quota
+  bool begins_in_steps = false;     ///< there is more to do when a request begins
+  bool ends_in_steps = false;       ///< there is more to do when a request ends
+  bool closed = false;              ///< each client thinks, asks, thinks ...
+  bool mutates = false;             ///< some requests have side effects
+  bool reports_ends = false;        ///< somebody waits for its requests: a caller, or a job
+  bool counts_requests = false;     ///< the strategy is told when requests begin and end
+  bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
+};
+
+struct ClientGroup : Group, ClientTraits {
+  /// Makes it the group of this number. The answers of all services must be known, and the groups
+  /// whose names come before.
+  void set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId group,
+              const OperationNames& operations);
+
+  /// The retry state that a request of this group uses.
+  RetryState state_of(const Request& r) {
+    if (!keeps_states_apart) return states->of(r.client);
+    return states->of(r.client, about.place(*key, r.entity));
+  }
+  /// The number of the limiter that it uses.
+  std::size_t limiter_of(const Request& r) const {
+    if (!keeps_states_apart) return states->limiter_of(r.client);
+    return states->limiter_of(r.client, about.place(*key, r.entity));
+  }
+
+  std::optional<ArrivalStream> arrivals;  ///< open processes
+  std::uint32_t arrival_source = kNone;
+  std::optional<Polling> polling;  ///< arrivals are jobs
+  RetryStates* states = nullptr;   ///< its own, or those of the group `holder`
+  RetryStates own_states;
+  GroupId holder;                ///< of the states: itself, or the first that shares them
+  std::vector<GroupId> sharers;  ///< of the holder's states, if there are several groups
+  ClientTimers timers;
+  Request new_request;  ///< as each of the group's requests begins
+  Attempt new_attempt;  ///< as each of their attempts begins
+
+ private:
+  void share_states(const RunState& state, ByGroup<ClientGroup>& groups);
+};
+
+using ClientGroups = ByGroup<ClientGroup>;
+
+/// Whether each client of a closed loop has a time at which its next request is due, whenever the
+/// one before it ends: its think time runs from the start of that one.
+inline bool has_due_times(const ClientSpec& client) {
+  const ArrivalSpec& a = client.arrivals;
+  return !client.caller && a.process == ArrivalProcess::kClosed && a.think_from_start &&
+         a.concurrency == 1;
+}
+
+}  // namespace retrysim::model

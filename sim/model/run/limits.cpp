@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "model/run/limits.hpp"
+
+#include "model/client/clients.hpp"
+#include "model/effects/effects.hpp"
+#include "model/network/network.hpp"
+
+#include "model/run/state.hpp"
+#include "model/service/services.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace retrysim::model {
+namespace {
+
+constexpr std::uint64_t kMaxEventsPerInstant = 10'000'000;
+constexpr std::uint64_t kEventsPerClient = 5;
+constexpr std::uint64_t kEventsBetweenChecks = 1 << 16;
+
+}  // namespace
+
+RunLimits::RunLimits(const RunState& state, const Clients& clients, const Network& network,
+                     const Services& services, const Effects& effects)
+    : state_(state), clients_(clients), network_(network), services_(services), effects_(effects) {
+  for (const ClientSpec& c : state.scenario.clients) {
+    most_at_once_ += std::uint64_t{c.count} * c.arrivals.concurrency + c.arrivals.rows.size();
+  }
+}
+
+// Called now and then: checks the limits, reports progress, and lets the caller stop the run.
+void RunLimits::check() {
+  const SimulationOptions& options = state_.options;
+  const std::uint64_t done = done_;
+  if (done > options.max_events) {
+    throw LimitExceeded(
+        fmt::format("more than {} events: replication {} stopped at {} s", options.max_events,
+                    state_.replication, state_.now.in_seconds()),
+        LimitKind::kEvents);
+  }
+  // A herd may be as large as it likes, and all of it may be served at one instant; what must not
+  // go on is the same few requests going round and round.
+  if (done - instant_began_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
+    throw LimitExceeded(
+        fmt::format("ten million events at {} s of simulated time (replication {}): requests and "
+                    "answers go round in a loop that takes no time, or arrive at an impossible "
+                    "rate; give the service, network, backoff or think time a positive duration, "
+                    "or limit the attempts",
+                    state_.now.in_seconds(), state_.replication),
+        LimitKind::kInstant);
+  }
+  stop_point();
+  check_memory();
+  if (options.progress != nullptr) {
+    options.progress->store(state_.now.count(), std::memory_order_relaxed);
+  }
+  next_check_ = std::min(done + kEventsBetweenChecks,
+                         options.max_events + (options.max_events < ~std::uint64_t{0}));
+}
+
+// What grows with the requests under way: nobody can tell beforehand how many there will be.
+void RunLimits::check_memory() const {
+  const std::uint64_t most = state_.options.max_memory;
+  if (most == ~std::uint64_t{0}) return;
+  const std::uint64_t bytes = state_.requests.bytes() + state_.attempts.bytes() +
+                              state_.timers.bytes() + clients_.bytes() + network_.bytes() +
+                              services_.bytes() + effects_.bytes();
+  if (bytes <= most) return;
+  throw LimitExceeded(
+      fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "
+                  "which is more than is left of --max-memory; give queues a smaller capacity, "
+                  "give clients a lower rate, an attempt_timeout or a deadline, or let the service "
+                  "remove abandoned work",
+                  state_.replication, state_.now.in_seconds(), state_.requests.live(),
+                  state_.attempts.live(), bytes >> 20),
+      LimitKind::kMemory);
+}
+
+}  // namespace retrysim::model

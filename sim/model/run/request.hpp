@@ -1,0 +1,300 @@
+// The things that move through the simulated world, requests and attempts, and the ids that name
+// them and all else.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/time.hpp>
+
+#include "kernel/fifo_lane.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Group;
+struct Request;
+class Instance;
+struct Attempt;
+
+/// Numbers of requests, attempts, clients, groups and services: a type each, so that mixing them up
+/// does not compile. An id is made from a number on purpose only; it turns into one by itself,
+/// where a part knows ids only as positions in its arrays.
+template <class Tag, class Number>
+class Id {
+ public:
+  /// That of none.
+  constexpr Id() = default;
+  constexpr explicit Id(std::integral auto number) : number_(static_cast<Number>(number)) {}
+
+  constexpr operator Number() const { return number_; }
+  /// Whether it is that of one.
+  constexpr bool exists() const { return number_ != Id().number_; }
+
+  friend constexpr bool operator==(Id a, Id b) { return a.number_ == b.number_; }
+  template <class OtherTag, class OtherNumber>
+  requires(!std::same_as<Tag, OtherTag>) friend bool operator==(Id,
+                                                                Id<OtherTag, OtherNumber>) = delete;
+
+ private:
+  Number number_ = static_cast<Number>(~Number{0});
+};
+
+using RequestId = Id<struct RequestTag, std::uint32_t>;
+using AttemptId = Id<struct AttemptTag, std::uint32_t>;
+using ClientId = Id<struct ClientTag, std::uint32_t>;  ///< within its group
+using GroupId = Id<struct GroupTag, std::uint16_t>;
+using ServiceId = Id<struct ServiceTag, std::uint16_t>;
+using InstanceId = Id<struct InstanceTag, std::uint16_t>;  ///< among those of all services
+
+/// An array, or a pool, whose elements are found by ids of one type.
+template <class IdType, class Base>
+class IndexedBy : public Base {
+ public:
+  using Base::Base;
+
+  decltype(auto) operator[](IdType id) { return Base::operator[](id); }
+  decltype(auto) operator[](IdType id) const { return Base::operator[](id); }
+  /// Room for the element `id` and some more.
+  void reach(IdType id) {
+    if (id >= this->size()) this->resize(2 * std::size_t{id} + 64);
+  }
+  // An id of another type, or a bare number, finds nothing.
+  template <class Other>
+  void operator[](Other) const = delete;
+};
+
+template <class T>
+using ByRequest = IndexedBy<RequestId, std::vector<T>>;
+template <class T>
+using ByAttempt = IndexedBy<AttemptId, std::vector<T>>;
+template <class T>
+using ByClient = IndexedBy<ClientId, std::vector<T>>;
+template <class T>
+using ByGroup = IndexedBy<GroupId, std::vector<T>>;
+template <class T>
+using ByService = IndexedBy<ServiceId, std::vector<T>>;
+
+/// Ids that follow each other, for a loop over them: 0 to `count` - 1, or `first` to `end` - 1.
+template <class IdType>
+class Ids {
+ public:
+  explicit Ids(std::size_t count) : end_(count) {}
+  Ids(std::size_t first, std::size_t end) : first_(first), end_(end) {}
+
+  std::size_t size() const { return end_ - first_; }
+
+  class Iterator {
+   public:
+    explicit Iterator(std::size_t at) : at_(at) {}
+    IdType operator*() const { return IdType(at_); }
+    Iterator& operator++() { return ++at_, *this; }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    std::size_t at_;
+  };
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(end_); }
+
+ private:
+  std::size_t first_ = 0, end_;
+};
+
+/// A source or a place of which there is none.
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+/// A request's place among those whose attempt may time out: in the lane or in the heap.
+struct TimeoutPlace {
+  kernel::LaneLink<Request*> in_lane;  ///< of its group, if timeouts are constant
+  std::uint32_t in_heap = kNone;       ///< of varying timeouts
+};
+
+/// A request's neighbours in a client's queue.
+struct WaiterLinks {
+  RequestId next, previous;
+};
+
+/// An attempt's neighbours in a queue.
+struct QueueLinks {
+  Attempt* next;
+  Attempt* previous;
+};
+
+/// What an attempt in service demands of its server.
+struct ServiceWork {
+  double left_ns;  ///< left at `since`, at speed 1; a whole number
+  Time since;
+};
+
+// The two things that move through the simulated world: a request (one logical call by the
+// application) and its attempts (one try on the wire each). An attempt may outlive its request: the
+// service goes on with work whose client has given up.
+//
+// Both fill two cache lines exactly, which also makes finding one in its pool a shift.
+
+struct alignas(64) Request {
+  enum class Phase : std::uint8_t {
+    kWaitingToSend,  ///< for a send token
+    kWaitingForConnection,
+    kInFlight,
+    kInBackoff
+  };
+
+  /// Begins as that request does; what is set before it is read stays as it is.
+  void begin_like(const Request& r) {
+    progress = {};
+    attempt = {};
+    group = r.group;
+    phase = Phase::kInFlight;
+    open = true;
+    retrying = backoff_follows = connecting = mutating = false;
+    send_tokens = r.send_tokens;
+  }
+
+  std::uint64_t entity = 0;  ///< names its random draws
+  Time submitted;
+  Time phase_since;
+  RetryProgress progress;
+  Duration pending_delay;  ///< backoff that follows the wait for a send token
+  ClientId client{0};
+  AttemptId attempt;  ///< the attempt under way; the first of them when hedging
+  GroupId group{0};
+  Phase phase = Phase::kInFlight;
+  bool in_cohort = false;
+  bool open = false;                 ///< begun and not ended: the slot is in use
+  bool retrying : 1 = false;         ///< a retry has been granted
+  bool backoff_follows : 1 = false;  ///< after the wait for a send token
+  bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
+  bool mutating : 1 = false;         ///< it has side effects
+  std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
+  RequestId id;                      ///< its place among the requests
+  TimeoutPlace timeout;
+  WaiterLinks waiting;
+  Request* next_free = nullptr;  ///< in the pool
+};
+
+struct alignas(64) Attempt {
+  enum class Stage : std::uint8_t {
+    kOnTheWire,  ///< travelling to the service or back
+    kQueued,
+    kInService,
+    kCalling,  ///< its server waits: for other services, or for an attempt with the same token
+    kLost,     ///< the service's side has ended; no answer will come
+  };
+  /// What is true of it. Most are true of few attempts, and one test finds that none of them is.
+  enum Flag : std::uint16_t {
+    kExecuted = 1 << 0,    ///< served to the end
+    kGivenUp = 1 << 1,     ///< its client does not wait any more
+    kConnecting = 1 << 2,  ///< on a new connection
+    kRejection = 1 << 3,   ///< what it waits for, or a server does, is turning it away
+    kWatched = 1 << 4,     ///< the service wants to know when it leaves
+    kMutating = 1 << 5,    ///< its request has side effects
+    kReplay = 1 << 6,      ///< answered because of its token, not executed
+    kHasSession = 1 << 7,  ///< its execution is the one that its token stands for
+    // Of an attempt that consists of two calls (model "occ").
+    kGoesOn = 1 << 8,      ///< the answer under way asks for the second call
+    kSecondCall = 1 << 9,  ///< the first one is done
+  };
+
+  static constexpr double kNotDrawn = -1;
+
+  /// Whether any of these flags is set.
+  bool is(unsigned any) const { return (flags & any) != 0; }
+  void set(unsigned all) { flags = static_cast<std::uint16_t>(flags | all); }
+  void clear(unsigned all) { flags = static_cast<std::uint16_t>(flags & ~all); }
+  bool given_up() const { return is(kGivenUp); }
+
+  /// It is served within the instant. That is not noticed as a level of the service.
+  void pass_within(Time now) {
+    started = finished = now;
+    set(kExecuted);
+  }
+
+  /// Begins as that attempt does; what is set before it is read stays as it is.
+  void begin_like(const Attempt& a) {
+    clients = a.clients;
+    at = a.at;
+    group = a.group;
+    flags = 0;
+    answer = 0;
+    stage = Stage::kOnTheWire;
+    priority = a.priority;
+    sibling = {};
+    demand_ns = kNotDrawn;
+  }
+
+  std::uint64_t entity = 0;  ///< of its request
+  Time sent, arrived, started, finished;
+  union {
+    Request* request = nullptr;  ///< only while its client waits
+    Attempt* next_free;          ///< in the pool
+  };
+  Group* clients = nullptr;  ///< the group of its client
+  Instance* at = nullptr;    ///< the instance that it goes to
+  AttemptId id;              ///< its place among the attempts
+  std::uint32_t number = 1;  ///< 1 for the first attempt of a request
+  ClientId client{0};
+  GroupId group{0};
+  std::uint16_t flags = 0;
+  std::uint16_t answer = 0;  ///< index into the world's answers
+  Stage stage = Stage::kOnTheWire;
+  bool in_cohort = false;
+  std::uint8_t priority = 0;
+  AttemptId sibling;          ///< hedging: the next attempt of its request under way
+  std::uint32_t version = 0;  ///< model "occ": of the row, as read
+  union {
+    Time gave_up = Time::max();  ///< when its client stopped waiting
+    std::int64_t way_back_ns;    ///< before that, if messages take time: of the answer to come
+  };
+  double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves nobody else
+  union {
+    QueueLinks queue;       ///< while it waits for a server
+    std::size_t place;      ///< the same in a queue without order
+    ServiceWork work = {};  ///< from then on
+  };
+};
+
+/// An attempt for which a server is held, and the number of the event since which it is.
+struct HeldAttempt {
+  std::uint64_t since;
+  AttemptId attempt;
+};
+
+/// One attempt that makes calls to other services. `serial` tells it from attempts that had the
+/// slot before.
+struct CallId {
+  AttemptId attempt;
+  std::uint32_t serial = 0;
+};
+
+/// An idempotency token is unique within a client group.
+struct TokenKey {
+  std::uint64_t token = 0;
+  std::uint16_t group = 0;
+
+  friend bool operator==(const TokenKey&, const TokenKey&) = default;
+};
+
+struct TokenKeyHash {
+  std::size_t operator()(const TokenKey& key) const {
+    const std::uint64_t h = (key.token ^ std::uint64_t{key.group} << 48) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+  }
+};
+
+/// A token at one service.
+struct Token {
+  TokenKey key;
+  ServiceId service;
+
+  friend bool operator==(const Token&, const Token&) = default;
+};
+
+static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);
+
+}  // namespace retrysim::model

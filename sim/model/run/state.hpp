@@ -1,0 +1,203 @@
+// What all modules of a world see: the scenario, the clock and the pending events, requests and
+// attempts, the instances of services, the rules of client groups, and the numbers of all answers.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/random.hpp>
+#include <retrysim/response.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "kernel/event_queue.hpp"
+#include "kernel/memory.hpp"
+#include "kernel/timer_queue.hpp"
+#include "measure/record/client_recorder.hpp"
+#include "measure/record/recorder.hpp"
+#include "measure/record/service_recorder.hpp"
+#include "model/run/events.hpp"
+#include "model/run/names.hpp"
+#include "model/run/request.hpp"
+#include "model/service/instance.hpp"
+#include "scenario/limits.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace retrysim::model {
+
+/// Why a service does not take an attempt that its throttle has let pass.
+enum class Refusal : std::uint8_t { kQueueFull, kLimit, kShed };
+
+/// The answers that a client can get in one world, numbered: what services say to errors of all
+/// kinds, and what the client's own machine says when there is no connection or no answer.
+class Answers {
+ public:
+  static constexpr std::uint16_t kSuccess = 0;
+  static constexpr std::uint16_t kConnectionRefused = 1;
+  static constexpr std::uint16_t kNoAnswer = 2;  ///< within the time that the client waits
+
+  /// What one service answers to attempts that it does not serve, or whose calls failed.
+  struct OfService {
+    std::uint16_t throttled = 0, timeout = 0, call_failed = 0, conflict = 0;
+    std::array<std::uint16_t, 3> refusals = {};
+
+    std::uint16_t refused(Refusal why) const { return refusals[static_cast<std::size_t>(why)]; }
+  };
+
+  Answers();
+
+  /// The number of this answer, which is new or was there before. Throws std::invalid_argument if
+  /// there are too many for their numbers; scenario files are checked when they are read.
+  std::uint16_t number(const ErrorAnswer& error, std::optional<Duration> retry_after = {});
+
+  /// Adds the answers of the next service, and returns them.
+  const OfService& add_service(const ServiceSpec& service);
+
+  const Response& operator[](std::uint16_t answer) const { return all_[answer]; }
+  const std::vector<Response>& all() const { return all_; }
+  const OfService& of_service(std::size_t service) const { return services_[service]; }
+
+ private:
+  std::vector<Response> all_;
+  std::map<scenario::AnswerIdentity, std::uint16_t> numbers_;
+  std::vector<OfService> services_;
+};
+
+inline Answers::Answers() : all_(3) {
+  all_[kConnectionRefused].status = all_[kNoAnswer].status = 0;
+  all_[kConnectionRefused].transport = TransportError::kConnection;
+  all_[kNoAnswer].transport = TransportError::kTimeout;
+}
+
+inline std::uint16_t Answers::number(const ErrorAnswer& error,
+                                     std::optional<Duration> retry_after) {
+  constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max();
+  const auto [known, is_new] = numbers_.try_emplace(scenario::identity_of(error, retry_after),
+                                                    static_cast<std::uint16_t>(all_.size()));
+  if (!is_new) return known->second;
+  if (all_.size() > kMost) throw std::invalid_argument("more than 65536 different answers");
+  Response r;
+  r.status = error.status;
+  r.code = error.code;
+  r.traits = error.traits;
+  r.retry_after = retry_after;
+  all_.push_back(std::move(r));
+  return known->second;
+}
+
+inline const Answers::OfService& Answers::add_service(const ServiceSpec& service) {
+  const ServiceAnswers answers = answers_of(service);
+  const auto number_of = [this](const ServiceAnswer& a) { return number(a.error, a.retry_after); };
+  OfService a;
+  a.call_failed = number_of(answers.call_failed);
+  a.throttled = number_of(answers.throttled);
+  a.refusals = {number_of(answers.overflow), number_of(answers.limit), number_of(answers.shed)};
+  if (service.timeout != Duration::max()) a.timeout = number_of(answers.timeout);
+  if (service.model == ServiceModelKind::kOcc) a.conflict = number_of(answers.conflict);
+  services_.push_back(a);
+  return services_.back();
+}
+
+/// Whether a new connection takes time.
+inline bool connections_take_time(const Scenario& scenario) {
+  const Distribution& connect = scenario.network.connect;
+  return !connect.is_constant() || connect.constant_value() > Duration::zero();
+}
+
+/// A client group as the network and services see it, through `Attempt::clients`. What its clients
+/// keep for themselves is in `ClientGroup`, which is one of these.
+struct Group {
+  const ClientSpec* spec = nullptr;
+  const RandomKey* key = nullptr;  ///< names all draws for its requests
+  GroupId index;
+  stats::ClientRecorder* recorder = nullptr;
+  Addressing about;               ///< what its requests are about
+  std::vector<ErrorInfo> errors;  ///< what its clients make of each of the world's answers
+  bool calls_several = false;     ///< its requests go to different services
+  bool balanced = false;          ///< a service that it calls has several instances
+  bool is_routed = false;         ///< one of the two: for each attempt there is something to choose
+};
+
+/// Data only; what happens to it is decided by the modules.
+struct RunState {
+  RunState(const Scenario& simulated, std::uint32_t number, const SimulationOptions& how)
+      : scenario(simulated),
+        options(how),
+        replication(number),
+        streams(simulated, number),
+        recorder(simulated, number),
+        end_of_submissions(Time::zero() + simulated.duration) {}
+
+  /// The key of an event `delay` from now, scheduled now.
+  kernel::EventKey key_in(Duration delay) { return {now + delay, sequence++}; }
+
+  /// Adds a source to the queue; returns its number.
+  std::uint32_t add_source(EventKind kind, std::size_t index = 0,
+                           kernel::SourceRole role = kernel::SourceRole::kPlain) {
+    sources.push_back({.kind = kind, .index = static_cast<std::uint32_t>(index), .group = nullptr});
+    return queue.add(role);
+  }
+
+  /// An event of `kind`, which cannot be cancelled, for a request or client of the group.
+  void set_timer(EventKind kind, GroupId group, std::uint32_t entity, Duration delay) {
+    const bool is_next =
+        timers.push({key_in(delay), entity,
+                     static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
+    if (is_next) queue.set(timer_source, timers.head());
+  }
+
+  /// Enters an event into the fingerprint.
+  void note_event(EventKind kind, std::uint64_t entity) {
+    if (!options.fingerprint) return;
+    mix(static_cast<std::uint64_t>(now.count()));
+    mix(static_cast<std::uint64_t>(kind) << 56 ^ entity);
+  }
+
+  /// What its client makes of this answer.
+  bool is_throttling(const Attempt& a, std::uint16_t answer) const {
+    return a.clients->errors[answer].response_class == ResponseClass::kThrottling;
+  }
+
+  /// `SimulationOptions::retries_until` has come.
+  bool retries_are_over() const { return now >= options.retries_until; }
+  bool must_not_be_sent(const Request& r) const {
+    return retries_are_over() && r.progress.attempts > 0;
+  }
+
+  const Scenario& scenario;
+  const SimulationOptions options;
+  const std::uint32_t replication;
+  const Streams streams;
+  stats::Recorder recorder;
+  Time now;
+  const Time end_of_submissions;
+  Answers answers;
+  IndexedBy<RequestId, kernel::LinkedPool<Request>> requests;
+  IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> attempts;
+  Instances instances;
+  /// Of single instances; only where a service has several.
+  std::optional<stats::InstanceLog> instance_log;
+
+  std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
+  kernel::EventQueue queue;
+  std::vector<EventSource> sources;  ///< of the queue
+  kernel::TimerQueue timers;         ///< of clients and requests: backoffs, think times ...
+  std::uint32_t timer_source = kNone;
+  std::uint64_t fingerprint = 0;
+
+ private:
+  void mix(std::uint64_t x) {
+    fingerprint = (fingerprint ^ x) * 0x9e3779b97f4a7c15u;
+    fingerprint ^= fingerprint >> 32;
+  }
+};
+
+}  // namespace retrysim::model

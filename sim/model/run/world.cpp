@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "model/run/world.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <stdexcept>
+
+namespace retrysim::model {
+
+using kernel::EventKey;
+
+World::World(const Scenario& scenario, std::uint32_t replication, const SimulationOptions& options)
+    : state_(scenario, replication, options) {
+  services_.prepare();
+  network_.prepare();
+  clients_.prepare();
+  effects_.prepare();
+  add_sources();
+  services_.start();
+  network_.start();
+  clients_.offer_arrivals();
+  clients_.start_loops();
+}
+
+// The fewer sources, the cheaper each event: only those that can have events.
+void World::add_sources() {
+  state_.timer_source = state_.add_source(EventKind::kTimer);
+  assert(state_.timer_source == kTimerSource);
+  services_.add_completion_sources();
+  completion_sources_ = static_cast<std::uint32_t>(state_.sources.size()) - 1;
+  clients_.add_arrival_sources();
+  first_other_source_ = static_cast<std::uint32_t>(state_.sources.size());
+  services_.add_outside_sources();
+  network_.add_sources();
+  // Events of these can be cancelled.
+  services_.add_timeout_sources();
+  clients_.add_timeout_sources();
+}
+
+RunResult World::run() {
+  try {
+    run_events();
+  } catch (const kernel::TimerMisused& e) {
+    books_.violated(e.what());
+  }
+  clients_.close();
+  effects_.close();
+  services_.close();
+  RunResult result = state_.recorder.finish(state_.now);
+  network_.close(result);
+  result.events = limits_.events();
+  result.fingerprint = state_.options.fingerprint ? state_.fingerprint : 0;
+  books_.check(result);
+  return result;
+}
+
+RETRYSIM_FLATTEN void World::run_events() {
+  while (next_event()) {
+  }
+}
+
+bool World::next_event() {
+  const kernel::EventQueue::Next next =
+      state_.queue.next([this](std::uint32_t source) { return true_head(source); });
+  if (next.time >= state_.end_of_submissions && is_over(next.time)) [[unlikely]]
+    return false;
+  if (next.time != state_.now) {
+    assert(next.time > state_.now);
+    state_.now = next.time;
+    limits_.new_instant();
+    state_.recorder.advance(next.time);
+  }
+  limits_.count_event();
+  dispatch(next.source);
+  if (agenda_.is_due) [[unlikely]]
+    settle();
+  return true;
+}
+
+// Whether the run ends before the event at `next`, which is not before the end of submissions.
+bool World::is_over(Time next) const {
+  const Scenario& scenario = state_.scenario;
+  if (next == Time::max() || !scenario.drain) return true;
+  const bool idle = state_.requests.live() == 0 && state_.attempts.live() == 0;
+  if (idle && !clients_.jobs_are_open()) return true;
+  return next > state_.end_of_submissions + scenario.drain_limit;
+}
+
+// Of a source whose timers may have been cancelled.
+RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
+  const EventSource& s = state_.sources[source];
+  if (s.kind == EventKind::kTimeout) [[likely]]
+    return clients_.next_timeout(GroupId(s.index));
+  switch (s.kind) {
+    case EventKind::kVaryingTimeout:
+      return clients_.next_varying_timeout();
+    case EventKind::kServiceTimeout:
+      return services_.next_timeout(ServiceId(s.index));
+    case EventKind::kSendTokenDue:
+      return clients_.next_send_token(GroupId(s.index));
+    default:
+      return clients_.next_deadline(GroupId(s.index));
+  }
+}
+
+void World::dispatch(std::uint32_t source) {
+  // By number: what kind a source is of would have to be read first.
+  const EventSource& s = state_.sources[source];
+  if (source - 1 < completion_sources_) [[likely]]
+    return services_.complete(*s.instance);
+  if (source == kTimerSource) return clients_.timer_due();
+  if (source < first_other_source_) return clients_.next_arrival(*s.group);
+  dispatch_rarer(s);
+}
+
+void World::dispatch_rarer(const EventSource& s) {
+  switch (s.kind) {
+    case EventKind::kTimeout:
+      return clients_.attempt_times_out(GroupId(s.index));
+    case EventKind::kVaryingTimeout:
+      return clients_.attempt_times_out_varying();
+    case EventKind::kDeadline:
+      return clients_.deadline_passes(GroupId(s.index));
+    case EventKind::kAttemptArrives:
+      return network_.attempt_arrives(false);
+    case EventKind::kLateAttempt:
+      return network_.attempt_arrives(true);
+    case EventKind::kResponseArrives:
+      return network_.answer_arrives(false);
+    case EventKind::kLateResponse:
+      return network_.answer_arrives(true);
+    case EventKind::kSendTokenDue:
+      return clients_.send_token_due(GroupId(s.index));
+    case EventKind::kFault:
+      return services_.faults_change();
+    case EventKind::kServiceTimeout:
+      return services_.attempt_times_out(ServiceId(s.index));
+    case EventKind::kScaling:
+      return services_.scaling_due(ServiceId(s.index));
+    case EventKind::kHealthCheck:
+      return network_.health_check_due();
+    default:
+      assert(false);
+  }
+}
+
+// None of these steps takes another of them itself, so the lists take the place of a stack, and
+// every turn of an endless chain is counted.
+RETRYSIM_FLATTEN void World::settle() {
+  do {
+    agenda_.is_due = false;
+    deliver_answers();
+    if (agenda_.others_are_due) [[unlikely]]
+      settle_others();
+  } while (agenda_.is_due);
+}
+
+// An answer may bring about others, which wait until the other lists have been gone through.
+void World::deliver_answers() {
+  std::vector<Attempt*>& answers = agenda_.answers;
+  const std::size_t count = answers.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    limits_.count_step();
+    network_.deliver_put_down(*answers[i]);
+  }
+  if (answers.size() == count) [[likely]]
+    return answers.clear();
+  answers.erase(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+// Lists grow while they are gone through.
+void World::settle_others() {
+  agenda_.others_are_due = false;
+  for (std::size_t i = 0; i < agenda_.connections.size(); ++i) {
+    limits_.count_step();
+    clients_.connected(agenda_.connections[i]);
+  }
+  agenda_.connections.clear();
+  for (std::size_t i = 0; i < agenda_.calls.size(); ++i) {
+    limits_.count_step();
+    services_.calls_over(agenda_.calls[i]);
+  }
+  agenda_.calls.clear();
+  for (std::size_t i = 0; i < agenda_.tokens.size(); ++i) {
+    limits_.count_step();
+    services_.token_free(Token(agenda_.tokens[i]));
+  }
+  agenda_.tokens.clear();
+}
+
+namespace {
+
+// Scenario files are checked when they are read; this is for those made in C++.
+void check_counts(const Scenario& scenario) {
+  std::uint64_t instances = 0;
+  for (const ServiceSpec& s : scenario.services) instances += s.instances.count;
+  if (instances > scenario::kMostInstances) {
+    throw std::invalid_argument("all services together have at most " +
+                                std::to_string(scenario::kMostInstances) + " instances");
+  }
+  if (scenario.clients.size() > scenario::kMostGroups) {
+    throw std::invalid_argument("a scenario has at most " + std::to_string(scenario::kMostGroups) +
+                                " client groups, with the calls of services");
+  }
+}
+
+}  // namespace
+
+}  // namespace retrysim::model
+
+namespace retrysim {
+
+RunResult simulate(const Scenario& scenario, std::uint32_t replication,
+                   const SimulationOptions& options) {
+  if (std::max({scenario.duration, scenario.drain_limit, scenario.interval}) > kLongestDuration) {
+    throw std::invalid_argument("duration, drain_limit and interval may be 1e9 s at most");
+  }
+  if (scenario.warmup_is_auto) {
+    throw std::invalid_argument("warmup = \"auto\" has to be resolved first; see run_experiment");
+  }
+  model::check_counts(scenario);
+  const StopScope scope(options.stop);
+  return model::World(scenario, replication, options).run();
+}
+
+}  // namespace retrysim

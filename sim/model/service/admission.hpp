@@ -1,0 +1,232 @@
+// What limits the attempts that a service lets in: a throttle on how many arrive in a time, and a
+// limit on how many are there at once.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+#include <retrysim/time.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace retrysim::model {
+
+/// Allowances of attempts at one rate, one for all or one for each client, operation or key, that
+/// refill all the time (a token bucket) or at the start of each window.
+class Allowances {
+ public:
+  /// Those who share one.
+  struct Allowance {
+    double left = 0;  ///< attempts
+    Time since;       ///< the last refill
+  };
+
+  explicit Allowances(const ThrottleSpec& spec)
+      : rate_(spec.rate),
+        window_(spec.window),
+        scope_(spec.scope),
+        windows_(spec.window > Duration::zero()),
+        most_(windows_ ? spec.window_limit() : spec.burst),
+        of_all_{most_, {}} {}
+
+  /// True if an attempt may pass: one of `number` of client group `group` where each client has an
+  /// allowance; where each operation or key has one, that of this number.
+  bool pass(std::uint16_t group, std::uint32_t number, Time now) {
+    if (scope_ == ThrottleScope::kService) return take(of_all_, now);
+    if (scope_ != ThrottleScope::kClient) group = 0;
+    if (group >= of_groups_.size()) of_groups_.resize(group + std::size_t{1});
+    std::vector<Allowance>& allowances = of_groups_[group];
+    if (number >= allowances.size()) {
+      allowances.resize(number + std::size_t{1}, Allowance{most_, {}});
+    }
+    return take(allowances[number], now);
+  }
+
+  /// As at the start of the run.
+  void forget() {
+    of_all_ = {most_, {}};
+    of_groups_.clear();
+  }
+
+ private:
+  // A token that is there but for rounding (less than a billionth is missing) counts, so that a
+  // rate is kept exactly at exact intervals.
+  bool take(Allowance& a, Time now) const {
+    if (!windows_) {
+      a.left = std::min(most_, a.left + (now - a.since).in_seconds() * rate_);
+    } else if (now.count() / window_.count() != a.since.count() / window_.count()) {
+      a.left = most_;
+    }
+    a.since = now;
+    if (a.left < 1 - 1e-9) return false;
+    a.left = std::max(0.0, a.left - 1);
+    return true;
+  }
+
+  double rate_;
+  Duration window_;
+  ThrottleScope scope_;
+  bool windows_;
+  double most_;
+  Allowance of_all_;
+  std::vector<std::vector<Allowance>> of_groups_;
+};
+
+/// What a service lets pass: allowances at one rate for all requests, or at rates of their own for
+/// some operations or keys.
+class Throttle {
+ public:
+  /// Operations or keys that a limit of their own concerns, by the number of that.
+  using Numbers = std::vector<std::uint32_t>;
+
+  explicit Throttle(const ThrottleSpec& spec) : others_(spec), has_limits_(spec.has_limits()) {
+    const bool by_key = !spec.keys.empty();
+    for (const ThrottleLimit& limit : by_key ? spec.keys : spec.operations) {
+      const bool unlimited = limit.rate <= 0;
+      limits_.push_back({kNobody, unlimited,
+                         Allowances({limit.rate, limit.burst, spec.scope, {}, limit.window})});
+    }
+  }
+
+  /// Says which operation or key each limit concerns: `numbers[i]` belongs to the i-th one.
+  void set_numbers(const Numbers& numbers) {
+    for (std::size_t i = 0; i < limits_.size(); ++i) limits_[i].concerns = numbers.at(i);
+  }
+  bool has_limits() const { return has_limits_; }
+
+  /// True if an attempt may pass: one of `number` of client group `group` where each client has an
+  /// allowance; where each operation or key has one, that of this number.
+  bool pass(std::uint16_t group, std::uint32_t number, Time now) {
+    return others_.pass(group, number, now);
+  }
+  /// The same for an attempt whose operation or key, if there is a limit of its own for that, has
+  /// the number `about`.
+  bool pass(std::uint16_t group, std::uint32_t number, Time now, std::uint32_t about) {
+    for (Limit& limit : limits_) {
+      if (limit.concerns != about) continue;
+      return limit.unlimited || limit.allowances.pass(group, number, now);
+    }
+    return others_.pass(group, number, now);
+  }
+
+  /// As at the start of the run.
+  void forget() {
+    others_.forget();
+    for (Limit& limit : limits_) limit.allowances.forget();
+  }
+
+ private:
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  struct Limit {
+    std::uint32_t concerns;
+    bool unlimited;
+    Allowances allowances;
+  };
+
+  Allowances others_;
+  bool has_limits_;
+  std::vector<Limit> limits_;  // few: found one by one
+};
+
+// How many attempts a service lets in at the same time: a fixed number, or one that it finds from
+// how long attempts take. The algorithms and their constants are those of Netflix's
+// concurrency-limits library (January 2026): Gradient2Limit, AIMDLimit and SimpleLimiter, one
+// sample an attempt.
+
+/// Average of the first ten samples, then exponential with weight 2 / (window + 1).
+class LongTermAverage {
+ public:
+  explicit LongTermAverage(double window) : weight_(2 / (window + 1)) {}
+
+  double add(double sample) {
+    if (count_ < kWarmUp) {
+      sum_ += sample;
+      return value_ = sum_ / ++count_;
+    }
+    return value_ = value_ * (1 - weight_) + sample * weight_;
+  }
+  void scale(double factor) { value_ *= factor; }
+
+ private:
+  static constexpr int kWarmUp = 10;
+  double weight_, sum_ = 0, value_ = 0;
+  int count_ = 0;
+};
+
+class ConcurrencyLimit {
+ public:
+  explicit ConcurrencyLimit(const ConcurrencySpec& spec)
+      : spec_(&spec), limit_(static_cast<double>(spec.initial)), average_(spec.long_window) {}
+
+  bool is_unlimited() const {
+    return spec_->control == ConcurrencyControl::kFixed && spec_->limit == ServiceSpec::kUnlimited;
+  }
+  /// Attempts that may be at the service now.
+  std::int64_t limit() const {
+    return spec_->control == ConcurrencyControl::kFixed ? spec_->limit
+                                                        : static_cast<std::int64_t>(limit_);
+  }
+  bool has_room() const { return present_ < limit(); }
+
+  void enter(std::uint32_t attempt) {
+    ++present_;
+    if (spec_->control == ConcurrencyControl::kFixed) return;
+    if (attempt >= present_at_entry_.size()) {
+      present_at_entry_.resize(2 * std::size_t{attempt} + 64);
+    }
+    present_at_entry_[attempt] = present_;
+  }
+
+  /// The attempt has been at the service for `time`; `served` to the end, or not.
+  void leave(std::uint32_t attempt, Duration time, bool served) {
+    --present_;
+    if (spec_->control == ConcurrencyControl::kFixed) return;
+    learn(time, present_at_entry_[attempt], served);
+  }
+
+  /// A sample of the adaptive limits; `present`: how many were there when it came, itself included.
+  void learn(Duration time, std::int64_t present, bool served) {
+    if (spec_->control == ConcurrencyControl::kAimd) {
+      aimd(time, static_cast<double>(present), served);
+    } else {
+      gradient(static_cast<double>(time.count()), static_cast<double>(present));
+    }
+    limit_ = std::clamp(limit_, static_cast<double>(spec_->min), static_cast<double>(spec_->max));
+  }
+
+  /// Forgets what it has learnt; nobody is there any more.
+  void reset() { *this = ConcurrencyLimit(*spec_); }
+
+ private:
+  void aimd(Duration time, double present, bool served) {
+    if (!served || time > spec_->slow) {
+      limit_ = static_cast<double>(static_cast<std::int64_t>(limit_ * spec_->backoff_ratio));
+    } else if (present * 2 >= limit_) {
+      limit_ += 1;
+    }
+  }
+
+  // The limit shrinks as far as attempts take longer than the long-term average (but by no more
+  // than half), and otherwise grows by `headroom`; both smoothed.
+  void gradient(double time_ns, double present) {
+    const double average = average_.add(time_ns);
+    if (average > 2 * time_ns) average_.scale(0.95);  // after an overload: back to normal sooner
+    if (present < limit_ / 2) return;                 // the limit is not what holds it back
+    const double slope =
+        time_ns > 0 ? std::clamp(spec_->tolerance * average / time_ns, 0.5, 1.0) : 1.0;
+    const double next = limit_ * slope + spec_->headroom;
+    limit_ = limit_ * (1 - spec_->smoothing) + next * spec_->smoothing;
+  }
+
+  const ConcurrencySpec* spec_;
+  double limit_;
+  LongTermAverage average_;
+  std::int64_t present_ = 0;
+  std::vector<std::int64_t> present_at_entry_;  // by attempt
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "model/service/instance.hpp"
+
+#include "model/run/trace.hpp"
+#include "model/service/admission.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace retrysim::model {
+
+ServiceTraits::ServiceTraits(const ServiceSpec& spec) {
+  always_succeeds = spec.model == ServiceModelKind::kQueue;
+  screens_queue = spec.abandoned == Abandoned::kDropAtDequeue || spec.queue.drop_expired ||
+                  spec.queue.discipline == Discipline::kCodel;
+  limits_concurrency = !ConcurrencyLimit(spec.concurrency).is_unlimited();
+  times_waits = spec.wait_within != Duration::max();
+  watches_attempts = limits_concurrency || spec.timeout != Duration::max();
+  takes_no_time = spec.service_time.is_constant() &&
+                  spec.service_time.constant_value() == Duration::zero() &&
+                  has_queue(spec.queue.discipline) && !watches_attempts;
+  follow(spec, Impairment());
+}
+
+void ServiceTraits::follow(const ServiceSpec& spec, const Impairment& impairment) {
+  screens_arrivals = spec.throttle.rate > 0 || !impairment.errors.empty() || times_waits;
+  loses_messages = impairment.request_loss > 0 || impairment.response_loss > 0;
+  obstructs_way = impairment.request_loss > 0 || impairment.black_hole || impairment.unreachable;
+}
+
+void AttemptsInService::start(Attempt& a, Time now) {
+  a.stage = Attempt::Stage::kInService;
+  a.started = now;
+  if (a.is(Attempt::kMutating) && !effects_->may_start(a, now)) [[unlikely]] {
+    effects_->count_wait(a);
+    RETRYSIM_TELL(Step::kHolding, now, a);
+    return hold_server(a);
+  }
+  work_on(a, now);
+}
+
+void AttemptsInService::work_on(Attempt& a, Time now) {
+  a.work.left_ns = demand.of(a, servers_.in_service());
+  RETRYSIM_TELL(Step::kWorking, now, a, static_cast<std::int64_t>(a.work.left_ns),
+                servers_.attempts());
+  servers_.start(a, now);
+}
+
+// It waits for another attempt with its token, but keeps its server.
+void AttemptsInService::hold_server(Attempt& a) {
+  a.stage = Attempt::Stage::kCalling;
+  servers_.take();
+}
+
+void AttemptsInService::wake(Attempt& a, Time now) {
+  servers_.let_go();
+  a.stage = Attempt::Stage::kInService;
+  if (!effects_->may_start(a, now)) {
+    RETRYSIM_TELL(Step::kHolding, now, a);
+    return hold_server(a);
+  }
+  work_on(a, now);
+}
+
+Attempt& AttemptsInService::complete(Time now) {
+  Attempt& a = (*attempts_)[servers_.complete(now)];
+  a.finished = now;
+  time_spent_ += time_between(a.started, now);
+  if (!a.is(Attempt::kRejection | Attempt::kReplay)) [[likely]]
+    a.set(Attempt::kExecuted);
+  a.stage = Attempt::Stage::kOnTheWire;
+  RETRYSIM_TELL(Step::kServed, now, a, a.is(Attempt::kExecuted));
+  return a;
+}
+
+void AttemptsInService::hold(Time now) {
+  Attempt& a = (*attempts_)[servers_.hold(now)];
+  a.stage = Attempt::Stage::kCalling;
+  RETRYSIM_TELL(Step::kCalling, now, a);
+}
+
+void AttemptsInService::release(Attempt& a, Time now) {
+  servers_.let_go();
+  a.finished = now;
+  time_spent_ += time_between(a.started, now);
+  a.set(Attempt::kExecuted);
+  a.stage = Attempt::Stage::kOnTheWire;
+  RETRYSIM_TELL(Step::kCalled, now, a);
+}
+
+void AttemptsInService::abort(Attempt& a, Time now) {
+  RETRYSIM_TELL(Step::kAborted, now, a);
+  if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
+  time_spent_ += time_between(a.started, now);
+  if (a.stage == Attempt::Stage::kCalling) return servers_.let_go();
+  assert(a.stage == Attempt::Stage::kInService);
+  servers_.abort(a.id, now);
+}
+
+std::vector<std::uint32_t> AttemptsInService::take_all(Time now) {
+  std::vector<std::uint32_t> all = servers_.take_all(now);
+  for (const std::uint32_t id : all) {
+    Attempt& a = (*attempts_)[id];
+    RETRYSIM_TELL(Step::kAborted, now, a);
+    time_spent_ += time_between(a.started, now);
+    if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
+  }
+  return all;
+}
+
+Duration AttemptsInService::time_of(const Attempt& a, double speed) const {
+  const double work_ns = is_read(a) ? demand.of_read(a) : demand.of(a, servers_.in_service());
+  if (work_ns == 0) return Duration::zero();
+  return speed > 0 ? Duration::from_nanoseconds(work_ns / speed) : Duration::max();
+}
+
+Instance::Instance(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
+                   const Streams* streams, kernel::LinkedPool<Attempt>* attempts,
+                   std::uint64_t* sequence, Effects* effects)
+    : in_service(spec, streams, attempts, sequence, effects),
+      throttle(spec.throttle),
+      effects_(effects),
+      traits_(spec),
+      spec_(&spec),
+      streams_(streams),
+      queue_(spec, key),
+      power_(spec),
+      model_(make_service_model(spec, conflict)),
+      concurrency_(spec.concurrency) {}
+
+Instance::Admission Instance::admit_if_concurrency_allows(Attempt& a, Time now) {
+  if (!concurrency_.has_room()) return Admission::kOverLimit;
+  const Admission admission = admit_if_queue_has_room(a, now);
+  if (admission != Admission::kFull) concurrency_.enter(a.id);
+  return admission;
+}
+
+void Instance::turn_away(Attempt& a, Time now) {
+  a.set(Attempt::kRejection);
+  if (servers().has_room() && queued() == 0) return start(a, now);
+  queue_.join(a);
+  RETRYSIM_TELL(Step::kQueued, now, a, static_cast<std::int64_t>(queued()));
+}
+
+void Instance::start(Attempt& a, Time now) {
+  time_queued_ += time_between(a.arrived, now);
+  in_service.start(a, now);
+}
+
+void Instance::remove_from_queue(const Attempt& a, Time now) {
+  assert(a.stage == Attempt::Stage::kQueued);
+  leave_unserved(a, now);
+  queue_.leave(a);
+  RETRYSIM_TELL(Step::kLeftQueue, now, a);
+}
+
+std::vector<std::uint32_t> Instance::take_all(Time now) {
+  std::vector<std::uint32_t> all = in_service.take_all(now);
+  while (Attempt* a = queue_.take()) {
+    leave_unserved(*a, now);
+    RETRYSIM_TELL(Step::kLeftQueue, now, *a);
+    // A second call may have the session of the first.
+    if (a->is(Attempt::kHasSession)) effects_->drop_session(*a);
+    all.push_back(a->id);
+  }
+  return all;
+}
+
+void Instance::forget(bool throttle_too) {
+  queue_.forget(spec_->queue.codel);
+  concurrency_.reset();
+  if (throttle_too) throttle.forget();
+}
+
+void Instance::impair(Impairment impairment, Time now) {
+  power_.set(std::move(impairment));
+  traits_.follow(*spec_, power_.impairment());
+  in_service.set_power(power_.working_servers(), power_.impairment().speed, now);
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "model/service/outside.hpp"
+
+#include "model/network/network.hpp"
+#include "model/run/names.hpp"
+#include "model/run/state.hpp"
+#include "model/service/services.hpp"
+
+#include <algorithm>
+
+namespace retrysim::model {
+
+void FaultTimeline::sort() {
+  std::ranges::stable_sort(changes_, {}, [this](const Change& c) {
+    return std::tie(c.time, scenario_->services[c.service].name);
+  });
+}
+
+namespace {
+
+double profile_factor(const std::optional<CapacityProfile>& profile, Time now) {
+  if (!profile) return 1;
+  const auto after = std::upper_bound(profile->times.begin(), profile->times.end(), now);
+  return profile->factors[static_cast<std::size_t>(after - profile->times.begin()) - 1];
+}
+
+double either(double a, double b) { return b == 0 ? a : 1 - (1 - a) * (1 - b); }
+
+}  // namespace
+
+// Sources of errors are independent: an attempt that escapes the first may meet the second.
+Impairment FaultTimeline::at(std::size_t service, std::uint32_t instance, Time now) const {
+  Impairment all;
+  all.capacity = profile_factor(scenario_->services[service].profile, now);
+  all.request_loss = scenario_->network.request_loss;
+  all.response_loss = scenario_->network.response_loss;
+  double escaped = 1;
+  auto add = [&](const Errors& errors) {
+    double hit = 0;
+    for (const NumberedError& e : errors) {
+      hit += e.probability;
+      all.errors.emplace_back(1 - escaped * (1 - hit), e.answer);
+    }
+    escaped *= 1 - hit;
+  };
+  add(service_errors_[service]);
+  FaultsOfService& faults = faults_of_[service];
+  for (; faults.begun < faults.by_start.size(); ++faults.begun) {
+    const std::size_t next = faults.by_start[faults.begun];
+    if (scenario_->faults[order_[next]].start > now) break;
+    faults.on.insert(next);
+  }
+  std::erase_if(faults.on, [&](std::size_t i) {
+    const FaultSpec& f = scenario_->faults[order_[i]];
+    return now >= f.start + f.duration;
+  });
+  for (const std::size_t i : faults.on) {
+    const FaultSpec& f = scenario_->faults[order_[i]];
+    if (!f.concerns(instance)) continue;
+    all.capacity *= f.capacity;
+    all.speed *= f.speed;
+    all.latency += f.latency;
+    all.unreachable |= f.unreachable;
+    all.black_hole |= f.black_hole;
+    all.request_loss = either(all.request_loss, f.request_loss);
+    all.response_loss = either(all.response_loss, f.response_loss);
+    add(fault_errors_[i]);
+  }
+  return all;
+}
+
+// --- What services do about it.
+
+void Services::add_outside_sources() {
+  scaling_sources_.assign(state_.instances.services(), kNone);
+  for (const ServiceId i : Ids<ServiceId>(scaling_sources_.size())) {
+    if (state_.instances[state_.instances.first(i)].autoscaler() == nullptr) continue;
+    scaling_sources_[i] = state_.add_source(EventKind::kScaling, i);
+  }
+  if (faults_.size() > 0) fault_source_ = state_.add_source(EventKind::kFault);
+}
+
+void Services::start() {
+  for (const std::size_t at : name_order(state_.scenario.services)) {
+    const ServiceId i(at);
+    if (scaling_sources_[i] == kNone) continue;
+    Instance& s = state_.instances[state_.instances.first(i)];
+    changed(s);
+    state_.queue.offer(scaling_sources_[i], {s.autoscaler()->next(), state_.sequence++});
+  }
+  if (fault_source_ != kNone) state_.queue.offer(fault_source_, {faults_.next(), faults_begun_});
+}
+
+Impairment Services::impairment_of(InstanceId instance) const {
+  const Instances& all = state_.instances;
+  return faults_.at(all.service_of(instance), all.number_of(instance), state_.now);
+}
+
+void Services::faults_change() {
+  const FaultTimeline::Change change = faults_.pop();
+  const ServiceId service(change.service);
+  state_.note_event(EventKind::kFault, ranks_[service]);
+  for (const InstanceId instance : state_.instances.of(service)) {
+    if (change.concerns(state_.instances.number_of(instance))) change_instance(instance, change);
+  }
+  state_.queue.set(fault_source_, {faults_.next(), ++faults_begun_});
+}
+
+void Services::change_instance(InstanceId instance, const FaultTimeline::Change& change) {
+  const bool whole = change.fault == nullptr || change.fault->instance == FaultSpec::kAllInstances;
+  if (change.cold_restart) restart(instance, whole);
+  Instance& s = state_.instances[instance];
+  s.impair(impairment_of(instance), state_.now);
+  serve_queue(s);
+  changed(s);
+}
+
+// The process dies and comes back empty: the connections of those that waited for it break.
+void Services::restart(InstanceId instance, bool throttle_too) {
+  Instance& s = state_.instances[instance];
+  std::vector<AttemptId> all;
+  for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
+  for (const AttemptId id : waiting_at(s)) {
+    cancel_wait(id);
+    s.in_service.abort(state_.attempts[id], state_.now);
+    all.push_back(id);
+  }
+  for (const AttemptId id : all) {
+    Attempt& a = state_.attempts[id];
+    watch_.leave(a);
+    if (a.given_up()) {
+      if (a.stage != Attempt::Stage::kQueued) wasted_work(a);
+      a.clients->recorder->passage.dropped(a.in_cohort);
+      attempts_.release(a);
+    } else {
+      s.place.recorder->error_answered();
+      network_.answer(a, Answers::kConnectionRefused);
+    }
+  }
+  s.forget(throttle_too);
+}
+
+void Services::scaling_due(ServiceId service) {
+  Instance& s = state_.instances[state_.instances.first(service)];
+  Autoscaler& scaler = *s.autoscaler();
+  state_.note_event(EventKind::kScaling, ranks_[service]);
+  scaler.observe(s.servers().busy(), s.power().working_servers(), state_.now);
+  scaler.step(state_.now);
+  s.rescale(state_.now);
+  serve_queue(s);
+  changed(s);
+  state_.queue.set(scaling_sources_[service], {scaler.next(), state_.sequence++});
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,550 @@
+// The servers of a service, and how they are given to attempts: each works for one at a time, or
+// all of them are shared.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+#include <retrysim/time.hpp>
+
+#include "kernel/event_queue.hpp"
+#include "kernel/indexed_heap.hpp"
+#include "kernel/memory.hpp"
+#include "model/run/request.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace retrysim::model {
+
+/// The services in progress at one service, earliest completion first. A few are a small sorted
+/// array; many are an indexed heap, until none is left.
+class CompletionSet {
+  auto position() {
+    return [this](std::uint32_t attempt) -> std::uint32_t& {
+      if (attempt >= positions_.size()) [[unlikely]]
+        positions_.resize(2 * std::size_t{attempt} + 64, kernel::IndexedHeap::kNotInHeap);
+      return positions_[attempt];
+    };
+  }
+
+ public:
+  /// `servers`: how many may be in progress at once.
+  explicit CompletionSet(std::int64_t servers) : sorted_(servers <= kMaxSorted) {}
+
+  std::size_t size() const { return sorted_ ? few_ : heap_.size(); }
+  kernel::EventKey head() const { return sorted_ ? sorted_ones_[few_].key : heap_.head(); }
+
+  /// The attempt that is done first; there must be one.
+  std::uint32_t front() const { return sorted_ ? sorted_ones_[few_].attempt : heap_.front(); }
+
+  /// `key` is the newest there is: the last of those of its instant.
+  void insert(std::uint32_t attempt, kernel::EventKey key) {
+    if (!sorted_ || few_ == kMaxSorted || key.time == Time::max()) [[unlikely]]
+      return insert_elsewhere(attempt, key);
+    assert(
+        std::all_of(begin(), end(), [&](const One& o) { return o.key.sequence < key.sequence; }));
+    One* place = &sorted_ones_[++few_];
+    for (; place[-1].key.time <= key.time; --place) *place = place[-1];
+    *place = {key, attempt};
+  }
+
+  std::uint32_t pop() {
+    if (sorted_) return sorted_ones_[few_--].attempt;
+    const std::uint32_t attempt = heap_.pop(position());
+    sorted_ = heap_.empty();
+    return attempt;
+  }
+
+  void erase(std::uint32_t attempt) {
+    if (!sorted_) {
+      heap_.erase(attempt, position());
+      return;
+    }
+    const auto found =
+        std::find_if(begin(), end(), [=](const One& o) { return o.attempt == attempt; });
+    if (found == end()) kernel::timer_misused("a completion was cancelled that is not due");
+    std::copy(found + 1, end(), found);
+    --few_;
+  }
+
+  /// Takes out everything, in the order of completion.
+  std::vector<std::uint32_t> take_all() {
+    std::vector<std::uint32_t> attempts;
+    while (size() > 0) attempts.push_back(pop());
+    return attempts;
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::uint32_t i = 1; i <= few_; ++i) visit(sorted_ones_[i].attempt);
+    heap_.for_each([&](std::uint32_t attempt, kernel::EventKey) { visit(attempt); });
+  }
+
+ private:
+  static constexpr std::uint32_t kMaxSorted = 24;
+  struct One {
+    kernel::EventKey key = kernel::EventKey::never();
+    std::uint32_t attempt = ~std::uint32_t{0};
+  };
+  One* begin() { return &sorted_ones_[1]; }
+  One* end() { return begin() + few_; }
+
+  [[gnu::noinline]] void insert_elsewhere(std::uint32_t attempt, kernel::EventKey key) {
+    if (!sorted_) return heap_.push(attempt, key, position());
+    if (few_ == kMaxSorted) return insert_in_heap(attempt, key);
+    // It never ends, and comes after all others: before them in the array.
+    std::copy_backward(begin(), end(), end() + 1);
+    ++few_;
+    *begin() = {key, attempt};
+  }
+
+  // A service may have more servers than it began with.
+  void insert_in_heap(std::uint32_t attempt, kernel::EventKey key) {
+    for (std::uint32_t i = 1; i <= few_; ++i) {
+      heap_.push(sorted_ones_[i].attempt, sorted_ones_[i].key, position());
+    }
+    few_ = 0;
+    sorted_ = false;
+    heap_.push(attempt, key, position());
+  }
+
+  bool sorted_;
+  std::uint32_t few_ = 0;
+  // From place 1 on, earliest last. Place 0 stays as it is: later than all, and what there is if
+  // there is nothing.
+  std::array<One, kMaxSorted + 1> sorted_ones_;
+  kernel::IndexedHeap heap_;
+  // By attempt; apart from the attempts, so that moving one in the heap touches four bytes of it.
+  std::vector<std::uint32_t> positions_;
+};
+
+/// Servers that each work for one attempt at a time: a fixed number with a queue in front of them,
+/// or as many as it takes. This is one kind of server pool, `SharedServers` are the other.
+/// Both have the same members, and a service asks its pool about everything that depends on how
+/// servers are given to attempts.
+class OwnServers {
+ public:
+  /// `sequence`: the simulation's counter of scheduled events. `servers` work at first; there may
+  /// be `most` later.
+  OwnServers(kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence, std::int64_t servers,
+             std::int64_t most)
+      : attempts_(attempts),
+        sequence_(sequence),
+        working_(servers),
+        in_service_(std::max(servers, most)) {}
+
+  /// Whether an attempt can be served at once; otherwise it has to queue.
+  bool has_room() const { return taken_ < working_; }
+  /// Whether `capacity` attempts are in service, where that is what the capacity limits.
+  static bool is_full(std::uint64_t) { return false; }
+  /// How many attempts the service time of the next one depends on.
+  std::int64_t in_service() const { return taken_; }
+  /// Attempts that are in service or held.
+  std::int64_t attempts() const { return taken_; }
+  std::int64_t busy() const { return taken_; }
+  /// Whether it is a level how many servers work for attempts whose clients have given up:
+  /// `wasting_servers`. Otherwise each of those attempts has a server to itself, whose time is
+  /// wasted from `wasted_since` on.
+  static bool waste_is_a_level() { return false; }
+  static double wasting_servers() { return 0; }
+  static Time wasted_since(const Attempt& a) { return std::max(a.started, a.gave_up); }
+  /// Server time that an attempt was given that has been served.
+  static double server_time_ns(const Attempt& a) {
+    return static_cast<double>((a.finished - a.started).count());
+  }
+
+  /// Key of the next completion, and the attempt it is of; there must be one.
+  kernel::EventKey head() const { return in_service_.head(); }
+  std::uint32_t front() const { return in_service_.front(); }
+
+  /// Begins with the attempt, whose `work` says how much there is to do.
+  void start(Attempt& a, Time now) {
+    ++taken_;
+    schedule(a, now);
+  }
+  /// Ends the service that completes now.
+  std::uint32_t complete(Time) {
+    --taken_;
+    return in_service_.pop();
+  }
+  /// Takes a server for an attempt that does nothing until `let_go`.
+  void take() {
+    ++taken_;
+    ++held_;
+  }
+  /// Ends the service that completes now, but its server stays taken until `let_go`.
+  std::uint32_t hold(Time) {
+    ++held_;
+    return in_service_.pop();
+  }
+  void let_go() {
+    --held_;
+    --taken_;
+  }
+  /// Ends the service of an attempt that is not done.
+  void abort(std::uint32_t attempt, Time) {
+    in_service_.erase(attempt);
+    --taken_;
+  }
+  /// The client of an attempt in service has given up. True if that changes a level.
+  static bool given_up(Time) { return false; }
+  /// Takes out all that are in service, in the order of completion; what is held stays.
+  std::vector<std::uint32_t> take_all(Time) {
+    taken_ = held_;
+    return in_service_.take_all();
+  }
+
+  /// From now on so many servers work, at this speed. Work in progress goes on.
+  void set_power(std::int64_t servers, double speed, Time now) {
+    working_ = servers;
+    if (speed == speed_) return;
+    const double old_speed = std::exchange(speed_, speed);
+    for (const std::uint32_t id : in_service_.take_all()) {
+      Attempt& a = (*attempts_)[id];
+      const auto elapsed = static_cast<double>((now - a.work.since).count());
+      a.work.left_ns = std::max(0.0, std::round(a.work.left_ns - elapsed * old_speed));
+      schedule(a, now);
+    }
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    in_service_.for_each(visit);
+  }
+
+ private:
+  void schedule(Attempt& a, Time now) {
+    a.work.since = now;
+    constexpr double kNever = 9.2e18;
+    Duration left = Duration::max();  // a server that stands still never finishes
+    if (speed_ == 1 && a.work.left_ns < kNever) [[likely]] {
+      left = Duration::nanoseconds(static_cast<std::int64_t>(a.work.left_ns));
+    } else if (a.work.left_ns == 0) {
+      left = Duration::zero();
+    } else if (speed_ > 0) {
+      left = Duration::from_nanoseconds(a.work.left_ns / speed_);
+    }
+    in_service_.insert(a.id, {now + left, (*sequence_)++});
+  }
+
+  kernel::LinkedPool<Attempt>* attempts_;
+  std::uint64_t* sequence_;
+  std::int64_t taken_ = 0;  // servers, by attempts in service or held
+  std::int64_t held_ = 0;
+  std::int64_t working_;
+  double speed_ = 1;
+  CompletionSet in_service_;
+};
+
+/// Processor sharing: all attempts in service share the servers equally, each at the rate
+///
+///   working servers x speed / attempts in service,
+///
+/// so that the one with the least work left is the next to finish. Instead of counting down the
+/// work of all, it counts what each has been given since the server was last idle ("attained"): an
+/// attempt is done when that has risen by its demand. O(log n) for each that comes or goes.
+class ProcessorSharing {
+  auto position() {
+    return [this](std::uint32_t attempt) -> std::uint32_t& {
+      if (attempt >= positions_.size()) [[unlikely]]
+        positions_.resize(2 * std::size_t{attempt} + 64, kernel::IndexedHeap::kNotInHeap);
+      return positions_[attempt];
+    };
+  }
+
+ public:
+  std::int64_t size() const { return static_cast<std::int64_t>(by_end_.size()); }
+
+  /// The present is `now`; must be called before anything changes.
+  void advance(Time now) {
+    if (now == now_) return;
+    const auto elapsed_ns = static_cast<double>((now - now_).count());
+    now_ = now;
+    if (by_end_.empty()) return;
+    const auto n = static_cast<double>(by_end_.size());
+    attained_ns_ += elapsed_ns * servers_ * speed_ / n;
+    server_time_ns_ += elapsed_ns * servers_ / n;
+  }
+
+  void set_power(std::int64_t servers, double speed) {
+    servers_ = static_cast<double>(servers);
+    speed_ = speed;
+  }
+
+  /// `demand_ns`: what a single server of speed 1 would take. Equal ends come in the order of
+  /// insertion.
+  void insert(std::uint32_t attempt, double demand_ns) {
+    if (by_end_.empty()) attained_ns_ = server_time_ns_ = 0;
+    if (attained_ns_ > kMostAttained) start_over();
+    by_end_.push(attempt, {as_key(attained_ns_ + demand_ns), sequence_++}, position());
+  }
+  void erase(std::uint32_t attempt) { by_end_.erase(attempt, position()); }
+
+  /// The attempt that is done first; there must be one.
+  std::uint32_t front() const { return by_end_.front(); }
+  /// Takes out that attempt.
+  std::uint32_t pop() { return by_end_.pop(position()); }
+
+  /// When that is, if nothing changes.
+  Time next_end() const {
+    if (by_end_.empty()) return Time::max();
+    const double left = attained_at(by_end_.head()) - attained_ns_;
+    if (left <= 0) return now_;
+    const double rate = servers_ * speed_ / static_cast<double>(by_end_.size());
+    return rate > 0 ? now_ + Duration::from_nanoseconds(left / rate) : Time::max();
+  }
+
+  /// Server time that an attempt in service all along has been given; differences count.
+  double server_time_ns() const { return server_time_ns_; }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    by_end_.for_each([&](std::uint32_t attempt, kernel::EventKey) { visit(attempt); });
+  }
+
+ private:
+  // Beyond this (18 minutes that each attempt was given) the sum would be rounded to more than a
+  // thousandth of a nanosecond.
+  static constexpr double kMostAttained = 0x1p40;
+
+  // Numbers that are not negative are in the order of their bits.
+  static Time as_key(double attained) {
+    return Time::from_nanoseconds(std::bit_cast<std::int64_t>(attained));
+  }
+  static double attained_at(kernel::EventKey key) {
+    return std::bit_cast<double>(key.time.count());
+  }
+
+  void start_over() {
+    std::vector<std::pair<kernel::EventKey, std::uint32_t>> all;
+    by_end_.for_each([&](std::uint32_t a, kernel::EventKey key) { all.emplace_back(key, a); });
+    while (!by_end_.empty()) by_end_.pop(position());
+    for (auto& [key, attempt] : all) {
+      key.time = as_key(std::max(0.0, attained_at(key) - attained_ns_));
+      by_end_.push(attempt, key, position());
+    }
+    attained_ns_ = 0;
+  }
+
+  kernel::IndexedHeap by_end_;            // by what has been attained when they are done
+  std::vector<std::uint32_t> positions_;  // in the heap, by attempt
+  std::uint64_t sequence_ = 0;
+  double attained_ns_ = 0, server_time_ns_ = 0;
+  double servers_ = 0, speed_ = 1;
+  Time now_;
+};
+
+/// The pool of servers that works in this way, with everything that a service asks of a pool (see
+/// `OwnServers` for what that means). Kept out of the path of the other pool.
+class SharedServers {
+ public:
+  SharedServers(kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence,
+                std::int64_t servers)
+      : attempts_(attempts), sequence_(sequence), working_(servers) {
+    sharing_.set_power(servers, 1);
+  }
+
+  /// Nobody queues; a capacity limits how many are served.
+  static bool has_room() { return true; }
+  bool is_full(std::uint64_t capacity) const {
+    return static_cast<std::uint64_t>(sharing_.size() - rejections_ + held_) >= capacity;
+  }
+  std::int64_t in_service() const { return sharing_.size(); }
+  std::int64_t attempts() const { return sharing_.size() + held_; }
+  std::int64_t busy() const { return sharing_.size() > 0 ? working_ : 0; }
+  static bool waste_is_a_level() { return true; }
+  double wasting_servers() const {
+    if (given_up_ == 0) return 0;
+    return static_cast<double>(working_) * static_cast<double>(given_up_) /
+           static_cast<double>(sharing_.size());
+  }
+  static Time wasted_since(const Attempt&) { return Time::max(); }
+
+  static double server_time_ns(const Attempt& a) { return a.work.left_ns; }
+
+  kernel::EventKey head() const { return head_; }
+  std::uint32_t front() const { return sharing_.front(); }
+
+  /// From here to its end, the attempt's `work` says what server time the others had been
+  /// given when it came; afterwards, what it was given itself.
+  [[gnu::noinline]] void start(Attempt& a, Time now) {
+    sharing_.advance(now);
+    sharing_.insert(a.id, a.work.left_ns);
+    a.work.left_ns = sharing_.server_time_ns();
+    given_up_ += a.given_up();
+    rejections_ += a.is(Attempt::kRejection);
+    schedule();
+  }
+  [[gnu::noinline]] std::uint32_t complete(Time now) {
+    sharing_.advance(now);
+    const std::uint32_t attempt = sharing_.pop();
+    leave(attempt);
+    return attempt;
+  }
+  /// What is held takes nothing from the others.
+  std::uint32_t hold(Time now) {
+    ++held_;
+    return complete(now);
+  }
+  void take() { ++held_; }
+  void let_go() { --held_; }
+  [[gnu::noinline]] void abort(std::uint32_t attempt, Time now) {
+    sharing_.advance(now);
+    sharing_.erase(attempt);
+    leave(attempt);
+  }
+  [[gnu::noinline]] bool given_up(Time now) {
+    sharing_.advance(now);
+    ++given_up_;
+    return true;
+  }
+  [[gnu::noinline]] std::vector<std::uint32_t> take_all(Time now) {
+    std::vector<std::uint32_t> all;
+    while (sharing_.size() > 0) all.push_back(complete(now));
+    return all;
+  }
+
+  [[gnu::noinline]] void set_power(std::int64_t servers, double speed, Time now) {
+    working_ = servers;
+    sharing_.advance(now);
+    sharing_.set_power(servers, speed);
+    schedule();
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    sharing_.for_each(visit);
+  }
+
+ private:
+  void leave(std::uint32_t attempt) {
+    Attempt& a = (*attempts_)[attempt];
+    a.work.left_ns = sharing_.server_time_ns() - a.work.left_ns;
+    given_up_ -= a.given_up();
+    rejections_ -= a.is(Attempt::kRejection);
+    schedule();
+  }
+  void schedule() { head_ = {sharing_.next_end(), (*sequence_)++}; }
+
+  kernel::LinkedPool<Attempt>* attempts_;
+  std::uint64_t* sequence_;
+  ProcessorSharing sharing_;
+  kernel::EventKey head_ = kernel::EventKey::never();
+  std::int64_t working_;
+  std::int64_t held_ = 0;
+  std::int64_t given_up_ = 0, rejections_ = 0;  // of those in service
+};
+
+/// The servers of a service, of whichever kind they are: each works for one attempt at a time
+/// (`OwnServers`), or all are shared (`SharedServers`). Whatever depends on how servers
+/// are given to attempts is asked here; the kinds answer, and nobody asks which kind it is.
+class ServerPool {
+  // Which kind it is takes one comparison, whose result never changes during a run.
+  template <class Use>
+  [[gnu::always_inline]] auto ask(Use use) const {
+    if (shared_ == nullptr) [[likely]]
+      return use(own_);
+    return use(std::as_const(*shared_));
+  }
+  template <class Use>
+  [[gnu::always_inline]] auto ask(Use use) {
+    if (shared_ == nullptr) [[likely]]
+      return use(own_);
+    return use(*shared_);
+  }
+
+ public:
+  /// `sequence`: the simulation's counter of scheduled events.
+  ServerPool(const ServiceSpec& spec, kernel::LinkedPool<Attempt>* attempts,
+             std::uint64_t* sequence)
+      : own_(attempts, sequence, spec.servers, spec.autoscaling.max) {
+    if (has_queue(spec.queue.discipline)) return;
+    shared_ = std::make_unique<SharedServers>(attempts, sequence, spec.servers);
+  }
+
+  // What the functions mean that have no comment: `OwnServers`.
+
+  bool has_room() const {
+    return ask([](const auto& s) { return s.has_room(); });
+  }
+  bool is_full(std::uint64_t capacity) const {
+    return ask([=](const auto& s) { return s.is_full(capacity); });
+  }
+  std::int64_t in_service() const {
+    return ask([](const auto& s) { return s.in_service(); });
+  }
+  std::int64_t attempts() const {
+    return ask([](const auto& s) { return s.attempts(); });
+  }
+  /// Servers that work: shared ones all or none.
+  std::int64_t busy() const {
+    return ask([](const auto& s) { return s.busy(); });
+  }
+  bool waste_is_a_level() const {
+    return ask([](const auto& s) { return s.waste_is_a_level(); });
+  }
+  double wasting_servers() const {
+    return ask([](const auto& s) { return s.wasting_servers(); });
+  }
+  Time wasted_since(const Attempt& a) const {
+    return ask([&](const auto& s) { return s.wasted_since(a); });
+  }
+  double server_time_ns(const Attempt& a) const {
+    return ask([&](const auto& s) { return s.server_time_ns(a); });
+  }
+
+  kernel::EventKey next_completion() const {
+    return ask([](const auto& s) { return s.head(); });
+  }
+  /// The attempt whose service completes next; there must be one.
+  std::uint32_t next_to_complete() const {
+    return ask([](const auto& s) { return s.front(); });
+  }
+
+  void start(Attempt& a, Time now) {
+    ask([&](auto& s) __attribute__((always_inline)) { s.start(a, now); });
+  }
+  std::uint32_t complete(Time now) {
+    return ask([=](auto& s) { return s.complete(now); });
+  }
+  std::uint32_t hold(Time now) {
+    return ask([=](auto& s) { return s.hold(now); });
+  }
+  void take() {
+    ask([](auto& s) { s.take(); });
+  }
+  void let_go() {
+    ask([](auto& s) { s.let_go(); });
+  }
+  void abort(std::uint32_t attempt, Time now) {
+    ask([=](auto& s) { s.abort(attempt, now); });
+  }
+  bool given_up(Time now) {
+    return ask([=](auto& s) { return s.given_up(now); });
+  }
+  std::vector<std::uint32_t> take_all(Time now) {
+    return ask([=](auto& s) { return s.take_all(now); });
+  }
+  void set_power(std::int64_t servers, double speed, Time now) {
+    ask([=](auto& s) { s.set_power(servers, speed, now); });
+  }
+  template <class Visit>
+  void for_each(Visit visit) const {
+    ask([&](const auto& s) { s.for_each(visit); });
+  }
+
+ private:
+  std::unique_ptr<SharedServers> shared_;  // if they are shared
+  OwnServers own_;                         // idle if they are
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: MIT
+#include "model/service/services.hpp"
+
+#include <retrysim/random.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "model/client/clients.hpp"
+#include "model/effects/effects.hpp"
+#include "model/network/network.hpp"
+#include "model/run/limits.hpp"
+#include "model/run/names.hpp"
+#include "model/run/trace.hpp"
+
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+namespace retrysim::model {
+
+using kernel::armed;
+using kernel::EventKey;
+
+namespace {
+
+// Scenario files are checked when they are read; this is for those made in C++.
+void check_instances(const ServiceSpec& spec) {
+  if (spec.instances.count == 0 || spec.instances.count > InstancesSpec::kMost) {
+    throw std::invalid_argument("a service has between 1 and 1000 instances");
+  }
+  if (spec.instances.count == 1) return;
+  if (spec.autoscaling.target > 0 || spec.model == ServiceModelKind::kOcc) {
+    throw std::invalid_argument(
+        "a service with several instances has neither autoscaling nor the model occ");
+  }
+}
+
+void check_idempotency(const ServiceSpec& spec) {
+  if (spec.model != ServiceModelKind::kOcc) return;
+  // The write of the attempt that is waited for might not find a server.
+  if (spec.idempotency.remembers() && spec.idempotency.in_progress == InProgress::kWait) {
+    throw std::invalid_argument("at a service with the model occ no attempt waits for another");
+  }
+}
+
+void record_arrival(const Attempt& a) {
+  a.clients->recorder->passage.arrived(a.in_cohort);
+  a.at->place.recorder->arrived();
+}
+
+}  // namespace
+
+Services::Services(RunState& state, Agenda& agenda, Clients& clients, Network& network,
+                   Effects& effects, Attempts& attempts, RunLimits& limits)
+    : state_(state),
+      agenda_(agenda),
+      clients_(clients),
+      network_(network),
+      effects_(effects),
+      attempts_(attempts),
+      limits_(limits),
+      watch_(state),
+      calls_(state),
+      faults_(state.scenario, [&](const ErrorAnswer& e) { return state.answers.number(e); }),
+      ranks_(state.scenario.services.size()) {
+  state.sequence = faults_.size();  // the faults are scheduled first
+  std::size_t rank = 0;
+  for (const std::size_t i : name_order(state.scenario.services)) ranks_[ServiceId(i)] = rank++;
+}
+
+void Services::prepare() {
+  const Scenario& scenario = state_.scenario;
+  Instances& instances = state_.instances;
+  const bool operations = std::ranges::any_of(
+      scenario.clients, [](const ClientSpec& c) { return !c.operations.empty(); });
+  for (const ServiceId i : Ids<ServiceId>(scenario.services.size())) {
+    stop_point();  // there may be many services and groups
+    const ServiceSpec& spec = scenario.services[i];
+    const std::uint16_t conflict = state_.answers.add_service(spec).conflict;
+    check_instances(spec);
+    check_idempotency(spec);
+    instances.begin_service();
+    for (std::uint32_t number = 0; number < spec.instances.count; ++number) {
+      const RandomKey key = spec.instances.count == 1 ? state_.streams.of_service(i)
+                                                      : state_.streams.of_instance(i, number);
+      Instance& s = instances.add(Instance(spec, key, conflict, &state_.streams, &state_.attempts,
+                                           &state_.sequence, &effects_));
+      s.place.recorder = &state_.recorder.service(i);
+      if (operations) s.in_service.demand.set_operations(i, scenario.clients);
+    }
+    if (spec.throttle.has_limits()) number_limits(i);
+    effects_.remember_tokens(i);
+  }
+  others_observe_ = instances.several();
+  if (instances.several()) {
+    state_.instance_log.emplace(scenario, instances.size());
+    levels_.resize(instances.size());
+    sums_.resize(instances.services());
+  }
+  for (const InstanceId i : instances.ids()) {
+    instances[i].impair(impairment_of(i), state_.now);
+    others_observe_ |= instances[i].autoscaler() != nullptr;
+  }
+  for (const InstanceId i : instances.ids()) levels_changed(instances[i]);
+  calls_.link_services();
+}
+
+// The first instance keeps the throttle of the whole service.
+void Services::number_limits(ServiceId service) {
+  const ThrottleSpec& spec = state_.scenario.services[service].throttle;
+  const OperationNames operations(state_.scenario);
+  Throttle::Numbers numbers;
+  for (const ThrottleLimit& l : spec.operations) numbers.push_back(operations.number(l.name));
+  for (const ThrottleLimit& l : spec.keys) {
+    numbers.push_back(static_cast<std::uint32_t>(std::stoul(l.name) - 1));
+  }
+  state_.instances[state_.instances.first(service)].throttle.set_numbers(numbers);
+}
+
+void Services::add_completion_sources() {
+  for (const InstanceId i : state_.instances.ids()) {
+    Instance& s = state_.instances[i];
+    s.place.completions = state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
+    state_.sources[s.place.completions].instance = &s;
+  }
+}
+
+// --- An attempt arrives: random errors, the throttle, the queue.
+
+RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
+  Instance& s = *a.at;
+  a.arrived = state_.now;
+  RETRYSIM_TELL(Step::kArrived, state_.now, a);
+  if (!a.is(Attempt::kSecondCall)) [[likely]]
+    record_arrival(a);
+  if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
+    // Its client gave up while it was on its way.
+    a.clients->recorder->passage.dropped(a.in_cohort);
+    return attempts_.release(a);
+  }
+  if (s.traits().screens_arrivals && is_answered_at_the_door(a)) [[unlikely]]
+    return;
+  const Instance::Admission admission = s.admit(a, state_.now);
+  if (admission >= Instance::Admission::kFull) {
+    return overflow(
+        a, admission == Instance::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
+  }
+  const bool must_wait = admission == Instance::Admission::kQueued;
+  s.place.recorder->admitted();
+  a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
+  if (s.traits().times_waits && !must_wait) [[unlikely]]
+    time_wait(a);
+  if (s.traits().watches_attempts) [[unlikely]]
+    watch_.enter(a);
+  changed(s);
+}
+
+void Services::arrive_by_event(Attempt& a) {
+  if (!a.at->traits().takes_no_time || !finds_nobody(a)) return arrive(a);
+  a.arrived = state_.now;
+  RETRYSIM_TELL(Step::kArrived, state_.now, a);
+  if (!a.is(Attempt::kSecondCall)) record_arrival(a);
+  a.at->place.recorder->admitted();
+  a.clients->recorder->passage.admitted(a.in_cohort, false);
+  serve_at_once(a);
+}
+
+// Whether the attempt, which arrives in an event of its own, finds nobody at a service that takes
+// no time, so that its completion would be the next event.
+bool Services::finds_nobody(const Attempt& a) const {
+  const Instance& s = *a.at;
+  return !a.is(~unsigned{Attempt::kSecondCall}) && !s.traits().screens_arrivals &&
+         !s.traits().calls_others && !others_observe_ && s.in_system() == 0 &&
+         s.servers().has_room() && state_.queue.earliest() > state_.now;
+}
+
+// That completion, without a way through the queue of events. Levels change for no time.
+void Services::serve_at_once(Attempt& a) {
+  limits_.count_event();
+  ++state_.sequence;  // the completion's
+  RETRYSIM_TELL(Step::kWorking, state_.now, a);
+  a.pass_within(state_.now);
+  RETRYSIM_TELL(Step::kServed, state_.now, a, true);
+  state_.note_event(EventKind::kCompletion, a.id);
+  const Reply reply = reply_to(a);
+  count_served(a, reply);
+  hand_over(a, reply);
+}
+
+// True if the attempt meets a random error, or does not pass the service's throttle.
+bool Services::is_answered_at_the_door(Attempt& a) {
+  const Instance& s = *a.at;
+  if (s.traits().times_waits) a.clients->recorder->passage.arrived_to_be_timed(a.in_cohort);
+  if (meets_random_error(a)) return true;
+  // The throttle is the service's, not an instance's: the first instance keeps it for all.
+  if (passes_throttle(a, state_.instances[state_.instances.first(s.place.service)])) return false;
+  s.place.recorder->throttled();
+  a.clients->recorder->passage.refused(a.in_cohort);
+  turn_away(a, state_.answers.of_service(s.place.service).throttled);
+  return true;
+}
+
+bool Services::meets_random_error(Attempt& a) {
+  const Instance& s = *a.at;
+  if (s.impairment().errors.empty() || s.spec().model == ServiceModelKind::kIndependent) {
+    return false;
+  }
+  Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
+  // The read of a retry and what follows it have luck of their own.
+  if (a.is(Attempt::kSecondCall) && s.spec().model != ServiceModelKind::kOcc) draws.next();
+  const double u = draws.uniform();
+  for (const auto& [cumulative, answer] : s.impairment().errors) {
+    if (u >= cumulative) continue;
+    s.place.recorder->error_answered();
+    if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
+    network_.answer(a, answer);
+    return true;
+  }
+  return false;
+}
+
+// `keeper`: the instance that keeps the throttle of the service.
+bool Services::passes_throttle(const Attempt& a, Instance& keeper) const {
+  const ThrottleSpec& spec = keeper.spec().throttle;
+  if (spec.rate <= 0) return true;
+  const Addressing& about = a.clients->about;
+  const RandomKey& key = *a.clients->key;
+  std::uint32_t number = a.client;
+  if (spec.scope > ThrottleScope::kClient) {
+    number = spec.scope == ThrottleScope::kKey ? about.key(key, a.entity)
+                                               : about.operation(key, a.entity);
+  }
+  if (!spec.has_limits()) return keeper.throttle.pass(a.group, number, state_.now);
+  // Operations or keys may have limits of their own.
+  const std::uint32_t own =
+      spec.keys.empty() ? about.operation(key, a.entity) : about.key(key, a.entity);
+  return keeper.throttle.pass(a.group, number, state_.now, own);
+}
+
+// The queue does not take the attempt, or sheds it.
+RETRYSIM_IN_LOOP void Services::overflow(Attempt& a, Refusal refusal) {
+  Instance& s = *a.at;
+  const bool no_answer = s.spec().rejection.overflow == Overflow::kDrop;
+  const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);
+  s.place.recorder->rejected();
+  stats::PassageCounts& passage = a.clients->recorder->passage;
+  if (!no_answer && !state_.is_throttling(a, answer)) passage.rejected(a.in_cohort);
+  passage.refused(a.in_cohort);
+  if (!no_answer) return turn_away(a, answer);
+  s.leave_unserved(a, state_.now);
+  a.clients->recorder->passage.dropped(a.in_cohort);
+  attempts_.discard(a);
+}
+
+// To say no may cost time, too.
+void Services::turn_away(Attempt& a, std::uint16_t answer) {
+  Instance& s = *a.at;
+  if (s.spec().rejection.cost == Duration::zero()) {
+    s.leave_unserved(a, state_.now);
+    return network_.answer(a, answer);
+  }
+  a.answer = answer;
+  s.turn_away(a, state_.now);
+  changed(s);
+}
+
+// --- Servers at work.
+
+void Services::complete(Instance& s) {
+  if (s.traits().calls_others && begin_calls(s)) [[unlikely]]
+    return;
+  Attempt& a = s.in_service.complete(state_.now);
+  state_.note_event(EventKind::kCompletion, a.id);
+  watch_.leave(a);
+  served(a, reply_to(a));
+}
+
+// What has been served is told to the client.
+RETRYSIM_IN_LOOP Reply Services::reply_to(Attempt& a) {
+  Instance& s = *a.at;
+  const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
+                      : s.traits().always_succeeds ? Reply{a.answer}
+                                                   : s.reply(a);
+  if (reply.answer != 0 && !a.is(Attempt::kRejection) && state_.is_throttling(a, reply.answer))
+      [[unlikely]]
+    a.clients->recorder->passage.refused(a.in_cohort);
+  return reply;
+}
+
+// Of an attempt that is turned away, whose token is known, or that has asked for its effect.
+Reply Services::answer_without_execution(Attempt& a) {
+  Instance& s = *a.at;
+  if (!is_read(a)) return {a.answer};
+  if (!s.traits().always_succeeds) {
+    const Reply reply = s.reply(a);
+    if (reply.answer != 0) return reply;
+  }
+  a.clear(Attempt::kReplay);
+  return {Answers::kSuccess, !effects_.found_effect(a.id)};
+}
+
+// What becomes of an attempt when its server is free again. The last step of its event, or of the
+// agenda: the answer need not be put down.
+void Services::served(Attempt& a, Reply reply) {
+  Instance& s = *a.at;
+  count_served(a, reply);
+  serve_queue(s);
+  changed(s);
+  hand_over(a, reply);
+}
+
+RETRYSIM_IN_LOOP void Services::count_served(Attempt& a, Reply reply) {
+  if (reply.goes_on) [[unlikely]] {
+    a.set(Attempt::kGoesOn);
+    a.clear(Attempt::kExecuted);
+  } else if (a.is(Attempt::kExecuted)) {
+    a.at->place.recorder->executed(a.given_up());
+    if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
+    if (a.is(Attempt::kMutating)) [[unlikely]]
+      effects_.executed(a, reply.answer == 0);
+  }
+}
+
+RETRYSIM_IN_LOOP void Services::hand_over(Attempt& a, Reply reply) {
+  if (a.given_up()) return served_in_vain(a);
+  network_.answer_last(a, reply.answer);
+}
+
+void Services::served_in_vain(Attempt& a) {
+  wasted_work(a);
+  answer_unused(a);
+  attempts_.release(a);
+}
+
+// Free servers take what waits.
+void Services::serve_queue(Instance& s) {
+  while (Attempt* next = s.take_from_queue()) {
+    Attempt& a = *next;
+    if (s.traits().screens_queue && leaves_unserved(a)) [[unlikely]]
+      continue;
+    s.start(a, state_.now);
+    if (a.is(Attempt::kRejection)) [[unlikely]]
+      continue;
+    a.clients->recorder->passage.started(a.in_cohort, state_.now - a.arrived);
+    if (s.traits().times_waits) [[unlikely]]
+      time_wait(a);
+  }
+}
+
+// Whether the attempt, whose turn has come, is dropped or shed instead of being served.
+bool Services::leaves_unserved(Attempt& a) {
+  Instance& s = *a.at;
+  if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
+    drop_from_queue(a);
+    attempts_.release(a);
+    return true;
+  }
+  if (a.is(Attempt::kRejection)) return false;
+  if (s.spec().queue.drop_expired && would_be_late(a)) {
+    drop_from_queue(a);
+    attempts_.discard(a);
+    return true;
+  }
+  if (!s.sheds(a, state_.now)) return false;
+  watch_.leave(a);
+  overflow(a, Refusal::kShed);
+  return true;
+}
+
+// At a service that counts how many wait for a short time only.
+void Services::time_wait(const Attempt& a) {
+  const bool within = state_.now - a.arrived <= a.at->spec().wait_within;
+  a.clients->recorder->passage.started_timed(a.in_cohort, within);
+}
+
+// The attempt's turn has come, but it is not worth serving.
+void Services::drop_from_queue(Attempt& a) {
+  RETRYSIM_TELL(Step::kLeftQueue, state_.now, a);
+  watch_.leave(a);
+  a.at->leave_unserved(a, state_.now);
+  a.clients->recorder->passage.dropped(a.in_cohort);
+}
+
+// Whether the answer would come after the client has stopped waiting, if service began now.
+bool Services::would_be_late(const Attempt& a) const {
+  if (a.given_up()) return true;
+  const Time end = clients_.end_of_wait(a);
+  if (end == Time::max()) return false;
+  const Instance& s = *a.at;
+  const Distribution& latency = state_.scenario.network.latency;
+  const Duration way_back =
+      latency.is_constant() ? latency.constant_value() + s.impairment().latency : Duration::zero();
+  return state_.now + s.in_service.time_of(a, s.impairment().speed) + way_back > end;
+}
+
+// An attempt in service, or just served, whose client has given up.
+void Services::wasted_work(const Attempt& a) {
+  const Instance& s = *a.at;
+  if (s.servers().waste_is_a_level()) return;
+  s.place.recorder->add_wasted_work(s.servers().wasted_since(a), state_.now);
+}
+
+void Services::answer_unused(const Attempt& a) {
+  if (!a.is(Attempt::kExecuted | Attempt::kGoesOn)) return;
+  a.at->place.recorder->answer_unused(a.at->servers().server_time_ns(a), a.finished,
+                                      a.is(Attempt::kExecuted));
+}
+
+// --- The client has stopped waiting.
+
+RETRYSIM_IN_LOOP void Services::abandon(Attempt& a) {
+  Instance& s = *a.at;
+  const Abandoned policy = s.spec().abandoned;
+  if (a.stage == Attempt::Stage::kLost) {
+    attempts_.release(a);
+  } else if (a.stage == Attempt::Stage::kQueued &&
+             (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
+    watch_.leave(a);
+    s.remove_from_queue(a, state_.now);
+    a.clients->recorder->passage.dropped(a.in_cohort);
+    changed(s);
+    attempts_.release(a);
+  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
+    const bool in_service = a.stage == Attempt::Stage::kInService;
+    const bool is_a_level = in_service ? s.in_service.given_up(state_.now) : false;
+    if (policy == Abandoned::kAbort) {
+      if (a.stage == Attempt::Stage::kCalling) cancel_wait(a.id);
+      watch_.leave(a);
+      s.in_service.abort(a, state_.now);
+      a.clients->recorder->passage.dropped(a.in_cohort);
+      attempts_.release(a);
+      if (freed_.empty() || freed_.back() != &s) freed_.push_back(&s);
+    } else if (is_a_level) {
+      changed(s);
+    }
+  }
+}
+
+RETRYSIM_IN_LOOP void Services::refill_freed() {
+  for (Instance* s : freed_) {
+    serve_queue(*s);
+    changed(*s);
+  }
+  freed_.clear();
+}
+
+// --- Calls to other services, and waits for attempts with the same token: a server is held.
+
+// The own work on the attempt that completes next is done. False if that ends it: it has failed, or
+// was not to be executed.
+bool Services::begin_calls(Instance& s) {
+  const AttemptId id(s.servers().next_to_complete());
+  Attempt& a = state_.attempts[id];
+  if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
+  if (!s.traits().always_succeeds && s.reply(a).answer != 0) return false;
+  s.in_service.hold(state_.now);
+  state_.note_event(EventKind::kCompletion, id);
+  changed(s);
+  calls_.begin(id);
+  make_calls(a);
+  return true;
+}
+
+// The next call, or all of them.
+void Services::make_calls(const Attempt& a) {
+  const Calls::Round round = calls_.next(a);
+  // The same attempt makes the same calls whatever else happens.
+  Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
+  const std::uint64_t entity = name.next();
+  const ClientId client(state_.instances.number_of(a.at->place.instance));
+  for (const GroupId group : round.groups) {
+    clients_.submit_call(group, client, entity, round.id, a.in_cohort);
+  }
+}
+
+void Services::call_ended(CallId id, bool succeeded) {
+  if (calls_.ended(id, succeeded)) agenda_.calls_over(id);
+}
+
+void Services::calls_over(CallId id) {
+  if (!calls_.is_waiting(id)) return;  // the attempt has been aborted meanwhile
+  Attempt& a = state_.attempts[id.attempt];
+  if (calls_.has_more(a)) return make_calls(a);
+  Instance& s = *a.at;
+  const bool failed = calls_.end(a.id);
+  s.in_service.release(a, state_.now);
+  watch_.leave(a);
+  Reply reply;
+  if (failed) {
+    s.place.recorder->error_answered();
+    reply.answer = state_.answers.of_service(s.place.service).call_failed;
+  }
+  served(a, reply);
+}
+
+void Services::token_free(const Token& token) {
+  for (const AttemptId id : effects_.take_waiting(token)) {
+    Attempt& a = state_.attempts[id];
+    a.at->in_service.wake(a, state_.now);
+    changed(*a.at);
+  }
+}
+
+// An attempt that holds a server without being served does so no more.
+void Services::cancel_wait(AttemptId attempt) {
+  if (!effects_.cancel_wait(attempt)) calls_.cancel(attempt);
+}
+
+std::vector<AttemptId> Services::waiting_at(const Instance& s) const {
+  std::vector<HeldAttempt> held = calls_.waiting();
+  std::ranges::copy(effects_.waiting(), std::back_inserter(held));
+  std::ranges::sort(held, {}, &HeldAttempt::since);
+  std::vector<AttemptId> here;
+  for (const HeldAttempt& h : held) {
+    if (state_.attempts[h.attempt].at == &s) here.push_back(h.attempt);
+  }
+  return here;
+}
+
+// --- The service's own timeout, and its limit on concurrency.
+
+auto AttemptWatch::link() {
+  return [this](AttemptId a) -> kernel::LaneLink<AttemptId>& { return links_[a]; };
+}
+
+void AttemptWatch::add_sources() {
+  limits_.resize(state_.instances.services());
+  for (const ServiceId i : Ids<ServiceId>(limits_.size())) {
+    if (state_.scenario.services[i].timeout == Duration::max()) continue;
+    limits_[i].source =
+        state_.add_source(EventKind::kServiceTimeout, i, kernel::SourceRole::kTimeout);
+  }
+}
+
+void AttemptWatch::enter(Attempt& a) {
+  a.set(Attempt::kWatched);
+  const Duration timeout = state_.scenario.services[a.at->place.service].timeout;
+  if (timeout == Duration::max()) return;
+  Limit& limit = limits_[a.at->place.service];
+  const EventKey key = state_.key_in(timeout);
+  links_.reach(a.id);
+  limit.lane.push_back(a.id, key, link());
+  state_.queue.offer(limit.source, key);
+}
+
+RETRYSIM_IN_LOOP void AttemptWatch::leave(Attempt& a) {
+  if (a.is(Attempt::kWatched)) [[unlikely]]
+    end(a);
+}
+
+void AttemptWatch::end(Attempt& a) {
+  a.clear(Attempt::kWatched);
+  Limit& limit = limits_[a.at->place.service];
+  if (limit.source != kNone) limit.lane.erase(a.id, link());
+  a.at->leave(a, state_.now);
+}
+
+Attempt& AttemptWatch::expired(ServiceId service) {
+  Attempt& a = state_.attempts[limits_[service].lane.front()];
+  state_.note_event(EventKind::kServiceTimeout, a.id);
+  leave(a);
+  return a;
+}
+
+EventKey AttemptWatch::next_timeout(ServiceId service) const {
+  const kernel::TimerLane<AttemptId>& lane = limits_[service].lane;
+  return lane.empty() ? EventKey::never() : armed(links_[lane.front()].key());
+}
+
+void Services::attempt_times_out(ServiceId service) {
+  Attempt& a = watch_.expired(service);
+  Instance& s = *a.at;
+  if (a.stage == Attempt::Stage::kQueued) {
+    s.remove_from_queue(a, state_.now);
+  } else {
+    if (a.stage == Attempt::Stage::kCalling) cancel_wait(a.id);
+    s.in_service.abort(a, state_.now);
+    if (a.given_up()) wasted_work(a);
+    serve_queue(s);
+  }
+  changed(s);
+  if (a.given_up()) {
+    a.clients->recorder->passage.dropped(a.in_cohort);
+    return attempts_.release(a);
+  }
+  s.place.recorder->error_answered();
+  network_.answer(a, state_.answers.of_service(service).timeout);
+}
+
+// --- Levels.
+
+void Services::changed(Instance& s) {
+  state_.queue.set(s.place.completions, s.servers().next_completion());
+  levels_changed(s);
+}
+
+void Services::levels_changed(Instance& s) {
+  if (others_observe_) [[unlikely]]
+    return observe_levels(s);
+  record_levels(s);
+}
+
+void Services::record_levels(const Instance& s) {
+  stats::ServiceRecorder& recorder = *s.place.recorder;
+  recorder.levels({.busy = s.servers().busy(),
+                   .in_system = s.in_system(),
+                   .queued = s.queued(),
+                   .working = s.power().working_servers(),
+                   .now = state_.now});
+  if (s.servers().waste_is_a_level()) [[unlikely]]
+    recorder.wasting_servers(s.servers().wasting_servers(), state_.now);
+}
+
+void Services::observe_levels(Instance& s) {
+  if (state_.instances.several()) {
+    sum_levels(s);
+  } else {
+    record_levels(s);
+  }
+  if (Autoscaler* a = s.autoscaler()) {
+    a->observe(s.servers().busy(), s.power().working_servers(), state_.now);
+  }
+}
+
+// The levels of a service are the sums of those of its instances.
+void Services::sum_levels(const Instance& s) {
+  const InstanceId instance = s.place.instance;
+  const ServiceId service = s.place.service;
+  const stats::StationLevels levels{s.servers().busy(), static_cast<std::int64_t>(s.in_system()),
+                                    static_cast<std::int64_t>(s.queued()),
+                                    s.power().working_servers()};
+  stats::StationLevels& known = levels_[instance].levels;
+  stats::StationLevels& sum = sums_[service];
+  sum.busy += levels.busy - known.busy;
+  sum.in_system += levels.in_system - known.in_system;
+  sum.queued += levels.queued - known.queued;
+  // "Unlimited" is the largest number there is, and stays that.
+  const bool unlimited = s.spec().servers == ServiceSpec::kUnlimited;
+  sum.working = unlimited ? levels.working : sum.working + levels.working - known.working;
+  known = levels;
+  state_.instance_log->levels(instance, levels, state_.now);
+  stats::ServiceRecorder& recorder = *s.place.recorder;
+  recorder.levels({.busy = sum.busy,
+                   .in_system = static_cast<std::uint64_t>(sum.in_system),
+                   .queued = static_cast<std::uint64_t>(sum.queued),
+                   .working = sum.working,
+                   .now = state_.now});
+  if (!s.servers().waste_is_a_level()) return;
+  levels_[instance].wasting_servers = s.servers().wasting_servers();
+  double wasting = 0;  // added up anew: differences of doubles would leave a rest
+  for (const InstanceId i : state_.instances.of(service)) wasting += levels_[i].wasting_servers;
+  recorder.wasting_servers(wasting, state_.now);
+}
+
+void Services::close() {
+  for (const ServiceId service : Ids<ServiceId>(state_.instances.services())) {
+    stats::ServiceRecorder& recorder = state_.recorder.service(service);
+    recorder.wasting_servers(0, state_.now);
+    for (const InstanceId i : state_.instances.of(service)) {
+      const Instance& s = state_.instances[i];
+      if (s.servers().waste_is_a_level()) continue;
+      std::vector<AttemptId> at_work;
+      s.servers().for_each([&](std::uint32_t id) { at_work.emplace_back(id); });
+      for (const AttemptId id : waiting_at(s)) at_work.push_back(id);
+      for (const AttemptId id : at_work) {
+        const Attempt& a = state_.attempts[id];
+        if (!a.given_up()) continue;
+        recorder.add_wasted_work(s.servers().wasted_since(a), state_.end_of_submissions);
+      }
+    }
+  }
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,192 @@
+// What services do: an attempt arrives, is admitted or turned away, waits, is served, and answered;
+// or it is taken out before that.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernel/event_queue.hpp"
+#include "kernel/fifo_lane.hpp"
+#include "model/run/agenda.hpp"
+#include "model/run/events.hpp"
+#include "model/run/request.hpp"
+#include "model/run/state.hpp"
+#include "model/service/behaviour.hpp"
+#include "model/service/calls.hpp"
+#include "model/service/instance.hpp"
+#include "model/service/outside.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+class Attempts;
+class Clients;
+class Effects;
+class Network;
+class RunLimits;
+
+/// Services that watch over what they have admitted: some limit how long an attempt may stay, some
+/// how many may be there, and want to hear of every one that goes.
+class AttemptWatch {
+ public:
+  explicit AttemptWatch(RunState& state) : state_(state) {}
+
+  void add_sources();
+
+  /// An attempt has been admitted by a service that watches over its attempts.
+  [[gnu::noinline]] void enter(Attempt& a);
+  /// It is served, or it goes in another way.
+  RETRYSIM_IN_LOOP void leave(Attempt& a);
+  /// The attempt that the service's own timeout ends now: its oldest one.
+  Attempt& expired(ServiceId service);
+  kernel::EventKey next_timeout(ServiceId service) const;
+
+ private:
+  struct Limit {  // of one service
+    kernel::TimerLane<AttemptId> lane;
+    std::uint32_t source = kNone;
+  };
+  [[gnu::noinline]] void end(Attempt& a);
+  auto link();
+
+  RunState& state_;
+  ByService<Limit> limits_;
+  ByAttempt<kernel::LaneLink<AttemptId>> links_;  // of services that limit the time
+};
+
+/// All services. An attempt goes through these steps at its instance (`Attempt::at`), each of which
+/// calls the next one or leaves it to an event:
+///
+///   Network -> arrive -> (turned away) or the queue, or a server
+///   an event: complete -> served -> Network::answer_last; the server takes the next attempt
+///
+/// What an instance decides is in `Instance`; what follows from it is here.
+class Services {
+ public:
+  Services(RunState& state, Agenda& agenda, Clients& clients, Network& network, Effects& effects,
+           Attempts& attempts, RunLimits& limits);
+  Services(const Services&) = delete;
+  Services& operator=(const Services&) = delete;
+
+  /// Makes the instances. `Calls` are linked, and levels begin, when all are there.
+  void prepare();
+  void add_completion_sources();
+  /// Those of faults and autoscaling; those of the services' own timeouts.
+  void add_outside_sources();
+  void add_timeout_sources() { watch_.add_sources(); }
+  /// Offers the first faults and looks of autoscalers.
+  void start();
+
+  /// An attempt has come to the instance that it goes to.
+  RETRYSIM_IN_LOOP void arrive(Attempt& a);
+  /// The same as all that happens in an event.
+  void arrive_by_event(Attempt& a);
+  /// The client of the attempt has stopped waiting. Servers that this sets free take their next
+  /// attempt at `refill_freed`, when all attempts of the request have been given up.
+  RETRYSIM_IN_LOOP void abandon(Attempt& a);
+  RETRYSIM_IN_LOOP void refill_freed();
+  /// An attempt has been given server time for an answer that nobody waits for.
+  void answer_unused(const Attempt& a);
+  /// An attempt that was executed has failed, to its client.
+  void execution_failed(const Attempt& a) { a.at->place.recorder->execution_failed(a.finished); }
+  /// A call of an attempt here has ended.
+  void call_ended(CallId id, bool succeeded);
+
+  // From the agenda.
+
+  /// The calls that an attempt waited for have ended.
+  void calls_over(CallId id);
+  /// The session that attempts waited for has ended. The first of them may begin one of its own,
+  /// for which the others wait.
+  void token_free(const Token& token);
+
+  // The events. Nearly every event is a completion or an arrival.
+
+  /// What the instance completes next has completed.
+  void complete(Instance& s);
+  void attempt_times_out(ServiceId service);
+  kernel::EventKey next_timeout(ServiceId service) const { return watch_.next_timeout(service); }
+  void faults_change();
+  void scaling_due(ServiceId service);
+
+  /// At the end of the run: work that nobody waits for goes on to the end of the window.
+  void close();
+
+  // For limits and books.
+
+  /// The attempts that hold a server of the instance without being served, in the order in which
+  /// they began to.
+  std::vector<AttemptId> waiting_at(const Instance& s) const;
+  std::uint64_t bytes() const { return calls_.bytes(); }
+
+ private:
+  void number_limits(ServiceId service);
+
+  bool finds_nobody(const Attempt& a) const;
+  void serve_at_once(Attempt& a);
+  [[gnu::noinline]] bool is_answered_at_the_door(Attempt& a);
+  bool meets_random_error(Attempt& a);
+  bool passes_throttle(const Attempt& a, Instance& keeper) const;
+  RETRYSIM_IN_LOOP void overflow(Attempt& a, Refusal refusal);
+  void turn_away(Attempt& a, std::uint16_t answer);
+
+  void serve_queue(Instance& s);
+  [[gnu::noinline]] bool leaves_unserved(Attempt& a);
+  bool would_be_late(const Attempt& a) const;
+  void drop_from_queue(Attempt& a);
+  [[gnu::noinline]] void time_wait(const Attempt& a);
+  void served(Attempt& a, Reply reply);
+  RETRYSIM_IN_LOOP Reply reply_to(Attempt& a);
+  [[gnu::noinline]] Reply answer_without_execution(Attempt& a);
+  RETRYSIM_IN_LOOP void count_served(Attempt& a, Reply reply);
+  RETRYSIM_IN_LOOP void hand_over(Attempt& a, Reply reply);
+  [[gnu::noinline]] void served_in_vain(Attempt& a);
+  void wasted_work(const Attempt& a);
+
+  [[gnu::noinline]] bool begin_calls(Instance& s);
+  void make_calls(const Attempt& a);
+  [[gnu::noinline]] void cancel_wait(AttemptId attempt);
+
+  // Something has changed at the instance: its next completion, its levels.
+  void changed(Instance& s);
+  void levels_changed(Instance& s);
+  void record_levels(const Instance& s);
+  [[gnu::noinline]] void observe_levels(Instance& s);
+  void sum_levels(const Instance& s);
+
+  // outside.cpp
+  Impairment impairment_of(InstanceId instance) const;
+  void change_instance(InstanceId instance, const FaultTimeline::Change& change);
+  void restart(InstanceId instance, bool throttle_too);
+
+  /// Levels of a service with several instances.
+  struct Levels {
+    stats::StationLevels levels;
+    double wasting_servers = 0;
+  };
+
+  RunState& state_;
+  Agenda& agenda_;
+  Clients& clients_;
+  Network& network_;
+  Effects& effects_;
+  Attempts& attempts_;
+  RunLimits& limits_;
+  AttemptWatch watch_;
+  Calls calls_;
+  std::vector<Instance*> freed_;  // with servers that have just been set free
+  // Others than the recorder of the service have to know of levels: autoscalers, or that of the
+  // instances.
+  bool others_observe_ = false;
+  IndexedBy<InstanceId, std::vector<Levels>> levels_;  // as last seen
+  ByService<stats::StationLevels> sums_;
+  FaultTimeline faults_;
+  std::uint64_t faults_begun_ = 0;
+  std::uint32_t fault_source_ = kNone;
+  ByService<std::uint32_t> scaling_sources_;
+  ByService<std::size_t> ranks_;  // places among the names
+};
+
+}  // namespace retrysim::model
