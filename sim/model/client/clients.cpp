@@ -554,18 +554,21 @@ void Clients::close() {
 
 // --- Timers of clients and requests: thinking, backing off, waiting to send or to hedge.
 
+// With very many clients or requests, what a timer is about is seldom in the cache when it is due.
+inline void Clients::expect(const kernel::TimerEntry& timer) const {
+  switch (static_cast<EventKind>(timer.kind & 0xff)) {
+    case EventKind::kThinkEnd:
+      return loops_.expect(groups_[GroupId(timer.kind >> 8)], ClientId(timer.entity));
+    case EventKind::kCheckDue:
+      return;
+    default:
+      return kernel::prefetch(state_.requests[RequestId(timer.entity)]);
+  }
+}
+
 RETRYSIM_FLATTEN void Clients::timer_due() {
-  // With very many clients or requests, what a timer is about is seldom in the cache when it is
-  // due.
-  const auto expect = [this](const kernel::TimerEntry& soon) {
-    const auto kind = static_cast<EventKind>(soon.kind & 0xff);
-    if (kind == EventKind::kThinkEnd) {
-      loops_.expect(groups_[GroupId(soon.kind >> 8)], ClientId(soon.entity));
-    } else if (kind != EventKind::kCheckDue) {
-      kernel::prefetch(state_.requests[RequestId(soon.entity)]);
-    }
-  };
-  const kernel::TimerEntry timer = state_.timers.pop(expect);
+  const kernel::TimerEntry timer =
+      state_.timers.pop([this](const kernel::TimerEntry& soon) { expect(soon); });
   state_.queue.set(state_.timer_source, state_.timers.head());
   const auto kind = static_cast<EventKind>(timer.kind & 0xff);
   ClientGroup& g = groups_[GroupId(timer.kind >> 8)];

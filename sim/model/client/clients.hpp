@@ -10,6 +10,7 @@
 
 #include "kernel/event_queue.hpp"
 #include "kernel/memory.hpp"
+#include "kernel/timer_queue.hpp"
 #include "model/client/gates.hpp"
 #include "model/client/group.hpp"
 #include "model/client/timeouts.hpp"
@@ -202,6 +203,7 @@ class Clients {
   void go_on(ClientGroup& g, Request& r);
   RETRYSIM_IN_LOOP void send(ClientGroup& g, Request& r);
   [[gnu::noinline]] void prepare_in_steps(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::always_inline]] inline void expect(const kernel::TimerEntry& timer) const;
   [[gnu::noinline]] void check_due(ClientGroup& g, std::uint32_t job);
   [[gnu::noinline]] void send_wait_over(ClientGroup& g, Request& r);
   [[gnu::noinline]] void hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence);
