@@ -16,6 +16,7 @@
 
 #include "explain/group_case.hpp"
 #include "explain/rules.hpp"
+#include "unit/measure/count_bins.hpp"
 
 namespace retrysim {
 namespace {
@@ -284,6 +285,30 @@ TEST_CASE_METHOD(Group, "Each bin is before, in or after the disturbances") {
   CHECK(of({run(10)}).during.seconds == 3);
   // Of two replications there is twice as much.
   CHECK(of({run(10), run(10)}).during.seconds == 6);
+}
+
+TEST_CASE_METHOD(Group, "The backlog is that of the second half, from its first bin on") {
+  // Of 100 requests a second 90 are answered.
+  RunResult one = run(100);
+  for (ClientBin& bin : one.all_bins) bin.flow.successes = 90;
+  one = with_counts(one);
+  const auto backlog = [&] { return of({one}).backlog; };
+  CHECK(backlog().made == 1000);
+  CHECK(backlog().start == 0);
+  CHECK(backlog().middle == 100);
+  CHECK(backlog().end == 200);
+  CHECK(backlog().first_most == 100);
+  CHECK(backlog().last_most == 200);
+  one.window_start = Time::zero() + Duration::seconds(4);
+  CHECK(backlog().made == 800);
+  CHECK(backlog().start == 40);
+  CHECK(backlog().middle == 120);
+  // Until the first disturbance; of an odd number of bins the one in the middle is included.
+  add_fault(9, 12, 0.5, 1);
+  CHECK(backlog().made == 300);
+  CHECK(backlog().middle == 60);
+  CHECK(backlog().end == 90);
+  CHECK(of({one, one}).backlog.made == 600);
 }
 
 TEST_CASE_METHOD(Group,

@@ -83,6 +83,18 @@ TEST_CASE("codel: the rate is remembered for 16 intervals after the next one was
   CHECK(turned_away(codel, ms(20), 9, at_ms(next)) == 1);
 }
 
+TEST_CASE("codel: shedding is over when all who waited were turned away") {
+  // Without an interval to wait for, the next long wait begins it anew: after the first one that is
+  // turned away, one is served.
+  model::Codel codel({ms(5), ms(0)});
+  CHECK(codel.turns_away(ms(20), 9, at_ms(0)));
+  CHECK(!codel.turns_away(ms(20), 9, at_ms(0)));
+  for (int n = 0; n < 3; ++n) CHECK(codel.turns_away(ms(20), 9, at_ms(1)));
+  codel.queue_is_empty();
+  CHECK(codel.turns_away(ms(20), 9, at_ms(2)));
+  CHECK(!codel.turns_away(ms(20), 9, at_ms(2)));
+}
+
 TEST_CASE("codel keeps the waiting time of an overloaded service short") {
   Scenario s = test::small_world();
   s.services[0].service_time = Distribution::constant(ms(10));

@@ -201,6 +201,30 @@ TEST_CASE("Processor sharing: the capacity bounds those in service") {
   CHECK(r.clients[0].waited == 0);
 }
 
+TEST_CASE("Processor sharing: who waits for the answer of another service keeps a place") {
+  // At the servers until 100 ms, then 200 ms of a call.
+  Scenario s = arrivals_at({0, 200, 299, 301});
+  s.services[0].queue.discipline = Discipline::kProcessorSharing;
+  s.services.push_back(s.services[0]);
+  s.services[1].service_time = Distribution::constant(ms(200));
+  ClientSpec call = s.clients[0];
+  call.arrivals = {};
+  call.service = 1;
+  call.caller = 0;
+  s.clients.push_back(call);
+  const auto rejected = [&s](std::uint64_t capacity) {
+    s.services[0].queue.capacity = capacity;
+    const RunResult r = simulate(s, 0);
+    std::vector<std::uint64_t> all;
+    for (std::size_t c = 0; c < 4; ++c) all.push_back(r.clients[c].rejected);
+    return all;
+  };
+  using Rejected = std::vector<std::uint64_t>;
+  CHECK(rejected(1) == Rejected{0, 1, 1, 0});
+  CHECK(rejected(2) == Rejected{0, 0, 1, 0});  // one waits, and one is served
+  CHECK(rejected(3) == Rejected{0, 0, 0, 0});
+}
+
 TEST_CASE("Processor sharing: rejections take a share of the servers, but no place") {
   Scenario s = arrivals_at({0, 10, 200});
   s.services[0].queue.discipline = Discipline::kProcessorSharing;

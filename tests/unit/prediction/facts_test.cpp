@@ -520,6 +520,21 @@ TEST_CASE("Times of requests end with the deadline, queues are those of all inst
   CHECK(fact(facts, "service.api", "utilization") == Approx(0.25));
 }
 
+TEST_CASE("Times of requests include each of many retries once") {
+  // Without jitter all delays are 2 s, however many there are.
+  const auto check = [](int attempts) {
+    const Facts facts = facts_of(load_scenario(
+        service_and_client("deadline = \"none\"\nretry = { mode = \"custom\", max_attempts = " +
+                           std::to_string(attempts) + ", delays = [2] }\n")));
+    CAPTURE(attempts);
+    const int expected = attempts + 2 * (attempts - 1);
+    CHECK(fact(facts, "client.web", "request_time_worst") == Approx(expected).epsilon(1e-12));
+    CHECK(fact(facts, "client.web", "request_time_if_all_time_out") ==
+          Approx(expected).epsilon(1e-12));
+  };
+  for (const int attempts : {1, 2, 63, 64, 65, 66, 67, 101, 1000}) check(attempts);
+}
+
 TEST_CASE("A closed loop whose think time counts from the start asks once in the longer of both") {
   const auto load = [](const std::string& think, const std::string& more) {
     return fact(facts_of(load_scenario(
