@@ -212,7 +212,7 @@ TEST_CASE("Processor sharing: who waits for the answer of another service keeps 
   call.service = 1;
   call.caller = 0;
   s.clients.push_back(call);
-  const auto rejected = [&s](std::uint64_t capacity) {
+  const auto rejected = [&s](std::int64_t capacity) {
     s.services[0].queue.capacity = capacity;
     const RunResult r = simulate(s, 0);
     std::vector<std::uint64_t> all;
