@@ -281,11 +281,10 @@ int conclude(const ChooseCommand& options, const PolicyChoice& choice,
     found.paths.insert(found.paths.end(), v.paths.begin(), v.paths.end());
   }
   for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
-  report::write_choice_files(folder.result(), found);
+  const report::Document document = report::choice_document(found);
+  document.write_files(folder.result());
   journal.remove();
-  print_result(options, {folder.path(), "choose.csv", [&](report::Sink& sink) {
-                           report::write_choice_text(sink, found, report::output_columns());
-                         }});
+  print_result(options, {folder.path(), "choose.csv", &document});
   return choice.outcome == ChoiceOutcome::kChosen ? kDone : kExpectationFailed;
 }
 
@@ -306,7 +305,7 @@ int choose(const ChooseCommand& options, const Session& session) {
   if (options.resume && !folder.unfinished()) {
     if (const auto finished = status_of_finished_race(folder.path(), id)) {
       report::print_error("note: this race is already complete: {}\n", folder.path().string());
-      print_result(options, {folder.path(), "choose.csv", {}});
+      print_result(options, {folder.path(), "choose.csv"});
       return *finished;
     }
   }

@@ -10,7 +10,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "prediction/coverage.hpp"
-#include "report/document/text.hpp"
+#include "report/document/document.hpp"
 #include "retry/sdk_comparisons.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/text.hpp"

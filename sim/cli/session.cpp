@@ -607,8 +607,8 @@ void show(const SimulationSettings& settings, const ShownResult& result, std::st
     copy_file(out, result.folder / result.csv_file);
   } else if (settings.format == "json") {
     copy_file(out, result.folder / report::kResultJson);
-  } else if (result.table) {
-    result.table(out);
+  } else if (result.document != nullptr) {
+    result.document->write_text(out, report::output_columns());
     out.write(fmt::format("\nResult files: {}\n", result.folder.string()));
   }
   out.flush();

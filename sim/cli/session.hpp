@@ -1,6 +1,6 @@
 // Ending early: Ctrl-C, a polite kill, or a limit on the time by the clock. All three set one flag
-// that whatever takes long looks at (retrysim/simulation.hpp), so that it ends in order and nothing is
-// half written.
+// that whatever takes long looks at (retrysim/simulation.hpp), so that it ends in order and nothing
+// is half written.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "execution/executor.hpp"
 #include "execution/journal.hpp"
+#include "report/document/document.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
@@ -283,7 +284,7 @@ std::string kept_text(std::size_t replications, std::string_view what);
 struct ShownResult {
   std::filesystem::path folder;
   std::string_view csv_file;  ///< the file that --format csv prints; json prints result.json
-  std::function<void(report::Sink&)> table;  ///< for people; empty: nothing is shown to them
+  const report::Document* document = nullptr;  ///< for people; none: nothing is shown to them
 };
 
 /// Prints the result as --format asks, or nothing with --quiet; `before` goes in front. Throws

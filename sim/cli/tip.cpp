@@ -62,11 +62,9 @@ int hysteresis(const HysteresisCommand& options, const Session& session) {
     loop = find_hysteresis(loaded.scenario, key, {dwell, run});
   });
   if (!session.leads()) return kDone;
-  const report::HysteresisReport found{loaded, key, loop};
-  report::write_hysteresis_files(*folder, found);
-  print_result(options, {folder->path(), "hysteresis.csv", [&](report::Sink& sink) {
-                           report::write_hysteresis_text(sink, found, report::output_columns());
-                         }});
+  const report::Document document = report::hysteresis_document(loaded, key, loop);
+  document.write_files(*folder);
+  print_result(options, {folder->path(), "hysteresis.csv", &document});
   return kDone;
 }
 
@@ -149,24 +147,16 @@ std::vector<TipPoint> run_searches(TipSearches& searches, const Session& session
 int conclude_search(const TipCommand& options, TipSearches& searches,
                     const std::vector<TipPoint>& points, JournalFolder& folder) {
   const TipPlan& plan = searches.plan();
-  const auto print = [&](const auto& write_text) {
-    print_result(options, {folder.path(), csv_file_of(options), write_text});
-  };
-  if (options.request.varying.empty()) {
-    const TipResult& result = points.front().found;
-    const report::TipReport found{plan.base, plan.trigger, result, plan.id};
-    report::write_tip_files(folder.result(), found);
-    searches.remove_journal();
-    print(
-        [&](report::Sink& sink) { report::write_tip_text(sink, found, report::output_columns()); });
-    return result.point.outcome == TippingOutcome::kFound ? kDone : kExpectationFailed;
-  }
-  const report::TipCurveReport curve{plan, points};
-  report::write_curve_files(folder.result(), curve);
+  const bool is_curve = !options.request.varying.empty();
+  const report::Document document =
+      is_curve ? report::curve_document(plan, points) : report::tip_document(plan, points.front());
+  document.write_files(folder.result());
   searches.remove_journal();
-  print(
-      [&](report::Sink& sink) { report::write_curve_text(sink, curve, report::output_columns()); });
-  return curve.found() > 0 ? kDone : kExpectationFailed;
+  print_result(options, {folder.path(), csv_file_of(options), &document});
+  const bool found = std::any_of(points.begin(), points.end(), [](const TipPoint& p) {
+    return p.found.point.outcome == TippingOutcome::kFound;
+  });
+  return found ? kDone : kExpectationFailed;
 }
 
 int search(const TipCommand& options, TipPlan plan, const Session& session) {
@@ -178,7 +168,7 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
     if (options.resume && !folder->unfinished()) {
       if (const auto finished = status_of_finished_search(folder->path(), plan)) {
         report::print_error("note: this search is already complete: {}\n", folder->path().string());
-        print_result(options, {folder->path(), csv_file_of(options), {}});
+        print_result(options, {folder->path(), csv_file_of(options)});
         return *finished;
       }
     }

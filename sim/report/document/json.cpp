@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/document/json.hpp"
 
-#include "report/comparison.hpp"
+#include "report/document/text.hpp"
 #include "scenario/derived/derived.hpp"
 
 #include <algorithm>

@@ -29,9 +29,9 @@
 
 namespace retrysim::report {
 
-namespace {
-
 namespace fs = std::filesystem;
+
+namespace {
 
 /// More files than this are not kept open: a process may have 1024.
 constexpr std::size_t kMostOpenFiles = 64;
@@ -112,8 +112,6 @@ void StagedFiles::sync() {
 // ends. Where a file system has no such locks, nothing is locked and nothing is cleaned up.
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kTarget = "target";
 constexpr std::string_view kInPlace = ".";
@@ -263,11 +261,7 @@ void clean_up_after_killed_runs(const fs::path& parent) {
   }
 }
 
-// A result folder that appears, or is replaced, as a whole or not at all.
-
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Names with a greater number are no earlier results of ours.
 constexpr std::uint64_t kMostNumber = 1'000'000'000;
@@ -371,25 +365,12 @@ std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
   return highest + 1;
 }
 
-/// What is under way in a folder with this journal.
-struct JournalKind {
-  std::string_view name, of;
-};
-constexpr std::array<JournalKind, 3> kJournals = {{{kSweepJournal, "sweep"},
-                                                   {kTipJournal, "search for a tipping point"},
-                                                   {kChoiceJournal, "race of policies"}}};
-
-bool is_journal(std::string_view name) {
-  return std::any_of(kJournals.begin(), kJournals.end(),
-                     [&](const JournalKind& journal) { return journal.name == name; });
-}
-
 /// Whether a folder holds anything but what a crashed run may have left, or a sweep works with.
 bool holds_something(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (!name.starts_with(StagingFolder::kMark) && !is_journal(name)) return true;
+    if (!name.starts_with(StagingFolder::kMark) && !scenario::is_journal(name)) return true;
   }
   if (error) throw OutputError(folder, error.message());
   return false;
@@ -482,7 +463,7 @@ void ResultFolder::check_target() {
 
 void ResultFolder::check_journals() const {
   std::error_code error;
-  for (const auto& [name, of] : kJournals) {
+  for (const auto& [name, of] : scenario::kJournals) {
     if (name == own_journal_ || !fs::exists(real_ / name, error)) continue;
     throw OutputError(
         target_, fmt::format("it contains an unfinished {}; use another folder or --force", of));
@@ -632,8 +613,8 @@ void ResultFolder::commit() {
 std::vector<std::string> ResultFolder::outdated_files() const {
   std::vector<std::string> names;
   for (const FileRecord& file : files_) names.push_back(file.name);
-  for (const JournalKind& journal : kJournals) {
-    if (journal.name != own_journal_) names.emplace_back(journal.name);
+  for (const auto& [name, of] : scenario::kJournals) {
+    if (name != own_journal_) names.emplace_back(name);
   }
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
   if (!earlier_files_.empty()) {

@@ -1,5 +1,3 @@
-// Tables of single numbers: metrics and storms.
-//
 // SPDX-License-Identifier: MIT
 #include "report/run/tables.hpp"
 
@@ -137,7 +135,7 @@ void write_storms_csv(Sink& sink, Evaluations evaluations) {
   }
 }
 
-// Tables over time: one row for each bin of each client group and of each service.
+// Tables over time: a row for each bin of each client group, or of each service.
 
 namespace {
 
@@ -498,9 +496,9 @@ void write_instances_csv(Sink& sink, Evaluations evaluations) {
 namespace {
 
 using Estimates = std::vector<std::optional<Estimate>>;
-using Columns = std::span<const stats::SeriesColumn>;
+using SeriesColumns = std::span<const stats::SeriesColumn>;
 
-void write_header(Sink& sink, std::string_view bearer, Columns columns) {
+void write_header(Sink& sink, std::string_view bearer, SeriesColumns columns) {
   CsvWriter csv(sink);
   csv.text("scenario").text("variant").text(bearer).text("time_s").text("width_s");
   for (const stats::SeriesColumn& column : columns) {

@@ -4,7 +4,7 @@
 #include "report/folder/result_folder.hpp"
 
 #include "report/folder/output.hpp"
-#include "report/run/files.hpp"
+#include "report/run/text.hpp"
 #include "sample_result.hpp"
 #include "temporary_folder.hpp"
 
@@ -358,7 +358,7 @@ TEST_CASE_METHOD(Temporary, "a complete result, and again over itself byte for b
   const fs::path out = dir / "out";
   const auto write = [&] {
     ResultFolder folder(out, loaded.scenario.name, false);
-    write_result_files(folder, {&evaluation, 1});
+    run_document(evaluation).write_files(folder);
   };
   write();
   const Names expected = {"summary.csv",      "replications.csv", "timeseries.csv",
