@@ -84,10 +84,14 @@ std::size_t same_as_best(const PolicyChoice& choice) {
       }));
 }
 
-std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p, bool is_best) {
+bool is_best(const PolicyChoice& choice, const ChoicePolicy& p) {
+  return choice.best && &p == &choice.policies[*choice.best];
+}
+
+std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p) {
   switch (p.fate) {
     case SelectionFate::kRacing:
-      return is_best ? "the best" : "still in the race";
+      return is_best(choice, p) ? "the best" : "still in the race";
     case SelectionFate::kBeaten:
       return "beaten by " + choice.policies[p.by].name;
     case SelectionFate::kAsGood:
@@ -260,10 +264,10 @@ std::vector<std::string> choice_sentences(const PolicyChoice& choice) {
   return sentences;
 }
 
-std::string_view outcome_of(const PolicyChoice& choice, std::size_t policy) {
-  switch (choice.policies[policy].fate) {
+std::string_view outcome_of(const PolicyChoice& choice, const ChoicePolicy& p) {
+  switch (p.fate) {
     case SelectionFate::kRacing:
-      return choice.best == policy ? "chosen" : "undecided";
+      return is_best(choice, p) ? "chosen" : "undecided";
     case SelectionFate::kBeaten:
       return "beaten";
     case SelectionFate::kAsGood:
@@ -279,8 +283,7 @@ std::string_view outcome_of(const PolicyChoice& choice, std::size_t policy) {
 }
 
 /// The policy, the limit or the metric because of which one left; empty if it did not.
-std::string reason_of(const PolicyChoice& choice, std::size_t policy) {
-  const ChoicePolicy& p = choice.policies[policy];
+std::string reason_of(const PolicyChoice& choice, const ChoicePolicy& p) {
   switch (p.fate) {
     case SelectionFate::kRacing:
       break;
@@ -297,11 +300,11 @@ std::string reason_of(const PolicyChoice& choice, std::size_t policy) {
 }
 
 /// Of the first `count` observations, or all that there are.
-std::optional<Estimate> estimate_of(const std::vector<double>& observations,
-                                    const MetricInfo& metric, std::size_t count) {
-  auto e = estimate(std::span(observations).first(std::min(count, observations.size())));
+Ranged mean_of(std::span<const double> observations, const MetricInfo& metric,
+               std::size_t count = std::dynamic_extent) {
+  auto e = estimate(observations.first(std::min(count, observations.size())));
   if (e) respect_range(*e, metric.range);
-  return e;
+  return ranged(e);
 }
 
 std::string_view kept(const ChoicePolicy& policy, std::size_t limit) {
@@ -309,29 +312,13 @@ std::string_view kept(const ChoicePolicy& policy, std::size_t limit) {
   return policy.fate == SelectionFate::kBreaksLimit && policy.by == limit ? "no" : "";
 }
 
-/// A policy in the table; the number is its place among them.
-struct Policy {
-  const PolicyChoice& choice;
-  std::size_t number;
-
-  const ChoicePolicy* operator->() const { return &choice.policies[number]; }
-  bool is_best() const { return choice.best == number; }
-  Ranged mean() const {
-    return ranged(estimate_of((*this)->aim, *choice.aim.metric, (*this)->aim.size()));
-  }
-  Ranged limited(std::size_t l) const {
-    const auto& all = (*this)->limited;
-    if (l >= all.size()) return {};
-    return ranged(estimate_of(all[l], *choice.limits[l].metric, all[l].size()));
-  }
-};
-
-/// Left out without limits.
-Json limits_json(const Policy& p) {
-  Json limits = p->limited.empty() ? Json(Json::value_t::discarded) : Json::array();
-  for (std::size_t l = 0; l < p->limited.size(); ++l) {
-    const Ranged mean = p.limited(l);
-    limits.push_back({{"metric", p.choice.limits[l].metric->name},
+/// Of the metrics with limits; left out without any.
+Json limits_json(const PolicyChoice& choice, const ChoicePolicy& p) {
+  Json limits = p.limited.empty() ? Json(Json::value_t::discarded) : Json::array();
+  for (std::size_t l = 0; l < p.limited.size(); ++l) {
+    const MetricInfo& metric = *choice.limits[l].metric;
+    const Ranged mean = mean_of(p.limited[l], metric);
+    limits.push_back({{"metric", metric.name},
                       {"mean", optional_json(mean.value)},
                       {"ci_low", optional_json(mean.low)},
                       {"ci_high", optional_json(mean.high)}});
@@ -343,70 +330,65 @@ Json limits_json(const Policy& p) {
 Table policies_table(const ChoiceReport& report) {
   const PolicyChoice& choice = report.found;
   const MetricInfo& metric = *choice.aim.metric;
-  std::vector<Policy> rows;
-  for (std::size_t i = 0; i < choice.policies.size(); ++i) rows.push_back({choice, i});
-  Columns<Policy> t;
-  t.csv("scenario", [](const Policy& p) { return p->loaded.scenario.name; });
-  t.files("variant", [](const Policy& p) { return p->name; });
+  Columns<ChoicePolicy> t;
+  t.csv("scenario", [](auto& p) { return p.loaded.scenario.name; });
+  t.files("variant", [](auto& p) { return p.name; });
   for (std::size_t k = 0; k < report.paths.size(); ++k) {
-    t.csv_key(report.paths[k], [&report, k](const Policy& p) {
-      return p.number < report.values.size() ? Cell(key_cell(report.values[p.number][k])) : Cell();
+    t.csv_key(report.paths[k], [&, k](auto& p) {
+      const auto number = static_cast<std::size_t>(&p - choice.policies.data());
+      return number < report.values.size() ? Cell(key_cell(report.values[number][k])) : Cell();
     });
   }
-  t.files("outcome", [](const Policy& p) { return outcome_of(p.choice, p.number); });
-  t.files("by", [](const Policy& p) {
-    const std::string reason = reason_of(p.choice, p.number);
+  t.files("outcome", [&](auto& p) { return outcome_of(choice, p); });
+  t.files("by", [&](auto& p) {
+    const std::string reason = reason_of(choice, p);
     return reason.empty() ? Cell() : Cell(reason);
   });
-  t.files("stage", [](const Policy& p) { return p->stage; });
-  t.files("replications", [](const Policy& p) {
-     return p->replications;
-   }).with_heading("replications", Side::kRight, 12);
-  t.json("not_recovered", [](const Policy& p) { return p->not_recovered; });
+  t.files("stage", [](auto& p) { return p.stage; });
+  t.files("replications", {"replications", Side::kRight, 12},
+          [](auto& p) { return p.replications; });
+  t.json("not_recovered", [](auto& p) { return p.not_recovered; });
   t.csv("client", always(choice.aim.client));
   t.csv("metric", always(metric.name));
   t.csv("unit", always(metric.unit));
-  t.text("policy", Side::kLeft, [](const Policy& p) { return p->name; });
-  t.files("mean ci_low ci_high", [&metric](const Policy& p) {
-     return Cell(p.mean(), mean_text(p->aim, metric));
-   }).with_heading(std::string(metric.label()));
-  t.text("", Side::kLeft,
-         [](const Policy& p) { return reason_text(p.choice, *p.operator->(), p.is_best()); });
+  t.text({"policy", Side::kLeft}, [](auto& p) { return p.name; });
+  t.files("mean ci_low ci_high", {std::string(metric.label())},
+          [&](auto& p) { return Cell(mean_of(p.aim, metric), mean_text(p.aim, metric)); });
+  t.text({"", Side::kLeft}, [&](auto& p) { return reason_text(choice, p); });
   for (std::size_t l = 0; l < choice.limits.size(); ++l) {
-    const std::string name(choice.limits[l].metric->name);
-    t.csv(fmt::format("{0} {0}_ci_low {0}_ci_high", name),
-          [l](const Policy& p) { return p.limited(l); });
-    t.csv(name + "_kept", [l](const Policy& p) { return kept(*p.operator->(), l); });
+    const MetricInfo& limited = *choice.limits[l].metric;
+    t.csv(fmt::format("{0} {0}_ci_low {0}_ci_high", limited.name), [&limited, l](auto& p) {
+      return l < p.limited.size() ? mean_of(p.limited[l], limited) : Ranged();
+    });
+    t.csv(std::string(limited.name) + "_kept", [l](auto& p) { return kept(p, l); });
   }
-  t.json("limits", limits_json);
-  return {t, rows};
+  t.json("limits", [&](auto& p) { return limits_json(choice, p); });
+  return {t, choice.policies};
 }
 
 /// One row for each stage and policy that was in the race: the mean so far, and who left.
 Table race_table(const PolicyChoice& choice) {
   struct Stage {
-    std::size_t number, replications, policy;
-    const ChoicePolicy& of;
-    bool is_last() const { return of.stage == number; }
+    const ChoicePolicy& policy;
+    std::size_t number, replications;
+    bool is_last() const { return policy.stage == number; }
   };
   std::vector<Stage> rows;
   for (std::size_t s = 0; s < choice.stages.size(); ++s) {
-    for (std::size_t i = 0; i < choice.policies.size(); ++i) {
-      const ChoicePolicy& p = choice.policies[i];
-      if (p.stage > s) rows.push_back({s + 1, choice.stages[s], i, p});
+    for (const ChoicePolicy& p : choice.policies) {
+      if (p.stage > s) rows.push_back({p, s + 1, choice.stages[s]});
     }
   }
   Columns<Stage> t;
-  t.csv("scenario", [](const Stage& s) { return s.of.loaded.scenario.name; });
-  t.csv("variant", [](const Stage& s) { return s.of.name; });
-  t.csv("stage", [](const Stage& s) { return s.number; });
-  t.csv("replications", [](const Stage& s) { return s.replications; });
-  t.csv("mean ci_low ci_high", [&](const Stage& s) {
-    return ranged(estimate_of(s.of.aim, *choice.aim.metric, s.replications / choice.batch));
+  t.csv("scenario", [](auto& s) { return s.policy.loaded.scenario.name; });
+  t.csv("variant", [](auto& s) { return s.policy.name; });
+  t.csv("stage", [](auto& s) { return s.number; });
+  t.csv("replications", [](auto& s) { return s.replications; });
+  t.csv("mean ci_low ci_high", [&](auto& s) {
+    return mean_of(s.policy.aim, *choice.aim.metric, s.replications / choice.batch);
   });
-  t.csv("outcome",
-        [&](const Stage& s) { return s.is_last() ? outcome_of(choice, s.policy) : "racing"; });
-  t.csv("by", [&](const Stage& s) { return s.is_last() ? reason_of(choice, s.policy) : ""; });
+  t.csv("outcome", [&](auto& s) { return s.is_last() ? outcome_of(choice, s.policy) : "racing"; });
+  t.csv("by", [&](auto& s) { return s.is_last() ? reason_of(choice, s.policy) : ""; });
   return {t, rows};
 }
 

@@ -708,49 +708,47 @@ Table differences_table(const ComparisonReport& comparison) {
     return comparison.evaluations[r.variant];
   };
   Columns<Row> t;
-  t.csv("scenario", [&](const Row& r) { return of(r).scenario().name; });
-  t.files("variant", [&](const Row& r) { return of(r).set.variant; });
+  t.csv("scenario", [&](auto& r) { return of(r).scenario().name; });
+  t.files("variant", [&](auto& r) { return of(r).set.variant; });
   t.csv("baseline", always(comparison.baseline().set.variant));
-  t.files("client", [](const Row& r) { return r.client; });
-  t.files("metric", [](const Row& r) { return r.metric->name; });
-  t.files("unit", [](const Row& r) { return r.metric->unit; });
-  t.files("mean", [](const Row& r) { return of_pairs(r.difference, r.difference.mean); });
+  t.files("client", [](auto& r) { return r.client; });
+  t.files("metric", [](auto& r) { return r.metric->name; });
+  t.files("unit", [](auto& r) { return r.metric->unit; });
+  t.files("mean", [](auto& r) { return of_pairs(r.difference, r.difference.mean); });
   t.files("baseline_mean",
-          [](const Row& r) { return of_pairs(r.difference, r.difference.baseline_mean); });
-  t.files("difference ci_low ci_high", [](const Row& r) {
+          [](auto& r) { return of_pairs(r.difference, r.difference.baseline_mean); });
+  t.files("difference ci_low ci_high", [](auto& r) {
     return with_interval(of_pairs(r.difference, r.difference.difference), r.difference.interval);
   });
-  t.files("relative_difference relative_ci_low relative_ci_high", [](const Row& r) {
+  t.files("relative_difference relative_ci_low relative_ci_high", [](auto& r) {
     return with_interval(r.difference.relative, r.difference.relative_interval);
   });
-  t.files("p_value", [](const Row& r) { return r.difference.p_value; });
-  t.files("p_holm", [](const Row& r) { return r.difference.p_holm; });
-  t.csv("significant", [](const Row& r) {
+  t.files("p_value", [](auto& r) { return r.difference.p_value; });
+  t.files("p_holm", [](auto& r) { return r.difference.p_holm; });
+  t.csv("significant", [](auto& r) {
     return !r.difference.p_holm ? "" : r.difference.significant ? "yes" : "no";
   });
-  t.json("significant", [](const Row& r) {
-    return r.difference.p_holm ? Cell(r.difference.significant) : Cell();
-  });
-  t.files("correlation", [](const Row& r) { return r.difference.correlation; });
-  t.files("variance_reduction", [](const Row& r) { return r.difference.variance_reduction; });
-  t.files("pairs", [](const Row& r) { return r.difference.pairs; });
+  t.json("significant",
+         [](auto& r) { return r.difference.p_holm ? Cell(r.difference.significant) : Cell(); });
+  t.files("correlation", [](auto& r) { return r.difference.correlation; });
+  t.files("variance_reduction", [](auto& r) { return r.difference.variance_reduction; });
+  t.files("pairs", [](auto& r) { return r.difference.pairs; });
   return {t, comparison.found.rows};
 }
 
 Table effects_table(const Comparison& found) {
   using Row = KeyEffect;
   Columns<Row> t;
-  t.json("key", [](const Row& e) { return e.key; });
-  t.json("value", [](const Row& e) { return e.value; });
-  t.json("instead_of", [](const Row& e) { return e.base_value; });
-  t.json("metric", [](const Row& e) { return e.metric->name; });
-  t.json("difference ci_low ci_high", [](const Row& e) {
-    return with_interval(e.difference.difference, e.difference.interval);
-  });
-  t.json("significant", [](const Row& e) { return e.difference.significant; });
-  t.json("combinations", [](const Row& e) { return e.combinations; });
-  t.json("least", [](const Row& e) { return e.least; });
-  t.json("most", [](const Row& e) { return e.most; });
+  t.json("key", [](auto& e) { return e.key; });
+  t.json("value", [](auto& e) { return e.value; });
+  t.json("instead_of", [](auto& e) { return e.base_value; });
+  t.json("metric", [](auto& e) { return e.metric->name; });
+  t.json("difference ci_low ci_high",
+         [](auto& e) { return with_interval(e.difference.difference, e.difference.interval); });
+  t.json("significant", [](auto& e) { return e.difference.significant; });
+  t.json("combinations", [](auto& e) { return e.combinations; });
+  t.json("least", [](auto& e) { return e.least; });
+  t.json("most", [](auto& e) { return e.most; });
   return {t, found.effects};
 }
 

@@ -59,18 +59,17 @@ Table steps_table(const Scenario& scenario, const LoadKey& load, const Hysteresi
   Columns<Step> t;
   t.csv("scenario", always(scenario.name));
   t.csv("load_key", always(load.path));
-  t.csv("step", [](const Step& s) { return s.number() + 1; });
-  t.csv("branch", [](const Step& s) { return s.is_rising() ? "up" : "down"; });
-  t.csv("load", [](const Step& s) { return s.load(); });
+  t.csv("step", [](auto& s) { return s.number() + 1; });
+  t.csv("branch", [](auto& s) { return s.is_rising() ? "up" : "down"; });
+  t.csv("load", [](auto& s) { return s.load(); });
   t.csv("unit", always(load.unit));
-  t.csv("offered_load", [](const Step& s) { return s.mean(&StepMeasurement::offered_load).mean; });
-  t.csv("offered_work", [](const Step& s) { return s.mean(&StepMeasurement::offered_work).mean; });
+  t.csv("offered_load", [](auto& s) { return s.mean(&StepMeasurement::offered_load).mean; });
+  t.csv("offered_work", [](auto& s) { return s.mean(&StepMeasurement::offered_work).mean; });
   t.csv("goodput ci_low ci_high",
-        [](const Step& s) { return ranged(s.mean(&StepMeasurement::goodput)); });
-  t.csv("attempt_rate", [](const Step& s) { return s.mean(&StepMeasurement::attempt_rate).mean; });
-  t.csv("down", [](const Step& s) { return s.down(); });
-  t.csv("down_share down_ci_low down_ci_high",
-        [runs](const Step& s) { return share(s.down(), runs); });
+        [](auto& s) { return ranged(s.mean(&StepMeasurement::goodput)); });
+  t.csv("attempt_rate", [](auto& s) { return s.mean(&StepMeasurement::attempt_rate).mean; });
+  t.csv("down", [](auto& s) { return s.down(); });
+  t.csv("down_share down_ci_low down_ci_high", [runs](auto& s) { return share(s.down(), runs); });
   t.csv("replications", always(runs));
   return {t, steps};
 }

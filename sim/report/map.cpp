@@ -103,14 +103,13 @@ Table points_table(const PhaseMap& map) {
   };
   Columns<MapPoint> t;
   for (const std::size_t i : {0u, 1u}) {
-    t.csv_key(map.names[i], [i](const MapPoint& p) { return p.values[i]; });
+    t.csv_key(map.names[i], [i](auto& p) { return p.values[i]; });
   }
-  t.csv("phase", [](const MapPoint& p) { return name(p.state); });
+  t.csv("phase", [](auto& p) { return name(p.state); });
   t.csv("load", figure(&FluidEquilibria::load));
   t.csv("vulnerable_load", figure(&FluidEquilibria::vulnerable_load));
   t.csv("tipping_load", figure(&FluidEquilibria::tipping_load));
-  t.csv("quota_saves",
-        [](const MapPoint& p) { return p.balance ? Cell(p.balance->quota_saves) : Cell(); });
+  t.csv("quota_saves", [](auto& p) { return p.balance ? Cell(p.balance->quota_saves) : Cell(); });
   return {t, map.points};
 }
 
@@ -119,27 +118,21 @@ Table confirmations_table(const MapReport& r) {
   using Row = MapConfirmation;
   Columns<Row> t;
   for (const std::size_t i : {0u, 1u}) {
-    t.csv_key(r.map.names[i], [i](const Row& c) {
-       return c.values[i];
-     }).with_heading(r.map.names[i]);
+    t.csv_key(r.map.names[i], {r.map.names[i]}, [i](auto& c) { return c.values[i]; });
   }
-  t.csv("phase", [](const Row& c) { return name(c.state); }).with_heading("phase", Side::kLeft, 10);
-  t.csv("beyond", [](const Row& c) { return name(c.beyond); });
-  t.text("says", Side::kLeft, [](const Row& c) { return c.predicted_down ? "down" : "up"; });
-  t.csv("question", [](const Row& c) {
-     return Cell(name(c.question), words_of(c.question));
-   }).with_heading("simulated", Side::kLeft, 27);
-  t.csv("predicted", [](const Row& c) { return c.predicted_down ? "down" : "up"; });
-  t.csv("down", [](const Row& c) {
-     return Cell(c.down, n_of(c.down, c.replications));
-   }).with_heading("down", Side::kLeft, 12);
-  t.csv("replications", [](const Row& c) { return c.replications; });
-  t.csv("share_down ci_low ci_high", [](const Row& c) { return share(c.down, c.replications); });
-  t.csv("duration_s", [](const Row& c) { return ten_digits(c.duration); });
-  t.csv("verdict", [](const Row& c) {
-     return name(c.verdict);
-   }).with_heading("verdict", Side::kLeft);
-  t.csv("why", [](const Row& c) { return c.why; });
+  t.csv("phase", {"phase", Side::kLeft, 10}, [](auto& c) { return name(c.state); });
+  t.csv("beyond", [](auto& c) { return name(c.beyond); });
+  t.text({"says", Side::kLeft}, [](auto& c) { return c.predicted_down ? "down" : "up"; });
+  t.csv("question", {"simulated", Side::kLeft, 27},
+        [](auto& c) { return Cell(name(c.question), words_of(c.question)); });
+  t.csv("predicted", [](auto& c) { return c.predicted_down ? "down" : "up"; });
+  t.csv("down", {"down", Side::kLeft, 12},
+        [](auto& c) { return Cell(c.down, n_of(c.down, c.replications)); });
+  t.csv("replications", [](auto& c) { return c.replications; });
+  t.csv("share_down ci_low ci_high", [](auto& c) { return share(c.down, c.replications); });
+  t.csv("duration_s", [](auto& c) { return ten_digits(c.duration); });
+  t.csv("verdict", {"verdict", Side::kLeft}, [](auto& c) { return name(c.verdict); });
+  t.csv("why", [](auto& c) { return c.why; });
   return {t, r.confirmed};
 }
 

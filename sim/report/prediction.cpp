@@ -21,15 +21,21 @@ double rounded(double value) { return std::stod(in_ten_digits(value)); }
 /// A row of prediction.csv: a figure, a doubt, a part that does not apply or a warning.
 struct PredictionRow {
   std::string part, subject, name, value, unit, meaning, leaves_out;
+  Json number = {};
 };
 
-Table prediction_table(const Prediction& prediction) {
-  using Row = PredictionRow;
-  std::vector<Row> rows;
+std::vector<PredictionRow> figure_rows(const Prediction& prediction) {
+  std::vector<PredictionRow> rows;
   for (const Figure& f : prediction.figures) {
-    rows.push_back({f.part, f.subject, f.name, f.text.empty() ? in_ten_digits(f.value) : f.text,
-                    f.unit, f.meaning, f.ignores});
+    const bool is_number = f.text.empty();
+    rows.push_back({f.part, f.subject, f.name, is_number ? in_ten_digits(f.value) : f.text, f.unit,
+                    f.meaning, f.ignores, is_number ? Json(rounded(f.value)) : Json(f.text)});
   }
+  return rows;
+}
+
+std::vector<PredictionRow> all_rows(const Prediction& prediction) {
+  std::vector<PredictionRow> rows = figure_rows(prediction);
   for (const Remark& r : prediction.refusals) {
     rows.push_back({r.part, r.subject, "does_not_apply", "", "", r.text, ""});
   }
@@ -40,29 +46,21 @@ Table prediction_table(const Prediction& prediction) {
     const std::string text = fmt::format("{} {} ({})", w.message, w.remedy, w.keys);
     rows.push_back({"facts", w.subject, "warning", "", "", text, ""});
   }
-  Columns<Row> t;
-  t.csv("part", [](const Row& r) { return r.part; });
-  t.csv("subject", [](const Row& r) { return r.subject; });
-  t.csv("name", [](const Row& r) { return r.name; });
-  t.csv("value", [](const Row& r) { return r.value; });
-  t.csv("unit", [](const Row& r) { return r.unit; });
-  t.csv("meaning", [](const Row& r) { return r.meaning; });
-  t.csv("leaves_out", [](const Row& r) { return r.leaves_out; });
-  return {t, rows};
+  return rows;
 }
 
-Json figures_json(const std::vector<Figure>& figures) {
-  Json json = Json::array();
-  for (const Figure& f : figures) {
-    json.push_back({{"part", f.part},
-                    {"subject", f.subject},
-                    {"name", f.name},
-                    {"value", f.text.empty() ? Json(rounded(f.value)) : Json(f.text)},
-                    {"unit", f.unit},
-                    {"meaning", f.meaning},
-                    {"leaves_out", f.ignores}});
-  }
-  return json;
+Table prediction_table(const std::vector<PredictionRow>& rows) {
+  using Row = PredictionRow;
+  Columns<Row> t;
+  t.files("part", &Row::part);
+  t.files("subject", &Row::subject);
+  t.files("name", &Row::name);
+  t.csv("value", &Row::value);
+  t.json("value", &Row::number);
+  t.files("unit", &Row::unit);
+  t.files("meaning", &Row::meaning);
+  t.files("leaves_out", &Row::leaves_out);
+  return {t, rows};
 }
 
 Json remarks_json(const std::vector<Remark>& remarks) {
@@ -156,15 +154,15 @@ Table trajectories_table(const Planes& planes) {
     }
   }
   Columns<Row> t;
-  t.csv("service", [](const Row& r) { return r.service; });
-  t.csv("trigger", [](const Row& r) { return r.plane.trigger; });
-  t.csv("trigger_s", [](const Row& r) { return rounded(r.trajectory.trigger); });
-  t.csv("outcome", [](const Row& r) { return r.trajectory.stays_down ? "down" : "up"; });
-  t.csv("separatrix", [](const Row& r) { return r.trajectory.separatrix; });
-  t.csv("time_s", [](const Row& r) { return rounded(r.at.time); });
-  t.csv("backlog_s", [](const Row& r) { return rounded(r.at.backlog); });
-  t.csv("retrying", [](const Row& r) { return rounded(r.at.retrying); });
-  t.csv("goodput", [](const Row& r) { return rounded(r.at.goodput); });
+  t.csv("service", [](auto& r) { return r.service; });
+  t.csv("trigger", [](auto& r) { return r.plane.trigger; });
+  t.csv("trigger_s", [](auto& r) { return rounded(r.trajectory.trigger); });
+  t.csv("outcome", [](auto& r) { return r.trajectory.stays_down ? "down" : "up"; });
+  t.csv("separatrix", [](auto& r) { return r.trajectory.separatrix; });
+  t.csv("time_s", [](auto& r) { return rounded(r.at.time); });
+  t.csv("backlog_s", [](auto& r) { return rounded(r.at.backlog); });
+  t.csv("retrying", [](auto& r) { return rounded(r.at.retrying); });
+  t.csv("goodput", [](auto& r) { return rounded(r.at.goodput); });
   return {t, rows};
 }
 
@@ -176,12 +174,12 @@ Table equilibria_table(const Planes& planes) {
     for (const PhaseEquilibrium& e : plane.equilibria) rows.emplace_back(service, e);
   }
   Columns<Row> t;
-  t.csv("service", [](const Row& r) { return r.first; });
-  t.csv("name", [](const Row& r) { return r.second.name; });
-  t.csv("stable", [](const Row& r) { return r.second.stable; });
+  t.csv("service", [](auto& r) { return r.first; });
+  t.csv("name", [](auto& r) { return r.second.name; });
+  t.csv("stable", [](auto& r) { return r.second.stable; });
   t.csv("backlog_s",
-        [](const Row& r) { return r.second.backlog ? Cell(rounded(*r.second.backlog)) : Cell(); });
-  t.csv("retrying", [](const Row& r) { return rounded(r.second.retrying); });
+        [](auto& r) { return r.second.backlog ? Cell(rounded(*r.second.backlog)) : Cell(); });
+  t.csv("retrying", [](auto& r) { return rounded(r.second.retrying); });
   return {t, rows};
 }
 
@@ -196,7 +194,7 @@ Document prediction_document(const Prediction& prediction) {
   for (const Warning& w : prediction.warnings) {
     d.say(fmt::format("{}: {} {} ({})", w.subject, w.message, w.remedy, w.keys), "  ", "    ");
   }
-  return d.file("prediction.csv", prediction_table(prediction));
+  return d.file("prediction.csv", prediction_table(all_rows(prediction)));
 }
 
 Document prediction_document(const LoadedScenario& loaded, const Prediction& prediction,
@@ -220,7 +218,7 @@ Document prediction_document(const LoadedScenario& loaded, const Prediction& pre
 
 std::string prediction_json(const Scenario& scenario, const Prediction& prediction) {
   const Json all = {{"scenario", scenario.name},
-                    {"figures", figures_json(prediction.figures)},
+                    {"figures", rows_json(prediction_table(figure_rows(prediction)))},
                     {"does_not_apply", remarks_json(prediction.refusals)},
                     {"doubts", remarks_json(prediction.doubts)},
                     {"warnings", warnings_json(prediction.warnings)}};

@@ -159,24 +159,23 @@ struct PointRow {
 
 Columns<PointRow> point_columns(const SweepPlan& plan) {
   Columns<PointRow> t;
-  t.csv("variant", [](const PointRow& r) { return r.point.name; });
+  t.csv("variant", [](auto& r) { return r.point.name; });
   for (std::size_t i = 0; i < plan.paths.size(); ++i) {
-    t.csv_key(plan.paths[i], [i](const PointRow& r) { return key_cell(r.point.keys[i]); });
+    t.csv_key(plan.paths[i], [i](auto& r) { return key_cell(r.point.keys[i]); });
   }
-  t.csv("replications", [](const PointRow& r) { return r.point.values.runs(); });
-  t.csv("outcome", [](const PointRow& r) { return outcome_of(r.point); });
+  t.csv("replications", [](auto& r) { return r.point.values.runs(); });
+  t.csv("outcome", [](auto& r) { return outcome_of(r.point); });
   for (std::size_t m = 0; m < overview_metrics().size(); ++m) {
     const std::string name(overview_metrics()[m]->name);
     t.csv(fmt::format("{0} {0}_ci_low {0}_ci_high", name),
-          [m](const PointRow& r) { return ranged(r.estimates[m]); });
+          [m](auto& r) { return ranged(r.estimates[m]); });
     if (name != kRecovery) continue;
-    t.csv(name + "_replications", [m](const PointRow& r) {
-      return r.of_complete(r.estimates[m] ? r.estimates[m]->count : 0);
-    });
+    t.csv(name + "_replications",
+          [m](auto& r) { return r.of_complete(r.estimates[m] ? r.estimates[m]->count : 0); });
   }
-  t.csv("modes", [](const PointRow& r) { return r.of_complete(r.has_two_modes ? 2u : 1u); });
+  t.csv("modes", [](auto& r) { return r.of_complete(r.has_two_modes ? 2u : 1u); });
   if (!plan.base.scenario.expectations.empty()) {
-    t.csv("expectations_failed", [](const PointRow& r) { return r.of_complete(r.failed); });
+    t.csv("expectations_failed", [](auto& r) { return r.of_complete(r.failed); });
   }
   return t;
 }

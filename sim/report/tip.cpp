@@ -25,11 +25,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// How many of the replications that could be judged.
-Ranged share_of_judged(const TippingProbe& p, std::size_t count) {
-  return share(count, p.judged());
-}
-
 /// D50 with its interval in ascending order.
 Ranged d50_of(const TipResult& found) {
   const TippingPoint& point = found.point;
@@ -62,20 +57,20 @@ Json trigger_json(const Trigger& trigger, const TippingSearch& search) {
 
 /// A probe of a search, or a threshold of a replication in it, of one or several searches.
 template <class T>
-struct Of {
+struct RowOf {
   const TipPoint& search;
-  const T& value;
+  const T& of;
   std::size_t number = 0;
 };
 
-using Probe = Of<TippingProbe>;
+using Probe = RowOf<TippingProbe>;
 
 /// What rows of tip.csv and thresholds.csv begin with; of several searches with the variant.
 template <class Row>
 Columns<Row> first_columns(const TipPlan& plan) {
   Columns<Row> t;
   t.csv("scenario", always(plan.base.scenario.name));
-  if (!plan.variations.empty()) t.csv("variant", [](const Row& row) { return row.search.name; });
+  if (!plan.variations.empty()) t.csv("variant", [](auto& row) { return row.search.name; });
   t.csv("trigger", always(plan.trigger.path));
   return t;
 }
@@ -84,26 +79,23 @@ Columns<Row> first_columns(const TipPlan& plan) {
 Columns<Probe> probe_columns(const TipPlan& plan) {
   const std::string& unit = plan.trigger.unit;
   auto t = first_columns<Probe>(plan);
-  t.files("value", [](const Probe& p) {
-     return p.value.value;
-   }).with_heading(unit == "1" ? "value" : "value (" + unit + ")", Side::kRight, 12);
+  t.files("value", {unit == "1" ? "value" : "value (" + unit + ")", Side::kRight, 12},
+          [](auto& p) { return p.of.value; });
   t.csv("unit", always(unit));
-  t.files("replications", [](const Probe& p) { return p.value.judged(); });
-  t.files("tipped", [](const Probe& p) {
-     return Cell(p.value.tipped(), n_of(p.value.tipped(), p.value.judged()));
-   }).with_heading("do not recover");
-  t.json("censored", [](const Probe& p) { return p.value.count(TippingResponse::kUnknown); });
+  t.files("replications", [](auto& p) { return p.of.judged(); });
+  t.files("tipped", {"do not recover"},
+          [](auto& p) { return Cell(p.of.tipped(), n_of(p.of.tipped(), p.of.judged())); });
+  t.json("censored", [](auto& p) { return p.of.count(TippingResponse::kUnknown); });
   t.files("probability ci_low ci_high",
-          [](const Probe& p) { return share_of_judged(p.value, p.value.tipped()); });
-  t.files("metastable", [](const Probe& p) {
-     return p.value.metastable;
-   }).with_heading("metastable");
-  t.files("twin_recovered", [](const Probe& p) { return p.value.twin_recovered; });
-  t.csv("censored", [](const Probe& p) { return p.value.count(TippingResponse::kUnknown); });
-  t.files("metastable_probability metastable_ci_low metastable_ci_high", [](const Probe& p) {
-     const Ranged share = share_of_judged(p.value, p.value.metastable);
-     return Cell(share, share_text(share, 13));
-   }).with_heading("P(metastable), 95 % interval", Side::kLeft);
+          [](auto& p) { return share(p.of.tipped(), p.of.judged()); });
+  t.files("metastable", {"metastable"}, [](auto& p) { return p.of.metastable; });
+  t.files("twin_recovered", [](auto& p) { return p.of.twin_recovered; });
+  t.csv("censored", [](auto& p) { return p.of.count(TippingResponse::kUnknown); });
+  t.files("metastable_probability metastable_ci_low metastable_ci_high",
+          {"P(metastable), 95 % interval", Side::kLeft}, [](auto& p) {
+            const Ranged part = share(p.of.metastable, p.of.judged());
+            return Cell(part, share_text(part, 13));
+          });
   return t;
 }
 
@@ -111,7 +103,7 @@ Columns<Probe> probe_columns(const TipPlan& plan) {
 template <auto Member>
 auto all_of(std::span<const TipPoint> points) {
   using T = typename std::decay_t<decltype(points.front().found.point.*Member)>::value_type;
-  std::vector<Of<T>> rows;
+  std::vector<RowOf<T>> rows;
   for (const TipPoint& p : points) {
     std::size_t number = 0;
     for (const T& value : p.found.point.*Member) rows.push_back({p, value, number++});
@@ -125,13 +117,13 @@ Table probes_of(const TipPlan& plan, std::span<const TipPoint> points) {
 
 /// One row a replication: between which values it tips. An empty cell is beyond the values tried.
 Table thresholds_of(const TipPlan& plan, std::span<const TipPoint> points) {
-  using Threshold = Of<TippingThreshold>;
+  using Threshold = RowOf<TippingThreshold>;
   auto t = first_columns<Threshold>(plan);
-  t.csv("replication", [](const Threshold& row) { return row.number; });
+  t.csv("replication", [](auto& row) { return row.number; });
   t.csv("unit", always(plan.trigger.unit));
-  t.csv("recovers_at", [](const Threshold& row) { return row.value.low; });
-  t.csv("tips_at", [](const Threshold& row) { return row.value.high; });
-  t.csv("monotone", [](const Threshold& row) { return row.value.monotone; });
+  t.csv("recovers_at", [](auto& row) { return row.of.low; });
+  t.csv("tips_at", [](auto& row) { return row.of.high; });
+  t.csv("monotone", [](auto& row) { return row.of.monotone; });
   return {t, all_of<&TippingPoint::thresholds>(points)};
 }
 
@@ -458,39 +450,38 @@ class CurveReport {
     const std::vector<std::string> paths = plan_.paths();
     Columns<Row> t;
     t.csv("scenario", always(plan_.base.scenario.name));
-    t.files("variant", [](const Row& r) { return r.point->name; });
+    t.files("variant", [](auto& r) { return r.point->name; });
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      t.csv_key(paths[i], [i](const Row& r) { return key_cell(r.point->keys[i]); });
+      t.csv_key(paths[i], [i](auto& r) { return key_cell(r.point->keys[i]); });
     }
-    t.json("keys", [&](const Row& r) { return keys(r); });
-    t.json("line", [](const Row& r) { return r.line; });
-    t.json("x", [](const Row& r) { return r.at->x; });
+    t.json("keys", [&](auto& r) { return keys(r); });
+    t.json("line", [](auto& r) { return r.line; });
+    t.json("x", [](auto& r) { return r.at->x; });
     t.csv("trigger", always(plan_.trigger.path));
     t.csv("unit", always(plan_.trigger.unit));
-    t.text(curve_.axis.empty() ? "point" : headed(last_part(curve_.axis), curve_.unit),
-           Side::kRight,
-           [](const Row& r) { return r.at->x ? fmt::format("{:.5g}", *r.at->x) : r.at->label; });
-    t.files("replications", [](const Row& r) { return r.found().thresholds.size(); });
-    t.files("outcome", [](const Row& r) { return name(r.found().outcome); });
-    t.json("d50", [](const Row& r) { return d50_json(r.point->found); });
-    t.csv("d50 ci_low ci_high", [](const Row& r) {
-       const Ranged d50 = d50_of(r.point->found);
-       return Cell(d50, d50.value ? fmt::format("{:.5g}", *d50.value) : "-");
-     }).with_heading(headed("D50", plan_.trigger.unit));
-    t.csv("bracket_low",
-          [](const Row& r) { return r.found().d50 ? Cell(r.found().d50->low) : Cell(); });
+    t.text(
+        {curve_.axis.empty() ? "point" : headed(last_part(curve_.axis), curve_.unit), Side::kRight},
+        [](auto& r) { return r.at->x ? fmt::format("{:.5g}", *r.at->x) : r.at->label; });
+    t.files("replications", [](auto& r) { return r.found().thresholds.size(); });
+    t.files("outcome", [](auto& r) { return name(r.found().outcome); });
+    t.json("d50", [](auto& r) { return d50_json(r.point->found); });
+    t.csv("d50 ci_low ci_high", {headed("D50", plan_.trigger.unit)}, [](auto& r) {
+      const Ranged d50 = d50_of(r.point->found);
+      return Cell(d50, d50.value ? fmt::format("{:.5g}", *d50.value) : "-");
+    });
+    t.csv("bracket_low", [](auto& r) { return r.found().d50 ? Cell(r.found().d50->low) : Cell(); });
     t.csv("bracket_high",
-          [](const Row& r) { return r.found().d50 ? Cell(r.found().d50->high) : Cell(); });
-    t.text("95 % interval", Side::kLeft, [&](const Row& r) { return interval(r); });
-    t.files("not_monotone", [](const Row& r) { return r.found().not_monotone(); });
-    t.csv("nearest_value", [](const Row& r) { return r.nearest().value; });
-    t.csv("tipped", [](const Row& r) { return r.nearest().tipped(); });
-    t.csv("metastable", [](const Row& r) { return r.nearest().metastable; });
-    t.text("metastable", Side::kLeft, [](const Row& r) {
+          [](auto& r) { return r.found().d50 ? Cell(r.found().d50->high) : Cell(); });
+    t.text({"95 % interval", Side::kLeft}, [&](auto& r) { return interval(r); });
+    t.files("not_monotone", [](auto& r) { return r.found().not_monotone(); });
+    t.csv("nearest_value", [](auto& r) { return r.nearest().value; });
+    t.csv("tipped", [](auto& r) { return r.nearest().tipped(); });
+    t.csv("metastable", [](auto& r) { return r.nearest().metastable; });
+    t.text({"metastable", Side::kLeft}, [](auto& r) {
       const bool tips = r.found().d50 && r.nearest().tipped() > 0;
       return tips ? n_of(r.nearest().metastable, r.nearest().tipped()) : "";
     });
-    t.json("nearest", [](const Row& r) {
+    t.json("nearest", [](auto& r) {
       return Json{{"value", r.nearest().value},
                   {"replications", r.nearest().judged()},
                   {"tipped", r.nearest().tipped()},

@@ -461,10 +461,10 @@ void Document::write_files(ResultFolder& folder) const {
   for (const auto& [name, write] : files_) folder.write(name, write);
   std::vector<std::filesystem::path> copied;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
-    const auto& [scenario, comment] = scenarios_[i];
+    const ScenarioFile& file = scenarios_[i];
     folder.write(i == 0 ? "scenario.toml" : fmt::format("scenario-{}.toml", i + 1),
-                 [&](Sink& sink) { sink.write(comment + to_toml(*scenario, false)); });
-    for (const std::filesystem::path& input : scenario->input_files) {
+                 [&](Sink& sink) { sink.write(file.comment + to_toml(*file.scenario, false)); });
+    for (const std::filesystem::path& input : file.scenario->input_files) {
       // A file that several keys name is copied once; two files of one name are an error.
       if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
       folder.copy(input);

@@ -49,9 +49,8 @@ class Cell {
                              nlohmann::ordered_json>;
 
   Cell() = default;
-  Cell(const char* text) : value_(std::string(text)) {}
-  Cell(std::string_view text) : value_(std::string(text)) {}
-  Cell(std::string text) : value_(std::move(text)) {}
+  Cell(const std::convertible_to<std::string_view> auto& text)
+      : value_(std::string(std::string_view(text))) {}
   Cell(double value) : value_(value) {}
   Cell(std::optional<double> value) {
     if (value) value_ = *value;
@@ -140,12 +139,7 @@ std::vector<std::string> split_at(std::string_view text, char separator);
 /// files, and one without a heading not in the text.
 struct Column {
   std::vector<std::string> csv, json;
-  std::optional<TextColumn> shown = std::nullopt;
-
-  Column& with_heading(std::string heading, Side side = Side::kRight, std::size_t width = 0) {
-    shown = TextColumn{std::move(heading), side, width};
-    return *this;
-  }
+  std::optional<TextColumn> shown;
 };
 
 template <class Row>
@@ -153,39 +147,43 @@ class Columns {
  public:
   using CellOf = std::function<Cell(const Row&)>;
 
-  /// In both kinds of files, or in one of them, under names divided by blanks.
-  Column& files(std::string_view names, CellOf cell) {
-    return add({split_at(names, ' '), split_at(names, ' ')}, cell);
+  /// In both kinds of files, or in one of them, under names divided by blanks; with a heading also
+  /// in the text.
+  void files(std::string_view names, CellOf cell) { add(split(names), split(names), {}, cell); }
+  void csv(std::string_view names, CellOf cell) { add(split(names), {}, {}, cell); }
+  void json(std::string_view names, CellOf cell) { add({}, split(names), {}, cell); }
+  void files(std::string_view names, TextColumn heading, CellOf cell) {
+    add(split(names), split(names), std::move(heading), cell);
   }
-  Column& csv(std::string_view names, CellOf cell) { return add({split_at(names, ' '), {}}, cell); }
-  Column& json(std::string_view names, CellOf cell) {
-    return add({{}, split_at(names, ' ')}, cell);
+  void csv(std::string_view names, TextColumn heading, CellOf cell) {
+    add(split(names), {}, std::move(heading), cell);
   }
   /// In CSV files, under a name of the user's.
-  Column& csv_key(const std::string& name, CellOf cell) { return add({{name}, {}}, cell); }
+  void csv_key(const std::string& name, CellOf cell) { add({name}, {}, {}, cell); }
+  void csv_key(const std::string& name, TextColumn heading, CellOf cell) {
+    add({name}, {}, std::move(heading), cell);
+  }
   /// Only in the text.
-  Column& text(std::string heading, Side side, CellOf cell) {
-    return add({}, cell).with_heading(std::move(heading), side);
-  }
+  void text(TextColumn heading, CellOf cell) { add({}, {}, std::move(heading), cell); }
 
-  std::vector<Column> columns() const {
-    std::vector<Column> columns;
-    for (const auto& [column, cell] : all_) columns.push_back(column);
-    return columns;
-  }
+  const std::vector<Column>& columns() const { return columns_; }
   std::vector<Cell> cells(const Row& row) const {
     std::vector<Cell> cells;
-    for (const auto& [column, cell] : all_) cells.push_back(cell(row));
+    for (const CellOf& cell : cells_) cells.push_back(cell(row));
     return cells;
   }
 
  private:
-  Column& add(Column column, CellOf& cell) {
-    all_.emplace_back(std::move(column), std::move(cell));
-    return all_.back().first;
+  using Names = std::vector<std::string>;
+
+  static Names split(std::string_view names) { return split_at(names, ' '); }
+  void add(Names csv, Names json, std::optional<TextColumn> shown, CellOf& cell) {
+    columns_.push_back({std::move(csv), std::move(json), std::move(shown)});
+    cells_.push_back(std::move(cell));
   }
 
-  std::vector<std::pair<Column, CellOf>> all_;
+  std::vector<Column> columns_;
+  std::vector<CellOf> cells_;
 };
 
 /// The same cell in every row.
@@ -217,16 +215,14 @@ TextTable shown(const Table& table, const std::vector<std::size_t>& order);
 template <class Row>
 class CsvRows {
  public:
-  CsvRows(Sink& sink, Columns<Row> described)
-      : csv_(sink), described_(std::move(described)), columns_(described_.columns()) {
-    write_csv_header(csv_, columns_);
+  CsvRows(Sink& sink, Columns<Row> described) : csv_(sink), described_(std::move(described)) {
+    write_csv_header(csv_, described_.columns());
   }
-  void add(const Row& row) { write_csv_row(csv_, columns_, described_.cells(row)); }
+  void add(const Row& row) { write_csv_row(csv_, described_.columns(), described_.cells(row)); }
 
  private:
   CsvWriter csv_;
   Columns<Row> described_;
-  std::vector<Column> columns_;
 };
 
 // Documents.

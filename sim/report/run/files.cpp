@@ -71,6 +71,10 @@ void write_variant(JsonText& text, const Evaluation& e) {
   text.end_object().end_object();
 }
 
+void write_mean(JsonText& text, const Estimate& e) {
+  text.key("mean").real(e.mean).key("ci_low").real(e.ci_low).key("ci_high").real(e.ci_high);
+}
+
 void write_summary(JsonText& text, const Evaluation& e) {
   for (const SummaryRow& row : e.summary) {
     text.begin_object();
@@ -78,9 +82,7 @@ void write_summary(JsonText& text, const Evaluation& e) {
     text.key("client").text(row.client);
     text.key("metric").text(row.metric->name);
     text.key("unit").text(row.metric->unit);
-    text.key("mean").real(row.estimate.mean);
-    text.key("ci_low").real(row.estimate.ci_low);
-    text.key("ci_high").real(row.estimate.ci_high);
+    write_mean(text, row.estimate);
     text.key("stddev").real(row.estimate.stddev);
     text.key("min").real(row.estimate.min);
     text.key("max").real(row.estimate.max);
@@ -102,9 +104,7 @@ void write_phases(JsonText& text, const Evaluation& e) {
     text.key("metrics").begin_object();
     for (const PhaseEstimate& row : phase.metrics) {
       text.key(row.metric->name).begin_object();
-      text.key("mean").real(row.estimate.mean);
-      text.key("ci_low").real(row.estimate.ci_low);
-      text.key("ci_high").real(row.estimate.ci_high);
+      write_mean(text, row.estimate);
       text.key("replications").integer(row.estimate.count);
       text.end_object();
     }

@@ -372,31 +372,12 @@ void write_latency_csv(Sink& sink, Evaluations evaluations) {
 
 void write_attempts_csv(Sink& sink, Evaluations evaluations) {
   CsvWriter csv(sink);
-  csv.header({"scenario",
-              "variant",
-              "client",
-              "attempt",
-              "sent",
-              "successes",
-              "throttled",
-              "errors",
-              "timeouts",
-              "peak_sends_100ms",
-              "in_backoff_mean",
-              "sent_ci_low",
-              "sent_ci_high",
-              "successes_ci_low",
-              "successes_ci_high",
-              "throttled_ci_low",
-              "throttled_ci_high",
-              "errors_ci_low",
-              "errors_ci_high",
-              "timeouts_ci_low",
-              "timeouts_ci_high",
-              "peak_sends_100ms_ci_low",
-              "peak_sends_100ms_ci_high",
-              "in_backoff_mean_ci_low",
-              "in_backoff_mean_ci_high"});
+  for (const char* name : {"scenario", "variant", "client", "attempt"}) csv.text(name);
+  for (const std::string_view name : kAttemptColumns) csv.text(name);
+  for (const std::string_view name : kAttemptColumns) {
+    csv.text(std::string(name) + "_ci_low").text(std::string(name) + "_ci_high");
+  }
+  csv.end_row();
   for (const Evaluation& e : evaluations) {
     for (std::size_t c = 0; c < e.clients(); ++c) write_attempts(csv, e, c);
   }

@@ -4,11 +4,15 @@
 #include "report/document/document.hpp"
 
 #include "report/folder/output.hpp"
+#include "scenario/derived/result_names.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::report {
@@ -24,17 +28,14 @@ const std::vector<Fruit> kFruits = {{"apple", 1, 4, 0.25}, {"=fig", 0, 0, std::n
 
 Table fruits() {
   Columns<Fruit> t;
-  t.files("name", [](const Fruit& f) { return f.name; }).with_heading("fruit", Side::kLeft);
+  t.files("name", {"fruit", Side::kLeft}, [](auto& f) { return f.name; });
   t.csv("kind", always("tree"));
-  t.json("any", [](const Fruit& f) { return f.all > 0; });
-  t.files("bad low high", [](const Fruit& f) {
-     return Cell(share(f.bad, f.all), share_text(share(f.bad, f.all)));
-   }).with_heading("bad");
-  t.files("weight", [](const Fruit& f) {
-     return f.weight;
-   }).with_heading("weight", Side::kRight, 8);
-  t.text("how many", Side::kLeft, [](const Fruit& f) { return n_of(f.bad, f.all); });
-  t.json("more", [](const Fruit& f) {
+  t.json("any", [](auto& f) { return f.all > 0; });
+  t.files("bad low high", {"bad"},
+          [](auto& f) { return Cell(share(f.bad, f.all), share_text(share(f.bad, f.all))); });
+  t.files("weight", {"weight", Side::kRight, 8}, [](auto& f) { return f.weight; });
+  t.text({"how many", Side::kLeft}, [](auto& f) { return n_of(f.bad, f.all); });
+  t.json("more", [](auto& f) {
     return f.all > 0 ? nlohmann::ordered_json{{"all", f.all}}
                      : nlohmann::ordered_json(nlohmann::ordered_json::value_t::discarded);
   });
@@ -178,6 +179,15 @@ TEST_CASE("Files of a document are written when they are asked for") {
   CHECK(calls == 1);
   // Else an input of a scenario might have the name, and an earlier result would keep the file.
   CHECK_THROWS_AS(d.file("fruits.csv", fruits()), std::logic_error);
+}
+
+TEST_CASE("The README lists every file that results have") {
+  std::ifstream in(RETRYSIM_TEST_DATA "/../../../sim/report/README.md");
+  const std::string readme((std::istreambuf_iterator<char>(in)), {});
+  for (const std::string_view name : scenario::kResultFiles) {
+    CAPTURE(name);
+    CHECK(readme.find("`" + std::string(name) + "`") != std::string::npos);
+  }
 }
 
 }  // namespace
