@@ -133,12 +133,14 @@ struct TipReport {
   const TipResult& found;
 };
 
-std::string with_unit(const TipReport& r, double value) {
-  return fmt::format("{:.6g}{}", value,
-                     r.trigger.unit == "1"     ? ""
-                     : r.trigger.unit == "1/s" ? " /s"
-                                               : " " + r.trigger.unit);
+std::string valued(double value, std::string_view unit, int digits = 5) {
+  return fmt::format("{:.{}g}{}", value, digits,
+                     unit == "1"     ? ""
+                     : unit == "1/s" ? " /s"
+                                     : fmt::format(" {}", unit));
 }
+
+std::string with_unit(const TipReport& r, double value) { return valued(value, r.trigger.unit, 6); }
 
 /// As --trigger takes it.
 std::string as_written(const TipReport& r, double value) {
@@ -349,15 +351,6 @@ TipCurve::TipCurve(const TipPlan& plan) {
 }
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string valued(double value, std::string_view unit) {
-  return fmt::format("{:.5g}{}", value,
-                     unit == "1"     ? ""
-                     : unit == "1/s" ? " /s"
-                                     : fmt::format(" {}", unit));
-}
 
 /// "total_rate" of a longer path; with its unit for the head of a table.
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
