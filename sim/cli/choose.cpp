@@ -237,11 +237,10 @@ int conclude(const ChooseCommand& options, const PolicyChoice& choice,
     found.paths.insert(found.paths.end(), v.paths.begin(), v.paths.end());
   }
   for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
-  report::write_choice_files(command.result(), found);
+  const report::Document document = report::choice_document(found);
+  document.write_files(command.result());
   journal.remove();
-  print_result(options, {command.path(), kChooseCsv, [&](report::Sink& sink) {
-                           report::write_choice_text(sink, found, report::output_columns());
-                         }});
+  print_result(options, {command.path(), kChooseCsv, &document});
   return choice.outcome == ChoiceOutcome::kChosen ? kDone : kExpectationFailed;
 }
 

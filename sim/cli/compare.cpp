@@ -164,18 +164,13 @@ void write_and_print(const CompareCommand& options, Comparison comparison,
   const std::vector<report::Evaluation> evaluations(sets.begin(), sets.end());
   const report::ComparisonReport found{comparison, evaluations, options.metrics_given, options.vary,
                                        options.variance};
-  report::ResultAdditions additions;
-  additions.comment = [&](const report::Evaluation& variant) {
-    return comment_of(options, variant, comparison.baseline().name);
-  };
-  additions.sections = {{"comparison", report::comparison_json(found)}};
-  if (options.twin) additions.sections.push_back({"twin", "true"});
-  additions.tables = {
-      {"compare.csv", [&](report::Sink& sink) { report::write_comparison_csv(sink, found); }}};
-  report::write_result_files(folder, evaluations, additions);
-  print_result(options, {folder.path(), "compare.csv", [&](report::Sink& sink) {
-                           report::write_comparison_table(sink, found, report::output_columns());
-                         }});
+  report::Document document = report::comparison_document(found);
+  if (options.twin) document.member("twin", true);
+  for (const report::Evaluation& e : evaluations) {
+    document.scenario_file(e.set.scenario, comment_of(options, e, comparison.baseline().name));
+  }
+  document.write_files(folder);
+  print_result(options, {folder.path(), "compare.csv", &document});
 }
 
 int compare(const CompareCommand& options, const Session& session) {

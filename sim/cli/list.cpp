@@ -12,7 +12,7 @@
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "prediction/coverage.hpp"
-#include "report/document/text.hpp"
+#include "report/document/document.hpp"
 #include "retry/sdk_comparisons.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/text.hpp"

@@ -7,7 +7,7 @@
 #include <retrysim/retry_rules.hpp>
 #include <retrysim/scenario_file.hpp>
 
-#include "report/document/text.hpp"
+#include "report/document/document.hpp"
 
 #include <string>
 #include <string_view>

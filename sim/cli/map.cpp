@@ -76,15 +76,15 @@ Options<MapCommand> map_options() {
 }
 
 /// Prints a map that is in no folder.
-void print_map(const MapCommand& options, const report::MapReport& found) {
+void print_map(const MapCommand& options, const report::Document& document) {
   if (options.quiet) return;
   report::StandardOutput out(options.format);
   if (options.format == "csv") {
-    report::write_map_csv(out, found);
+    document.write_file(out, "map.csv");
   } else if (options.format == "json") {
-    report::write_map_json(out, found, {});
+    document.write_json(out, {});
   } else {
-    report::write_map_text(out, found, report::output_columns());
+    document.write_text(out, report::output_columns());
   }
   out.flush();
 }
@@ -121,14 +121,13 @@ int map(const MapCommand& options, const LoadedScenario& loaded, const Session& 
   if (!session.leads()) return kDone;
   const report::MapReport found{loaded, options.varied, *map, options.confirm,
                                 std::move(confirmed)};
+  const report::Document document = report::map_document(found);
   if (!folder) {
-    print_map(options, found);
+    print_map(options, document);
     return kDone;
   }
-  report::write_map_files(*folder, found);
-  print_result(options, {folder->path(), "map.csv", [&](report::Sink& sink) {
-                           report::write_map_text(sink, found, report::output_columns());
-                         }});
+  document.write_files(*folder);
+  print_result(options, {folder->path(), "map.csv", &document});
   const bool disagrees =
       std::any_of(found.confirmed.begin(), found.confirmed.end(),
                   [](const MapConfirmation& c) { return c.verdict == MapVerdict::kDisagree; });

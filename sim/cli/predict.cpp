@@ -71,14 +71,14 @@ Options<PredictCommand> predict_options() {
 /// Writes the files into a folder.
 void write_folder(const LoadedScenario& loaded, const Prediction& prediction,
                   const std::string& out, bool force) {
-  report::PredictionReport found{loaded, prediction, {}};
+  report::Planes planes;
   const Scenario& scenario = loaded.scenario;
   report::ResultFolder folder(out, report::identity_of({&loaded}, "predict"), force);
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     if (why_no_fluid(scenario, s)) continue;
-    found.planes.emplace_back(scenario.services[s].name, phase_plane(scenario, s));
+    planes.emplace_back(scenario.services[s].name, phase_plane(scenario, s));
   }
-  report::write_prediction_files(folder, found);
+  report::prediction_document(loaded, prediction, planes).write_files(folder);
 }
 
 }  // namespace
@@ -103,11 +103,13 @@ int predict(const Arguments& arguments) {
     const std::string &folder = command->out, &format = command->format;
     if (!folder.empty()) write_folder(*loaded.loaded, prediction, folder, command->force);
     report::StandardOutput out(format);
+    const report::Document document = report::prediction_document(prediction);
     if (format == "csv") {
-      report::write_prediction_csv(out, prediction);
+      document.write_file(out, "prediction.csv");
+    } else if (format == "json") {
+      out.write(report::prediction_json(scenario, prediction));
     } else {
-      out.write(format == "table" ? report::prediction_text(prediction, report::output_columns())
-                                  : report::prediction_json(scenario, prediction));
+      document.write_text(out, report::output_columns());
     }
     if (!folder.empty() && format == "table") {
       out.write(fmt::format("\nResult files: {}\n", folder));

@@ -169,12 +169,11 @@ class JsonOutput {
 };
 
 void print_summary(const RunOptions& options, const report::Evaluation& evaluation,
-                   const report::ResultFolder& folder, JsonOutput& json) {
-  const ShownResult shown{folder.path(), "summary.csv", [&](report::Sink& sink) {
-                            report::write_text_table(sink, evaluation, report::output_columns());
-                          }};
+                   const report::Document& document, const report::ResultFolder& folder,
+                   JsonOutput& json) {
   const bool with_separator = !options.quiet && options.format == "json";
-  print_result(options, shown, with_separator ? json.separator() : "");
+  print_result(options, {folder.path(), "summary.csv", &document},
+               with_separator ? json.separator() : "");
   if (!options.fingerprint) return;
   const std::string line = fmt::format("fingerprint {} {:016x}\n", evaluation.scenario().name,
                                        combined_fingerprint(evaluation.set.runs));
@@ -235,11 +234,11 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
   });
   if (!session.leads()) return true;
   const report::Evaluation evaluation(results);
-  report::ResultAdditions additions;
-  if (options.twin) additions.sections = {{"twin", "true"}};
-  report::write_result_files(*folder, report::Evaluations(&evaluation, 1), additions);
+  report::Document document = report::run_document(evaluation);
+  if (options.twin) document.member("twin", true);
+  document.write_files(*folder);
   print_failures(options, evaluation);
-  print_summary(options, evaluation, *folder, json);
+  print_summary(options, evaluation, document, *folder, json);
   return evaluation.all_expectations_hold();
 }
 

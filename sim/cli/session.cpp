@@ -572,8 +572,8 @@ void show(const SimulationSettings& settings, const ShownResult& result, std::st
     copy_file(out, result.folder / result.csv_file);
   } else if (settings.format == "json") {
     copy_file(out, result.folder / report::kResultJson);
-  } else if (result.table) {
-    result.table(out);
+  } else if (result.document != nullptr) {
+    result.document->write_text(out, report::output_columns());
     out.write(fmt::format("\nResult files: {}\n", result.folder.string()));
   }
   out.flush();
@@ -637,7 +637,7 @@ std::optional<int> JournaledCommand::completed_before(
   }
   if (!status) return std::nullopt;
   report::print_error("note: this {} is already complete: {}\n", kind_.name, path_.string());
-  print_result(settings_, {path_, csv_file, {}});
+  print_result(settings_, {path_, csv_file});
   return status;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/options.hpp"
 #include "execution/executor.hpp"
 #include "execution/journal.hpp"
+#include "report/document/document.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
@@ -242,7 +243,7 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
 struct ShownResult {
   std::filesystem::path folder;
   std::string_view csv_file;  ///< the file that --format csv prints; json prints result.json
-  std::function<void(report::Sink&)> table;  ///< for people; empty: nothing is shown to them
+  const report::Document* document = nullptr;  ///< for people; none: nothing is shown to them
 };
 
 /// Prints the result as --format asks, or nothing with --quiet; `before` goes in front. Throws

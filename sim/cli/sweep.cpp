@@ -108,10 +108,8 @@ int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& fo
   const report::SweepOverview overview = report::write_sweep_files(
       folder, sweep.plan(), [&](std::size_t i) { return sweep.point(i); });
   sweep.remove_journal();
-  print_result(options,
-               {folder.path(), kPointsCsv, [&](report::Sink& sink) {
-                  sink.write(report::sweep_table(sweep.plan(), overview, report::output_columns()));
-                }});
+  const report::Document document = report::sweep_document(sweep.plan(), overview);
+  print_result(options, {folder.path(), kPointsCsv, &document});
   if (overview.points_that_fail > 0 && (options.quiet || options.format != "table")) {
     report::print_error("FAIL expectations at {} of {} points; see {}\n", overview.points_that_fail,
                         overview.points, (folder.path() / kPointsCsv).string());

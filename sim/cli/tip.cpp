@@ -71,11 +71,9 @@ int hysteresis(const TipCommand& options, const Session& session) {
     loop = find_hysteresis(loaded.scenario, key, {dwell, run});
   });
   if (!session.leads()) return kDone;
-  const report::HysteresisReport found{loaded, key, loop};
-  report::write_hysteresis_files(*folder, found);
-  print_result(options, {folder->path(), "hysteresis.csv", [&](report::Sink& sink) {
-                           report::write_hysteresis_text(sink, found, report::output_columns());
-                         }});
+  const report::Document document = report::hysteresis_document(loaded, key, loop);
+  document.write_files(*folder);
+  print_result(options, {folder->path(), "hysteresis.csv", &document});
   return kDone;
 }
 
@@ -143,24 +141,16 @@ std::optional<int> status_of_search(const nlohmann::ordered_json& json, std::uin
 int conclude_search(const TipCommand& options, TipSearches& searches,
                     const std::vector<TipPoint>& points, JournaledCommand& command) {
   const TipPlan& plan = searches.plan();
-  const auto print = [&](const auto& write_text) {
-    print_result(options, {command.path(), csv_file_of(options), write_text});
-  };
-  if (options.request.varying.empty()) {
-    const TipResult& result = points.front().found;
-    const report::TipReport found{plan.base, plan.trigger, result, plan.id};
-    report::write_tip_files(command.result(), found);
-    searches.remove_journal();
-    print(
-        [&](report::Sink& sink) { report::write_tip_text(sink, found, report::output_columns()); });
-    return result.point.outcome == TippingOutcome::kFound ? kDone : kExpectationFailed;
-  }
-  const report::TipCurveReport curve{plan, points};
-  report::write_curve_files(command.result(), curve);
+  const bool is_curve = !options.request.varying.empty();
+  const report::Document document =
+      is_curve ? report::curve_document(plan, points) : report::tip_document(plan, points.front());
+  document.write_files(command.result());
   searches.remove_journal();
-  print(
-      [&](report::Sink& sink) { report::write_curve_text(sink, curve, report::output_columns()); });
-  return curve.found() > 0 ? kDone : kExpectationFailed;
+  print_result(options, {command.path(), csv_file_of(options), &document});
+  const bool found = std::any_of(points.begin(), points.end(), [](const TipPoint& p) {
+    return p.found.point.outcome == TippingOutcome::kFound;
+  });
+  return found ? kDone : kExpectationFailed;
 }
 
 int search(const TipCommand& options, TipPlan plan, const Session& session) {

@@ -4,10 +4,6 @@
 #include <retrysim/summary.hpp>
 
 #include "report/comparison.hpp"
-#include "report/document/csv_writer.hpp"
-#include "report/document/json.hpp"
-#include "report/document/text.hpp"
-#include "report/run/files.hpp"
 #include "report/run/text.hpp"
 #include "report/sweep.hpp"
 
@@ -21,6 +17,8 @@
 namespace retrysim::report {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// Rows that people are shown; choose.csv has them all.
 constexpr std::size_t kMostRows = 100;
@@ -44,16 +42,13 @@ std::string mean_text(const std::vector<double>& observations, const MetricInfo&
   return format_metric(*e, metric);
 }
 
-/// Sentences, the later lines indented.
-std::string in_lines(std::string_view text, std::size_t columns) {
-  return wrapped(text, {columns, "", "  "});
-}
-
 std::string plural(std::size_t n, std::string_view noun, std::string_view ending = "s") {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : ending);
 }
 
-std::string policies(std::size_t n) { return n == 1 ? "1 policy" : fmt::format("{} policies", n); }
+std::string policies_text(std::size_t n) {
+  return n == 1 ? "1 policy" : fmt::format("{} policies", n);
+}
 
 /// "goodput", "goodput of client web".
 std::string aim_name(const PolicyChoice& choice) {
@@ -89,10 +84,14 @@ std::size_t same_as_best(const PolicyChoice& choice) {
       }));
 }
 
-std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p, bool is_best) {
+bool is_best(const PolicyChoice& choice, const ChoicePolicy& p) {
+  return choice.best && &p == &choice.policies[*choice.best];
+}
+
+std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p) {
   switch (p.fate) {
     case SelectionFate::kRacing:
-      return is_best ? "the best" : "still in the race";
+      return is_best(choice, p) ? "the best" : "still in the race";
     case SelectionFate::kBeaten:
       return "beaten by " + choice.policies[p.by].name;
     case SelectionFate::kAsGood:
@@ -129,60 +128,11 @@ std::vector<std::size_t> order_of(const PolicyChoice& choice) {
   return order;
 }
 
-void append_head(std::string& out, const PolicyChoice& choice, std::size_t columns) {
-  const Scenario& scenario = choice.policies.front().loaded.scenario;
-  out += in_lines(fmt::format("{}: the {} {} among {}, seed {}", scenario.name, superlative(choice),
-                              aim_name(choice), policies(choice.policies.size()), scenario.seed),
-                  columns);
-  if (!scenario.description.empty()) out += in_lines(scenario.description, columns);
-  for (const std::string& term : choice_terms(choice)) out += in_lines(term, columns);
-}
-
-/// A row of the table; where that leaves no room for why, the name has a line of its own.
-void append_table(std::string& out, const PolicyChoice& choice, std::size_t columns) {
-  const std::vector<std::size_t> order = order_of(choice);
-  struct Row {
-    std::string replications, name, mean, reason;
-  };
-  std::vector<Row> rows = {{"replications", "policy", std::string(choice.aim.metric->label()), ""}};
-  for (const std::size_t i : order) {
-    if (rows.size() > kMostRows) break;
-    const ChoicePolicy& p = choice.policies[i];
-    rows.push_back({fmt::format("{}", p.replications), p.name, mean_text(p.aim, *choice.aim.metric),
-                    reason_text(choice, p, choice.best == i)});
-  }
-  std::size_t name_width = 0, mean_width = 0;
-  for (const Row& row : rows) {
-    name_width = std::max(name_width, columns_of(row.name));
-    mean_width = std::max(mean_width, columns_of(row.mean));
-  }
-  constexpr std::size_t kNumber = 12, kGap = 2, kNarrowest = 20;
-  const bool in_rows = kNumber + name_width + mean_width + 3 * kGap + kNarrowest <= columns;
-  out += "\n";
-  for (const Row& row : rows) {
-    const std::string mean = pad_left(row.mean, mean_width);
-    std::string front = in_rows ? fmt::format("{:>12}  {}  {}  ", row.replications,
-                                              pad_right(row.name, name_width), mean)
-                                : fmt::format("{:>12}  {}  ", row.replications, mean);
-    if (!in_rows) out += in_lines(row.name, columns);
-    const std::string below(columns_of(front), ' ');
-    if (row.reason.empty()) {
-      out += front.erase(front.find_last_not_of(' ') + 1) + "\n";
-    } else {
-      out += wrapped(row.reason, {columns, front, below});
-    }
-  }
-  if (order.size() + 1 > rows.size()) {
-    out +=
-        fmt::format("{:>12}  and {} more, in choose.csv\n", "...", order.size() + 1 - rows.size());
-  }
-}
-
 /// "37 of 48 policies were out after 20 replications, the last one after 74."
 std::string course_text(const PolicyChoice& choice) {
   const std::size_t all = choice.policies.size(), early = choice.gone_after(1);
   std::string text = fmt::format(
-      "{} of {} {} out after {}", early == 0 ? "none" : std::to_string(early), policies(all),
+      "{} of {} {} out after {}", early == 0 ? "none" : std::to_string(early), policies_text(all),
       early <= 1 ? "was" : "were", plural(choice.stages.front(), "replication"));
   if (early + 1 < all) text += fmt::format(", the last one after {}", choice.stages.back());
   return text + ".";
@@ -234,7 +184,7 @@ std::string chosen_text(const PolicyChoice& choice) {
   text += ": " + course_text(choice);
   if (choice.procedure == ChoiceProcedure::kNormal) text += " " + unseen_text(choice);
   if (same > 0) {
-    text += fmt::format(" {} had the same {} in every replication.", policies(same),
+    text += fmt::format(" {} had the same {} in every replication.", policies_text(same),
                         choice.aim.metric->label());
   }
   return text;
@@ -264,9 +214,9 @@ std::string answer_text(const PolicyChoice& choice) {
       break;
   }
   const std::size_t left = choice.count(SelectionFate::kRacing);
-  std::string text =
-      fmt::format("Undecided: {} left after {}.", policies(left) + (left == 1 ? " is" : " are"),
-                  plural(choice.stages.back(), "replication"));
+  std::string text = fmt::format("Undecided: {} left after {}.",
+                                 policies_text(left) + (left == 1 ? " is" : " are"),
+                                 plural(choice.stages.back(), "replication"));
   if (choice.leader && left > 1) {
     text += fmt::format(" With {:.6g} % confidence none of them is better than {} by more than {}.",
                         100 * choice.confidence, choice.policies[*choice.leader].name,
@@ -282,8 +232,7 @@ std::string answer_text(const PolicyChoice& choice) {
   return text + " Allow more with --max-replications, or give a larger --indifference.";
 }
 
-}  // namespace
-
+/// What the choice assumes: the zone in which differences do not matter, the distribution, limits.
 std::vector<std::string> choice_terms(const PolicyChoice& choice) {
   const MetricInfo& metric = *choice.aim.metric;
   const std::string assumed =
@@ -305,6 +254,7 @@ std::vector<std::string> choice_terms(const PolicyChoice& choice) {
   return terms;
 }
 
+/// Who is the best or why nobody is, and what the race saved.
 std::vector<std::string> choice_sentences(const PolicyChoice& choice) {
   std::vector<std::string> sentences = {answer_text(choice)};
   if (choice.equal_allocation > 0 && choice.best &&
@@ -314,26 +264,10 @@ std::vector<std::string> choice_sentences(const PolicyChoice& choice) {
   return sentences;
 }
 
-void write_choice_text(Sink& sink, const ChoiceReport& report, std::size_t columns) {
-  const PolicyChoice& choice = report.found;
-  std::string out;
-  append_head(out, choice, columns);
-  append_table(out, choice, columns);
-  if (!choice.notes.empty()) out += "\n";
-  for (const std::string& note : choice.notes) out += in_lines("note: " + note, columns);
-  out += "\n";
-  for (const std::string& sentence : choice_sentences(choice)) out += in_lines(sentence, columns);
-  sink.write(out);
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string_view outcome_of(const PolicyChoice& choice, std::size_t policy) {
-  switch (choice.policies[policy].fate) {
+std::string_view outcome_of(const PolicyChoice& choice, const ChoicePolicy& p) {
+  switch (p.fate) {
     case SelectionFate::kRacing:
-      return choice.best == policy ? "chosen" : "undecided";
+      return is_best(choice, p) ? "chosen" : "undecided";
     case SelectionFate::kBeaten:
       return "beaten";
     case SelectionFate::kAsGood:
@@ -349,8 +283,7 @@ std::string_view outcome_of(const PolicyChoice& choice, std::size_t policy) {
 }
 
 /// The policy, the limit or the metric because of which one left; empty if it did not.
-std::string reason_of(const PolicyChoice& choice, std::size_t policy) {
-  const ChoicePolicy& p = choice.policies[policy];
+std::string reason_of(const PolicyChoice& choice, const ChoicePolicy& p) {
   switch (p.fate) {
     case SelectionFate::kRacing:
       break;
@@ -367,16 +300,11 @@ std::string reason_of(const PolicyChoice& choice, std::size_t policy) {
 }
 
 /// Of the first `count` observations, or all that there are.
-std::optional<Estimate> estimate_of(const std::vector<double>& observations,
-                                    const MetricInfo& metric, std::size_t count) {
-  auto e = estimate(std::span(observations).first(std::min(count, observations.size())));
+Ranged mean_of(std::span<const double> observations, const MetricInfo& metric,
+               std::size_t count = std::dynamic_extent) {
+  auto e = estimate(observations.first(std::min(count, observations.size())));
   if (e) respect_range(*e, metric.range);
-  return e;
-}
-
-void write_estimate(CsvWriter& csv, const std::optional<Estimate>& e) {
-  csv.real(e ? std::optional(e->mean) : std::nullopt);
-  csv.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
+  return ranged(e);
 }
 
 std::string_view kept(const ChoicePolicy& policy, std::size_t limit) {
@@ -384,33 +312,84 @@ std::string_view kept(const ChoicePolicy& policy, std::size_t limit) {
   return policy.fate == SelectionFate::kBreaksLimit && policy.by == limit ? "no" : "";
 }
 
-Json estimate_json(const std::optional<Estimate>& e) {
-  Json json;
-  json["mean"] = optional_json(e ? std::optional(e->mean) : std::nullopt);
-  json["ci_low"] = optional_json(e ? e->ci_low : std::nullopt);
-  json["ci_high"] = optional_json(e ? e->ci_high : std::nullopt);
-  return json;
-}
-
-Json policy_json(const ChoiceReport& report, std::size_t policy) {
-  const PolicyChoice& choice = report.found;
-  const ChoicePolicy& p = choice.policies[policy];
-  Json json;
-  json["variant"] = p.name;
-  json["outcome"] = outcome_of(choice, policy);
-  const std::string reason = reason_of(choice, policy);
-  json["by"] = reason.empty() ? Json() : Json(reason);
-  json["stage"] = p.stage;
-  json["replications"] = p.replications;
-  json["not_recovered"] = p.not_recovered;
-  json.update(estimate_json(estimate_of(p.aim, *choice.aim.metric, p.aim.size())));
+/// Of the metrics with limits; left out without any.
+Json limits_json(const PolicyChoice& choice, const ChoicePolicy& p) {
+  Json limits = p.limited.empty() ? Json(Json::value_t::discarded) : Json::array();
   for (std::size_t l = 0; l < p.limited.size(); ++l) {
     const MetricInfo& metric = *choice.limits[l].metric;
-    Json limited = {{"metric", metric.name}};
-    limited.update(estimate_json(estimate_of(p.limited[l], metric, p.limited[l].size())));
-    json["limits"].push_back(std::move(limited));
+    const Ranged mean = mean_of(p.limited[l], metric);
+    limits.push_back({{"metric", metric.name},
+                      {"mean", optional_json(mean.value)},
+                      {"ci_low", optional_json(mean.low)},
+                      {"ci_high", optional_json(mean.high)}});
   }
-  return json;
+  return limits;
+}
+
+/// One row a policy: the varied keys, what became of it, its mean and those that have limits.
+Table policies_table(const ChoiceReport& report) {
+  const PolicyChoice& choice = report.found;
+  const MetricInfo& metric = *choice.aim.metric;
+  Columns<ChoicePolicy> t;
+  t.csv("scenario", [](auto& p) { return p.loaded.scenario.name; });
+  t.files("variant", [](auto& p) { return p.name; });
+  for (std::size_t k = 0; k < report.paths.size(); ++k) {
+    t.csv_key(report.paths[k], [&, k](auto& p) {
+      const auto number = static_cast<std::size_t>(&p - choice.policies.data());
+      return number < report.values.size() ? Cell(key_cell(report.values[number][k])) : Cell();
+    });
+  }
+  t.files("outcome", [&](auto& p) { return outcome_of(choice, p); });
+  t.files("by", [&](auto& p) {
+    const std::string reason = reason_of(choice, p);
+    return reason.empty() ? Cell() : Cell(reason);
+  });
+  t.files("stage", [](auto& p) { return p.stage; });
+  t.files("replications", {"replications", Side::kRight, 12},
+          [](auto& p) { return p.replications; });
+  t.json("not_recovered", [](auto& p) { return p.not_recovered; });
+  t.csv("client", always(choice.aim.client));
+  t.csv("metric", always(metric.name));
+  t.csv("unit", always(metric.unit));
+  t.text({"policy", Side::kLeft}, [](auto& p) { return p.name; });
+  t.files("mean ci_low ci_high", {std::string(metric.label())},
+          [&](auto& p) { return Cell(mean_of(p.aim, metric), mean_text(p.aim, metric)); });
+  t.text({"", Side::kLeft}, [&](auto& p) { return reason_text(choice, p); });
+  for (std::size_t l = 0; l < choice.limits.size(); ++l) {
+    const MetricInfo& limited = *choice.limits[l].metric;
+    t.csv(fmt::format("{0} {0}_ci_low {0}_ci_high", limited.name), [&limited, l](auto& p) {
+      return l < p.limited.size() ? mean_of(p.limited[l], limited) : Ranged();
+    });
+    t.csv(std::string(limited.name) + "_kept", [l](auto& p) { return kept(p, l); });
+  }
+  t.json("limits", [&](auto& p) { return limits_json(choice, p); });
+  return {t, choice.policies};
+}
+
+/// One row for each stage and policy that was in the race: the mean so far, and who left.
+Table race_table(const PolicyChoice& choice) {
+  struct Stage {
+    const ChoicePolicy& policy;
+    std::size_t number, replications;
+    bool is_last() const { return policy.stage == number; }
+  };
+  std::vector<Stage> rows;
+  for (std::size_t s = 0; s < choice.stages.size(); ++s) {
+    for (const ChoicePolicy& p : choice.policies) {
+      if (p.stage > s) rows.push_back({p, s + 1, choice.stages[s]});
+    }
+  }
+  Columns<Stage> t;
+  t.csv("scenario", [](auto& s) { return s.policy.loaded.scenario.name; });
+  t.csv("variant", [](auto& s) { return s.policy.name; });
+  t.csv("stage", [](auto& s) { return s.number; });
+  t.csv("replications", [](auto& s) { return s.replications; });
+  t.csv("mean ci_low ci_high", [&](auto& s) {
+    return mean_of(s.policy.aim, *choice.aim.metric, s.replications / choice.batch);
+  });
+  t.csv("outcome", [&](auto& s) { return s.is_last() ? outcome_of(choice, s.policy) : "racing"; });
+  t.csv("by", [&](auto& s) { return s.is_last() ? reason_of(choice, s.policy) : ""; });
+  return {t, rows};
 }
 
 Json choice_json(const ChoiceReport& report) {
@@ -453,92 +432,47 @@ Json choice_json(const ChoiceReport& report) {
   return json;
 }
 
-}  // namespace
-
-void write_choose_csv(Sink& sink, const ChoiceReport& report) {
-  const PolicyChoice& choice = report.found;
-  CsvWriter csv(sink);
-  csv.text("scenario").text("variant");
-  for (const std::string& path : report.paths) csv.text(path);
-  for (const char* column : {"outcome", "by", "stage", "replications", "client", "metric", "unit",
-                             "mean", "ci_low", "ci_high"}) {
-    csv.text(column);
-  }
-  for (const ChoiceLimit& limit : choice.limits) {
-    const std::string name(limit.metric->name);
-    csv.text(name).text(name + "_ci_low").text(name + "_ci_high").text(name + "_kept");
-  }
-  csv.end_row();
-  for (std::size_t i = 0; i < choice.policies.size(); ++i) {
-    const ChoicePolicy& p = choice.policies[i];
-    csv.text(p.loaded.scenario.name).text(p.name);
-    if (i < report.values.size()) {
-      for (const std::string& value : report.values[i]) csv.text(key_cell(value));
-    }
-    csv.text(outcome_of(choice, i)).text(reason_of(choice, i)).integer(p.stage);
-    csv.integer(p.replications).text(choice.aim.client);
-    csv.text(choice.aim.metric->name).text(choice.aim.metric->unit);
-    write_estimate(csv, estimate_of(p.aim, *choice.aim.metric, p.aim.size()));
-    for (std::size_t l = 0; l < choice.limits.size(); ++l) {
-      const auto limited =
-          l < p.limited.size()
-              ? estimate_of(p.limited[l], *choice.limits[l].metric, p.limited[l].size())
-              : std::nullopt;
-      write_estimate(csv, limited);
-      csv.text(kept(p, l));
-    }
-    csv.end_row();
-  }
-}
-
-void write_race_csv(Sink& sink, const ChoiceReport& report) {
-  const PolicyChoice& choice = report.found;
-  CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "stage", "replications", "mean", "ci_low", "ci_high",
-              "outcome", "by"});
-  for (std::size_t stage = 1; stage <= choice.stages.size(); ++stage) {
-    const std::size_t replications = choice.stages[stage - 1];
-    for (std::size_t i = 0; i < choice.policies.size(); ++i) {
-      const ChoicePolicy& p = choice.policies[i];
-      if (p.stage < stage) continue;
-      csv.text(p.loaded.scenario.name).text(p.name).integer(stage).integer(replications);
-      write_estimate(csv, estimate_of(p.aim, *choice.aim.metric, replications / choice.batch));
-      if (p.stage == stage) {
-        csv.text(outcome_of(choice, i)).text(reason_of(choice, i));
-      } else {
-        csv.text("racing").empty();
-      }
-      csv.end_row();
-    }
-  }
-}
-
-void write_choice_json(Sink& sink, const ChoiceReport& report,
-                       const std::vector<FileRecord>& files) {
-  const Scenario& scenario = shown_policy(report.found).loaded.scenario;
-  Json json = result_head("choose", scenario, static_cast<std::size_t>(scenario.replications));
-  json["choice"] = choice_json(report);
-  json["policies"] = Json::array();
-  for (std::size_t i = 0; i < report.found.policies.size(); ++i) {
-    json["policies"].push_back(policy_json(report, i));
-  }
-  json["scenario_notes"] = report.scenario_notes;
-  json["services"] = services_json(scenario);
-  json["keys"] = Json::object();
-  for (const auto& [path, value] : report.keys) append_member(json["keys"], path, value);
-  sink.write(sealed(json, files));
-}
-
+/// The policy whose scenario the result has: the best one, else the one nearest to the limits, else
+/// the first.
 const ChoicePolicy& shown_policy(const PolicyChoice& choice) {
   return choice.policies[choice.best ? *choice.best : choice.nearest.value_or(0)];
 }
 
-void write_choice_files(ResultFolder& folder, const ChoiceReport& report) {
-  folder.write("choose.csv", [&](Sink& sink) { write_choose_csv(sink, report); });
-  folder.write("race.csv", [&](Sink& sink) { write_race_csv(sink, report); });
-  write_scenario_files(folder, shown_policy(report.found).loaded);
-  folder.write("result.json", [&](Sink& sink) { write_choice_json(sink, report, folder.files()); });
-  folder.commit();
+}  // namespace
+
+Document choice_document(const ChoiceReport& report) {
+  const PolicyChoice& choice = report.found;
+  const Scenario& first = choice.policies.front().loaded.scenario;
+  const LoadedScenario& chosen = shown_policy(choice).loaded;
+  const Table policies = policies_table(report);
+  std::vector<std::size_t> order = order_of(choice);
+  const std::size_t more = order.size() - std::min(order.size(), kMostRows);
+  order.resize(order.size() - more);
+  TextTable table = shown(policies, order);
+  table.room = 20;
+  table.alone = 1;  // the name
+
+  Document d;
+  d.say(fmt::format("{}: the {} {} among {}, seed {}", first.name, superlative(choice),
+                    aim_name(choice), policies_text(choice.policies.size()), first.seed));
+  d.say(first.description);
+  for (const std::string& term : choice_terms(choice)) d.say(term);
+  d.gap().show(std::move(table));
+  if (more > 0) d.lines(fmt::format("{:>12}  and {} more, in choose.csv\n", "...", more));
+  if (!choice.notes.empty()) d.gap();
+  for (const std::string& note : choice.notes) d.say("note: " + note);
+  d.gap();
+  for (const std::string& sentence : choice_sentences(choice)) d.say(sentence);
+
+  d.head("choose", chosen.scenario, static_cast<std::size_t>(chosen.scenario.replications));
+  d.member("choice", choice_json(report)).member("policies", rows_json(policies));
+  d.member("scenario_notes", report.scenario_notes);
+  d.member("services", services_json(chosen.scenario));
+  Json keys = Json::object();
+  for (const auto& [path, value] : report.keys) append_member(keys, path, value);
+  d.member("keys", std::move(keys));
+  d.file("choose.csv", policies).file("race.csv", race_table(choice));
+  return d.scenario_file(chosen);
 }
 
 }  // namespace retrysim::report

@@ -1,12 +1,9 @@
-// Sentences by rule: the first metric of MetricList::kSpoken with a significant difference makes
-// the main clause, the others follow after "with".
-//
 // SPDX-License-Identifier: MIT
 #include "report/comparison.hpp"
 
-#include "report/document/csv_writer.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
+#include "report/run/files.hpp"
 #include "report/run/text.hpp"
 
 #include <fmt/format.h>
@@ -88,7 +85,9 @@ Amount scaled_amount(double size, std::optional<Interval> interval, double scale
   return amount;
 }
 
-/// What one thing does in place of another to one client, from the rows of its metrics.
+/// What one thing does in place of another to one client, from the rows of its metrics. By rule:
+/// the first metric of MetricList::kSpoken with a significant difference makes the main clause, the
+/// others follow after "with".
 class Sentence {
  public:
   using Find = std::function<const ComparisonRow*(const MetricInfo&)>;
@@ -295,14 +294,6 @@ void add_effects(std::vector<std::string>& result, const ComparisonReport& compa
 
 }  // namespace
 
-bool is_proportion(const MetricInfo& metric) {
-  return metric.summary == MetricSummary::kProportion;
-}
-
-bool shown_as_percentage(const MetricInfo& metric) {
-  return is_proportion(metric) || metric.display.percentage;
-}
-
 bool is_nothing(const PairedDifference& d) { return d.identical && d.baseline_mean == 0; }
 
 std::string spoken_name(std::string_view variant) {
@@ -390,48 +381,7 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
   return result;
 }
 
-// The text of a comparison.
-
 namespace {
-
-/// A table of texts: first column to the left, the others to the right.
-class Grid {
- public:
-  explicit Grid(std::vector<std::string> titles) : rows_{std::move(titles)} {}
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  bool has_rows() const { return rows_.size() > 1; }
-
-  std::size_t width() const {
-    std::size_t sum = 0;
-    for (const std::size_t width : widths()) sum += width + 2;
-    return sum - 2;
-  }
-
-  std::string text() const {
-    const std::vector<std::size_t> widths = this->widths();
-    std::string text;
-    for (const auto& row : rows_) {
-      std::string line = pad_right(row[0], widths[0]);
-      for (std::size_t i = 1; i < row.size(); ++i) line += "  " + pad_left(row[i], widths[i]);
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + "\n";
-    }
-    return text;
-  }
-
- private:
-  std::vector<std::size_t> widths() const {
-    std::vector<std::size_t> widths(rows_.front().size());
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        widths[i] = std::max(widths[i], columns_of(row[i]));
-      }
-    }
-    return widths;
-  }
-
-  std::vector<std::vector<std::string>> rows_;
-};
 
 /// What all names have in front in common up to an equals sign: "jitter=" needs no repeating.
 std::string common_key(const ComparisonReport& comparison) {
@@ -491,20 +441,21 @@ std::string reduction_cell(const ComparisonRow* row) {
                      std::round(*d.correlation * 100) / 100 + 0.0);
 }
 
-class TableWriter {
+class ComparisonText {
  public:
-  TableWriter(const ComparisonReport& comparison, std::size_t columns)
-      : comparison_(comparison), key_(common_key(comparison)), columns_(columns) {}
+  explicit ComparisonText(const ComparisonReport& comparison)
+      : comparison_(comparison), key_(common_key(comparison)) {}
 
-  std::string text() {
-    append_head();
-    append_sentences();
-    append_layers();
-    append_meaning();
-    for (const std::string& client : clients_of(comparison_)) append_differences(client);
-    if (comparison_.show_variance) append_reductions();
-    out_ += notes_text(notes(), columns_);
-    return std::move(out_);
+  void add_to(Document& d) const {
+    add_head(d);
+    const std::vector<std::string> said = sentences(comparison_);
+    if (!said.empty()) d.gap();
+    for (const std::string& sentence : said) d.say(sentence);
+    add_layers(d);
+    add_meaning(d);
+    for (const std::string& client : clients_of(comparison_)) show(d, differences(client));
+    if (comparison_.show_variance) add_reductions(d);
+    d.notes(notes());
   }
 
   /// What limits the comparison.
@@ -559,20 +510,17 @@ class TableWriter {
   std::string short_name(std::size_t v) const { return variant(v).substr(key_.size()); }
   std::size_t replications() const { return comparison_.baseline().set.runs.size(); }
 
-  void append_head() {
+  void add_head(Document& d) const {
     const Scenario& s = comparison_.baseline().scenario();
-    std::string title = s.name;
-    if (!s.description.empty()) title += ": " + s.description;
-    out_ += wrapped(title, {columns_, "", "  "});
+    d.say(s.description.empty() ? s.name : s.name + ": " + s.description);
     const std::size_t n = replications();
-    out_ += wrapped(fmt::format("{} variant{} on common random numbers, {} replication{}, seed {}.",
-                                comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s",
-                                n, n == 1 ? "" : "s", s.seed),
-                    {columns_});
-    if (comparison_.variants() == 0) out_ += "One variant: nothing to compare.\n";
+    d.say(fmt::format("{} variant{} on common random numbers, {} replication{}, seed {}.",
+                      comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s", n,
+                      n == 1 ? "" : "s", s.seed));
+    if (comparison_.variants() == 0) d.lines("One variant: nothing to compare.\n");
   }
 
-  void append_meaning() {
+  void add_meaning(Document& d) const {
     if (comparison_.variants() == 0) return;
     std::string text = fmt::format("Differences from {}", variant(0));
     if (replications() > 1) {
@@ -584,102 +532,86 @@ class TableWriter {
                   : " with 95 % intervals; * significant at 5 %";
       text += "; ~ significant, but below 1 % (shares: 0.1 points)";
     }
-    out_ += "\n" + wrapped(text + ".", {columns_, "", ""});
+    d.gap().say(text + ".", "", "");
   }
 
   /// Where services call services: the attempts per request of each layer, those of a layer below
   /// counted for each of its own requests.
-  void append_layers() {
+  void add_layers(Document& d) const {
     const Scenario& s = comparison_.baseline().scenario();
     const std::vector<Layer> layers = call_order(s);
     if (layers.empty() || layers.size() > s.clients.size()) return;
     if (std::none_of(layers.begin(), layers.end(), [](const Layer& l) { return l.depth > 0; })) {
       return;
     }
-    std::vector<std::string> titles = {"attempts per request, layer by layer"};
-    for (std::size_t v = 0; v <= comparison_.variants(); ++v) titles.push_back(short_name(v));
-    Grid grid(std::move(titles));
+    TextTable table;
+    table.columns = {{"attempts per request, layer by layer", Side::kLeft}};
+    for (std::size_t v = 0; v <= comparison_.variants(); ++v) {
+      table.columns.push_back({short_name(v)});
+    }
     for (const Layer& layer : layers) {
       const std::string& name = s.clients[layer.group].name;
-      std::vector<std::string> row = {std::string(2 + 2 * layer.depth, ' ') + name};
+      TextRow& row =
+          table.rows.emplace_back(TextRow{{std::string(2 + 2 * layer.depth, ' ') + name}});
       for (const Evaluation& e : comparison_.evaluations) {
         const SummaryRow* found = find_row(e.summary, name, "amplification");
-        row.push_back(found == nullptr ? "-" : format_plain(found->estimate.mean));
+        row.cells.emplace_back(found == nullptr ? "-" : format_plain(found->estimate.mean));
       }
-      grid.add(std::move(row));
     }
-    out_ += "\n" + grid.text();
+    d.gap().show(std::move(table));
   }
 
-  // Rows are metrics, columns variants. Whether there were any rows.
-  template <class MakeRow>
-  bool append_grids(const std::string& title, const std::vector<std::string>& fixed_titles,
-                    MakeRow make_row) {
-    bool any = false;
-    for (std::size_t from = 1; from <= comparison_.variants();) {
-      // As many variants side by side as there is room for.
-      std::size_t to = comparison_.variants() + 1;
-      Grid grid = grid_of(title, fixed_titles, from, to, make_row);
-      while (to > from + 1 && grid.width() > columns_) {
-        grid = grid_of(title, fixed_titles, from, --to, make_row);
-      }
-      from = to;
-      if (!grid.has_rows()) continue;
-      out_ += "\n" + grid.text();
-      any = true;
+  /// Rows are metrics, columns variants behind those that are there.
+  template <class MakeCell>
+  void add_metrics(TextTable& table, const std::string& client, MakeCell make_cell) const {
+    table.fixed = table.columns.size();
+    for (std::size_t v = 1; v <= comparison_.variants(); ++v) {
+      table.columns.push_back({short_name(v) + "  "});
     }
-    return any;
-  }
-
-  template <class MakeRow>
-  Grid grid_of(const std::string& title, const std::vector<std::string>& fixed_titles,
-               std::size_t from, std::size_t to, MakeRow make_row) const {
-    std::vector<std::string> titles = {title};
-    titles.insert(titles.end(), fixed_titles.begin(), fixed_titles.end());
-    for (std::size_t v = from; v < to; ++v) titles.push_back(short_name(v) + "  ");
-    Grid grid(std::move(titles));
     for (const MetricInfo* metric : comparison_.found.metrics) {
-      std::vector<std::string> row = make_row(*metric, from, to);
-      if (!row.empty()) grid.add(std::move(row));
+      TextRow& row = table.rows.emplace_back(TextRow{{"  " + std::string(metric->name)}});
+      if (table.fixed > 1) row.cells.emplace_back(baseline_cell(comparison_, client, *metric));
+      for (std::size_t v = 1; v <= comparison_.variants(); ++v) {
+        row.cells.push_back(make_cell(comparison_.found.find(v, client, *metric)));
+      }
     }
-    return grid;
   }
 
-  void append_differences(const std::string& client) {
-    append_grids(client == "all" ? "all clients" : "client " + client, {short_name(0)},
-                 [&](const MetricInfo& metric, std::size_t from, std::size_t to) {
-                   std::vector<std::string> row = {"  " + std::string(metric.name),
-                                                   baseline_cell(comparison_, client, metric)};
-                   bool any = false;
-                   for (std::size_t v = from; v < to; ++v) {
-                     const ComparisonRow* found = comparison_.found.find(v, client, metric);
-                     any = any || (found != nullptr && !is_nothing(found->difference));
-                     row.push_back(difference_cell(found, replications()));
-                   }
-                   return any ? row : std::vector<std::string>();
-                 });
+  TextTable differences(const std::string& client) const {
+    TextTable table;
+    table.columns = {{client == "all" ? "all clients" : "client " + client, Side::kLeft},
+                     {short_name(0)}};
+    add_metrics(table, client, [&](const ComparisonRow* row) {
+      return TextCell(difference_cell(row, replications()),
+                      row == nullptr || is_nothing(row->difference));
+    });
+    return table;
   }
 
-  void append_reductions() {
+  void add_reductions(Document& d) const {
     if (replications() < 2) return;
-    const bool any =
-        append_grids("variance saved (correlation)", {},
-                     [&](const MetricInfo& metric, std::size_t from, std::size_t to) {
-                       std::vector<std::string> row = {"  " + std::string(metric.name)};
-                       bool varies = false;
-                       for (std::size_t v = from; v < to; ++v) {
-                         const ComparisonRow* found = comparison_.found.find(v, "all", metric);
-                         varies = varies || (found != nullptr && found->difference.correlation);
-                         row.push_back(reduction_cell(found) + "  ");
-                       }
-                       return varies ? row : std::vector<std::string>();
-                     });
+    TextTable table;
+    table.columns = {{"variance saved (correlation)", Side::kLeft}};
+    add_metrics(table, "all", [](const ComparisonRow* row) {
+      return TextCell(reduction_cell(row) + "  ", row == nullptr || !row->difference.correlation);
+    });
     const bool pairs =
         std::any_of(comparison_.found.rows.begin(), comparison_.found.rows.end(),
                     [](const ComparisonRow& row) { return row.difference.pairs > 0; });
-    if (!any && pairs) {
-      out_ += "\nCommon random numbers save nothing here: one side of each pair does not vary.\n";
+    if (!show(d, std::move(table)) && pairs) {
+      d.lines("\nCommon random numbers save nothing here: one side of each pair does not vary.\n");
     }
+  }
+
+  /// Without the rows that say nothing of any variant. Whether there are others.
+  static bool show(Document& d, TextTable table) {
+    std::erase_if(table.rows, [&](const TextRow& row) {
+      return std::all_of(row.cells.begin() + static_cast<std::ptrdiff_t>(table.fixed),
+                         row.cells.end(), [](const TextCell& cell) { return cell.is_quiet; });
+    });
+    if (table.rows.empty()) return false;
+    d.gap().show(std::move(table));
+    return true;
   }
 
   /// "metric of client (variant)" of the rows that meet a condition, at most some.
@@ -745,40 +677,23 @@ class TableWriter {
     if (far_quantiles && !note.empty()) notes.push_back(note);
   }
 
-  void append_sentences() {
-    const std::vector<std::string> found = sentences(comparison_);
-    if (!found.empty()) out_ += "\n";
-    for (const std::string& sentence : found) out_ += wrapped(sentence, {columns_, "", "  "});
-  }
-
   const ComparisonReport& comparison_;
   std::string key_;
-  std::size_t columns_;
-  std::string out_;
 };
 
 }  // namespace
 
 std::vector<std::string> comparison_notes(const ComparisonReport& comparison) {
-  return TableWriter(comparison, kNarrowColumns).notes();
+  return ComparisonText(comparison).notes();
 }
-
-void write_comparison_table(Sink& sink, const ComparisonReport& comparison, std::size_t columns) {
-  sink.write(TableWriter(comparison, columns).text());
-}
-
-// compare.csv, and the same in JSON.
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::optional<double> low(const std::optional<Interval>& interval) {
-  return interval ? std::optional(interval->low) : std::nullopt;
-}
-
-std::optional<double> high(const std::optional<Interval>& interval) {
-  return interval ? std::optional(interval->high) : std::nullopt;
+Ranged with_interval(std::optional<double> value, const std::optional<Interval>& interval) {
+  if (!interval) return {value, {}, {}};
+  return {value, interval->low, interval->high};
 }
 
 /// A number of the pairs; there is none without a pair.
@@ -786,97 +701,74 @@ std::optional<double> of_pairs(const PairedDifference& d, double value) {
   return d.pairs > 0 ? std::optional(value) : std::nullopt;
 }
 
-Json row_json(const ComparisonReport& comparison, const ComparisonRow& row) {
-  const PairedDifference& d = row.difference;
-  Json json;
-  json["variant"] = comparison.evaluations[row.variant].set.variant;
-  json["client"] = row.client;
-  json["metric"] = row.metric->name;
-  json["unit"] = row.metric->unit;
-  json["mean"] = optional_json(of_pairs(d, d.mean));
-  json["baseline_mean"] = optional_json(of_pairs(d, d.baseline_mean));
-  json["difference"] = optional_json(of_pairs(d, d.difference));
-  json["ci_low"] = optional_json(low(d.interval));
-  json["ci_high"] = optional_json(high(d.interval));
-  json["relative_difference"] = optional_json(d.relative);
-  json["relative_ci_low"] = optional_json(low(d.relative_interval));
-  json["relative_ci_high"] = optional_json(high(d.relative_interval));
-  json["p_value"] = optional_json(d.p_value);
-  json["p_holm"] = optional_json(d.p_holm);
-  json["significant"] = d.p_holm ? Json(d.significant) : Json();
-  json["correlation"] = optional_json(d.correlation);
-  json["variance_reduction"] = optional_json(d.variance_reduction);
-  json["pairs"] = d.pairs;
-  return json;
+/// One row a variant, client and metric. What does not exist is empty.
+Table differences_table(const ComparisonReport& comparison) {
+  using Row = ComparisonRow;
+  const auto of = [&](const Row& r) -> const Evaluation& {
+    return comparison.evaluations[r.variant];
+  };
+  Columns<Row> t;
+  t.csv("scenario", [&](auto& r) { return of(r).scenario().name; });
+  t.files("variant", [&](auto& r) { return of(r).set.variant; });
+  t.csv("baseline", always(comparison.baseline().set.variant));
+  t.files("client", [](auto& r) { return r.client; });
+  t.files("metric", [](auto& r) { return r.metric->name; });
+  t.files("unit", [](auto& r) { return r.metric->unit; });
+  t.files("mean", [](auto& r) { return of_pairs(r.difference, r.difference.mean); });
+  t.files("baseline_mean",
+          [](auto& r) { return of_pairs(r.difference, r.difference.baseline_mean); });
+  t.files("difference ci_low ci_high", [](auto& r) {
+    return with_interval(of_pairs(r.difference, r.difference.difference), r.difference.interval);
+  });
+  t.files("relative_difference relative_ci_low relative_ci_high", [](auto& r) {
+    return with_interval(r.difference.relative, r.difference.relative_interval);
+  });
+  t.files("p_value", [](auto& r) { return r.difference.p_value; });
+  t.files("p_holm", [](auto& r) { return r.difference.p_holm; });
+  t.csv("significant", [](auto& r) {
+    return !r.difference.p_holm ? "" : r.difference.significant ? "yes" : "no";
+  });
+  t.json("significant",
+         [](auto& r) { return r.difference.p_holm ? Cell(r.difference.significant) : Cell(); });
+  t.files("correlation", [](auto& r) { return r.difference.correlation; });
+  t.files("variance_reduction", [](auto& r) { return r.difference.variance_reduction; });
+  t.files("pairs", [](auto& r) { return r.difference.pairs; });
+  return {t, comparison.found.rows};
+}
+
+Table effects_table(const Comparison& found) {
+  using Row = KeyEffect;
+  Columns<Row> t;
+  t.json("key", [](auto& e) { return e.key; });
+  t.json("value", [](auto& e) { return e.value; });
+  t.json("instead_of", [](auto& e) { return e.base_value; });
+  t.json("metric", [](auto& e) { return e.metric->name; });
+  t.json("difference ci_low ci_high",
+         [](auto& e) { return with_interval(e.difference.difference, e.difference.interval); });
+  t.json("significant", [](auto& e) { return e.difference.significant; });
+  t.json("combinations", [](auto& e) { return e.combinations; });
+  t.json("least", [](auto& e) { return e.least; });
+  t.json("most", [](auto& e) { return e.most; });
+  return {t, found.effects};
 }
 
 }  // namespace
 
-void write_comparison_csv(Sink& sink, const ComparisonReport& comparison) {
-  CsvWriter csv(sink);
-  csv.header({"scenario",
-              "variant",
-              "baseline",
-              "client",
-              "metric",
-              "unit",
-              "mean",
-              "baseline_mean",
-              "difference",
-              "ci_low",
-              "ci_high",
-              "relative_difference",
-              "relative_ci_low",
-              "relative_ci_high",
-              "p_value",
-              "p_holm",
-              "significant",
-              "correlation",
-              "variance_reduction",
-              "pairs"});
-  const std::string& baseline = comparison.baseline().set.variant;
-  for (const ComparisonRow& row : comparison.found.rows) {
-    const Evaluation& e = comparison.evaluations[row.variant];
-    const PairedDifference& d = row.difference;
-    csv.text(e.scenario().name).text(e.set.variant).text(baseline);
-    csv.text(row.client).text(row.metric->name).text(row.metric->unit);
-    csv.real(of_pairs(d, d.mean)).real(of_pairs(d, d.baseline_mean));
-    csv.real(of_pairs(d, d.difference)).real(low(d.interval)).real(high(d.interval));
-    csv.real(d.relative).real(low(d.relative_interval)).real(high(d.relative_interval));
-    csv.real(d.p_value).real(d.p_holm);
-    csv.text(!d.p_holm ? "" : d.significant ? "yes" : "no");
-    csv.real(d.correlation).real(d.variance_reduction).integer(d.pairs).end_row();
-  }
-}
-
-std::string comparison_json(const ComparisonReport& comparison) {
+Document comparison_document(const ComparisonReport& comparison) {
+  const Table differences = differences_table(comparison);
   Json json;
   json["baseline"] = comparison.baseline().set.variant;
   json["vary"] = comparison.vary;
   json["family_error"] = kFamilyError;
   json["metrics"] = metrics_json(comparison.found.metrics);
-  json["rows"] = Json::array();
-  for (const ComparisonRow& row : comparison.found.rows)
-    json["rows"].push_back(row_json(comparison, row));
-  json["effects"] = Json::array();
-  for (const KeyEffect& e : comparison.found.effects) {
-    const PairedDifference& d = e.difference;
-    json["effects"].push_back(
-        {{"key", e.key},
-         {"value", e.value},
-         {"instead_of", e.base_value},
-         {"metric", e.metric->name},
-         {"difference", d.difference},
-         {"ci_low", optional_json(d.interval ? std::optional(d.interval->low) : std::nullopt)},
-         {"ci_high", optional_json(d.interval ? std::optional(d.interval->high) : std::nullopt)},
-         {"significant", d.significant},
-         {"combinations", e.combinations},
-         {"least", e.least},
-         {"most", e.most}});
-  }
+  json["rows"] = rows_json(differences);
+  json["effects"] = rows_json(effects_table(comparison.found));
   json["sentences"] = sentences(comparison);
   json["notes"] = comparison_notes(comparison);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Document d;
+  ComparisonText(comparison).add_to(d);
+  add_results(d, comparison.evaluations);
+  return d.member("comparison", std::move(json)).file("compare.csv", differences);
 }
 
 }  // namespace retrysim::report

@@ -1,4 +1,5 @@
-// A comparison of variants with what tables and files say about it.
+// What `retrysim compare` finds: sentences that say what a variant does better or worse than the
+// baseline, and tables of the differences.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -6,8 +7,7 @@
 #include <retrysim/compare.hpp>
 
 #include "estimate/paired.hpp"
-#include "report/document/text.hpp"
-#include "report/folder/output.hpp"
+#include "report/document/document.hpp"
 #include "report/run/evaluation.hpp"
 
 #include <cstddef>
@@ -29,15 +29,6 @@ struct ComparisonReport {
   std::size_t variants() const { return evaluations.size() - 1; }  ///< without the baseline
   const Evaluation& baseline() const { return evaluations.front(); }
 };
-
-// How comparisons speak of metrics: the sentences that say what a variant does better or worse than
-// the baseline.
-
-/// Whether a metric is 0 or 1 in each replication, so that its mean is a probability.
-bool is_proportion(const MetricInfo& metric);
-
-/// Whether people read its values as percentages, and differences in percentage points.
-bool shown_as_percentage(const MetricInfo& metric);
 
 /// Both sides are zero throughout: there is nothing to say.
 bool is_nothing(const PairedDifference& difference);
@@ -69,23 +60,14 @@ std::vector<std::string> clients_of(const ComparisonReport& comparison);
 /// where there are few, for each group.
 std::vector<std::string> sentences(const ComparisonReport& comparison);
 
-// The comparison that a person reads in a terminal, and compare.csv.
+/// What limits the comparison.
+std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
 
 /// What the comparison says, in sentences; where services call each other, what each layer makes of
 /// a request; then for each client a table of metrics: the baseline's mean, and the difference of
-/// each variant with its interval, marked where it is significant, as many variants beside each
-/// other as `columns` hold; if asked for what common random numbers saved; and notes on what limits
-/// the comparison.
-void write_comparison_table(Sink& sink, const ComparisonReport& comparison,
-                            std::size_t columns = kNarrowColumns);
-
-/// The notes under the table.
-std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
-
-/// One row a variant, client and metric. What does not exist is empty.
-void write_comparison_csv(Sink& sink, const ComparisonReport& comparison);
-
-/// The rows of compare.csv with the same names, and what was varied, as a JSON object.
-std::string comparison_json(const ComparisonReport& comparison);
+/// each variant with its interval, marked where it is significant; if asked for what common random
+/// numbers saved; and notes. compare.csv has a row for each variant, client and metric, and
+/// result.json the same rows. The scenario files are up to the caller. Refers to the evaluations.
+Document comparison_document(const ComparisonReport& comparison);
 
 }  // namespace retrysim::report

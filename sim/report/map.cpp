@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/map.hpp"
 
-#include "estimate/intervals.hpp"
-#include "report/document/csv_writer.hpp"
-#include "report/document/json.hpp"
-#include "report/document/text.hpp"
-#include "report/run/files.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +47,7 @@ std::string picture_of(const PhaseMap& map, std::size_t columns) {
                      : ". safe   o vulnerable   # dead\n");
 }
 
-std::string_view words_of(MapQuestion question) {
+std::string words_of(MapQuestion question) {
   switch (question) {
     case MapQuestion::kCalm:
       return "calm";
@@ -138,86 +132,78 @@ std::vector<std::string> closing_sentences(const MapReport& r) {
 /// What the machine's mathematical functions may round differently is not written.
 double ten_digits(double value) { return std::stod(fmt::format("{:.10g}", value)); }
 
+/// One row a point: phase, loads, and whether the quota is why it is safe.
+Table points_table(const PhaseMap& map) {
+  const auto figure = [](double FluidEquilibria::*load) {
+    return [load](const MapPoint& p) {
+      return p.balance ? Cell(ten_digits((*p.balance).*load)) : Cell();
+    };
+  };
+  Columns<MapPoint> t;
+  for (const std::size_t i : {0u, 1u}) {
+    t.csv_key(map.names[i], [i](auto& p) { return p.values[i]; });
+  }
+  t.csv("phase", [](auto& p) { return name(p.state); });
+  t.csv("load", figure(&FluidEquilibria::load));
+  t.csv("vulnerable_load", figure(&FluidEquilibria::vulnerable_load));
+  t.csv("tipping_load", figure(&FluidEquilibria::tipping_load));
+  t.csv("quota_saves", [](auto& p) { return p.balance ? Cell(p.balance->quota_saves) : Cell(); });
+  return {t, map.points};
+}
+
+/// One row a confirmed point. `share_down` is that of the replications, with Wilson's interval.
+Table confirmations_table(const MapReport& r) {
+  using Row = MapConfirmation;
+  Columns<Row> t;
+  for (const std::size_t i : {0u, 1u}) {
+    t.csv_key(r.map.names[i], {r.map.names[i]}, [i](auto& c) { return c.values[i]; });
+  }
+  t.csv("phase", {"phase", Side::kLeft, 10}, [](auto& c) { return name(c.state); });
+  t.csv("beyond", [](auto& c) { return name(c.beyond); });
+  t.text({"says", Side::kLeft}, [](auto& c) { return c.predicted_down ? "down" : "up"; });
+  t.csv("question", {"simulated", Side::kLeft, 27},
+        [](auto& c) { return Cell(name(c.question), words_of(c.question)); });
+  t.csv("predicted", [](auto& c) { return c.predicted_down ? "down" : "up"; });
+  t.csv("down", {"down", Side::kLeft, 12},
+        [](auto& c) { return Cell(c.down, n_of(c.down, c.replications)); });
+  t.csv("replications", [](auto& c) { return c.replications; });
+  t.csv("share_down ci_low ci_high", [](auto& c) { return share(c.down, c.replications); });
+  t.csv("duration_s", [](auto& c) { return ten_digits(c.duration); });
+  t.csv("verdict", {"verdict", Side::kLeft}, [](auto& c) { return name(c.verdict); });
+  t.csv("why", [](auto& c) { return c.why; });
+  return {t, r.confirmed};
+}
+
 }  // namespace
 
-void write_map_csv(Sink& sink, const MapReport& r) {
-  CsvWriter csv(sink);
-  csv.text(r.map.names[0]).text(r.map.names[1]);
-  for (const char* name : {"phase", "load", "vulnerable_load", "tipping_load", "quota_saves"}) {
-    csv.text(name);
-  }
-  csv.end_row();
-  for (const MapPoint& p : r.map.points) {
-    csv.text(p.values[0]).text(p.values[1]).text(name(p.state));
-    if (p.balance) {
-      csv.real(ten_digits(p.balance->load)).real(ten_digits(p.balance->vulnerable_load));
-      csv.real(ten_digits(p.balance->tipping_load)).text(p.balance->quota_saves ? "true" : "false");
-    } else {
-      csv.empty().empty().empty().empty();
-    }
-    csv.end_row();
-  }
-}
-
-void write_confirm_csv(Sink& sink, const MapReport& r) {
-  CsvWriter csv(sink);
-  csv.text(r.map.names[0]).text(r.map.names[1]);
-  for (const char* column : {"phase", "beyond", "question", "predicted", "down", "replications",
-                             "share_down", "ci_low", "ci_high", "duration_s", "verdict", "why"}) {
-    csv.text(column);
-  }
-  csv.end_row();
-  for (const MapConfirmation& c : r.confirmed) {
-    csv.text(c.values[0]).text(c.values[1]).text(name(c.state)).text(name(c.beyond));
-    csv.text(name(c.question)).text(c.predicted_down ? "down" : "up");
-    csv.integer(c.down).integer(c.replications);
-    const stats::ProportionInterval interval = stats::wilson_interval(c.down, c.replications);
-    csv.real(static_cast<double>(c.down) / static_cast<double>(c.replications));
-    csv.real(interval.low).real(interval.high).real(ten_digits(c.duration));
-    csv.text(name(c.verdict)).text(c.why);
-    csv.end_row();
-  }
-}
-
-void write_map_json(Sink& sink, const MapReport& r, const std::vector<FileRecord>& files) {
+Document map_document(const MapReport& r) {
   const Scenario& scenario = r.scenario.scenario;
-  Json json = result_head("map", scenario, static_cast<std::size_t>(scenario.replications));
-  Json& map = json["map"];
-  map["vary"] = r.varied;
-  map["service"] = r.map.service;
-  map["confirm"] = r.asked;
-  map["keys"] = r.map.keys;
-  map["columns"] = r.map.names;
-  map["shape"] = {r.map.columns, r.map.rows};
-  map["has_trigger"] = r.map.has_trigger;
-  map["agree"] = count_of(r, MapVerdict::kAgree);
-  map["disagree"] = count_of(r, MapVerdict::kDisagree);
-  map["outside_validity"] = count_of(r, MapVerdict::kOutsideValidity);
-  json["notes"] = closing_sentences(r);
-  add_scenario(json, r.scenario);
-  sink.write(sealed(json, files));
-}
-
-void write_map_text(Sink& sink, const MapReport& r, std::size_t columns) {
-  sink.write(picture_of(r.map, columns));
-  if (r.asked == 0) return;
-  if (!r.confirmed.empty()) sink.write(confirmations_text(r, columns));
-  sink.write("\n");
-  for (const std::string& text : closing_sentences(r)) {
-    const bool indented = text.starts_with(' ');
-    const auto words = std::string_view(text).substr(indented ? 2 : 0);
-    sink.write(wrapped(words, {columns, indented ? "  " : "", indented ? "    " : ""}));
-  }
-}
-
-void write_map_files(ResultFolder& folder, const MapReport& r) {
-  folder.write("map.csv", [&](Sink& sink) { write_map_csv(sink, r); });
+  const std::vector<std::string> closing = closing_sentences(r);
+  Document d;
+  d.lines([r](std::size_t columns) { return picture_of(r.map, columns); });
+  d.file("map.csv", points_table(r.map));
   if (!r.confirmed.empty()) {
-    folder.write("confirm.csv", [&](Sink& sink) { write_confirm_csv(sink, r); });
+    d.lines([r](std::size_t columns) { return confirmations_text(r, columns); });
+    d.file("confirm.csv", confirmations_table(r));
   }
-  write_scenario_files(folder, r.scenario);
-  folder.write("result.json", [&](Sink& sink) { write_map_json(sink, r, folder.files()); });
-  folder.commit();
+  if (r.asked > 0) d.gap();
+  for (const std::string& sentence : closing) {
+    const bool is_indented = sentence.starts_with(' ');
+    d.say(sentence.substr(is_indented ? 2 : 0), is_indented ? "  " : "", is_indented ? "    " : "");
+  }
+
+  d.head("map", scenario, static_cast<std::size_t>(scenario.replications));
+  d.member("map", {{"vary", r.varied},
+                   {"service", r.map.service},
+                   {"confirm", r.asked},
+                   {"keys", r.map.keys},
+                   {"columns", r.map.names},
+                   {"shape", {r.map.columns, r.map.rows}},
+                   {"has_trigger", r.map.has_trigger},
+                   {"agree", count_of(r, MapVerdict::kAgree)},
+                   {"disagree", count_of(r, MapVerdict::kDisagree)},
+                   {"outside_validity", count_of(r, MapVerdict::kOutsideValidity)}});
+  return d.member("notes", closing).scenario_members(r.scenario).scenario_file(r.scenario);
 }
 
 }  // namespace retrysim::report

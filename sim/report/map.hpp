@@ -1,4 +1,4 @@
-// A map of phases and its confirmed points: tables, JSON, and what a person reads.
+// What `retrysim map` finds: a map of phases and its confirmed points.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -6,10 +6,8 @@
 #include <retrysim/phase_map.hpp>
 #include <retrysim/scenario_file.hpp>
 
-#include "report/folder/output.hpp"
-#include "report/folder/result_folder.hpp"
+#include "report/document/document.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,17 +21,7 @@ struct MapReport {
   std::vector<MapConfirmation> confirmed;
 };
 
-/// One row a point: phase, loads, and whether the quota is why it is safe.
-void write_map_csv(Sink& sink, const MapReport& report);
-/// One row a confirmed point. `share_down` is that of the replications, with Wilson's interval.
-void write_confirm_csv(Sink& sink, const MapReport& report);
-void write_map_json(Sink& sink, const MapReport& report, const std::vector<FileRecord>& files);
-/// In lines of at most `columns`, of which the picture shows every second value of the first key,
-/// or every third ..., where it has more.
-void write_map_text(Sink& sink, const MapReport& report, std::size_t columns);
-
-/// Writes map.csv, confirm.csv (if points were confirmed), scenario.toml with its inputs and
-/// result.json, and commits.
-void write_map_files(ResultFolder& folder, const MapReport& report);
+/// The map as a picture, and what became of the points that were simulated.
+Document map_document(const MapReport& report);
 
 }  // namespace retrysim::report

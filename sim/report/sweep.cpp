@@ -7,11 +7,10 @@
 
 #include "estimate/modes.hpp"
 #include "report/document/csv_writer.hpp"
+#include "report/document/document.hpp"
 #include "report/document/json.hpp"
-#include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/result_folder.hpp"
-#include "report/run/files.hpp"
 #include "report/run/tables.hpp"
 #include "report/run/text.hpp"
 #include "scenario/text/values.hpp"
@@ -105,23 +104,14 @@ void write_phases(Sink& sink, const SweepPlan& plan, const PointSource& point) {
   }
 }
 
-/// What happened over time at the points, if the sweep kept it.
-void write_series(ResultFolder& folder, const SweepPlan& plan, const PointSource& point) {
-  if (plan.grid_points > kMostPointsWithSeries) return;
-  const auto of_each = [&](Sink& sink, auto write_rows) {
-    for (std::size_t i = 0; i < plan.points(); ++i) {
-      const SweepPoint p = point(i);
-      if (p.series) write_rows(sink, *plan.scenario(i), p.name, *p.series);
-    }
-  };
-  folder.write(std::string(kMeanTimeseries), [&](Sink& sink) {
-    write_mean_timeseries_header(sink);
-    of_each(sink, write_mean_timeseries_rows);
-  });
-  folder.write(std::string(kMeanService), [&](Sink& sink) {
-    write_mean_service_header(sink);
-    of_each(sink, write_mean_service_rows);
-  });
+/// What happened over time at the points.
+template <class WriteRows>
+void write_series(Sink& sink, const SweepPlan& plan, const PointSource& point,
+                  WriteRows write_rows) {
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const SweepPoint p = point(i);
+    if (p.series) write_rows(sink, *plan.scenario(i), p.name, *p.series);
+  }
 }
 
 /// What became of each point and why, in sentences, if the sweep kept what that takes.
@@ -138,67 +128,33 @@ void write_verdicts(Sink& sink, const SweepPlan& plan, const PointSource& point)
   }
 }
 
-class PointsTable {
- public:
-  PointsTable(Sink& sink, const SweepPlan& plan)
-      : csv_(sink), expectations_(!plan.base.scenario.expectations.empty()) {
-    csv_.text("variant");
-    for (const std::string& path : plan.paths) csv_.text(path);
-    csv_.text("replications").text("outcome");
-    for (const MetricInfo* metric : overview_metrics()) {
-      const std::string name(metric->name);
-      csv_.text(name).text(name + "_ci_low").text(name + "_ci_high");
-      if (name == kRecovery) csv_.text(name + "_replications");
-    }
-    csv_.text("modes");
-    if (expectations_) csv_.text("expectations_failed");
-    csv_.end_row();
-  }
+std::size_t failed_expectations(const SweepPoint& p) {
+  if (p.scenario->expectations.empty()) return 0;
+  const auto results =
+      judge_expectations(*p.scenario, summarize(*p.scenario, p.values), p.values.runs());
+  return static_cast<std::size_t>(std::count_if(
+      results.begin(), results.end(), [](const ExpectationResult& e) { return !e.passed; }));
+}
 
-  void add(const SweepPoint& p, SweepOverview& overview) {
-    const bool complete = !p.limit;
-    const auto estimates = complete
-                               ? overview_of(p.values)
-                               : std::vector<std::optional<Estimate>>(overview_metrics().size());
-    csv_.text(p.name);
-    for (const std::string& value : p.keys) csv_.text(key_cell(value));
-    csv_.integer(p.values.runs()).text(outcome_of(p));
-    for (std::size_t m = 0; m < estimates.size(); ++m) {
-      const std::optional<Estimate>& e = estimates[m];
-      csv_.real(e ? std::optional(e->mean) : std::nullopt);
-      csv_.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
-      if (overview_metrics()[m]->name != kRecovery) continue;
-      complete ? csv_.integer(e ? e->count : 0) : csv_.empty();
-    }
-    if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, estimates});
-    ++overview.points;
-    if (!complete) {
-      ++overview.points_over_limit;
-      csv_.empty();
-      if (expectations_) csv_.empty();
-      return csv_.end_row();
-    }
+/// What a row of points.csv says of a point; of one that is not complete little.
+struct PointRow {
+  explicit PointRow(const SweepPoint& p)
+      : point(p), is_complete(!p.limit), estimates(overview_metrics().size()) {
+    if (!is_complete) return;
+    estimates = overview_of(p.values);
     const double window_s = (p.scenario->duration - p.scenario->warmup).in_seconds();
-    const bool two_modes = stats::goodput_modes(p.values, window_s).has_value();
-    csv_.integer(two_modes ? 2 : 1);
-    overview.points_with_two_modes += two_modes;
-    const std::size_t failed = failed_expectations(p);
-    if (expectations_) csv_.integer(failed);
-    csv_.end_row();
-    overview.points_that_fail += failed > 0;
+    has_two_modes = stats::goodput_modes(p.values, window_s).has_value();
+    failed = failed_expectations(p);
   }
 
- private:
-  static std::size_t failed_expectations(const SweepPoint& p) {
-    if (p.scenario->expectations.empty()) return 0;
-    const auto results =
-        judge_expectations(*p.scenario, summarize(*p.scenario, p.values), p.values.runs());
-    return static_cast<std::size_t>(std::count_if(
-        results.begin(), results.end(), [](const ExpectationResult& e) { return !e.passed; }));
-  }
+  /// Nothing unless the point is complete.
+  Cell of_complete(Cell cell) const { return is_complete ? std::move(cell) : Cell(); }
 
-  CsvWriter csv_;
-  bool expectations_;
+  const SweepPoint& point;
+  bool is_complete;
+  std::vector<std::optional<Estimate>> estimates;  ///< of `overview_metrics()`
+  bool has_two_modes = false;
+  std::size_t failed = 0;  ///< expectations
 };
 
 /// Whether servers, service times or capacities may differ between points.
@@ -207,10 +163,47 @@ bool varies_services(const SweepPlan& plan) {
                      [](const std::string& path) { return path.starts_with("service."); });
 }
 
-Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
-  const Scenario& scenario = plan.base.scenario;
-  Json json = result_head("", scenario, static_cast<std::size_t>(scenario.replications));
-  Json& sweep = json["sweep"];
+Columns<PointRow> point_columns(const SweepPlan& plan) {
+  Columns<PointRow> t;
+  t.csv("variant", [](auto& r) { return r.point.name; });
+  for (std::size_t i = 0; i < plan.paths.size(); ++i) {
+    t.csv_key(plan.paths[i], [i](auto& r) { return key_cell(r.point.keys[i]); });
+  }
+  t.csv("replications", [](auto& r) { return r.point.values.runs(); });
+  t.csv("outcome", [](auto& r) { return outcome_of(r.point); });
+  for (std::size_t m = 0; m < overview_metrics().size(); ++m) {
+    const std::string name(overview_metrics()[m]->name);
+    t.csv(fmt::format("{0} {0}_ci_low {0}_ci_high", name),
+          [m](auto& r) { return ranged(r.estimates[m]); });
+    if (name != kRecovery) continue;
+    t.csv(name + "_replications",
+          [m](auto& r) { return r.of_complete(r.estimates[m] ? r.estimates[m]->count : 0); });
+  }
+  t.csv("modes", [](auto& r) { return r.of_complete(r.has_two_modes ? 2u : 1u); });
+  if (!plan.base.scenario.expectations.empty()) {
+    t.csv("expectations_failed", [](auto& r) { return r.of_complete(r.failed); });
+  }
+  return t;
+}
+
+/// One row a point; counts in the overview what the rows say.
+void write_points(Sink& sink, const SweepPlan& plan, const PointSource& point,
+                  SweepOverview& overview) {
+  CsvRows<PointRow> csv(sink, point_columns(plan));
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const SweepPoint p = point(i);
+    const PointRow row(p);
+    csv.add(row);
+    if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, row.estimates});
+    ++overview.points;
+    overview.points_over_limit += !row.is_complete;
+    overview.points_with_two_modes += row.has_two_modes;
+    overview.points_that_fail += row.failed > 0;
+  }
+}
+
+Json sweep_json(const SweepPlan& plan, const SweepOverview& overview) {
+  Json sweep;
   sweep["id"] = fmt::format("{:016x}", plan.id);
   sweep["vary"] = plan.varying;
   sweep["keys"] = plan.paths;
@@ -225,8 +218,7 @@ Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
       sweep["services"].push_back(services_json(*plan.scenario(i)));
     }
   }
-  add_scenario(json, plan.base);
-  return json;
+  return sweep;
 }
 
 }  // namespace
@@ -243,43 +235,36 @@ const std::vector<const MetricInfo*>& overview_metrics() {
 
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
                                 const PointSource& point) {
+  const Scenario& scenario = plan.base.scenario;
   SweepOverview overview;
-  folder.write("summary.csv", [&](Sink& sink) { write_summary(sink, plan, point); });
-  folder.write("replications.csv", [&](Sink& sink) { write_replications(sink, plan, point); });
+  Document d;
+  d.file("summary.csv", [&](Sink& sink) { write_summary(sink, plan, point); });
+  d.file("replications.csv", [&](Sink& sink) { write_replications(sink, plan, point); });
   if (may_have_phases(plan)) {
-    folder.write("phases.csv", [&](Sink& sink) { write_phases(sink, plan, point); });
+    d.file("phases.csv", [&](Sink& sink) { write_phases(sink, plan, point); });
   }
-  folder.write("points.csv", [&](Sink& sink) {
-    PointsTable table(sink, plan);
-    for (std::size_t i = 0; i < plan.points(); ++i) table.add(point(i), overview);
-  });
+  d.file("points.csv", [&](Sink& sink) { write_points(sink, plan, point, overview); });
   if (plan.grid_points <= kMostPointsWithSeries) {
-    folder.write(std::string(kVerdicts), [&](Sink& sink) { write_verdicts(sink, plan, point); });
+    d.file(std::string(kVerdicts), [&](Sink& sink) { write_verdicts(sink, plan, point); });
+    d.file(std::string(kMeanTimeseries), [&](Sink& sink) {
+      write_mean_timeseries_header(sink);
+      write_series(sink, plan, point, write_mean_timeseries_rows);
+    });
+    d.file(std::string(kMeanService), [&](Sink& sink) {
+      write_mean_service_header(sink);
+      write_series(sink, plan, point, write_mean_service_rows);
+    });
   }
-  write_series(folder, plan, point);
-  write_scenario_files(folder, plan.base);
-  folder.write("result.json", [&](Sink& sink) {
-    sink.write(sealed(result_json(plan, overview), folder.files()));
-  });
-  folder.commit();
+  d.head("", scenario, static_cast<std::size_t>(scenario.replications));
+  // Once the points have been counted.
+  d.streamed_member("sweep", [&](JsonText& text) { text.json(sweep_json(plan, overview)); });
+  d.scenario_members(plan.base).scenario_file(plan.base).write_files(folder);
   return overview;
 }
-
-// What standard output shows of a sweep.
 
 namespace {
 
 using Cells = std::vector<std::string>;
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 /// The point's values, one for each key, with the keys as heading; a point whose name is made in
 /// another way stays whole.
@@ -290,7 +275,7 @@ struct PointNames {
   explicit PointNames(const std::vector<SweepOverview::Row>& rows) {
     for (const SweepOverview::Row& row : rows) {
       Cells own_keys, own_values;
-      for (const std::string& part : split(row.name, ' ')) {
+      for (const std::string& part : split_at(row.name, ' ')) {
         const std::size_t sign = std::min(part.find('='), part.size());
         own_keys.push_back(part.substr(0, sign));
         own_values.push_back(part.substr(std::min(sign + 1, part.size())));
@@ -323,7 +308,7 @@ std::vector<std::size_t> widths_of(const Cells& headings, const std::vector<Cell
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < headings.size(); ++c) {
     std::size_t& width = widths.emplace_back(0);
-    for (const std::string& word : split(headings[c], '_')) {
+    for (const std::string& word : split_at(headings[c], '_')) {
       width = std::max(width, columns_of(word));
     }
     for (const Cells& line : lines) width = std::max(width, columns_of(line[c]));
@@ -349,7 +334,7 @@ std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, s
   std::vector<Cells> words;
   std::size_t height = 0;
   for (std::size_t c = 0; c < count; ++c) {
-    words.push_back(split(headings[c], '_'));
+    words.push_back(split_at(headings[c], '_'));
     height = std::max(height, words.back().size());
   }
   std::string text;
@@ -371,65 +356,65 @@ std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, s
   return text;
 }
 
+/// The points, of which as many figures stand beside the keys as there is room for; else in blocks.
+std::string points_text(const Cells& headings, const std::vector<Cells>& lines, std::size_t keys,
+                        std::size_t columns) {
+  const std::size_t count = fitting(widths_of(headings, lines), keys, columns);
+  if (count <= keys) return listing_in_blocks({headings, lines, keys}, columns);
+  std::string text = in_columns(headings, lines, keys, count);
+  if (count == headings.size()) return text;
+  std::string left_out;
+  for (std::size_t c = count; c < headings.size(); ++c) {
+    left_out += (left_out.empty() ? "" : ", ") + headings[c];
+  }
+  return text + fmt::format("In points.csv only: {}\n", left_out);
+}
+
 }  // namespace
 
-std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview, std::size_t columns) {
-  const std::vector<const MetricInfo*>& known = overview_metrics();
-  const std::vector<const MetricInfo*> shown = metrics_of(MetricList::kSweptTable);
-  const std::string replications =
-      plan.base.scenario.replications == 1
-          ? "1 replication"
-          : fmt::format("{} replications", plan.base.scenario.replications);
+Document sweep_document(const SweepPlan& plan, const SweepOverview& overview) {
+  const std::vector<const MetricInfo*>& metrics = overview_metrics();
+  const Scenario& scenario = plan.base.scenario;
+  const std::string replications = scenario.replications == 1
+                                       ? "1 replication"
+                                       : fmt::format("{} replications", scenario.replications);
   const std::string points =
       plan.shard ? fmt::format("shard {}, {} of {} points", plan.shard->text(), overview.points,
                                plan.grid_points)
                  : fmt::format("{} point{}", plan.grid_points, plan.grid_points == 1 ? "" : "s");
-  std::string text = fmt::format("{}: {}, {} each, seed {}\n", plan.base.scenario.name, points,
-                                 replications, plan.base.scenario.seed);
-  text += "Means over replications and all clients\n\n";
+  Document d;
+  d.lines(fmt::format("{}: {}, {} each, seed {}\n", scenario.name, points, replications,
+                      scenario.seed));
+  d.lines("Means over replications and all clients\n\n");
+
   const PointNames points_of(overview.rows);
   Cells headings = points_of.keys;
-  for (const MetricInfo* metric : shown) headings.emplace_back(metric->name);
+  for (const MetricInfo* metric : metrics_of(MetricList::kSweptTable)) {
+    headings.emplace_back(metric->name);
+  }
   std::vector<Cells> lines = points_of.values;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    for (const MetricInfo* metric : shown) {
-      const auto at = std::find(known.begin(), known.end(), metric) - known.begin();
+    for (const MetricInfo* metric : metrics_of(MetricList::kSweptTable)) {
+      const auto at = std::find(metrics.begin(), metrics.end(), metric) - metrics.begin();
       lines[i].push_back(figure(overview.rows[i].estimates[static_cast<std::size_t>(at)], *metric));
     }
   }
-  const std::size_t keys = points_of.keys.size();
-  const std::size_t count = fitting(widths_of(headings, lines), keys, columns);
-  const bool keys_fit = count > keys;
-  text += keys_fit ? in_columns(headings, lines, keys, count)
-                   : listing_in_blocks({headings, lines, keys}, columns);
-  auto out = std::back_inserter(text);
-  if (keys_fit && count < headings.size()) {
-    std::string left_out;
-    for (std::size_t c = count; c < headings.size(); ++c) {
-      left_out += (left_out.empty() ? "" : ", ") + headings[c];
-    }
-    fmt::format_to(out, "In points.csv only: {}\n", left_out);
-  }
+  d.lines([headings = std::move(headings), lines = std::move(lines), keys = points_of.keys.size()](
+              std::size_t columns) { return points_text(headings, lines, keys, columns); });
+
   if (overview.points > overview.rows.size()) {
-    fmt::format_to(out, "... and {} more in points.csv\n", overview.points - overview.rows.size());
+    d.lines(fmt::format("... and {} more in points.csv\n", overview.points - overview.rows.size()));
   }
-  if (overview.points_with_two_modes > 0) {
-    fmt::format_to(out,
-                   "\nTwo modes of goodput at {} of {} points (column modes of points.csv): a "
-                   "mean over both\ndescribes neither; retrysim run describes each of them\n",
-                   overview.points_with_two_modes, overview.points);
-  }
-  if (overview.points_over_limit > 0) {
-    fmt::format_to(out,
-                   "\n{} of {} points exceeded a limit and have no results; see column outcome of "
-                   "points.csv\n",
-                   overview.points_over_limit, overview.points);
-  }
-  if (overview.points_that_fail > 0) {
-    fmt::format_to(out, "\nExpectations fail at {} of {} points; see points.csv\n",
-                   overview.points_that_fail, overview.points);
-  }
-  return text;
+  const auto remark = [&](std::size_t count, std::string_view text) {
+    if (count > 0) d.gap().say(fmt::format(fmt::runtime(text), count, overview.points), "", "");
+  };
+  remark(overview.points_with_two_modes,
+         "Two modes of goodput at {} of {} points (column modes of points.csv): a mean over both "
+         "describes neither; retrysim run describes each of them");
+  remark(overview.points_over_limit,
+         "{} of {} points exceeded a limit and have no results; see column outcome of points.csv");
+  remark(overview.points_that_fail, "Expectations fail at {} of {} points; see points.csv");
+  return d;
 }
 
 namespace {

@@ -1,5 +1,7 @@
-// The result folder of a sweep: the summary and the replications of every point, and a wide table
-// of one row a point. Points are asked for one by one, so that any number of them fits.
+// What `retrysim sweep` finds: the summary and the replications of every point, and a wide table of
+// one row a point. Points are asked for one by one, so that any number of them fits. And how
+// `retrysim merge` joins the shards of a sweep into the files that the whole sweep would have
+// written.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,6 +9,7 @@
 #include <retrysim/summary.hpp>
 #include <retrysim/sweep.hpp>
 
+#include "report/document/document.hpp"
 #include "report/folder/result_folder.hpp"
 
 #include <cstddef>
@@ -52,11 +55,8 @@ const std::vector<const MetricInfo*>& overview_metrics();
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
                                 const std::function<SweepPoint(std::size_t)>& point);
 
-/// The table that a person reads, in lines of at most `columns`: metrics for which there is no room
-/// beside the varied keys are left out.
-std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview, std::size_t columns);
-
-// Joining the shards of a sweep into the files that the whole sweep would have written.
+/// What a person reads: the first points in a table, and what is remarkable about all of them.
+Document sweep_document(const SweepPlan& plan, const SweepOverview& overview);
 
 /// Folders that do not make a whole sweep. The message names them and says what is wrong.
 class MergeError : public std::runtime_error {

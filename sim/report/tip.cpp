@@ -3,11 +3,7 @@
 
 #include <retrysim/scenario_file.hpp>
 
-#include "estimate/intervals.hpp"
-#include "report/document/csv_writer.hpp"
 #include "report/document/json.hpp"
-#include "report/document/text.hpp"
-#include "report/run/files.hpp"
 #include "report/sweep.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/values.hpp"
@@ -29,33 +25,26 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A share of the replications that could be judged, with Wilson's interval.
-struct Share {
-  double value, low, high;
-};
-
-/// Empty if none could be judged.
-std::optional<Share> share_of_judged(const TippingProbe& p, std::size_t count) {
-  if (p.judged() == 0) return std::nullopt;
-  const stats::ProportionInterval interval = stats::wilson_interval(count, p.judged());
-  return Share{static_cast<double>(count) / static_cast<double>(p.judged()), interval.low,
-               interval.high};
-}
-
-}  // namespace
-
-Json d50_json(const TipResult& found) {
+/// D50 with its interval in ascending order.
+Ranged d50_of(const TipResult& found) {
   const TippingPoint& point = found.point;
   if (!point.d50) return {};
   const bool upwards = found.search.last >= found.search.first;
-  Json d50;
-  d50["value"] = point.d50->middle();
-  d50["bracket"] = {point.d50->low, point.d50->high};
-  d50["ci_low"] = optional_json(upwards ? point.ci_first : point.ci_last);
-  d50["ci_high"] = optional_json(upwards ? point.ci_last : point.ci_first);
-  d50["rank"] = point.rank;
-  d50["coverage"] = point.coverage;
-  return d50;
+  return {point.d50->middle(), upwards ? point.ci_first : point.ci_last,
+          upwards ? point.ci_last : point.ci_first};
+}
+
+/// The same with its bracket; null if there is none.
+Json d50_json(const TipResult& found) {
+  const TippingPoint& point = found.point;
+  if (!point.d50) return {};
+  const Ranged d50 = d50_of(found);
+  return {{"value", *d50.value},
+          {"bracket", {point.d50->low, point.d50->high}},
+          {"ci_low", optional_json(d50.low)},
+          {"ci_high", optional_json(d50.high)},
+          {"rank", point.rank},
+          {"coverage", point.coverage}};
 }
 
 Json trigger_json(const Trigger& trigger, const TippingSearch& search) {
@@ -66,57 +55,96 @@ Json trigger_json(const Trigger& trigger, const TippingSearch& search) {
           {"tolerance", search.tolerance}};
 }
 
-namespace {
+/// A probe of a search, or a threshold of a replication in it, of one or several searches.
+template <class T>
+struct RowOf {
+  const TipPoint& search;
+  const T& of;
+  std::size_t number = 0;
+};
 
-Json probe_json(const TippingProbe& p) {
-  Json json;
-  json["value"] = p.value;
-  json["replications"] = p.judged();
-  json["tipped"] = p.tipped();
-  json["censored"] = p.count(TippingResponse::kUnknown);
-  const auto add_share = [&](const std::string& prefix, std::size_t count) {
-    const auto share = share_of_judged(p, count);
-    json[prefix + "probability"] = share ? Json(share->value) : Json();
-    json[prefix + "ci_low"] = share ? Json(share->low) : Json();
-    json[prefix + "ci_high"] = share ? Json(share->high) : Json();
-  };
-  add_share("", p.tipped());
-  json["metastable"] = p.metastable;
-  json["twin_recovered"] = p.twin_recovered;
-  add_share("metastable_", p.metastable);
-  return json;
+using Probe = RowOf<TippingProbe>;
+
+/// What rows of tip.csv and thresholds.csv begin with; of several searches with the variant.
+template <class Row>
+Columns<Row> first_columns(const TipPlan& plan) {
+  Columns<Row> t;
+  t.csv("scenario", always(plan.base.scenario.name));
+  if (!plan.variations.empty()) t.csv("variant", [](auto& row) { return row.search.name; });
+  t.csv("trigger", always(plan.trigger.path));
+  return t;
 }
 
-// --- Text ----------------------------------------------------------------------------------------
-
-std::string with_unit(const TipReport& r, double value) {
-  return fmt::format("{:.6g}{}", value,
-                     r.trigger.unit == "1"     ? ""
-                     : r.trigger.unit == "1/s" ? " /s"
-                                               : " " + r.trigger.unit);
+/// One row a probe: how many do not recover, and how many of these would without retries.
+Columns<Probe> probe_columns(const TipPlan& plan) {
+  const std::string& unit = plan.trigger.unit;
+  auto t = first_columns<Probe>(plan);
+  t.files("value", {unit == "1" ? "value" : "value (" + unit + ")", Side::kRight, 12},
+          [](auto& p) { return p.of.value; });
+  t.csv("unit", always(unit));
+  t.files("replications", [](auto& p) { return p.of.judged(); });
+  t.files("tipped", {"do not recover"},
+          [](auto& p) { return Cell(p.of.tipped(), n_of(p.of.tipped(), p.of.judged())); });
+  t.json("censored", [](auto& p) { return p.of.count(TippingResponse::kUnknown); });
+  t.files("probability ci_low ci_high",
+          [](auto& p) { return share(p.of.tipped(), p.of.judged()); });
+  t.files("metastable", {"metastable"}, [](auto& p) { return p.of.metastable; });
+  t.files("twin_recovered", [](auto& p) { return p.of.twin_recovered; });
+  t.csv("censored", [](auto& p) { return p.of.count(TippingResponse::kUnknown); });
+  t.files("metastable_probability metastable_ci_low metastable_ci_high",
+          {"P(metastable), 95 % interval", Side::kLeft}, [](auto& p) {
+            const Ranged part = share(p.of.metastable, p.of.judged());
+            return Cell(part, share_text(part, 13));
+          });
+  return t;
 }
+
+/// The probes or thresholds of all searches.
+template <auto Member>
+auto all_of(std::span<const TipPoint> points) {
+  using T = typename std::decay_t<decltype(points.front().found.point.*Member)>::value_type;
+  std::vector<RowOf<T>> rows;
+  for (const TipPoint& p : points) {
+    std::size_t number = 0;
+    for (const T& value : p.found.point.*Member) rows.push_back({p, value, number++});
+  }
+  return rows;
+}
+
+Table probes_of(const TipPlan& plan, std::span<const TipPoint> points) {
+  return {probe_columns(plan), all_of<&TippingPoint::probes>(points)};
+}
+
+/// One row a replication: between which values it tips. An empty cell is beyond the values tried.
+Table thresholds_of(const TipPlan& plan, std::span<const TipPoint> points) {
+  using Threshold = RowOf<TippingThreshold>;
+  auto t = first_columns<Threshold>(plan);
+  t.csv("replication", [](auto& row) { return row.number; });
+  t.csv("unit", always(plan.trigger.unit));
+  t.csv("recovers_at", [](auto& row) { return row.of.low; });
+  t.csv("tips_at", [](auto& row) { return row.of.high; });
+  t.csv("monotone", [](auto& row) { return row.of.monotone; });
+  return {t, all_of<&TippingPoint::thresholds>(points)};
+}
+
+/// A search with its plan.
+struct TipReport {
+  const Trigger& trigger;
+  const TipResult& found;
+};
+
+std::string valued(double value, std::string_view unit, int digits = 5) {
+  return fmt::format("{:.{}g}{}", value, digits,
+                     unit == "1"     ? ""
+                     : unit == "1/s" ? " /s"
+                                     : fmt::format(" {}", unit));
+}
+
+std::string with_unit(const TipReport& r, double value) { return valued(value, r.trigger.unit, 6); }
 
 /// As --trigger takes it.
 std::string as_written(const TipReport& r, double value) {
   return fmt::format("{:.6g}{}", value, r.trigger.unit == "s" ? "s" : "");
-}
-
-void append_probes(std::string& out, const TipReport& r) {
-  const std::string title = r.trigger.unit == "1" ? "value" : "value (" + r.trigger.unit + ")";
-  out += fmt::format("  {:>12}  {:>14}  {:>10}  P(metastable), 95 % interval\n", title,
-                     "do not recover", "metastable");
-  const std::size_t nearest = r.found.point.nearest_probe();
-  for (std::size_t i = 0; i < r.found.point.probes.size(); ++i) {
-    const TippingProbe& p = r.found.point.probes[i];
-    out += fmt::format("{} {:>12}  {:>14}  {:>10}", i == nearest ? "*" : " ",
-                       fmt::format("{:.6g}", p.value),
-                       fmt::format("{} of {}", p.tipped(), p.judged()), p.metastable);
-    if (const auto share = share_of_judged(p, p.metastable)) {
-      out += fmt::format("  {:>13} ({} to {})", percent(share->value), percent(share->low),
-                         percent(share->high));
-    }
-    out += "\n";
-  }
 }
 
 std::string interval_text(const TipReport& r) {
@@ -222,12 +250,6 @@ std::string twins_text(const TipReport& r) {
       all ? ": metastable failures" : fmt::format("; {} are metastable", p.metastable));
 }
 
-void write_head(CsvWriter& csv, const TipHead& head) {
-  csv.text(head.scenario);
-  if (head.variant) csv.text(*head.variant);
-  csv.text(head.trigger.path);
-}
-
 std::vector<std::string> caveats(const TipReport& r) {
   std::vector<std::string> notes = r.found.notes;
   const std::size_t n = r.found.point.not_monotone();
@@ -242,100 +264,35 @@ std::vector<std::string> caveats(const TipReport& r) {
 
 }  // namespace
 
-void write_probes_header(CsvWriter& csv, bool with_variant) {
-  csv.text("scenario");
-  if (with_variant) csv.text("variant");
-  csv.header({"trigger", "value", "unit", "replications", "tipped", "probability", "ci_low",
-              "ci_high", "metastable", "twin_recovered", "censored", "metastable_probability",
-              "metastable_ci_low", "metastable_ci_high"});
-}
+Document tip_document(const TipPlan& plan, const TipPoint& point) {
+  const TipReport r{plan.trigger, point.found};
+  const TippingPoint& found = point.found.point;
+  const Scenario& scenario = plan.base.scenario;
+  const std::size_t runs = found.thresholds.size();
+  std::vector<std::string> sentences = {answer_of(r)};
+  if (const std::string twins = twins_text(r); !twins.empty()) sentences.push_back(twins);
+  const Table probes = probes_of(plan, {&point, 1});
+  TextTable table = shown(probes);
+  table.indent = 2;
+  table.rows[found.nearest_probe()].mark = '*';
 
-void write_probe_rows(CsvWriter& csv, const TipHead& head, const TipResult& found) {
-  const auto share = [&](const std::optional<Share>& s) {
-    if (s) {
-      csv.real(s->value).real(s->low).real(s->high);
-    } else {
-      csv.empty().empty().empty();
-    }
-  };
-  for (const TippingProbe& p : found.point.probes) {
-    write_head(csv, head);
-    csv.real(p.value).text(head.trigger.unit);
-    csv.integer(p.judged()).integer(p.tipped());
-    share(share_of_judged(p, p.tipped()));
-    csv.integer(p.metastable).integer(p.twin_recovered);
-    csv.integer(p.count(TippingResponse::kUnknown));
-    share(share_of_judged(p, p.metastable));
-    csv.end_row();
-  }
-}
+  Document d;
+  d.title(scenario, fmt::format("{} from {} to {}, {} replication{} at each value, seed {}",
+                                plan.trigger.path, with_unit(r, point.found.search.first),
+                                with_unit(r, point.found.search.last), runs, runs == 1 ? "" : "s",
+                                scenario.seed));
+  d.gap();
+  for (const std::string& sentence : sentences) d.say(sentence);
+  d.gap().show(std::move(table)).notes(caveats(r));
 
-void write_thresholds_header(CsvWriter& csv, bool with_variant) {
-  csv.text("scenario");
-  if (with_variant) csv.text("variant");
-  csv.header({"trigger", "replication", "unit", "recovers_at", "tips_at", "monotone"});
-}
+  d.head("tip", scenario, runs).member("trigger", trigger_json(plan.trigger, point.found.search));
+  d.member("search", {{"id", fmt::format("{:016x}", plan.id)}});
+  d.member("outcome", name(found.outcome)).member("d50", d50_json(point.found));
+  d.member("not_monotone", found.not_monotone()).member("probes", rows_json(probes));
+  d.member("sentences", sentences).member("notes", caveats(r)).scenario_members(plan.base);
 
-void write_threshold_rows(CsvWriter& csv, const TipHead& head, const TipResult& found) {
-  for (std::size_t i = 0; i < found.point.thresholds.size(); ++i) {
-    const TippingThreshold& t = found.point.thresholds[i];
-    write_head(csv, head);
-    csv.integer(i).text(head.trigger.unit);
-    csv.real(t.low).real(t.high).text(t.monotone ? "true" : "false").end_row();
-  }
-}
-
-void write_tip_csv(Sink& sink, const TipReport& r) {
-  CsvWriter csv(sink);
-  write_probes_header(csv, false);
-  write_probe_rows(csv, {r.scenario.scenario.name, {}, r.trigger}, r.found);
-}
-
-void write_thresholds_csv(Sink& sink, const TipReport& r) {
-  CsvWriter csv(sink);
-  write_thresholds_header(csv, false);
-  write_threshold_rows(csv, {r.scenario.scenario.name, {}, r.trigger}, r.found);
-}
-
-void write_tip_json(Sink& sink, const TipReport& r, const std::vector<FileRecord>& files) {
-  const Scenario& scenario = r.scenario.scenario;
-  Json json = result_head("tip", scenario, r.found.point.thresholds.size());
-  json["trigger"] = trigger_json(r.trigger, r.found.search);
-  json["search"] = {{"id", fmt::format("{:016x}", r.id)}};
-  json["outcome"] = name(r.found.point.outcome);
-  json["d50"] = d50_json(r.found);
-  json["not_monotone"] = r.found.point.not_monotone();
-  json["probes"] = Json::array();
-  for (const TippingProbe& p : r.found.point.probes) json["probes"].push_back(probe_json(p));
-  json["sentences"] = {answer_of(r)};
-  if (const std::string twins = twins_text(r); !twins.empty()) json["sentences"].push_back(twins);
-  json["notes"] = caveats(r);
-  add_scenario(json, r.scenario);
-  sink.write(sealed(json, files));
-}
-
-void write_tip_text(Sink& sink, const TipReport& r, std::size_t columns) {
-  const Scenario& scenario = r.scenario.scenario;
-  const std::size_t runs = r.found.point.thresholds.size();
-  std::string out = wrapped(
-      fmt::format("{}: {} from {} to {}, {} replication{} at each value, seed {}", scenario.name,
-                  r.trigger.path, with_unit(r, r.found.search.first),
-                  with_unit(r, r.found.search.last), runs, runs == 1 ? "" : "s", scenario.seed),
-      {columns});
-  if (!scenario.description.empty()) out += wrapped(scenario.description, {columns, "", ""});
-  out += "\n" + wrapped(answer_of(r), {columns});
-  if (const std::string twins = twins_text(r); !twins.empty()) out += wrapped(twins, {columns});
-  out += "\n";
-  append_probes(out, r);
-  sink.write(out + notes_text(caveats(r), columns));
-}
-
-void write_tip_files(ResultFolder& folder, const TipReport& r) {
-  folder.write("tip.csv", [&](Sink& sink) { write_tip_csv(sink, r); });
-  folder.write("thresholds.csv", [&](Sink& sink) { write_thresholds_csv(sink, r); });
-  write_scenario_files(folder, r.scenario);
-  folder.write("result.json", [&](Sink& sink) { write_tip_json(sink, r, folder.files()); });
-  folder.commit();
+  d.file("tip.csv", probes).file("thresholds.csv", thresholds_of(plan, {&point, 1}));
+  return d.scenario_file(plan.base);
 }
 
 namespace {
@@ -349,14 +306,15 @@ std::optional<double> place_along(const std::string& value) {
   return duration ? std::optional(duration->duration.in_seconds()) : std::nullopt;
 }
 
-}  // namespace
-
+/// The unit of a key's values in files, as the table of keys has it; "1" for words as well.
 std::string unit_of_key(const std::string& path) {
   const scenario::KeyInfo* key = scenario::find_key(path);
   if (key == nullptr) return "1";
   if (key->rules.kind == scenario::ValueKind::kDuration) return "s";
   return key->rules.unit.empty() ? "1" : std::string(key->rules.unit);
 }
+
+}  // namespace
 
 TipCurve::TipCurve(const TipPlan& plan) {
   const std::optional<std::size_t> along = plan.axis();
@@ -394,15 +352,6 @@ TipCurve::TipCurve(const TipPlan& plan) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string valued(double value, std::string_view unit) {
-  return fmt::format("{:.5g}{}", value,
-                     unit == "1"     ? ""
-                     : unit == "1/s" ? " /s"
-                                     : fmt::format(" {}", unit));
-}
-
 /// "total_rate" of a longer path; with its unit for the head of a table.
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
@@ -415,16 +364,31 @@ struct Fates {
   std::vector<const CurvePoint*> found, never, always, exchanged, not_judged;
 };
 
-class CurveText {
- public:
-  CurveText(const TipCurveReport& report, std::size_t columns)
-      : report_(report), curve_(report.plan), columns_(columns) {}
+/// A point of the curve, in its place.
+struct CurveRow {
+  const TipPoint* point = nullptr;
+  const CurvePoint* at = nullptr;
+  std::size_t line = 0;
 
-  std::string text() {
-    add_head();
-    for (const std::string& text : sentences()) out_ += wrapped(text, {columns_});
-    for (const CurveLine& line : curve_.lines) add_table(line);
-    return out_ + notes_text(notes(), columns_);
+  const TippingPoint& found() const { return point->found.point; }
+  const TippingProbe& nearest() const { return found().probes[found().nearest_probe()]; }
+};
+
+/// What is said of a curve.
+class CurveReport {
+ public:
+  CurveReport(const TipPlan& plan, std::span<const TipPoint> points)
+      : plan_(plan), points_(points), curve_(plan) {}
+
+  const TipCurve& curve() const { return curve_; }
+
+  std::string title() const {
+    const std::size_t runs = points_.front().found.point.thresholds.size();
+    return fmt::format(
+        "tipping point of {} between {} and {}{}, {} replication{} at each value, seed {}",
+        plan_.trigger.path, triggered(plan_.search.first), triggered(plan_.search.last),
+        curve_.axis.empty() ? "" : " against " + curve_.axis, runs, runs == 1 ? "" : "s",
+        plan_.base.scenario.seed);
   }
 
   /// One for each line of the curve.
@@ -437,7 +401,7 @@ class CurveText {
   /// Those of all points, each once, with where they hold unless that is everywhere.
   std::vector<std::string> notes() const {
     std::vector<std::pair<std::string, std::vector<std::string>>> by_note;
-    for (const TipPoint& point : report_.points) {
+    for (const TipPoint& point : points_) {
       std::vector<std::string> own = point.found.notes;
       const std::size_t odd = point.found.point.not_monotone();
       if (odd > 0 && point.found.point.outcome != TippingOutcome::kEndsExchanged) {
@@ -455,32 +419,72 @@ class CurveText {
     }
     std::vector<std::string> texts;
     for (const auto& [note, names] : by_note) {
-      texts.push_back(names.size() == report_.points.size()
+      texts.push_back(names.size() == points_.size()
                           ? note
                           : fmt::format("{}: {}", fmt::join(names, ", "), note));
     }
     return texts;
   }
 
- private:
-  const TipResult& found_at(const CurvePoint& p) const { return report_.points[p.number].found; }
-  std::string triggered(double value) const { return valued(value, report_.plan.trigger.unit); }
-
-  void add_head() {
-    const TipPlan& plan = report_.plan;
-    const Scenario& scenario = plan.base.scenario;
-    const std::size_t runs = report_.points.front().found.point.thresholds.size();
-    out_ += wrapped(
-        fmt::format("{}: tipping point of {} between {} and {}{}, {} replication{} at each value, "
-                    "seed {}",
-                    scenario.name, plan.trigger.path, triggered(plan.search.first),
-                    triggered(plan.search.last),
-                    curve_.axis.empty() ? "" : " against " + curve_.axis, runs,
-                    runs == 1 ? "" : "s", scenario.seed),
-        {columns_});
-    if (!scenario.description.empty()) out_ += wrapped(scenario.description, {columns_, "", ""});
-    out_ += "\n";
+  /// One row a point, in the order of the cases.
+  Table points() const {
+    std::vector<CurveRow> rows(points_.size());
+    for (std::size_t line = 0; line < curve_.lines.size(); ++line) {
+      for (const CurvePoint& at : curve_.lines[line].points) {
+        rows[at.number] = {&points_[at.number], &at, line};
+      }
+    }
+    return {columns(), rows};
   }
+
+ private:
+  Columns<CurveRow> columns() const {
+    using Row = CurveRow;
+    const std::vector<std::string> paths = plan_.paths();
+    Columns<Row> t;
+    t.csv("scenario", always(plan_.base.scenario.name));
+    t.files("variant", [](auto& r) { return r.point->name; });
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      t.csv_key(paths[i], [i](auto& r) { return key_cell(r.point->keys[i]); });
+    }
+    t.json("keys", [&](auto& r) { return keys(r); });
+    t.json("line", [](auto& r) { return r.line; });
+    t.json("x", [](auto& r) { return r.at->x; });
+    t.csv("trigger", always(plan_.trigger.path));
+    t.csv("unit", always(plan_.trigger.unit));
+    t.text(
+        {curve_.axis.empty() ? "point" : headed(last_part(curve_.axis), curve_.unit), Side::kRight},
+        [](auto& r) { return r.at->x ? fmt::format("{:.5g}", *r.at->x) : r.at->label; });
+    t.files("replications", [](auto& r) { return r.found().thresholds.size(); });
+    t.files("outcome", [](auto& r) { return name(r.found().outcome); });
+    t.json("d50", [](auto& r) { return d50_json(r.point->found); });
+    t.csv("d50 ci_low ci_high", {headed("D50", plan_.trigger.unit)}, [](auto& r) {
+      const Ranged d50 = d50_of(r.point->found);
+      return Cell(d50, d50.value ? fmt::format("{:.5g}", *d50.value) : "-");
+    });
+    t.csv("bracket_low", [](auto& r) { return r.found().d50 ? Cell(r.found().d50->low) : Cell(); });
+    t.csv("bracket_high",
+          [](auto& r) { return r.found().d50 ? Cell(r.found().d50->high) : Cell(); });
+    t.text({"95 % interval", Side::kLeft}, [&](auto& r) { return interval(r); });
+    t.files("not_monotone", [](auto& r) { return r.found().not_monotone(); });
+    t.csv("nearest_value", [](auto& r) { return r.nearest().value; });
+    t.csv("tipped", [](auto& r) { return r.nearest().tipped(); });
+    t.csv("metastable", [](auto& r) { return r.nearest().metastable; });
+    t.text({"metastable", Side::kLeft}, [](auto& r) {
+      const bool tips = r.found().d50 && r.nearest().tipped() > 0;
+      return tips ? n_of(r.nearest().metastable, r.nearest().tipped()) : "";
+    });
+    t.json("nearest", [](auto& r) {
+      return Json{{"value", r.nearest().value},
+                  {"replications", r.nearest().judged()},
+                  {"tipped", r.nearest().tipped()},
+                  {"metastable", r.nearest().metastable}};
+    });
+    return t;
+  }
+
+  const TipResult& found_at(const CurvePoint& p) const { return points_[p.number].found; }
+  std::string triggered(double value) const { return valued(value, plan_.trigger.unit); }
 
   /// "250 /s", or what the user called the point.
   std::string place(const CurvePoint& p) const { return p.x ? valued(*p.x, curve_.unit) : p.label; }
@@ -522,16 +526,16 @@ class CurveText {
     return fates;
   }
 
-  double d50_of(const CurvePoint& p) const { return found_at(p).point.d50->middle(); }
+  double d50_at(const CurvePoint& p) const { return found_at(p).point.d50->middle(); }
 
   /// "D50 falls from 1.35 s at 250 /s to 1.06 s at 400 /s".
   std::string course(const std::vector<const CurvePoint*>& found) const {
     const auto at = [&](const CurvePoint& p) {
-      return fmt::format("{} at {}", triggered(d50_of(p)), place(p));
+      return fmt::format("{} at {}", triggered(d50_at(p)), place(p));
     };
     if (found.size() == 1) return "D50 is " + at(*found.front());
     const auto less = [&](const CurvePoint* a, const CurvePoint* b) {
-      return d50_of(*a) < d50_of(*b);
+      return d50_at(*a) < d50_at(*b);
     };
     const auto more = [&](const CurvePoint* a, const CurvePoint* b) { return less(b, a); };
     const bool rises = std::is_sorted(found.begin(), found.end(), less);
@@ -545,7 +549,7 @@ class CurveText {
   }
 
   std::string sentence(const CurveLine& line) const {
-    const TippingSearch& search = report_.plan.search;
+    const TippingSearch& search = plan_.search;
     const Fates fates = fates_of(line);
     std::vector<std::string> parts;
     if (!fates.found.empty()) parts.push_back(course(fates.found));
@@ -566,37 +570,19 @@ class CurveText {
 
   static char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-  struct Cells {
-    std::string place, d50, interval, metastable;
-  };
-
-  Cells cells(const CurvePoint& p) const {
-    const TipResult& found = found_at(p);
-    const TippingPoint& point = found.point;
-    Cells c;
-    c.place = p.x ? fmt::format("{:.5g}", *p.x) : p.label;
-    if (!point.d50) {
-      c.d50 = "-";
-      c.interval = reason(found);
-      return c;
-    }
-    c.d50 = fmt::format("{:.5g}", point.d50->middle());
+  /// Or why there is none.
+  std::string interval(const CurveRow& row) const {
+    const TippingPoint& point = row.found();
+    if (!point.d50) return reason(row.point->found);
+    if (point.rank == 0) return "-";
     const auto end = [](const std::optional<double>& value, std::string_view otherwise) {
       return value ? fmt::format("{:.5g}", *value) : std::string(otherwise);
     };
-    if (point.rank == 0) {
-      c.interval = "-";
-    } else {
-      std::string low = end(point.ci_first, point.first_end_not_judged() ? "?" : "below LO");
-      std::string high = end(point.ci_last, point.last_end_not_judged() ? "?" : "beyond HI");
-      if (found.search.last < found.search.first) std::swap(low, high);
-      c.interval = low + " to " + high;
-    }
-    const TippingProbe& nearest = point.probes[point.nearest_probe()];
-    if (nearest.tipped() > 0) {
-      c.metastable = fmt::format("{} of {}", nearest.metastable, nearest.tipped());
-    }
-    return c;
+    std::string low = end(point.ci_first, point.first_end_not_judged() ? "?" : "below LO");
+    std::string high = end(point.ci_last, point.last_end_not_judged() ? "?" : "beyond HI");
+    const TippingSearch& search = row.point->found.search;
+    if (search.last < search.first) std::swap(low, high);
+    return low + " to " + high;
   }
 
   /// Why there is no D50.
@@ -619,140 +605,57 @@ class CurveText {
     return "runs too short to judge";
   }
 
-  void add_table(const CurveLine& line) {
-    out_ += line.name.empty() ? "\n" : fmt::format("\n{}\n", line.name);
-    std::vector<Cells> rows = {
-        {curve_.axis.empty() ? "point" : headed(last_part(curve_.axis), curve_.unit),
-         headed("D50", report_.plan.trigger.unit), "95 % interval", "metastable"}};
-    for (const CurvePoint& p : line.points) rows.push_back(cells(p));
-    std::size_t place = 0, d50 = 0, interval = 0;
-    for (const Cells& row : rows) {
-      place = std::max(place, columns_of(row.place));
-      d50 = std::max(d50, columns_of(row.d50));
-      if (row.metastable.empty()) continue;  // a reason may be longer than the column
-      interval = std::max(interval, columns_of(row.interval));
+  Json keys(const CurveRow& row) const {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < row.point->keys.size(); ++i) {
+      json[plan_.paths()[i]] = key_cell(row.point->keys[i]);
     }
-    for (const Cells& row : rows) {
-      std::string text =
-          fmt::format("  {}  {}  {}  {}", pad_left(row.place, place), pad_left(row.d50, d50),
-                      pad_right(row.interval, interval), row.metastable);
-      text.erase(text.find_last_not_of(' ') + 1);
-      out_ += text + "\n";
-    }
+    return json;
   }
 
-  const TipCurveReport& report_;
+  const TipPlan& plan_;
+  std::span<const TipPoint> points_;
   TipCurve curve_;
-  std::size_t columns_;
-  std::string out_;
 };
-
-Json point_json(const TipPoint& point, const CurvePoint& at, std::size_t line,
-                const std::vector<std::string>& paths) {
-  Json json;
-  json["variant"] = point.name;
-  json["keys"] = Json::object();
-  for (std::size_t i = 0; i < paths.size(); ++i) json["keys"][paths[i]] = key_cell(point.keys[i]);
-  json["line"] = line;
-  json["x"] = optional_json(at.x);
-  const TippingPoint& found = point.found.point;
-  json["replications"] = found.thresholds.size();
-  json["outcome"] = name(found.outcome);
-  json["d50"] = d50_json(point.found);
-  json["not_monotone"] = found.not_monotone();
-  const TippingProbe& nearest = found.probes[found.nearest_probe()];
-  json["nearest"] = {{"value", nearest.value},
-                     {"replications", nearest.judged()},
-                     {"tipped", nearest.tipped()},
-                     {"metastable", nearest.metastable}};
-  return json;
-}
 
 }  // namespace
 
-std::size_t TipCurveReport::found() const {
-  return static_cast<std::size_t>(
-      std::count_if(points.begin(), points.end(),
-                    [](const TipPoint& p) { return p.found.point.d50.has_value(); }));
-}
-
-void write_curve_csv(Sink& sink, const TipCurveReport& r) {
-  CsvWriter csv(sink);
-  csv.text("scenario").text("variant");
-  for (const std::string& path : r.plan.paths()) csv.text(path);
-  csv.header({"trigger", "unit", "replications", "outcome", "d50", "ci_low", "ci_high",
-              "bracket_low", "bracket_high", "not_monotone", "nearest_value", "tipped",
-              "metastable"});
-  for (const TipPoint& p : r.points) {
-    const TippingPoint& found = p.found.point;
-    csv.text(r.plan.base.scenario.name).text(p.name);
-    for (const std::string& value : p.keys) csv.text(key_cell(value));
-    csv.text(r.plan.trigger.path).text(r.plan.trigger.unit).integer(found.thresholds.size());
-    csv.text(name(found.outcome));
-    if (found.d50) {
-      const bool upwards = p.found.search.last >= p.found.search.first;
-      csv.real(found.d50->middle());
-      csv.real(upwards ? found.ci_first : found.ci_last);
-      csv.real(upwards ? found.ci_last : found.ci_first);
-      csv.real(found.d50->low).real(found.d50->high);
-    } else {
-      for (int i = 0; i < 5; ++i) csv.empty();
-    }
-    const TippingProbe& nearest = found.probes[found.nearest_probe()];
-    csv.integer(found.not_monotone()).real(nearest.value);
-    csv.integer(nearest.tipped()).integer(nearest.metastable).end_row();
+Document curve_document(const TipPlan& plan, std::span<const TipPoint> points) {
+  const CurveReport report(plan, points);
+  const TipCurve& curve = report.curve();
+  const Table table = report.points();
+  Document d;
+  d.title(plan.base.scenario, report.title()).gap();
+  for (const std::string& sentence : report.sentences()) d.say(sentence);
+  for (const CurveLine& line : curve.lines) {
+    std::vector<std::size_t> order;
+    for (const CurvePoint& p : line.points) order.push_back(p.number);
+    TextTable of_line = shown(table, order);
+    of_line.indent = 2;
+    d.gap().say(line.name).show(std::move(of_line));
   }
-}
+  d.notes(report.notes());
 
-void write_curve_json(Sink& sink, const TipCurveReport& r, const std::vector<FileRecord>& files) {
-  const TipPlan& plan = r.plan;
-  const TipCurve curve(plan);
-  Json json = result_head("tip", plan.base.scenario,
-                          static_cast<std::size_t>(plan.base.scenario.replications));
-  json["trigger"] = trigger_json(plan.trigger, plan.search);
-  json["search"] = {{"id", fmt::format("{:016x}", plan.id)}};
-  Json& out = json["curve"];
-  out["vary"] = Json::array();
-  for (const Variation& variation : plan.variations) out["vary"].push_back(variation.text);
-  out["keys"] = plan.paths();
-  out["axis"] = curve.axis.empty() ? Json() : Json(curve.axis);
-  out["axis_unit"] = curve.unit;
-  out["lines"] = Json::array();
-  for (const CurveLine& line : curve.lines) out["lines"].push_back(line.name);
-  out["found"] = r.found();
-  out["sentences"] = CurveText(r, kNarrowColumns).sentences();
-  std::vector<Json> points(r.points.size());
-  for (std::size_t line = 0; line < curve.lines.size(); ++line) {
-    for (const CurvePoint& at : curve.lines[line].points) {
-      points[at.number] = point_json(r.points[at.number], at, line, plan.paths());
-    }
-  }
-  out["points"] = points;
-  json["notes"] = CurveText(r, kNarrowColumns).notes();
-  add_scenario(json, plan.base);
-  sink.write(sealed(json, files));
-}
+  const auto found = std::count_if(points.begin(), points.end(),
+                                   [](const TipPoint& p) { return p.found.point.d50.has_value(); });
+  Json json;
+  json["vary"] = Json::array();
+  for (const Variation& variation : plan.variations) json["vary"].push_back(variation.text);
+  json["keys"] = plan.paths();
+  json["axis"] = curve.axis.empty() ? Json() : Json(curve.axis);
+  json["axis_unit"] = curve.unit;
+  json["lines"] = Json::array();
+  for (const CurveLine& line : curve.lines) json["lines"].push_back(line.name);
+  json["found"] = static_cast<std::size_t>(found);
+  json["sentences"] = report.sentences();
+  json["points"] = rows_json(table);
+  d.head("tip", plan.base.scenario, static_cast<std::size_t>(plan.base.scenario.replications));
+  d.member("trigger", trigger_json(plan.trigger, plan.search));
+  d.member("search", {{"id", fmt::format("{:016x}", plan.id)}}).member("curve", std::move(json));
+  d.member("notes", report.notes()).scenario_members(plan.base);
 
-void write_curve_text(Sink& sink, const TipCurveReport& result, std::size_t columns) {
-  sink.write(CurveText(result, columns).text());
-}
-
-void write_curve_files(ResultFolder& folder, const TipCurveReport& r) {
-  const auto write_rows = [&](const char* name, const auto& header, const auto& rows) {
-    folder.write(name, [&](Sink& sink) {
-      CsvWriter csv(sink);
-      header(csv, true);
-      for (const TipPoint& p : r.points) {
-        rows(csv, TipHead{r.plan.base.scenario.name, p.name, r.plan.trigger}, p.found);
-      }
-    });
-  };
-  folder.write("curve.csv", [&](Sink& sink) { write_curve_csv(sink, r); });
-  write_rows("tip.csv", write_probes_header, write_probe_rows);
-  write_rows("thresholds.csv", write_thresholds_header, write_threshold_rows);
-  write_scenario_files(folder, r.plan.base);
-  folder.write("result.json", [&](Sink& sink) { write_curve_json(sink, r, folder.files()); });
-  folder.commit();
+  d.file("curve.csv", table).file("tip.csv", probes_of(plan, points));
+  return d.file("thresholds.csv", thresholds_of(plan, points)).scenario_file(plan.base);
 }
 
 }  // namespace retrysim::report

@@ -132,8 +132,18 @@ std::string tables_of(const report::Evaluation& e) {
   return sink.text();
 }
 
+/// Without the empty line in front.
+std::string part_of_text(void (*describe)(report::Document&, const report::Evaluation&),
+                         const report::Evaluation& e) {
+  report::Document document;
+  describe(document, e);
+  StringSink sink;
+  document.write_text(sink, kColumns);
+  return sink.text().substr(sink.text().empty() ? 0 : 1);
+}
+
 std::string words_of(const report::Evaluation& e) {
-  std::string text = report::answer_text(e, kColumns) + report::phase_table(e);
+  std::string text = part_of_text(report::say_answer, e) + part_of_text(report::show_phases, e);
   for (const Verdict& v : e.verdicts) {
     text += fmt::format("{} {} {}: {}\n", v.client, v.rule, name(v.severity), v.sentence);
     for (const EvidenceFigure& f : v.evidence) {
@@ -149,8 +159,10 @@ std::string predictions_of(const Scenario& scenario, bool with_fluid) {
   options.orbit = 20;  // the search for the right size takes most of the time
   const Prediction prediction = predict(scenario, options);
   StringSink sink;
-  report::write_prediction_csv(sink, prediction);
-  return sink.text() + report::prediction_text(prediction, kColumns);
+  const report::Document document = report::prediction_document(prediction);
+  document.write_file(sink, "prediction.csv");
+  document.write_text(sink, kColumns);
+  return sink.text();
 }
 
 Shown nothing_shown() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/document/json.hpp"
 
-#include "report/comparison.hpp"
+#include "report/document/text.hpp"
 #include "scenario/derived/derived.hpp"
 
 #include <algorithm>
@@ -183,12 +183,10 @@ Json result_head(std::string_view command, const Scenario& scenario, std::size_t
   return json;
 }
 
-void add_scenario(Json& json, const LoadedScenario& scenario) {
-  json["scenario_notes"] = distinct_notes(scenario);
-  json["services"] = services_json(scenario.scenario);
+Json keys_json(const LoadedScenario& scenario) {
   Json keys = Json::object();
   for (const ResolvedKey& key : scenario.keys) append_member(keys, key.path, key.toml);
-  json["keys"] = std::move(keys);
+  return keys;
 }
 
 void append_member(Json& object, std::string name, Json value) {

@@ -1,4 +1,5 @@
-// JSON written from front to back, for documents that are too large to be built in memory first.
+// JSON written from front to back, for documents that are too large to be built in memory first,
+// and the parts that the result.json files of all commands have in common.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -58,8 +59,6 @@ class JsonText {
   std::string real_text_;
 };
 
-// The parts that the result.json files of all commands have in common.
-
 /// Program, version, `command` unless it is empty, and of the scenario name, description, seed and
 /// the number of `replications`.
 nlohmann::ordered_json result_head(std::string_view command, const Scenario& scenario,
@@ -68,9 +67,8 @@ nlohmann::ordered_json result_head(std::string_view command, const Scenario& sce
 /// What follows from the keys of each service: its servers, mean service time and capacity.
 nlohmann::ordered_json services_json(const Scenario& scenario);
 
-/// Adds what a result says of its scenario: `scenario_notes`, which are printed when it is read,
-/// services, and the resolved keys with their values as TOML texts.
-void add_scenario(nlohmann::ordered_json& json, const LoadedScenario& scenario);
+/// The keys of the scenario with their values as TOML.
+nlohmann::ordered_json keys_json(const LoadedScenario& scenario);
 
 /// Appends a member that the object does not have yet. Looking for it first, as `object[name]`
 /// does, takes time that grows with the square of the number of members.
@@ -79,10 +77,8 @@ void append_member(nlohmann::ordered_json& object, std::string name, nlohmann::o
 /// Null if there is no value.
 nlohmann::ordered_json optional_json(const std::optional<double>& value);
 
-// What result.json says about metrics themselves, for the scripts that draw them.
-
-/// By name: label, unit, whether people read it as a percentage, and the better direction ("lower",
-/// "higher" or "").
+/// What the scripts that draw metrics need to know of them, by name: label, unit, whether people
+/// read it as a percentage, and the better direction ("lower", "higher" or "").
 nlohmann::ordered_json metrics_json(const std::vector<const MetricInfo*>& metrics);
 
 }  // namespace retrysim::report

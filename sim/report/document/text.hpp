@@ -1,7 +1,10 @@
-// Numbers and texts as terminals show them.
+// What a terminal shows: numbers with their units, sentences broken into lines, the standard
+// streams, which only this file writes to for people, and the line that shows how far the work is.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#include <retrysim/metrics.hpp>
 
 #include "report/folder/output.hpp"
 
@@ -34,13 +37,14 @@ std::string format_plain(double value, int digits = 4);
 /// A share as a percentage with three significant digits: "3.14 %".
 std::string percent(double share);
 
-/// An empty line and a line for each note, longer ones broken; nothing if there are none.
-std::string notes_text(const std::vector<std::string>& notes, std::size_t columns);
-
 /// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.
 std::size_t columns_of(std::string_view text);
 std::string pad_left(std::string_view text, std::size_t width);
 std::string pad_right(std::string_view text, std::size_t width);
+
+/// Whether people read the values of a metric as percentages, and differences in percentage points:
+/// shares, and what is 0 or 1 in each replication, so that its mean is a probability.
+bool shown_as_percentage(const MetricInfo& metric);
 
 /// Columns of a terminal that is not known.
 inline constexpr std::size_t kNarrowColumns = 80;
@@ -54,25 +58,6 @@ struct Wrapping {
 
 /// The text in lines, each with its line break.
 std::string wrapped(std::string_view text, const Wrapping& wrapping);
-
-// Lists of things that have several properties each, as a terminal shows them.
-
-/// A table of texts: all rows have as many cells as there are columns.
-struct Listing {
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
-  std::size_t names = 1;   ///< so many columns at the front name a row
-  std::string prose = {};  ///< the column that is a sentence and needs no name of its own, if any
-};
-
-/// The listing for a terminal of that many columns. It is an aligned table if the last column,
-/// whose cells are broken into lines, keeps enough room beside the others. Else each row is a
-/// block: its names; then, indented, its prose and those of its other cells that say something.
-std::string listing_text(const Listing& listing, std::size_t columns);
-/// The blocks in any case.
-std::string listing_in_blocks(const Listing& listing, std::size_t columns);
-
-// Standard output and standard error: the one place that writes to either of them for people.
 
 /// Opens /dev/null for those of the descriptors 0 to 2 that the caller has closed, so that no file
 /// of ours lands there. What is written to a closed standard output still fails; what is written to
@@ -129,15 +114,14 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) noexcept
   }
 }
 
-// One line on standard error that shows how far the work is. Only on a terminal, so that logs and
-// pipes stay clean; wall-clock figures appear here and nowhere else.
-
 /// The text of the line: "name [=====>    ]  52 %  ~12 s left", at most `columns` wide. `share` is
 /// clamped to [0, 1]; `elapsed_s` gives the estimate of what is left.
 std::string progress_line(std::string_view name, double share, double elapsed_s,
                           std::size_t columns);
 
-/// Not for use by several threads at once.
+/// One line on standard error that shows how far the work is. Only on a terminal, so that logs and
+/// pipes stay clean; wall-clock figures appear here and nowhere else. Not for use by several
+/// threads at once.
 class ProgressBar {
  public:
   /// Draws nothing unless `wanted` and standard error is a terminal.

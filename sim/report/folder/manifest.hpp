@@ -1,4 +1,6 @@
-// The checksum that result.json has of each file.
+// What result.json says of its folder: the files with their checksums, so that damage is noticed,
+// and the question that the result answers, so that the answer to another one does not take its
+// place.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,8 +25,6 @@ namespace retrysim::report {
 /// CRC-32 as in zip, gzip and PNG (`zlib.crc32` of Python), of `bytes` that follow those of
 /// `before`.
 std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0);
-
-// What result.json says of the files of its folder, and how it protects itself.
 
 inline constexpr std::string_view kResultJson = "result.json";
 
@@ -78,8 +78,7 @@ std::vector<FileRecord> file_records(const nlohmann::ordered_json& json,
 /// What is wrong with a file: "is missing", "is damaged: ..."; empty if it is as its record says.
 std::string fault_of(const std::filesystem::path& folder, const FileRecord& record);
 
-// Which question a result answers, so that the answer to another one does not take its place.
-
+/// Which question a result answers.
 struct ResultIdentity {
   /// Of a result of which no more is known than its scenario.
   ResultIdentity(std::string scenario_name) : scenario(std::move(scenario_name)) {}

@@ -1,5 +1,3 @@
-// Buffered writing to a file descriptor.
-//
 // SPDX-License-Identifier: MIT
 #include "report/folder/output.hpp"
 

@@ -1,4 +1,6 @@
-// The one error of everything that writes: which path, and why not.
+// Where text goes: a string, a file descriptor, a file that is replaced as a whole; and the one
+// error of everything that writes. Only regular files are replaced, and none that the command
+// reads; pipes and terminals are written to; whatever else is there is refused.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -36,8 +38,6 @@ class OutputClosed : public OutputError {
       : OutputError(std::move(path), "nobody reads from this pipe") {}
 };
 
-// Where text goes: a string, a file descriptor, a file of a result folder.
-
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -74,12 +74,8 @@ class DescriptorSink : public Sink {
   std::string buffer_;
 };
 
-// The rule for every path that something is written to: only regular files are replaced, and none
-// that the command reads; pipes and terminals are written to; whatever else is there is refused.
-
 /// What is at `path` if that is something, and not a regular file: "is a symbolic link", "is a
-/// pipe",
-/// ...; otherwise empty.
+/// pipe", ...; otherwise empty.
 std::string irregular_kind(const std::filesystem::path& path);
 
 /// Whether `path` leads to one of these files or folders, by whatever name.

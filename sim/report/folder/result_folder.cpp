@@ -29,15 +29,15 @@
 
 namespace retrysim::report {
 
-namespace {
-
 namespace fs = std::filesystem;
+
+namespace {
 
 /// More files than this are not kept open: a process may have 1024.
 constexpr std::size_t kMostOpenFiles = 64;
 
-[[noreturn]] void fail_to_write(const fs::path& path) {
-  throw OutputError(path, std::generic_category().message(errno));
+[[noreturn]] void fail(const fs::path& path, int error) {
+  throw OutputError(path, std::generic_category().message(error));
 }
 
 /// Passes text on, block by block, and counts and sums up its bytes.
@@ -81,7 +81,7 @@ FileRecord StagedFiles::write(const fs::path& folder, const std::string& name, c
                               const std::function<void(Sink&)>& content) {
   if (written_.size() >= kMostOpenFiles) sync();
   Descriptor file(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail_to_write(path);
+  if (file.get() < 0) fail(path, errno);
   DescriptorSink to_file(file.get(), path);
   block_.clear();
   RecordingSink sink(to_file, block_);
@@ -102,8 +102,8 @@ void StagedFiles::sync() {
   // left to commit for them.
   while (!written_.empty()) {
     Written& last = written_.back();
-    if (::fsync(last.file.get()) != 0) fail_to_write(last.path);
-    if (::close(last.file.release()) != 0) fail_to_write(last.path);
+    if (::fsync(last.file.get()) != 0) fail(last.path, errno);
+    if (::close(last.file.release()) != 0) fail(last.path, errno);
     written_.pop_back();
   }
 }
@@ -112,8 +112,6 @@ void StagedFiles::sync() {
 // ends. Where a file system has no such locks, nothing is locked and nothing is cleaned up.
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kTarget = "target";
 constexpr std::string_view kInPlace = ".";
@@ -144,9 +142,10 @@ bool is_there(const fs::path& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-/// The names that begin with `mark`. People have many things beside a result.
-std::vector<fs::path> names_in(const fs::path& folder, std::string_view mark = "") {
-  std::vector<fs::path> names;
+/// The names that begin with `mark`, as far as the folder can be read. People have many things
+/// beside a result.
+std::vector<std::string> names_in(const fs::path& folder, std::string_view mark = "") {
+  std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
   while (const dirent* const entry = open ? ::readdir(open.get()) : nullptr) {
     const std::string_view name = entry->d_name;
@@ -163,7 +162,7 @@ bool move_back(const fs::path& from, const fs::path& to) {
 /// file has not moved there, the result is not complete.
 bool give_back_files(const fs::path& staging, const fs::path& folder) {
   if (names_in(staging / "result").empty()) return true;
-  for (const fs::path& name : names_in(staging / "earlier")) {
+  for (const std::string& name : names_in(staging / "earlier")) {
     if (::rename((staging / "earlier" / name).c_str(), (folder / name).c_str()) != 0) return false;
   }
   return true;
@@ -250,7 +249,7 @@ bool StagingFolder::lock() {
 }
 
 void clean_up_after_killed_runs(const fs::path& parent) {
-  for (const fs::path& name : names_in(parent, StagingFolder::kMark)) {
+  for (const std::string& name : names_in(parent, StagingFolder::kMark)) {
     const fs::path staging = parent / name;
     const int fd = open_folder(staging);
     if (fd < 0) continue;
@@ -263,18 +262,10 @@ void clean_up_after_killed_runs(const fs::path& parent) {
   }
 }
 
-// A result folder that appears, or is replaced, as a whole or not at all.
-
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Names with a greater number are no earlier results of ours.
 constexpr std::uint64_t kMostNumber = 1'000'000'000;
-
-[[noreturn]] void fail(const fs::path& path, int error) {
-  throw OutputError(path, std::generic_category().message(error));
-}
 
 void rename_or_throw(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail(to, errno);
@@ -357,10 +348,7 @@ bool cannot_exchange(int error) { return error == EINVAL || error == ENOSYS || e
 /// sorts by age.
 std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
   std::uint64_t highest = 0;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!name.starts_with(stem)) continue;
+  for (const std::string& name : names_in(folder, stem)) {
     std::uint64_t number = 0;
     const char* const last = name.data() + name.size();
     const auto [stop, wrong] = std::from_chars(name.data() + stem.size(), last, number);
@@ -371,25 +359,12 @@ std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
   return highest + 1;
 }
 
-/// What is under way in a folder with this journal.
-struct JournalKind {
-  std::string_view name, of;
-};
-constexpr std::array<JournalKind, 3> kJournals = {{{kSweepJournal, "sweep"},
-                                                   {kTipJournal, "search for a tipping point"},
-                                                   {kChoiceJournal, "race of policies"}}};
-
-bool is_journal(std::string_view name) {
-  return std::any_of(kJournals.begin(), kJournals.end(),
-                     [&](const JournalKind& journal) { return journal.name == name; });
-}
-
 /// Whether a folder holds anything but what a crashed run may have left, or a sweep works with.
 bool holds_something(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (!name.starts_with(StagingFolder::kMark) && !is_journal(name)) return true;
+    if (!name.starts_with(StagingFolder::kMark) && !scenario::is_journal(name)) return true;
   }
   if (error) throw OutputError(folder, error.message());
   return false;
@@ -482,7 +457,7 @@ void ResultFolder::check_target() {
 
 void ResultFolder::check_journals() const {
   std::error_code error;
-  for (const auto& [name, of] : kJournals) {
+  for (const auto& [name, of] : scenario::kJournals) {
     if (name == own_journal_ || !fs::exists(real_ / name, error)) continue;
     throw OutputError(
         target_, fmt::format("it contains an unfinished {}; use another folder or --force", of));
@@ -491,11 +466,9 @@ void ResultFolder::check_journals() const {
 
 /// Whatever has the name of a result file must be one that can be replaced.
 void ResultFolder::check_kinds() const {
-  std::error_code error;
-  for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
+  for (const std::string& name : names_in(real_)) {
     if (!is_ours(name)) continue;
-    const std::string kind = irregular_kind(it->path());
+    const std::string kind = irregular_kind(real_ / name);
     if (!kind.empty()) throw OutputError(target_ / name, kind);
   }
 }
@@ -518,13 +491,11 @@ void ResultFolder::check_reads(const nlohmann::ordered_json* same_question) {
                                      [&](const FileRecord& r) { return r.name == name; });
     return record != records.end() && fault_of(real_, *record).empty();
   };
-  std::error_code error;
-  for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
+  for (const std::string& name : names_in(real_)) {
     if (!is_ours(name) || is_intact(name)) continue;
     if (!earlier_stamp_ || !kept_ || force_ || must_stay_in_place()) {
       check_read(name);
-    } else if (is_one_of(it->path(), identity_.reads)) {
+    } else if (is_one_of(real_ / name, identity_.reads)) {
       difference_ = fmt::format("{}, which this command reads", name);
       return;
     }
@@ -632,16 +603,14 @@ void ResultFolder::commit() {
 std::vector<std::string> ResultFolder::outdated_files() const {
   std::vector<std::string> names;
   for (const FileRecord& file : files_) names.push_back(file.name);
-  for (const JournalKind& journal : kJournals) {
-    if (journal.name != own_journal_) names.emplace_back(journal.name);
+  for (const auto& [name, of] : scenario::kJournals) {
+    if (name != own_journal_) names.emplace_back(name);
   }
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
   if (!earlier_files_.empty()) {
     // What somebody else has put under these names is not ours.
-    std::error_code error;
-    for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
-      const std::string name = it->path().filename().string();
-      if (scenario::is_made_from_result(name) && irregular_kind(it->path()).empty()) {
+    for (const std::string& name : names_in(real_)) {
+      if (scenario::is_made_from_result(name) && irregular_kind(real_ / name).empty()) {
         names.push_back(name);
       }
     }

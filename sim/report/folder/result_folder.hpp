@@ -1,4 +1,6 @@
-// The files of a result on their way to disk.
+// A result folder that appears, or is replaced, as a whole or not at all: its files are collected
+// in a staging folder beside the place of the result, made durable, and moved there in one step.
+// What a killed program leaves behind is cleaned up by the next one.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -52,9 +54,6 @@ class StagedFiles {
   std::vector<Written> written_;
   std::string block_;  // of the file that is being written; kept for its memory
 };
-
-// The folder in which a result is collected before it moves into place, and what to do with those
-// of runs that were killed.
 
 /// A lock on a folder while the object lives; waits for it. Where the file system has no such
 /// locks, or the folder cannot be opened, nothing is locked.
@@ -113,8 +112,6 @@ class StagingFolder {
 /// One that was killed while it replaced an earlier result first gives back what it had moved.
 /// Folders of running programs, and those that cannot be removed, stay. Call it with a FolderLock.
 void clean_up_after_killed_runs(const std::filesystem::path& parent);
-
-// A result folder that appears, or is replaced, as a whole or not at all.
 
 using scenario::kChoiceJournal;
 using scenario::kSweepJournal;

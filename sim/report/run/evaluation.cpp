@@ -1,5 +1,3 @@
-// A set of replications and everything computed from it.
-//
 // SPDX-License-Identifier: MIT
 #include "report/run/evaluation.hpp"
 

@@ -1,17 +1,14 @@
-// result.json.
-//
 // SPDX-License-Identifier: MIT
 #include "report/run/files.hpp"
 
 #include <retrysim/scenario_file.hpp>
 
-#include "report/document/json.hpp"
 #include "report/run/tables.hpp"
 #include "report/run/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -75,6 +72,10 @@ void write_variant(JsonText& text, const Evaluation& e) {
   text.end_object().end_object();
 }
 
+void write_mean(JsonText& text, const Estimate& e) {
+  text.key("mean").real(e.mean).key("ci_low").real(e.ci_low).key("ci_high").real(e.ci_high);
+}
+
 void write_summary(JsonText& text, const Evaluation& e) {
   for (const SummaryRow& row : e.summary) {
     text.begin_object();
@@ -82,9 +83,7 @@ void write_summary(JsonText& text, const Evaluation& e) {
     text.key("client").text(row.client);
     text.key("metric").text(row.metric->name);
     text.key("unit").text(row.metric->unit);
-    text.key("mean").real(row.estimate.mean);
-    text.key("ci_low").real(row.estimate.ci_low);
-    text.key("ci_high").real(row.estimate.ci_high);
+    write_mean(text, row.estimate);
     text.key("stddev").real(row.estimate.stddev);
     text.key("min").real(row.estimate.min);
     text.key("max").real(row.estimate.max);
@@ -106,9 +105,7 @@ void write_phases(JsonText& text, const Evaluation& e) {
     text.key("metrics").begin_object();
     for (const PhaseEstimate& row : phase.metrics) {
       text.key(row.metric->name).begin_object();
-      text.key("mean").real(row.estimate.mean);
-      text.key("ci_low").real(row.estimate.ci_low);
-      text.key("ci_high").real(row.estimate.ci_high);
+      write_mean(text, row.estimate);
       text.key("replications").integer(row.estimate.count);
       text.end_object();
     }
@@ -143,99 +140,67 @@ Json verdict_json(const Evaluation& e, const Verdict& verdict) {
 
 }  // namespace
 
-void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<FileRecord>& files,
-                       const std::vector<JsonSection>& sections) {
-  const Evaluation& first = evaluations.front();
-  JsonText text;
-  text.begin_object().members(result_head("", first.scenario(), first.set.runs.size()));
-  text.key("variants").begin_array();
-  for (const Evaluation& e : evaluations) write_variant(text, e);
-  text.end_array().key("verdicts").begin_array();
-  for (const Evaluation& e : evaluations) {
-    for (const Verdict& v : e.verdicts) text.json(verdict_json(e, v));
-  }
-  text.end_array().key("summary").begin_array();
-  for (const Evaluation& e : evaluations) write_summary(text, e);
-  text.end_array().key("phases").begin_array();
-  for (const Evaluation& e : evaluations) write_phases(text, e);
-  text.end_array().key("expectations").begin_array();
-  for (const Evaluation& e : evaluations) {
-    for (const ExpectationResult& result : e.expectations) text.json(expectation_json(e, result));
-  }
-  text.end_array();
-  for (const JsonSection& section : sections) {
-    text.key(section.name).json(Json::parse(section.json));
-  }
-  sink.write(sealed(std::move(text), files));
-}
-
-// Writing a complete result folder.
-
 namespace {
 
-/// Writes the resolved scenario and copies its inputs, but those in `copied`.
-void write_scenario(ResultFolder& folder, const std::string& name, const LoadedScenario& loaded,
-                    const std::string& comment, std::vector<std::filesystem::path>& copied) {
-  folder.write(name, [&](Sink& sink) { sink.write(comment + to_toml(loaded, false)); });
-  for (const std::filesystem::path& input : loaded.input_files) {
-    // A file that several keys name is copied once; two files of one name are an error.
-    if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
-    folder.copy(input);
-    copied.push_back(input);
+/// An array of what `write` writes of each evaluation.
+JsonMember array_of(Evaluations evaluations, void (*write)(JsonText&, const Evaluation&)) {
+  return [evaluations, write](JsonText& text) {
+    text.begin_array();
+    for (const Evaluation& e : evaluations) write(text, e);
+    text.end_array();
+  };
+}
+
+bool has_phases(const Evaluation& e) { return !e.phases.empty(); }
+
+bool has_several_instances(const Evaluation& e) {
+  return std::any_of(e.scenario().services.begin(), e.scenario().services.end(),
+                     [](const ServiceSpec& s) { return s.instances.count > 1; });
+}
+
+void add_tables(Document& d, Evaluations evaluations) {
+  const auto add = [&](std::string_view name, void (*write)(Sink&, Evaluations)) {
+    d.file(std::string(name), [evaluations, write](Sink& sink) { write(sink, evaluations); });
+  };
+  add("summary.csv", write_summary_csv);
+  add("replications.csv", write_replications_csv);
+  add("timeseries.csv", write_timeseries_csv);
+  add("service.csv", write_service_csv);
+  add("latency.csv", write_latency_csv);
+  add("attempts.csv", write_attempts_csv);
+  add("burstiness.csv", write_burstiness_csv);
+  add("storms.csv", write_storms_csv);
+  const auto mean_service = std::make_shared<StringSink>();  // small: a few hundred bins a service
+  d.file(std::string(kMeanTimeseries), [evaluations, mean_service](Sink& sink) {
+    write_mean_series_csv(sink, *mean_service, evaluations);
+  });
+  d.file(std::string(kMeanService),
+         [mean_service](Sink& sink) { sink.write(mean_service->text()); });
+  if (std::any_of(evaluations.begin(), evaluations.end(), has_phases)) {
+    add("phases.csv", write_phases_csv);
+  }
+  if (std::any_of(evaluations.begin(), evaluations.end(), has_several_instances)) {
+    add("instances.csv", write_instances_csv);
   }
 }
 
 }  // namespace
 
-void write_result_files(ResultFolder& folder, Evaluations evaluations,
-                        const ResultAdditions& additions) {
-  struct Table {
-    const char* name;
-    void (*write)(Sink&, Evaluations);
-  };
-  constexpr Table kTables[] = {
-      {"summary.csv", write_summary_csv},       {"replications.csv", write_replications_csv},
-      {"timeseries.csv", write_timeseries_csv}, {"service.csv", write_service_csv},
-      {"latency.csv", write_latency_csv},       {"attempts.csv", write_attempts_csv},
-      {"burstiness.csv", write_burstiness_csv}, {"storms.csv", write_storms_csv},
-  };
-  for (const Table& table : kTables) {
-    folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });
-  }
-  StringSink mean_service;  // small: a few hundred bins for each service
-  folder.write(std::string(kMeanTimeseries),
-               [&](Sink& sink) { write_mean_series_csv(sink, mean_service, evaluations); });
-  folder.write(std::string(kMeanService), [&](Sink& sink) { sink.write(mean_service.text()); });
-  const bool has_phases = std::any_of(evaluations.begin(), evaluations.end(),
-                                      [](const Evaluation& e) { return !e.phases.empty(); });
-  if (has_phases) {
-    folder.write("phases.csv", [&](Sink& sink) { write_phases_csv(sink, evaluations); });
-  }
-  const bool several = std::any_of(evaluations.begin(), evaluations.end(), [](const Evaluation& e) {
-    return std::any_of(e.scenario().services.begin(), e.scenario().services.end(),
-                       [](const ServiceSpec& s) { return s.instances.count > 1; });
-  });
-  if (several) {
-    folder.write("instances.csv", [&](Sink& sink) { write_instances_csv(sink, evaluations); });
-  }
-  for (const ResultAdditions::Table& table : additions.tables) {
-    folder.write(table.name, table.write);
-  }
-  std::vector<std::filesystem::path> copied;
-  for (std::size_t v = 0; v < evaluations.size(); ++v) {
-    write_scenario(folder, v == 0 ? "scenario.toml" : fmt::format("scenario-{}.toml", v + 1),
-                   evaluations[v].set.scenario,
-                   additions.comment ? additions.comment(evaluations[v]) : "", copied);
-  }
-  folder.write("result.json", [&](Sink& sink) {
-    write_result_json(sink, evaluations, folder.files(), additions.sections);
-  });
-  folder.commit();
-}
-
-void write_scenario_files(ResultFolder& folder, const LoadedScenario& loaded) {
-  std::vector<std::filesystem::path> copied;
-  write_scenario(folder, "scenario.toml", loaded, "", copied);
+void add_results(Document& d, Evaluations evaluations) {
+  const Evaluation& first = evaluations.front();
+  add_tables(d, evaluations);
+  d.head("", first.scenario(), first.set.runs.size());
+  d.streamed_member("variants", array_of(evaluations, write_variant));
+  d.streamed_member("verdicts", array_of(evaluations, [](JsonText& text, const Evaluation& e) {
+                      for (const Verdict& v : e.verdicts) text.json(verdict_json(e, v));
+                    }));
+  d.streamed_member("summary", array_of(evaluations, write_summary));
+  d.streamed_member("phases", array_of(evaluations, write_phases));
+  d.streamed_member("expectations", array_of(evaluations, [](JsonText& text, const Evaluation& e) {
+                      for (const auto& result : e.expectations) {
+                        text.json(expectation_json(e, result));
+                      }
+                    }));
 }
 
 }  // namespace retrysim::report

@@ -1,5 +1,3 @@
-// Tables of single numbers: metrics and storms.
-//
 // SPDX-License-Identifier: MIT
 #include "report/run/tables.hpp"
 
@@ -137,7 +135,7 @@ void write_storms_csv(Sink& sink, Evaluations evaluations) {
   }
 }
 
-// Tables over time: one row for each bin of each client group and of each service.
+// Tables over time: a row for each bin of each client group, or of each service.
 
 namespace {
 
@@ -374,31 +372,12 @@ void write_latency_csv(Sink& sink, Evaluations evaluations) {
 
 void write_attempts_csv(Sink& sink, Evaluations evaluations) {
   CsvWriter csv(sink);
-  csv.header({"scenario",
-              "variant",
-              "client",
-              "attempt",
-              "sent",
-              "successes",
-              "throttled",
-              "errors",
-              "timeouts",
-              "peak_sends_100ms",
-              "in_backoff_mean",
-              "sent_ci_low",
-              "sent_ci_high",
-              "successes_ci_low",
-              "successes_ci_high",
-              "throttled_ci_low",
-              "throttled_ci_high",
-              "errors_ci_low",
-              "errors_ci_high",
-              "timeouts_ci_low",
-              "timeouts_ci_high",
-              "peak_sends_100ms_ci_low",
-              "peak_sends_100ms_ci_high",
-              "in_backoff_mean_ci_low",
-              "in_backoff_mean_ci_high"});
+  for (const char* name : {"scenario", "variant", "client", "attempt"}) csv.text(name);
+  for (const std::string_view name : kAttemptColumns) csv.text(name);
+  for (const std::string_view name : kAttemptColumns) {
+    csv.text(std::string(name) + "_ci_low").text(std::string(name) + "_ci_high");
+  }
+  csv.end_row();
   for (const Evaluation& e : evaluations) {
     for (std::size_t c = 0; c < e.clients(); ++c) write_attempts(csv, e, c);
   }
@@ -498,9 +477,9 @@ void write_instances_csv(Sink& sink, Evaluations evaluations) {
 namespace {
 
 using Estimates = std::vector<std::optional<Estimate>>;
-using Columns = std::span<const stats::SeriesColumn>;
+using SeriesColumns = std::span<const stats::SeriesColumn>;
 
-void write_header(Sink& sink, std::string_view bearer, Columns columns) {
+void write_header(Sink& sink, std::string_view bearer, SeriesColumns columns) {
   CsvWriter csv(sink);
   csv.text("scenario").text("variant").text(bearer).text("time_s").text("width_s");
   for (const stats::SeriesColumn& column : columns) {

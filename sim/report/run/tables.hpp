@@ -1,6 +1,6 @@
-// The tidy CSV tables of a result folder: one observation a row, seconds everywhere. Each function
-// writes a whole table with its header line; several evaluations are several variants of a
-// scenario in one table.
+// The tidy CSV tables of what was simulated: one observation a row, seconds everywhere. They may be
+// long, and so are written as they come. Each function writes a whole table with its header line;
+// several evaluations are several variants of a scenario in one table.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -63,16 +63,14 @@ void write_replications_rows(CsvWriter& csv, std::string_view scenario_name,
                              std::string_view variant, const Scenario& scenario,
                              const MetricValues& values);
 
-// mean_timeseries.csv and mean_service.csv: what happened over time in the mean of the
-// replications, with 95 % intervals, in few bins. They are enough for a picture, and small where
-// the series of every replication would not be.
-
 inline constexpr std::string_view kMeanTimeseries = "mean_timeseries.csv";
 inline constexpr std::string_view kMeanService = "mean_service.csv";
 /// Bins of the series of a run or of a variant of a comparison.
 inline constexpr std::size_t kMostBins = 400;
 
-/// Both tables, which follow from the same series. Numbers are rounded to six digits.
+/// What happened over time in the mean of the replications, with 95 % intervals, in few bins:
+/// enough for a picture, and small where the series of every replication would not be. Both tables
+/// follow from the same series. Numbers are rounded to six digits.
 void write_mean_series_csv(Sink& timeseries, Sink& service, Evaluations evaluations);
 
 /// The same tables, row by row of points: first the header, then the series of each.

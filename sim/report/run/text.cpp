@@ -4,6 +4,7 @@
 #include "measure/analyse/recovery.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
+#include "report/run/files.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +15,6 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -171,33 +171,29 @@ std::string interval_line(const Evaluation& e) {
   return "One replication ± half the 95 % interval from batch means.";
 }
 
-std::string modes_table(const Evaluation& e) {
-  if (!e.bistability || !e.bistability->low) return "";
+void show_modes(Document& d, const Evaluation& e) {
+  if (!e.bistability || !e.bistability->low) return;
   const stats::ModeDescription* modes[] = {&*e.bistability->low, &*e.bistability->high};
-  const auto line = [](std::string_view label, std::string_view low, std::string_view high) {
-    return fmt::format("  {:<21}{:>24}{:>24}\n", label, low, high);
-  };
-  std::string out = "\nTwo modes (all clients)\n" + line("", "low", "high");
-  std::vector<std::string> cells;
+  TextTable table;
+  table.indent = 2;
+  table.columns = {{"", Side::kLeft, 21}, {"low", Side::kRight, 22}, {"high", Side::kRight, 22}};
+  TextRow runs{{"replications"}}, shares{{"share (95 % interval)"}};
   for (const auto* mode : modes) {
-    cells.push_back(fmt::format("{} of {}", mode->replications.size(), e.set.runs.size()));
+    runs.cells.emplace_back(n_of(mode->replications.size(), e.set.runs.size()));
+    shares.cells.emplace_back(fmt::format("{:.0f} % ({:.0f} to {:.0f})", 100 * mode->share.share,
+                                          100 * mode->share.ci_low, 100 * mode->share.ci_high));
   }
-  out += line("replications", cells[0], cells[1]);
-  cells.clear();
-  for (const auto* mode : modes) {
-    cells.push_back(fmt::format("{:.0f} % ({:.0f} to {:.0f})", 100 * mode->share.share,
-                                100 * mode->share.ci_low, 100 * mode->share.ci_high));
-  }
-  out += line("share (95 % interval)", cells[0], cells[1]);
+  table.rows = {runs, shares};
   for (const auto& mean : modes[0]->means) {
-    const auto other = std::find_if(modes[1]->means.begin(), modes[1]->means.end(),
-                                    [&](const auto& m) { return m.metric == mean.metric; });
-    out += line(mean.metric, format_metric(mean.estimate, *find_metric(mean.metric)),
-                other == modes[1]->means.end()
-                    ? ""
-                    : format_metric(other->estimate, *find_metric(mean.metric)));
+    TextRow& row = table.rows.emplace_back(TextRow{{std::string(mean.metric)}});
+    for (const auto* mode : modes) {
+      const auto found = std::find_if(mode->means.begin(), mode->means.end(),
+                                      [&](const auto& m) { return m.metric == mean.metric; });
+      if (found == mode->means.end()) continue;
+      row.cells.emplace_back(format_metric(found->estimate, *find_metric(mean.metric)));
+    }
   }
-  return out;
+  d.lines("\nTwo modes (all clients)\n").show(std::move(table));
 }
 
 std::string modes_note(const Evaluation& e) {
@@ -359,24 +355,22 @@ std::vector<Cause> take_common_causes(std::vector<Block>& blocks) {
 
 }  // namespace
 
-std::string answer_text(const Evaluation& e, std::size_t columns) {
+void say_answer(Document& d, const Evaluation& e) {
   std::vector<Block> blocks = blocks_of(e);
   const std::vector<Cause> common = take_common_causes(blocks);
-  std::string text;
+  if (!blocks.empty()) d.gap();
   const auto add = [&](const std::string& who, const std::string& sentence) {
-    text += wrapped(fmt::format("{}{}.", who, sentence), {columns, "  - ", "    "});
+    d.say(fmt::format("{}{}.", who, sentence), "  - ", "    ");
   };
   for (const Block& block : blocks) {
-    const std::string names = fmt::format("{}", fmt::join(block.clients, ", "));
-    text += wrapped(fmt::format("{}: {}.", names, block.answer->sentence), {columns, "", "  "});
+    d.say(fmt::format("{}: {}.", fmt::join(block.clients, ", "), block.answer->sentence));
     for (const Cause& cause : block.causes) {
       const bool is_all = cause.clients.size() == block.clients.size();
       add(is_all ? "" : fmt::format("{}: ", fmt::join(cause.clients, ", ")), cause.sentence);
     }
   }
-  if (!common.empty()) text += "all of them:\n";
+  if (!common.empty()) d.lines("all of them:\n");
   for (const Cause& cause : common) add("", cause.sentence);
-  return text;
 }
 
 namespace {
@@ -384,8 +378,6 @@ namespace {
 constexpr std::size_t kMostGroups = 6;
 constexpr std::size_t kMostLines = 12;  // of a group
 constexpr std::size_t kMostNameColumns = 12;
-
-using Line = std::array<std::string, 8>;
 
 /// Names are ASCII: a byte is a column.
 std::string shortened(const std::string& name) {
@@ -403,60 +395,51 @@ std::string figure(const PhaseSummary& phase, std::string_view metric, std::stri
   return unit == "%" ? percent(estimate->mean) : format_number(estimate->mean, unit);
 }
 
-Line line_of(const PhaseSummary& phase) {
-  return {"  " + shortened(phase.phase.name),   format_plain(phase.start_s) + " s",
-          format_plain(phase.end_s) + " s",     figure(phase, "success_rate", "%"),
-          figure(phase, "goodput", "1/s"),      figure(phase, "amplification", ""),
-          figure(phase, "latency_ok_p99", "s"), figure(phase, "failures", "")};
+TextRow line_of(const PhaseSummary& phase) {
+  return {{"  " + shortened(phase.phase.name), format_plain(phase.start_s) + " s",
+           format_plain(phase.end_s) + " s", figure(phase, "success_rate", "%"),
+           figure(phase, "goodput", "1/s"), figure(phase, "amplification", ""),
+           figure(phase, "latency_ok_p99", "s"), figure(phase, "failures", "")}};
 }
 
-void append_group(std::vector<Line>& lines, const Evaluation& e, const std::string& client,
+void append_group(std::vector<TextRow>& lines, const Evaluation& e, const std::string& client,
                   const std::string& title) {
-  lines.push_back({title});
+  lines.push_back({{title}});
   std::size_t phases = 0;
   for (const PhaseSummary& phase : e.phases) {
     if (phase.client == client && ++phases <= kMostLines) lines.push_back(line_of(phase));
   }
   if (phases > kMostLines) {
-    lines.push_back({fmt::format("  and {} more", phases - kMostLines)});
+    lines.push_back({{fmt::format("  and {} more", phases - kMostLines)}});
   }
 }
 
 }  // namespace
 
-std::string phase_table(const Evaluation& e) {
-  if (e.phases.empty()) return "";
-  std::vector<Line> lines = {
-      {"Phases", "from", "to", "success", "goodput", "attempts", "p99", "failed"}};
+void show_phases(Document& d, const Evaluation& e) {
+  if (e.phases.empty()) return;
+  TextTable table;
+  table.columns = {{"Phases", Side::kLeft},
+                   {"from"},
+                   {"to"},
+                   {"success"},
+                   {"goodput"},
+                   {"attempts"},
+                   {"p99"},
+                   {"failed"}};
   const std::size_t groups = e.clients() - 1;
   if (groups == 1) {  // the same as all together
-    append_group(lines, e, "all", e.client_name(0));
+    append_group(table.rows, e, "all", e.client_name(0));
   } else {
     const std::size_t first = groups > kMostGroups ? groups : 0;
     const std::size_t last = groups > kMostGroups ? e.clients() : groups;
     for (std::size_t c = first; c < last; ++c) {
-      append_group(lines, e, e.client_name(c), e.client_name(c));
+      append_group(table.rows, e, e.client_name(c), e.client_name(c));
     }
   }
-  std::array<std::size_t, std::tuple_size_v<Line>> widths{};
-  for (const Line& line : lines) {
-    if (line[1].empty()) continue;  // the name of a group, which may stick out
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], columns_of(line[i]));
-    }
-  }
-  std::string text;
-  for (const Line& line : lines) {
-    std::string row = pad_right(line[0], widths[0]);
-    for (std::size_t i = 1; i < line.size(); ++i) row += "  " + pad_left(line[i], widths[i]);
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += row + "\n";
-  }
-  text += "attempts: per request; p99: of successful requests; phases.csv has more\n";
-  return text;
+  d.gap().show(std::move(table));
+  d.lines("attempts: per request; p99: of successful requests; phases.csv has more\n");
 }
-
-// The summary that a person reads in a terminal.
 
 namespace {
 
@@ -565,68 +548,29 @@ std::vector<TableRow> table_rows(const Evaluation& e, const std::vector<std::str
   return rows;
 }
 
-/// The columns [from, to) of the rows; lines without a cell there are left out.
-std::string block(const std::vector<TableRow>& rows, const std::vector<std::string>& titles,
-                  const std::vector<std::size_t>& widths, std::size_t label_width, std::size_t from,
-                  std::size_t to) {
-  std::string text, section;
-  const auto add_line = [&](const std::string& label, const std::vector<std::string>& cells) {
-    std::string line = pad_right(label, label_width);
-    for (std::size_t i = from; i < to; ++i) line += "  " + pad_left(cells[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  };
-  add_line("", titles);
-  for (const TableRow& row : rows) {
-    if (row.cells.empty()) {
-      section = row.label + "\n";
-      continue;
-    }
-    bool something = false;
-    for (std::size_t i = from; i < to; ++i) something = something || !row.cells[i].empty();
-    if (!something) continue;
-    text += section;
-    section.clear();
-    add_line(row.label, row.cells);
-  }
-  return text;
-}
-
-/// As many columns beside each other as there is room for, the rest in further tables.
-void append_tables(std::string& out, const Evaluation& e, std::size_t columns) {
+/// A column for each client group and one for all together; of a single group one column.
+TextTable metrics_table(const Evaluation& e) {
   std::vector<std::string> clients;
-  std::vector<std::string> titles;
+  TextTable table;
+  table.columns = {{"", Side::kLeft}};
+  table.fixed = 1;
   if (e.clients() == 2) {  // one group: the same as all, except that all has the service as well
     clients = {"all"};
-    titles = {e.client_name(0)};
+    table.columns.push_back({e.client_name(0)});
   } else {
     for (const Layer& layer : call_order(e.scenario()))
       clients.push_back(e.client_name(layer.group));
     clients.emplace_back("all");
-    titles = clients;
+    for (const std::string& client : clients) table.columns.push_back({client});
   }
-  const std::vector<TableRow> rows = table_rows(e, clients);
-  std::size_t label_width = 0;
-  std::vector<std::size_t> widths;
-  for (const std::string& title : titles) widths.push_back(columns_of(title));
-  for (const TableRow& row : rows) {
-    label_width = std::max(label_width, columns_of(row.label));
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      widths[i] = std::max(widths[i], columns_of(row.cells[i]));
-    }
+  for (const TableRow& row : table_rows(e, clients)) {
+    TextRow& line = table.rows.emplace_back(TextRow{{row.label}});
+    line.cells.insert(line.cells.end(), row.cells.begin(), row.cells.end());
   }
-  for (std::size_t from = 0; from < clients.size();) {
-    std::size_t to = from, used = label_width;
-    while (to < clients.size() && (to == from || used + 2 + widths[to] <= columns)) {
-      used += 2 + widths[to++];
-    }
-    if (from > 0) out += "\n";
-    out += block(rows, titles, widths, label_width, from, to);
-    from = to;
-  }
+  return table;
 }
 
-void append_storms(std::string& out, const Evaluation& e) {
+void say_storms(Document& d, const Evaluation& e) {
   std::array<std::size_t, stats::kStormVerdictCount> verdicts{};
   std::size_t with_storm = 0;
   for (const auto& of_run : e.storms) {
@@ -634,7 +578,8 @@ void append_storms(std::string& out, const Evaluation& e) {
     for (const stats::Storm& storm : of_run) ++verdicts[static_cast<std::size_t>(storm.verdict)];
   }
   if (with_storm == 0) return;
-  out += fmt::format("\nRetry storms in {} of {} replications:", with_storm, e.set.runs.size());
+  std::string out =
+      fmt::format("\nRetry storms in {} of {} replications:", with_storm, e.set.runs.size());
   std::string_view separator = " ";
   for (std::size_t v = 0; v < verdicts.size(); ++v) {
     if (verdicts[v] == 0) continue;
@@ -642,7 +587,7 @@ void append_storms(std::string& out, const Evaluation& e) {
         fmt::format("{}{} {}", separator, verdicts[v], name(static_cast<stats::StormVerdict>(v)));
     separator = ", ";
   }
-  out += "\n";
+  d.lines(out + "\n");
 }
 
 /// "34.7 s, 95 % interval 33.9 to 36.2 s": for intervals that need not have their estimate in the
@@ -662,24 +607,24 @@ bool all_recover(const Evaluation& e) {
 
 /// What takes all replications together: the median recovery, those that did not recover
 /// included, and the probability that retries kept the service down.
-void append_probabilities(std::string& out, const Evaluation& e) {
+void say_probabilities(Document& d, const Evaluation& e) {
   for (const SummaryRow& row : e.summary) {
     if (row.client != "all") continue;
     if (row.metric->name == "recovery_median_s" && !all_recover(e)) {
-      out += fmt::format("\nMedian recovery time, including runs that did not recover: {}\n",
-                         with_ends(row.estimate, 1, " s"));
+      d.lines(fmt::format("\nMedian recovery time, including runs that did not recover: {}\n",
+                          with_ends(row.estimate, 1, " s")));
     } else if (row.metric->name == "metastable_probability") {
-      out += fmt::format("\nProbability of a metastable failure: {}\n",
-                         with_ends(row.estimate, 100, " %"));
+      d.lines(fmt::format("\nProbability of a metastable failure: {}\n",
+                          with_ends(row.estimate, 100, " %")));
     }
   }
 }
 
-void append_expectations(std::string& out, const Evaluation& e, std::size_t columns) {
+void say_expectations(Document& d, const Evaluation& e) {
   if (e.expectations.empty()) return;
-  out += "\nExpectations\n";
+  d.lines("\nExpectations\n");
   for (const ExpectationResult& r : e.expectations) {
-    out += wrapped(expectation_text(r), {columns, r.passed ? "  pass  " : "  FAIL  ", "        "});
+    d.say(expectation_text(r), r.passed ? "  pass  " : "  FAIL  ", "        ");
   }
 }
 
@@ -789,30 +734,27 @@ std::vector<std::string> result_notes(const Evaluation& e) {
   return notes;
 }
 
-void write_text_table(Sink& sink, const Evaluation& e, std::size_t columns) {
+Document run_document(const Evaluation& e) {
   const Scenario& s = e.scenario();
   const auto seconds = [](Duration d) { return static_cast<double>(d.count()) / 1e9; };
-  std::string title = s.name;
-  if (e.set.variant != "base") title += " (" + e.set.variant + ")";
-  if (!s.description.empty()) title += ": " + s.description;
-  std::string out = wrapped(title, {columns, "", "  "});
-  const std::string answer = answer_text(e, columns);
-  if (!answer.empty()) out += "\n" + answer;
-  if (const std::string phases = phase_table(e); !phases.empty()) out += "\n" + phases;
-  append_expectations(out, e, columns);
+  Document d;
+  d.say(fmt::format("{}{}{}", s.name, e.set.variant == "base" ? "" : " (" + e.set.variant + ")",
+                    s.description.empty() ? "" : ": " + s.description));
+  say_answer(d, e);
+  show_phases(d, e);
+  say_expectations(d, e);
   std::string how = fmt::format("{} replication{} of {} s", e.set.runs.size(),
                                 e.set.runs.size() == 1 ? "" : "s", seconds(s.duration));
   if (s.warmup > Duration::zero())
     how += fmt::format(", the first {} s left out", seconds(s.warmup));
-  out += fmt::format("\n{}, seed {}\n", how, s.seed);
-  if (const std::string line = interval_line(e); !line.empty()) out += line + "\n";
-  out += "\n";
-  append_tables(out, e, columns);
-  out += modes_table(e);
-  append_storms(out, e);
-  append_probabilities(out, e);
-  out += notes_text(further_notes(e), columns);
-  sink.write(out);
+  d.lines(fmt::format("\n{}, seed {}\n", how, s.seed)).say(interval_line(e)).gap();
+  d.show(metrics_table(e));
+  show_modes(d, e);
+  say_storms(d, e);
+  say_probabilities(d, e);
+  d.notes(further_notes(e));
+  add_results(d, {&e, 1});
+  return d.scenario_file(e.set.scenario);
 }
 
 }  // namespace retrysim::report

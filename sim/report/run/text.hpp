@@ -1,11 +1,10 @@
-// How sure a result is, in words and in JSON: the warm-up found, the precision reached, intervals
-// from batch means, two modes.
+// What `retrysim run` finds, in words: what became of each client group and why, the phases, the
+// metrics, and how sure all this is (warm-up found, precision reached, intervals, two modes).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "report/document/text.hpp"
-#include "report/folder/output.hpp"
+#include "report/document/document.hpp"
 #include "report/run/evaluation.hpp"
 
 #include <cstddef>
@@ -20,8 +19,8 @@ namespace retrysim::report {
 /// "±" of what: the line above the table. Empty if there are no intervals.
 std::string interval_line(const Evaluation& evaluation);
 
-/// A table of the means in each mode, if there are two; ends with a line break.
-std::string modes_table(const Evaluation& evaluation);
+/// A table of the means in each mode; nothing without two of them.
+void show_modes(Document& document, const Evaluation& evaluation);
 
 /// What two modes mean for the means, without "note: ". Only if there are two (`bistability`).
 std::string modes_note(const Evaluation& evaluation);
@@ -41,22 +40,16 @@ std::vector<std::string> certainty_notes(const Evaluation& evaluation);
 /// The members "intervals", "warmup", "precision" and "modes" of a variant.
 void add_certainty(nlohmann::ordered_json& variant, const Evaluation& evaluation);
 
-// The answer of a run in words: what became of each client group, and why.
-
 /// A paragraph for the client groups with the same answer: their names, the answer, and its causes,
 /// those that explain the most groups first; a cause that only some of them have names these. What
 /// explains every group comes once, at the end. A service's own calls are left out unless they are
-/// in trouble. Empty if there are no verdicts.
-std::string answer_text(const Evaluation& evaluation, std::size_t columns);
-
-// The phases of a run in a terminal.
+/// in trouble. Nothing if there are no verdicts.
+void say_answer(Document& document, const Evaluation& evaluation);
 
 /// A line for each phase of each client group, at most 80 columns wide: when it is, success rate,
 /// goodput, amplification, p99 of successful requests, failed requests. Of many groups only all
-/// together. Empty without phases.
-std::string phase_table(const Evaluation& evaluation);
-
-// The summary that a person reads in a terminal.
+/// together. Nothing without phases.
+void show_phases(Document& document, const Evaluation& evaluation);
 
 /// A value with its interval as "mean ± half-width unit", in the unit that suits its unit column
 /// and size: shares in percent, times in ns to s. Two significant digits of the half-width decide
@@ -76,11 +69,10 @@ std::vector<std::string> result_notes(const Evaluation& evaluation);
 /// "slo: success_rate 61.2 % (95 % CI from 60.1 % to 62.3 %), expected at least 99 %"
 std::string expectation_text(const ExpectationResult& result);
 
-/// What `run` prints: the scenario and what it asks, the answer in words, expectations; then tables
+/// What `run` finds: the scenario and what it asks, the answer in words, expectations; then tables
 /// of related metrics, with a column for each client group and one for all together (a single group
-/// has one column), as many beside each other as `columns` hold; storms; and notes on what limits
-/// the result (one replication, too short a run).
-void write_text_table(Sink& sink, const Evaluation& evaluation,
-                      std::size_t columns = kNarrowColumns);
+/// has one column); storms; and notes on what limits the result (one replication, too short a run).
+/// Refers to the evaluation.
+Document run_document(const Evaluation& evaluation);
 
 }  // namespace retrysim::report

@@ -22,9 +22,20 @@ inline constexpr std::array<std::string_view, 28> kResultFiles = {
 
 /// The journals of a sweep, a search for tipping points and a race of policies under way. They are
 /// no files of another result, and never replaced with one.
-inline constexpr std::string_view kSweepJournal = "sweep.journal";
-inline constexpr std::string_view kTipJournal = "tip.journal";
-inline constexpr std::string_view kChoiceJournal = "choose.journal";
+struct Journal {
+  std::string_view name, of;
+};
+inline constexpr std::array<Journal, 3> kJournals = {{{"sweep.journal", "sweep"},
+                                                      {"tip.journal", "search for a tipping point"},
+                                                      {"choose.journal", "race of policies"}}};
+inline constexpr std::string_view kSweepJournal = kJournals[0].name;
+inline constexpr std::string_view kTipJournal = kJournals[1].name;
+inline constexpr std::string_view kChoiceJournal = kJournals[2].name;
+
+inline bool is_journal(std::string_view name) {
+  return std::any_of(kJournals.begin(), kJournals.end(),
+                     [&](const Journal& journal) { return journal.name == name; });
+}
 
 /// Pictures that scripts/plot.py puts beside the data, each in one of the formats.
 inline constexpr std::array<std::string_view, 11> kPictures = {
@@ -41,7 +52,7 @@ inline constexpr std::string_view kStagingMark = ".retrysim-new-";
 /// Whether a command writes a file of this name as a part of its result, or keeps a journal in it.
 inline bool is_result_file(std::string_view name) {
   if (std::find(kResultFiles.begin(), kResultFiles.end(), name) != kResultFiles.end()) return true;
-  if (name == kSweepJournal || name == kTipJournal || name == kChoiceJournal) return true;
+  if (is_journal(name)) return true;
   constexpr std::string_view kFirst = "scenario-", kLast = ".toml";
   if (!name.starts_with(kFirst) || !name.ends_with(kLast)) return false;
   if (name.size() <= kFirst.size() + kLast.size()) return false;

@@ -29,7 +29,7 @@ std::string answer_on(const std::vector<std::vector<std::string>>& said) {
       evaluation.verdicts.push_back({name_of(c), "rule", Severity::kBad, sentence, {}});
     }
   }
-  return answer_text(evaluation, 80);
+  return part_of_text(say_answer, evaluation);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_CASE("several replications are what intervals rest on, and nothing else nee
   const Evaluation e(set);
   CHECK(interval_line(e) == "Means over replications ± half the 95 % interval.");
   CHECK(certainty_notes(e).empty());
-  CHECK(modes_table(e).empty());
+  CHECK(part_of_text(show_modes, e).empty());
   const auto json = certainty_json(e);
   CHECK(json["intervals"] == "replications");
   CHECK(json["warmup"].is_null());
@@ -110,13 +110,13 @@ TEST_CASE("two modes have a table, a warning, and their place in result.json") {
   const ResultSet set = with_two_modes(scenario);
   const Evaluation e(set);
   REQUIRE(e.bistability);
-  const std::string table = modes_table(e);
+  const std::string table = part_of_text(show_modes, e);
   CHECK(table.find("4 of 12") != std::string::npos);
   CHECK(table.find("33 % (14 to 61)") != std::string::npos);
   CHECK(table.find("15 /s") != std::string::npos);  // 30 successes in 2 s
   CHECK(has_note(certainty_notes(e), "two modes: goodput is about 0 /s or about 15 /s"));
   StringSink sink;
-  write_text_table(sink, e);
+  run_document(e).write_text(sink, kNarrowColumns);
   CHECK(sink.text().find(table) != std::string::npos);
   const auto json = certainty_json(e)["modes"];
   CHECK(json["between"] == "replications");

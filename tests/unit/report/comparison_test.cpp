@@ -53,7 +53,7 @@ class Variants {
 
 std::string csv_of(const ComparisonReport& comparison) {
   StringSink sink;
-  write_comparison_csv(sink, comparison);
+  comparison_document(comparison).write_file(sink, "compare.csv");
   return sink.text();
 }
 
@@ -67,7 +67,7 @@ std::string on_one_line(std::string text) {
 
 std::string table_of(const ComparisonReport& comparison) {
   StringSink sink;
-  write_comparison_table(sink, comparison);
+  comparison_document(comparison).write_text(sink, kNarrowColumns);
   return sink.text();
 }
 
@@ -127,7 +127,9 @@ TEST_CASE("the JSON of a comparison has the rows of compare.csv") {
   variants.add("x=b", {3, 6, 4});
   ComparisonReport c = variants.compared({"retries", "amplification"});
   c.vary = {"client.*.x=a,b"};
-  const auto json = nlohmann::json::parse(comparison_json(c));
+  StringSink sink;
+  comparison_document(c).write_json(sink, {});
+  const auto json = nlohmann::json::parse(sink.text()).at("comparison");
   CHECK(json["baseline"] == "x=a");
   CHECK(json["vary"][0] == "client.*.x=a,b");
   REQUIRE(json["rows"].size() == c.found.rows.size());
@@ -319,7 +321,7 @@ TEST_CASE("lines of the table fit the terminal") {
   const ComparisonReport c = variants.compared({"amplification", "success_rate"});
   for (const std::size_t columns : {80u, 120u}) {
     StringSink sink;
-    write_comparison_table(sink, c, columns);
+    comparison_document(c).write_text(sink, columns);
     std::size_t longest = 0;
     for (std::size_t from = 0; from < sink.text().size();) {
       const std::size_t end = sink.text().find('\n', from);

@@ -21,11 +21,6 @@ TEST_CASE("a number and its unit stay together") {
         "a share of\n12 % and 12\nothers\n");
 }
 
-TEST_CASE("notes are as wide as the terminal") {
-  CHECK(notes_text({"one two three four"}, 16) == "\nnote: one two\n  three four\n");
-  CHECK(notes_text({}, 16).empty());
-}
-
 TEST_CASE("COLUMNS says how wide the output may be, within reason") {
   const char* old = std::getenv("COLUMNS");
   const std::string before = old == nullptr ? "" : old;

@@ -1,7 +1,7 @@
 // Lists for narrow and wide terminals.
 //
 // SPDX-License-Identifier: MIT
-#include "report/document/text.hpp"
+#include "report/document/document.hpp"
 
 #include <catch2/catch.hpp>
 

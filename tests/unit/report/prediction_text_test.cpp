@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 
 using namespace retrysim;
-using report::prediction_text;
 
 namespace {
 
@@ -21,6 +20,12 @@ Figure figure(std::string part, std::string name, double value, std::string unit
   f.meaning = std::move(meaning);
   f.ignores = std::move(ignores);
   return f;
+}
+
+std::string prediction_text(const Prediction& prediction, std::size_t columns) {
+  report::StringSink sink;
+  report::prediction_document(prediction).write_text(sink, columns);
+  return sink.text();
 }
 
 }  // namespace

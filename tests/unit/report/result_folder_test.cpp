@@ -4,7 +4,7 @@
 #include "report/folder/result_folder.hpp"
 
 #include "report/folder/output.hpp"
-#include "report/run/files.hpp"
+#include "report/run/text.hpp"
 #include "sample_result.hpp"
 #include "temporary_folder.hpp"
 
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(Temporary, "writing a result ends when it is asked to, and leav
   const StopScope scope(&stop);
   const auto write = [&](const fs::path& out) {
     ResultFolder folder(out, loaded.scenario.name, false);
-    write_result_files(folder, {&evaluation, 1});
+    run_document(evaluation).write_files(folder);
   };
   write(dir / "whole");
   CHECK(fs::exists(dir / "whole" / "result.json"));
@@ -378,7 +378,7 @@ TEST_CASE_METHOD(Temporary, "a complete result, and again over itself byte for b
   const fs::path out = dir / "out";
   const auto write = [&] {
     ResultFolder folder(out, loaded.scenario.name, false);
-    write_result_files(folder, {&evaluation, 1});
+    run_document(evaluation).write_files(folder);
   };
   write();
   const Names expected = {"summary.csv",      "replications.csv", "timeseries.csv",

@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "report/document/document.hpp"
 #include "report/run/evaluation.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace retrysim::report {
 
@@ -101,6 +103,16 @@ inline LoadedScenario sample_scenario(const std::string& name = "sample") {
   s.clients[1].name = "a \"b\", c";
   loaded.keys.push_back({"duration", "\"2s\"", Origin::kScenario, "sample.toml:1"});
   return loaded;
+}
+
+/// A part of a text, without the empty line in front.
+inline std::string part_of_text(void (*describe)(Document&, const Evaluation&),
+                                const Evaluation& e) {
+  Document document;
+  describe(document, e);
+  StringSink sink;
+  document.write_text(sink, kNarrowColumns);
+  return sink.text().substr(sink.text().empty() ? 0 : 1);
 }
 
 }  // namespace retrysim::report

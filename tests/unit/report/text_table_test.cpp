@@ -34,7 +34,7 @@ Estimate single(double mean) {
 std::string table(const ResultSet& set) {
   const Evaluation evaluation(set);
   StringSink sink;
-  write_text_table(sink, evaluation);
+  run_document(evaluation).write_text(sink, kNarrowColumns);
   return sink.text();
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("storms are counted by verdict") {
   b.verdict = stats::StormVerdict::kCensored;
   evaluation.storms = {{a, a, b}, {}};
   StringSink sink;
-  write_text_table(sink, evaluation);
+  run_document(evaluation).write_text(sink, kNarrowColumns);
   CHECK(sink.text().find("Retry storms in 1 of 2 replications: 2 transient, 1 censored\n") !=
         std::string::npos);
 }

@@ -88,7 +88,7 @@ TEST_CASE("The text of a curve begins with what became of each line") {
                                         point_of(plan.cases[2], TippingOutcome::kFound, 1.25),
                                         point_of(plan.cases[3], TippingOutcome::kTipsAtFirst, 0)};
   StringSink sink;
-  write_curve_text(sink, {plan, points});
+  curve_document(plan, points).write_text(sink, kNarrowColumns);
   CHECK(sink.text() ==
         "s: tipping point of fault.outage.duration between 1 s and 2 s against\n"
         "  client.web.arrivals.total_rate, 8 replications at each value, seed 1\n"

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: MIT
+#include "report/document/document.hpp"
+
+#include "estimate/intervals.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <stdexcept>
+
+namespace retrysim::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+std::vector<std::string> split_at(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+// Cells.
+
+Ranged ranged(const std::optional<Estimate>& e) {
+  return e ? Ranged{e->mean, e->ci_low, e->ci_high} : Ranged{};
+}
+
+Ranged share(std::size_t count, std::size_t all) {
+  if (all == 0) return {};
+  const stats::ProportionInterval interval = stats::wilson_interval(count, all);
+  return {static_cast<double>(count) / static_cast<double>(all), interval.low, interval.high};
+}
+
+std::string share_text(const Ranged& share, std::size_t width) {
+  if (!share.value) return "";
+  return fmt::format("{:>{}} ({} to {})", percent(*share.value), width, percent(*share.low),
+                     percent(*share.high));
+}
+
+std::string n_of(std::size_t count, std::size_t all) { return fmt::format("{} of {}", count, all); }
+
+std::string Cell::text() const {
+  if (text_) return *text_;
+  if (const auto* text = std::get_if<std::string>(&value_)) return *text;
+  if (const auto* whole = std::get_if<std::uint64_t>(&value_)) return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&value_)) return fmt::format("{:.6g}", *real);
+  return "";
+}
+
+// Texts in columns.
+
+namespace {
+
+constexpr std::size_t kGap = 2;
+
+std::string without_end_blanks(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+/// Lays out a table: widths of its columns, and then line by line.
+class TableText {
+ public:
+  TableText(const TextTable& table, std::size_t columns)
+      : table_(table), columns_(columns), widths_(table.columns.size()) {
+    for (std::size_t c = 0; c < widths_.size(); ++c) {
+      widths_[c] = table.columns[c].width;
+      if (table.has_heading) {
+        for (const std::string& word : split_at(table.columns[c].heading, '\n')) widen(c, word);
+      }
+    }
+    for (const TextRow& row : table.rows) {
+      for (std::size_t c = 0; c < row.cells.size(); ++c) {
+        if (!sticks_out(row, c)) widen(c, row.cells[c].text);
+      }
+    }
+  }
+
+  std::string text() const {
+    std::vector<std::size_t> all(widths_.size());
+    std::iota(all.begin(), all.end(), 0u);
+    if (table_.fixed == 0) return lines(all);
+    std::string text;
+    for (std::size_t from = table_.fixed; from < all.size();) {
+      std::vector<std::size_t> some(all.begin(), all.begin() + static_cast<int>(table_.fixed));
+      do {
+        some.push_back(from++);
+      } while (from < all.size() && width_of(some) + kGap + widths_[from] <= columns_);
+      const std::string part = lines(some);
+      if (!text.empty() && !part.empty()) text += "\n";
+      text += part;
+    }
+    return text;
+  }
+
+  /// Whether the last column has room beside the others.
+  bool has_room() const {
+    std::size_t used = table_.indent + std::min(widths_.back(), table_.room);
+    for (std::size_t c = 0; c + 1 < widths_.size(); ++c) used += widths_[c] + kGap;
+    return used <= columns_;
+  }
+
+ private:
+  using Selection = std::vector<std::size_t>;  // of columns
+
+  void widen(std::size_t c, std::string_view text) {
+    widths_[c] = std::max(widths_[c], columns_of(text));
+  }
+
+  bool sticks_out(const TextRow& row, std::size_t c) const {
+    return c + 1 < widths_.size() && table_.columns[c].side == Side::kLeft &&
+           std::all_of(row.cells.begin() + static_cast<int>(c) + 1, row.cells.end(),
+                       [](const TextCell& cell) { return cell.text.empty(); });
+  }
+
+  std::size_t width_of(const Selection& selection) const {
+    std::size_t width = table_.indent + kGap * (selection.size() - 1);
+    for (const std::size_t c : selection) width += widths_[c];
+    return width;
+  }
+
+  /// The heading and the rows, in those columns.
+  std::string lines(const Selection& selection) const {
+    std::string rows;
+    const TextRow* title = nullptr;
+    for (const TextRow& row : table_.rows) {
+      if (table_.fixed > 0 && row.cells.size() == 1) {
+        title = &row;
+      } else if (table_.fixed == 0 || says_something(row, selection)) {
+        if (title != nullptr) rows += line(*title, selection);
+        title = nullptr;
+        rows += line(row, selection);
+      }
+    }
+    if (rows.empty() && table_.fixed > 0) return "";
+    return (table_.has_heading ? heading(selection) : "") + rows;
+  }
+
+  bool says_something(const TextRow& row, const Selection& selection) const {
+    return std::any_of(selection.begin() + static_cast<int>(table_.fixed), selection.end(),
+                       [&](std::size_t c) { return !row.cells[c].is_quiet; });
+  }
+
+  /// Words above each other end on the last line.
+  std::string heading(const Selection& selection) const {
+    std::vector<std::vector<std::string>> words;
+    std::size_t height = 0;
+    for (const TextColumn& column : table_.columns) {
+      words.push_back(split_at(column.heading, '\n'));
+      height = std::max(height, words.back().size());
+    }
+    std::string text;
+    for (std::size_t h = 0; h < height; ++h) {
+      TextRow row;
+      for (const auto& of_column : words) {
+        const std::size_t above = height - of_column.size();
+        row.cells.emplace_back(h < above ? "" : of_column[h - above]);
+      }
+      text += line(row, selection);
+    }
+    return text;
+  }
+
+  std::string line(const TextRow& row, const Selection& selection) const {
+    if (table_.room == 0) return without_end_blanks(cells(row, selection)) + "\n";
+    Selection front(selection.begin(), selection.end() - 1);
+    const std::size_t last = selection.back(), alone = table_.alone;
+    const auto text = [&](std::size_t c) {
+      return c < row.cells.size() ? row.cells[c].text : std::string();
+    };
+    std::string above;
+    if (!has_room()) {
+      if (alone == last) {
+        std::string before(table_.indent, ' ');
+        for (const std::size_t c : front) before += text(c) + std::string(kGap, ' ');
+        const std::string indent(table_.indent + kGap, ' ');
+        before = without_end_blanks(before) + "\n";
+        return text(last).empty() ? before
+                                  : before + wrapped(text(last), {columns_, indent, indent});
+      }
+      std::erase(front, alone);
+      above = wrapped(text(alone), {columns_, "", "  "});
+    }
+    const std::string begin = cells(row, front) + std::string(kGap, ' ');
+    if (text(last).empty()) return above + without_end_blanks(begin) + "\n";
+    return above + wrapped(text(last), {columns_, begin, std::string(columns_of(begin), ' ')});
+  }
+
+  /// The cells of a row beside each other, in their widths.
+  std::string cells(const TextRow& row, const Selection& selection) const {
+    std::string text(table_.indent, ' ');
+    if (!text.empty()) text.front() = row.mark;
+    for (const std::size_t c : selection) {
+      if (c != selection.front()) text.append(kGap, ' ');
+      const std::string_view cell = c < row.cells.size() ? row.cells[c].text : std::string_view();
+      const bool left = table_.columns[c].side == Side::kLeft;
+      text += left ? pad_right(cell, widths_[c]) : pad_left(cell, widths_[c]);
+    }
+    return text;
+  }
+
+  const TextTable& table_;
+  std::size_t columns_;
+  std::vector<std::size_t> widths_;
+};
+
+}  // namespace
+
+std::string text_of(const TextTable& table, std::size_t columns) {
+  return TableText(table, columns).text();
+}
+
+// Tables.
+
+namespace {
+
+/// The numbers that a value is in files: one, or three of a `Ranged`.
+std::array<std::optional<double>, 3> parts_of(const Ranged& r) { return {r.value, r.low, r.high}; }
+
+Json json_of(const Cell::Value& value) {
+  return std::visit(
+      [](const auto& v) -> Json {
+        using V = std::decay_t<decltype(v)>;
+        if constexpr (std::same_as<V, std::monostate> || std::same_as<V, Ranged>) {
+          return nullptr;
+        } else {
+          return v;
+        }
+      },
+      value);
+}
+
+}  // namespace
+
+void write_csv_header(CsvWriter& csv, const std::vector<Column>& columns) {
+  for (const Column& column : columns) {
+    for (const std::string& name : column.csv) csv.text(name);
+  }
+  csv.end_row();
+}
+
+void write_csv_row(CsvWriter& csv, const std::vector<Column>& columns,
+                   const std::vector<Cell>& cells) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].csv.empty()) continue;
+    const Cell::Value& value = cells[c].value();
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      csv.text(*text);
+    } else if (const auto* whole = std::get_if<std::uint64_t>(&value)) {
+      csv.integer(*whole);
+    } else if (const auto* real = std::get_if<double>(&value)) {
+      csv.real(*real);
+    } else if (const auto* truth = std::get_if<bool>(&value)) {
+      csv.text(*truth ? "true" : "false");
+    } else if (const auto* three = std::get_if<Ranged>(&value)) {
+      for (const std::optional<double>& part : parts_of(*three)) csv.real(part);
+    } else {
+      for (std::size_t i = 0; i < columns[c].csv.size(); ++i) csv.empty();
+    }
+  }
+  csv.end_row();
+}
+
+void write_csv(Sink& sink, const Table& table) {
+  CsvWriter csv(sink);
+  write_csv_header(csv, table.columns);
+  for (const std::vector<Cell>& cells : table.rows) write_csv_row(csv, table.columns, cells);
+}
+
+Json rows_json(const Table& table) {
+  Json rows = Json::array();
+  for (const std::vector<Cell>& cells : table.rows) {
+    Json& row = rows.emplace_back(Json::object());
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const std::vector<std::string>& names = table.columns[c].json;
+      const auto* json = std::get_if<Json>(&cells[c].value());
+      if (json != nullptr && json->is_discarded()) continue;
+      const auto* three = std::get_if<Ranged>(&cells[c].value());
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        append_member(
+            row, names[i],
+            three != nullptr ? optional_json(parts_of(*three)[i]) : json_of(cells[c].value()));
+      }
+    }
+  }
+  return rows;
+}
+
+TextTable shown(const Table& table) {
+  std::vector<std::size_t> order(table.rows.size());
+  std::iota(order.begin(), order.end(), 0u);
+  return shown(table, order);
+}
+
+TextTable shown(const Table& table, const std::vector<std::size_t>& order) {
+  TextTable text;
+  for (const Column& column : table.columns) {
+    if (column.shown) text.columns.push_back(*column.shown);
+  }
+  for (const std::size_t i : order) {
+    TextRow& row = text.rows.emplace_back();
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (table.columns[c].shown) row.cells.emplace_back(table.rows[i][c].text());
+    }
+  }
+  return text;
+}
+
+// Lists of things that have several properties each.
+
+namespace {
+
+/// Whether a cell says that there is nothing to say.
+bool is_blank(const std::string& cell) { return cell.empty() || cell == "-"; }
+
+/// A row as a block: its names; then, indented, its prose and its other cells.
+std::string block_of(const Listing& listing, const std::vector<std::string>& row,
+                     std::size_t columns) {
+  std::string heading, prose, line, fields;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (is_blank(row[i])) continue;
+    if (i < listing.names) {
+      heading += (heading.empty() ? "" : "  ") + row[i];
+    } else if (listing.columns[i] == listing.prose) {
+      prose = wrapped(row[i], {columns, "  ", "  "});
+    } else {
+      const std::string field = listing.columns[i] + ": " + row[i];
+      constexpr std::string_view kBetween = "   ";
+      if (!line.empty() && columns_of(line) + kBetween.size() + columns_of(field) > columns) {
+        fields += wrapped(line, {columns, "", "    "});
+        line.clear();
+      }
+      line += (line.empty() ? "  " : std::string(kBetween)) + field;
+    }
+  }
+  if (!line.empty()) fields += wrapped(line, {columns, "", "    "});
+  return heading + "\n" + prose + fields;
+}
+
+}  // namespace
+
+std::string listing_text(const Listing& listing, std::size_t columns) {
+  TextTable table;
+  table.room = 30;  // with less, sentences in the last column become tall and thin
+  for (const std::string& column : listing.columns) table.columns.push_back({column, Side::kLeft});
+  for (const std::vector<std::string>& row : listing.rows) {
+    table.rows.push_back({{row.begin(), row.end()}});
+  }
+  const TableText layout(table, columns);
+  return layout.has_room() ? layout.text() : listing_in_blocks(listing, columns);
+}
+
+std::string listing_in_blocks(const Listing& listing, std::size_t columns) {
+  std::string text;
+  for (const std::vector<std::string>& row : listing.rows) text += block_of(listing, row, columns);
+  return text;
+}
+
+// Documents.
+
+Document& Document::say(std::string sentences, std::string first, std::string others) {
+  if (!sentences.empty()) {
+    text_.emplace_back(Paragraph{std::move(sentences), std::move(first), std::move(others)});
+  }
+  return *this;
+}
+
+Document& Document::lines(std::string ready) {
+  text_.emplace_back(std::move(ready));
+  return *this;
+}
+
+Document& Document::lines(LinesOfWidth ready) {
+  text_.emplace_back(std::move(ready));
+  return *this;
+}
+
+Document& Document::title(const Scenario& scenario, std::string_view what) {
+  return say(fmt::format("{}: {}", scenario.name, what)).say(scenario.description, "", "");
+}
+
+Document& Document::show(TextTable table) {
+  text_.emplace_back(std::move(table));
+  return *this;
+}
+
+Document& Document::notes(const std::vector<std::string>& notes) {
+  if (!notes.empty()) gap();
+  for (const std::string& note : notes) say(note, "note: ");
+  return *this;
+}
+
+Document& Document::member(std::string name, Json value) {
+  return streamed_member(std::move(name),
+                         [value = std::move(value)](JsonText& text) { text.json(value); });
+}
+
+Document& Document::streamed_member(std::string name, JsonMember write) {
+  members_.emplace_back(std::move(name), std::move(write));
+  return *this;
+}
+
+Document& Document::head(std::string_view command, const Scenario& scenario,
+                         std::size_t replications) {
+  const Json members = result_head(command, scenario, replications);
+  for (const auto& [name, value] : members.items()) member(name, value);
+  return *this;
+}
+
+Document& Document::scenario_members(const LoadedScenario& scenario) {
+  member("scenario_notes", distinct_notes(scenario));
+  return member("services", services_json(scenario.scenario)).member("keys", keys_json(scenario));
+}
+
+Document& Document::file(std::string name, Table table) {
+  return file(std::move(name), [table = std::move(table)](Sink& sink) { write_csv(sink, table); });
+}
+
+Document& Document::file(std::string name, Content write) {
+  if (!scenario::is_result_file(name))
+    throw std::logic_error(name + " is not in the table of files");
+  files_.emplace_back(std::move(name), std::move(write));
+  return *this;
+}
+
+Document& Document::scenario_file(const LoadedScenario& scenario, std::string comment) {
+  scenarios_.push_back({&scenario, std::move(comment)});
+  return *this;
+}
+
+void Document::write_text(Sink& sink, std::size_t columns) const {
+  struct Writer {
+    std::size_t columns;
+    std::string operator()(const Paragraph& p) const {
+      return wrapped(p.text, {columns, p.first, p.others});
+    }
+    std::string operator()(const std::string& lines) const { return lines; }
+    std::string operator()(const TextTable& table) const { return text_of(table, columns); }
+    std::string operator()(const LinesOfWidth& lines) const { return lines(columns); }
+  };
+  for (const auto& part : text_) sink.write(std::visit(Writer{columns}, part));
+}
+
+void Document::write_file(Sink& sink, std::string_view name) const {
+  for (const auto& [file, write] : files_) {
+    if (file == name) write(sink);
+  }
+}
+
+void Document::write_json(Sink& sink, const std::vector<FileRecord>& files) const {
+  JsonText text;
+  text.begin_object();
+  for (const auto& [name, write] : members_) {
+    text.key(name);
+    write(text);
+  }
+  sink.write(sealed(std::move(text), files));
+}
+
+void Document::write_files(ResultFolder& folder) const {
+  for (const auto& [name, write] : files_) folder.write(name, write);
+  std::vector<std::filesystem::path> copied;
+  for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+    const ScenarioFile& file = scenarios_[i];
+    folder.write(i == 0 ? "scenario.toml" : fmt::format("scenario-{}.toml", i + 1),
+                 [&](Sink& sink) { sink.write(file.comment + to_toml(*file.scenario, false)); });
+    for (const std::filesystem::path& input : file.scenario->input_files) {
+      // A file that several keys name is copied once; two files of one name are an error.
+      if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
+      folder.copy(input);
+      copied.push_back(input);
+    }
+  }
+  folder.write(std::string(kResultJson), [&](Sink& sink) { write_json(sink, folder.files()); });
+  folder.commit();
+}
+
+}  // namespace retrysim::report

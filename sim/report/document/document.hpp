@@ -1,0 +1,290 @@
+// What a command has to say, said once. A report describes its result as a `Document`: paragraphs,
+// tables with typed cells, figures and notes. What a terminal shows, the CSV tables and result.json
+// are renderings of it, which know nothing of the command.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/summary.hpp>
+
+#include "report/document/csv_writer.hpp"
+#include "report/document/json.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/output.hpp"
+#include "report/folder/result_folder.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace retrysim::report {
+
+// Cells.
+
+/// A number with the ends of its interval; each of them may be missing.
+struct Ranged {
+  std::optional<double> value, low, high;
+};
+Ranged ranged(const std::optional<Estimate>& estimate);
+/// A share with Wilson's interval; nothing of nothing.
+Ranged share(std::size_t count, std::size_t all);
+/// "12 % (3 % to 30 %)", the share itself in at least so many columns. Empty if there is none.
+std::string share_text(const Ranged& share, std::size_t width = 0);
+
+/// What a row has in a column. Files get the value; people the text, if it has one of its own.
+class Cell {
+ public:
+  using Value = std::variant<std::monostate, std::string, std::uint64_t, double, bool, Ranged,
+                             nlohmann::ordered_json>;
+
+  Cell() = default;
+  Cell(const std::convertible_to<std::string_view> auto& text)
+      : value_(std::string(std::string_view(text))) {}
+  Cell(double value) : value_(value) {}
+  Cell(std::optional<double> value) {
+    if (value) value_ = *value;
+  }
+  Cell(std::same_as<bool> auto value) : value_(value) {}
+  Cell(std::unsigned_integral auto value) requires(!std::same_as<decltype(value), bool>)
+      : value_(std::uint64_t{value}) {}
+  Cell(Ranged value) : value_(value) {}
+  Cell(nlohmann::ordered_json value) : value_(std::move(value)) {}
+  Cell(const Cell& value, std::string text) : value_(value.value_), text_(std::move(text)) {}
+
+  const Value& value() const { return value_; }
+  /// Numbers have six significant digits.
+  std::string text() const;
+
+ private:
+  Value value_;
+  std::optional<std::string> text_;
+};
+
+/// "3 of 20".
+std::string n_of(std::size_t count, std::size_t all);
+
+// Texts in columns.
+
+enum class Side { kLeft, kRight };
+
+struct TextColumn {
+  std::string heading = {};  ///< line breaks stack its words above the column
+  Side side = Side::kRight;
+  std::size_t width = 0;  ///< at least
+};
+
+/// A text in a table.
+struct TextCell {
+  TextCell(std::string cell) : text(std::move(cell)), is_quiet(text.empty()) {}
+  TextCell(const char* cell) : TextCell(std::string(cell)) {}
+  TextCell(std::string cell, bool quiet) : text(std::move(cell)), is_quiet(quiet) {}
+
+  std::string text;
+  bool is_quiet;  ///< it alone would be no reason to show its row
+};
+
+struct TextRow {
+  std::vector<TextCell> cells;  ///< those at the end may be missing
+  char mark = ' ';              ///< at the edge of an indented table
+};
+
+/// A table as people read it. A text at the left that is the last of its row may stick out over the
+/// columns behind it.
+struct TextTable {
+  std::vector<TextColumn> columns;
+  std::vector<TextRow> rows;
+  std::size_t indent = 0;
+  bool has_heading = true;
+  /// The last column is broken into lines where the others leave it so much room, and otherwise
+  /// `alone` has lines of its own: the last column below its row, another one above it.
+  std::size_t room = 0;
+  std::size_t alone = 0;
+  /// If there are any, as many of the other columns as there is room for stand beside each other,
+  /// and the rest in further tables with these columns again. Rows that say nothing in any other
+  /// column of a table are not in it; rows of a single cell are titles of those that follow them.
+  std::size_t fixed = 0;
+};
+std::string text_of(const TextTable& table, std::size_t columns);
+
+/// Things that have several properties each: rows have as many cells as there are columns.
+struct Listing {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::size_t names = 1;   ///< so many columns at the front name a row
+  std::string prose = {};  ///< the column that is a sentence and needs no name of its own, if any
+};
+
+/// The listing for a terminal of that many columns. It is an aligned table if the last column,
+/// whose cells are broken into lines, keeps enough room beside the others. Else each row is a
+/// block: its names; then, indented, its prose and those of its other cells that say something.
+std::string listing_text(const Listing& listing, std::size_t columns);
+/// The blocks in any case.
+std::string listing_in_blocks(const Listing& listing, std::size_t columns);
+
+/// The parts of a text between the separators, at least one.
+std::vector<std::string> split_at(std::string_view text, char separator);
+
+// Tables: each column is described once, with its name in every rendering and its cell of a row.
+
+/// The names in files are one, or three of a `Ranged`. A column without a name is not in such
+/// files, and one without a heading not in the text.
+struct Column {
+  std::vector<std::string> csv, json;
+  std::optional<TextColumn> shown;
+};
+
+template <class Row>
+class Columns {
+ public:
+  using CellOf = std::function<Cell(const Row&)>;
+
+  /// In both kinds of files, or in one of them, under names divided by blanks; with a heading also
+  /// in the text.
+  void files(std::string_view names, CellOf cell) { add(split(names), split(names), {}, cell); }
+  void csv(std::string_view names, CellOf cell) { add(split(names), {}, {}, cell); }
+  void json(std::string_view names, CellOf cell) { add({}, split(names), {}, cell); }
+  void files(std::string_view names, TextColumn heading, CellOf cell) {
+    add(split(names), split(names), std::move(heading), cell);
+  }
+  void csv(std::string_view names, TextColumn heading, CellOf cell) {
+    add(split(names), {}, std::move(heading), cell);
+  }
+  /// In CSV files, under a name of the user's.
+  void csv_key(const std::string& name, CellOf cell) { add({name}, {}, {}, cell); }
+  void csv_key(const std::string& name, TextColumn heading, CellOf cell) {
+    add({name}, {}, std::move(heading), cell);
+  }
+  /// Only in the text.
+  void text(TextColumn heading, CellOf cell) { add({}, {}, std::move(heading), cell); }
+
+  const std::vector<Column>& columns() const { return columns_; }
+  std::vector<Cell> cells(const Row& row) const {
+    std::vector<Cell> cells;
+    for (const CellOf& cell : cells_) cells.push_back(cell(row));
+    return cells;
+  }
+
+ private:
+  using Names = std::vector<std::string>;
+
+  static Names split(std::string_view names) { return split_at(names, ' '); }
+  void add(Names csv, Names json, std::optional<TextColumn> shown, CellOf& cell) {
+    columns_.push_back({std::move(csv), std::move(json), std::move(shown)});
+    cells_.push_back(std::move(cell));
+  }
+
+  std::vector<Column> columns_;
+  std::vector<CellOf> cells_;
+};
+
+/// The same cell in every row.
+inline auto always(Cell cell) {
+  return [cell = std::move(cell)](const auto&) { return cell; };
+}
+
+struct Table {
+  template <class Row, class Rows>
+  Table(const Columns<Row>& described, const Rows& content) : columns(described.columns()) {
+    for (const Row& row : content) rows.push_back(described.cells(row));
+  }
+
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+void write_csv_header(CsvWriter& csv, const std::vector<Column>& columns);
+void write_csv_row(CsvWriter& csv, const std::vector<Column>& columns,
+                   const std::vector<Cell>& cells);
+void write_csv(Sink& sink, const Table& table);
+/// An array of objects; a cell of discarded JSON is left out.
+nlohmann::ordered_json rows_json(const Table& table);
+/// The columns that have headings; of all rows, or those of `order`.
+TextTable shown(const Table& table);
+TextTable shown(const Table& table, const std::vector<std::size_t>& order);
+
+/// The rows of a CSV table one by one, so that any number of them takes no memory.
+template <class Row>
+class CsvRows {
+ public:
+  CsvRows(Sink& sink, Columns<Row> described) : csv_(sink), described_(std::move(described)) {
+    write_csv_header(csv_, described_.columns());
+  }
+  void add(const Row& row) { write_csv_row(csv_, described_.columns(), described_.cells(row)); }
+
+ private:
+  CsvWriter csv_;
+  Columns<Row> described_;
+};
+
+// Documents.
+
+/// Writes the value of a member of result.json.
+using JsonMember = std::function<void(JsonText&)>;
+
+class Document {
+ public:
+  using Content = std::function<void(Sink&)>;
+
+  /// Text, in the order of the calls. Sentences are broken into lines, `others` in front of all but
+  /// the first one; without a text nothing is said.
+  Document& say(std::string sentences, std::string first = "", std::string others = "  ");
+  /// Lines as they are; or as they are for a terminal of that many columns.
+  Document& lines(std::string ready);
+  Document& lines(std::function<std::string(std::size_t columns)> ready);
+  /// What the result is of: the name of the scenario and `what`, and its description.
+  Document& title(const Scenario& scenario, std::string_view what);
+  Document& gap() { return lines("\n"); }
+  Document& show(TextTable table);
+  /// Each with "note: " in front, after an empty line; nothing if there are none.
+  Document& notes(const std::vector<std::string>& notes);
+
+  /// Members of result.json, in the order of the calls.
+  Document& member(std::string name, nlohmann::ordered_json value);
+  Document& streamed_member(std::string name, JsonMember write);
+  /// What result.json begins with (`result_head`), and what it has of the scenario at its end.
+  Document& head(std::string_view command, const Scenario& scenario, std::size_t replications);
+  Document& scenario_members(const LoadedScenario& scenario);
+
+  /// Files beside result.json, in the order of the calls; those that the table of result files has
+  /// (scenario/derived/result_names.hpp). The first scenario is scenario.toml, the
+  /// second scenario-2.toml, each with its CSV inputs and `comment` at its top. The document keeps
+  /// a reference to it.
+  Document& file(std::string name, Table table);
+  Document& file(std::string name, Content write);
+  Document& scenario_file(const LoadedScenario& scenario, std::string comment = "");
+
+  void write_text(Sink& sink, std::size_t columns) const;
+  /// A file of those above.
+  void write_file(Sink& sink, std::string_view name) const;
+  void write_json(Sink& sink, const std::vector<FileRecord>& files) const;
+  /// All files, and commits the folder.
+  void write_files(ResultFolder& folder) const;
+
+ private:
+  struct Paragraph {
+    std::string text, first, others;
+  };
+  struct ScenarioFile {
+    const LoadedScenario* scenario;
+    std::string comment;
+  };
+
+  using LinesOfWidth = std::function<std::string(std::size_t)>;
+  std::vector<std::variant<Paragraph, std::string, TextTable, LinesOfWidth>> text_;
+  std::vector<std::pair<std::string, JsonMember>> members_;
+  std::vector<std::pair<std::string, Content>> files_;
+  std::vector<ScenarioFile> scenarios_;
+};
+
+}  // namespace retrysim::report
