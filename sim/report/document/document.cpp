@@ -344,7 +344,7 @@ std::string block_of(const Listing& listing, const std::vector<std::string>& row
     }
   }
   if (!line.empty()) fields += wrapped(line, {columns, "", "    "});
-  return heading + "\n" + prose + fields;
+  return wrapped(heading, {columns, "", "  "}) + prose + fields;
 }
 
 }  // namespace
