@@ -3,17 +3,25 @@
 
 install(TARGETS retrysim-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-# The program writes its manual pages itself. Debian wants them compressed.
+# The manual is made of the program's help, by help2man. Debian wants it compressed.
 find_program(RETRYSIM_GZIP gzip REQUIRED)
+find_program(RETRYSIM_HELP2MAN help2man)
 set(manual ${PROJECT_BINARY_DIR}/manual)
 set(plot_page ${PROJECT_SOURCE_DIR}/scripts/plotting/retrysim-plot.1)
+if(RETRYSIM_HELP2MAN)
+  set(write_manual ${PROJECT_SOURCE_DIR}/scripts/manual $<TARGET_FILE:retrysim-cli> ${manual})
+else()
+  message(STATUS "help2man is not installed: retrysim will have no manual pages")
+  set(write_manual ${CMAKE_COMMAND} -E true)
+endif()
 add_custom_command(OUTPUT ${manual}.stamp
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual}
-  COMMAND retrysim-cli write-manual ${manual}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${manual}
+  COMMAND ${write_manual}
   COMMAND ${CMAKE_COMMAND} -E copy ${plot_page} ${manual}
   COMMAND ${RETRYSIM_GZIP} -9 -n -r ${manual}
   COMMAND ${CMAKE_COMMAND} -E touch ${manual}.stamp
-  DEPENDS retrysim-cli ${plot_page}
+  DEPENDS retrysim-cli ${plot_page} ${PROJECT_SOURCE_DIR}/scripts/manual
   COMMENT "Writing the manual pages" VERBATIM)
 add_custom_target(retrysim_manual ALL DEPENDS ${manual}.stamp)
 add_custom_target(installable DEPENDS retrysim-cli retrysim retrysim_manual)

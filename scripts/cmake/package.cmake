@@ -53,5 +53,5 @@ set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
     "bash-completion, python3-matplotlib, python3-numpy, python3-pandas")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "cmake, g++, libfmt-dev, librandom123-dev, libsleef-dev, libtomlplusplus-dev, openmpi-bin, \
-pkg-config")
+pkg-config, zlib1g-dev")
 include(CPack)

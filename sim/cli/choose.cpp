@@ -231,7 +231,7 @@ std::optional<int> status_of_race(const nlohmann::ordered_json& json, std::uint6
 int conclude(const ChooseCommand& options, const PolicyChoice& choice,
              const report::ResultIdentity& identity, std::uint64_t id, JournaledCommand& command,
              ChoiceJournal& journal, const std::vector<std::string>& notes) {
-  report::ChoiceReport found{choice, {}, {}, identity.requests, identity.keys, id, notes};
+  report::ChoiceReport found{choice, {}, {}, identity.options, identity.keys, id, notes};
   const std::vector<Variation> variations = parse_variations(options.vary).variations;
   for (const Variation& v : variations) {
     found.paths.insert(found.paths.end(), v.paths.begin(), v.paths.end());

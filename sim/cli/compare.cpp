@@ -96,7 +96,7 @@ Options<CompareCommand> compare_options() {
        into(&C::twin),
        [](const C& c) -> std::vector<std::string> {
          if (!c.twin) return {};
-         return {std::string(report::kTwinRequest)};
+         return {"--twin"};
        }}};
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-compare. An earlier result of the same "

@@ -204,7 +204,7 @@ std::string describe_client(std::string_view sdk) {
 
 namespace {
 
-using Table = Listing;
+using Table = report::Listing;
 
 constexpr const char* kListUsage =
     "Usage: retrysim list WHAT [--format table|csv|json]\n"
@@ -478,12 +478,6 @@ std::vector<std::string_view> listing_topics() {
   std::vector<std::string_view> names;
   for (const Topic& topic : kTopics) names.push_back(topic.name);
   return names;
-}
-
-Listing listing_of(std::string_view topic) {
-  return std::find_if(std::begin(kTopics), std::end(kTopics),
-                      [&](const Topic& t) { return t.name == topic; })
-      ->make();
 }
 
 int list(const Arguments& arguments) {

@@ -15,13 +15,8 @@
 
 namespace retrysim::cli {
 
-using report::Listing;
-
 /// "modes", "sdks", ...: what there are lists of.
 std::vector<std::string_view> listing_topics();
-
-/// The list of one of the topics.
-Listing listing_of(std::string_view topic);
 
 // --- Retry rules in short ------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@
 #include <retrysim/experiment.hpp>
 
 #include "cli/completion.hpp"
-#include "cli/manual.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
@@ -92,9 +91,8 @@ int dispatch(const Arguments& given) {
     report::print("retrysim {}\n", RETRYSIM_VERSION);
     return kDone;
   }
-  // For the build and for the shell; --help is silent about them.
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  if (name == "write-manual") return write_manual(kProgram, rest);
+  // For the shell; --help is silent about it.
   if (name == "complete") return complete(kProgram, rest);
   std::vector<std::string_view> names;
   for (const Command& c : kCommands) {

@@ -53,20 +53,26 @@ struct MapCommand : SimulationSettings {
 
 Options<MapCommand> map_options() {
   using C = MapCommand;
+  using Texts = std::vector<std::string>;
   Options<C> options = std::vector<Option<C>>{
       {{"vary", "PATH=...",
         "given twice: the key across the plane, then the key up it, each PATH=V1,V2,... or "
         "PATH=LO:HI:STEP or PATH=LO:HI:*N, as for sweep",
         true},
-       into(&C::varied)},
+       into(&C::varied),
+       [](const C& c) { return vary_requests(c.varied); }},
       {{"service", "NAME", "which service; needed where there are several"},
-       [](C& c, const std::string& text) { c.request.service = text; }},
+       [](C& c, const std::string& text) { c.request.service = text; },
+       [](const C& c) { return Texts{"--service " + c.request.service.value_or("")}; }},
       {{"confirm", "N",
         "simulate N points near the borders, each with the scenario's replications"},
        [](C& c, const std::string& text) {
          constexpr std::uint64_t kMostPoints = 10'000;
          c.confirm =
              static_cast<std::size_t>(std::min(kMostPoints, whole_number("confirm", text, 1)));
+       },
+       [](const C& c) {
+         return c.confirm > 0 ? Texts{fmt::format("--confirm {}", c.confirm)} : Texts{};
        }}};
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-map with --confirm, otherwise none. An "
@@ -82,7 +88,7 @@ void print_map(const MapCommand& options, const report::Document& document) {
   if (options.format == "csv") {
     document.write_file(out, "map.csv");
   } else if (options.format == "json") {
-    document.write_json(out, {});
+    document.write_json(out, "", {});
   } else {
     document.write_text(out, report::output_columns());
   }
@@ -106,9 +112,10 @@ int map(const MapCommand& options, const LoadedScenario& loaded, const Session& 
     if (!result.map) return kBadInput;
     map = std::move(result.map);
     if (options.writes_files()) {
+      MapCommand asked = options;
+      asked.request.service = map->service;  // if the scenario has only one, it need not be named
       folder = session.result_folder(
-          report::identity_of(loaded, map->inputs, "map",
-                              report::map_requests(options.varied, map->service, options.confirm)));
+          report::identity_of(loaded, map->inputs, "map", map_options().asked(asked)));
     }
   }
   std::vector<MapConfirmation> confirmed;

@@ -1,7 +1,7 @@
 // The command line as data: the table of commands, and each command's table of options. A row of
 // the latter says everything about an option: its name, what --help says, how its value gets into
 // the command's settings, and what it adds to the question that a result answers. Parsing, --help,
-// the manual pages, the shell's completion and the identity of a resumed search read these tables.
+// the shell's completion and the identity of a resumed search read these tables.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -75,7 +75,7 @@ struct Option {
   OptionText text;
   /// Called with each value that was given; of a flag with an empty one. Throws UsageError.
   std::function<void(Settings&, const std::string&)> read;
-  /// What it adds to `ResultIdentity::requests`; empty: it does not change the question.
+  /// What it adds to `ResultIdentity::options`; empty: it does not change the question.
   std::function<std::vector<std::string>(const Settings&)> asked = {};
 };
 

@@ -105,7 +105,7 @@ Options<RunOptions> run_options() {
        [](O& o, const std::string& text) { read_twins(text, o); },
        [](const O& o) -> std::vector<std::string> {
          if (!o.twin) return {};
-         return {std::string(report::kTwinRequest)};
+         return {"--twin"};
        }}}));
 }
 

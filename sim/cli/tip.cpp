@@ -62,9 +62,10 @@ int hysteresis(const TipCommand& options, const Session& session) {
   std::optional<Duration> dwell;
   if (options.dwell) dwell = duration_above_zero("dwell", *options.dwell);
   const LoadRamp ramp = plan_ramp(loaded.scenario, key, dwell);
-  const auto folder = session.result_folder(report::identity_of(
-      {&loaded}, "tip",
-      {report::hysteresis_request(key.path, ramp.loads, ramp.dwell.in_seconds())}));
+  const auto folder = session.result_folder(
+      report::identity_of({&loaded}, "tip",
+                          {fmt::format("--hysteresis {}={} --dwell {}s", key.path,
+                                       fmt::join(ramp.loads, ","), ramp.dwell.in_seconds())}));
   report::ProgressBar bar = session.progress_bar(loaded.scenario.name);
   HysteresisLoop loop;
   session.simulate(loaded.scenario.name, bar, [&](const ReplicationOptions& run) {
@@ -94,7 +95,7 @@ Options<TipCommand> tip_options() {
        into(&C::trigger),
        [](const C& c) {
          const Trigger& t = c.request.trigger;
-         return Texts{report::trigger_request(t.path, t.first, t.last)};
+         return Texts{fmt::format("--trigger {}={}:{}", t.path, t.first, t.last)};
        }},
       {{"hysteresis", "PATH=LO:HI:STEP",
         "instead of --trigger: raise the rate of a client group step by step and lower it again "
@@ -117,7 +118,7 @@ Options<TipCommand> tip_options() {
         "relative precision at which the search for the tipping point, and for the ends of its "
         "interval, stops; default 0.01"},
        into(&C::tolerance),
-       [](const C& c) { return Texts{report::tolerance_request(c.request.tolerance)}; }},
+       [](const C& c) { return Texts{fmt::format("--tolerance {}", c.request.tolerance)}; }},
       {{"resume", "", "resume a search that was interrupted; if there is none, start it"},
        into(&C::resume)}};
   return options.add(simulation_options(

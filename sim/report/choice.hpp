@@ -19,7 +19,7 @@ struct ChoiceReport {
   const PolicyChoice& found;
   std::vector<std::string> paths;                ///< the varied keys
   std::vector<std::vector<std::string>> values;  ///< of each policy, one a key
-  std::vector<std::string> requests;             ///< as in `ResultIdentity`
+  std::vector<std::string> requests;             ///< those of `ResultIdentity`
   /// The keys that all policies share, and their values as TOML.
   std::vector<std::pair<std::string, std::string>> keys;
   std::uint64_t id = 0;                          ///< of the race (`id_of_choice`)

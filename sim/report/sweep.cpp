@@ -487,6 +487,9 @@ ShardFolder open_shard(const fs::path& path) {
     sweep["points_over_limit"] = 0;
     json.erase("checksums");
     json.erase("crc32_of_this_file");
+    auto options = json.at("options").get<std::vector<std::string>>();
+    std::erase_if(options, [](const auto& option) { return option.starts_with("--shard "); });
+    json["options"] = std::move(options);
   });
   return shard;
 }
@@ -716,8 +719,9 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
       folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
     } else if (name == kResult) {
       Json whole = result;
-      whole.erase("files");
-      folder.write(name, [&](Sink& sink) { sink.write(sealed(whole, folder.files())); });
+      for (const char* added : {"command", "options", "files"}) whole.erase(added);
+      folder.write(
+          name, [&](Sink& sink) { sink.write(sealed(whole, folder.identity(), folder.files())); });
     } else {
       copy_common(folder, shards, name);
     }

@@ -39,20 +39,23 @@ class Failed(Exception):
 
 
 def read_at_once(folder):
-    """The files of a folder by name; None if another one has taken its place meanwhile."""
+    """The files of a folder by name; None if there is no result.json, or it has changed meanwhile."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+    def content_of(name):
+        with open(os.open(name, os.O_RDONLY, dir_fd=descriptor), "rb") as file:
+            return file.read()
+
     try:
-        files = {}
+        result = content_of("result.json")
+        files = {"result.json": result}
         for name in os.listdir(descriptor):
-            if name == "mine":
-                continue
-            try:
-                with open(os.open(name, os.O_RDONLY, dir_fd=descriptor), "rb") as file:
-                    files[name] = file.read()
-            except FileNotFoundError:
-                pass
-        opened, now = os.fstat(descriptor), os.stat(folder)
-        return files if (opened.st_dev, opened.st_ino) == (now.st_dev, now.st_ino) else None
+            if name not in files and name != "mine" and not name.startswith("."):
+                files[name] = content_of(name)
+        # No two of the results have the same result.json: their seeds differ.
+        return files if (folder / "result.json").read_bytes() == result else None
+    except FileNotFoundError:
+        return None
     finally:
         os.close(descriptor)
 
@@ -118,8 +121,8 @@ class Checker:
                 continue
             self.reads += 1
             fault = fault_of(files)
-            if fault or files.get("notes.txt") != b"my notes":
-                self.faults.append(fault or "the user's file was gone")
+            if fault:
+                self.faults.append(fault)
 
     def verify(self, done):
         while not done.is_set():
@@ -128,15 +131,36 @@ class Checker:
             except Failed as failure:
                 self.faults.append(str(failure))
 
+    def read_notes(self, done):
+        while not done.is_set():
+            if (self.out / "notes.txt").read_text() != "my notes":
+                self.faults.append("the user's file has changed")
+
     def concurrent_writers(self):
+        """Whoever looks sees one whole result."""
         self.run("run", "small.toml", "--out", "out", "--quiet")
+        self.write_at_once(self.read, self.verify)
+
+    def writers_beside_notes(self):
+        """In a folder with things of the user's: one whole result or none, and they stay."""
         (self.out / "notes.txt").write_text("my notes")
         (self.out / "mine").mkdir()
         (self.out / "mine" / "thesis.tex").write_text("years of work")
+        self.write_at_once(self.read, self.read_notes)
+        self.check_notes()
+
+    def check_notes(self):
+        if (self.out / "notes.txt").read_text() != "my notes":
+            raise Failed("the user's file is gone")
+        if (self.out / "mine" / "thesis.tex").read_text() != "years of work":
+            raise Failed("the user's folder is gone")
+
+    def write_at_once(self, *tasks):
+        """Several writers, while others do `tasks`."""
         (self.out / "overview.png").write_text("of an earlier result")
         done = threading.Event()
-        readers = [threading.Thread(target=reader, args=(done,))
-                   for reader in (self.read, self.verify)]
+        readers = [threading.Thread(target=task, args=(done,)) for task in tasks]
+        self.reads = 0
         writers = [threading.Thread(target=self.write, args=(w,)) for w in range(WRITERS)]
         for thread in readers + writers:
             thread.start()
@@ -148,18 +172,22 @@ class Checker:
         if self.faults:
             raise Failed(f"{len(self.faults)} faults, the first: {self.faults[0]}")
         self.run("verify", "out")
-        if (self.out / "mine" / "thesis.tex").read_text() != "years of work":
-            raise Failed("the user's folder is gone")
         if (self.out / "overview.png").exists():
             raise Failed("a picture of an earlier result is still there")
-        left = {path.name for path in self.folder.iterdir()} - {"out", "small.toml"}
-        if left:
-            raise Failed(f"left behind: {left}")
+        self.check_nothing_left()
         print(f"{WRITERS} writers of {self.rounds} results each: {self.reads} times read, "
               "always one whole result")
 
+    def check_nothing_left(self):
+        left = {path.name for path in self.folder.iterdir()} - {"out", "small.toml"}
+        left |= {path.name for path in self.out.iterdir() if path.name.startswith(".")}
+        if left:
+            raise Failed(f"left behind: {left}")
+
     def killed_writers(self):
-        """Killed at any moment they leave the old result or the new one, and no litter for long."""
+        """Killed at any moment they leave the old result or the new one, and no litter for long. In
+        a folder with things of the user's it is the next one that restores the result, be it
+        refused itself."""
         for i in range(self.rounds):
             process = subprocess.Popen(
                 [self.program, "run", "small.toml", "--seed", str(i), "--out", "out", "--force",
@@ -169,15 +197,12 @@ class Checker:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            if (self.out / "notes.txt").exists():
+                self.check_notes()
+                self.run("run", "small.toml", "--seed", "777", "--out", "out", expected=4)
             self.run("verify", "out")
-            if (self.out / "notes.txt").read_text() != "my notes":
-                raise Failed("the user's file is gone")
         self.run("run", "small.toml", "--out", "out", "--force", "--quiet")
-        if (self.out / "mine" / "thesis.tex").read_text() != "years of work":
-            raise Failed("the user's folder is gone")
-        left = {path.name for path in self.folder.iterdir()} - {"out", "small.toml"}
-        if left:
-            raise Failed(f"left behind: {left}")
+        self.check_nothing_left()
         print(f"{self.rounds} writers killed: always one whole result")
 
     def damaged_shards(self):
@@ -254,6 +279,7 @@ def main():
                           arguments.rounds)
         try:
             for check in (checker.concurrent_writers, checker.killed_writers,
+                          checker.writers_beside_notes, checker.killed_writers,
                           checker.damaged_shards, checker.senseless_json):
                 check()
         except Failed as failure:

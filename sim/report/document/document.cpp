@@ -457,14 +457,15 @@ void Document::write_file(Sink& sink, std::string_view name) const {
   }
 }
 
-void Document::write_json(Sink& sink, const std::vector<FileRecord>& files) const {
+void Document::write_json(Sink& sink, const ResultIdentity& answers,
+                          const std::vector<FileRecord>& files) const {
   JsonText text;
   text.begin_object();
   for (const auto& [name, write] : members_) {
     text.key(name);
     write(text);
   }
-  sink.write(sealed(std::move(text), files));
+  sink.write(sealed(std::move(text), answers, files));
 }
 
 void Document::write_files(ResultFolder& folder) const {
@@ -481,7 +482,8 @@ void Document::write_files(ResultFolder& folder) const {
       copied.push_back(input);
     }
   }
-  folder.write(std::string(kResultJson), [&](Sink& sink) { write_json(sink, folder.files()); });
+  folder.write(std::string(kResultJson),
+               [&](Sink& sink) { write_json(sink, folder.identity(), folder.files()); });
   folder.commit();
 }
 

@@ -267,7 +267,8 @@ class Document {
   void write_text(Sink& sink, std::size_t columns) const;
   /// A file of those above.
   void write_file(Sink& sink, std::string_view name) const;
-  void write_json(Sink& sink, const std::vector<FileRecord>& files) const;
+  void write_json(Sink& sink, const ResultIdentity& answers,
+                  const std::vector<FileRecord>& files) const;
   /// All files, and commits the folder.
   void write_files(ResultFolder& folder) const;
 

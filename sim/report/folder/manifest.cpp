@@ -8,6 +8,7 @@
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
+#include <zlib.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -134,13 +135,23 @@ Json parse(const fs::path& file, const std::string& text, std::span<const std::s
 
 }  // namespace
 
-std::string sealed(const Json& json, const std::vector<FileRecord>& files) {
-  JsonText document;
-  document.begin_object().members(json);
-  return sealed(std::move(document), files);
+std::uint32_t crc32(std::string_view bytes, std::uint32_t before) {
+  const auto* const data = reinterpret_cast<const Bytef*>(bytes.data());
+  return static_cast<std::uint32_t>(::crc32_z(before, data, bytes.size()));
 }
 
-std::string sealed(JsonText document, const std::vector<FileRecord>& files) {
+std::string sealed(const Json& json, const ResultIdentity& answers,
+                   const std::vector<FileRecord>& files) {
+  JsonText document;
+  document.begin_object().members(json);
+  return sealed(std::move(document), answers, files);
+}
+
+std::string sealed(JsonText document, const ResultIdentity& answers,
+                   const std::vector<FileRecord>& files) {
+  if (!answers.command.empty()) {
+    document.key("command").text(answers.command).key("options").json(answers.options);
+  }
   Json names = Json::array();
   Json checksums = Json::object();
   for (const FileRecord& file : files) {
@@ -341,57 +352,6 @@ Keys keys_of_variant(const Json& variant) {
   return keys;
 }
 
-void read_request(const Json& json, ResultIdentity& identity) {
-  const auto add_varied = [&](const Json& list) {
-    for (const auto& vary : list) {
-      identity.requests.push_back("--vary " + vary.get<std::string>());
-    }
-  };
-  if (json.contains("sweep")) {
-    const Json& sweep = json.at("sweep");
-    identity.command = "sweep";
-    add_varied(sweep.at("vary"));
-    if (sweep.contains("shard")) {
-      const Json& shard = sweep.at("shard");
-      identity.requests.push_back(fmt::format("--shard {}/{}", shard.at("index").get<std::size_t>(),
-                                              shard.at("count").get<std::size_t>()));
-    }
-  } else if (json.contains("planes")) {
-    identity.command = "predict";
-  } else if (json.contains("map")) {
-    const Json& map = json.at("map");
-    identity.command = "map";
-    identity.requests =
-        map_requests(map.at("vary").get<std::vector<std::string>>(),
-                     map.at("service").get<std::string>(), map.at("confirm").get<std::size_t>());
-  } else if (json.contains("comparison")) {
-    identity.command = "compare";
-    add_varied(json.at("comparison").at("vary"));
-  } else if (json.contains("choice")) {
-    identity.command = "choose";
-    json.at("choice").at("requests").get_to(identity.requests);
-  } else if (json.contains("trigger")) {
-    const Json& trigger = json.at("trigger");
-    identity.command = "tip";
-    identity.requests.push_back(trigger_request(trigger.at("path").get<std::string>(),
-                                                trigger.at("first").get<double>(),
-                                                trigger.at("last").get<double>()));
-    if (json.contains("curve")) add_varied(json.at("curve").at("vary"));
-    if (trigger.contains("tolerance")) {
-      identity.requests.push_back(tolerance_request(trigger.at("tolerance").get<double>()));
-    }
-  } else if (json.contains("load")) {
-    const Json& load = json.at("load");
-    identity.command = "tip";
-    identity.requests.push_back(hysteresis_request(load.at("path").get<std::string>(),
-                                                   load.at("values").get<std::vector<double>>(),
-                                                   load.at("dwell_s").get<double>()));
-  } else {
-    identity.command = "run";
-  }
-  if (json.value("twin", false)) identity.requests.emplace_back(kTwinRequest);
-}
-
 std::optional<std::uint64_t> whole_number(const std::string* text) {
   std::uint64_t value = 0;
   if (text == nullptr) return std::nullopt;
@@ -412,11 +372,12 @@ class Differences {
   Differences(const ResultIdentity& earlier, const ResultIdentity& now)
       : earlier_(earlier), now_(now), same_command_(earlier.command == now.command) {
     if (!same_command_) {
-      add(fmt::format("the command (there {}, now {})", earlier.command, now.command));
+      add(fmt::format("the command (there {}, now {})",
+                      earlier.command.empty() ? "an unknown one" : earlier.command, now.command));
     }
-    const bool same_requests = !same_command_ || earlier.requests == now.requests;
-    if (!same_requests) compare_requests();
-    compare_keys(same_command_ && same_requests && earlier.version == now.version);
+    const bool same_options = !same_command_ || earlier.options == now.options;
+    if (!same_options) compare_options();
+    compare_keys(same_command_ && same_options && earlier.version == now.version);
     for (const FileRecord& file : now.files) {
       for (const FileRecord& other : earlier.files) {
         if (file.name == other.name && file != other) add("the contents of " + file.name);
@@ -437,10 +398,10 @@ class Differences {
     text_ += (text_.empty() ? "" : ", ") + what;
   }
 
-  void compare_requests() {
+  void compare_options() {
     const auto all = [](const ResultIdentity& identity) {
-      return identity.requests.empty() ? "nothing"
-                                       : fmt::format("{}", fmt::join(identity.requests, " "));
+      return identity.options.empty() ? "nothing"
+                                      : fmt::format("{}", fmt::join(identity.options, " "));
     };
     add(fmt::format("what was asked for (there {}; now {})", all(earlier_), all(now_)));
   }
@@ -478,11 +439,11 @@ class Differences {
 }  // namespace
 
 ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, std::string command,
-                           std::vector<std::string> requests) {
+                           std::vector<std::string> options) {
   ResultIdentity identity(variants.front()->scenario.name);
   identity.version = RETRYSIM_VERSION;
   identity.command = std::move(command);
-  identity.requests = std::move(requests);
+  identity.options = std::move(options);
   std::vector<fs::path> inputs;
   for (const LoadedScenario* variant : variants) {
     Keys keys;
@@ -514,8 +475,8 @@ ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, s
 }
 
 ResultIdentity identity_of(const LoadedScenario& base, const std::vector<fs::path>& further_reads,
-                           std::string command, std::vector<std::string> requests) {
-  ResultIdentity identity = identity_of({&base}, std::move(command), std::move(requests));
+                           std::string command, std::vector<std::string> options) {
+  ResultIdentity identity = identity_of({&base}, std::move(command), std::move(options));
   identity.reads.insert(identity.reads.end(), further_reads.begin(), further_reads.end());
   return identity;
 }
@@ -533,37 +494,15 @@ ResultIdentity identity_of(const Json& json, const fs::path& path) {
       for (const Json& variant : json.at("variants")) {
         keep_common(identity.keys, keys_of_variant(variant));
       }
-    } else {
-      return;
     }
-    read_request(json, identity);
+    identity.command = json.value("command", "");
+    if (json.contains("options")) json.at("options").get_to(identity.options);
   });
   return identity;
 }
 
-std::string trigger_request(const std::string& path, double first, double last) {
-  return fmt::format("--trigger {}={}:{}", path, first, last);
-}
-
-std::string tolerance_request(double tolerance) { return fmt::format("--tolerance {}", tolerance); }
-
-std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
-                               double dwell_s) {
-  return fmt::format("--hysteresis {}={} --dwell {}s", path, fmt::join(loads, ","), dwell_s);
-}
-
-std::vector<std::string> map_requests(const std::vector<std::string>& varied,
-                                      const std::string& service, std::size_t confirmed) {
-  std::vector<std::string> requests;
-  for (const std::string& vary : varied) requests.push_back("--vary " + vary);
-  requests.push_back("--service " + service);
-  if (confirmed > 0) requests.push_back(fmt::format("--confirm {}", confirmed));
-  return requests;
-}
-
 std::string difference(const ResultIdentity& earlier, const ResultIdentity& now) {
-  // Of a result without a command nothing is known but its scenario.
-  if (earlier.command.empty() || now.command.empty()) return {};
+  if (now.command.empty()) return {};
   return Differences(earlier, now).text();
 }
 

@@ -40,14 +40,6 @@ struct FileRecord {
 /// Whether `name` can be that of a file in the folder itself.
 bool is_plain_name(std::string_view name);
 
-/// The text of result.json: `document`, an object that has been begun and not ended, and behind its
-/// members `files` (the names), `checksums` (size and CRC-32 of each but result.json) and
-/// `crc32_of_this_file`: that of the text with zeros in place of its eight digits. result.json
-/// itself need not be among `files`. Bytes that are not UTF-8 are replaced.
-std::string sealed(JsonText document, const std::vector<FileRecord>& files);
-/// The same with the members of `json`, an object.
-std::string sealed(const nlohmann::ordered_json& json, const std::vector<FileRecord>& files);
-
 /// A result folder that cannot be read or is not what it should be. The message names the file.
 class DamagedResult : public std::runtime_error {
  public:
@@ -86,8 +78,8 @@ struct ResultIdentity {
 
   std::string scenario;
   std::string version;
-  std::string command;                ///< its name, such as "run"; empty: not known
-  std::vector<std::string> requests;  ///< what else was asked for: "--vary PATH=VALUES"
+  std::string command;               ///< its name, such as "run"; empty: not known
+  std::vector<std::string> options;  ///< those that matter to the answer: "--vary PATH=VALUES"
   /// The keys in force and their values as TOML; of several variants those that they share.
   std::vector<std::pair<std::string, std::string>> keys;
   std::vector<FileRecord> files;  ///< with the CSV inputs among them
@@ -95,35 +87,33 @@ struct ResultIdentity {
   std::vector<std::filesystem::path> reads;
 };
 
+/// The text of result.json: `document`, an object that has been begun and not ended, and behind its
+/// members `command` and `options` of the question that it `answers`, `files` (the names),
+/// `checksums` (size and CRC-32 of each but result.json) and `crc32_of_this_file`: that of the text
+/// with zeros in place of its eight digits. Without a command, the first two are left out.
+/// result.json itself need not be among `files`. Bytes that are not UTF-8 are replaced.
+std::string sealed(JsonText document, const ResultIdentity& answers,
+                   const std::vector<FileRecord>& files);
+/// The same with the members of `json`, an object.
+std::string sealed(const nlohmann::ordered_json& json, const ResultIdentity& answers,
+                   const std::vector<FileRecord>& files);
+
 /// Of a result that `command` is about to compute of these variants, at least one.
 ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, std::string command,
-                           std::vector<std::string> requests = {});
+                           std::vector<std::string> options = {});
 
 /// The same of one scenario from which others are made that read these files, too.
 ResultIdentity identity_of(const LoadedScenario& base,
                            const std::vector<std::filesystem::path>& further_reads,
-                           std::string command, std::vector<std::string> requests);
+                           std::string command, std::vector<std::string> options);
 
 /// Of the result that a result.json describes. `path` is for messages. Throws DamagedResult.
 ResultIdentity identity_of(const nlohmann::ordered_json& json, const std::filesystem::path& path);
 
-/// What is asked for with `run --twin` and `compare --twin`; result.json then has `twin`: true.
-inline constexpr const char* kTwinRequest = "--twin";
-
-/// What is asked for with `tip --trigger`, and with `tip --hysteresis`.
-std::string trigger_request(const std::string& path, double first, double last);
-std::string tolerance_request(double tolerance);
-std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
-                               double dwell_s);
-
-/// What is asked for with `map`.
-std::vector<std::string> map_requests(const std::vector<std::string>& varied,
-                                      const std::string& service, std::size_t confirmed);
-
 /// In what `now` asks another question than `earlier`, its first differences in words; empty if
-/// `now` may take the place of `earlier`. These do not matter: the version, the description,
-/// expectations, and more replications. Fewer do, and another command. Then the keys that both have
-/// are compared, too.
+/// `now` may take the place of `earlier`, as it may if its own command is not known. These do not
+/// matter: the version, the description, expectations, and more replications. Fewer do, and another
+/// command. Then the keys that both have are compared, too.
 std::string difference(const ResultIdentity& earlier, const ResultIdentity& now);
 
 }  // namespace retrysim::report

@@ -113,9 +113,6 @@ void StagedFiles::sync() {
 
 namespace {
 
-constexpr const char* kTarget = "target";
-constexpr std::string_view kInPlace = ".";
-
 int open_folder(const fs::path& path, int more_flags = O_NOFOLLOW) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | more_flags);
 }
@@ -137,11 +134,6 @@ bool is_still(const fs::path& path, int fd) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-bool is_there(const fs::path& path) {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0;
-}
-
 /// The names that begin with `mark`, as far as the folder can be read. People have many things
 /// beside a result.
 std::vector<std::string> names_in(const fs::path& folder, std::string_view mark = "") {
@@ -154,32 +146,15 @@ std::vector<std::string> names_in(const fs::path& folder, std::string_view mark 
   return names;
 }
 
-bool move_back(const fs::path& from, const fs::path& to) {
-  return !is_there(from) || (!is_there(to) && ::rename(from.c_str(), to.c_str()) == 0);
-}
-
-/// Undoes a replacement, file by file in `folder`, that did not come to its end: as long as a new
-/// file has not moved there, the result is not complete.
-bool give_back_files(const fs::path& staging, const fs::path& folder) {
+/// Undoes a replacement in the folder that `staging` lies in, if it did not come to its end: as
+/// long as a new file has not moved there, the result is not complete. False if that failed.
+bool restore_earlier(const fs::path& staging) {
   if (names_in(staging / "result").empty()) return true;
   for (const std::string& name : names_in(staging / "earlier")) {
-    if (::rename((staging / "earlier" / name).c_str(), (folder / name).c_str()) != 0) return false;
-  }
-  return true;
-}
-
-/// Gives back whatever a replacement that did not come to its end has taken from its place. False
-/// if something could not be given back.
-bool give_back(const fs::path& staging, const fs::path& parent) {
-  std::ifstream in(staging / kTarget, std::ios::binary);
-  std::string target;
-  if (!std::getline(in, target, '\0')) return !is_there(staging / "earlier");
-  if (target == kInPlace) return give_back_files(staging, parent);
-  const fs::path place = parent / target;
-  if (!is_there(place) && !move_back(staging / "earlier", place)) return false;
-  for (std::string name; std::getline(in, name, '\0');) {
-    if (is_there(place / name)) continue;  // it has arrived
-    if (!move_back(staging / "result" / name, place / name)) return false;
+    if (::rename((staging / "earlier" / name).c_str(), (staging.parent_path() / name).c_str()) !=
+        0) {
+      return false;
+    }
   }
   return true;
 }
@@ -198,9 +173,8 @@ StagingFolder::~StagingFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-void StagingFolder::make(const fs::path& parent, const std::string& target) {
+void StagingFolder::make(const fs::path& parent) {
   const std::string stem = std::string(kMark) + std::to_string(::getpid()) + "-";
-  target_ = target;
   for (int i = 0;; ++i) {
     path_ = parent / (stem + std::to_string(i));
     if (::mkdir(path_.c_str(), 0777) == 0) {
@@ -209,30 +183,17 @@ void StagingFolder::make(const fs::path& parent, const std::string& target) {
       fail();
     }
   }
-  write_target({}, false);
   if (::mkdir(result().c_str(), 0777) != 0) fail();
 }
 
-void StagingFolder::announce(const std::vector<std::string>& names) const {
-  write_target(names, true);
-}
-
-void StagingFolder::write_target(const std::vector<std::string>& names, bool durable) const {
-  std::string text = target_ + '\0';
-  for (const std::string& name : names) text += name + '\0';
-  const fs::path file = path_ / kTarget;
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) fail();
-  const bool good = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                    (!durable || ::fsync(fd) == 0);
-  const int error = errno;
-  ::close(fd);
-  errno = error;
-  if (!good) fail();
+void StagingFolder::move_into(const fs::path& folder) {
+  const fs::path place = folder / path_.filename();
+  if (::rename(path_.c_str(), place.c_str()) != 0) fail();
+  path_ = place;
 }
 
 void StagingFolder::remove() {
-  if (path_.empty() || !give_back(path_, path_.parent_path())) return;
+  if (path_.empty() || !restore_earlier(path_)) return;
   std::error_code ignored;  // what cannot be removed does no harm
   fs::remove_all(path_, ignored);
 }
@@ -253,8 +214,7 @@ void clean_up_after_killed_runs(const fs::path& parent) {
     const fs::path staging = parent / name;
     const int fd = open_folder(staging);
     if (fd < 0) continue;
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(staging, fd) &&
-        give_back(staging, parent)) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(staging, fd) && restore_earlier(staging)) {
       std::error_code ignored;  // what cannot be removed does no harm
       fs::remove_all(staging, ignored);
     }
@@ -301,20 +261,6 @@ std::optional<nlohmann::ordered_json> read_earlier_result(const fs::path& folder
   } catch (const DamagedResult&) {
   }
   return std::nullopt;
-}
-
-/// What changes with a file: one that has the same stamp has the same content. Nothing without a
-/// file.
-std::optional<FileStamp> stamp_of(const fs::path& file) {
-  struct stat s {};
-  if (::stat(file.c_str(), &s) != 0) return std::nullopt;
-  return FileStamp{static_cast<std::int64_t>(s.st_dev),
-                   static_cast<std::int64_t>(s.st_ino),
-                   s.st_size,
-                   s.st_mtim.tv_sec,
-                   s.st_mtim.tv_nsec,
-                   s.st_ctim.tv_sec,
-                   s.st_ctim.tv_nsec};
 }
 
 /// Whether `folder` is a mount point, which cannot be renamed.
@@ -415,13 +361,8 @@ void ResultFolder::check_target() {
   std::error_code error;
   const fs::file_status status = fs::status(real_, error);
   existed_ = false;
-  const std::optional<FileStamp> stamp = stamp_of(real_ / kResultJson);
-  const bool is_known = stamp && stamp == earlier_stamp_;  // nobody has touched it since
-  if (!is_known) {
-    earlier_files_.clear();
-    earlier_stamp_.reset();
-    difference_.clear();
-  }
+  earlier_files_.clear();
+  difference_.clear();
   if (status.type() == fs::file_type::not_found) {
     if (!fs::is_symlink(fs::symlink_status(real_, error))) return;
     throw OutputError(target_, "is a symbolic link to a folder that does not exist");
@@ -430,14 +371,12 @@ void ResultFolder::check_target() {
   if (status.type() != fs::file_type::directory) throw OutputError(target_, "is not a folder");
   existed_ = true;
   check_kinds();  // result.json, which is read next, might be a pipe
-  const auto earlier = is_known ? std::nullopt : read_earlier_result(real_);
+  const auto earlier = read_earlier_result(real_);
   if (earlier) {
     earlier_files_ = files_of(*earlier);
-    earlier_stamp_ = stamp;
     check_kinds();
   }
   if (!force_) check_journals();
-  if (is_known) return;
   if (is_one_of(real_, identity_.reads)) {
     throw OutputError(target_, "the command reads from this folder; use another one");
   }
@@ -447,7 +386,7 @@ void ResultFolder::check_target() {
     keep_or_refuse(difference);
     return;
   }
-  check_reads(earlier && difference.empty() ? &*earlier : nullptr);
+  check_reads(earlier ? &*earlier : nullptr, difference.empty());
   if (!earlier && !force_ && holds_something(real_)) {
     throw OutputError(target_,
                       "it contains files that do not belong to a result; use another folder or "
@@ -480,10 +419,10 @@ bool ResultFolder::is_ours(const std::string& name) const {
 
 /// What the command reads must not go. A file that an earlier result of the same question has
 /// written, and nobody has changed since, comes back as it is.
-void ResultFolder::check_reads(const nlohmann::ordered_json* same_question) {
+void ResultFolder::check_reads(const nlohmann::ordered_json* earlier, bool same_question) {
   std::vector<FileRecord> records;
   try {
-    if (same_question != nullptr) records = file_records(*same_question, real_ / kResultJson);
+    if (earlier != nullptr && same_question) records = file_records(*earlier, real_ / kResultJson);
   } catch (const DamagedResult&) {  // then nothing is known to be as it was
   }
   const auto is_intact = [&](const std::string& name) {
@@ -492,10 +431,10 @@ void ResultFolder::check_reads(const nlohmann::ordered_json* same_question) {
     return record != records.end() && fault_of(real_, *record).empty();
   };
   for (const std::string& name : names_in(real_)) {
-    if (!is_ours(name) || is_intact(name)) continue;
-    if (!earlier_stamp_ || !kept_ || force_ || must_stay_in_place()) {
+    if (!is_ours(name) || !is_one_of(real_ / name, identity_.reads) || is_intact(name)) continue;
+    if (earlier == nullptr || !kept_ || force_ || must_stay_in_place()) {
       check_read(name);
-    } else if (is_one_of(real_ / name, identity_.reads)) {
+    } else {
       difference_ = fmt::format("{}, which this command reads", name);
       return;
     }
@@ -550,11 +489,7 @@ void ResultFolder::make_staging() {
     }
   }
   try {
-    if (in_place_) {
-      staging_.make(real_, ".");
-    } else {
-      staging_.make(parent(), real_.filename().string());
-    }
+    staging_.make(in_place_ ? real_ : parent());
   } catch (const std::system_error& error) {
     fail(target_, error.code().value());
   }
@@ -590,10 +525,9 @@ void ResultFolder::commit() {
     rename_or_throw(staging_.result(), real_);
   } else if (!difference_.empty()) {
     keep_earlier();
-  } else if (in_place_) {
-    replace_files();
   } else {
-    exchange();
+    const std::vector<std::string> ours = outdated_files();
+    if (!exchange(ours)) replace_files(ours);
   }
   committed_ = true;
   sync_folder(parent());
@@ -601,7 +535,7 @@ void ResultFolder::commit() {
 }
 
 std::vector<std::string> ResultFolder::outdated_files() const {
-  std::vector<std::string> names;
+  std::vector<std::string> names{std::string(kResultJson)};
   for (const FileRecord& file : files_) names.push_back(file.name);
   for (const auto& [name, of] : scenario::kJournals) {
     if (name != own_journal_) names.emplace_back(name);
@@ -620,23 +554,24 @@ std::vector<std::string> ResultFolder::outdated_files() const {
   return names;
 }
 
-/// Puts what is not ours into the new folder, too. Gives the names of what cannot be in two folders
-/// at once, such as folders.
-std::vector<std::string> ResultFolder::link_others(const std::vector<std::string>& ours) const {
-  std::vector<std::string> others;
+/// Whether the folder holds anything that does not go with the earlier result, such as a folder.
+bool ResultFolder::holds_others(const std::vector<std::string>& ours) const {
   std::error_code error;
   for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    const bool is_folder = it->symlink_status().type() == fs::file_type::directory;
-    if (std::binary_search(ours.begin(), ours.end(), name)) {
-      if (is_folder) throw OutputError(target_ / name, "is a folder");
-      continue;
-    }
-    const fs::path link = staging_.result() / name;
-    if (is_folder || ::link(it->path().c_str(), link.c_str()) != 0) others.push_back(name);
+    if (name == own_journal_) continue;
+    const bool is_ours = std::binary_search(ours.begin(), ours.end(), name);
+    if (!is_ours || it->symlink_status().type() == fs::file_type::directory) return true;
   }
   if (error) throw OutputError(target_, error.message());
-  return others;
+  return false;
+}
+
+/// The journal is in the old folder and the new one until one of them goes.
+bool ResultFolder::take_journal() const {
+  const fs::path journal = real_ / own_journal_;
+  if (own_journal_.empty() || !fs::exists(journal)) return true;
+  return ::link(journal.c_str(), (staging_.result() / own_journal_).c_str()) == 0;
 }
 
 /// The new folder gets the permissions of the earlier one.
@@ -651,13 +586,7 @@ void ResultFolder::take_permissions() const {
 /// change places: nothing is lost whenever the process dies.
 void ResultFolder::keep_earlier() {
   take_permissions();
-  const auto link_journal = [&] {
-    const fs::path journal = real_ / own_journal_;
-    if (own_journal_.empty() || !fs::exists(journal)) return;
-    if (::link(journal.c_str(), (staging_.result() / own_journal_).c_str()) != 0)
-      fail(target_, errno);
-  };
-  link_journal();
+  if (!take_journal()) fail(target_, errno);
   const std::string stem = real_.filename().string() + ".";
   std::uint64_t number = next_number(parent(), stem);
   fs::path kept;
@@ -684,43 +613,27 @@ void ResultFolder::keep_earlier() {
   kept_(fs::equivalent(shown, kept, error) ? shown : kept, difference_);
 }
 
-void ResultFolder::exchange() {
-  const std::vector<std::string> ours = outdated_files();
-  const std::vector<std::string> others = link_others(ours);
+/// False if the folder has to stay where it is.
+bool ResultFolder::exchange(const std::vector<std::string>& ours) const {
+  if (in_place_ || holds_others(ours) || !take_journal()) return false;
   take_permissions();
-  if (!others.empty()) announce(others);
-  // If this fails, or the process dies, `StagingFolder` gives back what was announced.
-  for (const std::string& name : others) {
-    rename_or_throw(real_ / name, staging_.result() / name);
+  if (::renameat2(AT_FDCWD, staging_.result().c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) ==
+      0) {
+    return true;
   }
-  swap_with_target(!others.empty());
+  if (!cannot_exchange(errno)) fail(target_, errno);
+  if (!own_journal_.empty()) ::unlink((staging_.result() / own_journal_).c_str());
+  return false;
 }
 
-void ResultFolder::announce(const std::vector<std::string>& others) const {
+/// While files move, there is no result.json: whoever looks finds no result rather than parts of
+/// two.
+void ResultFolder::replace_files(const std::vector<std::string>& ours) {
   try {
-    staging_.announce(others);
+    if (!in_place_) staging_.move_into(real_);
   } catch (const std::system_error& error) {
     fail(target_, error.code().value());
   }
-}
-
-void ResultFolder::swap_with_target(bool announced) {
-  if (::renameat2(AT_FDCWD, staging_.result().c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) ==
-      0) {
-    return;
-  }
-  if (!cannot_exchange(errno)) fail(target_, errno);
-  if (!announced) announce({});
-  rename_or_throw(real_, staging_.earlier());
-  if (::rename(staging_.result().c_str(), real_.c_str()) != 0) {
-    const int error = errno;
-    ::rename(staging_.earlier().c_str(), real_.c_str());
-    fail(target_, error);
-  }
-}
-
-void ResultFolder::replace_files() {
-  announce({});
   const fs::path old = staging_.earlier();
   if (::mkdir(old.c_str(), 0777) != 0) fail(target_, errno);
   std::vector<std::pair<fs::path, fs::path>> done;  // renames made, to be undone on failure
@@ -729,13 +642,15 @@ void ResultFolder::replace_files() {
     done.emplace_back(from, to);
   };
   try {
-    for (const std::string& name : outdated_files()) {
+    const auto put_away = [&](const std::string& name) {
       std::error_code error;
       const fs::file_type type = fs::symlink_status(real_ / name, error).type();
-      if (type == fs::file_type::not_found) continue;
       if (type == fs::file_type::directory) throw OutputError(target_ / name, "is a folder");
-      move(real_ / name, old / name);
-    }
+      if (type != fs::file_type::not_found) move(real_ / name, old / name);
+    };
+    put_away(std::string(kResultJson));
+    for (const std::string& name : ours) put_away(name);
+    // As they were written: result.json last.
     for (const FileRecord& file : files_) {
       move(staging_.result() / file.name, real_ / file.name);
     }

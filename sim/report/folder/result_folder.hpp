@@ -9,11 +9,8 @@
 #include "report/folder/output.hpp"
 #include "scenario/derived/result_names.hpp"
 
-#include <array>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,13 +65,12 @@ class FolderLock {
   int fd_;
 };
 
-/// A new folder beside or inside the place of the result, locked as long as its owner lives, so
-/// that others can tell it from one that was left behind. Not removed by the destructor.
+/// A new folder beside the place of the result, or in it if the files there are to be replaced one
+/// by one; locked as long as its owner lives, so that others can tell it from one that was left
+/// behind. Not removed by the destructor.
 ///
-/// It holds `result`, the folder of the new files; `earlier`, what is taken away from the place of
-/// the result before the new files get there, if that is not done in one step; and `target`, a
-/// text: the name of the result folder, or "." if the staging folder lies in it, and the names of
-/// things of the user's that are on their way from there to `result`, each with a zero behind it.
+/// It holds `result`, the folder of the new files, and `earlier`, the files that have been taken
+/// away from around the staging folder to be replaced.
 class StagingFolder {
  public:
   /// How the names of staging folders begin.
@@ -85,26 +81,21 @@ class StagingFolder {
   StagingFolder(const StagingFolder&) = delete;
   StagingFolder& operator=(const StagingFolder&) = delete;
 
-  /// Makes the folder in `parent`. `target`: the name of the result folder there, or ".". A power
-  /// cut may leave a folder that does not say so, which does no harm while nothing has been moved:
-  /// call `announce` before. Throws std::system_error.
-  void make(const std::filesystem::path& parent, const std::string& target);
+  /// Makes the folder in `parent`. Throws std::system_error.
+  void make(const std::filesystem::path& parent);
+  /// Moves it into `folder`, on the same file system. Throws std::system_error.
+  void move_into(const std::filesystem::path& folder);
   std::filesystem::path result() const { return path_ / "result"; }
   std::filesystem::path earlier() const { return path_ / "earlier"; }
 
-  /// Says that things are about to be moved, and which of the user's with them; on disk when it
-  /// returns. Throws std::system_error.
-  void announce(const std::vector<std::string>& names) const;
-  /// Removes the folder with what is in it, after the user's things have been given back; leaves it
-  /// where that cannot be done.
+  /// Removes the folder with what is in it, after a replacement that did not come to its end has
+  /// been undone; leaves it where that cannot be done.
   void remove();
 
  private:
   bool lock();
-  void write_target(const std::vector<std::string>& names, bool durable) const;
 
   std::filesystem::path path_;
-  std::string target_;
   int lock_ = -1;
 };
 
@@ -116,9 +107,6 @@ void clean_up_after_killed_runs(const std::filesystem::path& parent);
 using scenario::kChoiceJournal;
 using scenario::kSweepJournal;
 using scenario::kTipJournal;
-
-/// Device, number, size and times of change of a file.
-using FileStamp = std::array<std::int64_t, 7>;
 
 /// Told that an earlier result in the place of a new one, which it differs from in `difference`, is
 /// now the folder `kept`.
@@ -142,13 +130,14 @@ using EarlierKept =
 /// Only regular files are replaced, and none that the command reads (`ResultIdentity::reads`), be
 /// it by another name, unless they are as the earlier result of the same question left them.
 ///
-/// Whoever looks sees the old folder or the new one: they are exchanged in one step (renameat2),
-/// under a lock on the folder that both lie in, so that of several writers one comes after the
-/// other. Files of the user's are in both, as hard links. Where the system cannot exchange folders,
-/// the old one is renamed out of the way first, and for a moment there is none. Where the folder
-/// cannot be renamed at all, because it is a mount point or the current folder or the one that it
-/// lies in cannot be written, the files are replaced one by one. Not for use by several threads at
-/// once.
+/// A folder that holds nothing but a result changes in one step: the old folder and the new one are
+/// exchanged (renameat2), and whoever looks sees one of them. A folder with other things in it
+/// stays, and they are not touched: result.json is taken away, the files are replaced one by one,
+/// and result.json of the new result comes last. If the program is killed in between, the next
+/// result there first restores the earlier one. The same is done where the system cannot exchange
+/// folders, or cannot rename this one: it is a mount point, the current folder, or lies in a folder
+/// that cannot be written. Both happen under a lock on the folder that the result lies in, so that
+/// of several writers one comes after the other. Not for use by several threads at once.
 class ResultFolder {
  public:
   /// `own_journal`: the name of the journal that the result is made with; empty without one. Throws
@@ -169,6 +158,7 @@ class ResultFolder {
   void commit();
 
   const std::filesystem::path& path() const { return target_; }
+  const ResultIdentity& identity() const { return identity_; }
   const std::vector<FileRecord>& files() const { return files_; }
 
  private:
@@ -177,18 +167,17 @@ class ResultFolder {
   bool is_ours(const std::string& name) const;
   std::string difference_from(const nlohmann::ordered_json& result) const;
   void check_kinds() const;
-  void check_reads(const nlohmann::ordered_json* same_question);
+  void check_reads(const nlohmann::ordered_json* earlier, bool same_question);
   void check_read(std::string_view name) const;
   void keep_or_refuse(const std::string& difference);
   void take_permissions() const;
   void keep_earlier();
   bool must_stay_in_place() const;
   void make_staging();
-  void exchange();
-  void announce(const std::vector<std::string>& others) const;
-  void swap_with_target(bool announced);
-  std::vector<std::string> link_others(const std::vector<std::string>& ours) const;
-  void replace_files();
+  bool take_journal() const;
+  bool holds_others(const std::vector<std::string>& ours) const;
+  bool exchange(const std::vector<std::string>& ours) const;
+  void replace_files(const std::vector<std::string>& ours);
   std::vector<std::string> outdated_files() const;
   std::filesystem::path parent() const;
 
@@ -205,7 +194,6 @@ class ResultFolder {
   std::vector<std::filesystem::path> created_parents_;
   std::vector<FileRecord> files_;           // of the new result, as written
   std::vector<std::string> earlier_files_;  // that an earlier result says it has
-  std::optional<FileStamp> earlier_stamp_;  // of its result.json, when it was read
   std::string difference_;                  // from an earlier result that is to be kept
   bool committed_ = false;
 };

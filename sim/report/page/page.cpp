@@ -327,7 +327,7 @@ class Metadata {
     const ResultIdentity identity = identity_of(json, result.folder / kResultJson);
     out_["folder"] = fs::weakly_canonical(result.folder).filename().string();
     out_["command"] = identity.command;
-    out_["requests"] = identity.requests;
+    out_["options"] = identity.options;
     out_["files"] = result.names;
   }
 

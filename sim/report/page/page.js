@@ -341,7 +341,7 @@ function commandOf(result) {
     const step = Number((values[1] - values[0]).toPrecision(12));
     words.push("--hysteresis", quoted(`${path}=${low}:${high}:${step}`), "--dwell", `${dwell}s`);
   } else {
-    for (const request of result.requests) {
+    for (const request of result.options) {
       const space = request.indexOf(" ");
       words.push(request.slice(0, space), quoted(request.slice(space + 1)));
     }

@@ -128,7 +128,7 @@ TEST_CASE("the JSON of a comparison has the rows of compare.csv") {
   ComparisonReport c = variants.compared({"retries", "amplification"});
   c.vary = {"client.*.x=a,b"};
   StringSink sink;
-  comparison_document(c).write_json(sink, {});
+  comparison_document(c).write_json(sink, "", {});
   const auto json = nlohmann::json::parse(sink.text()).at("comparison");
   CHECK(json["baseline"] == "x=a");
   CHECK(json["vary"][0] == "client.*.x=a,b");

@@ -162,7 +162,7 @@ TEST_CASE("A document is text in lines, and members of an object") {
         "  five\n");
   d.member("a", 1).streamed_member("b", [](JsonText& text) { text.text("c"); });
   StringSink json;
-  d.write_json(json, {});
+  d.write_json(json, "", {});
   CHECK(json.text().starts_with("{\n  \"a\": 1,\n  \"b\": \"c\",\n"));
 }
 

@@ -474,7 +474,6 @@ TEST_CASE_METHOD(Temporary, "a result that was half replaced when its run was ki
   const fs::path staging = out / ".retrysim-new-1-0";
   fs::create_directories(staging / "earlier");
   fs::create_directories(staging / "result");
-  put(staging / "target", std::string(".\0", 2));
   fs::rename(out / "a.csv", staging / "earlier" / "a.csv");
   fs::rename(out / "input.csv", staging / "earlier" / "input.csv");
   put(out / "a.csv", "new");
@@ -490,35 +489,37 @@ TEST_CASE_METHOD(Temporary, "a result that was replaced when its run was killed 
   const fs::path staging = out / ".retrysim-new-1-0";
   fs::create_directories(staging / "earlier");
   fs::create_directories(staging / "result");
-  put(staging / "target", std::string(".\0", 2));
   put(staging / "earlier" / "a.csv", "older");
   { ResultFolder folder(out, "s", false); }
   CHECK(names_in(out) == Names{"a.csv", "input.csv", "result.json"});
   CHECK(get(out / "a.csv") == "old");
 }
 
-TEST_CASE_METHOD(Temporary, "what a killed run had moved aside goes back to its place") {
+TEST_CASE_METHOD(Temporary,
+                 "a folder with only a result is exchanged, one with other things stays") {
   const fs::path out = earlier("s");
-  // The user's folder on its way, and the earlier result renamed where folders cannot be exchanged.
-  const fs::path staging = dir / ".retrysim-new-1-0";
-  fs::create_directories(staging / "result" / "mine");
-  put(staging / "result" / "mine" / "thesis.tex", "years of work");
-  put(staging / "result" / "a.csv", "new");
-  put(staging / "target", std::string("out\0mine\0", 9));
-  fs::rename(out, staging / "earlier");
-  { ResultFolder folder(dir / "another", "s", false); }
+  const auto number = [&] {
+    struct stat status {};
+    REQUIRE(::stat(out.c_str(), &status) == 0);
+    return status.st_ino;
+  };
+  const auto replace = [&] {
+    ResultFolder folder(out, "s", false, kSweepJournal);
+    folder.write("a.csv", [](Sink& s) { s.write("new"); });
+    folder.commit();
+  };
+  put(out / "sweep.journal", "under way");
+  auto before = number();
+  replace();
+  CHECK(number() != before);
+  CHECK(names_in(out) == Names{"a.csv", "sweep.journal"});
+  put(out / "result.json", "{\"program\": \"retrysim\", \"scenario\": \"s\"}");
+  put(out / "notes.txt", "my notes");
+  before = number();
+  replace();
+  CHECK(number() == before);
+  CHECK(names_in(out) == Names{"a.csv", "sweep.journal", "notes.txt"});
   CHECK(names_in(dir) == Names{"out"});
-  CHECK(names_in(out) == Names{"a.csv", "input.csv", "result.json", "mine"});
-  CHECK(get(out / "a.csv") == "old");
-  CHECK(get(out / "mine" / "thesis.tex") == "years of work");
-}
-
-TEST_CASE_METHOD(Temporary, "a staging folder whose things have no place any more is left alone") {
-  const fs::path staging = dir / ".retrysim-new-1-0";
-  fs::create_directories(staging / "result" / "mine");
-  put(staging / "target", std::string("gone\0mine\0", 10));
-  { ResultFolder folder(dir / "out", "s", false); }
-  CHECK(fs::exists(staging / "result" / "mine"));
 }
 
 TEST_CASE_METHOD(Temporary, "folders of the user's in a result stay with what is in them") {
@@ -596,7 +597,7 @@ TEST_CASE_METHOD(Temporary, "an earlier result that changes meanwhile is judged 
   put(out / "result.json", result("s", "found_later.csv"));
   folder.write("b.csv", [](Sink& s) { s.write("new"); });
   folder.commit();
-  CHECK(names_in(out) == Names{"a.csv", "b.csv", "input.csv", "result.json"});
+  CHECK(names_in(out) == Names{"a.csv", "b.csv", "input.csv"});
 }
 
 TEST_CASE_METHOD(Temporary, "only folders are taken for staging folders") {

@@ -95,21 +95,42 @@ TEST_CASE("the identity of a result comes back from its result.json") {
   const Json keys = {{"duration", "\"600s\""}, {"warmup", "\"12s\""}};
   Json json = {{"scenario", "s"},
                {"version", RETRYSIM_VERSION},
+               {"command", "run"},
                {"variants", {{{"keys", keys}, {"warmup", {{"removed_s", 12}}}}}}};
   ResultIdentity found = identity_of(json, "result.json");
   CHECK(found.command == "run");
   CHECK(found.keys.back().second == "\"auto\"");  // what it was asked to find
   json["variants"][0]["warmup"] = nullptr;
   CHECK(identity_of(json, "result.json").keys.back().second == "\"12s\"");
-  json["trigger"] = {{"path", "a.b"}, {"first", 1}, {"last", 2.5}};
-  CHECK(identity_of(json, "result.json").requests ==
-        std::vector<std::string>{trigger_request("a.b", 1, 2.5)});
-  json["trigger"]["tolerance"] = 0.5;
-  json["twin"] = true;
-  CHECK(identity_of(json, "result.json").requests ==
-        std::vector<std::string>{trigger_request("a.b", 1, 2.5), "--tolerance 0.5", "--twin"});
+  CHECK(identity_of(json, "result.json").options.empty());
+  json["options"] = {"--vary a=1,2", "--twin"};
+  found = identity_of(json, "result.json");
+  CHECK(found.options == std::vector<std::string>{"--vary a=1,2", "--twin"});
+  // One that says nothing of the question is not known to answer it.
+  json.erase("command");
+  CHECK(difference(identity_of(json, "result.json"), run_of(a_scenario()))
+            .starts_with("the command (there an unknown one, now run)"));
   json["variants"] = 7;
   CHECK_THROWS_AS(identity_of(json, "result.json"), DamagedResult);
+}
+
+TEST_CASE("result.json says what was asked for, and so the same command may replace it") {
+  const test::TemporaryFolder folder;
+  const LoadedScenario base = a_scenario();
+  const ResultIdentity sweep = identity_of({&base}, "sweep", {"--vary a=1,2", "--shard 1/2"});
+  Json keys;
+  for (const auto& [name, value] : sweep.keys) keys[name] = value;
+  folder.write("result.json", sealed({{"program", "retrysim"},
+                                      {"scenario", "s"},
+                                      {"version", RETRYSIM_VERSION},
+                                      {"keys", keys}},
+                                     sweep, {}));
+  const Json json = read_sealed(folder.path());
+  CHECK(json["command"] == "sweep");
+  CHECK(json["options"] == Json({"--vary a=1,2", "--shard 1/2"}));
+  CHECK(difference(identity_of(json, "result.json"), sweep).empty());
+  CHECK(difference(identity_of(json, "result.json"), run_of(base)) ==
+        "the command (there sweep, now run)");
 }
 
 TEST_CASE("input files of other content are a difference") {
@@ -139,8 +160,8 @@ TEST_CASE("CRC-32 is that of zip, also piece by piece") {
 TEST_CASE("every flipped bit of a result is found") {
   const test::TemporaryFolder folder;
   folder.write("a.csv", "a,b\n1,2\n");
-  const std::string sealed_text =
-      sealed({{"program", "retrysim"}, {"scenario", "s"}}, {{"a.csv", 8, crc32("a,b\n1,2\n")}});
+  const std::string sealed_text = sealed({{"program", "retrysim"}, {"scenario", "s"}}, "s",
+                                         {{"a.csv", 8, crc32("a,b\n1,2\n")}});
   folder.write("result.json", sealed_text);
   const Json json = read_sealed(folder.path());
   const auto records = file_records(json, folder.path());

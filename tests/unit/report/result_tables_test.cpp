@@ -279,7 +279,7 @@ TEST_CASE_METHOD(Sample, "result.json") {
   loaded.scenario.faults[0].duration = Duration::milliseconds(500);
   const Evaluation evaluation(set);
   StringSink sink;
-  run_document(evaluation).write_json(sink, {{"summary.csv", 12, 0xABC}});
+  run_document(evaluation).write_json(sink, "", {{"summary.csv", 12, 0xABC}});
   const auto json = nlohmann::json::parse(sink.text());
   CHECK(json["program"] == "retrysim");
   CHECK(json["scenario"] == "sample");
