@@ -2,6 +2,7 @@
 #include "report/document/document.hpp"
 
 #include "estimate/intervals.hpp"
+#include "report/graph.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -419,7 +420,9 @@ Document& Document::head(std::string_view command, const Scenario& scenario,
 
 Document& Document::scenario_members(const LoadedScenario& scenario) {
   member("scenario_notes", distinct_notes(scenario));
-  return member("services", services_json(scenario.scenario)).member("keys", keys_json(scenario));
+  const Json graph = graph_json(scenario.scenario, scenario.keys);
+  for (const auto& [name, value] : graph.items()) member(name, value);
+  return member("keys", keys_json(scenario));
 }
 
 Document& Document::file(std::string name, Table table) {
