@@ -68,6 +68,8 @@ enum class ArrivalProcess : std::uint8_t {
   kTrace,
   kOnOff,  ///< Poisson in bursts, nothing between them
   kPoll,   ///< Poisson jobs, each asked about until it is done
+  /// Calls of a service (`CallSpec`). Only such groups have it, and so there is no word for it.
+  kCalls,
 };
 template <>
 inline constexpr std::string_view kWords<ArrivalProcess> =
@@ -182,16 +184,10 @@ struct ClientSpec {
   std::string name;
   std::size_t service = 0;  ///< index into Scenario::services
   /// Further services: a request goes to one of all, each as likely as the others, in every
-  /// attempt. Not for a group with a `caller`.
+  /// attempt. Not for a group that makes calls.
   std::vector<std::size_t> more_services = {};
   std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
   std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
-  /// Index of the service whose SDK client this group is: instead of by `arrivals`, its requests
-  /// come from the attempts that the service works on, one for each, after the service time. Calls
-  /// of several groups are made in the order of the groups. An attempt one of whose calls fails is
-  /// answered with 503 ServiceUnavailable. `count` is the number of the service's instances, each
-  /// of which is one client; services must not call in a circle.
-  std::optional<std::size_t> caller;
   ArrivalSpec arrivals;
   std::vector<OperationSpec> operations;  ///< empty: all requests alike
   KeySpec keys;
@@ -213,7 +209,21 @@ struct ClientSpec {
   /// empty. Only from C++.
   StrategyFactory strategy;
 
+  /// Whether this is the SDK client of a service, whose requests are calls (`Scenario::calls`).
+  bool makes_calls() const { return arrivals.process == ArrivalProcess::kCalls; }
+
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+};
+
+/// A call between services: a request to another service for each attempt that a service has worked
+/// on, after the service time. An attempt one of whose calls fails is answered with 503
+/// ServiceUnavailable. Services must not call each other in a circle.
+struct CallSpec {
+  std::size_t caller = 0;  ///< index into Scenario::services
+  /// Index into Scenario::clients: the SDK client that sends the calls, and whose service they go
+  /// to. It makes calls (`ArrivalProcess::kCalls`) of this caller only. Its `count` is the number
+  /// of the caller's instances, each of which is one client.
+  std::size_t client = 0;
 };
 
 /// A service and the share of a group's requests that go there.
@@ -287,6 +297,7 @@ struct Scenario {
   std::vector<ServiceSpec> services;
   std::vector<FaultSpec> faults;
   std::vector<ClientSpec> clients;
+  std::vector<CallSpec> calls;    ///< those of one service are made in this order
   std::vector<PhaseSpec> phases;  ///< besides those that faults and surges make
   std::vector<Expectation> expectations;
 };

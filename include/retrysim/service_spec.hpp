@@ -348,7 +348,7 @@ struct ServiceSpec {
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
-  /// The calls of the client groups whose `caller` this is are made together, not one by one.
+  /// Its calls to other services (`CallSpec`) are made together, not one by one.
   bool parallel_calls = false;
   IdempotencySpec idempotency;
   /// The service's own limit on queue and service of an attempt; `max()`: none. Attempts that are

@@ -111,9 +111,7 @@ bool can_be_full(const Scenario& s, std::size_t i) {
   return at(s, i).servers != ServiceSpec::kUnlimited &&
          at(s, i).queue.capacity != ServiceSpec::kUnlimited;
 }
-bool calls_others(const Scenario& s, std::size_t i) {
-  return std::ranges::any_of(s.clients, [&](const ClientSpec& c) { return c.caller == i; });
-}
+bool calls_others(const Scenario& s, std::size_t i) { return scenario::calls_others(s, i); }
 bool knows_tokens(const Scenario& s, std::size_t i) {
   return at(s, i).idempotency.remembers() && any_client(s, i, [](const ClientSpec& c) {
            return c.side_effects.mutating > 0 && c.side_effects.idempotency_token;
@@ -135,7 +133,7 @@ double round_trip(const Scenario& s) { return 2 * s.network.latency.mean_seconds
 
 // --- Clients -------------------------------------------------------------------------------------
 
-bool is_call(const Scenario&, const ClientSpec& c, std::size_t) { return c.caller.has_value(); }
+bool is_call(const Scenario&, const ClientSpec& c, std::size_t) { return c.makes_calls(); }
 bool has_strategy(const Scenario&, const ClientSpec& c, std::size_t) { return bool{c.strategy}; }
 bool calls_several(const Scenario&, const ClientSpec& c, std::size_t) {
   return !calls_one_service(c);
@@ -145,7 +143,7 @@ bool arrives_as(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.arrivals.process == kProcess;
 }
 bool not_poisson(const Scenario&, const ClientSpec& c, std::size_t) {
-  return c.arrivals.process != ArrivalProcess::kPoisson;
+  return c.arrivals.process != ArrivalProcess::kPoisson && !c.makes_calls();
 }
 bool varies(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.arrivals.profile.has_value();
@@ -918,7 +916,7 @@ void each_used(Theory part, const Scenario& scenario, std::size_t service, Cover
   }
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    const std::string path = path_of(scenario, c);
+    const std::string path = path_of(c);
     for (const Feature& f : kFeatures) {
       const Treatment& treatment = f.parts.of(part);
       if (treatment.how != how || f.by_client == nullptr) continue;

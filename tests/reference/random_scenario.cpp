@@ -238,7 +238,8 @@ class Generator {
         ClientSpec& c = scenario_.clients.emplace_back();
         c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
         c.service = callee;
-        c.caller = caller;
+        c.arrivals.process = ArrivalProcess::kCalls;
+        scenario_.calls.push_back({.caller = caller, .client = scenario_.clients.size() - 1});
         c.count = scenario_.services[caller].instances.count;
         client(c);
       }
@@ -334,7 +335,7 @@ class Generator {
       if (on(kTokenReuse, 0.2)) c.side_effects.token_reuse = 0.2;
     }
     strategy(c.retry);
-    if (!on(kSharedRetryer, 0.15) || c.caller) return;
+    if (!on(kSharedRetryer, 0.15) || c.makes_calls()) return;
     c.retryer = "shared";
     for (const ClientSpec& other : scenario_.clients) {
       if (&other != &c && other.retryer == c.retryer) c.retry = other.retry;

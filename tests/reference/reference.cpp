@@ -200,11 +200,11 @@ class World {
     schedule_faults();
     for (const ClientSpec* spec : by_name(scenario.clients)) {
       Group& g = group_of(*spec);
-      if (spec->caller || spec->arrivals.process == ArrivalProcess::kClosed) continue;
+      if (spec->makes_calls() || spec->arrivals.process == ArrivalProcess::kClosed) continue;
       schedule_arrivals(*spec, g.key, end_, calendar_, g.submit);
     }
     for (const ClientSpec* spec : by_name(scenario.clients)) {
-      if (spec->caller || spec->arrivals.process != ArrivalProcess::kClosed) continue;
+      if (spec->arrivals.process != ArrivalProcess::kClosed) continue;
       for (std::uint32_t client = 0; client < spec->count; ++client) {
         for (std::uint32_t k = 0; k < spec->arrivals.concurrency; ++k) {
           think(group_of(*spec), client, Time::zero());
@@ -276,7 +276,9 @@ class World {
       };
       std::shared_ptr<States> own = std::make_shared<States>();
       g.states = g.spec->retryer.empty() ? own : shared.emplace(g.spec->retryer, own).first->second;
-      if (g.spec->caller) services_[*g.spec->caller].callees.push_back(&g);
+    }
+    for (const CallSpec& call : scenario_.calls) {
+      services_[call.caller].callees.push_back(&groups_[call.client]);
     }
     for (Service& s : services_) {
       if (!s.spec->parallel_calls) continue;
@@ -1437,7 +1439,6 @@ std::string not_covered(const Scenario& scenario) {
   for (const ClientSpec& c : scenario.clients) {
     if (c.strategy) return "strategies of the user's own";
     if (c.side_effects.reconciles) return "reads before retries";
-    if (c.caller) continue;
     if (c.arrivals.process == ArrivalProcess::kOnOff) return "bursts";
     if (c.arrivals.process == ArrivalProcess::kPoll) return "polling";
   }

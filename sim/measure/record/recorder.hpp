@@ -904,7 +904,7 @@ class Recorder {
                           std::vector<ServiceRecorder>& services, std::vector<ClientBin>& all_bins,
                           Take& of_bins, Take& of_clients);
 
-  bool is_inner(std::size_t group) const { return scenario_.clients[group].caller.has_value(); }
+  bool is_inner(std::size_t group) const { return scenario_.clients[group].makes_calls(); }
   void cross_boundaries(Time now);
   [[gnu::noinline]] void close_bins(Time now);
   void cross_edges(Time now);

@@ -52,17 +52,17 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
   const bool has_deadline = spec->timeouts.deadline != Duration::max();
-  const bool polls = !spec->caller && spec->arrivals.process == ArrivalProcess::kPoll;
+  const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
   begins_in_steps = counts_requests || spec->strategy || mutates || has_deadline || polls;
-  reports_ends = spec->caller || polls;
+  reports_ends = spec->makes_calls() || polls;
   ends_in_steps = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
   new_request.group = new_attempt.group = index;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
   new_attempt.clients = this;
   new_attempt.at = &state.instances[state.instances.first(ServiceId(spec->service))];
   new_attempt.priority = spec->priority & kMostPriority;
-  closed = !spec->caller && spec->arrivals.process == ArrivalProcess::kClosed;
-  if (closed || spec->caller) return;
+  closed = spec->arrivals.process == ArrivalProcess::kClosed;
+  if (closed || spec->makes_calls()) return;
   arrivals.emplace(*spec, *key, &state.sequence, state.end_of_submissions,
                    state.options.max_events);
   if (polls) polling.emplace(spec->arrivals, *key);

@@ -85,8 +85,7 @@ using ClientGroups = ByGroup<ClientGroup>;
 /// one before it ends: its think time runs from the start of that one.
 inline bool has_due_times(const ClientSpec& client) {
   const ArrivalSpec& a = client.arrivals;
-  return !client.caller && a.process == ArrivalProcess::kClosed && a.think_from_start &&
-         a.concurrency == 1;
+  return a.process == ArrivalProcess::kClosed && a.think_from_start && a.concurrency == 1;
 }
 
 }  // namespace retrysim::model

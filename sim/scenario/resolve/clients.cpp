@@ -192,7 +192,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
                   const Node& siblings) {
   ClientSpec spec;
   spec.name = service.name + "." + member.name;
-  spec.caller = caller;
+  spec.arrivals.process = ArrivalProcess::kCalls;
   PresetChoice preset;
   spec.count = t.loaded.scenario.services[caller].instances.count;  // each is a client of its own
   const Slots slots(&spec, &spec.retry, &preset);
@@ -213,6 +213,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   check_reconciliation(t, keys, spec);
   check_end_of_lost_requests(t, keys, member, spec);
   note_idle_priority(t, keys, spec);
+  t.loaded.scenario.calls.push_back({.caller = caller, .client = t.loaded.scenario.clients.size()});
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
 
@@ -360,12 +361,6 @@ Place place_of(const Tables& t, const ClientSpec& spec) {
     if (at != nullptr) at = at->value.find(spec.name.substr(dot + 1));
   }
   return at == nullptr ? Place{} : at->place;
-}
-
-std::string path_of(const ClientSpec& spec) {
-  const std::size_t dot = spec.name.find('.');
-  if (dot == std::string::npos) return "client." + spec.name;
-  return "service." + spec.name.substr(0, dot) + ".calls." + spec.name.substr(dot + 1);
 }
 
 // The first of the rules of shared state that two groups disagree on; empty if none.
