@@ -468,9 +468,7 @@ Document choice_document(const ChoiceReport& report) {
   d.head("choose", chosen.scenario, static_cast<std::size_t>(chosen.scenario.replications));
   d.member("choice", choice_json(report)).member("policies", rows_json(policies));
   d.member("scenario_notes", report.scenario_notes);
-  for (const auto& [name, value] : graph_json(chosen.scenario, chosen.keys).items()) {
-    d.member(name, value);
-  }
+  d.members(graph_json(chosen.scenario, chosen.keys));
   Json keys = Json::object();
   for (const auto& [path, value] : report.keys) append_member(keys, path, value);
   d.member("keys", std::move(keys));

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,7 +30,7 @@ std::string time(Duration duration) {
   return figure(duration.in_seconds() * unit.scale) + std::string(unit.name);
 }
 
-std::string plural(std::uint64_t count, std::string_view one) {
+std::string count_of(std::uint64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
@@ -84,7 +85,7 @@ void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk)
         fmt::format("retries: {}{}", name(retry.mode), sdk.empty() ? "" : " (" + sdk + ")"));
     lines.push_back(retry.max_attempts == RetryRules::kUnlimited
                         ? "any number of attempts"
-                        : plural(retry.max_attempts, "attempt"));
+                        : count_of(retry.max_attempts, "attempt"));
   }
   if (retry.quota.enabled) lines.push_back(fmt::format("retry quota {}", retry.quota.capacity));
   const TimeoutSpec& timeouts = client.timeouts;
@@ -102,16 +103,17 @@ Json names_of(const Scenario& scenario, const std::vector<std::size_t>& services
   return names;
 }
 
-Json group_json(const Scenario& scenario, const ClientSpec& client,
+Json group_json(const Scenario& scenario, std::size_t group, std::optional<std::size_t> caller,
                 const Texts& texts) {
-  const std::string path = scenario::path_of(scenario, client);
+  const ClientSpec& client = scenario.clients[group];
+  const std::string path = scenario::path_of(client);
   Json json;
   json["name"] = client.name;
   Lines lines;
-  if (client.caller) {
-    json["caller"] = scenario.services[*client.caller].name;
+  if (caller) {
+    json["caller"] = scenario.services[*caller].name;
   } else {
-    if (client.count > 1) lines.push_back(plural(client.count, "client"));
+    if (client.count > 1) lines.push_back(count_of(client.count, "client"));
     lines.push_back(arrivals_line(client));
     for (const char* key : {".arrivals.file", ".arrivals.profile"}) {
       const std::string file = texts.of(path + key);
@@ -151,15 +153,15 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
   const std::uint32_t instances = service.instances.count;
   const bool limited = service.servers != ServiceSpec::kUnlimited;
   if (limited) {
-    std::string line = instances > 1 ? plural(instances, "instance") + " × " : "";
-    line += plural(static_cast<std::uint64_t>(service.servers), "server");
+    std::string line = instances > 1 ? count_of(instances, "instance") + " × " : "";
+    line += count_of(static_cast<std::uint64_t>(service.servers), "server");
     lines.push_back(line + " × " + of_time(time_s));
     if (capacity < scenario::kNoLimit) lines.push_back("capacity " + figure(capacity) + " /s");
     const std::int64_t places = service.queue.capacity;
     lines.push_back(fmt::format("queue: {}, {}", name(service.queue.discipline),
                                 places == ServiceSpec::kUnlimited
                                     ? "unlimited"
-                                    : plural(static_cast<std::uint64_t>(places), "place")));
+                                    : count_of(static_cast<std::uint64_t>(places), "place")));
   } else {
     lines.push_back(time_s > 0 ? "any number of servers × " + of_time(time_s) : "answers at once");
   }
@@ -196,7 +198,7 @@ Json service_json(const Scenario& scenario, const scenario::Demand& demand, std:
 std::string fault_text(const FaultSpec& fault) {
   Lines effects;
   if (fault.instance != FaultSpec::kAllInstances) {
-    effects.push_back(plural(fault.instances, "instance"));
+    effects.push_back(count_of(fault.instances, "instance"));
   }
   if (fault.unreachable) effects.push_back("unreachable");
   if (fault.black_hole) effects.push_back("never answers");
@@ -265,8 +267,10 @@ Json graph_json(const Scenario& scenario, std::span<const ResolvedKey> keys) {
   }
   const Texts texts(keys);
   graph["clients"] = graph["calls"] = Json::array();
-  for (const ClientSpec& client : scenario.clients) {
-    graph[client.caller ? "calls" : "clients"].push_back(group_json(scenario, client, texts));
+  const scenario::CallGraph calls(scenario);
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    const std::optional<std::size_t> caller = calls.caller_of(g);
+    graph[caller ? "calls" : "clients"].push_back(group_json(scenario, g, caller, texts));
   }
   graph["disturbances"] = disturbances_json(scenario);
   return graph;
