@@ -172,10 +172,8 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
 
 bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
                    Time now) {
-  if (progress.attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited) {
-    return false;
-  }
-  if (!decision::strategies_beyond_permit(rules, state, progress, now)) return false;
+  if (!decision::attempts_left(rules, progress)) return false;
+  if (!decision::limits_permit(rules, state, progress, now)) return false;
   if (state.quota != nullptr) {
     const decision::Payment payment =
         decision::pay(rules.quota, state, {ResponseClass::kTransient}, now);
