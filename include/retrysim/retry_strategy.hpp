@@ -99,8 +99,8 @@ void record_success(const RetryRules& rules, const RetryState& state, const Retr
 
 /// Records that a request has ended, successfully or not. `retried`: a retry had been granted to
 /// it.
-inline void end_request(const RetryState& state, bool retried) {
-  if (state.budget != nullptr) state.budget->request_ends(retried);
+inline void end_request(const RetryRules& rules, const RetryState& state, bool retried) {
+  state.each_limit(rules, [&](auto& limit, const auto&) { limit.request_ends(retried); });
 }
 
 /// The delay before the retry after attempt `progress.attempts`, without header or quota.

@@ -283,9 +283,7 @@ bool has_heavy_operations(const Scenario& s, const ClientSpec& c, std::size_t se
 }
 bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool shares_retryer(const Scenario&, const ClientSpec& c, std::size_t) {
-  return !c.retryer.empty() &&
-         (c.retry.quota.enabled || c.retry.rate_limit.enabled || c.retry.throttle.enabled ||
-          c.retry.breaker.enabled || c.retry.budget.kind != BudgetKind::kNone);
+  return !c.retryer.empty() && c.retry.remembers();
 }
 bool has_quota(const Scenario&, const ClientSpec& c, std::size_t) {
   return retries(c) && c.retry.quota.enabled;
@@ -635,6 +633,13 @@ constexpr Feature kFeatures[] = {
              "client.*.retry.breaker.window client.*.retry.breaker.open",
      .said = "retry.breaker",
      .by_client = has_breaker,
+     .parts = no_theory("it counts the few attempts of one client, which is chance")},
+    {.name = "retry guards",
+     .keys = "client.*.retry.guard.failure_share client.*.retry.guard.sample "
+             "client.*.retry.guard.samples client.*.retry.guard.starts",
+     .said = "retry.guard",
+     .by_client = [](const Scenario&, const ClientSpec& c,
+                     std::size_t) { return c.retry.guard.enabled; },
      .parts = no_theory("it counts the few attempts of one client, which is chance")},
     {.name = "retry budgets that may run out",
      .keys = "client.*.retry.budget.kind client.*.retry.budget.share "

@@ -89,8 +89,19 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
 /// Whether the rules beyond the SDKs (budget, circuit breaker, ...) permit one more retry.
 inline bool limits_permit(const RetryRules& rules, const RetryState& state,
                           const RetryProgress& progress, Time now) {
-  if (state.breaker != nullptr && state.breaker->open(now)) return false;
-  return state.budget == nullptr || state.budget->permits(rules.budget, progress.attempts > 1, now);
+  bool permitted = true;
+  state.each_limit(rules, [&](auto& limit, const auto& its_rules) {
+    permitted = permitted && limit.permits(its_rules, progress.attempts > 1, now);
+  });
+  return permitted;
+}
+
+/// Tells them that it is made.
+inline void limits_grant(const RetryRules& rules, const RetryState& state,
+                         const RetryProgress& progress, Time now) {
+  state.each_limit(rules, [&](auto& limit, const auto& its_rules) {
+    limit.retry_granted(its_rules, progress.attempts > 1, now);
+  });
 }
 
 inline bool attempts_left(const RetryRules& rules, const RetryProgress& progress) {
@@ -204,8 +215,7 @@ template <class BackoffDraws>
   // It is retried.
   progress.held_cost = charge.amount();
   progress.previous_delay = backoff;
-  if (state.budget != nullptr) [[unlikely]]
-    state.budget->retry_granted(rules.budget, progress.attempts > 1, now);
+  limits_grant(rules, state, progress, now);
   delay += charge.wait();
   if (state.limiter == nullptr) return {Outcome::kRetry, delay, 0};
   const int send_tokens = take_send_tokens(rules, state, error, now, asked, delay);

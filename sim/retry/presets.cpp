@@ -82,6 +82,14 @@ const Comparison kComparisons[] = {
        r.budget = {BudgetKind::kWindow, 0.1, 0, ms(120'000)};
        r.throttle.enabled = true;
      }},
+    {"retryguard",
+     "RetryGuard (Tavori et al. 2025, arXiv 2511.23278) Algorithm 1, with the 20 % over 30 s of "
+     "its "
+     "section 6.2; attempts and backoff of circuit-breaker",
+     [](RetryRules& r) {
+       r.backoff = backoff(ms(100), ms(100), kCap, kFull);
+       r.guard = {.enabled = true, .starts_off = true};
+     }},
     {"hedging", "Dean and Barroso 2013, The tail at scale; gRFC A6, hedging",
      [](RetryRules& r) {
        r.max_attempts = 2;

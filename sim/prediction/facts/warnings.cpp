@@ -116,8 +116,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   bool unlimited = false;
   for (const std::size_t i : load.clients) {
     const RetryRules& retry = scenario.clients[i].retry;
-    const bool limited = retry.quota.enabled || retry.budget.kind != BudgetKind::kNone ||
-                         retry.breaker.enabled || retry.throttle.enabled;
+    const bool limited = retry.quota.enabled || retry.has_limits();
     unlimited = unlimited || (retry.max_attempts > 1 && !limited);
   }
   if (!unlimited) return;
