@@ -57,7 +57,7 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
   std::string message;
   if (load.is_closed) {
     message = fmt::format(
-        "If nobody had to wait, first attempts would ask for {:.3g} times the capacity: the "
+        "If no request had to wait, first attempts would need {:.3g} times the capacity: the "
         "requests of the closed loop wait for each other.",
         asked);
   } else if (first >= 1) {

@@ -307,7 +307,8 @@ std::vector<KeyInfo> preset_keys() {
       key("retry.retryer", text().or_word("none"), Access{store_retryer},
           {.fallback = "none", .when = kRetries},
           "A name: groups that give the same one share retry quota, send-rate limiter, budget, "
-          "breaker and client throttle, client by client, as the SDK clients of one process do "
+          "breaker, guard and client throttle, client by client, as the SDK clients of one process "
+          "do "
           "that are given the same retryer."),
   };
 }

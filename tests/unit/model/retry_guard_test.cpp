@@ -20,7 +20,7 @@ Scenario failing_service(double error_rate, std::uint32_t m) {
   s.duration = Duration::seconds(100);
   ServiceSpec& service = s.services[0];
   service.service_time = Distribution::constant({});
-  service.errors.rate = error_rate;
+  service.errors = {{{500, "InternalError"}, error_rate}};
   ClientSpec& client = s.clients[0];
   client.arrivals.process = ArrivalProcess::kConstant;
   client.arrivals.rate = kRate;
