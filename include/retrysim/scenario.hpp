@@ -202,8 +202,8 @@ struct ClientSpec {
   RetryRules retry;
   /// Groups that name the same one share its state: a process whose clients of several services use
   /// one retryer. Client i of each is the same client (or, in the scope `group`, all are one), with
-  /// the same quota, send-rate limiter, budget, breaker and throttle, whose rules must be the same,
-  /// too. Empty: the group keeps to itself.
+  /// the same quota, send-rate limiter, budget, breaker, guard and throttle, whose rules must be
+  /// the same, too. Empty: the group keeps to itself.
   std::string retryer = {};
   /// A strategy of the user's own, instead of `retry`, whose error classes still apply; may be
   /// empty. Only from C++.
@@ -262,7 +262,7 @@ struct PhaseSpec {
 /// Limit on `duration`, `drain_limit` and `interval` of a scenario: about thirty years.
 inline constexpr Duration kLongestDuration = Duration::seconds(1'000'000'000);
 
-/// Up to which precision replications are added.
+/// The precision at which no more replications are added.
 struct PrecisionSpec {
   double target = 0;  ///< relative error of the means; 0: `Scenario::replications`, and no more
   /// Metrics of all clients together that must meet it.

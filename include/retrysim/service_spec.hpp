@@ -79,7 +79,7 @@ template <>
 inline constexpr std::string_view kMeaning<ServiceModelKind> =
     "How the service works: a queue in front of servers; independent: every attempt is served "
     "at once and fails with the probabilities of errors; occ: a queue in front of a row that "
-    "each attempt reads, and then writes unless somebody else has done so meanwhile "
+    "each attempt reads, and then writes unless another attempt has written in the meantime "
     "(queueing_time and wait_probability count both passes, service_latency only the write).";
 
 /// Which waiting attempt is served next. None of them interrupts a service that has begun.
@@ -134,13 +134,13 @@ struct RejectionSpec {
   double price = 1;    ///< in the unit of `ServiceSpec::price`; also of other throttling errors
 };
 
-/// A factor over time: `factors[i]` holds from `times[i]` on, the last one for ever.
+/// A factor over time: `factors[i]` holds from `times[i]` on, the last one to the end.
 struct CapacityProfile {
   std::vector<Time> times;      ///< not decreasing, first at zero
   std::vector<double> factors;  ///< >= 0
 };
 
-/// What happens to work whose client gave up.
+/// What happens to an attempt whose client has given up.
 enum class Abandoned : std::uint8_t {
   kServe,          ///< it is served all the same
   kDropAtDequeue,  ///< it is discarded when its turn comes

@@ -340,12 +340,12 @@ constexpr std::array kOverloadRules = {
           "a quarter of the latency or more is waiting for a connection"},
          connections_are_bottleneck},
     Rule{{"wasted-work", kInfo, false,
-          "30 % of what the service finishes is for nobody, and no rule above says that the queue "
-          "is "
-          "why"},
+          "30 % or more of the completed work is for requests that were already given up, and no "
+          "earlier rule blames the queue"},
          wasted_work},
     Rule{{"drain-hides-overload", kInfo, false,
-          "more than one point of the success rate is owed to the drain"},
+          "more than one percentage point of the success rate comes from requests that finished "
+          "after the load stopped (the drain)"},
          drain_hides_overload},
 };
 

@@ -281,9 +281,7 @@ bool has_heavy_operations(const Scenario& s, const ClientSpec& c, std::size_t se
 }
 bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool shares_retryer(const Scenario&, const ClientSpec& c, std::size_t) {
-  return !c.retryer.empty() &&
-         (c.retry.quota.enabled || c.retry.rate_limit.enabled || c.retry.throttle.enabled ||
-          c.retry.breaker.enabled || c.retry.budget.kind != BudgetKind::kNone);
+  return !c.retryer.empty() && c.retry.remembers();
 }
 bool has_quota(const Scenario&, const ClientSpec& c, std::size_t) {
   return retries(c) && c.retry.quota.enabled;
@@ -366,7 +364,7 @@ constexpr Feature kFeatures[] = {
      .keys = "service.*.queue.discipline",
      .said = "queue.discipline",
      .by_service = shares_servers,
-     .parts = {.waits = none("nobody waits in a queue"),
+     .parts = {.waits = none("no attempt waits in a queue"),
                .balance = none("the time of an attempt among others depends on those to come"),
                .run = none("the time of an attempt among others depends on those to come"),
                .chain = none("the chain's queue is fifo")}},
@@ -406,9 +404,9 @@ constexpr Feature kFeatures[] = {
      .said = "profile",
      .by_service = has_profile,
      .parts = {.loads = without("the capacity profile"),
-               .waits = none("a capacity that changes has no one wait"),
-               .balance = none("a capacity that changes has no one balance"),
-               .chain = none("a capacity that changes has no one law")}},
+               .waits = none("the wait changes with the capacity"),
+               .balance = none("the balance changes with the capacity"),
+               .chain = none("the law changes with the capacity")}},
     {.name = "a slowdown that is not linear",
      .keys = "service.*.slowdown_curve service.*.slowdown_exponent service.*.slowdown_table",
      .said = "slowdown_curve",
@@ -528,7 +526,7 @@ constexpr Feature kFeatures[] = {
      .keys = "service.*.servers",
      .said = "servers",
      .by_service = serves_all_at_once,
-     .parts = {.chain = none("nobody ever waits")}},
+     .parts = {.chain = none("no attempt ever waits")}},
     {.name = "a queue without a bound",
      .keys = "service.*.queue.capacity",
      .said = "queue.capacity",
@@ -634,6 +632,13 @@ constexpr Feature kFeatures[] = {
      .said = "retry.breaker",
      .by_client = has_breaker,
      .parts = no_theory("it counts the few attempts of one client, which is chance")},
+    {.name = "retry guards",
+     .keys = "client.*.retry.guard.failure_share client.*.retry.guard.sample "
+             "client.*.retry.guard.samples client.*.retry.guard.starts",
+     .said = "retry.guard",
+     .by_client = [](const Scenario&, const ClientSpec& c,
+                     std::size_t) { return c.retry.guard.enabled; },
+     .parts = no_theory("it counts the few attempts of one client, which is chance")},
     {.name = "retry budgets that may run out",
      .keys = "client.*.retry.budget.kind client.*.retry.budget.share "
              "client.*.retry.budget.minimum client.*.retry.budget.window client.*.retry.budget.of",
@@ -710,14 +715,14 @@ constexpr Feature kFeatures[] = {
      .said = "arrivals",
      .by_client = arrives_as<ArrivalProcess::kTrace>,
      .parts = {.loads = without("that the rate varies: this is its mean over the duration"),
-               .balance = none("a load that changes has no one balance")}},
+               .balance = none("the balance changes with the load")}},
     {.name = "a load profile",
      .keys = "client.*.arrivals.profile client.*.arrivals.interpolate",
      .said = "arrivals.profile",
      .by_client = varies,
      .parts = {.loads = without("that the rate varies: this is its mean over the duration"),
-               .waits = none("a load that changes has no one wait"),
-               .balance = none("a load that changes has no one balance"),
+               .waits = none("the wait changes with the load"),
+               .balance = none("the balance changes with the load"),
                .chain = none("only a constant Poisson stream has no memory")}},
     {.name = "arrivals that are not Poisson",
      .keys = "client.*.arrivals.process client.*.arrivals.rate client.*.arrivals.total_rate",
@@ -756,7 +761,7 @@ constexpr Feature kFeatures[] = {
      .keys = "client.*.attempt_timeout",
      .said = "attempt_timeout",
      .by_client = waits_unlike_others,
-     .parts = {.balance = none("groups that do not wait equally long have no one balance"),
+     .parts = {.balance = none("groups with different timeouts have no common balance"),
                .chain = none("the chain has one timeout for all")}},
     {.name = "a timeout that an idle service often misses",
      .keys = "client.*.attempt_timeout service.*.service_time",
@@ -956,7 +961,7 @@ std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::s
               return false;
             });
   if (!why && !is_called(scenario, service)) {
-    why = "service." + scenario.services.at(service).name + ": nobody calls it";
+    why = "service." + scenario.services.at(service).name + ": no client calls it";
   }
   return why;
 }

@@ -365,6 +365,10 @@ class Generator {
                   any(kBudget, BudgetOf::kSuccesses)};
     }
     if (on(kBreaker, 0.1)) r.breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
+    if (on(kGuard, 0.15)) {
+      r.guard = {true, pick(kGuard, {0.2, 0.5}), pick(kGuard, {ms(10), ms(50)}),
+                 pick(kGuard, {1, 2, 4}), draws(kGuard).uniform() < 0.5};
+    }
     if (on(kClientThrottle, 0.1)) {
       r.throttle = {true, pick(kClientThrottle, {1.1, 2.0}), ms(200),
                     pick(kClientThrottle, {0, 20})};

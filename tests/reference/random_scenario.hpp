@@ -83,6 +83,7 @@ enum class Feature : std::uint8_t {
   kStateScope,
   kBudget,
   kBreaker,
+  kGuard,
   kClientThrottle,
   kHedging,
   kProbability,
@@ -126,6 +127,7 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "fault of single instances|latency|random latency|loss|connect time|connection pool|timeout|"
     "random timeout|connect timeout|deadline|preset|backoff|quantum|delays|quota|quota refill|"
     "quota threshold|quota order|send-rate limiter|scope of states|budget|breaker|"
+    "guard|"
     "client throttle|hedging|probability|long poll|unrepeatable|shared retryer|operations|keys|"
     "several targets|side effects|idempotency|token reuse|token wait|write delay|no drain";
 static_assert(words_end_with(reference::Feature::kNoDrain));

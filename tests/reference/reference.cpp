@@ -151,6 +151,7 @@ struct States {
   std::map<StatePlace, TokenLine> lines;
   std::map<std::uint32_t, Budget> budgets;
   std::map<std::uint32_t, Breaker> breakers;
+  std::map<std::uint32_t, Guard> guards;
   std::map<std::uint32_t, ClientThrottle> throttles;
 };
 
@@ -444,6 +445,7 @@ class World {
       const Breaker fresh{Counts(rules.breaker.window), {}};
       state.breaker = &all.breakers.emplace(r.client, fresh).first->second;
     }
+    if (rules.guard.enabled) state.guard = &all.guards[r.client];
     if (rules.throttle.enabled) {
       const ThrottleRules& t = rules.throttle;
       const ClientThrottle fresh{t.window_calls > 0 ? Counts(t.window_calls) : Counts(t.window)};

@@ -527,7 +527,7 @@ void Clients::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
   if (const Time* due = loops_.due_time(g, r.client)) {
     g.recorder->ended_after_due(r.in_cohort, state_.now - *due);
   }
-  if (g.counts_requests) end_request(g.states->of(r.client), r.retrying);
+  if (g.counts_requests) end_request(g.spec->retry, g.states->of(r.client), r.retrying);
   if (g.hedges) hedging_.cancel(r.id);
   if (r.mutating) effects_.request_ended(r.id, outcome != Outcome::kSuccess);
 }

@@ -11,12 +11,7 @@ namespace retrysim::model {
 namespace {
 
 void require_same_rules(const ClientSpec& a, const ClientSpec& b) {
-  const RetryRules& x = a.retry;
-  const RetryRules& y = b.retry;
-  if (x.quota == y.quota && x.rate_limit == y.rate_limit && x.budget == y.budget &&
-      x.breaker == y.breaker && x.throttle == y.throttle) {
-    return;
-  }
+  if (different_state_rules(a.retry, b.retry).empty()) return;
   throw std::invalid_argument("clients " + a.name + " and " + b.name +
                               " share a retryer, but its rules are not the same for both");
 }
@@ -40,8 +35,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   pools_connections = Connections::are_simulated(state.scenario, *spec);
   const bool hedging = !spec->strategy && rules.hedging.enabled;
   gated = states->limit_send_rate() || states->throttle() || pools_connections || hedging;
-  counts_requests = !spec->strategy && (rules.budget.kind != BudgetKind::kNone ||
-                                        rules.quota.credit_on == CreditOn::kStart);
+  counts_requests = !spec->strategy && rules.counts_requests();
   hedges = rules.hedging.enabled;
   for (const ServiceShare& called : service_shares(*spec)) {
     balanced |= state.scenario.services[called.service].instances.count > 1;

@@ -407,6 +407,7 @@ void Services::answer_unused(const Attempt& a) {
 
 // --- The client has stopped waiting.
 
+// With `serve` and `drop-at-dequeue` a queued attempt stays; the latter is dropped at its turn.
 RETRYSIM_IN_LOOP void Services::abandon(Attempt& a) {
   Instance& s = *a.at;
   const Abandoned policy = s.spec().abandoned;

@@ -57,7 +57,7 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
   std::string message;
   if (load.is_closed) {
     message = fmt::format(
-        "If nobody had to wait, first attempts would ask for {:.3g} times the capacity: the "
+        "If no request had to wait, first attempts would need {:.3g} times the capacity: the "
         "requests of the closed loop wait for each other.",
         asked);
   } else if (first >= 1) {
@@ -116,8 +116,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   bool unlimited = false;
   for (const std::size_t i : load.clients) {
     const RetryRules& retry = scenario.clients[i].retry;
-    const bool limited = retry.quota.enabled || retry.budget.kind != BudgetKind::kNone ||
-                         retry.breaker.enabled || retry.throttle.enabled;
+    const bool limited = retry.quota.enabled || retry.has_limits();
     unlimited = unlimited || (retry.max_attempts > 1 && !limited);
   }
   if (!unlimited) return;

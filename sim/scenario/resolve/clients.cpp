@@ -363,15 +363,6 @@ Place place_of(const Tables& t, const ClientSpec& spec) {
   return at == nullptr ? Place{} : at->place;
 }
 
-// The first of the rules of shared state that two groups disagree on; empty if none.
-std::string_view disagreement(const RetryRules& a, const RetryRules& b) {
-  if (a.quota != b.quota) return "quota";
-  if (a.rate_limit != b.rate_limit) return "rate_limit";
-  if (a.budget != b.budget) return "budget";
-  if (a.breaker != b.breaker) return "breaker";
-  return a.throttle == b.throttle ? "" : "client_throttle";
-}
-
 void check_states(Tables& t, const ClientSpec& spec, const StateCounts& counts) {
   constexpr double kMostStates = 1e8;
   const RetryRules& rules = spec.retry;
@@ -405,7 +396,7 @@ void check_retryers(Tables& t) {
                                " has no effect: no other group names it");
     }
     for (const ClientSpec* c : groups) {
-      const std::string_view part = disagreement(first.retry, c->retry);
+      const std::string_view part = different_state_rules(first.retry, c->retry);
       if (part.empty()) continue;
       t.problems.add(place_of(t, *c), path_of(*c) + " and " + path_of(first) + " share retryer " +
                                           in_quotes(retryer) + ", but not the rules of retry." +
