@@ -6,7 +6,7 @@
 
 #include "measure/analyse/recovery.hpp"
 #include "measure/analyse/storms.hpp"
-#include "measure/metrics/result_fields.hpp"
+#include "measure/record/totals.hpp"
 #include "scenario/derived/derived.hpp"
 
 #include <algorithm>

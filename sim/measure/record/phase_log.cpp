@@ -6,7 +6,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "measure/analyse/recovery.hpp"
-#include "measure/record/levels.hpp"
+#include "measure/record/recorder.hpp"
 
 #include <algorithm>
 #include <cassert>

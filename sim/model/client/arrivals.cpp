@@ -5,7 +5,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "kernel/memory.hpp"
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -2,7 +2,7 @@
 #include "model/client/group.hpp"
 
 #include "model/client/gates.hpp"
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 
 #include <algorithm>
 #include <stdexcept>

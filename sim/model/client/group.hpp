@@ -7,7 +7,7 @@
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/fifo_lane.hpp"
+#include "kernel/timer_queue.hpp"
 #include "model/client/arrivals.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"

@@ -9,7 +9,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/timer_queue.hpp"
-#include "measure/record/service_recorder.hpp"
+#include "measure/record/recorder.hpp"
 #include "model/run/request.hpp"
 #include "model/service/instance.hpp"
 

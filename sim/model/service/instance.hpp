@@ -9,13 +9,11 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/memory.hpp"
-#include "measure/record/service_recorder.hpp"
+#include "measure/record/recorder.hpp"
 #include "model/effects/effects.hpp"
-#include "model/run/names.hpp"
 #include "model/run/request.hpp"
 #include "model/run/trace.hpp"
 #include "model/service/admission.hpp"
-#include "model/service/behaviour.hpp"
 #include "model/service/queue.hpp"
 #include "model/service/servers.hpp"
 

@@ -2,7 +2,7 @@
 #include "model/service/outside.hpp"
 
 #include "model/network/network.hpp"
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 #include "model/run/state.hpp"
 #include "model/service/services.hpp"
 

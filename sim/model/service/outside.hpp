@@ -6,7 +6,6 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "model/run/names.hpp"
 #include "model/run/request.hpp"
 #include "model/service/instance.hpp"
 

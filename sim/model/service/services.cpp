@@ -7,8 +7,8 @@
 #include "model/client/clients.hpp"
 #include "model/effects/effects.hpp"
 #include "model/network/network.hpp"
-#include "model/run/limits.hpp"
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
+#include "model/run/state.hpp"
 #include "model/run/trace.hpp"
 
 #include <iterator>

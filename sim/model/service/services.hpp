@@ -5,15 +5,14 @@
 #pragma once
 
 #include "kernel/event_queue.hpp"
-#include "kernel/fifo_lane.hpp"
-#include "model/run/agenda.hpp"
+#include "kernel/timer_queue.hpp"
 #include "model/run/events.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"
-#include "model/service/behaviour.hpp"
 #include "model/service/calls.hpp"
 #include "model/service/instance.hpp"
 #include "model/service/outside.hpp"
+#include "model/service/servers.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include "measure/analyse/recovery.hpp"
 #include "measure/metrics/phases.hpp"
-#include "measure/record/histograms.hpp"
+#include "measure/record/totals.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <fmt/format.h>
