@@ -42,6 +42,7 @@ struct FaultSpec {
   double capacity = 1;  ///< factor on the number of working servers
   double speed = 1;     ///< factor on the speed of each server
   std::vector<RandomError> errors;
+  ErrorPoint errors_at;
   Duration latency;          ///< added to the network, each way
   double request_loss = 0;   ///< probability that an attempt never reaches the service
   double response_loss = 0;  ///< probability that the work is done but the answer is lost
@@ -52,6 +53,9 @@ struct FaultSpec {
   /// At its start the service forgets everything: waiting and running attempts are lost, and its
   /// connections break.
   bool cold_restart = false;
+  /// At its start the attempts in service end with connection errors; those that wait are served
+  /// on.
+  bool crash = false;
 
   static constexpr std::uint32_t kAllInstances = std::numeric_limits<std::uint32_t>::max();
   /// Whether it concerns the instance with this index (counted from 0).

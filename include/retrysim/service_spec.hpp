@@ -62,6 +62,17 @@ struct RandomError {
   double probability = 0;
 };
 
+/// When an attempt gets its random error; of `ServiceModelKind::kQueue`.
+struct ErrorPoint {
+  static constexpr double kOnArrival = -1;
+
+  /// The share of its service time, from 0 to 1, after which the server breaks off with the error.
+  /// `kOnArrival`: it is answered on arrival, and takes no server.
+  double share = kOnArrival;
+
+  bool on_arrival() const { return share < 0; }
+};
+
 /// How a service works.
 enum class ServiceModelKind : std::uint8_t {
   kQueue,  ///< an attempt that a server finishes succeeds
@@ -348,6 +359,7 @@ struct ServiceSpec {
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
+  ErrorPoint errors_at;
   /// Its calls to other services (`CallSpec`) are made together, not one by one.
   bool parallel_calls = false;
   IdempotencySpec idempotency;

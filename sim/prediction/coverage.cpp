@@ -104,6 +104,18 @@ bool suggests_when_full(const Scenario& s, std::size_t i) {
   return overflow && overflow->retry_after;
 }
 bool has_errors(const Scenario& s, std::size_t i) { return !at(s, i).errors.empty(); }
+bool errs_late(const Scenario& s, std::size_t i) {
+  const auto is_late = [](const auto& spec) {
+    return !spec.errors.empty() && !spec.errors_at.on_arrival();
+  };
+  return is_late(at(s, i)) || std::ranges::any_of(s.faults, [&](const FaultSpec& f) {
+           return f.service == i && is_late(f);
+         });
+}
+bool crashes(const Scenario& s, std::size_t i) {
+  return std::ranges::any_of(s.faults,
+                             [&](const FaultSpec& f) { return f.service == i && f.crash; });
+}
 bool rejecting_costs(const Scenario& s, std::size_t i) {
   return at(s, i).rejection.cost > Duration::zero();
 }
@@ -538,6 +550,19 @@ constexpr Feature kFeatures[] = {
      .said = "errors",
      .by_service = has_errors,
      .parts = {.chain = none("attempts of the chain fail by timeouts only")}},
+    {.name = "random errors after a share of the service time",
+     .keys = "service.*.errors.at fault.*.errors.at",
+     .said = "errors.at",
+     .by_service = errs_late,
+     .parts = {.waits = none("an attempt that fails takes less of a server, or fails at its end"),
+               .late = none("an attempt that fails takes less of a server, or fails at its end"),
+               .balance = none("an attempt that fails takes less of a server, or fails at its end"),
+               .run = none("an attempt that fails takes less of a server, or fails at its end"),
+               .chain = none("attempts of the chain fail by timeouts only")}},
+    {.name = "crashes",
+     .keys = "fault.*.crash",
+     .by_service = crashes,
+     .parts = {.run = without("work that a crash ends")}},
     {.name = "rejections that cost",
      .keys = "service.*.reject_cost",
      .said = "reject_cost",

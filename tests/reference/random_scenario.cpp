@@ -132,6 +132,7 @@ class Generator {
     s.servers = pick<std::int64_t>(kUnlimitedServers, {1, 1, 2, 2, 3, 5, 30});
     if (on(kUnlimitedServers, 0.05)) s.servers = ServiceSpec::kUnlimited;
     if (on(kErrors, 0.3)) s.errors = errors(kErrors);
+    if (on(kLateErrors, 0.3)) s.errors_at.share = pick(kLateErrors, {0.0, 0.3, 0.5, 1.0, 1.0});
     if (on(kIndependent, 0.07)) {
       s.model = ServiceModelKind::kIndependent;
       s.servers = ServiceSpec::kUnlimited;
@@ -218,11 +219,13 @@ class Generator {
     if (on(kFaultSpeed, 0.4)) f.speed = pick(kFaultSpeed, {0.0, 0.1, 0.5, 0.7, 2.0});
     if (on(kFaultLatency, 0.3)) f.latency = pick(kFaultLatency, {ms(5), ms(10), ms(50)});
     if (on(kFaultErrors, 0.3)) f.errors = errors(kFaultErrors);
+    if (on(kLateErrors, 0.3)) f.errors_at.share = pick(kLateErrors, {0.0, 0.3, 0.5, 1.0, 1.0});
     if (on(kFaultLoss, 0.15)) f.request_loss = 0.3;
     if (on(kFaultLoss, 0.15)) f.response_loss = 0.3;
     if (on(kFaultUnreachable, 0.1)) f.unreachable = true;
     if (on(kFaultBlackHole, 0.1)) f.black_hole = true;
     if (on(kFaultRestart, 0.2)) f.cold_restart = true;
+    if (on(kFaultCrash, 0.2)) f.crash = true;
     if (on(kFaultOfInstance, 0.5) && s.instances.count > 1) {
       f.instance = 1 + draws(kFaultOfInstance).below(s.instances.count);
       f.instances = 1 + draws(kFaultOfInstance).below(s.instances.count - f.instance + 1);

@@ -77,7 +77,8 @@ struct Attempt {
   bool in_session = false;  ///< its token stands for it
   bool counted = false;     ///< by the limit on concurrency
   Response answer;
-  double work_ns = 0;  ///< left since then, for a server of speed 1
+  bool runs_into_error = false;  ///< the answer is the error
+  double work_ns = 0;            ///< left since then, for a server of speed 1
   Time worked_since;
   Calendar::Key completion;
   std::optional<Calendar::Key> service_timeout;
@@ -93,6 +94,12 @@ struct Impairment {
   Duration latency;
   bool unreachable = false, black_hole = false;
   std::vector<std::pair<double, ErrorAnswer>> errors;  ///< by cumulative probability
+  /// Those that come after a share of the service time, the earliest first.
+  struct Late {
+    double share;
+    std::vector<RandomError> errors;
+  };
+  std::vector<Late> late;
 };
 
 struct Instance {
@@ -894,10 +901,31 @@ class World {
   void work_on(Attempt& a) {
     Instance& i = *a.at;
     a.work_ns = demand(a);
+    meet_late_errors(a);
     tell(Step::kWorking, a, static_cast<std::int64_t>(a.work_ns), i.taken());
     a.stage = Attempt::kServed;
     i.served.push_back(&a);
     schedule_completion(a);
+  }
+
+  /// Those that come after a share of the service time: of two, the first one counts.
+  void meet_late_errors(Attempt& a) {
+    a.runs_into_error = false;
+    if (a.refused || a.replayed) return;
+    const double u = draws(a, Purpose::kLateError).uniform();
+    double escaped = 1;
+    for (const Impairment::Late& source : a.at->wrong.late) {
+      double up_to = 0;
+      for (const RandomError& e : source.errors) {
+        up_to += e.probability;
+        if (u >= 1 - escaped * (1 - up_to)) continue;
+        a.runs_into_error = true;
+        a.answer = response_of(e.answer);
+        a.work_ns = std::round(a.work_ns * source.share);
+        return;
+      }
+      escaped *= 1 - up_to;
+    }
   }
 
   double demand(const Attempt& a) {
@@ -952,7 +980,7 @@ class World {
     i.served.remove(&a);
     Response response = a.answer;
     const bool executed = !a.refused && !a.replayed;
-    if (executed) response = {};
+    if (executed && !a.runs_into_error) response = {};
     if (executed && i.service->spec->model == ServiceModelKind::kIndependent) {
       if (const ErrorAnswer* error = random_error(a)) response = response_of(*error);
     }
@@ -1292,11 +1320,11 @@ class World {
       Time time;
       Service* service;
       const FaultSpec* fault;  ///< null: the service's profile
-      bool restart;
+      bool begins;
     };
     std::vector<Change> changes;
     for (const FaultSpec* f : by_name(scenario_.faults)) {
-      changes.push_back({f->start, &services_[f->service], f, f->cold_restart});
+      changes.push_back({f->start, &services_[f->service], f, true});
       changes.push_back({f->start + f->duration, &services_[f->service], f, false});
     }
     for (Service& s : services_) {
@@ -1311,7 +1339,11 @@ class World {
       calendar_.at(c.time, [this, c] {
         for (Instance& i : c.service->instances) {
           if (c.fault != nullptr && !c.fault->concerns(i.number)) continue;
-          if (c.restart) restart(i, c.fault->instance == FaultSpec::kAllInstances);
+          if (c.begins && c.fault->cold_restart) {
+            restart(i, true, c.fault->instance == FaultSpec::kAllInstances);
+          } else if (c.begins && c.fault->crash) {
+            restart(i, false, false);
+          }
           impair(i);
           serve_queue(i);
         }
@@ -1331,10 +1363,12 @@ class World {
       }
     }
     double escaped = 1;
-    const auto add_errors = [&](std::vector<RandomError> errors) {
+    const bool is_queue = spec.model == ServiceModelKind::kQueue;
+    const auto add_errors = [&](std::vector<RandomError> errors, ErrorPoint at) {
       std::ranges::stable_sort(errors, {}, [](const RandomError& e) {
         return std::pair(e.answer.status, e.answer.code);
       });
+      if (is_queue && !at.on_arrival()) return wrong.late.push_back({at.share, errors});
       double hit = 0;
       for (const RandomError& e : errors) {
         hit += e.probability;
@@ -1345,7 +1379,7 @@ class World {
     const auto either = [](double a, double b) { return b == 0 ? a : 1 - (1 - a) * (1 - b); };
     wrong.request_loss = scenario_.network.request_loss;
     wrong.response_loss = scenario_.network.response_loss;
-    add_errors(spec.errors);
+    add_errors(spec.errors, spec.errors_at);
     for (const FaultSpec* f : by_name(scenario_.faults)) {
       if (f->service != i.service->index || !f->concerns(i.number)) continue;
       if (now() < f->start || now() >= f->start + f->duration) continue;
@@ -1356,8 +1390,9 @@ class World {
       wrong.response_loss = either(wrong.response_loss, f->response_loss);
       wrong.unreachable |= f->unreachable;
       wrong.black_hole |= f->black_hole;
-      add_errors(f->errors);
+      add_errors(f->errors, f->errors_at);
     }
+    std::ranges::stable_sort(wrong.late, {}, &Impairment::Late::share);
     i.working = spec.servers;
     if (spec.servers != ServiceSpec::kUnlimited) {
       i.working = std::llround(static_cast<double>(spec.servers) * wrong.capacity);
@@ -1378,11 +1413,11 @@ class World {
     return all;
   }
 
-  /// It forgets everything; connections break.
-  void restart(Instance& i, bool throttle_too) {
+  /// Connections break: of all who are there, or of those with a server.
+  void restart(Instance& i, bool queue_too, bool throttle_too) {
     std::list<Attempt*> all = in_order_of_completion(i);
     for (Attempt* a : all) take_out(*a);
-    while (!i.refused.empty() || !i.queue.empty()) {
+    while (queue_too && (!i.refused.empty() || !i.queue.empty())) {
       Attempt& a = next_of(i);
       tell(Step::kLeftQueue, a);
       leave(a);

@@ -96,6 +96,12 @@ double passes(const ServiceSpec& service) {
   return service.model == ServiceModelKind::kOcc ? 2 : 1;
 }
 
+double error_share(const ServiceSpec& service) {
+  double share = 0;
+  for (const RandomError& e : service.errors) share += e.probability;
+  return share;
+}
+
 double most_attempts(const ClientSpec& client) {
   return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
 }
@@ -318,6 +324,9 @@ class DemandFinder {
     const double refused = all - sum;
     if (refused > 0) d.work += product(spec.rejection.cost.in_seconds(), refused);
     double calls = std::min(d.served, d.throughput());
+    if (!spec.errors_at.on_arrival()) {  // those that fail later make none
+      calls *= std::max(0.0, 1 - error_share(spec)) / std::max(not_free, 1e-300);
+    }
     for (const std::size_t call : calls_.calls_of(s)) {
       const std::size_t g = scenario_.calls[call].client;
       demand_.groups[g].requests += calls;
@@ -376,9 +385,8 @@ double servers_of(const ServiceSpec& service) {
 
 double free_error_share(const ServiceSpec& service) {
   if (service.model == ServiceModelKind::kIndependent) return 0;
-  double share = 0;
-  for (const RandomError& e : service.errors) share += e.probability;
-  return std::min(1.0, share);
+  const double saved = service.errors_at.on_arrival() ? 1 : 1 - service.errors_at.share;
+  return std::min(1.0, error_share(service)) * saved;
 }
 
 double service_seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service) {

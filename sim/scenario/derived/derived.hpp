@@ -73,7 +73,7 @@ double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool su
 
 /// Servers of all instances; infinite: unlimited.
 double servers_of(const ServiceSpec& service);
-/// Probability of a random error that is answered at the door and takes no server.
+/// The share of server time that random errors save: all of it where they are answered on arrival.
 double free_error_share(const ServiceSpec& service);
 /// Seconds of a server that an attempt of the group takes at `service` if it goes there: the mean
 /// over its operations, both passes of `model = "occ"`, random errors that cost nothing left out.
