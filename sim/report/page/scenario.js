@@ -15,7 +15,8 @@ function flowLines(result, v, group) {
   const rows = phasesOf(result, v).filter((row) => result.clients[row.c] === group);
   const first = (kind) => rows.find((row) => row.kind === kind);
   const shown = [["before ", first("before")], ["during ", first("during")],
-    ["after ", [...rows].reverse().find((row) => row.kind === "after")]];
+    first("after") ? ["after ", rows.filter((row) => row.kind === "after").pop()]
+      : ["recovering ", first("recovering")]];
   const mean = (row, metric) => (row.m[metric] || [])[0];
   const found = shown.filter(([, row]) => row)
     .map(([word, row]) => line(word, mean(row, "attempt_rate"), mean(row, "success_rate")));

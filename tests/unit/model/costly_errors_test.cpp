@@ -119,9 +119,8 @@ TEST_CASE("An attempt that fails makes no calls, wherever its error comes") {
   s.services.push_back(db);
   ClientSpec calls = s.clients[0];
   calls.name = "api.db";
-  calls.caller = 0;
   calls.service = 1;
-  s.clients.push_back(calls);
+  test::add_call(s, 0, calls);
   CHECK(simulate(s, 0).clients[1].requests == 0);
 }
 
