@@ -1,6 +1,6 @@
-// The best of up to some hundred policies for a stated aim: a race in which all policies meet the
-// same demand, replication by replication, and leave as soon as another one is clearly better
-// (selection.hpp has the rule and what it promises).
+// Finds the best of up to a few hundred policies for a stated aim: a race in which all policies
+// meet the same demand, replication by replication, and drop out as soon as another one is clearly
+// better (selection.hpp has the rule and what it promises).
 //
 //     const std::vector<std::string> vary = {"client.*.retry.max_attempts=1,2,3,4"};
 //     ChooseOptions options;
@@ -43,9 +43,9 @@ struct ChoiceLimit {
   const MetricInfo* metric = nullptr;  ///< never null
   bool at_least = true;                ///< otherwise at most
   double bound = 0;
-  /// How far from the bound a mean may be judged either way. If not given: of shares and
-  /// probabilities a tenth of the bound's distance from 0 or 1, whichever is nearer; of other
-  /// metrics 1 % of the bound. Needed where that is 0.
+  /// A mean this close to the bound may be judged either way. By default, for shares and
+  /// probabilities a tenth of the bound's distance from 0 or 1, whichever is nearer; for other
+  /// metrics 1 % of the bound. Required if that is 0.
   std::optional<double> tolerance;
 
   std::string text() const;  ///< "success_rate>=0.99"
@@ -69,15 +69,15 @@ static_assert(words_end_with(ChoiceProcedure::kNormal));
 struct ChooseOptions {
   ChoiceAim aim;
   std::vector<ChoiceLimit> limits;
-  /// If not given: kBounds where the metric of the aim has bounds, else kNormal. Limits of metrics
-  /// with bounds are tested by these with kBounds, or if nothing is given.
+  /// By default kBounds if the metric of the aim has bounds, else kNormal. With kBounds, and by
+  /// default, limits on metrics with bounds are tested by their bounds.
   std::optional<ChoiceProcedure> procedure;
-  /// Differences smaller than this, in the metric's unit, do not matter. If not given: 1 % of the
-  /// best mean of the first stage, or more if `max_replications` cannot resolve that
+  /// Differences smaller than this, in the metric's unit, do not matter. By default 1 % of the best
+  /// mean of the first stage, or more if `max_replications` cannot resolve that
   /// (`SelectionRules::indifference`).
   std::optional<double> indifference;
   double confidence = 0.95;  ///< above 0.5 and below 1
-  /// An observation is the average of so many successive replications. Averages are nearer to the
+  /// An observation is the average of this many successive replications. Averages are closer to the
   /// normal distribution that the race assumes.
   std::size_t batch = 1;
   std::size_t max_replications = 1000;  ///< of each policy; a race that goes on is undecided
@@ -92,14 +92,14 @@ struct ChooseOptions {
   ChoiceJournal* journal = nullptr;
 };
 
-/// The finished replications of a race, in a file from which an interrupted race continues. It ends
+/// The finished replications of a race, in a file. An interrupted race continues from it, and ends
 /// as it would have without the interruption.
 class ChoiceJournal {
  public:
   /// Opens `file`, in a folder that exists, for the race of these policies and options. `resume`:
   /// continue with the journal that is there, if there is one; otherwise it is replaced. Throws
-  /// std::runtime_error if it is of another race, in use, or no journal; std::system_error if it
-  /// cannot be written.
+  /// std::runtime_error if it belongs to another race, is in use, or is no journal;
+  /// std::system_error if it cannot be written.
   ChoiceJournal(const std::filesystem::path& file, const std::vector<NamedScenario>& policies,
                 const ChooseOptions& options, bool resume);
   ChoiceJournal(const ChoiceJournal&) = delete;
@@ -112,7 +112,7 @@ class ChoiceJournal {
   /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
   /// again.
   std::uint64_t dropped_bytes() const;
-  /// Removes the file: the result is in place.
+  /// Removes the file, once the result is in place.
   void remove();
 
   /// For `choose`: the bytes of a replication, if it is there.
@@ -127,7 +127,7 @@ class ChoiceJournal {
   std::unique_ptr<File> file_;
 };
 
-/// The same number for the same policies and options, however they are run.
+/// Equal for equal policies and options, however they are run.
 std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
                            const ChooseOptions& options);
 
@@ -172,15 +172,16 @@ struct PolicyChoice {
   std::size_t batch = 1;
   std::vector<std::size_t> stages;  ///< replications of each policy in the race after each stage
   std::size_t replications = 0;     ///< of all policies in the race
-  /// Replications of each policy that a procedure in two stages takes for the same promise if it
+  /// How many replications of each policy a two-stage procedure needs for the same promise if it
   /// runs all policies equally often (`Selection::equal_allocation`). 0: there was no first stage.
   std::size_t equal_allocation = 0;
-  /// If undecided: after so many replications of each of those left the race would be over, at the
-  /// latest (kNormal) or probably (kBounds). Empty: unknown.
+  /// If undecided: how many replications of each remaining policy would end the race, at the latest
+  /// (kNormal) or probably (kBounds). Empty: unknown.
   std::optional<std::size_t> replications_needed;
-  /// If undecided: of those left that are known to keep the limits, the one with the best mean.
+  /// If undecided: of the remaining policies known to keep the limits, the one with the best mean.
   std::optional<std::size_t> leader;
-  /// None of those left is better than the leader by more than this, with probability `confidence`.
+  /// No remaining policy is better than the leader by more than this, with probability
+  /// `confidence`.
   double margin = 0;
   std::vector<std::string> notes;  ///< for the reader: what limits the answer
 
@@ -190,12 +191,12 @@ struct PolicyChoice {
 };
 
 /// Races `policies` (at least two). The first stage has as many replications as the scenarios say,
-/// which must be at least two batches; then every stage has a tenth more than there are, at least
-/// one batch. A policy that lacks a value in some replication has no mean to compare and is taken
-/// out. Of several processes the executor's owner gets the result, the others an empty one. Throws
-/// RequestError for a request that makes no sense: options out of the ranges above, a client or
-/// metric that does not exist, policies that differ in `replications` or want their warm-up to be
-/// found. Otherwise throws what `simulate` throws.
+/// which must be at least two batches; each further stage adds a tenth of those so far, at least
+/// one batch. A policy that lacks a value in some replication has no mean to compare and drops out.
+/// With several processes, the executor's owner gets the result and the others get an empty one.
+/// Throws RequestError for a request that makes no sense: options out of the ranges above, a client
+/// or metric that does not exist, policies that differ in `replications` or want their warm-up to
+/// be found. Otherwise throws what `simulate` throws.
 PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
 
 }  // namespace retrysim

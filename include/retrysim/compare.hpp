@@ -93,8 +93,8 @@ VariantsResult load_variants(const std::filesystem::path& file,
 struct CompareOptions {
   /// Never null; empty: `headline_metrics()`. `recovered` is added where there is a disturbance.
   std::vector<const MetricInfo*> metrics;
-  /// Repeat replications that do not recover, without retries from the end of the fault or surge
-  /// on. This sets RunResult::metastable and provides the metric metastable_probability.
+  /// Repeat each replication that does not recover, with no retries after the end of the fault or
+  /// surge. This sets RunResult::metastable and provides the metric metastable_probability.
   bool twin = false;
   /// How to run; limits apply to all variants together. `first` is ignored.
   ReplicationOptions run;
@@ -155,7 +155,7 @@ struct Comparison {
 std::vector<const MetricInfo*> headline_metrics();
 
 /// Simulates all replications of `variants`, the baseline first, and compares each variant with it.
-/// Variants whose warm-up is to be found get one for all (`find_warmup`). `precision` has no
+/// Variants that ask for their warm-up to be found share one (`find_warmup`). `precision` has no
 /// effect: pairs need equal numbers of replications. Throws RequestError without a variant, and
 /// what `find_warmup` and `simulate_all` throw.
 Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& options = {});

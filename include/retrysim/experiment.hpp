@@ -102,8 +102,8 @@ std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>
 
 struct ReplicationOptions {
   int jobs = 1;  ///< threads, at least 1
-  /// Does the work instead of `jobs` threads, if given. All of several processes must make the same
-  /// calls with the same scenarios; each gets all results.
+  /// If given, does the work instead of `jobs` threads. With several processes, all must make the
+  /// same calls with the same scenarios; each gets all results.
   Executor* executor = nullptr;
   bool fingerprint = false;
   std::uint32_t first = 0;  ///< number of the first replication
@@ -115,7 +115,7 @@ struct ReplicationOptions {
   std::uint64_t max_memory = ~std::uint64_t{0};
   std::uint64_t kept_memory = 0;
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
-  /// Time by the clock that the whole call may take: `LimitExceeded` beyond, within about 100 ms.
+  /// Wall-clock time that the whole call may take: `LimitExceeded` beyond, within about 100 ms.
   std::optional<Duration> timeout;
   /// Called from time to time with the share done, in [0, 1], by one thread at a time; of several
   /// processes in the executor's owner only.
@@ -153,7 +153,7 @@ struct FoundWarmup {
   std::size_t pilot_runs = 0;  ///< replications (of each scenario) whose average was used
 };
 
-/// Half of the run, or more, may be warm-up: there is nothing to measure.
+/// Half of the run or more may be warm-up, which leaves too little to measure.
 class WarmupNotFound : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -214,7 +214,7 @@ int next_replications(int replications, int limit);
 /// Why the scenario has no steady state: "fault.dip is a disturbance", naming the part that makes
 /// it a transient; the first of them. A fault, a surge, arrivals that come once or follow a trace
 /// or a profile, and a capacity profile do. Empty if nothing changes from outside during the run.
-/// Whether the system then settles (a service may be overloaded for good) is another question.
+/// Whether the system then settles (a service may stay overloaded) is another question.
 std::optional<std::string> why_transient(const Scenario& scenario);
 
 // --- Memory and events ---------------------------------------------------------------------------

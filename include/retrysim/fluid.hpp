@@ -1,7 +1,7 @@
 // The fluid, or mean field, of a service and its clients: requests as a stream instead of one by
-// one. It is the limit of a scenario when everything is scaled up together, and answers in a
-// millisecond what a simulation answers in seconds: where a system settles, which trigger tips it,
-// how long it takes to recover. It has no randomness, so it cannot say how long a system in danger
+// one. It is what a scenario tends to when everything is scaled up together, and it answers in a
+// millisecond what takes a simulation seconds: where a system settles, which trigger tips it, how
+// long it takes to recover. It has no randomness, so it cannot say how long a vulnerable system
 // lasts without a trigger (markov_chain.hpp can).
 //
 // Unknowns: the work W(t) that waits at the service, in seconds; the streams a_i(t) of attempts
@@ -130,9 +130,9 @@ std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, st
 /// Relative size of chance in the backlog near the edge: 1 / sqrt(services per timeout).
 double fluid_uncertainty(const Scenario& scenario, std::size_t service);
 
-/// Why the fluid may be off although it models all there is: too few services in a timeout, too few
-/// clients, limiters that see too few requests. Sentences that name the keys; empty: its stationary
-/// figures should be right to 5 %, recovery times to 15 %.
+/// Why the fluid may be off although it models every feature of the scenario: too few services in a
+/// timeout, too few clients, limiters that see too few requests. Sentences that name the keys;
+/// empty: its stationary figures should be right to 5 %, recovery times to 15 %.
 std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t service);
 
 // --- The phase plane -----------------------------------------------------------------------------

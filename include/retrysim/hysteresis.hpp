@@ -1,6 +1,6 @@
 // Hysteresis: the load of a system is raised step by step and lowered again within one run. A
-// system that retries keep down tips at some load on the way up and recovers only at a smaller one
-// on the way down; between the two, its behaviour depends on its history.
+// system that retries can keep down tips at one load on the way up, and recovers only at a lower
+// one on the way down. In between, its behaviour depends on its history.
 //
 // From a file:
 //
@@ -73,8 +73,8 @@ struct LoadKey {
 /// the rate of a client group or of all; 2 to 1000 loads above 0. Throws RequestError.
 LoadKey parse_load(const std::string& text);
 
-/// Loads `file` with `edits` and the rate at the first load. Mistakes in the load are ascribed to
-/// --hysteresis.
+/// Loads `file` with `edits` and the rate at the first load. Mistakes in the load are reported as
+/// mistakes of --hysteresis.
 LoadResult load_at(const std::filesystem::path& file, const std::vector<std::string>& edits,
                    const LoadKey& key);
 

@@ -151,7 +151,7 @@ struct RetrialQueueChain {
 
 /// Attempts share one server. A client gives up after an exponential time; its attempt stays as a
 /// zombie and is still served, and the client tries again at once with a given probability, if
-/// there is room. Nothing is simplified: this system is a chain.
+/// there is room. Nothing is simplified: this system is exactly a chain.
 struct ZombieService {
   double arrival_rate = 0;   ///< new requests per second, lost if there is no room
   double service_rate = 1;   ///< of the server, shared by all attempts in it, per second

@@ -1,7 +1,7 @@
-// The metrics of summary.csv: one table, a row a metric, from which files, tables, statistics and
-// pictures take all that they know about it. Ratios, latencies and plain counts follow the cohort
-// rule (requests submitted in the window, followed to their end); rates and levels follow the flow
-// rule (what happens inside the window).
+// The metrics of summary.csv: one table with a row for each metric, from which files, tables,
+// statistics and pictures take everything they know about it. Ratios, latencies and plain counts
+// follow the cohort rule (requests submitted in the window, followed to their end); rates and
+// levels follow the flow rule (what happens inside the window).
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
-// Where in a plane of two keys a service is safe, vulnerable or dead, by the fluid; and simulations
-// of points near the borders, which check this.
+// Shows where in a plane of two keys a service is safe, vulnerable or dead according to the fluid,
+// and simulates points near the borders to check it.
 //
 //     PhaseMapResult r = map_phases({.scenario = "zombie.toml", .plane = two_variations});
 //     const auto checked = confirm_map(request, &*r.map, 12);
@@ -72,9 +72,9 @@ struct PhaseMapResult {
   std::vector<Diagnostic> errors;
 };
 
-/// Takes a tenth of a millisecond for a point, and up to one where the scenario has a trigger.
-/// Throws RequestError for an invalid plane, for an unknown service, and where the fluid does not
-/// apply.
+/// Takes a tenth of a millisecond for each point, and up to a millisecond if the scenario has a
+/// trigger. Throws RequestError for an invalid plane, for an unknown service, and where the fluid
+/// does not apply.
 PhaseMapResult map_phases(const PhaseMapRequest& request);
 
 /// The state of one point, as `map_phases` finds it, with the faults and surges of the service.

@@ -46,6 +46,7 @@ enum class Purpose : std::uint8_t {
   kTarget = 51,          ///< which of several services a request goes to
   kBody = 52,            ///< can the body of a request be sent again
   kTokenWrite = 60,      ///< how long after its check an idempotency token is stored
+  kLateError = 61,       ///< random errors after a share of the service time
 };
 
 /// The random numbers of one replication, key = (seed, replication), or of a named part of it.

@@ -13,6 +13,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace retrysim {
@@ -238,7 +239,12 @@ struct SendRateRules {
   bool operator==(const SendRateRules&) const = default;
 };
 
-// --- Beyond the SDKs -----------------------------------------------------------------------------
+// --- Limits beyond the SDKs ----------------------------------------------------------------------
+
+// Rules from elsewhere that refuse retries, or attempts. Each is a struct with its name (that of
+// its table in a scenario file), the words for it when it has refused a retry (none if it refuses
+// attempts only), and whether it is in use. `RetryRules` lists them; their state is in
+// retry_state.hpp.
 
 enum class BudgetKind : std::uint8_t {
   kNone,
@@ -260,12 +266,15 @@ static_assert(words_end_with(BudgetOf::kSuccesses));
 
 /// A budget for retries as a share of requests. Refusals count as `quota_exceeded`.
 struct BudgetRules {
+  static constexpr std::string_view kName = "budget", kRefuser = "the retry budget";
+
   BudgetKind kind = BudgetKind::kNone;
   double share = 0.2;
   double minimum = 0;  ///< retries: per second (kWindow), or at once (kActive, kInterval)
   Duration window = Duration::seconds(10);
   BudgetOf of = BudgetOf::kRequests;  ///< what counts in the window (kWindow)
 
+  bool in_use() const { return kind != BudgetKind::kNone; }
   bool operator==(const BudgetRules&) const = default;
 };
 
@@ -273,13 +282,34 @@ struct BudgetRules {
 /// `window` failed, and there were `min_attempts` of them, nothing is retried; and for `open` after
 /// it tripped. First attempts go on, so it closes by itself. Refusals count as `quota_exceeded`.
 struct BreakerRules {
+  static constexpr std::string_view kName = "breaker", kRefuser = "the open circuit breaker";
+
   bool enabled = false;
   double failure_share = 0.5;
   int min_attempts = 10;
   Duration window = Duration::seconds(10);
   Duration open;
 
+  bool in_use() const { return enabled; }
   bool operator==(const BreakerRules&) const = default;
+};
+
+/// RetryGuard's controller (Tavori et al. 2025, arXiv 2511.23278, Algorithm 1), one for each
+/// client: it cuts time into samples. Retries are switched off after `samples` successive ones in
+/// which more than `failure_share` of the attempts that ended have failed, and on again after as
+/// many in which less did. A sample at exactly that share interrupts both counts; one in which no
+/// attempt ended has a share of 0. Refusals count as `quota_exceeded`.
+struct GuardRules {
+  static constexpr std::string_view kName = "guard", kRefuser = "the retry guard";
+
+  bool enabled = false;
+  double failure_share = 0.2;
+  Duration sample = Duration::seconds(1);  ///< > 0; samples begin at its multiples
+  int samples = 30;                        ///< >= 1
+  bool starts_off = false;  ///< retries are off until the first `samples` have passed
+
+  bool in_use() const { return enabled; }
+  bool operator==(const GuardRules&) const = default;
 };
 
 /// The client-side throttle of Google's SRE book ("Handling overload"): an attempt is refused
@@ -288,11 +318,14 @@ struct BreakerRules {
 /// Requests are all attempts, refused ones included; accepts the answers other than throttling,
 /// transient errors and timeouts.
 struct ThrottleRules {
+  static constexpr std::string_view kName = "client_throttle", kRefuser = "";
+
   bool enabled = false;
   double k = 2;
   Duration window = Duration::seconds(120);
   int window_calls = 0;
 
+  bool in_use() const { return enabled; }
   bool operator==(const ThrottleRules&) const = default;
 };
 
@@ -349,10 +382,34 @@ struct RetryRules {
   SendRateRules rate_limit;
   BudgetRules budget;
   BreakerRules breaker;
+  GuardRules guard;
   ThrottleRules throttle;
   HedgingRules hedging;
   RetryAfter retry_after = RetryAfter::kIgnore;
   LongPoll long_poll = LongPoll::kReturn;
+
+  /// The limits beyond the SDKs. Whatever treats them alike goes through this list.
+  static constexpr std::tuple kLimits{&RetryRules::budget, &RetryRules::breaker, &RetryRules::guard,
+                                      &RetryRules::throttle};
+  /// Calls `f` with the rules of each limit, in use or not.
+  template <class F>
+  void each_limit(F&& f) const {
+    std::apply([&](auto... limit) { (f(this->*limit), ...); }, kLimits);
+  }
+  /// Whether any limit beyond the SDKs is in use.
+  bool has_limits() const {
+    bool found = false;
+    each_limit([&found](const auto& limit) { found = found || limit.in_use(); });
+    return found;
+  }
+  /// Whether clients remember anything between requests.
+  bool remembers() const { return quota.enabled || rate_limit.enabled || has_limits(); }
+  /// Whether it matters when requests begin and end (`begin_request`, `end_request`).
+  bool counts_requests() const { return budget.in_use() || quota.credit_on == CreditOn::kStart; }
 };
+
+/// The first part of what clients remember for which two sets of rules differ, by its name in a
+/// scenario file; empty if they agree. Clients can share a retryer only if they do.
+std::string_view different_state_rules(const RetryRules& a, const RetryRules& b);
 
 }  // namespace retrysim

@@ -141,17 +141,38 @@ class SlidingCounts {
   std::uint64_t first_ = 0, second_ = 0;
 };
 
+/// What a limit beyond the SDKs is told, and what it may refuse. Each limit has functions of the
+/// same name and parameters for what concerns it (`Rules` being its own); of the rest it takes no
+/// notice.
+struct RetryLimit {
+  template <class Rules>
+  void request_begins(const Rules&, Time) {}
+  /// An attempt succeeded, failed with a retryable error, or (also "not failed") with another one.
+  template <class Rules>
+  void attempt_ended(const Rules&, bool /*failed*/, Time) {}
+  /// Whether one more retry is allowed. `already_retrying`: the request has been granted one
+  /// before.
+  template <class Rules>
+  bool permits(const Rules&, bool /*already_retrying*/, Time) {
+    return true;
+  }
+  /// A retry was permitted, and no other rule refused it.
+  template <class Rules>
+  void retry_granted(const Rules&, bool /*already_retrying*/, Time) {}
+  template <class Rules>
+  void request_succeeded(const Rules&, Time) {}
+  /// Whatever its outcome. `retried`: it had been granted a retry.
+  void request_ends(bool /*retried*/) {}
+};
+
 /// A budget for retries (BudgetRules).
-class RetryBudget {
+class RetryBudget : public RetryLimit {
  public:
   explicit RetryBudget(const BudgetRules& rules);
 
   void request_begins(const BudgetRules& rules, Time now);
-  void succeeded(const BudgetRules& rules, Time now);
-  /// Whether one more retry is allowed. `already_retrying`: the request has been granted one
-  /// before.
   bool permits(const BudgetRules& rules, bool already_retrying, Time now);
-  /// Counts a retry that was permitted and not refused by any other rule.
+  void request_succeeded(const BudgetRules& rules, Time now);
   void retry_granted(const BudgetRules& rules, bool already_retrying, Time now);
   void request_ends(bool retried);
 
@@ -161,11 +182,12 @@ class RetryBudget {
 };
 
 /// A circuit breaker on retries (BreakerRules).
-class CircuitBreaker {
+class CircuitBreaker : public RetryLimit {
  public:
   explicit CircuitBreaker(const BreakerRules& rules) : counts_(rules.window) {}
 
   void attempt_ended(const BreakerRules& rules, bool failed, Time now);
+  bool permits(const BreakerRules&, bool, Time now) { return !open(now); }
   bool open(Time now) const { return now < open_until_; }
 
  private:
@@ -173,14 +195,33 @@ class CircuitBreaker {
   Time open_until_;
 };
 
+/// RetryGuard's controller (GuardRules).
+class RetryGuard : public RetryLimit {
+ public:
+  explicit RetryGuard(const GuardRules& rules) : retries_(!rules.starts_off) {}
+
+  void attempt_ended(const GuardRules& rules, bool failed, Time now);
+  bool permits(const GuardRules& rules, bool already_retrying, Time now);
+
+ private:
+  void finish_samples(const GuardRules& rules, Time now);  // that are over at `now`
+
+  std::int64_t sample_ = 0;                    // number of the present one since time zero
+  std::uint64_t attempts_ = 0, failures_ = 0;  // in it
+  std::int64_t low_ = 0, high_ = 0;            // successive samples below, above the share
+  bool retries_;
+};
+
 /// The SRE book's client-side throttle (ThrottleRules).
-class ClientThrottle {
+class ClientThrottle : public RetryLimit {
  public:
   explicit ClientThrottle(const ThrottleRules& rules);
 
   /// Whether an attempt may be sent; `uniform` is a draw from [0, 1). Either way it counts.
   bool permit(const ThrottleRules& rules, Time now, double uniform);
-  void accepted(Time now) { counts_.add_second(now); }
+  void attempt_ended(const ThrottleRules&, bool failed, Time now) {
+    if (!failed) counts_.add_second(now);
+  }
 
  private:
   SlidingCounts counts_;  // requests, accepts
@@ -202,12 +243,21 @@ struct RetryState {
   SendRateLimiter* limiter = nullptr;
   RetryBudget* budget = nullptr;
   CircuitBreaker* breaker = nullptr;
+  RetryGuard* guard = nullptr;
   ClientThrottle* throttle = nullptr;
 
   /// Whether the rules need any.
-  bool remembers() const {
-    return quota != nullptr || limiter != nullptr || budget != nullptr || breaker != nullptr ||
-           throttle != nullptr;
+  bool remembers() const { return quota != nullptr || limiter != nullptr || has_limits(); }
+  bool has_limits() const {
+    return budget != nullptr || breaker != nullptr || guard != nullptr || throttle != nullptr;
+  }
+  /// Calls `f` with each limit beyond the SDKs that there is, and its rules.
+  template <class F>
+  void each_limit(const RetryRules& rules, F&& f) const {
+    if (budget != nullptr) f(*budget, rules.budget);
+    if (breaker != nullptr) f(*breaker, rules.breaker);
+    if (guard != nullptr) f(*guard, rules.guard);
+    if (throttle != nullptr) f(*throttle, rules.throttle);
   }
 };
 
@@ -265,6 +315,7 @@ class RetryStates {
     if (beyond_) [[unlikely]] {
       if (!budgets_.empty()) state.budget = &budgets_[client];
       if (!breakers_.empty()) state.breaker = &breakers_[client];
+      if (!guards_.empty()) state.guard = &guards_[client];
       if (!throttles_.empty()) state.throttle = &throttles_[client];
     }
     return state;
@@ -282,6 +333,7 @@ class RetryStates {
   std::vector<SendRateLimiter> limiters_;
   std::vector<RetryBudget> budgets_;
   std::vector<CircuitBreaker> breakers_;
+  std::vector<RetryGuard> guards_;
   std::vector<ClientThrottle> throttles_;
   bool beyond_ = false;
 };

@@ -99,11 +99,12 @@ void record_success(const RetryRules& rules, const RetryState& state, const Retr
 
 /// Records that a request has ended, successfully or not. `retried`: a retry had been granted to
 /// it.
-inline void end_request(const RetryState& state, bool retried) {
-  if (state.budget != nullptr) state.budget->request_ends(retried);
+inline void end_request(const RetryRules& rules, const RetryState& state, bool retried) {
+  state.each_limit(rules, [&](auto& limit, const auto&) { limit.request_ends(retried); });
 }
 
-/// The delay before the retry after attempt `progress.attempts`, without header or quota.
+/// The delay before the retry after attempt `progress.attempts`, leaving out any delay that the
+/// service suggests and the quota.
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
                        const RetryProgress& progress, Draws& draws,
                        const std::optional<double>& fixed_draw = std::nullopt);
@@ -129,8 +130,8 @@ class CustomStrategy {
 /// replications run in parallel; what it makes must depend on `client` alone.
 using StrategyFactory = std::function<std::unique_ptr<CustomStrategy>(std::uint32_t client)>;
 
-/// A token was used against the rules of the interface: twice, after its request had ended, or with
-/// another strategy than its own.
+/// A token was misused: twice, after its request had ended, or with a strategy that did not issue
+/// it.
 class TokenMisuse : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -152,8 +152,8 @@ using BinHistogram = LogLinearHistogram<6>;  ///< one time-series bin: 1.6 % buc
 extern template class LogLinearHistogram<8>;
 extern template class LogLinearHistogram<6>;
 
-/// Sum of nanoseconds over many requests: 64 bits end at 292 years in all, which ten million
-/// clients that wait a quarter of an hour each come near.
+/// Sum of nanoseconds over many requests. 64 bits hold only 292 years, which ten million clients
+/// almost reach if each waits a quarter of an hour.
 __extension__ using WideNanoseconds = __int128;
 
 /// Square nanoseconds: 128 bits hold the squares of 340 durations of thirty years.

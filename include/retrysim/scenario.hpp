@@ -42,6 +42,7 @@ struct FaultSpec {
   double capacity = 1;  ///< factor on the number of working servers
   double speed = 1;     ///< factor on the speed of each server
   std::vector<RandomError> errors;
+  ErrorPoint errors_at;
   Duration latency;          ///< added to the network, each way
   double request_loss = 0;   ///< probability that an attempt never reaches the service
   double response_loss = 0;  ///< probability that the work is done but the answer is lost
@@ -52,6 +53,9 @@ struct FaultSpec {
   /// At its start the service forgets everything: waiting and running attempts are lost, and its
   /// connections break.
   bool cold_restart = false;
+  /// At its start the attempts in service end with connection errors; those that wait are served
+  /// on.
+  bool crash = false;
 
   static constexpr std::uint32_t kAllInstances = std::numeric_limits<std::uint32_t>::max();
   /// Whether it concerns the instance with this index (counted from 0).
@@ -68,6 +72,8 @@ enum class ArrivalProcess : std::uint8_t {
   kTrace,
   kOnOff,  ///< Poisson in bursts, nothing between them
   kPoll,   ///< Poisson jobs, each asked about until it is done
+  /// Calls of a service (`CallSpec`). Only such groups have it, and so there is no word for it.
+  kCalls,
 };
 template <>
 inline constexpr std::string_view kWords<ArrivalProcess> =
@@ -182,16 +188,10 @@ struct ClientSpec {
   std::string name;
   std::size_t service = 0;  ///< index into Scenario::services
   /// Further services: a request goes to one of all, each as likely as the others, in every
-  /// attempt. Not for a group with a `caller`.
+  /// attempt. Not for a group that makes calls.
   std::vector<std::size_t> more_services = {};
   std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
   std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
-  /// Index of the service whose SDK client this group is: instead of by `arrivals`, its requests
-  /// come from the attempts that the service works on, one for each, after the service time. Calls
-  /// of several groups are made in the order of the groups. An attempt one of whose calls fails is
-  /// answered with 503 ServiceUnavailable. `count` is the number of the service's instances, each
-  /// of which is one client; services must not call in a circle.
-  std::optional<std::size_t> caller;
   ArrivalSpec arrivals;
   std::vector<OperationSpec> operations;  ///< empty: all requests alike
   KeySpec keys;
@@ -206,14 +206,28 @@ struct ClientSpec {
   RetryRules retry;
   /// Groups that name the same one share its state: a process whose clients of several services use
   /// one retryer. Client i of each is the same client (or, in the scope `group`, all are one), with
-  /// the same quota, send-rate limiter, budget, breaker and throttle, whose rules must be the same,
-  /// too. Empty: the group keeps to itself.
+  /// the same quota, send-rate limiter, budget, breaker, guard and throttle, whose rules must be
+  /// the same, too. Empty: the group keeps to itself.
   std::string retryer = {};
   /// A strategy of the user's own, instead of `retry`, whose error classes still apply; may be
   /// empty. Only from C++.
   StrategyFactory strategy;
 
+  /// Whether this is the SDK client of a service, whose requests are calls (`Scenario::calls`).
+  bool makes_calls() const { return arrivals.process == ArrivalProcess::kCalls; }
+
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+};
+
+/// A call between services: a request to another service for each attempt that a service has worked
+/// on, after the service time. An attempt one of whose calls fails is answered with 503
+/// ServiceUnavailable. Services must not call each other in a circle.
+struct CallSpec {
+  std::size_t caller = 0;  ///< index into Scenario::services
+  /// Index into Scenario::clients: the SDK client that sends the calls, and whose service they go
+  /// to. It makes calls (`ArrivalProcess::kCalls`) of this caller only. Its `count` is the number
+  /// of the caller's instances, each of which is one client.
+  std::size_t client = 0;
 };
 
 /// A service and the share of a group's requests that go there.
@@ -252,7 +266,7 @@ struct PhaseSpec {
 /// Limit on `duration`, `drain_limit` and `interval` of a scenario: about thirty years.
 inline constexpr Duration kLongestDuration = Duration::seconds(1'000'000'000);
 
-/// Up to which precision replications are added.
+/// The precision at which no more replications are added.
 struct PrecisionSpec {
   double target = 0;  ///< relative error of the means; 0: `Scenario::replications`, and no more
   /// Metrics of all clients together that must meet it.
@@ -287,6 +301,7 @@ struct Scenario {
   std::vector<ServiceSpec> services;
   std::vector<FaultSpec> faults;
   std::vector<ClientSpec> clients;
+  std::vector<CallSpec> calls;    ///< those of one service are made in this order
   std::vector<PhaseSpec> phases;  ///< besides those that faults and surges make
   std::vector<Expectation> expectations;
 };

@@ -69,8 +69,8 @@ struct LoadResult {
 };
 
 /// Reads the file `path`. `edits` are `PATH=VALUE` texts as given to --set, applied in order before
-/// validation; `variant_edits`, those of a `Variant`, follow them, and messages ascribe these to
-/// --vary.
+/// validation; `variant_edits`, those of a `Variant`, follow them; their mistakes are reported as
+/// mistakes of --vary.
 LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits = {},
                               const std::vector<std::string>& variant_edits = {});
@@ -81,10 +81,10 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
                               const std::vector<std::string>& edits = {},
                               const std::vector<std::string>& variant_edits = {});
 
-/// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named by
-/// their file name only, as they lie beside it in a result folder. `with_origins` adds a comment
-/// with the origin to each line, or above it if the line would become longer than `columns`; a
-/// value that the program found always has one.
+/// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named
+/// without their folder, because in a result folder they stand beside it. `with_origins` adds a
+/// comment with the origin to each line, or above it if the line would become longer than
+/// `columns`; a value that the program found always has one.
 std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t columns = 80);
 
 /// Puts the warm-up that was found for `warmup = "auto"` in its place, so that the resolved

@@ -86,7 +86,7 @@
 
 namespace retrysim {
 
-/// Between which values all observations of a number lie.
+/// The range in which all observations of a number lie.
 struct SelectionRange {
   double low = 0, high = 1;
   double width() const { return high - low; }
@@ -141,7 +141,7 @@ class Selection {
   /// if the system is not in the race, or a number is missing, not finite or out of its range.
   void add(std::size_t system, double aim, std::span<const double> limited = {});
 
-  /// Takes a system out of the race that cannot be observed. Not part of what is promised.
+  /// Takes a system out of the race that cannot be observed. The promise does not cover this.
   void drop(std::size_t system);
 
   /// Decides who leaves. The first call ends the first stage. Throws std::logic_error unless all
@@ -164,9 +164,9 @@ class Selection {
   std::size_t first_stage() const { return first_stage_; }
   /// Observations of the whole race.
   std::size_t observations() const;
-  /// After so many observations of each system still racing the race is over at the latest (Normal,
-  /// if the variances stay as they are), or probably, if what is to come is like what was observed
-  /// (Bounds; nothing if it would go on without end). Call it after the first judgement.
+  /// How many observations of each system still racing end the race: at the latest (Normal, if the
+  /// variances stay as they are), or probably, if future observations are like those so far
+  /// (Bounds; empty if it would never end). Call it after the first judgement.
   std::optional<std::size_t> most_observations() const;
   /// Of those still racing, the one with the best mean of those that are known to keep all limits.
   std::optional<std::size_t> leader() const;
@@ -174,8 +174,8 @@ class Selection {
   /// probability `confidence` (Bounds: at any time; Normal: Student intervals by Bonferroni, if it
   /// is asked once).
   double margin(std::size_t system) const;
-  /// Observations of each system that a procedure in two stages needs for the same promise, if all
-  /// systems are observed equally often: max(n0, t^2 S^2 / delta^2) with the largest S^2 and
+  /// Observations of each system that a two-stage procedure needs for the same promise if it
+  /// observes all systems equally often: max(n0, t^2 S^2 / delta^2) with the largest S^2 and
   /// Student's quantile t at 1 - beta, n0 - 1 degrees of freedom (Clark and Yang 1986, A Bonferroni
   /// selection procedure when using common random numbers with unknown variances, Winter Simulation
   /// Conference), and likewise for limits. Call it after the first judgement. 0 if anything is

@@ -62,6 +62,17 @@ struct RandomError {
   double probability = 0;
 };
 
+/// When an attempt gets its random error; of `ServiceModelKind::kQueue`.
+struct ErrorPoint {
+  static constexpr double kOnArrival = -1;
+
+  /// The share of its service time, from 0 to 1, after which the server breaks off with the error.
+  /// `kOnArrival`: it is answered on arrival, and takes no server.
+  double share = kOnArrival;
+
+  bool on_arrival() const { return share < 0; }
+};
+
 /// How a service works.
 enum class ServiceModelKind : std::uint8_t {
   kQueue,  ///< an attempt that a server finishes succeeds
@@ -79,7 +90,7 @@ template <>
 inline constexpr std::string_view kMeaning<ServiceModelKind> =
     "How the service works: a queue in front of servers; independent: every attempt is served "
     "at once and fails with the probabilities of errors; occ: a queue in front of a row that "
-    "each attempt reads, and then writes unless somebody else has done so meanwhile "
+    "each attempt reads, and then writes unless another attempt has written in the meantime "
     "(queueing_time and wait_probability count both passes, service_latency only the write).";
 
 /// Which waiting attempt is served next. None of them interrupts a service that has begun.
@@ -134,13 +145,13 @@ struct RejectionSpec {
   double price = 1;    ///< in the unit of `ServiceSpec::price`; also of other throttling errors
 };
 
-/// A factor over time: `factors[i]` holds from `times[i]` on, the last one for ever.
+/// A factor over time: `factors[i]` holds from `times[i]` on, the last one to the end.
 struct CapacityProfile {
   std::vector<Time> times;      ///< not decreasing, first at zero
   std::vector<double> factors;  ///< >= 0
 };
 
-/// What happens to work whose client gave up.
+/// What happens to an attempt whose client has given up.
 enum class Abandoned : std::uint8_t {
   kServe,          ///< it is served all the same
   kDropAtDequeue,  ///< it is discarded when its turn comes
@@ -348,7 +359,8 @@ struct ServiceSpec {
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
-  /// The calls of the client groups whose `caller` this is are made together, not one by one.
+  ErrorPoint errors_at;
+  /// Its calls to other services (`CallSpec`) are made together, not one by one.
   bool parallel_calls = false;
   IdempotencySpec idempotency;
   /// The service's own limit on queue and service of an attempt; `max()`: none. Attempts that are

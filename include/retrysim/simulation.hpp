@@ -65,10 +65,10 @@ class StopCounter {
 
 struct SimulationOptions {
   bool fingerprint = false;  ///< hash the event sequence
-  /// From this moment on clients make no retries and no hedges: a failure ends its request as after
-  /// the last attempt; a request in backoff, or waiting to be sent again, ends when it would be
-  /// sent. Attempts under way continue. Everything before is the same as without this, to the last
-  /// draw.
+  /// From this moment on, clients send no retries and no hedges: a failure ends its request as
+  /// after the last attempt; a request in backoff, or waiting to be sent again, ends when it would
+  /// be sent. Attempts under way continue. Everything before is the same as without this, to the
+  /// last draw.
   Time retries_until = Time::max();
   std::uint64_t max_events = ~std::uint64_t{0};
   /// Bytes that the requests under way may take; `LimitExceeded` beyond. The rest of a run's memory

@@ -1,7 +1,7 @@
 // Sweeps: every combination of varied keys, each a point with its replications. A sweep may have
 // millions of points: its results are kept in a journal, from which it continues after an
-// interruption, and are read point by point. Points that need more memory or events than allowed
-// are marked, and the others go on.
+// interruption, and are read point by point. A point that needs more memory or events than allowed
+// is marked as such, and the others go on.
 //
 //     SweepRequest request;
 //     request.scenario = "dip.toml";
@@ -129,8 +129,8 @@ inline constexpr std::size_t kMostBinsOfPoint = 160;
 /// A sweep in progress.
 class Sweep {
  public:
-  /// Opens the journal. Throws std::runtime_error if it is of another sweep, in use, or no journal;
-  /// std::system_error if it cannot be written.
+  /// Opens the journal. Throws std::runtime_error if it belongs to another sweep, is in use, or is
+  /// no journal; std::system_error if it cannot be written.
   explicit Sweep(SweepPlan plan, SweepOptions options = {});
   Sweep(Sweep&&) noexcept;
   Sweep& operator=(Sweep&&) = delete;
@@ -156,7 +156,7 @@ class Sweep {
   /// The message of the first point, in the order of the grid, that went over a limit; empty if
   /// none did.
   std::string first_over_limit() const;
-  /// Removes the journal: the results are in place.
+  /// Removes the journal, once the results are in place.
   void remove_journal();
 
  private:

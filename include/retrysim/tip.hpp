@@ -1,8 +1,8 @@
-// Tipping points. The trigger (the length of an outage, the size of a surge, a load) is bisected
-// for D50, the size from which on half of the replications no longer recover.
+// Tipping points. Bisects the size of a trigger (the length of an outage, the size of a surge, a
+// load) for D50, the size from which half of the replications no longer recover.
 //
-// With common random numbers each replication has a threshold of its own: the size from which on it
-// does not recover. The number of replications that tip at a size is then the number of thresholds
+// With common random numbers each replication has a threshold of its own: the size from which it no
+// longer recovers. The number of replications that tip at a size is then the number of thresholds
 // below it, and bisection for the size at which at least r of n tip closes in on the r-th smallest
 // threshold. The median of the thresholds is D50. Whatever their distribution, its median lies
 // between the j-th smallest and the j-th largest threshold of n unless fewer than j of n fall on
@@ -141,10 +141,10 @@ struct TipResult {
   std::vector<std::string> notes;  ///< for the reader: what limits the answer
 };
 
-/// Bisects. Every size is simulated with the same number of replications (that of the scenario),
-/// on common random numbers; those that tip run again without retries from the end of the trigger
-/// on. Throws RequestError for an impossible search (equal ends; a tolerance outside of 1e-6 to
-/// 0.5), what `scenario_at` throws, and what `run_replications` throws.
+/// Bisects. Every size is simulated with the same number of replications (that of the scenario), on
+/// common random numbers; those that tip run again with no retries after the end of the trigger.
+/// Throws RequestError for an impossible search (equal ends; a tolerance outside of 1e-6 to 0.5),
+/// what `scenario_at` throws, and what `run_replications` throws.
 TipResult find_tipping_point(const ScenarioAt& scenario_at, const TippingSearch& search,
                              const TipOptions& options = {});
 
@@ -163,8 +163,8 @@ struct Trigger {
 /// Reads "PATH=LO:HI"; LO and HI are numbers, or durations such as 250ms. Throws RequestError.
 Trigger parse_trigger(const std::string& text);
 
-/// Loads `file` with `edits` and the trigger at `value`. Mistakes in the latter are ascribed to
-/// `option`.
+/// Loads `file` with `edits` and the trigger at `value`. Mistakes in that value are reported as
+/// mistakes of `option`.
 LoadResult load_at(const std::filesystem::path& file, std::vector<std::string> edits,
                    const Trigger& trigger, double value, const std::string& option = "--trigger");
 
@@ -245,8 +245,8 @@ struct TipPoint {
 /// Searches in progress, with a journal of the replications that are finished.
 class TipSearches {
  public:
-  /// Opens the journal. Throws std::runtime_error if it is of another search, in use, or no
-  /// journal; std::system_error if it cannot be written.
+  /// Opens the journal. Throws std::runtime_error if it belongs to another search, is in use, or is
+  /// no journal; std::system_error if it cannot be written.
   explicit TipSearches(TipPlan plan, TipSearchOptions options = {});
   TipSearches(TipSearches&&) noexcept;
   TipSearches& operator=(TipSearches&&) = delete;
@@ -264,7 +264,7 @@ class TipSearches {
   /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
   /// again.
   std::uint64_t dropped_bytes() const;
-  /// Removes the journal: the results are in place.
+  /// Removes the journal, once the results are in place.
   void remove_journal();
 
  private:

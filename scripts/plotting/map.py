@@ -23,7 +23,7 @@ from plotting.sweep import MOST_TICKS, is_number, key_with_unit
 
 PHASES = ["safe", "vulnerable", "tipped", "dead"]
 MEANING = {"safe": "safe: recovers from everything",
-           "vulnerable": "vulnerable: a dead state sustains itself, too",
+           "vulnerable": "vulnerable: healthy, but stays down once knocked over",
            "tipped": "tipped: the scenario's faults and surges lead there",
            "dead": "dead: down without any trigger"}
 COLOURS = {"safe": "#CFE8DC", "vulnerable": "#FBE6B4", "tipped": "#F0B48C", "dead": "#9A4A3C"}

@@ -323,6 +323,8 @@ class Mender:
         servers = self.get(("service", service), "servers")
         if servers in (None, "unlimited"):
             self.drop(prefix, "capacity")
+        if self.get(("service", service), "model") != "queue":
+            self.drop(prefix, "errors.at")
         first, count = self.get(prefix, "instance"), self.get(prefix, "instances") or 1
         there = self.get(("service", service), "instances") or 1
         if first != "all" and first + count - 1 > there:

@@ -105,6 +105,10 @@ std::string describe_budget(const RetryRules& rules) {
     add(fmt::format("open above {} % failures of {} in {}", rules.breaker.failure_share * 100,
                     rules.breaker.min_attempts, text(rules.breaker.window)));
   }
+  if (rules.guard.enabled) {
+    add(fmt::format("off above {} % failures in {} x {}", rules.guard.failure_share * 100,
+                    rules.guard.samples, text(rules.guard.sample)));
+  }
   return result.empty() ? "-" : result;
 }
 

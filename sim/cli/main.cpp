@@ -28,20 +28,20 @@ namespace {
 constexpr auto kCommands = std::to_array<Command>({
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
-     "variants on common random numbers: paired differences with intervals", cli::compare},
+     "compare variants on common random numbers: paired differences with intervals", cli::compare},
     {"tip", "SCENARIO --trigger PATH=LO:HI",
-     "bisect for the smallest trigger that the system does not recover from", cli::tip},
-    {"choose", "SCENARIO --vary ... --maximize M",
-     "race policies for the best one, with a stated probability of being right", cli::choose},
+     "find the smallest disturbance that the system does not recover from", cli::tip},
+    {"choose", "SCENARIO --vary ... --maximize M", "find the best policy, with a stated confidence",
+     cli::choose},
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
-    {"report", "DIR...", "results as one HTML page, to look at and to share", cli::report},
+    {"report", "DIR...", "put results on one HTML page, to look at and to share", cli::report},
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
-    {"predict", "SCENARIO", "what theory says of it, in milliseconds: facts, fluid, Markov chain",
+    {"predict", "SCENARIO", "instant estimates from theory: facts, fluid, Markov chain",
      cli::predict},
     {"map", "SCENARIO --vary X=... --vary ...",
-     "the plane of safe, vulnerable and dead, by the fluid", cli::map},
+     "chart where a service is safe, vulnerable or dead (fluid model)", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
     {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys, verdicts",
@@ -58,8 +58,8 @@ constexpr Program kProgram = {
     "Exit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario,\n"
     "an input file or a result to read is missing or wrong, 4 output could not be\n"
     "written (files, or standard output) or must not replace what is there, 5 a limit\n"
-    "was reached, 70 an internal check failed, 130 interrupted, 141 nobody read\n"
-    "the rest of the output.\n"};
+    "was reached, 70 an internal check failed, 130 interrupted, 141 the reader of the\n"
+    "output closed it early.\n"};
 
 void print_help() {
   constexpr std::size_t kWidth = 38;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace retrysim {
@@ -90,9 +91,7 @@ Truncation mser5(std::span<const double> series) {
 namespace {
 
 double sum_of(std::span<const double> values) {
-  double sum = 0;
-  for (const double v : values) sum += v;
-  return sum;
+  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 std::optional<BatchMeans> in_batches_of(std::size_t size, std::span<const double> numerators,

@@ -8,7 +8,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/time.hpp>
 
-#include "measure/metrics/result_fields.hpp"
+#include "measure/record/totals.hpp"
 
 #include <array>
 #include <bit>

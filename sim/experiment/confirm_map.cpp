@@ -59,7 +59,7 @@ std::vector<Planned> plan_all(const PhaseMapRequest& request, const PhaseMap& ma
 bool is_down(const Scenario& scenario, std::size_t service, const RunResult& run) {
   std::uint64_t requests = 0, successes = 0;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
-    if (scenario.clients[i].service != service || scenario.clients[i].caller) continue;
+    if (scenario.clients[i].service != service || scenario.clients[i].makes_calls()) continue;
     requests += run.clients[i].window.requests;
     successes += run.clients[i].window.successes;
   }

@@ -53,7 +53,7 @@ std::vector<std::size_t> groups_of(const LoadKey& key, const Scenario& scenario)
   std::vector<std::size_t> groups;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     const ClientSpec& client = scenario.clients[c];
-    if (client.caller || (key.client != "*" && client.name != key.client)) continue;
+    if (client.makes_calls() || (key.client != "*" && client.name != key.client)) continue;
     if (client.arrivals.profile) {
       throw RequestError(fmt::format("{}: the rate of {} has a profile of its own",
                                      kHysteresisOption, client.name));

@@ -83,9 +83,11 @@ Found quota_never_dry(const GroupCase& c) {
 
 /// What refuses retries in this group.
 std::string who_denies(const RetryRules& retry) {
-  if (retry.breaker.enabled) return "the open circuit breaker";
-  if (retry.budget.kind != BudgetKind::kNone) return "the retry budget";
-  return "the empty retry quota";
+  std::string_view refuser = "the empty retry quota";
+  retry.each_limit([&refuser](const auto& limit) {
+    if (limit.in_use() && !limit.kRefuser.empty()) refuser = limit.kRefuser;
+  });
+  return std::string(refuser);
 }
 
 Found denied_by_quota(const GroupCase& c) {
@@ -274,7 +276,8 @@ constexpr std::array kClientRules = {
           "a tenth of the latency or more is waiting for send tokens"},
          limiter_held_back},
     Rule{{"denied-by-quota", kInfo, false,
-          "a quota, budget or breaker denied most of the requests that failed a retry, and no rule "
+          "a quota, budget, breaker or guard denied most of the requests that failed a retry, and "
+          "no rule "
           "above says that the quota ran dry"},
          denied_by_quota},
     Rule{{"denied-by-client", kInfo, false,

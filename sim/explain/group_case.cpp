@@ -391,8 +391,7 @@ CaseFacts::CaseFacts(const Scenario& of)
       demand(scenario::demand_of(of, scenario::Attempts::kFirst)),
       triggers(triggers_of(of)),
       phases(phases_of(of)),
-      has_calls(std::ranges::any_of(of.clients,
-                                    [](const ClientSpec& c) { return c.caller.has_value(); })),
+      has_calls(!of.calls.empty()),
       callers_(of.services.size()) {
   for (std::size_t c = 0; c < of.clients.size(); ++c) {
     stop_point();
@@ -476,9 +475,7 @@ bool GroupCase::falls_behind() const {
   if (b.middle < b.start || grown < kLittle * b.made) return false;
   // Where nothing is wrong their number varies as that of a Poisson law.
   if (grown < kDeviations * std::sqrt(2 * (b.middle + static_cast<double>(runs)))) return false;
-  const bool calls_others =
-      std::any_of(scenario.clients.begin(), scenario.clients.end(),
-                  [&](const ClientSpec& c) { return c.caller == client.service; });
+  const bool calls_others = scenario::calls_others(scenario, client.service);
   if (capacity.limited && !calls_others && b.seconds > 0 && !client.retry.rate_limit.enabled) {
     return load(b.work_s, b.seconds) >= (grown < kNoteworthy * b.made ? kTooMuch : kFull);
   }
@@ -489,9 +486,7 @@ bool GroupCase::falls_behind() const {
 double GroupCase::mean_wait_s() const {
   const auto waits_ns = static_cast<double>(total.send_wait_ns + total.connection_wait_ns);
   double in_queue_s = 0;
-  const bool calls_others =
-      std::any_of(scenario.clients.begin(), scenario.clients.end(),
-                  [&](const ClientSpec& c) { return c.caller == client.service; });
+  const bool calls_others = scenario::calls_others(scenario, client.service);
   if (capacity.limited && !calls_others && has_queue(service.queue.discipline)) {
     in_queue_s = static_cast<double>(total.attempt_total_ns) / 1e9 -
                  static_cast<double>(total.attempts) * capacity.least_attempt_s;

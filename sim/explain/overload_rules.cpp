@@ -54,17 +54,18 @@ double load_in(const GroupCase& c, const DisturbedStretch& d) {
 
 /// The service below a group that is asked for most, of those that first attempts overload.
 Found overload_below(const GroupCase& c) {
-  if (c.client.caller || is_herd(c)) return std::nullopt;
+  if (c.client.makes_calls() || is_herd(c)) return std::nullopt;
   const scenario::Demand demand = scenario::demand_of(c.scenario, scenario::Attempts::kFirst);
   std::vector<std::size_t> below = {c.client.service};
   std::optional<std::size_t> most, caller;
   for (std::size_t i = 0; i < below.size(); ++i) {
-    for (const ClientSpec& calls : c.scenario.clients) {
-      if (calls.caller != below[i] || std::ranges::count(below, calls.service) > 0) continue;
-      below.push_back(calls.service);
-      const double load = demand.services[calls.service].load();
+    for (const CallSpec& call : c.scenario.calls) {
+      const std::size_t callee = c.scenario.clients[call.client].service;
+      if (call.caller != below[i] || std::ranges::count(below, callee) > 0) continue;
+      below.push_back(callee);
+      const double load = demand.services[callee].load();
       if (load < 1 || (most && load <= demand.services[*most].load())) continue;
-      most = calls.service, caller = below[i];
+      most = callee, caller = below[i];
     }
   }
   if (!most) return std::nullopt;
@@ -267,9 +268,9 @@ Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) 
   const Layers here{above.product * own, above.depth + 1, c.scenario.services[service].name,
                     above.factors + (above.depth > 0 ? " x " : "") + fmt::format("{:.2g}", own)};
   Layers most = here;
-  for (std::size_t g = 0; g < c.scenario.clients.size(); ++g) {
-    if (c.scenario.clients[g].caller != service) continue;
-    const Layers below = layers_below(c, g, here);
+  for (const CallSpec& call : c.scenario.calls) {
+    if (call.caller != service) continue;
+    const Layers below = layers_below(c, call.client, here);
     if (below.product > most.product) most = below;
   }
   return most;
@@ -277,7 +278,7 @@ Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) 
 
 Found layers_multiply(const GroupCase& c) {
   constexpr double kMuch = 1.5;
-  if (c.client.caller || c.volumes.empty()) return std::nullopt;
+  if (c.client.makes_calls() || c.volumes.empty()) return std::nullopt;
   const Layers most = layers_below(c, c.index, {});
   if (most.depth < 2 || most.product < kMuch * std::max(1.0, c.amplification()))
     return std::nullopt;
@@ -339,12 +340,12 @@ constexpr std::array kOverloadRules = {
           "a quarter of the latency or more is waiting for a connection"},
          connections_are_bottleneck},
     Rule{{"wasted-work", kInfo, false,
-          "30 % of what the service finishes is for nobody, and no rule above says that the queue "
-          "is "
-          "why"},
+          "30 % or more of the completed work is for requests that were already given up, and no "
+          "earlier rule blames the queue"},
          wasted_work},
     Rule{{"drain-hides-overload", kInfo, false,
-          "more than one point of the success rate is owed to the drain"},
+          "more than one percentage point of the success rate comes from requests that finished "
+          "after the load stopped (the drain)"},
          drain_hides_overload},
 };
 

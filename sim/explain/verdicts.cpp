@@ -126,7 +126,7 @@ std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const Run
     stop_point();
     const explain::GroupCase with = explain::group_case(facts, runs, c);
     const explain::GroupCase without = explain::group_case(twin_facts, twin_runs, c);
-    if (with.total.requests == 0 || scenario.clients[c].caller) continue;
+    if (with.total.requests == 0 || scenario.clients[c].makes_calls()) continue;
     const explain::Finding found = explain::compared(with, without, part);
     all.push_back(
         {scenario.clients[c].name, "twin", Severity::kInfo, found.sentence, found.evidence});

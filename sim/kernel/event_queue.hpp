@@ -13,8 +13,10 @@
 #include <cassert>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -235,6 +237,87 @@ class EventQueue {
   std::uint32_t certain_ = 0;  // so many sources, the first ones, whose events come in any case
   std::vector<SourceRole> roles_;
   std::vector<std::uint32_t> answers_;
+};
+
+// --- Lanes ---------------------------------------------------------------------------------------
+
+// Timeouts and deadlines of one constant length expire in the order in which they were set, so an
+// intrusive doubly linked list is all the order they need, however many are pending, and each can
+// be cancelled at once.
+
+/// A timer's place in a lane, kept with the object it belongs to. `Owner` is how the lane knows
+/// that object: a pointer, or a number.
+template <class Owner>
+class LaneLink {
+ public:
+  /// When the timer expires; empty if it is not armed.
+  std::optional<EventKey> key() const {
+    return armed() ? std::optional<EventKey>(key_) : std::nullopt;
+  }
+
+  /// Whose timer in the lane is the next after this one; `none()`: this is the last.
+  Owner next() const { return next_; }
+  static constexpr Owner none() {
+    if constexpr (std::is_integral_v<Owner>) {
+      return std::numeric_limits<Owner>::max();
+    } else {
+      return Owner();
+    }
+  }
+
+ private:
+  template <class>
+  friend class TimerLane;
+
+  bool armed() const { return key_ != EventKey::never(); }
+
+  EventKey key_ = EventKey::never();  // never(): not armed
+  Owner previous_ = none(), next_ = none();
+};
+
+/// `link(owner)` gives the LaneLink of that owner; passed to each call, so the lane stores nothing
+/// but its ends.
+template <class Owner>
+class TimerLane {
+  using Link = LaneLink<Owner>;
+  static constexpr Owner none() { return Link::none(); }
+
+ public:
+  bool empty() const { return first_ == none(); }
+  Owner front() const { return first_; }
+
+  /// Arms the timer of `owner`, which must not be armed. `key` must be larger than that of every
+  /// timer in the lane.
+  template <class LinkOf>
+  [[gnu::always_inline]] void push_back(Owner owner, EventKey key, LinkOf link) {
+    Link& l = link(owner);
+    if (l.armed()) [[unlikely]]
+      timer_misused("a timer was armed twice");
+    assert(empty() || link(last_).key_ < key);
+    l.key_ = key;
+    l.previous_ = last_;
+    l.next_ = none();
+    if (last_ == none()) {
+      first_ = owner;
+    } else {
+      link(last_).next_ = owner;
+    }
+    last_ = owner;
+  }
+
+  /// Disarms the timer of `owner`, which must be armed.
+  template <class LinkOf>
+  [[gnu::always_inline]] void erase(Owner owner, LinkOf link) {
+    Link& l = link(owner);
+    if (!l.armed()) [[unlikely]]
+      timer_misused("a timer was cancelled that is not armed");
+    (l.previous_ == none() ? first_ : link(l.previous_).next_) = l.next_;
+    (l.next_ == none() ? last_ : link(l.next_).previous_) = l.previous_;
+    l.key_ = EventKey::never();
+  }
+
+ private:
+  Owner first_ = none(), last_ = none();
 };
 
 }  // namespace retrysim::kernel

@@ -1,6 +1,6 @@
-// Timers of varying delay that are never cancelled: backoffs, think times, messages with random
-// latency. Near timers are in a wheel while they are few, all others in buckets by time, of which
-// the next few are sorted. Timers come out in the order of `EventKey`.
+// Timers that are never cancelled: backoffs, think times, messages. With varying delays, near ones
+// are in a wheel while they are few, all others in buckets by time, of which the next few are
+// sorted; with one constant delay they are in a lane. Timers come out in the order of `EventKey`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,8 +16,11 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -524,6 +527,40 @@ class TimerQueue {
   RadixBuckets later_;
   EventKey far_head_;  // the earliest of those
   EventKey head_;
+};
+
+/// Timers with one constant delay that are never cancelled (messages on the wire, think times)
+/// expire in the order in which they were set: a ring buffer is all the order they need, however
+/// many are pending.
+class MessageLane {
+ public:
+  bool empty() const { return begin_ == end_; }
+  EventKey head() const { return empty() ? EventKey::never() : ring_[begin_ & mask_].key; }
+  std::uint64_t bytes() const { return bytes_of(ring_); }
+
+  /// False, and nothing done, if the entry would not be the last: the delay has become shorter.
+  bool push_back(const TimerEntry& entry) {
+    if (!empty() && entry.key < ring_[(end_ - 1) & mask_].key) return false;
+    if (end_ - begin_ == ring_.size()) grow();
+    ring_[end_++ & mask_] = entry;
+    return true;
+  }
+  TimerEntry pop_front() {
+    assert(!empty());
+    return ring_[begin_++ & mask_];
+  }
+
+ private:
+  void grow() {
+    std::vector<TimerEntry> larger(ring_.empty() ? 64 : ring_.size() * 2);
+    const std::uint64_t mask = larger.size() - 1;
+    for (std::uint64_t i = begin_; i != end_; ++i) larger[i & mask] = ring_[i & mask_];
+    ring_.swap(larger);
+    mask_ = mask;
+  }
+
+  std::vector<TimerEntry> ring_;
+  std::uint64_t begin_ = 0, end_ = 0, mask_ = 0;
 };
 
 }  // namespace retrysim::kernel

@@ -104,6 +104,18 @@ bool suggests_when_full(const Scenario& s, std::size_t i) {
   return overflow && overflow->retry_after;
 }
 bool has_errors(const Scenario& s, std::size_t i) { return !at(s, i).errors.empty(); }
+bool errs_late(const Scenario& s, std::size_t i) {
+  const auto is_late = [](const auto& spec) {
+    return !spec.errors.empty() && !spec.errors_at.on_arrival();
+  };
+  return is_late(at(s, i)) || std::ranges::any_of(s.faults, [&](const FaultSpec& f) {
+           return f.service == i && is_late(f);
+         });
+}
+bool crashes(const Scenario& s, std::size_t i) {
+  return std::ranges::any_of(s.faults,
+                             [&](const FaultSpec& f) { return f.service == i && f.crash; });
+}
 bool rejecting_costs(const Scenario& s, std::size_t i) {
   return at(s, i).rejection.cost > Duration::zero();
 }
@@ -111,9 +123,7 @@ bool can_be_full(const Scenario& s, std::size_t i) {
   return at(s, i).servers != ServiceSpec::kUnlimited &&
          at(s, i).queue.capacity != ServiceSpec::kUnlimited;
 }
-bool calls_others(const Scenario& s, std::size_t i) {
-  return std::ranges::any_of(s.clients, [&](const ClientSpec& c) { return c.caller == i; });
-}
+bool calls_others(const Scenario& s, std::size_t i) { return scenario::calls_others(s, i); }
 bool knows_tokens(const Scenario& s, std::size_t i) {
   return at(s, i).idempotency.remembers() && any_client(s, i, [](const ClientSpec& c) {
            return c.side_effects.mutating > 0 && c.side_effects.idempotency_token;
@@ -135,7 +145,7 @@ double round_trip(const Scenario& s) { return 2 * s.network.latency.mean_seconds
 
 // --- Clients -------------------------------------------------------------------------------------
 
-bool is_call(const Scenario&, const ClientSpec& c, std::size_t) { return c.caller.has_value(); }
+bool is_call(const Scenario&, const ClientSpec& c, std::size_t) { return c.makes_calls(); }
 bool has_strategy(const Scenario&, const ClientSpec& c, std::size_t) { return bool{c.strategy}; }
 bool calls_several(const Scenario&, const ClientSpec& c, std::size_t) {
   return !calls_one_service(c);
@@ -145,7 +155,7 @@ bool arrives_as(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.arrivals.process == kProcess;
 }
 bool not_poisson(const Scenario&, const ClientSpec& c, std::size_t) {
-  return c.arrivals.process != ArrivalProcess::kPoisson;
+  return c.arrivals.process != ArrivalProcess::kPoisson && !c.makes_calls();
 }
 bool varies(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.arrivals.profile.has_value();
@@ -283,9 +293,7 @@ bool has_heavy_operations(const Scenario& s, const ClientSpec& c, std::size_t se
 }
 bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool shares_retryer(const Scenario&, const ClientSpec& c, std::size_t) {
-  return !c.retryer.empty() &&
-         (c.retry.quota.enabled || c.retry.rate_limit.enabled || c.retry.throttle.enabled ||
-          c.retry.breaker.enabled || c.retry.budget.kind != BudgetKind::kNone);
+  return !c.retryer.empty() && c.retry.remembers();
 }
 bool has_quota(const Scenario&, const ClientSpec& c, std::size_t) {
   return retries(c) && c.retry.quota.enabled;
@@ -368,7 +376,7 @@ constexpr Feature kFeatures[] = {
      .keys = "service.*.queue.discipline",
      .said = "queue.discipline",
      .by_service = shares_servers,
-     .parts = {.waits = none("nobody waits in a queue"),
+     .parts = {.waits = none("no attempt waits in a queue"),
                .balance = none("the time of an attempt among others depends on those to come"),
                .run = none("the time of an attempt among others depends on those to come"),
                .chain = none("the chain's queue is fifo")}},
@@ -408,9 +416,9 @@ constexpr Feature kFeatures[] = {
      .said = "profile",
      .by_service = has_profile,
      .parts = {.loads = without("the capacity profile"),
-               .waits = none("a capacity that changes has no one wait"),
-               .balance = none("a capacity that changes has no one balance"),
-               .chain = none("a capacity that changes has no one law")}},
+               .waits = none("the wait changes with the capacity"),
+               .balance = none("the balance changes with the capacity"),
+               .chain = none("the law changes with the capacity")}},
     {.name = "a slowdown that is not linear",
      .keys = "service.*.slowdown_curve service.*.slowdown_exponent service.*.slowdown_table",
      .said = "slowdown_curve",
@@ -530,7 +538,7 @@ constexpr Feature kFeatures[] = {
      .keys = "service.*.servers",
      .said = "servers",
      .by_service = serves_all_at_once,
-     .parts = {.chain = none("nobody ever waits")}},
+     .parts = {.chain = none("no attempt ever waits")}},
     {.name = "a queue without a bound",
      .keys = "service.*.queue.capacity",
      .said = "queue.capacity",
@@ -542,6 +550,19 @@ constexpr Feature kFeatures[] = {
      .said = "errors",
      .by_service = has_errors,
      .parts = {.chain = none("attempts of the chain fail by timeouts only")}},
+    {.name = "random errors after a share of the service time",
+     .keys = "service.*.errors.at fault.*.errors.at",
+     .said = "errors.at",
+     .by_service = errs_late,
+     .parts = {.waits = none("an attempt that fails takes less of a server, or fails at its end"),
+               .late = none("an attempt that fails takes less of a server, or fails at its end"),
+               .balance = none("an attempt that fails takes less of a server, or fails at its end"),
+               .run = none("an attempt that fails takes less of a server, or fails at its end"),
+               .chain = none("attempts of the chain fail by timeouts only")}},
+    {.name = "crashes",
+     .keys = "fault.*.crash",
+     .by_service = crashes,
+     .parts = {.run = without("work that a crash ends")}},
     {.name = "rejections that cost",
      .keys = "service.*.reject_cost",
      .said = "reject_cost",
@@ -636,6 +657,13 @@ constexpr Feature kFeatures[] = {
      .said = "retry.breaker",
      .by_client = has_breaker,
      .parts = no_theory("it counts the few attempts of one client, which is chance")},
+    {.name = "retry guards",
+     .keys = "client.*.retry.guard.failure_share client.*.retry.guard.sample "
+             "client.*.retry.guard.samples client.*.retry.guard.starts",
+     .said = "retry.guard",
+     .by_client = [](const Scenario&, const ClientSpec& c,
+                     std::size_t) { return c.retry.guard.enabled; },
+     .parts = no_theory("it counts the few attempts of one client, which is chance")},
     {.name = "retry budgets that may run out",
      .keys = "client.*.retry.budget.kind client.*.retry.budget.share "
              "client.*.retry.budget.minimum client.*.retry.budget.window client.*.retry.budget.of",
@@ -712,14 +740,14 @@ constexpr Feature kFeatures[] = {
      .said = "arrivals",
      .by_client = arrives_as<ArrivalProcess::kTrace>,
      .parts = {.loads = without("that the rate varies: this is its mean over the duration"),
-               .balance = none("a load that changes has no one balance")}},
+               .balance = none("the balance changes with the load")}},
     {.name = "a load profile",
      .keys = "client.*.arrivals.profile client.*.arrivals.interpolate",
      .said = "arrivals.profile",
      .by_client = varies,
      .parts = {.loads = without("that the rate varies: this is its mean over the duration"),
-               .waits = none("a load that changes has no one wait"),
-               .balance = none("a load that changes has no one balance"),
+               .waits = none("the wait changes with the load"),
+               .balance = none("the balance changes with the load"),
                .chain = none("only a constant Poisson stream has no memory")}},
     {.name = "arrivals that are not Poisson",
      .keys = "client.*.arrivals.process client.*.arrivals.rate client.*.arrivals.total_rate",
@@ -758,7 +786,7 @@ constexpr Feature kFeatures[] = {
      .keys = "client.*.attempt_timeout",
      .said = "attempt_timeout",
      .by_client = waits_unlike_others,
-     .parts = {.balance = none("groups that do not wait equally long have no one balance"),
+     .parts = {.balance = none("groups with different timeouts have no common balance"),
                .chain = none("the chain has one timeout for all")}},
     {.name = "a timeout that an idle service often misses",
      .keys = "client.*.attempt_timeout service.*.service_time",
@@ -918,7 +946,7 @@ void each_used(Theory part, const Scenario& scenario, std::size_t service, Cover
   }
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    const std::string path = path_of(scenario, c);
+    const std::string path = path_of(c);
     for (const Feature& f : kFeatures) {
       const Treatment& treatment = f.parts.of(part);
       if (treatment.how != how || f.by_client == nullptr) continue;
@@ -958,7 +986,7 @@ std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::s
               return false;
             });
   if (!why && !is_called(scenario, service)) {
-    why = "service." + scenario.services.at(service).name + ": nobody calls it";
+    why = "service." + scenario.services.at(service).name + ": no client calls it";
   }
   return why;
 }

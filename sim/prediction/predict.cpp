@@ -116,8 +116,9 @@ class Predictor {
       const FluidEquilibria e = fluid_equilibria(scenario_, s);
       if (e.load > 0) {
         say(subject, "phase", name(e.phase),
-            "safe: recovers from everything; vulnerable: a dead state sustains itself, too; dead: "
-            "overloaded without any trigger");
+            "safe: recovers from everything; vulnerable: healthy, but stays down once knocked "
+            "over; "
+            "dead: overloaded without any trigger");
         add("fluid", subject, "load", e.load, "1", "work of the first attempts per capacity");
         add("fluid", subject, "vulnerable_load", e.vulnerable_load, "1",
             "load below which it recovers by itself from everything");

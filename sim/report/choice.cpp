@@ -4,6 +4,7 @@
 #include <retrysim/summary.hpp>
 
 #include "report/comparison.hpp"
+#include "report/graph.hpp"
 #include "report/run/text.hpp"
 #include "report/sweep.hpp"
 
@@ -467,7 +468,7 @@ Document choice_document(const ChoiceReport& report) {
   d.head("choose", chosen.scenario, static_cast<std::size_t>(chosen.scenario.replications));
   d.member("choice", choice_json(report)).member("policies", rows_json(policies));
   d.member("scenario_notes", report.scenario_notes);
-  d.member("services", services_json(chosen.scenario));
+  d.members(graph_json(chosen.scenario, chosen.keys));
   Json keys = Json::object();
   for (const auto& [path, value] : report.keys) append_member(keys, path, value);
   d.member("keys", std::move(keys));

@@ -11,6 +11,7 @@
 #include "report/document/json.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/result_folder.hpp"
+#include "report/graph.hpp"
 #include "report/run/tables.hpp"
 #include "report/run/text.hpp"
 #include "scenario/text/values.hpp"
@@ -157,12 +158,6 @@ struct PointRow {
   std::size_t failed = 0;  ///< expectations
 };
 
-/// Whether servers, service times or capacities may differ between points.
-bool varies_services(const SweepPlan& plan) {
-  return std::any_of(plan.paths.begin(), plan.paths.end(),
-                     [](const std::string& path) { return path.starts_with("service."); });
-}
-
 Columns<PointRow> point_columns(const SweepPlan& plan) {
   Columns<PointRow> t;
   t.csv("variant", [](auto& r) { return r.point.name; });
@@ -212,10 +207,10 @@ Json sweep_json(const SweepPlan& plan, const SweepOverview& overview) {
   if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_over_limit"] = overview.points_over_limit;
-  if (plan.grid_points <= kMostPointsWithSeries && varies_services(plan)) {
-    sweep["services"] = Json::array();  // of each point
+  if (plan.grid_points <= kMostPointsWithSeries) {
+    sweep["graphs"] = Json::array();  // of each point
     for (std::size_t i = 0; i < plan.points(); ++i) {
-      sweep["services"].push_back(services_json(*plan.scenario(i)));
+      sweep["graphs"].push_back(graph_json(*plan.scenario(i)));
     }
   }
   return sweep;
@@ -430,8 +425,8 @@ struct ShardFolder {
   fs::path path;
   std::size_t index = 0, count = 0;  // index from 1
   std::size_t points_that_fail = 0, points_over_limit = 0;
-  Json services = {};  // of each point; null: they are those of the scenario
-  Json result;         // without what differs between shards
+  Json graphs = {};  // of each point, unless there are too many
+  Json result;       // without what differs between shards
 };
 
 [[noreturn]] void fail(const fs::path& folder, std::string_view what) {
@@ -481,8 +476,8 @@ ShardFolder open_shard(const fs::path& path) {
     }
     check_files(path, json);
     sweep.erase("shard");
-    if (sweep.contains("services")) shard.services = sweep.at("services");
-    sweep.erase("services");
+    if (sweep.contains("graphs")) shard.graphs = sweep.at("graphs");
+    sweep.erase("graphs");
     sweep["points_that_fail"] = 0;
     sweep["points_over_limit"] = 0;
     json.erase("checksums");
@@ -662,20 +657,20 @@ bool is_table_of_points(std::string_view name) {
          name == kMeanTimeseries || name == kMeanService || name == kVerdicts;
 }
 
-/// The services of all points, if the shards have them.
-void join_services(Json& sweep, const std::vector<ShardFolder>& shards) {
-  if (shards.front().services.is_null()) return;
-  Json services = Json::array();
+/// The graphs of all points, if the shards have them.
+void join_graphs(Json& sweep, const std::vector<ShardFolder>& shards) {
+  if (shards.front().graphs.is_null()) return;
+  Json graphs = Json::array();
   const std::size_t points = sweep.at("points");
   for (std::size_t point = 0; point < points; ++point) {
     const ShardFolder& shard = shards[point % shards.size()];
     const std::size_t place = point / shards.size();
-    if (!shard.services.is_array() || place >= shard.services.size()) {
-      fail(shard.path / kResult, "is damaged: it lacks the services of its points");
+    if (!shard.graphs.is_array() || place >= shard.graphs.size()) {
+      fail(shard.path / kResult, "is damaged: it lacks the graphs of its points");
     }
-    services.push_back(shard.services[place]);
+    graphs.push_back(shard.graphs[place]);
   }
-  sweep["services"] = std::move(services);
+  sweep["graphs"] = std::move(graphs);
 }
 
 void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
@@ -700,7 +695,7 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   }
   result["sweep"]["points_that_fail"] = merged.points_that_fail;
   result["sweep"]["points_over_limit"] = merged.points_over_limit;
-  join_services(result["sweep"], shards);
+  join_graphs(result["sweep"], shards);
   ResultIdentity identity = identity_of(result, shards.front().path / kResult);
   for (const ShardFolder& shard : shards) {
     identity.reads.push_back(shard.path);

@@ -86,14 +86,72 @@ std::optional<Duration> ask_for_send_tokens(const RetryRules& rules, const Retry
 int take_send_tokens(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
                      Time now, std::optional<Duration> asked, Duration& delay);
 
-/// Whether anything but the quota stands against a retry that attempts permit.
-inline bool strategies_beyond_permit(const RetryRules& rules, const RetryState& state,
-                                     const RetryProgress& progress, Time now) {
-  if (state.breaker != nullptr && state.breaker->open(now)) return false;
-  return state.budget == nullptr || state.budget->permits(rules.budget, progress.attempts > 1, now);
+/// Whether the rules beyond the SDKs (budget, circuit breaker, ...) permit one more retry.
+inline bool limits_permit(const RetryRules& rules, const RetryState& state,
+                          const RetryProgress& progress, Time now) {
+  bool permitted = true;
+  state.each_limit(rules, [&](auto& limit, const auto& its_rules) {
+    permitted = permitted && limit.permits(its_rules, progress.attempts > 1, now);
+  });
+  return permitted;
 }
 
-/// `refresh_retry_token`, compiled into its caller. `draws`: see backoff.hpp.
+/// Tells them that it is made.
+inline void limits_grant(const RetryRules& rules, const RetryState& state,
+                         const RetryProgress& progress, Time now) {
+  state.each_limit(rules, [&](auto& limit, const auto& its_rules) {
+    limit.retry_granted(its_rules, progress.attempts > 1, now);
+  });
+}
+
+inline bool attempts_left(const RetryRules& rules, const RetryProgress& progress) {
+  return progress.attempts < rules.max_attempts || rules.max_attempts == RetryRules::kUnlimited;
+}
+
+/// The quota's part in one decision. It is charged once, at the step that `QuotaOrder` says: most
+/// SDKs do it last, some before they look at the error or count attempts. Until then, and without a
+/// quota, nothing is refused.
+class Charge {
+ public:
+  enum class Step { kBeforeClassification, kBeforeAttempts, kLast };
+
+  Charge(const QuotaRules& rules, const RetryState& state)
+      : rules_(rules), quota_(rules.enabled ? state.quota : nullptr) {}
+
+  /// Charges the price of `error` if this is the step at which this quota is charged.
+  void at(Step step, const RetryState& state, const ErrorInfo& error, Time now) {
+    if (quota_ != nullptr && step == step_of(rules_.order))
+      payment_ = pay(rules_, state, error, now);
+  }
+  bool refused() const { return !payment_.made; }
+  /// Another rule refuses the retry that has been paid for.
+  void give_back() {
+    if (quota_ != nullptr && payment_.made) quota_->release(payment_.amount, rules_.capacity);
+  }
+  int amount() const { return payment_.amount; }
+  Duration wait() const { return payment_.wait; }
+
+ private:
+  static Step step_of(QuotaOrder order) {
+    switch (order) {
+      case QuotaOrder::kBeforeClassification:
+        return Step::kBeforeClassification;
+      case QuotaOrder::kBeforeAttempts:
+      case QuotaOrder::kRollback:
+        return Step::kBeforeAttempts;
+      case QuotaOrder::kAfterAttempts:
+        break;
+    }
+    return Step::kLast;
+  }
+
+  const QuotaRules& rules_;
+  RetryQuota* const quota_;
+  Payment payment_{.made = true, .wait = {}};
+};
+
+/// `refresh_retry_token`, compiled into its caller: the steps that a failure goes through, in their
+/// order, until one of them ends the request. `draws`: see backoff.hpp.
 template <class BackoffDraws>
 [[gnu::always_inline]] inline RetryDecision decide(
     const RetryRules& rules, const RetryState& state, RetryProgress& progress,
@@ -102,64 +160,63 @@ template <class BackoffDraws>
   const ErrorInfo& error = failure.error;
   assert(error.response_class != ResponseClass::kSuccess);
   assert(state.quota != nullptr || !rules.quota.enabled);
-  if (state.remembers()) take_note_of_failure(rules, state, error, now);
   const auto end = [](Outcome outcome) { return RetryDecision{outcome, Duration::zero(), 0}; };
+  if (state.remembers()) take_note_of_failure(rules, state, error, now);
+  Charge charge(rules.quota, state);
 
-  const bool has_quota = state.quota != nullptr && rules.quota.enabled;
-  const QuotaOrder order = rules.quota.order;
-  bool has_asked = false;  // the quota
-  Payment payment{.made = true, .wait = {}};
-  if (has_quota && order == QuotaOrder::kBeforeClassification) [[unlikely]] {
-    payment = pay(rules.quota, state, error, now);
-    has_asked = true;
-    if (!payment.made && error.retryable() && failure.repeatable) {
-      return end(Outcome::kQuotaExceeded);
-    }
-  }
+  // May this request be retried after this error at all?
+  charge.at(Charge::Step::kBeforeClassification, state, error, now);
   if (!error.retryable() || !failure.repeatable) return end(Outcome::kNotRetryable);
-  const bool attempts_left =
-      progress.attempts < rules.max_attempts || rules.max_attempts == RetryRules::kUnlimited;
-  if (has_quota && !has_asked && order != QuotaOrder::kAfterAttempts) [[unlikely]] {
-    payment = pay(rules.quota, state, error, now);
-    has_asked = true;
-    if (!attempts_left && payment.made && order == QuotaOrder::kRollback) {
-      state.quota->release(payment.amount, rules.quota.capacity);
-    }
-    if (!attempts_left && !payment.made) return end(Outcome::kQuotaExceeded);
+  if (charge.refused()) [[unlikely]]
+    return end(Outcome::kQuotaExceeded);
+
+  // Are attempts left?
+  charge.at(Charge::Step::kBeforeAttempts, state, error, now);
+  if (!attempts_left(rules, progress)) {
+    if (charge.refused()) [[unlikely]]
+      return end(Outcome::kQuotaExceeded);
+    if (rules.quota.order == QuotaOrder::kRollback) charge.give_back();
+    return end(Outcome::kMaxAttemptsExceeded);
   }
-  if (!attempts_left) return end(Outcome::kMaxAttemptsExceeded);
   if (state.limiter != nullptr && rules.rate_limit.update == LimiterUpdate::kRetried) {
     // Of what attempts permit; the quota comes later (aws-sdk-net).
     state.limiter->on_response(now, error.response_class == ResponseClass::kThrottling);
   }
-  const auto refuse = [&](Outcome outcome) {
-    if (has_asked && payment.made) state.quota->release(payment.amount, rules.quota.capacity);
-    return end(outcome);
-  };
+
+  // Chance, and the rules beyond the SDKs. What they refuse costs nothing.
   if (rules.probability < 1) [[unlikely]] {
     const double uniform = fixed_draw ? *fixed_draw : draws.uniform();
-    if (!(uniform < rules.probability)) return refuse(Outcome::kMaxAttemptsExceeded);
+    if (!(uniform < rules.probability)) {
+      charge.give_back();
+      return end(Outcome::kMaxAttemptsExceeded);
+    }
   }
-  if (!strategies_beyond_permit(rules, state, progress, now)) [[unlikely]]
-    return refuse(Outcome::kQuotaExceeded);
+  if (!limits_permit(rules, state, progress, now)) [[unlikely]] {
+    charge.give_back();
+    return end(Outcome::kQuotaExceeded);
+  }
+
+  // Can it pay? A long-polling operation that cannot may have to wait before it returns.
   std::optional<Duration> asked;
   if (state.limiter != nullptr) asked = ask_for_send_tokens(rules, state, error, now);
-  if (has_quota && !has_asked) payment = pay(rules.quota, state, error, now);
-  const bool wait_though_refused = failure.long_poll && rules.long_poll != LongPoll::kReturn;
-  if (!payment.made && !wait_though_refused) return end(Outcome::kQuotaExceeded);
+  charge.at(Charge::Step::kLast, state, error, now);
+  const bool waits_though_refused = failure.long_poll && rules.long_poll != LongPoll::kReturn;
+  if (charge.refused() && !waits_though_refused) return end(Outcome::kQuotaExceeded);
 
-  const ResponseClass backoff_class = !payment.made && rules.long_poll == LongPoll::kWaitBase
+  // How long does it wait?
+  const ResponseClass backoff_class = charge.refused() && rules.long_poll == LongPoll::kWaitBase
                                           ? ResponseClass::kTransient
                                           : error.response_class;
   const Duration backoff =
       backoff::delay(rules.backoff, backoff_class, progress, draws, fixed_draw);
   Duration delay = failure.retry_after ? with_suggestion(rules, failure, backoff) : backoff;
-  if (!payment.made) return {Outcome::kQuotaExceeded, delay, 0};
-  progress.held_cost = payment.amount;
+  if (charge.refused()) return {Outcome::kQuotaExceeded, delay, 0};
+
+  // It is retried.
+  progress.held_cost = charge.amount();
   progress.previous_delay = backoff;
-  if (state.budget != nullptr) [[unlikely]]
-    state.budget->retry_granted(rules.budget, progress.attempts > 1, now);
-  delay += payment.wait;
+  limits_grant(rules, state, progress, now);
+  delay += charge.wait();
   if (state.limiter == nullptr) return {Outcome::kRetry, delay, 0};
   const int send_tokens = take_send_tokens(rules, state, error, now, asked, delay);
   return {Outcome::kRetry, delay, send_tokens};

@@ -76,11 +76,21 @@ const Comparison kComparisons[] = {
      "Envoy retry_budget with budget_interval (envoy pull request 44147, 2026; 10 s as in Gateway "
      "API GEP-3388)",
      [](RetryRules& r) { envoy(r, BudgetKind::kInterval); }},
-    {"sre", "Google SRE book, Handling overload: client throttle K = 2 over two minutes",
+    {"sre",
+     "Google SRE book, Handling overload: three attempts, retries at most 10 % of requests, client "
+     "throttle K = 2, both over two minutes",
      [](RetryRules& r) {
        r.backoff = backoff(ms(100), ms(100), kCap, kFull);
        r.budget = {BudgetKind::kWindow, 0.1, 0, ms(120'000)};
        r.throttle.enabled = true;
+     }},
+    {"retryguard",
+     "RetryGuard (Tavori et al. 2025, arXiv 2511.23278) Algorithm 1, with the 20 % over 30 s of "
+     "its "
+     "section 6.2; attempts and backoff of circuit-breaker",
+     [](RetryRules& r) {
+       r.backoff = backoff(ms(100), ms(100), kCap, kFull);
+       r.guard = {.enabled = true, .starts_off = true};
      }},
     {"hedging", "Dean and Barroso 2013, The tail at scale; gRFC A6, hedging",
      [](RetryRules& r) {

@@ -338,8 +338,8 @@ constexpr Defect kDefects[] = {
        r.rate_limit.costly_retry_cost = 10;
      }},
     {"send-tokens-overdrawn",
-     "Whoever waits has taken its send tokens already, even below zero: the waits of concurrent "
-     "requests add up.",
+     "A waiting attempt has already taken its send tokens, even below zero, so the waits of "
+     "concurrent requests add up.",
      "smithy-rs pull request 4632 (releases before May 2026)", has_limiter,
      [](RetryRules& r) { r.rate_limit.wait = SendTokenWait::kReserve; }},
 };

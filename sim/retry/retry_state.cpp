@@ -1,7 +1,8 @@
 // What clients remember between requests: retry quotas, budgets, circuit breakers, throttles, and
 // the send-rate limiter of adaptive mode. Sources: for the quota's fractions and its refill,
 // smithy-rs token_bucket.rs and smithy-kotlin StandardRetryTokenBucket; for budgets, Finagle's
-// RetryBudget and Envoy's retry_budget; for the throttle, Google's SRE book, "Handling overload".
+// RetryBudget and Envoy's retry_budget; for the guard, RetryGuard (arXiv 2511.23278); for the
+// throttle, Google's SRE book, "Handling overload".
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_state.hpp>
@@ -93,7 +94,7 @@ void RetryBudget::request_begins(const BudgetRules& rules, Time now) {
   ++active_requests_;
 }
 
-void RetryBudget::succeeded(const BudgetRules& rules, Time now) {
+void RetryBudget::request_succeeded(const BudgetRules& rules, Time now) {
   if (rules.of == BudgetOf::kSuccesses && rules.kind == BudgetKind::kWindow) {
     counts_.add_first(now);
   }
@@ -137,6 +138,34 @@ void CircuitBreaker::attempt_ended(const BreakerRules& rules, bool failed, Time 
   }
 }
 
+void RetryGuard::attempt_ended(const GuardRules& rules, bool failed, Time now) {
+  finish_samples(rules, now);
+  ++attempts_;
+  failures_ += failed ? 1 : 0;
+}
+
+bool RetryGuard::permits(const GuardRules& rules, bool /*already_retrying*/, Time now) {
+  finish_samples(rules, now);
+  return retries_;
+}
+
+void RetryGuard::finish_samples(const GuardRules& rules, Time now) {
+  const std::int64_t present = now.count() / rules.sample.count();
+  if (present <= sample_) return;
+  const double share =
+      attempts_ == 0 ? 0 : static_cast<double>(failures_) / static_cast<double>(attempts_);
+  const auto count = [&](double of_attempts, std::int64_t samples) {
+    low_ = of_attempts < rules.failure_share ? low_ + samples : 0;
+    high_ = of_attempts > rules.failure_share ? high_ + samples : 0;
+    if (low_ >= rules.samples) retries_ = true;
+    if (high_ >= rules.samples) retries_ = false;
+  };
+  count(share, 1);
+  if (const std::int64_t empty = present - sample_ - 1; empty > 0) count(0, empty);
+  sample_ = present;
+  attempts_ = failures_ = 0;
+}
+
 ClientThrottle::ClientThrottle(const ThrottleRules& rules) : counts_(throttle_counts(rules)) {}
 
 bool ClientThrottle::permit(const ThrottleRules& rules, Time now, double uniform) {
@@ -144,6 +173,17 @@ bool ClientThrottle::permit(const ThrottleRules& rules, Time now, double uniform
   const auto accepts = static_cast<double>(counts_.second(now));
   counts_.add_first(now);
   return !(uniform * (requests + 1) < requests - rules.k * accepts);
+}
+
+std::string_view different_state_rules(const RetryRules& a, const RetryRules& b) {
+  if (a.quota != b.quota) return "quota";
+  if (a.rate_limit != b.rate_limit) return "rate_limit";
+  std::string_view different;
+  const auto compare = [&](auto limit) {
+    if (different.empty() && a.*limit != b.*limit) different = (a.*limit).kName;
+  };
+  std::apply([&](auto... limit) { (compare(limit), ...); }, RetryRules::kLimits);
+  return different;
 }
 
 std::size_t RetryStates::states_of(RetryScope scope, std::size_t clients,
@@ -192,13 +232,14 @@ void RetryStates::take_memory(const RetryRules& rules, std::size_t clients, Time
     take(limiters_, states_of(rules.rate_limit.scope, clients, counts),
          SendRateLimiter(start, rules.rate_limit));
   }
-  if (rules.budget.kind != BudgetKind::kNone) {
+  if (rules.budget.in_use()) {
     take(budgets_, clients, RetryBudget(rules.budget), SlidingCounts(rules.budget.window).bytes());
   }
   if (rules.breaker.enabled) {
     take(breakers_, clients, CircuitBreaker(rules.breaker),
          SlidingCounts(rules.breaker.window).bytes());
   }
+  if (rules.guard.enabled) take(guards_, clients, RetryGuard(rules.guard));
   if (rules.throttle.enabled) {
     take(throttles_, clients, ClientThrottle(rules.throttle),
          throttle_counts(rules.throttle).bytes());
@@ -212,7 +253,7 @@ RetryStates::RetryStates(const RetryRules& rules, std::size_t clients, Time star
   take_memory(rules, clients, start, counts, claim);
   if (rules.quota.enabled) quota_scope_ = rules.quota.scope;
   if (rules.rate_limit.enabled) limiter_scope_ = rules.rate_limit.scope;
-  beyond_ = !budgets_.empty() || !breakers_.empty() || !throttles_.empty();
+  beyond_ = clients > 0 && rules.has_limits();
 }
 
 std::uint64_t RetryStates::bytes(const RetryRules& rules, std::size_t clients,

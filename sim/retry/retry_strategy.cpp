@@ -100,10 +100,9 @@ void take_note_of_failure(const RetryRules& rules, const RetryState& state, cons
       if (state.accrual != nullptr) state.accrual->billionths = 0;
     }
   }
-  if (state.breaker != nullptr) {
-    state.breaker->attempt_ended(rules.breaker, error.retryable(), now);
-  }
-  if (state.throttle != nullptr && !error.retryable()) state.throttle->accepted(now);
+  state.each_limit(rules, [&](auto& limit, const auto& its_rules) {
+    limit.attempt_ended(its_rules, error.retryable(), now);
+  });
 }
 
 std::optional<Duration> ask_for_send_tokens(const RetryRules& rules, const RetryState& state,
@@ -147,7 +146,8 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
 }  // namespace decision
 
 void begin_request(const RetryRules& rules, const RetryState& state, Time now) {
-  if (state.budget != nullptr) state.budget->request_begins(rules.budget, now);
+  state.each_limit(
+      rules, [&](auto& limit, const auto& its_rules) { limit.request_begins(its_rules, now); });
   if (state.quota != nullptr && rules.quota.credit_on == CreditOn::kStart) {
     if (state.accrual != nullptr) {
       state.accrual->add(rules.quota.credit, *state.quota, rules.quota.capacity);
@@ -172,28 +172,25 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
 
 bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
                    Time now) {
-  if (progress.attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited) {
-    return false;
-  }
-  if (!decision::strategies_beyond_permit(rules, state, progress, now)) return false;
+  if (!decision::attempts_left(rules, progress)) return false;
+  if (!decision::limits_permit(rules, state, progress, now)) return false;
   if (state.quota != nullptr) {
     const decision::Payment payment =
         decision::pay(rules.quota, state, {ResponseClass::kTransient}, now);
     if (!payment.made) return false;
     progress.held_cost = payment.amount;
   }
-  if (state.budget != nullptr) {
-    state.budget->retry_granted(rules.budget, progress.attempts > 1, now);
-  }
+  decision::limits_grant(rules, state, progress, now);
   return true;
 }
 
 void record_success(const RetryRules& rules, const RetryState& state, const RetryProgress& progress,
                     Time now) {
   if (state.limiter != nullptr) state.limiter->on_response(now, false);
-  if (state.breaker != nullptr) state.breaker->attempt_ended(rules.breaker, false, now);
-  if (state.throttle != nullptr) state.throttle->accepted(now);
-  if (state.budget != nullptr) state.budget->succeeded(rules.budget, now);
+  state.each_limit(rules, [&](auto& limit, const auto& its_rules) {
+    limit.attempt_ended(its_rules, false, now);
+    limit.request_succeeded(its_rules, now);
+  });
   if (!rules.quota.enabled) return;
   assert(state.quota != nullptr);
   const QuotaRules& q = rules.quota;
@@ -299,7 +296,7 @@ Duration RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
   const RetryState state = state_of(token);
   const auto refuse = [&] {
     token.outcome_ = Outcome::kNoSendToken;
-    end_request(state, token.attempt_ > 1);
+    end_request(rules_, state, token.attempt_ > 1);
     return Duration::zero();
   };
   const bool first_asked = token.progress_.attempts < token.attempt_;
@@ -340,7 +337,7 @@ RetryToken RetryStrategy::refresh_retry_token(RetryToken token, const Failure& f
   token.send_tokens_ = decision.send_tokens;
   token.send_wait_ = Duration::zero();
   if (decision.outcome != Outcome::kRetry) {
-    end_request(state, token.attempt_ > 1);
+    end_request(rules_, state, token.attempt_ > 1);
     return token;
   }
   ++token.attempt_;
@@ -350,7 +347,7 @@ RetryToken RetryStrategy::refresh_retry_token(RetryToken token, const Failure& f
     if (!granted && rules_.rate_limit.on_empty == OnEmpty::kFail) {
       token.outcome_ = Outcome::kNoSendToken;
       token.delay_ = Duration::zero();
-      end_request(state, true);
+      end_request(rules_, state, true);
       return token;
     }
     if (!granted) token.delay_ += state.limiter->reserve(now, decision.send_tokens);
@@ -366,12 +363,12 @@ void RetryStrategy::record_success(RetryToken token, Time now) {
   const RetryState state = state_of(token);
   token.progress_.attempts = token.attempt_;
   retrysim::record_success(rules_, state, token.progress_, now);
-  end_request(state, token.attempt_ > 1);
+  end_request(rules_, state, token.attempt_ > 1);
 }
 
 void RetryStrategy::abandon(RetryToken token) {
   use(token, "abandon");
-  end_request(state_of(token), token.attempt_ > 1);
+  end_request(rules_, state_of(token), token.attempt_ > 1);
 }
 
 Failure RetryStrategy::failure_of(const Response& response) const {

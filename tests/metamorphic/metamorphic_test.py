@@ -604,7 +604,8 @@ NO_LIMITS = {"precision", "service.*.autoscaling.target", "service.*.throttle.wi
              "client.*.reconcile_read", "service.*.calls.*.reconcile_read",
              "service.*.idempotency.window", "client.*.retry.breaker.failure_share",
              "service.*.calls.*.retry.breaker.failure_share", "client.*.retry.client_throttle.k",
-             "service.*.calls.*.retry.client_throttle.k",
+             "service.*.calls.*.retry.client_throttle.k", "client.*.retry.guard.failure_share",
+             "service.*.calls.*.retry.guard.failure_share",
              # A failure brings the next hedge at once, without a backoff.
              "client.*.retry.hedging.delay", "service.*.calls.*.retry.hedging.delay"}
 WITH_LIMIT = {"throttle.rate": {"throttle.burst": HUGE}}

@@ -189,9 +189,32 @@ Payment pay(const QuotaRules& rules, Quota& quota, const ErrorInfo& error, Time 
 
 // --- Budgets and breakers
 
+/// Goes through all samples before the present one, each time from the first.
+bool guard_permits(const GuardRules& rules, const Guard& guard, Time now) {
+  bool on = !rules.starts_off;
+  int low = 0, high = 0;
+  for (std::int64_t i = 0; i < now.count() / rules.sample.count(); ++i) {
+    const auto found = guard.samples.find(i);
+    const Guard::Sample s = found == guard.samples.end() ? Guard::Sample{} : found->second;
+    const double share = s.attempts > 0 ? s.failures / s.attempts : 0;
+    low = share < rules.failure_share ? low + 1 : 0;
+    high = share > rules.failure_share ? high + 1 : 0;
+    if (low >= rules.samples) on = true;
+    if (high >= rules.samples) on = false;
+  }
+  return on;
+}
+
+void attempt_ended(const GuardRules& rules, Guard& guard, bool failed, Time now) {
+  Guard::Sample& sample = guard.samples[now.count() / rules.sample.count()];
+  ++sample.attempts;
+  if (failed) ++sample.failures;
+}
+
 bool others_permit(const RetryRules& rules, const ClientState& state, const Progress& progress,
                    Time now) {
   if (state.breaker != nullptr && now < state.breaker->open_until) return false;
+  if (state.guard != nullptr && !guard_permits(rules.guard, *state.guard, now)) return false;
   if (state.budget == nullptr) return true;
   Budget& budget = *state.budget;
   if (rules.budget.kind != BudgetKind::kWindow) {
@@ -232,6 +255,7 @@ void take_note(const RetryRules& rules, const ClientState& state, const ErrorInf
         std::max<std::int64_t>(0, state.quota->level - rules.quota.failure_cost * Quota::kToken);
   }
   if (state.breaker != nullptr) attempt_ended(rules, *state.breaker, error.retryable(), now);
+  if (state.guard != nullptr) attempt_ended(rules.guard, *state.guard, error.retryable(), now);
   if (state.throttle != nullptr && !error.retryable()) state.throttle->counts.add_second(now);
 }
 
@@ -489,6 +513,7 @@ void request_succeeds(const RetryRules& rules, const ClientState& state, const P
                       Time now) {
   if (state.limiter != nullptr) state.limiter->hear(now, false);
   if (state.breaker != nullptr) attempt_ended(rules, *state.breaker, false, now);
+  if (state.guard != nullptr) attempt_ended(rules.guard, *state.guard, false, now);
   if (state.throttle != nullptr) state.throttle->counts.add_second(now);
   if (state.budget != nullptr && counts_successes(rules)) state.budget->counts.add_first(now);
   if (state.quota == nullptr) return;

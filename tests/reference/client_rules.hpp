@@ -91,6 +91,13 @@ struct Breaker {
   Counts counts;  ///< attempts, failures
   Time open_until;
 };
+/// A controller that switches retries off (GuardRules): the samples of an attempt's end, by number.
+struct Guard {
+  struct Sample {
+    double attempts = 0, failures = 0;
+  };
+  std::map<std::int64_t, Sample> samples;
+};
 struct ClientThrottle {
   Counts counts;  ///< requests, accepts
 };
@@ -101,11 +108,12 @@ struct ClientState {
   Limiter* limiter = nullptr;
   Budget* budget = nullptr;
   Breaker* breaker = nullptr;
+  Guard* guard = nullptr;
   ClientThrottle* throttle = nullptr;
 
   bool any() const {
     return quota != nullptr || limiter != nullptr || budget != nullptr || breaker != nullptr ||
-           throttle != nullptr;
+           guard != nullptr || throttle != nullptr;
   }
 };
 

@@ -132,6 +132,7 @@ class Generator {
     s.servers = pick<std::int64_t>(kUnlimitedServers, {1, 1, 2, 2, 3, 5, 30});
     if (on(kUnlimitedServers, 0.05)) s.servers = ServiceSpec::kUnlimited;
     if (on(kErrors, 0.3)) s.errors = errors(kErrors);
+    if (on(kLateErrors, 0.3)) s.errors_at.share = pick(kLateErrors, {0.0, 0.3, 0.5, 1.0, 1.0});
     if (on(kIndependent, 0.07)) {
       s.model = ServiceModelKind::kIndependent;
       s.servers = ServiceSpec::kUnlimited;
@@ -218,11 +219,13 @@ class Generator {
     if (on(kFaultSpeed, 0.4)) f.speed = pick(kFaultSpeed, {0.0, 0.1, 0.5, 0.7, 2.0});
     if (on(kFaultLatency, 0.3)) f.latency = pick(kFaultLatency, {ms(5), ms(10), ms(50)});
     if (on(kFaultErrors, 0.3)) f.errors = errors(kFaultErrors);
+    if (on(kLateErrors, 0.3)) f.errors_at.share = pick(kLateErrors, {0.0, 0.3, 0.5, 1.0, 1.0});
     if (on(kFaultLoss, 0.15)) f.request_loss = 0.3;
     if (on(kFaultLoss, 0.15)) f.response_loss = 0.3;
     if (on(kFaultUnreachable, 0.1)) f.unreachable = true;
     if (on(kFaultBlackHole, 0.1)) f.black_hole = true;
     if (on(kFaultRestart, 0.2)) f.cold_restart = true;
+    if (on(kFaultCrash, 0.2)) f.crash = true;
     if (on(kFaultOfInstance, 0.5) && s.instances.count > 1) {
       f.instance = 1 + draws(kFaultOfInstance).below(s.instances.count);
       f.instances = 1 + draws(kFaultOfInstance).below(s.instances.count - f.instance + 1);
@@ -238,7 +241,8 @@ class Generator {
         ClientSpec& c = scenario_.clients.emplace_back();
         c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
         c.service = callee;
-        c.caller = caller;
+        c.arrivals.process = ArrivalProcess::kCalls;
+        scenario_.calls.push_back({.caller = caller, .client = scenario_.clients.size() - 1});
         c.count = scenario_.services[caller].instances.count;
         client(c);
       }
@@ -334,7 +338,7 @@ class Generator {
       if (on(kTokenReuse, 0.2)) c.side_effects.token_reuse = 0.2;
     }
     strategy(c.retry);
-    if (!on(kSharedRetryer, 0.15) || c.caller) return;
+    if (!on(kSharedRetryer, 0.15) || c.makes_calls()) return;
     c.retryer = "shared";
     for (const ClientSpec& other : scenario_.clients) {
       if (&other != &c && other.retryer == c.retryer) c.retry = other.retry;
@@ -364,6 +368,10 @@ class Generator {
                   any(kBudget, BudgetOf::kSuccesses)};
     }
     if (on(kBreaker, 0.1)) r.breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
+    if (on(kGuard, 0.15)) {
+      r.guard = {true, pick(kGuard, {0.2, 0.5}), pick(kGuard, {ms(10), ms(50)}),
+                 pick(kGuard, {1, 2, 4}), draws(kGuard).uniform() < 0.5};
+    }
     if (on(kClientThrottle, 0.1)) {
       r.throttle = {true, pick(kClientThrottle, {1.1, 2.0}), ms(200),
                     pick(kClientThrottle, {0, 20})};

@@ -45,6 +45,7 @@ enum class Feature : std::uint8_t {
   kThrottleScope,
   kThrottleLimits,
   kErrors,
+  kLateErrors,
   kOwnAnswers,
   kRetryAfter,
   kInstances,
@@ -61,6 +62,7 @@ enum class Feature : std::uint8_t {
   kFaultUnreachable,
   kFaultBlackHole,
   kFaultRestart,
+  kFaultCrash,
   kFaultOfInstance,
   kLatency,
   kRandomLatency,
@@ -83,6 +85,7 @@ enum class Feature : std::uint8_t {
   kStateScope,
   kBudget,
   kBreaker,
+  kGuard,
   kClientThrottle,
   kHedging,
   kProbability,
@@ -120,12 +123,15 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "trace|rate profile|surge|other distributions|no service time|unlimited servers|"
     "model independent|slowdown|lifo|priority|bounded queue|overflow|reject cost|abandoned work|"
     "drop expired|service timeout|concurrency limit|throttle|throttle window|throttle scope|"
-    "throttle limits|random errors|own answers|retry-after|instances|capacity profile|calls|"
+    "throttle limits|random errors|late errors|own answers|retry-after|instances|capacity "
+    "profile|calls|"
     "second call|parallel calls|faults|fault of capacity|fault of speed|fault of latency|"
     "fault with errors|fault with loss|fault unreachable|fault black hole|fault with restart|"
-    "fault of single instances|latency|random latency|loss|connect time|connection pool|timeout|"
+    "fault with crash|fault of single instances|latency|random latency|loss|connect "
+    "time|connection pool|timeout|"
     "random timeout|connect timeout|deadline|preset|backoff|quantum|delays|quota|quota refill|"
     "quota threshold|quota order|send-rate limiter|scope of states|budget|breaker|"
+    "guard|"
     "client throttle|hedging|probability|long poll|unrepeatable|shared retryer|operations|keys|"
     "several targets|side effects|idempotency|token reuse|token wait|write delay|no drain";
 static_assert(words_end_with(reference::Feature::kNoDrain));

@@ -81,7 +81,7 @@ class Recount {
   std::string compare(const RunResult& result) {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       where_ = "client " + scenario_.clients[g].name;
-      compare_group(groups_[g], result.clients[g], scenario_.clients[g].caller.has_value());
+      compare_group(groups_[g], result.clients[g], scenario_.clients[g].makes_calls());
     }
     for (std::size_t s = 0; s < services_.size(); ++s) {
       where_ = "service " + scenario_.services[s].name;

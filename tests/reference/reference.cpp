@@ -77,7 +77,8 @@ struct Attempt {
   bool in_session = false;  ///< its token stands for it
   bool counted = false;     ///< by the limit on concurrency
   Response answer;
-  double work_ns = 0;  ///< left since then, for a server of speed 1
+  bool runs_into_error = false;  ///< the answer is the error
+  double work_ns = 0;            ///< left since then, for a server of speed 1
   Time worked_since;
   Calendar::Key completion;
   std::optional<Calendar::Key> service_timeout;
@@ -93,6 +94,12 @@ struct Impairment {
   Duration latency;
   bool unreachable = false, black_hole = false;
   std::vector<std::pair<double, ErrorAnswer>> errors;  ///< by cumulative probability
+  /// Those that come after a share of the service time, the earliest first.
+  struct Late {
+    double share;
+    std::vector<RandomError> errors;
+  };
+  std::vector<Late> late;
 };
 
 struct Instance {
@@ -151,6 +158,7 @@ struct States {
   std::map<StatePlace, TokenLine> lines;
   std::map<std::uint32_t, Budget> budgets;
   std::map<std::uint32_t, Breaker> breakers;
+  std::map<std::uint32_t, Guard> guards;
   std::map<std::uint32_t, ClientThrottle> throttles;
 };
 
@@ -200,11 +208,11 @@ class World {
     schedule_faults();
     for (const ClientSpec* spec : by_name(scenario.clients)) {
       Group& g = group_of(*spec);
-      if (spec->caller || spec->arrivals.process == ArrivalProcess::kClosed) continue;
+      if (spec->makes_calls() || spec->arrivals.process == ArrivalProcess::kClosed) continue;
       schedule_arrivals(*spec, g.key, end_, calendar_, g.submit);
     }
     for (const ClientSpec* spec : by_name(scenario.clients)) {
-      if (spec->caller || spec->arrivals.process != ArrivalProcess::kClosed) continue;
+      if (spec->arrivals.process != ArrivalProcess::kClosed) continue;
       for (std::uint32_t client = 0; client < spec->count; ++client) {
         for (std::uint32_t k = 0; k < spec->arrivals.concurrency; ++k) {
           think(group_of(*spec), client, Time::zero());
@@ -276,7 +284,9 @@ class World {
       };
       std::shared_ptr<States> own = std::make_shared<States>();
       g.states = g.spec->retryer.empty() ? own : shared.emplace(g.spec->retryer, own).first->second;
-      if (g.spec->caller) services_[*g.spec->caller].callees.push_back(&g);
+    }
+    for (const CallSpec& call : scenario_.calls) {
+      services_[call.caller].callees.push_back(&groups_[call.client]);
     }
     for (Service& s : services_) {
       if (!s.spec->parallel_calls) continue;
@@ -442,6 +452,7 @@ class World {
       const Breaker fresh{Counts(rules.breaker.window), {}};
       state.breaker = &all.breakers.emplace(r.client, fresh).first->second;
     }
+    if (rules.guard.enabled) state.guard = &all.guards[r.client];
     if (rules.throttle.enabled) {
       const ThrottleRules& t = rules.throttle;
       const ClientThrottle fresh{t.window_calls > 0 ? Counts(t.window_calls) : Counts(t.window)};
@@ -890,10 +901,31 @@ class World {
   void work_on(Attempt& a) {
     Instance& i = *a.at;
     a.work_ns = demand(a);
+    meet_late_errors(a);
     tell(Step::kWorking, a, static_cast<std::int64_t>(a.work_ns), i.taken());
     a.stage = Attempt::kServed;
     i.served.push_back(&a);
     schedule_completion(a);
+  }
+
+  /// Those that come after a share of the service time: of two, the first one counts.
+  void meet_late_errors(Attempt& a) {
+    a.runs_into_error = false;
+    if (a.refused || a.replayed) return;
+    const double u = draws(a, Purpose::kLateError).uniform();
+    double escaped = 1;
+    for (const Impairment::Late& source : a.at->wrong.late) {
+      double up_to = 0;
+      for (const RandomError& e : source.errors) {
+        up_to += e.probability;
+        if (u >= 1 - escaped * (1 - up_to)) continue;
+        a.runs_into_error = true;
+        a.answer = response_of(e.answer);
+        a.work_ns = std::round(a.work_ns * source.share);
+        return;
+      }
+      escaped *= 1 - up_to;
+    }
   }
 
   double demand(const Attempt& a) {
@@ -948,7 +980,7 @@ class World {
     i.served.remove(&a);
     Response response = a.answer;
     const bool executed = !a.refused && !a.replayed;
-    if (executed) response = {};
+    if (executed && !a.runs_into_error) response = {};
     if (executed && i.service->spec->model == ServiceModelKind::kIndependent) {
       if (const ErrorAnswer* error = random_error(a)) response = response_of(*error);
     }
@@ -1288,11 +1320,11 @@ class World {
       Time time;
       Service* service;
       const FaultSpec* fault;  ///< null: the service's profile
-      bool restart;
+      bool begins;
     };
     std::vector<Change> changes;
     for (const FaultSpec* f : by_name(scenario_.faults)) {
-      changes.push_back({f->start, &services_[f->service], f, f->cold_restart});
+      changes.push_back({f->start, &services_[f->service], f, true});
       changes.push_back({f->start + f->duration, &services_[f->service], f, false});
     }
     for (Service& s : services_) {
@@ -1307,7 +1339,11 @@ class World {
       calendar_.at(c.time, [this, c] {
         for (Instance& i : c.service->instances) {
           if (c.fault != nullptr && !c.fault->concerns(i.number)) continue;
-          if (c.restart) restart(i, c.fault->instance == FaultSpec::kAllInstances);
+          if (c.begins && c.fault->cold_restart) {
+            restart(i, true, c.fault->instance == FaultSpec::kAllInstances);
+          } else if (c.begins && c.fault->crash) {
+            restart(i, false, false);
+          }
           impair(i);
           serve_queue(i);
         }
@@ -1327,10 +1363,12 @@ class World {
       }
     }
     double escaped = 1;
-    const auto add_errors = [&](std::vector<RandomError> errors) {
+    const bool is_queue = spec.model == ServiceModelKind::kQueue;
+    const auto add_errors = [&](std::vector<RandomError> errors, ErrorPoint at) {
       std::ranges::stable_sort(errors, {}, [](const RandomError& e) {
         return std::pair(e.answer.status, e.answer.code);
       });
+      if (is_queue && !at.on_arrival()) return wrong.late.push_back({at.share, errors});
       double hit = 0;
       for (const RandomError& e : errors) {
         hit += e.probability;
@@ -1341,7 +1379,7 @@ class World {
     const auto either = [](double a, double b) { return b == 0 ? a : 1 - (1 - a) * (1 - b); };
     wrong.request_loss = scenario_.network.request_loss;
     wrong.response_loss = scenario_.network.response_loss;
-    add_errors(spec.errors);
+    add_errors(spec.errors, spec.errors_at);
     for (const FaultSpec* f : by_name(scenario_.faults)) {
       if (f->service != i.service->index || !f->concerns(i.number)) continue;
       if (now() < f->start || now() >= f->start + f->duration) continue;
@@ -1352,8 +1390,9 @@ class World {
       wrong.response_loss = either(wrong.response_loss, f->response_loss);
       wrong.unreachable |= f->unreachable;
       wrong.black_hole |= f->black_hole;
-      add_errors(f->errors);
+      add_errors(f->errors, f->errors_at);
     }
+    std::ranges::stable_sort(wrong.late, {}, &Impairment::Late::share);
     i.working = spec.servers;
     if (spec.servers != ServiceSpec::kUnlimited) {
       i.working = std::llround(static_cast<double>(spec.servers) * wrong.capacity);
@@ -1374,11 +1413,11 @@ class World {
     return all;
   }
 
-  /// It forgets everything; connections break.
-  void restart(Instance& i, bool throttle_too) {
+  /// Connections break: of all who are there, or of those with a server.
+  void restart(Instance& i, bool queue_too, bool throttle_too) {
     std::list<Attempt*> all = in_order_of_completion(i);
     for (Attempt* a : all) take_out(*a);
-    while (!i.refused.empty() || !i.queue.empty()) {
+    while (queue_too && (!i.refused.empty() || !i.queue.empty())) {
       Attempt& a = next_of(i);
       tell(Step::kLeftQueue, a);
       leave(a);
@@ -1437,7 +1476,6 @@ std::string not_covered(const Scenario& scenario) {
   for (const ClientSpec& c : scenario.clients) {
     if (c.strategy) return "strategies of the user's own";
     if (c.side_effects.reconciles) return "reads before retries";
-    if (c.caller) continue;
     if (c.arrivals.process == ArrivalProcess::kOnOff) return "bursts";
     if (c.arrivals.process == ArrivalProcess::kPoll) return "polling";
   }

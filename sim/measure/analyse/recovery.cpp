@@ -255,7 +255,7 @@ std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunRes
   if (group) return run.clients[*group].counts;
   std::vector<RequestCounts> all;
   for (std::size_t c = 0; c < run.clients.size(); ++c) {
-    if (c < scenario.clients.size() && scenario.clients[c].caller) continue;
+    if (c < scenario.clients.size() && scenario.clients[c].makes_calls()) continue;
     const std::vector<RequestCounts>& own = run.clients[c].counts;
     all.resize(std::max(all.size(), own.size()));
     for (std::size_t i = 0; i < own.size(); ++i) all[i].merge(own[i]);
@@ -346,16 +346,15 @@ class OfferedRequests {
       : scenario_(scenario),
         requests_(run.clients.size()),
         callers_(run.services.size()),
-        calls_(run.services.size()) {
+        calls_(scenario) {
     StopCounter<> stop;
     for (std::size_t c = 0; c < run.clients.size(); ++c) {
       stop.count();
       for (const auto& [s, share] : service_shares(scenario.clients[c])) {
         callers_[s].push_back({c, share});
       }
-      const std::optional<std::size_t> caller = scenario.clients[c].caller;
-      if (caller) calls_[*caller].push_back(c);
-      if (!caller) requests_[c] = own_requests(run.clients[c].counts, bins);
+      if (scenario.clients[c].makes_calls()) continue;
+      requests_[c] = own_requests(run.clients[c].counts, bins);
     }
     for (const std::size_t s : scenario::callers_first(scenario)) add_calls(s);
   }
@@ -381,17 +380,17 @@ class OfferedRequests {
   }
 
   void add_calls(std::size_t service) {
-    if (calls_[service].empty()) return;
+    if (calls_.calls_of(service).empty()) return;
     double requests = 0;
     for (const auto& [c, share] : callers_[service]) requests += share * requests_[c];
     requests *= 1 - scenario::free_error_share(scenario_.services[service]);
-    for (const std::size_t c : calls_[service]) requests_[c] = requests;
+    for (const std::size_t c : calls_.groups_of(service)) requests_[c] = requests;
   }
 
   const Scenario& scenario_;
-  std::vector<double> requests_;                 // by group
-  std::vector<std::vector<Caller>> callers_;     // of a service
-  std::vector<std::vector<std::size_t>> calls_;  // groups of calls that a service makes
+  std::vector<double> requests_;              // by group
+  std::vector<std::vector<Caller>> callers_;  // of a service
+  scenario::CallGraph calls_;
 };
 
 bool has_capacity(const ServiceResult& service) {

@@ -310,7 +310,7 @@ Duration largest_backoff(const RetryRules& rules) {
 Duration amplification_span(const Scenario& scenario, std::optional<std::size_t> group) {
   Duration longest;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
-    if (group ? *group != c : scenario.clients[c].caller.has_value()) continue;
+    if (group ? *group != c : scenario.clients[c].makes_calls()) continue;
     const ClientSpec& client = scenario.clients[c];
     Duration w = largest_backoff(client.retry);
     if (client.timeouts.has_attempt) {

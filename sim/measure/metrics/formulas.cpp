@@ -6,7 +6,7 @@
 
 #include "measure/analyse/recovery.hpp"
 #include "measure/analyse/storms.hpp"
-#include "measure/metrics/result_fields.hpp"
+#include "measure/record/totals.hpp"
 #include "scenario/derived/derived.hpp"
 
 #include <algorithm>
@@ -249,7 +249,7 @@ std::optional<double> index_of_all(std::vector<Jain> groups) {
 }
 
 bool is_meant(const MetricInput& in, std::size_t group) {
-  return in.group ? *in.group == group : !in.scenario.clients[group].caller.has_value();
+  return in.group ? *in.group == group : !in.scenario.clients[group].makes_calls();
 }
 
 }  // namespace
@@ -296,7 +296,7 @@ std::vector<AttemptNumberCounts> merge_by_attempt(const Scenario& scenario, cons
   std::vector<AttemptNumberCounts> all;
   const bool only_group = run.clients.size() == 1;
   for (std::size_t g = 0; g < run.clients.size(); ++g) {
-    if (scenario.clients[g].caller) continue;
+    if (scenario.clients[g].makes_calls()) continue;
     const ClientResult& group = run.clients[g];
     if (all.size() < group.by_attempt.size()) all.resize(group.by_attempt.size());
     for (std::size_t i = 0; i < group.by_attempt.size(); ++i) {
@@ -312,7 +312,8 @@ ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
   std::vector<double> quota_levels;
   double bucket_count = 0;
   for (std::size_t g = 0; g < run.clients.size(); ++g) {
-    if (scenario.clients[g].caller) continue;  // what goes on behind a service is its own affair
+    if (scenario.clients[g].makes_calls())
+      continue;  // what goes on behind a service is its own affair
     const ClientResult& group = run.clients[g];
     add_fields(all, group);
     if (group.has_quota) {

@@ -99,8 +99,8 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .shown(label("goodput").higher_is_better().spoken(10)
             .line(kLoad, 5, "goodput")
             .in(kCompared, 3).in(kSwept, 3).in(kSweptTable, 1).in(kOfModes, 1).in(kWarmup, 1)),
-    service_rate("badput", "Executions per second that brought no client a success: nobody waited "
-                 "for the answer any more, or it was a failure", bad_executions)
+    service_rate("badput", "Executions per second that brought no client a success: no client was "
+                 "waiting for the answer any more, or it was a failure", bad_executions)
         .shown(Display().lower_is_better()),
     capacity("work_load", "Mean service time of all attempts that arrive (model occ: read and "
              "write), rejected ones included and random errors that take no server left out, per "
@@ -273,8 +273,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
           cohort<&C::reconciled>, mutating),
     ratio("mismatches_per_request", "Attempts refused because their token belonged to another "
           "request, per request with side effects", cohort<&C::mismatches>, mutating),
-    capacity("wasted_share", "Share of capacity spent on answers that were lost or that nobody was "
-             "waiting for any more, counting whole service times; failures that reached their "
+    capacity("wasted_share", "Share of capacity spent on answers that were lost or that no client "
+             "was waiting for any more, counting whole service times; failures that reached their "
              "client do not count", wasted_ns)
         .within(MetricRange::kShare)
         .in_percent()

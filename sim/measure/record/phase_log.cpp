@@ -6,7 +6,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "measure/analyse/recovery.hpp"
-#include "measure/record/levels.hpp"
+#include "measure/record/recorder.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -298,7 +298,7 @@ void PhaseLog::divide(const Scenario& scenario, RunResult& run) const {
   std::vector<std::size_t> users, services(run.services.size());
   std::iota(services.begin(), services.end(), 0);
   for (std::size_t g = 0; g < run.clients.size(); ++g) {
-    if (!scenario.clients[g].caller) users.push_back(g);
+    if (!scenario.clients[g].makes_calls()) users.push_back(g);
     const auto own = own_service(scenario, g);
     const std::size_t group[] = {g}, service[] = {own.value_or(0)};
     add_all(run.clients[g].phases, g, group, std::span(service).first(own ? 1 : 0));

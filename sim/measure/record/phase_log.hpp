@@ -15,7 +15,7 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/summary.hpp>
 
-#include "measure/record/durations.hpp"
+#include "measure/record/totals.hpp"
 
 #include <array>
 #include <cstddef>

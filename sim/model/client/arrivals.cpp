@@ -5,7 +5,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "kernel/memory.hpp"
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -300,7 +300,8 @@ ArrivalStream::ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::
       head_ = bursts_->head();
       return;
     case ArrivalProcess::kClosed:
-      assert(false && "closed-loop clients have no arrival stream");
+    case ArrivalProcess::kCalls:
+      assert(false && "closed loops and calls have no arrival stream");
       return;
   }
   if (rate_) cursor_.emplace(*rate_);

@@ -9,13 +9,12 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/event_queue.hpp"
+#include "kernel/indexed_heap.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"
 #include "model/client/gates.hpp"
 #include "model/client/group.hpp"
-#include "model/client/timeouts.hpp"
 #include "model/client/workload.hpp"
-#include "model/run/agenda.hpp"
 #include "model/run/events.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"
@@ -26,6 +25,57 @@
 #include <vector>
 
 namespace retrysim::model {
+
+/// When clients stop waiting: for the answer to an attempt, and for a request at all.
+class Timeouts {
+ public:
+  Timeouts(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
+
+  void add_sources();
+
+  /// The attempt timeout, if there is one, runs from now.
+  RETRYSIM_IN_LOOP void arm(ClientGroup& g, Request& r);
+  RETRYSIM_IN_LOOP void disarm(ClientGroup& g, Request& r);
+  void arm_deadline(ClientGroup& g, Request& r);
+  void disarm_deadline(ClientGroup& g, Request& r);
+
+  /// Whether the request has a deadline at `t` or before.
+  bool deadline_is_by(const ClientGroup& g, const Request& r, Time t) const {
+    return g.timers.deadline_source != kNone && t >= kernel::armed(deadlines_[r.id].key()).time;
+  }
+  /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
+  Time end_of_wait(const Attempt& a) const;
+
+  /// The request whose timer expires now: the first one of the group, or of all that vary.
+  RETRYSIM_IN_LOOP Request& expired(ClientGroup& g);
+  Request& expired_varying() { return state_.requests[RequestId(varying_.front())]; }
+  /// The request of the group whose deadline passes now.
+  Request& past_deadline(const ClientGroup& g) {
+    return state_.requests[g.timers.deadlines.front()];
+  }
+
+  /// Keys of those.
+  RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
+  kernel::EventKey next_varying_timeout() const { return varying_.head(); }
+  kernel::EventKey next_deadline(GroupId group) const;
+
+  std::uint64_t bytes() const { return varying_.bytes() + kernel::bytes_of(deadlines_); }
+
+ private:
+  // Of clients whose timeout varies, or who have none.
+  [[gnu::noinline]] void arm_other(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void disarm_other(ClientGroup& g, Request& r);
+  /// When the timer of `r`, which will be the first one of its group, expires; null: there is none.
+  [[gnu::always_inline]] inline kernel::EventKey look_ahead(const Request* r) const;
+  auto deadline_link();
+  auto position();
+
+  RunState& state_;
+  ClientGroups& groups_;
+  ByRequest<kernel::LaneLink<RequestId>> deadlines_;  // of groups that have them
+  kernel::IndexedHeap varying_;                       // by request
+  std::uint32_t varying_source_ = kNone;
+};
 
 class Attempts;
 class Effects;

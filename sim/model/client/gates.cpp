@@ -2,6 +2,7 @@
 #include "model/client/gates.hpp"
 
 #include "kernel/memory.hpp"
+#include "model/client/clients.hpp"
 #include "model/run/state.hpp"
 #include "model/run/trace.hpp"
 

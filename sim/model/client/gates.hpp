@@ -10,8 +10,7 @@
 #include "kernel/indexed_heap.hpp"
 #include "kernel/memory.hpp"
 #include "model/client/group.hpp"
-#include "model/client/timeouts.hpp"
-#include "model/run/agenda.hpp"
+#include "model/run/events.hpp"
 #include "model/run/request.hpp"
 
 #include <cstddef>
@@ -19,6 +18,8 @@
 #include <vector>
 
 namespace retrysim::model {
+
+class Timeouts;
 
 /// A queue of requests that wait at their client, first come first served.
 struct Waiters {

@@ -2,7 +2,7 @@
 #include "model/client/group.hpp"
 
 #include "model/client/gates.hpp"
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -11,12 +11,7 @@ namespace retrysim::model {
 namespace {
 
 void require_same_rules(const ClientSpec& a, const ClientSpec& b) {
-  const RetryRules& x = a.retry;
-  const RetryRules& y = b.retry;
-  if (x.quota == y.quota && x.rate_limit == y.rate_limit && x.budget == y.budget &&
-      x.breaker == y.breaker && x.throttle == y.throttle) {
-    return;
-  }
+  if (different_state_rules(a.retry, b.retry).empty()) return;
   throw std::invalid_argument("clients " + a.name + " and " + b.name +
                               " share a retryer, but its rules are not the same for both");
 }
@@ -40,8 +35,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   pools_connections = Connections::are_simulated(state.scenario, *spec);
   const bool hedging = !spec->strategy && rules.hedging.enabled;
   gated = states->limit_send_rate() || states->throttle() || pools_connections || hedging;
-  counts_requests = !spec->strategy && (rules.budget.kind != BudgetKind::kNone ||
-                                        rules.quota.credit_on == CreditOn::kStart);
+  counts_requests = !spec->strategy && rules.counts_requests();
   hedges = rules.hedging.enabled;
   for (const ServiceShare& called : service_shares(*spec)) {
     balanced |= state.scenario.services[called.service].instances.count > 1;
@@ -52,17 +46,17 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
   const bool has_deadline = spec->timeouts.deadline != Duration::max();
-  const bool polls = !spec->caller && spec->arrivals.process == ArrivalProcess::kPoll;
+  const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
   begins_in_steps = counts_requests || spec->strategy || mutates || has_deadline || polls;
-  reports_ends = spec->caller || polls;
+  reports_ends = spec->makes_calls() || polls;
   ends_in_steps = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
   new_request.group = new_attempt.group = index;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
   new_attempt.clients = this;
   new_attempt.at = &state.instances[state.instances.first(ServiceId(spec->service))];
   new_attempt.priority = spec->priority & kMostPriority;
-  closed = !spec->caller && spec->arrivals.process == ArrivalProcess::kClosed;
-  if (closed || spec->caller) return;
+  closed = spec->arrivals.process == ArrivalProcess::kClosed;
+  if (closed || spec->makes_calls()) return;
   arrivals.emplace(*spec, *key, &state.sequence, state.end_of_submissions,
                    state.options.max_events);
   if (polls) polling.emplace(spec->arrivals, *key);

@@ -7,7 +7,7 @@
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/fifo_lane.hpp"
+#include "kernel/timer_queue.hpp"
 #include "model/client/arrivals.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"
@@ -85,8 +85,7 @@ using ClientGroups = ByGroup<ClientGroup>;
 /// one before it ends: its think time runs from the start of that one.
 inline bool has_due_times(const ClientSpec& client) {
   const ArrivalSpec& a = client.arrivals;
-  return !client.caller && a.process == ArrivalProcess::kClosed && a.think_from_start &&
-         a.concurrency == 1;
+  return a.process == ArrivalProcess::kClosed && a.think_from_start && a.concurrency == 1;
 }
 
 }  // namespace retrysim::model

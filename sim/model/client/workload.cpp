@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/client/workload.hpp"
 
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 #include "model/run/state.hpp"
 
 #include <algorithm>

@@ -29,7 +29,7 @@ class ClosedLoop {
 
     template <class Take>
     void take_memory(const ClientSpec& client, Take& take) {
-      if (client.caller || client.arrivals.process != ArrivalProcess::kClosed) return;
+      if (client.arrivals.process != ArrivalProcess::kClosed) return;
       take(ordinals, client.count);
       if (client.arrivals.concurrency > 1) take(thinks, client.count);
       if (has_due_times(client)) take(due, client.count);

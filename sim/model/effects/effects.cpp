@@ -205,18 +205,4 @@ std::vector<HeldAttempt> TokenWaits::all() const {
   return all;
 }
 
-// --- The end of attempts.
-
-void Attempts::discard(Attempt& a) {
-  RETRYSIM_TELL(Step::kLost, state_.now, a);
-  if (a.given_up()) return release(a);
-  a.stage = Attempt::Stage::kLost;
-}
-
-RETRYSIM_IN_LOOP void Attempts::release(Attempt& a) {
-  if (a.is(Attempt::kMutating)) [[unlikely]]
-    effects_.attempt_gone(a);
-  state_.attempts.release(a);
-}
-
 }  // namespace retrysim::model

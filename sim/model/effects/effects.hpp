@@ -11,7 +11,6 @@
 
 #include "kernel/memory.hpp"
 #include "measure/record/recorder.hpp"
-#include "model/run/agenda.hpp"
 #include "model/run/events.hpp"
 #include "model/run/request.hpp"
 
@@ -284,22 +283,6 @@ class Effects {
   ByService<Desk> desks_;
   TokenWaits waits_;
   bool looks_at_attempts_ = false;  // some service remembers tokens, or some clients ask first
-};
-
-/// The end of attempts. The service's side of one may end long before its client stops waiting, or
-/// long after; it is released when both have.
-class Attempts {
- public:
-  Attempts(RunState& state, Effects& effects) : state_(state), effects_(effects) {}
-
-  /// The service's side of an attempt has ended, and no answer is on its way.
-  void discard(Attempt& a);
-  /// The attempt is no more.
-  RETRYSIM_IN_LOOP void release(Attempt& a);
-
- private:
-  RunState& state_;
-  Effects& effects_;
 };
 
 }  // namespace retrysim::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/network/balancer.hpp"
 
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 #include "model/run/state.hpp"
 
 #include <algorithm>
@@ -194,8 +194,17 @@ HealthChecks::Outcome HealthChecks::examine(InstanceId instance, std::uint64_t n
   if (refused) return {Step::kFailed, std::min(round_trip, timeout)};
   if (s.power().working_servers() == 0 || wrong.speed == 0) return no_answer;
   const auto work_ns = static_cast<double>(spec.service_time.sample(draws).count());
-  const Duration time = round_trip + Duration::from_nanoseconds(work_ns / wrong.speed);
-  return time > timeout ? no_answer : Outcome{Step::kPassed, time};
+  Outcome outcome{Step::kPassed, {}};
+  double worked = 1;
+  const double further_luck = wrong.late_errors.empty() ? 1 : draws.uniform();
+  for (const LateError& e : wrong.late_errors) {
+    if (further_luck >= e.cumulative) continue;
+    outcome.step = Step::kFailed;
+    worked = e.share;
+    break;
+  }
+  outcome.after = round_trip + Duration::from_nanoseconds(worked * work_ns / wrong.speed);
+  return outcome.after > timeout ? no_answer : outcome;
 }
 
 void HealthChecks::book(InstanceId instance, bool passed) {

@@ -9,7 +9,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/timer_queue.hpp"
-#include "measure/record/service_recorder.hpp"
+#include "measure/record/recorder.hpp"
 #include "model/run/request.hpp"
 #include "model/service/instance.hpp"
 
@@ -82,7 +82,8 @@ class Balancer {
 ///   - when a connection would be refused: after a round trip;
 ///   - when no answer would come (a black hole, a lost message, no working server, a server that
 ///     stands still), or not within `timeout`: after `timeout`;
-///   - when it meets a random error of the service or of a fault: after a round trip.
+///   - when it meets a random error of the service or of a fault: after a round trip, and the share
+///     of the service time that the error takes.
 ///
 /// Otherwise it takes a round trip and the time that a free server would take for it, which is
 /// drawn from the service time, at the present speed. It neither waits in the queue nor takes a

@@ -9,10 +9,8 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/fifo_lane.hpp"
 #include "kernel/timer_queue.hpp"
 #include "model/network/balancer.hpp"
-#include "model/run/agenda.hpp"
 #include "model/run/events.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"

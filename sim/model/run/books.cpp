@@ -94,10 +94,15 @@ bool errors_are_failures(const Scenario& scenario, std::size_t service) {
          });
 }
 
-/// Whether the service refuses attempts only when they arrive.
-bool refuses_at_once(const ServiceSpec& s) {
-  return s.model == ServiceModelKind::kQueue && s.queue.discipline != Discipline::kCodel &&
-         !s.idempotency.remembers();
+/// Whether the service, with these faults, refuses attempts only when they arrive.
+bool refuses_at_once(const Scenario& scenario, std::size_t service) {
+  const ServiceSpec& s = scenario.services[service];
+  const bool errors_come_later =
+      !s.errors_at.on_arrival() || std::ranges::any_of(scenario.faults, [&](const FaultSpec& f) {
+        return f.service == service && !f.errors_at.on_arrival();
+      });
+  return !errors_come_later && s.model == ServiceModelKind::kQueue &&
+         s.queue.discipline != Discipline::kCodel && !s.idempotency.remembers();
 }
 
 /// What its services did with the attempts of a group, against what became of them.
@@ -247,7 +252,7 @@ void Books::check_group(const RunResult& result, GroupId group, bool polls) cons
   bool waits_for_tokens = false, stores_late = false, times_all_waits = true;
   std::uint64_t passes = spec.side_effects.reconciles ? 2 : 1;
   for (const std::size_t i : called_services(spec)) {
-    refused_at_once &= refuses_at_once(scenario.services[i]);
+    refused_at_once &= refuses_at_once(scenario, i);
     only_service_succeeds &= errors_are_failures(scenario, i);
     deduplicated &= deduplicates(scenario, spec, i);
     // Attempts on a row under optimistic concurrency control come twice, and so do retries that

@@ -63,7 +63,6 @@ class Traffic {
   /// Timers of a group under way at once: of clients that think, of jobs between two checks.
   double waiting(std::size_t group) const {
     const ClientSpec& c = scenario_.clients[group];
-    if (c.caller) return 0;
     const ArrivalSpec& a = c.arrivals;
     if (a.process == ArrivalProcess::kClosed) {
       // Think times that end after the run are not kept.
@@ -94,9 +93,10 @@ class Traffic {
         const bool twice = scenario_.services[s].model == ServiceModelKind::kOcc;
         calls += share * (twice ? 2 : 1);
       }
-      const double begins = c.caller ? 0 : 1;  // an arrival, the end of a think time, a check due
+      const double begins =
+          c.makes_calls() ? 0 : 1;  // an arrival, the end of a think time, a check due
       events += requests * (begins + calls * (travels ? 3 : 1));
-      if (!c.caller && c.arrivals.process == ArrivalProcess::kPoll) {
+      if (c.arrivals.process == ArrivalProcess::kPoll) {
         events += job_rate(c) * duration_s;
       }
     }
@@ -109,7 +109,7 @@ class Traffic {
     const ClientSpec& c = scenario_.clients[group];
     const double rate = its_share * rate_of(group);
     const double passing = rate * seconds_under_way(service);
-    if (c.caller) return passing;
+    if (c.makes_calls()) return passing;
     if (c.arrivals.process == ArrivalProcess::kClosed) {
       const double all = its_share * slots(c);
       return std::clamp(all - rate * think_s(c), std::min(passing, all), all);
@@ -126,8 +126,8 @@ class Traffic {
 
   double requests_of(std::size_t group, double duration_s) const {
     const ClientSpec& c = scenario_.clients[group];
-    if (!c.caller && c.arrivals.process == ArrivalProcess::kOnce) return c.count;
-    if (!c.caller && !c.arrivals.rows.empty()) return static_cast<double>(c.arrivals.rows.size());
+    if (c.arrivals.process == ArrivalProcess::kOnce) return c.count;
+    if (!c.arrivals.rows.empty()) return static_cast<double>(c.arrivals.rows.size());
     return rate_of(group) * duration_s;
   }
 
@@ -196,7 +196,7 @@ std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   model::RetryDecisions::OfGroup().take_memory(c, tally);
   std::uint64_t bytes = tally.bytes() + model::KeyChoice::bytes(c.keys);
   if (!c.strategy) bytes += bytes_of_states(scenario, c);
-  const bool open = !c.caller && c.arrivals.process != ArrivalProcess::kClosed;
+  const bool open = c.arrivals.process != ArrivalProcess::kClosed && !c.makes_calls();
   if (open) bytes += model::ArrivalStream::bytes(c);
   for (const auto& [s, share] : service_shares(c)) {
     const ThrottleSpec& throttle = scenario.services[s].throttle;
@@ -247,7 +247,7 @@ std::vector<MemoryPart> request_parts(const Scenario& scenario, Traffic& traffic
   std::vector<MemoryPart> parts;
   for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
     const ClientSpec& c = scenario.clients[g];
-    const bool closed = !c.caller && c.arrivals.process == ArrivalProcess::kClosed;
+    const bool closed = c.arrivals.process == ArrivalProcess::kClosed;
     std::string keys = key_of(c, closed ? "count" : "arrivals");
     if (closed && c.arrivals.concurrency > 1) keys += ", " + key_of(c, "arrivals.concurrency");
     add(parts, fmt::format("requests of {} under way", c.name),

@@ -1,5 +1,6 @@
 // What all modules of a world see: the scenario, the clock and the pending events, requests and
-// attempts, the instances of services, the rules of client groups, and the numbers of all answers.
+// attempts, the instances of services, the rules of client groups, the numbers of all answers, and
+// the limits of the run.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,11 +13,8 @@
 #include "kernel/event_queue.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"
-#include "measure/record/client_recorder.hpp"
 #include "measure/record/recorder.hpp"
-#include "measure/record/service_recorder.hpp"
 #include "model/run/events.hpp"
-#include "model/run/names.hpp"
 #include "model/run/request.hpp"
 #include "model/service/instance.hpp"
 #include "scenario/limits.hpp"
@@ -32,6 +30,11 @@
 #include <vector>
 
 namespace retrysim::model {
+
+class Clients;
+class Effects;
+class Network;
+class Services;
 
 /// Why a service does not take an attempt that its throttle has let pass.
 enum class Refusal : std::uint8_t { kQueueFull, kLimit, kShed };
@@ -198,6 +201,71 @@ struct RunState {
     fingerprint = (fingerprint ^ x) * 0x9e3779b97f4a7c15u;
     fingerprint ^= fingerprint >> 32;
   }
+};
+
+/// The end of attempts. The service's side of one may end long before its client stops waiting, or
+/// long after; it is released when both have.
+class Attempts {
+ public:
+  Attempts(RunState& state, Effects& effects) : state_(state), effects_(effects) {}
+
+  /// The service's side of an attempt has ended, and no answer is on its way.
+  void discard(Attempt& a);
+  /// The attempt is no more.
+  [[gnu::always_inline]] void release(Attempt& a) {
+    if (a.is(Attempt::kMutating)) [[unlikely]]
+      tell_effects(a);
+    state_.attempts.release(a);
+  }
+
+ private:
+  void tell_effects(Attempt& a);
+
+  RunState& state_;
+  Effects& effects_;
+};
+
+// --- Limits --------------------------------------------------------------------------------------
+
+// The limits of a run: events, events at one instant, memory, and the wish of somebody outside to
+// stop it.
+
+class RunLimits {
+ public:
+  /// It asks the modules for the memory that they take, and for nothing else.
+  RunLimits(const RunState& state, const Clients& clients, const Network& network,
+            const Services& services, const Effects& effects);
+
+  /// The clock has moved on.
+  void new_instant() { instant_began_ = done_; }
+  /// Throws LimitExceeded when a limit has been passed, Interrupted when the run is to stop.
+  void count_event() {
+    if (++done_ >= next_check_) [[unlikely]]
+      check();
+  }
+  /// Work done at an instant besides its events: it counts against the same limits.
+  void count_step() {
+    ++steps_;
+    count_event();
+  }
+
+  std::uint64_t events() const { return done_ - steps_; }
+
+ private:
+  [[gnu::noinline]] void check();
+  void check_memory() const;
+
+  const RunState& state_;
+  const Clients& clients_;
+  const Network& network_;
+  const Services& services_;
+  const Effects& effects_;
+  std::uint64_t done_ = 0;        // events and steps
+  std::uint64_t next_check_ = 0;  // at so many of them
+  // Apart from `done_`: as neighbours the two would be loaded together, just after one was stored.
+  std::uint64_t steps_ = 0;
+  std::uint64_t instant_began_ = 0;  // events and steps when this instant began
+  std::uint64_t most_at_once_ = 0;   // requests that may rightly be submitted at one instant
 };
 
 }  // namespace retrysim::model

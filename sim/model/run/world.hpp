@@ -18,10 +18,8 @@
 #include "model/client/clients.hpp"
 #include "model/effects/effects.hpp"
 #include "model/network/network.hpp"
-#include "model/run/agenda.hpp"
 #include "model/run/books.hpp"
 #include "model/run/events.hpp"
-#include "model/run/limits.hpp"
 #include "model/run/state.hpp"
 #include "model/service/services.hpp"
 

@@ -15,15 +15,14 @@ namespace retrysim::model {
 void Calls::link_services() {
   const std::vector<ClientSpec>& clients = state_.scenario.clients;
   const std::vector<ServiceSpec>& services = state_.scenario.services;
+  const scenario::CallGraph checked(state_.scenario);
   callees_.resize(services.size());
-  for (std::size_t i = 0; i < clients.size(); ++i) {
-    const ClientSpec& spec = clients[i];
-    if (!spec.caller) continue;
-    const ServiceId caller(*spec.caller);
-    if (spec.count != services[caller].instances.count) {
+  for (const CallSpec& call : state_.scenario.calls) {
+    const ServiceId caller(call.caller);
+    if (clients[call.client].count != services[caller].instances.count) {
       throw std::invalid_argument("a service calls another as one client for each instance");
     }
-    callees_[caller].push_back(GroupId(i));
+    callees_[caller].push_back(GroupId(call.client));
     for (const InstanceId instance : state_.instances.of(caller)) {
       state_.instances[instance].call_others();
     }

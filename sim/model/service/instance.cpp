@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/instance.hpp"
 
+#include "model/run/state.hpp"
 #include "model/run/trace.hpp"
 #include "model/service/admission.hpp"
 
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 namespace retrysim::model {
@@ -16,14 +18,14 @@ ServiceTraits::ServiceTraits(const ServiceSpec& spec) {
   limits_concurrency = !ConcurrencyLimit(spec.concurrency).is_unlimited();
   times_waits = spec.wait_within != Duration::max();
   watches_attempts = limits_concurrency || spec.timeout != Duration::max();
-  takes_no_time = spec.service_time.is_constant() &&
-                  spec.service_time.constant_value() == Duration::zero() &&
-                  has_queue(spec.queue.discipline) && !watches_attempts;
   follow(spec, Impairment());
 }
 
 void ServiceTraits::follow(const ServiceSpec& spec, const Impairment& impairment) {
   screens_arrivals = spec.throttle.rate > 0 || !impairment.errors.empty() || times_waits;
+  takes_no_time =
+      spec.service_time.is_constant() && spec.service_time.constant_value() == Duration::zero() &&
+      has_queue(spec.queue.discipline) && !watches_attempts && impairment.late_errors.empty();
   loses_messages = impairment.request_loss > 0 || impairment.response_loss > 0;
   obstructs_way = impairment.request_loss > 0 || impairment.black_hole || impairment.unreachable;
 }
@@ -41,9 +43,26 @@ void AttemptsInService::start(Attempt& a, Time now) {
 
 void AttemptsInService::work_on(Attempt& a, Time now) {
   a.work.left_ns = demand.of(a, servers_.in_service());
+  if (late_errors_ != nullptr) [[unlikely]]
+    meet_late_error(a);
   RETRYSIM_TELL(Step::kWorking, now, a, static_cast<std::int64_t>(a.work.left_ns),
                 servers_.attempts());
   servers_.start(a, now);
+}
+
+// Whether the server will run into an error is known when it begins: the work ends there.
+void AttemptsInService::meet_late_error(Attempt& a) const {
+  if (a.is(Attempt::kRejection) || (a.is(Attempt::kReplay) && !is_read(a))) return;
+  a.answer = 0;
+  Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLateError});
+  if (a.is(Attempt::kSecondCall)) draws.next();  // decided what the read before came to
+  const double u = draws.uniform();
+  for (const LateError& e : *late_errors_) {
+    if (u >= e.cumulative) continue;
+    a.answer = e.answer;
+    a.work.left_ns = std::round(a.work.left_ns * e.share);
+    return;
+  }
 }
 
 // It waits for another attempt with its token, but keeps its server.
@@ -176,6 +195,8 @@ void Instance::impair(Impairment impairment, Time now) {
   power_.set(std::move(impairment));
   traits_.follow(*spec_, power_.impairment());
   in_service.set_power(power_.working_servers(), power_.impairment().speed, now);
+  const std::vector<LateError>& late = power_.impairment().late_errors;
+  in_service.set_late_errors(late.empty() ? nullptr : &late);
 }
 
 }  // namespace retrysim::model

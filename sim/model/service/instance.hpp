@@ -9,13 +9,11 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/memory.hpp"
-#include "measure/record/service_recorder.hpp"
+#include "measure/record/recorder.hpp"
 #include "model/effects/effects.hpp"
-#include "model/run/names.hpp"
 #include "model/run/request.hpp"
 #include "model/run/trace.hpp"
 #include "model/service/admission.hpp"
-#include "model/service/behaviour.hpp"
 #include "model/service/queue.hpp"
 #include "model/service/servers.hpp"
 
@@ -110,13 +108,23 @@ class Autoscaler {
   double busy_ns_ = 0, working_ns_ = 0;  // since the last look
 };
 
+/// A random error that a server runs into.
+struct LateError {
+  double cumulative = 0;  ///< probability of this one or an earlier one
+  std::uint16_t answer = 0;
+  double share = 0;  ///< of the service time
+};
+
 /// What is wrong with a service, or the way to it, at present: all active faults together.
 struct Impairment {
   double capacity = 1, speed = 1;
   Duration latency;
   double request_loss = 0, response_loss = 0;  ///< the network's own included
   bool unreachable = false, black_hole = false;
-  std::vector<std::pair<double, std::uint16_t>> errors;  ///< cumulative probability, answer
+  /// Errors on arrival, or at the end of the model "independent": cumulative probability, answer.
+  std::vector<std::pair<double, std::uint16_t>> errors;
+  /// Errors after a share of the service time, the earliest first.
+  std::vector<LateError> late_errors;
 };
 
 /// What a service is able to do at present: what is wrong with it, and how many servers work.
@@ -231,17 +239,21 @@ class AttemptsInService {
   void set_power(std::int64_t servers, double speed, Time now) {
     servers_.set_power(servers, speed, now);
   }
+  /// Who is started from now on may meet one of these; null: there are none.
+  void set_late_errors(const std::vector<LateError>* errors) { late_errors_ = errors; }
 
   /// How long attempts have been here, summed when they go.
   WideNanoseconds time_spent() const { return time_spent_; }
 
  private:
   void work_on(Attempt& a, Time now);
+  [[gnu::noinline]] void meet_late_error(Attempt& a) const;
   [[gnu::noinline]] void hold_server(Attempt& a);
 
   kernel::LinkedPool<Attempt>* attempts_;
   Effects* effects_;
   ServerPool servers_;
+  const std::vector<LateError>* late_errors_ = nullptr;
   WideNanoseconds time_spent_ = 0;
 };
 

@@ -2,7 +2,7 @@
 #include "model/service/outside.hpp"
 
 #include "model/network/network.hpp"
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 #include "model/run/state.hpp"
 #include "model/service/services.hpp"
 
@@ -34,14 +34,19 @@ Impairment FaultTimeline::at(std::size_t service, std::uint32_t instance, Time n
   all.capacity = profile_factor(scenario_->services[service].profile, now);
   all.request_loss = scenario_->network.request_loss;
   all.response_loss = scenario_->network.response_loss;
+  std::vector<const Errors*> late;
   double escaped = 1;
-  auto add = [&](const Errors& errors) {
+  const auto meet = [&escaped](const Errors& errors, auto&& enter) {
     double hit = 0;
-    for (const NumberedError& e : errors) {
+    for (const NumberedError& e : errors.all) {
       hit += e.probability;
-      all.errors.emplace_back(1 - escaped * (1 - hit), e.answer);
+      enter(1 - escaped * (1 - hit), e.answer);
     }
     escaped *= 1 - hit;
+  };
+  const auto add = [&](const Errors& errors) {
+    if (!errors.at.on_arrival()) return late.push_back(&errors);
+    meet(errors, [&](double p, std::uint16_t answer) { all.errors.emplace_back(p, answer); });
   };
   add(service_errors_[service]);
   FaultsOfService& faults = faults_of_[service];
@@ -65,6 +70,13 @@ Impairment FaultTimeline::at(std::size_t service, std::uint32_t instance, Time n
     all.request_loss = either(all.request_loss, f.request_loss);
     all.response_loss = either(all.response_loss, f.response_loss);
     add(fault_errors_[i]);
+  }
+  std::ranges::stable_sort(late, {}, [](const Errors* e) { return e->at.share; });
+  escaped = 1;
+  for (const Errors* errors : late) {
+    meet(*errors, [&](double p, std::uint16_t answer) {
+      all.late_errors.push_back({p, answer, errors->at.share});
+    });
   }
   return all;
 }
@@ -108,18 +120,30 @@ void Services::faults_change() {
 
 void Services::change_instance(InstanceId instance, const FaultTimeline::Change& change) {
   const bool whole = change.fault == nullptr || change.fault->instance == FaultSpec::kAllInstances;
-  if (change.cold_restart) restart(instance, whole);
+  if (change.cold_restart()) {
+    restart(instance, whole);
+  } else if (change.crash()) {
+    Instance& s = state_.instances[instance];
+    break_off(s, s.in_service.take_all(state_.now));
+  }
   Instance& s = state_.instances[instance];
   s.impair(impairment_of(instance), state_.now);
   serve_queue(s);
   changed(s);
 }
 
-// The process dies and comes back empty: the connections of those that waited for it break.
+// The process dies and comes back empty.
 void Services::restart(InstanceId instance, bool throttle_too) {
   Instance& s = state_.instances[instance];
+  break_off(s, s.take_all(state_.now));
+  s.forget(throttle_too);
+}
+
+// The connections of these attempts, which have been taken out of queue and servers, break, and
+// those of attempts for which a server is held.
+void Services::break_off(Instance& s, const std::vector<std::uint32_t>& taken) {
   std::vector<AttemptId> all;
-  for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
+  for (const std::uint32_t id : taken) all.emplace_back(id);
   for (const AttemptId id : waiting_at(s)) {
     cancel_wait(id);
     s.in_service.abort(state_.attempts[id], state_.now);
@@ -137,7 +161,6 @@ void Services::restart(InstanceId instance, bool throttle_too) {
       network_.answer(a, Answers::kConnectionRefused);
     }
   }
-  s.forget(throttle_too);
 }
 
 void Services::scaling_due(ServiceId service) {

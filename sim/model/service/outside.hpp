@@ -6,7 +6,6 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "model/run/names.hpp"
 #include "model/run/request.hpp"
 #include "model/service/instance.hpp"
 
@@ -29,9 +28,10 @@ class FaultTimeline {
       : scenario_(&scenario), order_(name_order(scenario.faults)) {
     for (const std::size_t i : order_) {
       const FaultSpec& f = scenario.faults[i];
-      changes_.push_back({f.start, f.service, &f, f.cold_restart});
+      changes_.push_back({f.start, f.service, &f, true});
       changes_.push_back({f.start + f.duration, f.service, &f});
-      fault_errors_.push_back(number(f.errors, answer_of));
+      fault_errors_.push_back(
+          number(f.errors, point_at(scenario.services[f.service], f.errors_at), answer_of));
     }
     faults_of_.resize(scenario.services.size());
     for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -43,7 +43,7 @@ class FaultTimeline {
     }
     for (std::size_t i = 0; i < scenario.services.size(); ++i) {
       const ServiceSpec& s = scenario.services[i];
-      service_errors_.push_back(number(s.errors, answer_of));
+      service_errors_.push_back(number(s.errors, point_at(s, s.errors_at), answer_of));
       if (!s.profile) continue;
       for (const Time t : s.profile->times) {
         if (t > Time::zero()) changes_.push_back({t, i});
@@ -56,8 +56,10 @@ class FaultTimeline {
     Time time;
     std::size_t service = 0;
     const FaultSpec* fault = nullptr;  ///< null: the service's own profile
-    bool cold_restart = false;         ///< what it concerns loses everything
+    bool begins = false;               ///< the fault does; else it ends
 
+    bool cold_restart() const { return begins && fault->cold_restart; }
+    bool crash() const { return begins && fault->crash; }
     /// Whether it concerns the instance of the service with this index.
     bool concerns(std::uint32_t index) const { return fault == nullptr || fault->concerns(index); }
   };
@@ -76,7 +78,10 @@ class FaultTimeline {
     double probability;
     std::uint16_t answer;
   };
-  using Errors = std::vector<NumberedError>;
+  struct Errors {  // of one source
+    std::vector<NumberedError> all;
+    ErrorPoint at;
+  };
   /// The faults of a service, by their places in `order_`.
   struct FaultsOfService {
     std::vector<std::size_t> by_start;
@@ -85,14 +90,19 @@ class FaultTimeline {
   };
 
   template <class AnswerOf>
-  static Errors number(const std::vector<RandomError>& errors, AnswerOf answer_of) {
+  static Errors number(const std::vector<RandomError>& errors, ErrorPoint at, AnswerOf answer_of) {
     std::vector<RandomError> in_order = errors;
     std::ranges::stable_sort(in_order, {}, [](const RandomError& e) {
       return std::tie(e.answer.status, e.answer.code);
     });
-    Errors numbered;
-    for (const RandomError& e : in_order) numbered.push_back({e.probability, answer_of(e.answer)});
+    Errors numbered{{}, at};
+    for (const RandomError& e : in_order) {
+      numbered.all.push_back({e.probability, answer_of(e.answer)});
+    }
     return numbered;
+  }
+  static ErrorPoint point_at(const ServiceSpec& service, ErrorPoint at) {
+    return service.model == ServiceModelKind::kQueue ? at : ErrorPoint();
   }
   void sort();
 

@@ -7,8 +7,8 @@
 #include "model/client/clients.hpp"
 #include "model/effects/effects.hpp"
 #include "model/network/network.hpp"
-#include "model/run/limits.hpp"
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
+#include "model/run/state.hpp"
 #include "model/run/trace.hpp"
 
 #include <iterator>
@@ -280,16 +280,22 @@ RETRYSIM_IN_LOOP Reply Services::reply_to(Attempt& a) {
   const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
                       : s.traits().always_succeeds ? Reply{a.answer}
                                                    : s.reply(a);
-  if (reply.answer != 0 && !a.is(Attempt::kRejection) && state_.is_throttling(a, reply.answer))
-      [[unlikely]]
-    a.clients->recorder->passage.refused(a.in_cohort);
+  if (reply.answer != 0 && !a.is(Attempt::kRejection)) [[unlikely]]
+    count_error(a, reply.answer);
   return reply;
+}
+
+// A server has worked on the attempt, or looked at its token, and answers with an error.
+void Services::count_error(const Attempt& a, std::uint16_t answer) {
+  if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
+  const bool ran_into_it = a.is(Attempt::kExecuted) && a.at->traits().always_succeeds;
+  if (ran_into_it) a.at->place.recorder->error_answered();
 }
 
 // Of an attempt that is turned away, whose token is known, or that has asked for its effect.
 Reply Services::answer_without_execution(Attempt& a) {
   Instance& s = *a.at;
-  if (!is_read(a)) return {a.answer};
+  if (!is_read(a) || a.answer != 0) return {a.answer};  // a read may meet an error, too
   if (!s.traits().always_succeeds) {
     const Reply reply = s.reply(a);
     if (reply.answer != 0) return reply;
@@ -407,6 +413,7 @@ void Services::answer_unused(const Attempt& a) {
 
 // --- The client has stopped waiting.
 
+// With `serve` and `drop-at-dequeue` a queued attempt stays; the latter is dropped at its turn.
 RETRYSIM_IN_LOOP void Services::abandon(Attempt& a) {
   Instance& s = *a.at;
   const Abandoned policy = s.spec().abandoned;
@@ -451,7 +458,7 @@ bool Services::begin_calls(Instance& s) {
   const AttemptId id(s.servers().next_to_complete());
   Attempt& a = state_.attempts[id];
   if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
-  if (!s.traits().always_succeeds && s.reply(a).answer != 0) return false;
+  if (a.answer != 0 || (!s.traits().always_succeeds && s.reply(a).answer != 0)) return false;
   s.in_service.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
   changed(s);

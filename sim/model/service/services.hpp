@@ -5,15 +5,14 @@
 #pragma once
 
 #include "kernel/event_queue.hpp"
-#include "kernel/fifo_lane.hpp"
-#include "model/run/agenda.hpp"
+#include "kernel/timer_queue.hpp"
 #include "model/run/events.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"
-#include "model/service/behaviour.hpp"
 #include "model/service/calls.hpp"
 #include "model/service/instance.hpp"
 #include "model/service/outside.hpp"
+#include "model/service/servers.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -140,6 +139,7 @@ class Services {
   void served(Attempt& a, Reply reply);
   RETRYSIM_IN_LOOP Reply reply_to(Attempt& a);
   [[gnu::noinline]] Reply answer_without_execution(Attempt& a);
+  [[gnu::noinline]] void count_error(const Attempt& a, std::uint16_t answer);
   RETRYSIM_IN_LOOP void count_served(Attempt& a, Reply reply);
   RETRYSIM_IN_LOOP void hand_over(Attempt& a, Reply reply);
   [[gnu::noinline]] void served_in_vain(Attempt& a);
@@ -160,6 +160,7 @@ class Services {
   Impairment impairment_of(InstanceId instance) const;
   void change_instance(InstanceId instance, const FaultTimeline::Change& change);
   void restart(InstanceId instance, bool throttle_too);
+  void break_off(Instance& s, const std::vector<std::uint32_t>& taken);
 
   /// Levels of a service with several instances.
   struct Levels {

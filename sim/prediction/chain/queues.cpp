@@ -391,7 +391,7 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
     retrying = &c;
     rate_retrying = rate;
   }
-  if (first == nullptr) return "service." + s.name + ": nobody calls it";
+  if (first == nullptr) return "service." + s.name + ": no client calls it";
   queue.timeout =
       first->timeouts.attempt.mean_seconds() - 2 * scenario.network.latency.mean_seconds();
   if (queue.timeout <= 0) return "client." + first->name + ".attempt_timeout: below the round trip";

@@ -187,7 +187,8 @@ class FactFinder {
     }
     for (std::size_t c = 0; c < scenario_.clients.size(); ++c) {
       stop_point();
-      if (!scenario_.clients[c].caller) client_facts(times_of_client(scenario_, c, demands_));
+      if (!scenario_.clients[c].makes_calls())
+        client_facts(times_of_client(scenario_, c, demands_));
     }
     return std::move(facts_);
   }
@@ -208,8 +209,8 @@ class FactFinder {
 
   /// Of the services that a group calls.
   std::string calls_of_services(const ClientSpec& c) const {
-    for (const ClientSpec& other : scenario_.clients) {
-      if (other.caller && share_of_calls(c, *other.caller) > 0) {
+    for (const CallSpec& call : scenario_.calls) {
+      if (share_of_calls(c, call.caller) > 0) {
         return "waiting at services that other services call";
       }
     }

@@ -67,7 +67,7 @@ Offered offered_to(const Scenario& scenario, std::size_t service, const Demands&
   load.clients = demands.callers[service];
   for (const std::size_t i : load.clients) {
     load.varies = load.varies || demands.varies[i];
-    load.from_services = load.from_services || scenario.clients[i].caller.has_value();
+    load.from_services = load.from_services || scenario.clients[i].makes_calls();
     open = open || demands.open[i];
   }
   load.is_closed = !open && !load.clients.empty();
@@ -91,31 +91,26 @@ Demands::Demands(const Scenario& scenario)
       callers(scenario.services.size()),
       varies(scenario.clients.size()),
       open(scenario.clients.size()) {
-  std::vector<std::vector<std::size_t>> calls(scenario.services.size());
+  const scenario::CallGraph calls(scenario);
   StopCounter<> stop;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
     stop.count();
     const ClientSpec& c = scenario.clients[i];
     for (const ServiceShare& called : service_shares(c)) callers[called.service].push_back(i);
-    if (c.caller) {
-      calls[*c.caller].push_back(i);
-    } else {
-      varies[i] = prediction::varies(c.arrivals);
-      open[i] = c.arrivals.process != ArrivalProcess::kClosed;
-    }
+    if (c.makes_calls()) continue;
+    varies[i] = prediction::varies(c.arrivals);
+    open[i] = c.arrivals.process != ArrivalProcess::kClosed;
   }
   for (const std::size_t s : scenario::callers_first(scenario)) {
     const auto any = [&](const std::vector<bool>& of) {
       return std::ranges::any_of(callers[s], [&](std::size_t i) { return of[i]; });
     };
-    for (const std::size_t i : calls[s]) varies[i] = any(varies), open[i] = any(open);
+    for (const std::size_t i : calls.groups_of(s)) varies[i] = any(varies), open[i] = any(open);
   }
 }
 
 std::string calls_left_out(const Scenario& scenario, std::size_t service) {
-  const bool calls = std::ranges::any_of(scenario.clients,
-                                         [&](const ClientSpec& c) { return c.caller == service; });
-  return calls ? "waiting at the services that it calls" : "";
+  return scenario::calls_others(scenario, service) ? "waiting at the services that it calls" : "";
 }
 
 bool has_plain_quota(const ClientSpec& client) {

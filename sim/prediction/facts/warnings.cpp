@@ -37,7 +37,7 @@ std::string arrival_keys(const Scenario& scenario, const ServiceLoad& load) {
   std::string keys;
   for (const std::size_t i : load.clients) {
     const ClientSpec& c = scenario.clients[i];
-    keys += ", " + path_of(scenario, c) + (c.caller ? "" : ".arrivals");
+    keys += ", " + path_of(c) + (c.makes_calls() ? "" : ".arrivals");
   }
   return keys;
 }
@@ -57,7 +57,7 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
   std::string message;
   if (load.is_closed) {
     message = fmt::format(
-        "If nobody had to wait, first attempts would ask for {:.3g} times the capacity: the "
+        "If no request had to wait, first attempts would need {:.3g} times the capacity: the "
         "requests of the closed loop wait for each other.",
         asked);
   } else if (first >= 1) {
@@ -84,7 +84,7 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
                    std::vector<Warning>& warnings) {
   const ClientSpec* const client = least_patient(scenario, load);
   if (client == nullptr || load.capacity == kForever || load.service_time == 0) return;
-  const std::string path = "service." + load.spec->name, group = path_of(scenario, *client);
+  const std::string path = "service." + load.spec->name, group = path_of(*client);
   const double timeout = client->timeouts.attempt.mean_seconds();
   const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
   const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
@@ -116,15 +116,14 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   bool unlimited = false;
   for (const std::size_t i : load.clients) {
     const RetryRules& retry = scenario.clients[i].retry;
-    const bool limited = retry.quota.enabled || retry.budget.kind != BudgetKind::kNone ||
-                         retry.breaker.enabled || retry.throttle.enabled;
+    const bool limited = retry.quota.enabled || retry.has_limits();
     unlimited = unlimited || (retry.max_attempts > 1 && !limited);
   }
   if (!unlimited) return;
   const std::string path = "service." + load.spec->name;
   const double most = std::max(1.0, std::ceil(1 / load.utilization) - 1);
   warnings.push_back(
-      {path, path_of(scenario, *client) + ".retry.max_attempts, " + path + ".queue.capacity",
+      {path, path_of(*client) + ".retry.max_attempts, " + path + ".queue.capacity",
        (load.last_attempt == kForever
             ? std::string("Requests whose attempts fail are tried again without end, so that the "
                           "load grows without bound: ")

@@ -2,6 +2,7 @@
 #include "report/document/document.hpp"
 
 #include "estimate/intervals.hpp"
+#include "report/graph.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -410,16 +411,20 @@ Document& Document::streamed_member(std::string name, JsonMember write) {
   return *this;
 }
 
+Document& Document::members(const Json& object) {
+  for (const auto& [name, value] : object.items()) member(name, value);
+  return *this;
+}
+
 Document& Document::head(std::string_view command, const Scenario& scenario,
                          std::size_t replications) {
-  const Json members = result_head(command, scenario, replications);
-  for (const auto& [name, value] : members.items()) member(name, value);
-  return *this;
+  return members(result_head(command, scenario, replications));
 }
 
 Document& Document::scenario_members(const LoadedScenario& scenario) {
   member("scenario_notes", distinct_notes(scenario));
-  return member("services", services_json(scenario.scenario)).member("keys", keys_json(scenario));
+  members(graph_json(scenario.scenario, scenario.keys));
+  return member("keys", keys_json(scenario));
 }
 
 Document& Document::file(std::string name, Table table) {

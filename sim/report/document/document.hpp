@@ -252,6 +252,8 @@ class Document {
   /// Members of result.json, in the order of the calls.
   Document& member(std::string name, nlohmann::ordered_json value);
   Document& streamed_member(std::string name, JsonMember write);
+  /// Those of `object`.
+  Document& members(const nlohmann::ordered_json& object);
   /// What result.json begins with (`result_head`), and what it has of the scenario at its end.
   Document& head(std::string_view command, const Scenario& scenario, std::size_t replications);
   Document& scenario_members(const LoadedScenario& scenario);

@@ -2,7 +2,6 @@
 #include "report/document/json.hpp"
 
 #include "report/document/text.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <algorithm>
 #include <array>
@@ -143,33 +142,7 @@ void JsonText::quote(std::string_view value) {
   text_ += '"';
 }
 
-namespace {
-
 using Json = nlohmann::ordered_json;
-
-Json service_json(const Scenario& scenario, const scenario::Demand& demand, std::size_t index) {
-  const ServiceSpec& service = scenario.services[index];
-  const double capacity = scenario::answerable_rate(scenario, index, scenario::servers_of(service));
-  const bool limited = service.servers != ServiceSpec::kUnlimited;
-  Json json;
-  json["name"] = service.name;
-  json["servers"] = limited ? Json(service.servers) : Json();
-  if (service.instances.count > 1) json["instances"] = service.instances.count;
-  json["mean_service_time_s"] = demand.services[index].own_time;
-  json["capacity_per_s"] = limited && capacity < scenario::kNoLimit ? Json(capacity) : Json();
-  return json;
-}
-
-}  // namespace
-
-Json services_json(const Scenario& scenario) {
-  Json json = Json::array();
-  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
-  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
-    json.push_back(service_json(scenario, demand, s));
-  }
-  return json;
-}
 
 Json result_head(std::string_view command, const Scenario& scenario, std::size_t replications) {
   Json json;

@@ -64,9 +64,6 @@ class JsonText {
 nlohmann::ordered_json result_head(std::string_view command, const Scenario& scenario,
                                    std::size_t replications);
 
-/// What follows from the keys of each service: its servers, mean service time and capacity.
-nlohmann::ordered_json services_json(const Scenario& scenario);
-
 /// The keys of the scenario with their values as TOML.
 nlohmann::ordered_json keys_json(const LoadedScenario& scenario);
 

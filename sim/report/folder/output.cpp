@@ -157,7 +157,8 @@ void OutputFile::write(std::string_view text) const {
 
 void OutputFile::write_stream(std::string_view text) const {
   const Descriptor stream(::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (stream.get() < 0 && errno == ENXIO) throw OutputError(path_, "nobody reads from this pipe");
+  if (stream.get() < 0 && errno == ENXIO)
+    throw OutputError(path_, "no program reads from this pipe");
   if (stream.get() < 0) fail_to_write(path_, errno);
   struct stat status {};
   if (::fstat(stream.get(), &status) != 0 || !is_stream_mode(status.st_mode)) {

@@ -35,7 +35,7 @@ class OutputError : public std::runtime_error {
 class OutputClosed : public OutputError {
  public:
   explicit OutputClosed(std::filesystem::path path)
-      : OutputError(std::move(path), "nobody reads from this pipe") {}
+      : OutputError(std::move(path), "no program reads from this pipe") {}
 };
 
 class Sink {

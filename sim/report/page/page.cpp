@@ -355,29 +355,26 @@ class Metadata {
     if (result_.json.contains("variants")) {
       for (Json variant : result_.json.at("variants")) {
         names_.place_of(variant.at("variant"));
-        if (names_.all().size() == 1) {
-          out_["keys"] = variant.at("keys");
-        } else {
-          variant["keys"] = differing_keys(variant.at("keys"));
-        }
-        if (names_.all().size() == 1) variant.erase("keys");
+        Json graph = graph_of(variant);
+        for (const auto& [member, value] : graph.items()) variant.erase(member);
+        variant.erase("keys");
+        variant["graph"] = std::move(graph);
         out_["variants"].push_back(std::move(variant));
       }
       return;
     }
-    out_["keys"] = result_.json.value("keys", Json::object());
-    out_["services"] = result_.json.value("services", Json::array());
+    out_["graph"] = graph_of(result_.json);
   }
 
-  Json differing_keys(const Json& keys) const {
-    std::map<std::string_view, const Json*> first;
-    for (const auto& [key, value] : out_["keys"].items()) first.emplace(key, &value);
-    Json differing = Json::object();
-    for (const auto& [key, value] : keys.items()) {
-      const auto at = first.find(key);
-      if (at == first.end() || *at->second != value) append_member(differing, key, value);
+  /// What `graph_json` (report/graph.hpp) has put among the members of `json`; null where an older
+  /// program wrote the result.
+  static Json graph_of(const Json& json) {
+    Json graph = Json::object();
+    for (const char* name :
+         {"window_start_s", "window_end_s", "services", "clients", "calls", "disturbances"}) {
+      graph[name] = json.value(name, Json());
     }
-    return differing;
+    return graph;
   }
 
   void add_summary() {
@@ -500,7 +497,7 @@ class Metadata {
     const Json& sweep = result_.json.at("sweep");
     Json& out = out_["sweep"];
     for (const char* name :
-         {"points_that_fail", "points_over_limit", "points", "shard", "services"}) {
+         {"points_that_fail", "points_over_limit", "points", "shard", "graphs"}) {
       if (sweep.contains(name)) out[name] = sweep.at(name);
     }
     const std::vector<std::string> vary = sweep.at("vary");

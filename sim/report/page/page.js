@@ -35,12 +35,12 @@ function lineOf(result, v, bearers, name, quantity_, look) {
 const isNothing = (line) => !line || line.means === 0 ||
   (Array.isArray(line.means) && line.means.every((x) => !exists(x) || x === 0));
 
-/** The service that a group calls; the only one there is, or what its keys say. */
-function serviceOf(result, group) {
-  const services = Object.keys((result.series.find(Boolean) || { s: {} }).s);
-  if (services.length === 1) return services[0];
-  return tomlValue(result.keys[`client.${group}.calls`]) || group.split(".").pop();
-}
+/** Whether a group calls a service. */
+const callsService = (result, v, group, service) => {
+  const { clients, calls } = graphAt(result, v);
+  const found = [...(clients || []), ...(calls || [])].find((one) => one.name === group);
+  return !found || found.calls.includes(service);
+};
 
 /** Who the lines of a chart stand for: the groups of a variant, or the variants of a group. */
 function entries(result, v) {
@@ -61,7 +61,7 @@ function loadLines(result, v, service) {
     }
   } else {
     const callers = groupsOf(result).map((client, i) => ({ client, ...lookOf(i) }))
-      .filter((e) => serviceOf(result, e.client) === service);
+      .filter((e) => callsService(result, v, e.client, service));
     if (callers.length === 1) {
       const one = (name, look) => lineOf(result, v, "c", callers[0].client, name, look);
       lines.push(one("offered_load", { name: "requests", colour: GREY }),
@@ -100,7 +100,7 @@ function failureLines(result, v) {
 
 /** Whether attempts can wait at a service: not where every one finds a server. */
 const hasQueue = (result, v, service) =>
-  tomlValue(keysOf(result, v)[`service.${service}.servers`]) !== "unlimited";
+  ((graphAt(result, v).services || []).find((one) => one.name === service) || {}).servers !== null;
 
 /** The pictures of a result that have something in them, in their order. */
 function panels(result, v) {

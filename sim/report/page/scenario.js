@@ -1,150 +1,62 @@
-// The drawing of a scenario, from its keys: who calls whom, and what happens when.
+// The drawing of a scenario: who calls whom, with what comes through, and what happens when.
 
-/** The keys in force at a variant or point: those of the scenario and what is different there. */
-function keysOf(result, v) {
-  const keys = { ...result.keys, ...((result.variants[v] || {}).keys || {}) };
-  if (!result.sweep) return keys;
-  choicesOf(result, v).forEach((choice, s) => {
-    const slider = result.sweep.sliders[s];
-    slider.paths.forEach((path, p) => {
-      const pattern = new RegExp(`^${path.split("*").map((part) =>
-        part.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join("[^.]+")}$`);
-      for (const key of Object.keys(keys)) {
-        if (pattern.test(key)) keys[key] = slider.choices[choice][p];
-      }
-    });
-  });
-  return keys;
+/** What is simulated at a variant or point, as sim/report/graph.hpp describes it; of a sweep with
+ * very many points only the scenario that it varies. */
+function graphAt(result, v) {
+  const { graphs } = result.sweep || {};
+  return (graphs && graphs[v]) || (result.variants[v] || {}).graph || result.graph || {};
 }
 
-function reader(keys) {
-  return (path, otherwise = null) => (path in keys ? tomlValue(keys[path]) : otherwise);
-}
-
-const namesOf = (keys, pattern) =>
-  [...new Set(Object.keys(keys).map((key) => (pattern.exec(key) || [])[1]).filter(Boolean))];
-
-/** What the result has of a service: the mean service time in seconds and the attempts per second
- * that it can serve. Only the program works these out. Empty where a sweep varies keys of services at
- * so many points that the result has those of its scenario only. */
-function serviceFacts(result, v, name) {
-  const { sweep } = result;
-  const varied = sweep && sweep.sliders.some((slider) =>
-    slider.paths.some((path) => path.startsWith("service.")));
-  const services = varied ? (sweep.services || [])[v] || []
-    : (result.variants[v] || {}).services || result.services || [];
-  return services.find((service) => service.name === name) || {};
-}
-
-const PROCESSES = { once: "all at once", closed: "closed loop", poll: "polling" };
-
-function clientLines(get, name) {
-  const key = (rest, otherwise) => get(`client.${name}.${rest}`, otherwise);
-  const lines = [];
-  const total = key("arrivals.total_rate"), rate = total ?? key("arrivals.rate");
-  const process = key("arrivals.process"), count = key("count", 1);
-  const file = key("arrivals.file", key("arrivals.profile"));
-  const asked = process === "poll" ? "jobs" : "requests";
-  if (count > 1) lines.push(plural(count, "client"));  // short lines: what is longer is cut
-  const each = exists(total) || !(count > 1) ? "" : " each";
-  lines.push([exists(rate) ? `${digits(rate)} ${asked}/s${each}` : null,
-    PROCESSES[process] || process].filter(Boolean).join(", "));
-  if (file) lines.push(file);
-  const mode = key("retry.mode");
-  const attempts = key("retry.max_attempts");
-  if (mode === "none") lines.push("no retries");
-  else if (mode) {
-    const sdk = key("retry.sdk");
-    lines.push(`retries: ${mode}${sdk ? ` (${sdk})` : ""}`);
-    if (exists(attempts)) lines.push(plural(attempts, "attempt"));
-    else if (attempts) lines.push(`${attempts} attempts`);
-  }
-  const quota = key("retry.quota.capacity");
-  if (exists(quota)) lines.push(`retry quota ${digits(quota)}`);
-  const timeout = durationOf(key("attempt_timeout", "none"));
-  if (exists(timeout)) lines.push(`timeout ${seconds(timeout)}`);
-  return lines;
-}
-
-/** The limit of a service, and those of single operations. */
-function throttleLines(get, keys, name) {
-  const line = (path, what) => {
-    const rate = get(`${path}.rate`), window = durationOf(get(`${path}.window`));
-    if (!exists(rate)) return [];
-    return [`${what} ${window > 0 ? `${digits(rate * window)} per ${seconds(window)}`
-      : `${digits(rate)} /s`}`];
-  };
-  const path = `service.${name}.throttle`, operations = `${path}.operation.`;
-  const named = [...new Set(Object.keys(keys).filter((key) => key.startsWith(operations))
-    .map((key) => key.slice(operations.length).replace(/\.[^.]*$/, "")))];
-  const each = { key: " each key", client: " each client", operation: " each operation" };
-  return [...line(path, "throttle").map((text) => text + (each[get(`${path}.scope`)] || "")),
-    ...named.flatMap((operation) => line(operations + operation, `throttle of ${operation}:`))];
-}
-
-function serviceLines(get, keys, name, { mean_service_time_s: demand, capacity_per_s: most }) {
-  const key = (rest, otherwise) => get(`service.${name}.${rest}`, otherwise);
-  const servers = key("servers");
-  const lines = [];
-  const instances = key("instances", 1);
-  if (exists(servers)) {
-    lines.push(`${instances > 1 ? `${plural(instances, "instance")} × ` : ""}${
-      plural(servers, "server")}${exists(demand) ? ` × ${seconds(demand)}` : ""}`);
-    if (exists(most)) lines.push(`capacity ${digits(most)} /s`);
-  } else if (exists(demand)) {
-    lines.push(demand > 0 ? `any number of servers × ${seconds(demand)}` : "answers at once");
-  }
-  const queue = key("queue.capacity"), discipline = key("queue.discipline");
-  if (exists(servers)) {
-    lines.push(`queue: ${discipline}${exists(queue) ? `, ${digits(queue)} places` : ", unlimited"}`);
-  }
-  const slowdown = key("slowdown");
-  if (slowdown > 0) lines.push("slower the more it does at once");
-  lines.push(...throttleLines(get, keys, name));
-  const limit = key("concurrency.limit");
-  if (exists(limit)) lines.push(`at most ${digits(limit)} at once`);
-  return lines;
+/** What went along an edge: attempts per second and the share of requests that succeeded; before,
+ * during and after the first disturbance, or all the time where there is none. */
+function flowLines(result, v, group) {
+  const line = (word, rate, success) => (exists(rate)
+    ? `${word}${digits(rate)} /s${exists(success) ? `, ${percent(success)}` : ""}` : null);
+  const rows = phasesOf(result, v).filter((row) => result.clients[row.c] === group);
+  const first = (kind) => rows.find((row) => row.kind === kind);
+  const shown = [["before ", first("before")], ["during ", first("during")],
+    first("after") ? ["after ", rows.filter((row) => row.kind === "after").pop()]
+      : ["recovering ", first("recovering")]];
+  const mean = (row, metric) => (row.m[metric] || [])[0];
+  const found = shown.filter(([, row]) => row)
+    .map(([word, row]) => line(word, mean(row, "attempt_rate"), mean(row, "success_rate")));
+  if (found.length > 0) return found.filter(Boolean);
+  const whole = (metric) => (summaryOf(result, v, group, metric) || [])[0];
+  return [line("", whole("attempt_rate"), whole("success_rate"))].filter(Boolean);
 }
 
 /** Boxes by layer: clients, balancers in front of services, services by depth of their calls. */
 function graphOf(result, v) {
-  const keys = keysOf(result, v), get = reader(keys);
-  const services = namesOf(keys, /^service\.([^.]+)\./);
-  const groups = namesOf(keys, /^client\.(.+)\.calls$/);
+  const { services = [], clients = [], calls = [] } = graphAt(result, v);
   const boxes = [], edges = [], depth = new Map();
-  const callers = new Map(services.map((name) => [name, []]));
-  for (const group of groups) {
-    const target = get(`client.${group}.calls`);
-    const caller = group.includes(".") && services.includes(group.split(".")[0])
-      ? group.split(".")[0] : get(`client.${group}.caller`);
-    if (services.includes(caller)) callers.get(target)?.push(`service ${caller}`);
-    else {
-      boxes.push({ id: `client ${group}`, kind: "client", title: group, layer: 0,
-        lines: clientLines(get, group) });
-      callers.get(target)?.push(`client ${group}`);
-    }
-  }
+  const groups = [...(clients || []), ...(calls || [])];
+  const callersOf = (name) => groups.filter((group) => group.calls.includes(name));
   const depthOf = (name, seen = new Set()) => {
     if (depth.has(name) || seen.has(name)) return depth.get(name) || 1;
     seen.add(name);
-    const from = callers.get(name).filter((id) => id.startsWith("service "));
-    const found = 1 + Math.max(0, ...from.map((id) => depthOf(id.slice(8), seen)));
+    const found = 1 + Math.max(0, ...callersOf(name).filter((group) => group.caller)
+      .map((group) => depthOf(group.caller, seen)));
     depth.set(name, found);
     return found;
   };
-  for (const name of services) {
-    const policy = get(`service.${name}.balancing`);
-    const balanced = get(`service.${name}.instances`, 1) > 1;
-    const layer = depthOf(name) * 2;
-    boxes.push({ id: `service ${name}`, kind: "service", title: name, layer,
-      lines: serviceLines(get, keys, name, serviceFacts(result, v, name)) });
+  for (const client of clients || []) {
+    boxes.push({ id: `client ${client.name}`, kind: "client", title: client.name, layer: 0,
+      lines: client.lines });
+  }
+  for (const { name, instances, balancing, lines } of services || []) {
+    const layer = depthOf(name) * 2, balanced = instances > 1;
+    boxes.push({ id: `service ${name}`, kind: "service", title: name, layer, lines: lines || [] });
     if (balanced) {
       boxes.push({ id: `balancer ${name}`, kind: "balancer", title: "balancer", layer: layer - 1,
-        lines: typeof policy === "string" ? [policy] : [] });
-      edges.push([`balancer ${name}`, `service ${name}`]);
+        lines: balancing ? [balancing] : [] });
+      edges.push({ from: `balancer ${name}`, to: `service ${name}`, lines: [], title: null });
     }
-    for (const from of callers.get(name)) {
-      edges.push([from, `${balanced ? "balancer" : "service"} ${name}`]);
+    for (const group of callersOf(name)) {
+      edges.push({ from: group.caller ? `service ${group.caller}` : `client ${group.name}`,
+        to: `${balanced ? "balancer" : "service"} ${name}`,
+        // The figures are those of the group; where it calls several services, they are of all.
+        lines: group.calls.length === 1 ? flowLines(result, v, group.name) : [],
+        title: [`${group.caller || group.name} calls ${name}`, ...group.lines].join("\n") });
     }
   }
   return { boxes, edges };
@@ -182,38 +94,63 @@ function drawBox(box) {
       cutTo(line, box.w - 14))));
 }
 
-function arrow(x1, y1, x2, y2, upright) {
+function arrow({ x1, y1, x2, y2, upright, title }) {
   const bend = upright ? (y2 - y1) / 2 : (x2 - x1) / 2;
   const d = upright ? `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2 - 5}`
     : `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2 - 5} ${y2}`;
   const tip = upright ? `${x2 - 4},${y2 - 7} ${x2 + 4},${y2 - 7} ${x2},${y2}`
     : `${x2 - 7},${y2 - 4} ${x2 - 7},${y2 + 4} ${x2},${y2}`;
-  return svg("g", { class: "arrow" }, svg("path", { d, fill: "none" }),
-    svg("polygon", { points: tip }));
+  return svg("g", { class: "arrow" }, title ? svg("title", {}, title) : null,
+    svg("path", { d, fill: "none" }), svg("polygon", { points: tip }));
+}
+
+const LABEL_LINE = 13, LABEL_LETTER = 5.6;
+const widthOf = (lines) => LABEL_LETTER * Math.max(0, ...lines.map((line) => line.length));
+
+/** The figures of an edge, at the end of it where it has most room to itself, and below those that
+ * are there already. */
+function drawLabel({ x1, y1, x2, y2, upright, atStart, lines }, taken) {
+  const w = widthOf(lines), h = LABEL_LINE * lines.length;
+  const at = { w, h, x: upright ? (atStart ? x1 : x2) + 6 : atStart ? x1 + 6 : x2 - w - 10,
+    y: upright ? (atStart ? y1 + 2 : y2 - h - 8) : (atStart ? y1 : y2) + 4 };
+  const hits = (b) => at.x < b.x + b.w && b.x < at.x + w && at.y < b.y + b.h && b.y < at.y + h;
+  for (let hit = taken.find(hits); hit; hit = taken.find(hits)) at.y = hit.y + hit.h + 1;
+  taken.push(at);
+  return lines.map((line, i) => svg("text", { x: at.x, y: at.y + 10 + LABEL_LINE * i,
+    class: "flow" }, line));
 }
 
 /** Layers from left to right or, where there is no room, from top to bottom. */
 function drawGraph(graph, width) {
   const layers = [...new Set(graph.boxes.map((box) => box.layer))].sort((a, b) => a - b)
     .map((layer) => graph.boxes.filter((box) => box.layer === layer));
-  const upright = width < 175 * layers.length + 60 * (layers.length - 1);
-  const place = upright ? placeDown : placeAcross;
+  const labels = graph.edges.filter((edge) => edge.lines.length > 0);
+  const gap = Math.max(60, ...labels.map((edge) => widthOf(edge.lines) + 24));
+  const upright = width < 175 * layers.length + gap * (layers.length - 1);
+  const starts = new Map();  // edges that leave a box
+  for (const { from } of graph.edges) starts.set(from, (starts.get(from) || 0) + 1);
   for (const box of graph.boxes) box.wrapped = null;
-  const height = place(layers, width);
+  const room = LABEL_LINE * Math.max(0, ...labels.map((edge) => edge.lines.length));
+  let height = upright ? placeDown(layers, width, room) : placeAcross(layers, width, gap);
   const byId = new Map(graph.boxes.map((box) => [box.id, box]));
-  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
-  for (const [from, to] of graph.edges) {
-    const [a, b] = [byId.get(from), byId.get(to)];
+  const root = svg("svg", { role: "img" }), taken = [], texts = [];
+  for (const edge of graph.edges) {
+    const [a, b] = [byId.get(edge.from), byId.get(edge.to)];
     if (!a || !b) continue;
-    root.append(upright ? arrow(a.x + a.w / 2, a.y + a.h, b.x + b.w / 2, b.y, true)
-      : arrow(a.x + a.w, a.y + a.h / 2, b.x, b.y + b.h / 2, false));
+    const ends = upright ? { x1: a.x + a.w / 2, y1: a.y + a.h, x2: b.x + b.w / 2, y2: b.y }
+      : { x1: a.x + a.w, y1: a.y + a.h / 2, x2: b.x, y2: b.y + b.h / 2 };
+    const drawn = { ...edge, ...ends, upright, atStart: starts.get(edge.from) === 1 };
+    root.append(arrow(drawn));
+    texts.push(...drawLabel(drawn, taken));
   }
-  root.append(...graph.boxes.map(drawBox));
+  root.append(...graph.boxes.map(drawBox), ...texts);
+  height = Math.max(height, ...taken.map((label) => label.y + label.h + 4));
+  root.setAttribute("viewBox", `0 0 ${width} ${height}`);
   return root;
 }
 
-function placeAcross(layers, width) {
-  const gap = Math.min(110, Math.max(46, width / (4 * layers.length)));
+function placeAcross(layers, width, least) {
+  const gap = Math.max(least, Math.min(110, width / (4 * layers.length)));
   const wide = Math.min(250, (width - gap * (layers.length - 1)) / layers.length);
   const heights = layers.map((boxes) => boxes.reduce((sum, b) => sum + heightOf(b) + 12, -12));
   const height = Math.max(...heights);
@@ -227,7 +164,7 @@ function placeAcross(layers, width) {
   return height + 4;
 }
 
-function placeDown(layers, width) {
+function placeDown(layers, width, room) {
   let y = 2;
   for (const boxes of layers) {
     const abreast = Math.max(1, Math.min(boxes.length, Math.floor((width + 8) / 158)));
@@ -240,62 +177,16 @@ function placeDown(layers, width) {
       row.forEach((box, k) => Object.assign(box, { x: k * (wide + 8) + 1, y, w: wide - 2, h }));
       y += h + 8;
     }
-    y += 24;
+    y += 24 + room;
   }
-  return y - 30;
+  return y - 30 - room;
 }
 
-/** Faults and surges: those of the result, or those that the keys name. */
+/** Faults and surges. */
 function windowsOf(result, v) {
-  if (result.hysteresis) return [];  // its runs go without faults and surges
-  const details = result.variants[v];
-  const keys = keysOf(result, v), get = reader(keys);
-  if (details && details.disturbances) {
-    return details.disturbances.map((d) => ({ kind: d.kind, name: d.name, start: d.start_s,
-      end: d.end_s, where: d.service || d.client,
-      what: effectOf({ ...(d.kind === "fault" ? faultOf(get, d.name) : {}), ...d }) }));
-  }
-  const found = (kind, name, path, where, what) => {
-    const start = durationOf(get(`${path}.start`)), length = durationOf(get(`${path}.duration`));
-    return exists(start) && exists(length)
-      ? [{ kind, name, start, end: start + length, where, what }] : [];
-  };
-  const faults = namesOf(keys, /^fault\.([^.]+)\./).flatMap((name) =>
-    found("fault", name, `fault.${name}`, get(`fault.${name}.service`),
-      effectOf(faultOf(get, name))));
-  const surges = namesOf(keys, /^client\.(.+)\.arrivals\.surge\./).flatMap((group) =>
-    namesOf(keys, new RegExp(`^client\\.${group}\\.arrivals\\.surge\\.([^.]+)\\.`))
-      .flatMap((name) => found("surge", name, `client.${group}.arrivals.surge.${name}`, group,
-        effectOf({ factor: get(`client.${group}.arrivals.surge.${name}.factor`) }))));
-  return faults.concat(surges);
-}
-
-/** What a fault does, from its keys. */
-function faultOf(get, name) {
-  const key = (rest) => get(`fault.${name}.${rest}`);
-  const errors = ["internal", "unavailable", "throttled", "invalid"]
-    .map((kind) => Number(key(`errors.${kind}`)) || 0).reduce((a, b) => a + b);
-  return { capacity: key("capacity"), speed: key("speed"), errors, latency: durationOf(key("latency")),
-    loss: Math.max(Number(key("request_loss")) || 0, Number(key("response_loss")) || 0),
-    unreachable: key("unreachable") === "true", hole: key("black_hole") === "true",
-    instance: key("instance"), instances: key("instances") };
-}
-
-function effectOf({ capacity, speed, factor, errors, latency, loss, unreachable, hole, instance,
-  instances = 1 }) {
-  const effects = [];
-  if (exists(instance)) effects.push(plural(instances || 1, "instance"));
-  if (unreachable) effects.push("unreachable");
-  if (hole) effects.push("never answers");
-  if (errors > 0) effects.push(errors >= 1 ? "answers errors only" : `${percent(errors)} errors`);
-  if (latency > 0) effects.push(`${seconds(latency)} later`);
-  if (loss > 0) effects.push(`${percent(loss)} lost`);
-  if (exists(factor)) effects.push(`load × ${digits(factor)}`);
-  if (exists(capacity) && capacity < 1) {
-    effects.push(capacity === 0 ? "no servers" : `${percent(capacity)} of the servers`);
-  }
-  if (exists(speed) && speed !== 1) effects.push(`speed × ${digits(speed)}`);
-  return effects.join(", ");
+  if (result.hysteresis) return [];  // its runs go without them
+  return (graphAt(result, v).disturbances || []).map((d) => ({ kind: d.kind, name: d.name,
+    start: d.start_s, end: d.end_s, where: d.service || d.client, what: d.what || "" }));
 }
 
 /** Windows at the same time with the same name and effect are one. */
@@ -317,10 +208,7 @@ function joinedWindows(windows) {
 }
 
 function drawWindows(result, v, width) {
-  const get = reader(keysOf(result, v));
-  const details = result.variants[v] || {};
-  const end = details.window_end_s ?? durationOf(get("duration"));
-  const warmup = details.window_start_s ?? durationOf(get("warmup"));
+  const { window_start_s: warmup, window_end_s: end } = graphAt(result, v);
   const windows = joinedWindows(windowsOf(result, v));
   const texts = windows.map((w) => `${w.name}${w.where ? ` (${w.where})` : ""}: ${
     w.what ? `${w.what}, ` : ""}${seconds(w.start)} to ${seconds(w.end)}`);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/run/evaluation.hpp"
 
+#include "scenario/derived/derived.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -12,13 +14,11 @@ bool is_listed(const std::vector<Layer>& layers, std::size_t group) {
                      [&](const Layer& layer) { return layer.group == group; });
 }
 
-void add_layers(const Scenario& scenario, std::size_t group, std::size_t depth,
-                std::vector<Layer>& layers) {
+void add_layers(const Scenario& scenario, const scenario::CallGraph& calls, std::size_t group,
+                std::size_t depth, std::vector<Layer>& layers) {
   layers.push_back({group, depth});
-  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
-    if (scenario.clients[g].caller == scenario.clients[group].service && !is_listed(layers, g)) {
-      add_layers(scenario, g, depth + 1, layers);
-    }
+  for (const std::size_t g : calls.groups_of(scenario.clients[group].service)) {
+    if (!is_listed(layers, g)) add_layers(scenario, calls, g, depth + 1, layers);
   }
 }
 
@@ -64,12 +64,13 @@ bool Evaluation::all_expectations_hold() const {
 }
 
 std::vector<Layer> call_order(const Scenario& scenario) {
+  const scenario::CallGraph calls(scenario);
   std::vector<Layer> layers;
   for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
-    if (!scenario.clients[g].caller) add_layers(scenario, g, 0, layers);
+    if (!scenario.clients[g].makes_calls()) add_layers(scenario, calls, g, 0, layers);
   }
   for (std::size_t g = 0; g < scenario.clients.size(); ++g) {  // whose service nobody calls
-    if (!is_listed(layers, g)) add_layers(scenario, g, 0, layers);
+    if (!is_listed(layers, g)) add_layers(scenario, calls, g, 0, layers);
   }
   return layers;
 }

@@ -3,6 +3,7 @@
 
 #include <retrysim/scenario_file.hpp>
 
+#include "report/graph.hpp"
 #include "report/run/tables.hpp"
 #include "report/run/text.hpp"
 
@@ -21,48 +22,17 @@ using Json = nlohmann::ordered_json;
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-Json window_json(std::string_view kind, const std::string& name, Time start, Duration duration) {
-  Json json;
-  json["kind"] = kind;
-  json["name"] = name;
-  json["start_s"] = seconds(start.count());
-  json["end_s"] = seconds((start + duration).count());
-  return json;
-}
-
 Json variant_json(const Evaluation& e) {
   const Scenario& scenario = e.scenario();
   Json json;
   json["variant"] = e.set.variant;
   json["seed"] = scenario.seed;
   json["replications"] = e.set.runs.size();
-  json["window_start_s"] = seconds(scenario.warmup.count());
-  json["window_end_s"] = seconds(scenario.duration.count());
   json["interval_s"] = seconds(scenario.interval.count());
   add_certainty(json, e);
   json["scenario_notes"] = distinct_notes(e.set.scenario);
   json["notes"] = result_notes(e);
-  json["services"] = services_json(scenario);
-  json["disturbances"] = Json::array();
-  for (const FaultSpec& fault : scenario.faults) {
-    Json window = window_json("fault", fault.name, fault.start, fault.duration);
-    window["service"] = scenario.services[fault.service].name;
-    if (fault.instance != FaultSpec::kAllInstances) {
-      window["instance"] = fault.instance;
-      window["instances"] = fault.instances;
-    }
-    window["capacity"] = fault.capacity;
-    window["speed"] = fault.speed;
-    json["disturbances"].push_back(std::move(window));
-  }
-  for (const ClientSpec& client : scenario.clients) {
-    for (const SurgeSpec& surge : client.arrivals.surges) {
-      Json window = window_json("surge", surge.name, surge.start, surge.duration);
-      window["client"] = client.name;
-      window["factor"] = surge.factor;
-      json["disturbances"].push_back(std::move(window));
-    }
-  }
+  json.update(graph_json(scenario, e.set.scenario.keys));
   return json;
 }
 

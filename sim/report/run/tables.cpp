@@ -262,7 +262,7 @@ std::vector<const Histogram*> histograms_of(const Evaluation& e, std::size_t cli
     const std::vector<ClientResult>& clients = e.set.runs[r].clients;
     if (is_all(e, client)) {
       for (std::size_t g = 0; g < clients.size(); ++g) {
-        if (!e.scenario().clients[g].caller) merged[r].merge(clients[g].*kind.histogram);
+        if (!e.scenario().clients[g].makes_calls()) merged[r].merge(clients[g].*kind.histogram);
       }
     }
     histograms.push_back(is_all(e, client) ? &merged[r] : &(clients[client].*kind.histogram));

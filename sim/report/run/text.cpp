@@ -303,8 +303,8 @@ Block& block_of(std::vector<Block>& blocks, const Verdict& answer) {
 
 /// What a service gets from those below it matters where something is wrong with it.
 bool is_worth_saying(const ClientSpec& client, const std::vector<const Verdict*>& said) {
-  return !said.empty() && !(client.caller.has_value() && said.size() == 1 &&
-                            said.front()->severity == Severity::kGood);
+  return !said.empty() &&
+         !(client.makes_calls() && said.size() == 1 && said.front()->severity == Severity::kGood);
 }
 
 std::vector<Block> blocks_of(const Evaluation& e) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -95,6 +96,12 @@ double passes(const ServiceSpec& service) {
   return service.model == ServiceModelKind::kOcc ? 2 : 1;
 }
 
+double error_share(const ServiceSpec& service) {
+  double share = 0;
+  for (const RandomError& e : service.errors) share += e.probability;
+  return share;
+}
+
 double most_attempts(const ClientSpec& client) {
   return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
 }
@@ -158,16 +165,13 @@ std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fa
 class DemandFinder {
  public:
   DemandFinder(const Scenario& scenario, Attempts attempts, const DemandOptions& options)
-      : scenario_(scenario), attempts_(attempts), options_(options) {
+      : scenario_(scenario), attempts_(attempts), options_(options), calls_(scenario) {
     demand_.groups.resize(scenario.clients.size());
     demand_.services.resize(scenario.services.size());
-    callees_.resize(scenario.services.size());
     callers_.resize(scenario.services.size());
     below_.resize(scenario.services.size());
     for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
-      const ClientSpec& c = scenario.clients[g];
-      if (c.caller) callees_[*c.caller].push_back(g);
-      called_.push_back(service_shares(c));
+      called_.push_back(service_shares(scenario.clients[g]));
       for (const auto& [s, share] : called_.back()) callers_[s].push_back({g, share});
     }
   }
@@ -177,7 +181,7 @@ class DemandFinder {
     for (auto s = order.rbegin(); s != order.rend(); ++s) look_below(*s);
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
       const ClientSpec& c = scenario_.clients[g];
-      if (!c.caller) find_attempts(g), demand_.groups[g].requests = own_requests(g);
+      if (!c.makes_calls()) find_attempts(g), demand_.groups[g].requests = own_requests(g);
     }
     for (const std::size_t s : order) ask(s);
     return std::move(demand_);
@@ -197,7 +201,8 @@ class DemandFinder {
   /// Services below have been looked at; they do not call each other in a circle.
   void look_below(std::size_t s) {
     Below found;
-    for (const std::size_t g : callees_[s]) {
+    for (const std::size_t call : calls_.calls_of(s)) {
+      const std::size_t g = scenario_.calls[call].client;
       const ClientSpec& c = scenario_.clients[g];
       double time = 0;
       for (const auto& [to, share] : called_[g]) {
@@ -319,8 +324,12 @@ class DemandFinder {
     const double refused = all - sum;
     if (refused > 0) d.work += product(spec.rejection.cost.in_seconds(), refused);
     double calls = std::min(d.served, d.throughput());
-    for (const std::size_t g : callees_[s]) {
-      demand_.groups[g].requests = calls;
+    if (!spec.errors_at.on_arrival()) {  // those that fail later make none
+      calls *= std::max(0.0, 1 - error_share(spec)) / std::max(not_free, 1e-300);
+    }
+    for (const std::size_t call : calls_.calls_of(s)) {
+      const std::size_t g = scenario_.calls[call].client;
+      demand_.groups[g].requests += calls;
       if (!spec.parallel_calls) calls = product(demand_.groups[g].success, calls);
     }
   }
@@ -338,8 +347,8 @@ class DemandFinder {
   Attempts attempts_;
   DemandOptions options_;
   Demand demand_;
+  CallGraph calls_;
   std::vector<std::vector<ServiceShare>> called_;  // services that a group calls
-  std::vector<std::vector<std::size_t>> callees_;  // groups of calls that a service makes
   std::vector<std::vector<Caller>> callers_;       // groups that call a service
   std::vector<Below> below_;
 };
@@ -354,7 +363,7 @@ double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool su
   const ArrivalSpec& a = client.arrivals;
   const double duration = scenario.duration.in_seconds();
   const double each = duration > 0 ? 1 / duration : 0;
-  if (client.caller || a.process == ArrivalProcess::kClosed) return 0;
+  if (client.makes_calls() || a.process == ArrivalProcess::kClosed) return 0;
   if (a.process == ArrivalProcess::kOnce) return client.count * each;
   if (a.process == ArrivalProcess::kTrace && !a.profile) {
     return static_cast<double>(a.rows.size()) * each;
@@ -376,9 +385,8 @@ double servers_of(const ServiceSpec& service) {
 
 double free_error_share(const ServiceSpec& service) {
   if (service.model == ServiceModelKind::kIndependent) return 0;
-  double share = 0;
-  for (const RandomError& e : service.errors) share += e.probability;
-  return std::min(1.0, share);
+  const double saved = service.errors_at.on_arrival() ? 1 : 1 - service.errors_at.share;
+  return std::min(1.0, error_share(service)) * saved;
 }
 
 double service_seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service) {
@@ -422,19 +430,56 @@ bool is_called_by_services_only(const Scenario& scenario, std::size_t service) {
   bool called = false;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    if (!c.caller) return false;
+    if (!c.makes_calls()) return false;
     called = true;
   }
   return called;
 }
 
+std::string path_of(const ClientSpec& client) {
+  const std::size_t dot = client.name.find('.');  // names of services have none
+  if (dot == std::string::npos) return "client." + client.name;
+  return "service." + client.name.substr(0, dot) + ".calls." + client.name.substr(dot + 1);
+}
+
+// --- Calls between services ----------------------------------------------------------------------
+
+CallGraph::CallGraph(const Scenario& scenario)
+    : calls_(scenario.services.size()),
+      groups_(scenario.services.size()),
+      callers_(scenario.clients.size()) {
+  for (std::size_t i = 0; i < scenario.calls.size(); ++i) {
+    const std::size_t caller = scenario.calls[i].caller, group = scenario.calls[i].client;
+    if (caller >= calls_.size() || group >= callers_.size()) {
+      throw std::invalid_argument("a call names a service or a client group that there is not");
+    }
+    std::optional<std::size_t>& known = callers_[group];
+    if (!scenario.clients[group].makes_calls() || (known && known != caller)) {
+      throw std::invalid_argument("client " + scenario.clients[group].name +
+                                  " does not make the calls of one service, and no others");
+    }
+    calls_[caller].push_back(i);
+    if (!known) groups_[caller].push_back(group);
+    known = caller;
+  }
+  for (std::size_t g = 0; g < callers_.size(); ++g) {
+    if (!scenario.clients[g].makes_calls() || callers_[g]) continue;
+    throw std::invalid_argument("client " + scenario.clients[g].name + " has no calls to make");
+  }
+}
+
+bool calls_others(const Scenario& scenario, std::size_t service) {
+  return std::ranges::any_of(scenario.calls,
+                             [&](const CallSpec& call) { return call.caller == service; });
+}
+
 std::vector<std::size_t> callers_first(const Scenario& scenario) {
   std::vector<std::vector<std::size_t>> callees(scenario.services.size());
   std::vector<std::size_t> callers(scenario.services.size());  // that are not in the order yet
-  for (const ClientSpec& c : scenario.clients) {
-    if (!c.caller) continue;
-    callees[*c.caller].push_back(c.service);
-    ++callers[c.service];
+  for (const CallSpec& call : scenario.calls) {
+    const std::size_t callee = scenario.clients[call.client].service;
+    callees[call.caller].push_back(callee);
+    ++callers[callee];
   }
   std::vector<std::size_t> order;
   order.reserve(scenario.services.size());
@@ -447,12 +492,6 @@ std::vector<std::size_t> callers_first(const Scenario& scenario) {
     }
   }
   return order;
-}
-
-std::string path_of(const Scenario& scenario, const ClientSpec& client) {
-  if (!client.caller) return "client." + client.name;
-  const std::string& caller = scenario.services[*client.caller].name;
-  return "service." + caller + ".calls." + client.name.substr(caller.size() + 1);
 }
 
 }  // namespace retrysim::scenario
@@ -592,8 +631,8 @@ bool turns_attempts_away(const ServiceSpec& service) {
 // A depth-first search with a stack of its own: chains of calls may be long.
 std::vector<std::size_t> circle_of_calls(const Scenario& scenario) {
   std::vector<std::vector<std::size_t>> called(scenario.services.size());
-  for (const ClientSpec& call : scenario.clients) {
-    if (call.caller) called[*call.caller].push_back(call.service);
+  for (const CallSpec& call : scenario.calls) {
+    called[call.caller].push_back(scenario.clients[call.client].service);
   }
   enum class State : std::uint8_t { kNew, kOnPath, kDone };
   std::vector<State> states(called.size());

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,7 @@ enum class Attempts : std::uint8_t {
   kMost,    ///< every request and every call makes all that it may
 };
 
-/// The demand of a client group, or of calls between services (ClientSpec::caller).
+/// The demand of a client group, or of calls between services (ClientSpec::makes_calls).
 struct GroupDemand {
   double requests = 0;  ///< per second; infinite for a closed loop without a pause
   double attempts = 1;  ///< per request; may be infinite
@@ -71,7 +73,7 @@ double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool su
 
 /// Servers of all instances; infinite: unlimited.
 double servers_of(const ServiceSpec& service);
-/// Probability of a random error that is answered at the door and takes no server.
+/// The share of server time that random errors save: all of it where they are answered on arrival.
 double free_error_share(const ServiceSpec& service);
 /// Seconds of a server that an attempt of the group takes at `service` if it goes there: the mean
 /// over its operations, both passes of `model = "occ"`, random errors that cost nothing left out.
@@ -90,11 +92,35 @@ double granted_rate(const Scenario& scenario, std::size_t service);
 /// Whether another service calls this one, and nothing else does.
 bool is_called_by_services_only(const Scenario& scenario, std::size_t service);
 
+/// The table of a group in the scenario: "client.web", "service.front.calls.db".
+std::string path_of(const ClientSpec& client);
+
+// --- Calls between services ----------------------------------------------------------------------
+
+/// Who calls whom: an index of `Scenario::calls`. Keeps nothing of the scenario.
+class CallGraph {
+ public:
+  /// Throws std::invalid_argument if a call names a service or a group that there is not, and if a
+  /// group that makes calls does not make those of exactly one service.
+  explicit CallGraph(const Scenario& scenario);
+
+  /// The calls of a service in their order, as indices into `Scenario::calls`.
+  std::span<const std::size_t> calls_of(std::size_t service) const { return calls_[service]; }
+  /// The client groups by which it makes them, each once.
+  std::span<const std::size_t> groups_of(std::size_t service) const { return groups_[service]; }
+  /// The service whose calls a group makes; none for groups outside.
+  std::optional<std::size_t> caller_of(std::size_t group) const { return callers_[group]; }
+
+ private:
+  std::vector<std::vector<std::size_t>> calls_, groups_;  // of a service
+  std::vector<std::optional<std::size_t>> callers_;       // of a group
+};
+
+/// Whether a service calls others.
+bool calls_others(const Scenario& scenario, std::size_t service);
+
 /// The services in an order in which those that call others come before these.
 std::vector<std::size_t> callers_first(const Scenario& scenario);
-
-/// The table of a group in the scenario: "client.web", "service.front.calls.db".
-std::string path_of(const Scenario& scenario, const ClientSpec& client);
 
 // --- Consistency ---------------------------------------------------------------------------------
 

@@ -307,7 +307,8 @@ std::vector<KeyInfo> preset_keys() {
       key("retry.retryer", text().or_word("none"), Access{store_retryer},
           {.fallback = "none", .when = kRetries},
           "A name: groups that give the same one share retry quota, send-rate limiter, budget, "
-          "breaker and client throttle, client by client, as the SDK clients of one process do "
+          "breaker, guard and client throttle, client by client, as the SDK clients of one process "
+          "do "
           "that are given the same retryer."),
   };
 }
@@ -530,6 +531,8 @@ constexpr auto kBreaker = &RetryRules::breaker;
 constexpr auto kClientThrottle = &RetryRules::throttle;
 constexpr std::string_view kHasBudget = "retry.budget.kind != none";
 constexpr std::string_view kHasBreaker = "retry.breaker.failure_share != none";
+constexpr auto kGuard = &RetryRules::guard;
+constexpr std::string_view kHasGuard = "retry.guard.failure_share != none";
 constexpr std::string_view kHasThrottle = "retry.client_throttle.k != none";
 
 constexpr KeyInfo kBeyondKeys[] = {
@@ -559,6 +562,19 @@ constexpr KeyInfo kBeyondKeys[] = {
         {.when = kHasBreaker}, "How far back attempts count."),
     key("retry.breaker.open", duration(kNotNegative), into<kBreaker, &BreakerRules::open>,
         {.when = kHasBreaker}, "Shortest time that it stays open."),
+    key("retry.guard.failure_share", number(kPositiveShare).or_word("none"),
+        into_switched<kGuard, &GuardRules::failure_share>, {.when = kRetries},
+        "Share of failed attempts above which, sample by sample, a controller switches retries "
+        "off, "
+        "and below which it switches them on again (RetryGuard)."),
+    key("retry.guard.sample", duration(kPositive), into<kGuard, &GuardRules::sample>,
+        {.when = kHasGuard}, "Length of a sample."),
+    key("retry.guard.samples", count({.min = 1, .max = 1e9}).in("samples"),
+        into<kGuard, &GuardRules::samples>, {.when = kHasGuard},
+        "Successive samples above the share that switch retries off; as many below it switch them "
+        "on again."),
+    key("retry.guard.starts", word("on|off"), into<kGuard, &GuardRules::starts_off>,
+        {.when = kHasGuard}, "Whether retries are switched on when the run begins."),
     key("retry.client_throttle.k", number({.min = 1}).or_word("none"),
         into_switched<kClientThrottle, &ThrottleRules::k>, {.when = kRetries},
         "Attempts per accepted one above which a client refuses its own attempts (SRE book)."),

@@ -90,9 +90,9 @@ class Slots {
   }
 
  private:
-  std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, FaultSpec*, ServiceName*,
-             ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*, SurgeSpec*,
-             OperationSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*, Expectation*>
+  std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, ErrorPoint*, FaultSpec*,
+             ServiceName*, ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*,
+             SurgeSpec*, OperationSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*, Expectation*>
       parts_{};
 };
 

@@ -67,7 +67,9 @@ constexpr KeyInfo kTopKeys[] = {
         "How long goodput must stay there; extended where too few requests arrive to tell."),
     key("recovery.window", duration(kPositive), into<kRecovery, &RecoverySpec::window>,
         {.fallback = "1s"},
-        "Lapses that average out over this time, or that chance explains, are no relapse."),
+        "Dips in goodput that average out over this time, or that chance explains, do not count as "
+        "a "
+        "relapse."),
     key("network.latency", distribution().of(Quantity::kRequestTime),
         into<kNetwork, &NetworkSpec::latency>, {.fallback = "0s"},
         "One-way delay between clients and services."),

@@ -237,11 +237,32 @@ constexpr KeyInfo kFaultKeys[] = {
     key("cold_restart", boolean(), into<&FaultSpec::cold_restart>, {.fallback = "false"},
         "When the fault begins, the queue and the work in progress are lost, and their clients get "
         "a connection error."),
+    key("crash", boolean(), into<&FaultSpec::crash>, {.fallback = "false"},
+        "When the fault begins, the work in progress is lost, and its clients get a connection "
+        "error; attempts that wait stay in the queue and are served as soon as servers are free."),
     key("unreachable", boolean(), into<&FaultSpec::unreachable>, {.fallback = "false"},
         "Connections are refused after one round trip."),
     key("black_hole", boolean(), into<&FaultSpec::black_hole>, {.fallback = "false"},
         "Nothing comes back: an attempt that opens a connection ends at connect_timeout, any other "
         "one at attempt_timeout or deadline."),
+};
+
+void store_error_point(const Slots& s, const Value& v) {
+  s.to<ErrorPoint>().share = v.is_else_word ? ErrorPoint::kOnArrival : v.number;
+}
+
+constexpr KeyInfo kErrorPointKey[] = {
+    key("errors.at", number(kShare).or_word("arrival"), Access{store_error_point},
+        {.fallback = "arrival", .when = "model = queue"},
+        "When the attempt gets its error: on arrival, so that it takes no server; or after this "
+        "share of its service time, which its server has spent in vain by then (1: at its end)."),
+};
+constexpr KeyInfo kFaultErrorPointKey[] = {
+    key("errors.at", number(kShare).or_word("arrival"), Access{store_error_point},
+        {.fallback = "arrival"},
+        "When attempts get the errors of this fault: on arrival, or after this share of their "
+        "service time (1: at its end); later than on arrival only where the service's model is "
+        "queue."),
 };
 
 // Random answers of a service, and those that a fault adds.
@@ -264,10 +285,13 @@ constexpr KeyInfo kErrorKeys[] = {
 }  // namespace
 
 std::vector<KeyInfo> service_keys() {
-  return joined_keys({kServiceKeys, answer_keys(), slowdown_keys(), instance_keys(), kErrorKeys});
+  return joined_keys(
+      {kServiceKeys, answer_keys(), slowdown_keys(), instance_keys(), kErrorPointKey, kErrorKeys});
 }
 
-std::vector<KeyInfo> fault_keys() { return joined_keys({kFaultKeys, kErrorKeys}); }
+std::vector<KeyInfo> fault_keys() {
+  return joined_keys({kFaultKeys, kFaultErrorPointKey, kErrorKeys});
+}
 
 // --- Answers and limits --------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class Arrivals {
         break;
       case ArrivalProcess::kOnce:
       case ArrivalProcess::kClosed:
+      case ArrivalProcess::kCalls:
         refuse_surges("this arrival process has no rate");
         break;
     }

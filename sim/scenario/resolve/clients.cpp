@@ -192,7 +192,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
                   const Node& siblings) {
   ClientSpec spec;
   spec.name = service.name + "." + member.name;
-  spec.caller = caller;
+  spec.arrivals.process = ArrivalProcess::kCalls;
   PresetChoice preset;
   spec.count = t.loaded.scenario.services[caller].instances.count;  // each is a client of its own
   const Slots slots(&spec, &spec.retry, &preset);
@@ -213,6 +213,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   check_reconciliation(t, keys, spec);
   check_end_of_lost_requests(t, keys, member, spec);
   note_idle_priority(t, keys, spec);
+  t.loaded.scenario.calls.push_back({.caller = caller, .client = t.loaded.scenario.clients.size()});
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
 
@@ -362,21 +363,6 @@ Place place_of(const Tables& t, const ClientSpec& spec) {
   return at == nullptr ? Place{} : at->place;
 }
 
-std::string path_of(const ClientSpec& spec) {
-  const std::size_t dot = spec.name.find('.');
-  if (dot == std::string::npos) return "client." + spec.name;
-  return "service." + spec.name.substr(0, dot) + ".calls." + spec.name.substr(dot + 1);
-}
-
-// The first of the rules of shared state that two groups disagree on; empty if none.
-std::string_view disagreement(const RetryRules& a, const RetryRules& b) {
-  if (a.quota != b.quota) return "quota";
-  if (a.rate_limit != b.rate_limit) return "rate_limit";
-  if (a.budget != b.budget) return "budget";
-  if (a.breaker != b.breaker) return "breaker";
-  return a.throttle == b.throttle ? "" : "client_throttle";
-}
-
 void check_states(Tables& t, const ClientSpec& spec, const StateCounts& counts) {
   constexpr double kMostStates = 1e8;
   const RetryRules& rules = spec.retry;
@@ -410,7 +396,7 @@ void check_retryers(Tables& t) {
                                " has no effect: no other group names it");
     }
     for (const ClientSpec* c : groups) {
-      const std::string_view part = disagreement(first.retry, c->retry);
+      const std::string_view part = different_state_rules(first.retry, c->retry);
       if (part.empty()) continue;
       t.problems.add(place_of(t, *c), path_of(*c) + " and " + path_of(first) + " share retryer " +
                                           in_quotes(retryer) + ", but not the rules of retry." +

@@ -115,7 +115,7 @@ void read_profile(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
 void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   ServiceSpec spec;
   spec.name = member.name;
-  const Slots slots(&spec, &spec.errors);
+  const Slots slots(&spec, &spec.errors, &spec.errors_at);
   KeyResolution keys = t.keys_of("service.*", "service." + member.name, member, siblings, slots);
   keys.resolve();
   check_probabilities(t, keys, spec.errors);
@@ -208,7 +208,7 @@ void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
   FaultSpec spec;
   spec.name = member.name;
   ServiceName service;
-  const Slots slots(&spec, &service, &spec.errors);
+  const Slots slots(&spec, &service, &spec.errors, &spec.errors_at);
   KeyResolution keys = t.keys_of("fault.*", "fault." + member.name, member, siblings, slots);
   t.default_service(keys, "service");
   keys.resolve();
@@ -218,6 +218,12 @@ void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
     spec.service = *index;
     const ServiceSpec& target = t.loaded.scenario.services[*index];
     check_target(t, keys, spec, target);
+    if (!spec.errors_at.on_arrival() && target.model != ServiceModelKind::kQueue) {
+      t.problems.add(keys.place_of("errors.at"),
+                     keys.path() + ".errors.at does not apply to " + in_quotes(target.name) +
+                         ", whose model is " + in_quotes(name(target.model)) +
+                         "; expected \"arrival\", or the model \"queue\" there");
+    }
     if (target.servers == ServiceSpec::kUnlimited && spec.capacity != 1) {
       t.problems.add(keys.place_of("capacity"),
                      keys.path() + ".capacity has no meaning for the unlimited servers of " +

@@ -210,7 +210,7 @@ void check_expectation_client(Tables& t, const KeyResolution& keys, const Expect
     for (const Member& client : clients->members) names.push_back(client.name);
   }
   for (const ClientSpec& client : t.loaded.scenario.clients) {
-    if (client.caller) names.push_back(client.name);
+    if (client.makes_calls()) names.push_back(client.name);
   }
   names.push_back("all");
   t.problems.add(keys.place_of("client"), keys.path() + ".client = " + in_quotes(spec.client) +

@@ -6,7 +6,7 @@
 #include <retrysim/metrics.hpp>
 #include <retrysim/random.hpp>
 
-#include "measure/metrics/result_fields.hpp"
+#include "measure/record/totals.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -67,7 +67,9 @@ TEST_CASE("A service that another one keeps down by its retries is metastable wi
   outside.service = 1;
   outside.timeouts.has_attempt = false;
   outside.retry.max_attempts = 1;
-  s.clients[0].caller = 1;
+  s.clients[0].arrivals = {};
+  s.clients[0].arrivals.process = ArrivalProcess::kCalls;
+  s.calls.push_back({.caller = 1, .client = 0});
   s.clients[0].count = 1;
   s.clients.push_back(outside);
   s.replications = 3;

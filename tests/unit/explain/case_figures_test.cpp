@@ -383,12 +383,12 @@ TEST_CASE_METHOD(Group, "The retries of layers multiply along the longest chain"
   scenario.services.resize(4);
   scenario.services[2].name = "deep";
   scenario.clients.resize(4);
-  scenario.clients[1].caller = 0;
-  scenario.clients[1].service = 1;
-  scenario.clients[2].caller = 1;
-  scenario.clients[2].service = 2;
-  scenario.clients[3].caller = 0;
-  scenario.clients[3].service = 3;
+  scenario.calls = {{0, 1}, {1, 2}, {0, 3}};
+  for (const CallSpec& call : scenario.calls) {
+    ClientSpec& client = scenario.clients[call.client];
+    client.arrivals.process = ArrivalProcess::kCalls;
+    client.service = call.client;
+  }
   explain::GroupCase c = of({});
   c.total.requests = 10;
   c.total.attempts = 15;

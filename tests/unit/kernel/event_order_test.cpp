@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "kernel/event_queue.hpp"
-#include "kernel/fifo_lane.hpp"
 #include "kernel/indexed_heap.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"

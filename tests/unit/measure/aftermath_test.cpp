@@ -114,7 +114,8 @@ TEST_CASE_METHOD(Runs, "a service behind another is offered its requests, not th
   scenario.services.resize(2);
   scenario.services[1].service_time = Distribution::constant(Duration::milliseconds(9));
   scenario.clients.resize(2);
-  scenario.clients[1].caller = 0;
+  scenario.clients[1].arrivals.process = ArrivalProcess::kCalls;
+  scenario.calls.push_back({.caller = 0, .client = 1});
   scenario.clients[1].service = 1;
   for (RunResult* r : {&run, &twin}) {
     r->services.resize(2);

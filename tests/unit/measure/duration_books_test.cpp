@@ -1,7 +1,7 @@
 // Durations booked under several headings at once, against a histogram and moments for each.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/record/durations.hpp"
+#include "measure/record/totals.hpp"
 
 #include <retrysim/random.hpp>
 

@@ -4,8 +4,8 @@
 #include <retrysim/run_result.hpp>
 
 #include "measure/metrics/formulas.hpp"
-#include "measure/metrics/result_fields.hpp"
 #include "measure/record/phase_log.hpp"
+#include "measure/record/totals.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // Jobs that are polled for: which of them count, and what is kept of those that succeed.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/record/client_recorder.hpp"
+#include "measure/record/recorder.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
 // What is noted down and added in blocks, against the same added one by one.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/record/durations.hpp"
-#include "measure/record/levels.hpp"
+#include "measure/record/recorder.hpp"
+#include "measure/record/totals.hpp"
 
 #include <retrysim/random.hpp>
 

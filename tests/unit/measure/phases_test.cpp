@@ -7,7 +7,7 @@
 
 #include "measure/analyse/recovery.hpp"
 #include "measure/metrics/phases.hpp"
-#include "measure/record/histograms.hpp"
+#include "measure/record/totals.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <fmt/format.h>
@@ -282,13 +282,13 @@ TEST_CASE("whatever happens in the window is counted in one phase") {
       const ClientResult& client = run.clients[g];
       const PhaseResult sum = sum_of(scenario, run, client.phases);
       check_same(sum.flow, client.window);
-      if (!scenario.clients[g].caller) all.merge(client.window);
+      if (!scenario.clients[g].makes_calls()) all.merge(client.window);
       if (const auto own = own_service(scenario, g)) {
         check_same(sum.service, run.services[*own].window);
       }
       // Requests count where they were made, whenever they end. Calls of services that are made
       // behind the window, for attempts of the cohort, belong to no phase.
-      if (scenario.clients[g].caller) {
+      if (scenario.clients[g].makes_calls()) {
         CHECK(sum.made.requests() <= client.requests);
         continue;
       }

@@ -24,9 +24,8 @@ ClientSpec& add_callee(Scenario& s, std::size_t caller, const std::string& name,
   ClientSpec call;
   call.name = s.services[caller].name + "." + name;
   call.service = s.services.size() - 1;
-  call.caller = caller;
   call.retry.max_attempts = 1;
-  s.clients.push_back(call);
+  test::add_call(s, caller, call);
   return s.clients.back();
 }
 
@@ -257,10 +256,31 @@ TEST_CASE("Calls in a circle are refused") {
   Scenario s = test::small_world();
   add_callee(s, 0, "db", ms(1));
   ClientSpec back = s.clients[1];
-  back.caller = 1;
   back.service = 0;
-  s.clients.push_back(back);
+  test::add_call(s, 1, back);
   CHECK_THROWS_AS(simulate(s, 0), std::invalid_argument);
+}
+
+TEST_CASE("Groups of calls and calls belong together") {
+  Scenario s = test::small_world();
+  add_callee(s, 0, "db", ms(1));
+  add_callee(s, 1, "disk", ms(1));
+  SECTION("a group without calls") { s.calls.pop_back(); }
+  SECTION("a call by a group of clients outside") { s.calls[0].client = 0; }
+  SECTION("a group that makes the calls of two services") { s.calls.push_back({0, 2}); }
+  SECTION("no such service") { s.calls[1].caller = 3; }
+  SECTION("no such group") { s.calls[1].client = 3; }
+  CHECK_THROWS_AS(simulate(s, 0), std::invalid_argument);
+}
+
+TEST_CASE("One SDK client may make several calls") {
+  Scenario s = test::small_world();
+  s.clients[0].count = 2;
+  add_callee(s, 0, "db", ms(50));
+  s.calls.push_back(s.calls[0]);
+  const RunResult r = simulate(s, 0);
+  CHECK(r.clients[1].requests == 4);
+  CHECK(latency_ns(r, 0) == (200 + 400) * 1'000'000);
 }
 
 }  // namespace

@@ -208,10 +208,8 @@ TEST_CASE("Processor sharing: who waits for the answer of another service keeps 
   s.services.push_back(s.services[0]);
   s.services[1].service_time = Distribution::constant(ms(200));
   ClientSpec call = s.clients[0];
-  call.arrivals = {};
   call.service = 1;
-  call.caller = 0;
-  s.clients.push_back(call);
+  test::add_call(s, 0, call);
   const auto rejected = [&s](std::int64_t capacity) {
     s.services[0].queue.capacity = capacity;
     const RunResult r = simulate(s, 0);

@@ -296,14 +296,13 @@ TEST_CASE("Each instance that calls a service is a client of its own", "[instanc
   s.services.push_back(db);
   ClientSpec call = s.clients[0];
   call.name = "api.db";
-  call.caller = 0;
   call.service = 1;
   call.count = 3;
   call.retry.quota.enabled = true;
   call.retry.quota.capacity = call.retry.quota.initial = 10;
   call.retry.quota.cost = 5;
   call.retry.max_attempts = 2;
-  s.clients.push_back(call);
+  test::add_call(s, 0, call);
   // A hundred calls of each instance share one bucket for two retries.
   CHECK(simulate(s, 0).clients[1].attempts == 306);
   s.clients[1].count = 1;

@@ -1,7 +1,7 @@
 // Requests that differ in cost.
 //
 // SPDX-License-Identifier: MIT
-#include "model/service/behaviour.hpp"
+#include "model/service/servers.hpp"
 
 #include <retrysim/metrics.hpp>
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <cmath>

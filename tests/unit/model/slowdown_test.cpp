@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "model/service/behaviour.hpp"
+#include "model/service/servers.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <cmath>

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace retrysim::test {
 
@@ -29,6 +30,18 @@ inline Scenario small_world() {
   client.retry.max_attempts = 3;
   s.clients.push_back(client);
   return s;
+}
+
+/// Makes a client group that of the calls of a service, in place of requests of its own.
+inline void make_calls(Scenario& s, std::size_t group, std::size_t caller) {
+  s.clients[group].arrivals = {};
+  s.clients[group].arrivals.process = ArrivalProcess::kCalls;
+  s.calls.push_back({.caller = caller, .client = group});
+}
+/// The same for a group that is to be added.
+inline void add_call(Scenario& s, std::size_t caller, ClientSpec client) {
+  s.clients.push_back(std::move(client));
+  make_calls(s, s.clients.size() - 1, caller);
 }
 
 inline void set_timeout(ClientSpec& client, Duration timeout) {

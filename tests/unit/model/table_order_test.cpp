@@ -194,7 +194,7 @@ TEST_CASE("The order of operations, surges, parallel calls and errors changes no
   Scenario s = load(tables());
   const RunResult r = run(s);
   const std::size_t first_call = s.clients.size() - 2;
-  REQUIRE(s.clients[first_call].caller.has_value());
+  REQUIRE(s.clients[first_call].makes_calls());
   for (ServiceSpec& service : s.services) std::ranges::reverse(service.errors);
   for (FaultSpec& fault : s.faults) std::ranges::reverse(fault.errors);
   for (ClientSpec& client : s.clients) {
@@ -230,6 +230,7 @@ TEST_CASE("Groups draw by their names, even those that share one") {
   CHECK_FALSE(as_hedged.clients[at].latency_m == as_other.clients[at].latency_m);
   // Two groups of one name, from C++: still two streams.
   s.clients.insert(s.clients.begin() + static_cast<std::ptrdiff_t>(at), s.clients[at]);
+  for (CallSpec& call : s.calls) call.client += call.client > at;
   const RunResult twice = run(s);
   CHECK_FALSE(twice.clients[at].latency_m == twice.clients[at + 1].latency_m);
 }

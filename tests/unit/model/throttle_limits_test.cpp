@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 #include "model/service/admission.hpp"
 #include "unit/model/small_world.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <set>

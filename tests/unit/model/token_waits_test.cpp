@@ -174,11 +174,10 @@ TEST_CASE("An attempt waits while the first one calls another service") {
   s.services.push_back(database);
   ClientSpec caller;
   caller.name = "api.db";
-  caller.caller = 0;
   caller.service = 1;
   caller.retry.mode = RetryMode::kCustom;
   caller.retry.max_attempts = 1;
-  s.clients.push_back(caller);
+  test::add_call(s, 0, caller);
   const RunResult r = simulate(s, 0);
   CHECK(r.clients[0].token_waits == 1);
   CHECK(r.clients[0].latency_m.sum_ns == 180'000'000);

@@ -44,9 +44,8 @@ TEST_CASE("An execution whose call to another service fails has failed") {
   ClientSpec call;
   call.name = "api.db";
   call.service = 1;
-  call.caller = 0;
   call.retry.max_attempts = 1;
-  s.clients.push_back(call);
+  test::add_call(s, 0, call);
   const RunResult r = simulate(s, 0);
   CHECK(r.services[0].failed == 3);
   CHECK(r.services[0].unused == 0);

@@ -294,10 +294,13 @@ TEST_CASE("layers come in the order of calls") {
   s.clients.resize(4);
   for (const std::size_t c : {0u, 1u, 2u, 3u}) s.clients[c].name = "group " + std::to_string(c);
   s.clients[0].service = 2;  // what service 1 calls
-  s.clients[0].caller = 1;
+  s.calls.push_back({.caller = 1, .client = 0});
   s.clients[1].service = 0;  // people
   s.clients[2].service = 1;  // what service 0 calls
-  s.clients[2].caller = 0;
+  s.calls.push_back({.caller = 0, .client = 2});
+  for (const CallSpec& call : s.calls) {
+    s.clients[call.client].arrivals.process = ArrivalProcess::kCalls;
+  }
   s.clients[3].service = 2;  // other people
   std::vector<std::pair<std::size_t, std::size_t>> order;
   for (const Layer& layer : call_order(s)) order.emplace_back(layer.group, layer.depth);

@@ -67,7 +67,7 @@ TEST_CASE("pipes and devices are written to or refused, never replaced") {
         "it is a symbolic link to a file that does not exist");
   const fs::path pipe = dir / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(page_refusal(pipe, true) == "nobody reads from this pipe");
+  CHECK(page_refusal(pipe, true) == "no program reads from this pipe");
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
   REQUIRE(reader >= 0);
   CHECK(page_refusal(pipe, false).empty());

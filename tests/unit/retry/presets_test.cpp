@@ -176,8 +176,9 @@ TEST_CASE("every SDK of the field is there, in the modes it has") {
     }
   }
   CHECK(exists("standard", "smithy", ""));
-  for (const char* sdk : {"fixed-delay", "circuit-breaker", "grpc", "grpc-go", "grpc-java",
-                          "grpc-js", "finagle", "envoy", "envoy-interval", "sre", "hedging"}) {
+  for (const char* sdk :
+       {"fixed-delay", "circuit-breaker", "grpc", "grpc-go", "grpc-java", "grpc-js", "finagle",
+        "envoy", "envoy-interval", "sre", "retryguard", "hedging"}) {
     CHECK(exists("custom", "", sdk));
   }
 }

@@ -117,7 +117,7 @@ TEST_CASE("a budget of successes gets nothing from requests that fail") {
   };
   for (int i = 0; i < 100; ++i) budget.request_begins(rules, at_ms(100));
   CHECK(left() == 10);  // 1 per second for 10 s
-  for (int i = 0; i < 50; ++i) budget.succeeded(rules, at_ms(100));
+  for (int i = 0; i < 50; ++i) budget.request_succeeded(rules, at_ms(100));
   CHECK(left() == 10);  // 0.2 x 50
 }
 
@@ -162,6 +162,62 @@ TEST_CASE("a circuit breaker that tripped stays open as long as it is told") {
   CHECK_FALSE(breaker.open(at_ms(5'002)));  // one of two still failed at 1 ms
 }
 
+// --- The retry guard
+
+// `n` attempts at `time_ms`, of which `failed` fail.
+void attempts_end(RetryGuard& guard, const GuardRules& rules, std::int64_t time_ms, int n,
+                  int failed) {
+  for (int i = 0; i < n; ++i) guard.attempt_ended(rules, i < failed, at_ms(time_ms));
+}
+
+constexpr GuardRules kThreeSamples{true, 0.2, Duration::seconds(1), 3, false};
+
+TEST_CASE("a guard switches retries off after so many samples above its share, and on likewise") {
+  const GuardRules& rules = kThreeSamples;
+  RetryGuard guard(rules);
+  for (int second = 0; second < 3; ++second) {
+    CHECK(guard.permits(rules, false, at_ms(second * 1000 + 999)));
+    attempts_end(guard, rules, second * 1000 + 999, 10, 3);
+  }
+  CHECK_FALSE(guard.permits(rules, false, at_ms(3000)));
+  for (int second = 3; second < 6; ++second) {
+    CHECK_FALSE(guard.permits(rules, false, at_ms(second * 1000 + 999)));
+    attempts_end(guard, rules, second * 1000 + 999, 10, 1);
+  }
+  CHECK(guard.permits(rules, false, at_ms(6000)));
+}
+
+TEST_CASE("a sample at exactly its share interrupts a guard's count, whichever it is") {
+  const GuardRules& rules = kThreeSamples;
+  RetryGuard guard(rules);
+  const int failed[] = {3, 3, 2, 3, 3, 3};  // of 10 in each sample
+  for (int second = 0; second < 6; ++second) {
+    CHECK(guard.permits(rules, false, at_ms(second * 1000)));
+    attempts_end(guard, rules, second * 1000, 10, failed[second]);
+  }
+  CHECK_FALSE(guard.permits(rules, false, at_ms(6000)));
+  attempts_end(guard, rules, 6000, 10, 1);
+  attempts_end(guard, rules, 7000, 10, 2);
+  for (int second = 8; second < 11; ++second) {
+    CHECK_FALSE(guard.permits(rules, false, at_ms(second * 1000)));
+    attempts_end(guard, rules, second * 1000, 10, 1);
+  }
+  CHECK(guard.permits(rules, false, at_ms(11'000)));
+}
+
+TEST_CASE("samples without attempts count as samples without failures for a guard") {
+  const GuardRules& rules = kThreeSamples;
+  RetryGuard guard(rules);
+  for (int second = 0; second < 3; ++second) attempts_end(guard, rules, second * 1000, 1, 1);
+  CHECK_FALSE(guard.permits(rules, false, at_ms(5999)));
+  CHECK(guard.permits(rules, false, at_ms(6000)));
+  GuardRules off = rules;
+  off.starts_off = true;
+  RetryGuard from_off(off);
+  CHECK_FALSE(from_off.permits(off, false, at_ms(2999)));
+  CHECK(from_off.permits(off, false, at_ms(3000)));
+}
+
 TEST_CASE("the client-side throttle refuses with the probability of the SRE book") {
   ThrottleRules rules;
   rules.enabled = true;
@@ -169,7 +225,7 @@ TEST_CASE("the client-side throttle refuses with the probability of the SRE book
   ClientThrottle throttle(rules);
   for (int i = 0; i < 10; ++i) {  // 10 requests, of which 2 are accepted: (10 - 2 x 2) / 11
     CHECK(throttle.permit(rules, Time::zero(), 1));
-    if (i < 2) throttle.accepted(Time::zero());
+    if (i < 2) throttle.attempt_ended(rules, false, Time::zero());
     if (i == 4) break;
   }
   // After 5 requests and 2 accepts: (5 - 4) / 6.

@@ -33,7 +33,12 @@ TEST_CASE("calls are client groups of their own, in the order written") {
   REQUIRE(s.clients.size() == 3);
   CHECK(s.clients[0].name == "web");
   CHECK(s.clients[1].name == "api.db");
-  CHECK(s.clients[1].caller == 0u);
+  REQUIRE(s.calls.size() == 2);
+  CHECK(s.calls[0].caller == 0);
+  CHECK(s.calls[0].client == 1);
+  CHECK(s.calls[1].client == 2);
+  CHECK(s.clients[1].makes_calls());
+  CHECK(!s.clients[0].makes_calls());
   CHECK(s.clients[1].service == 1);
   CHECK(s.clients[1].timeouts.has_attempt);
   CHECK(s.clients[1].retry.max_attempts == 2);

@@ -63,6 +63,22 @@ TEST_CASE("a fault concerns instances that there are") {
   for (std::uint32_t i = 0; i < 10; ++i) CHECK(f.concerns(i) == (i == 3 || i == 4));
 }
 
+TEST_CASE("errors come late at a service with a queue only") {
+  const std::string late = "fault.f={start=1, duration=1, errors={internal=0.5, at=0.5}}";
+  CHECK(after({late}).empty());
+  CHECK(after({"service.api.errors={internal=0.5, at=1}"}).empty());
+  CHECK(after({"service.api.errors={internal=0.5, at='arrival'}"}).empty());
+  CHECK_THAT(after({"service.api.errors.at=1.5"}), Catch::Contains("or \"arrival\""));
+  CHECK_THAT(after({late, "service.api.model=independent"}),
+             Catch::Contains("fault.f.errors.at does not apply to \"api\", whose model is "
+                             "\"independent\"; expected \"arrival\", or the model \"queue\""));
+  CHECK_THAT(after({"service.api.errors.at=1", "service.api.model=independent"}),
+             Catch::Contains("service.api.errors.at"));
+  const Scenario s = load(kSmall, {late}).scenario;
+  CHECK(s.faults[0].errors_at.share == 0.5);
+  CHECK(s.services[0].errors_at.on_arrival());
+}
+
 TEST_CASE("whose answers disappear in a black hole needs a timeout") {
   const std::string fault = "fault.f={start=1, duration=1, black_hole=true}";
   CHECK_THAT(after({"client.web.attempt_timeout=none", fault}),

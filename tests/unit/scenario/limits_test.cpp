@@ -37,8 +37,9 @@ Scenario layers(std::size_t count, std::size_t width) {
     for (std::size_t caller = above; caller < above + width; ++caller) {
       ClientSpec call;
       call.name = s.services[caller].name + "." + s.services[i].name;
-      call.caller = caller;
+      call.arrivals.process = ArrivalProcess::kCalls;
       call.service = i;
+      s.calls.push_back({.caller = caller, .client = s.clients.size()});
       s.clients.push_back(call);
     }
   }

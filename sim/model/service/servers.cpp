@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/service/behaviour.hpp"
+#include "model/service/servers.hpp"
 
 #include "model/run/state.hpp"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "model/run/limits.hpp"
+#include "model/run/state.hpp"
 
 #include "model/client/clients.hpp"
 #include "model/effects/effects.hpp"
 #include "model/network/network.hpp"
 
-#include "model/run/state.hpp"
 #include "model/service/services.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +20,16 @@ constexpr std::uint64_t kEventsPerClient = 5;
 constexpr std::uint64_t kEventsBetweenChecks = 1 << 16;
 
 }  // namespace
+
+void Attempts::discard(Attempt& a) {
+  RETRYSIM_TELL(Step::kLost, state_.now, a);
+  if (a.given_up()) return release(a);
+  a.stage = Attempt::Stage::kLost;
+}
+
+void Attempts::tell_effects(Attempt& a) { effects_.attempt_gone(a); }
+
+// --- Limits --------------------------------------------------------------------------------------
 
 RunLimits::RunLimits(const RunState& state, const Clients& clients, const Network& network,
                      const Services& services, const Effects& effects)

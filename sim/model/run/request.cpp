@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/run/names.hpp"
+#include "model/run/request.hpp"
 
 #include "kernel/memory.hpp"
 

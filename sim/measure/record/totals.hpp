@@ -1,5 +1,6 @@
-// Counts, sums and histograms of durations. They are noted as they come and added up in blocks,
-// which takes a third of the instructions of adding them one by one.
+// What results are made of, and how it adds up: counts, sums and histograms of durations, and all
+// other fields. Durations are noted as they come and added up in blocks, which takes a third of the
+// instructions of adding them one by one.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,16 +8,47 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/time.hpp>
 
-#include "measure/record/histograms.hpp"
-
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace retrysim::stats {
+
+// --- Histograms ----------------------------------------------------------------------------------
+
+// A histogram of few values, which takes no more memory than they do. LogLinearHistogram itself is
+// declared in retrysim/run_result.hpp.
+
+/// The buckets of a histogram that are not empty.
+class SparseHistogram {
+ public:
+  static constexpr std::size_t kBytesOfBucket = 8;
+
+  SparseHistogram() = default;
+  explicit SparseHistogram(const Histogram& histogram);
+
+  /// Adds the values, in any order, which come back sorted.
+  void add(std::span<std::uint64_t> values);
+
+  /// All of them together.
+  static Histogram sum(std::span<const SparseHistogram* const> parts);
+
+ private:
+  using Bucket = std::pair<std::uint32_t, std::uint32_t>;  // which one, and its number of values
+
+  static_assert(sizeof(Bucket) == kBytesOfBucket);
+
+  std::vector<Bucket> counts_;
+  std::uint64_t smallest_ = ~std::uint64_t{0}, largest_ = 0;
+};
+
+// --- Sums of durations ---------------------------------------------------------------------------
 
 /// Distribution, exact sum and sum of squares of durations in nanoseconds.
 struct DurationTotals {
@@ -146,5 +178,48 @@ class DurationBooks {
   BinTotals bin_;
   std::array<std::unique_ptr<Log>, kSets> by_set_;  // null: nothing was booked
 };
+
+// --- Adding up -----------------------------------------------------------------------------------
+
+// Adding up results field by field, through the lists of fields in run_result.hpp.
+
+/// Whether `T` has a list of its fields.
+template <typename T>
+concept HasFields = requires(T& of) {
+  fields([](auto&...) {}, of);
+};
+
+/// Adds the numbers of `from` to those of `into`, field by field, down to the last struct, array
+/// and histogram. Vectors, which are series in time or by client, are left as they are. Fields that
+/// do not add up (means, maxima) have to be corrected by the caller afterwards.
+template <HasFields T>
+void add_fields(T& into, const T& from);
+
+/// One field of `add_fields`.
+template <typename T>
+void add_field(T& into, const T& from) {
+  if constexpr (requires { into.merge(from); }) {
+    into.merge(from);
+  } else if constexpr (HasFields<T>) {
+    add_fields(into, from);
+  } else if constexpr (std::same_as<T, bool>) {
+    into = into || from;
+  } else if constexpr (requires { into += from; }) {
+    into += from;
+  } else if constexpr (requires { std::tuple_size<T>::value; }) {
+    for (std::size_t i = 0; i < into.size(); ++i) add_field(into[i], from[i]);
+  } else {
+    static_assert(
+        requires { into.push_back(from[0]); }, "say how such fields add up");
+  }
+}
+
+template <HasFields T>
+void add_fields(T& into, const T& from) {
+  const auto add_all = [&](auto&... sums) {
+    fields([&](const auto&... terms) { (add_field(sums, terms), ...); }, from);
+  };
+  fields(add_all, into);
+}
 
 }  // namespace retrysim::stats

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+#include "report/graph.hpp"
+
+#include "report/document/text.hpp"
+#include "scenario/derived/derived.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace retrysim::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Lines = std::vector<std::string>;
+
+std::string figure(double value) { return format_plain(value, 3); }
+
+std::string time(Duration duration) {
+  const DisplayUnit unit = display_unit(duration.in_seconds(), "s");
+  return figure(duration.in_seconds() * unit.scale) + std::string(unit.name);
+}
+
+std::string count_of(std::uint64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+/// The keys whose values are texts.
+class Texts {
+ public:
+  explicit Texts(std::span<const ResolvedKey> keys) {
+    for (const ResolvedKey& key : keys) {
+      const std::string_view value = key.toml;
+      if (value.size() < 2 || value.front() != '"') continue;
+      values_.emplace(key.path, value.substr(1, value.size() - 2));
+    }
+  }
+  /// Without quotes; empty if there is none.
+  std::string of(const std::string& path) const {
+    const auto found = values_.find(path);
+    return found == values_.end() ? "" : std::string(found->second);
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::string_view> values_;
+};
+
+// --- Clients and calls ---------------------------------------------------------------------------
+
+std::string arrivals_line(const ClientSpec& client) {
+  const ArrivalSpec& a = client.arrivals;
+  const std::string rate = figure(a.rate * client.count);
+  switch (a.process) {
+    case ArrivalProcess::kOnce:
+      return "all at once";
+    case ArrivalProcess::kClosed:
+      return "closed loop";
+    case ArrivalProcess::kPoll:
+      return rate + " jobs/s, polling";
+    case ArrivalProcess::kTrace:
+      return a.rows.empty() ? "rates from a file" : "times from a file";
+    default:
+      return fmt::format("{} requests/s, {}", rate, name(a.process));
+  }
+}
+
+/// How the client protects its requests.
+void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk) {
+  const RetryRules& retry = client.retry;
+  if (client.strategy) {
+    lines.push_back("retries: a strategy of its own");
+  } else if (retry.mode == RetryMode::kNone) {
+    lines.push_back("no retries");
+  } else {
+    lines.push_back(
+        fmt::format("retries: {}{}", name(retry.mode), sdk.empty() ? "" : " (" + sdk + ")"));
+    lines.push_back(retry.max_attempts == RetryRules::kUnlimited
+                        ? "any number of attempts"
+                        : count_of(retry.max_attempts, "attempt"));
+  }
+  if (retry.quota.enabled) lines.push_back(fmt::format("retry quota {}", retry.quota.capacity));
+  const TimeoutSpec& timeouts = client.timeouts;
+  if (timeouts.has_attempt) {
+    lines.push_back(timeouts.attempt.is_constant()
+                        ? "timeout " + time(timeouts.attempt.constant_value())
+                        : "timeout varies");
+  }
+  if (timeouts.deadline != Duration::max()) lines.push_back("deadline " + time(timeouts.deadline));
+}
+
+Json names_of(const Scenario& scenario, const std::vector<std::size_t>& services) {
+  Json names = Json::array();
+  for (const std::size_t s : services) names.push_back(scenario.services[s].name);
+  return names;
+}
+
+Json group_json(const Scenario& scenario, std::size_t group, std::optional<std::size_t> caller,
+                const Texts& texts) {
+  const ClientSpec& client = scenario.clients[group];
+  const std::string path = scenario::path_of(client);
+  Json json;
+  json["name"] = client.name;
+  Lines lines;
+  if (caller) {
+    json["caller"] = scenario.services[*caller].name;
+  } else {
+    if (client.count > 1) lines.push_back(count_of(client.count, "client"));
+    lines.push_back(arrivals_line(client));
+    for (const char* key : {".arrivals.file", ".arrivals.profile"}) {
+      const std::string file = texts.of(path + key);
+      if (!file.empty()) lines.push_back(file);
+    }
+  }
+  add_retries(lines, client, texts.of(path + ".retry.sdk"));
+  json["calls"] = names_of(scenario, called_services(client));
+  json["lines"] = lines;
+  return json;
+}
+
+// --- Services ------------------------------------------------------------------------------------
+
+std::string limit_text(double rate, Duration window) {
+  if (window <= Duration::zero()) return figure(rate) + " /s";
+  return figure(rate * window.in_seconds()) + " per " + time(window);
+}
+
+void add_throttle(Lines& lines, const ThrottleSpec& throttle) {
+  if (throttle.rate > 0) {
+    std::string line = "throttle " + limit_text(throttle.rate, throttle.window);
+    if (throttle.scope != ThrottleScope::kService) {
+      line += fmt::format(" each {}", name(throttle.scope));
+    }
+    lines.push_back(std::move(line));
+  }
+  for (const ThrottleLimit& limit : throttle.operations) {
+    lines.push_back(
+        fmt::format("throttle of {}: {}", limit.name, limit_text(limit.rate, limit.window)));
+  }
+}
+
+Lines service_lines(const ServiceSpec& service, double time_s, double capacity) {
+  Lines lines;
+  const auto of_time = [](double s) { return time(Duration::from_seconds(s)); };
+  const std::uint32_t instances = service.instances.count;
+  const bool limited = service.servers != ServiceSpec::kUnlimited;
+  if (limited) {
+    std::string line = instances > 1 ? count_of(instances, "instance") + " × " : "";
+    line += count_of(static_cast<std::uint64_t>(service.servers), "server");
+    lines.push_back(line + " × " + of_time(time_s));
+    if (capacity < scenario::kNoLimit) lines.push_back("capacity " + figure(capacity) + " /s");
+    const std::int64_t places = service.queue.capacity;
+    lines.push_back(fmt::format("queue: {}, {}", name(service.queue.discipline),
+                                places == ServiceSpec::kUnlimited
+                                    ? "unlimited"
+                                    : count_of(static_cast<std::uint64_t>(places), "place")));
+  } else {
+    lines.push_back(time_s > 0 ? "any number of servers × " + of_time(time_s) : "answers at once");
+  }
+  if (service.slowdown.enabled()) lines.push_back("slower the more it does at once");
+  add_throttle(lines, service.throttle);
+  if (service.concurrency.control != ConcurrencyControl::kFixed) {
+    lines.push_back(fmt::format("limit at once: {}", name(service.concurrency.control)));
+  } else if (service.concurrency.limit != ServiceSpec::kUnlimited) {
+    lines.push_back(fmt::format("at most {} at once", service.concurrency.limit));
+  }
+  return lines;
+}
+
+Json service_json(const Scenario& scenario, const scenario::Demand& demand, std::size_t index) {
+  const ServiceSpec& service = scenario.services[index];
+  const double capacity = scenario::answerable_rate(scenario, index, scenario::servers_of(service));
+  const bool limited = service.servers != ServiceSpec::kUnlimited;
+  const double own_time = demand.services[index].own_time;
+  Json json;
+  json["name"] = service.name;
+  json["servers"] = limited ? Json(service.servers) : Json();
+  if (service.instances.count > 1) {
+    json["instances"] = service.instances.count;
+    json["balancing"] = name(service.instances.balancing);
+  }
+  json["mean_service_time_s"] = own_time;
+  json["capacity_per_s"] = limited && capacity < scenario::kNoLimit ? Json(capacity) : Json();
+  json["lines"] = service_lines(service, own_time, capacity);
+  return json;
+}
+
+// --- Disturbances --------------------------------------------------------------------------------
+
+std::string fault_text(const FaultSpec& fault) {
+  Lines effects;
+  if (fault.instance != FaultSpec::kAllInstances) {
+    effects.push_back(count_of(fault.instances, "instance"));
+  }
+  if (fault.unreachable) effects.push_back("unreachable");
+  if (fault.black_hole) effects.push_back("never answers");
+  if (fault.cold_restart) effects.push_back("restarts");
+  double errors = 0;
+  for (const RandomError& e : fault.errors) errors += e.probability;
+  if (errors > 0) {
+    effects.push_back(errors >= 1 ? "answers errors only" : percent(errors) + " errors");
+  }
+  if (fault.latency > Duration::zero()) effects.push_back(time(fault.latency) + " later");
+  const double loss = std::max(fault.request_loss, fault.response_loss);
+  if (loss > 0) effects.push_back(percent(loss) + " lost");
+  if (fault.capacity == 0) effects.push_back("no servers");
+  if (fault.capacity > 0 && fault.capacity != 1) {
+    effects.push_back(percent(fault.capacity) + " of the servers");
+  }
+  if (fault.speed != 1) effects.push_back("speed × " + figure(fault.speed));
+  return fmt::format("{}", fmt::join(effects, ", "));
+}
+
+Json window_json(std::string_view kind, const std::string& name, Time start, Duration duration) {
+  Json json;
+  json["kind"] = kind;
+  json["name"] = name;
+  json["start_s"] = start.in_seconds();
+  json["end_s"] = (start + duration).in_seconds();
+  return json;
+}
+
+Json disturbances_json(const Scenario& scenario) {
+  Json all = Json::array();
+  for (const FaultSpec& fault : scenario.faults) {
+    Json window = window_json("fault", fault.name, fault.start, fault.duration);
+    window["service"] = scenario.services[fault.service].name;
+    if (fault.instance != FaultSpec::kAllInstances) {
+      window["instance"] = fault.instance;
+      window["instances"] = fault.instances;
+    }
+    window["capacity"] = fault.capacity;
+    window["speed"] = fault.speed;
+    window["what"] = fault_text(fault);
+    all.push_back(std::move(window));
+  }
+  for (const ClientSpec& client : scenario.clients) {
+    for (const SurgeSpec& surge : client.arrivals.surges) {
+      Json window = window_json("surge", surge.name, surge.start, surge.duration);
+      window["client"] = client.name;
+      window["factor"] = surge.factor;
+      window["what"] = "load × " + figure(surge.factor);
+      all.push_back(std::move(window));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Json graph_json(const Scenario& scenario, std::span<const ResolvedKey> keys) {
+  Json graph;
+  graph["window_start_s"] = scenario.warmup.in_seconds();
+  graph["window_end_s"] = scenario.duration.in_seconds();
+  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  graph["services"] = Json::array();
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    graph["services"].push_back(service_json(scenario, demand, s));
+  }
+  const Texts texts(keys);
+  graph["clients"] = graph["calls"] = Json::array();
+  const scenario::CallGraph calls(scenario);
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    const std::optional<std::size_t> caller = calls.caller_of(g);
+    graph[caller ? "calls" : "clients"].push_back(group_json(scenario, g, caller, texts));
+  }
+  graph["disturbances"] = disturbances_json(scenario);
+  return graph;
+}
+
+}  // namespace retrysim::report
