@@ -294,11 +294,21 @@ struct BreakerRules {
   bool operator==(const BreakerRules&) const = default;
 };
 
-/// RetryGuard's controller (Tavori et al. 2025, arXiv 2511.23278, Algorithm 1), one for each
-/// client: it cuts time into samples. Retries are switched off after `samples` successive ones in
-/// which more than `failure_share` of the attempts that ended have failed, and on again after as
-/// many in which less did. A sample at exactly that share interrupts both counts; one in which no
-/// attempt ended has a share of 0. Refusals count as `quota_exceeded`.
+/// Whether the guard lets retries pass when the run begins.
+enum class GuardStart : std::uint8_t {
+  kOn,
+  kOff,  ///< not until `GuardRules::samples` have passed
+};
+template <>
+inline constexpr std::string_view kWords<GuardStart> = "on|off";
+static_assert(words_end_with(GuardStart::kOff));
+
+/// RetryGuard's controller (Tavori et al. 2025, arXiv 2511.23278; source of the rule:
+/// sim/retry/README.md), one for each client: it cuts time into samples. Retries are switched off
+/// after `samples` successive ones in which more than `failure_share` of the attempts that ended
+/// have failed, and on again after as many in which less did. A sample at exactly that share
+/// interrupts both counts; one in which no attempt ended has a share of 0. Refusals count as
+/// `quota_exceeded`.
 struct GuardRules {
   static constexpr std::string_view kName = "guard", kRefuser = "the retry guard";
 
@@ -306,7 +316,7 @@ struct GuardRules {
   double failure_share = 0.2;
   Duration sample = Duration::seconds(1);  ///< > 0; samples begin at its multiples
   int samples = 30;                        ///< >= 1
-  bool starts_off = false;  ///< retries are off until the first `samples` have passed
+  GuardStart starts = GuardStart::kOn;
 
   bool in_use() const { return enabled; }
   bool operator==(const GuardRules&) const = default;

@@ -198,7 +198,7 @@ class CircuitBreaker : public RetryLimit {
 /// RetryGuard's controller (GuardRules).
 class RetryGuard : public RetryLimit {
  public:
-  explicit RetryGuard(const GuardRules& rules) : retries_(!rules.starts_off) {}
+  explicit RetryGuard(const GuardRules& rules) : retries_(rules.starts == GuardStart::kOn) {}
 
   void attempt_ended(const GuardRules& rules, bool failed, Time now);
   bool permits(const GuardRules& rules, bool already_retrying, Time now);

@@ -202,7 +202,7 @@ class Mender:
 
     def limit_probabilities(self, prefix):
         """The probabilities of errors add up to 1 at most."""
-        paths = [p for p in self.keys if p[:-1] == (*prefix, "errors")]
+        paths = [p for p in self.keys if p[:-1] == (*prefix, "errors") and p[-1] != "at"]
         total = sum(self.keys[p] for p in paths)
         if total > 1:
             for path in paths:

@@ -56,6 +56,7 @@ class Texts {
 
 // --- Clients and calls ---------------------------------------------------------------------------
 
+/// What all clients of the group send together.
 std::string arrivals_line(const ClientSpec& client) {
   const ArrivalSpec& a = client.arrivals;
   const std::string rate = figure(a.rate * client.count);

@@ -85,12 +85,11 @@ const Comparison kComparisons[] = {
        r.throttle.enabled = true;
      }},
     {"retryguard",
-     "RetryGuard (Tavori et al. 2025, arXiv 2511.23278) Algorithm 1, with the 20 % over 30 s of "
-     "its "
-     "section 6.2; attempts and backoff of circuit-breaker",
+     "RetryGuard (Tavori et al. 2025, arXiv 2511.23278), as the reimplementation "
+     "topfull-retryguard-workshop states it; attempts and backoff of circuit-breaker",
      [](RetryRules& r) {
        r.backoff = backoff(ms(100), ms(100), kCap, kFull);
-       r.guard = {.enabled = true, .starts_off = true};
+       r.guard = {.enabled = true, .starts = GuardStart::kOff};
      }},
     {"hedging", "Dean and Barroso 2013, The tail at scale; gRFC A6, hedging",
      [](RetryRules& r) {

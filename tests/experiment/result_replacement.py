@@ -39,7 +39,7 @@ class Failed(Exception):
 
 
 def read_at_once(folder):
-    """The files of a folder by name; None if there is no result.json, or it has changed meanwhile."""
+    """The files of a folder by name; None without result.json, or if it has changed meanwhile."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
 
     def content_of(name):

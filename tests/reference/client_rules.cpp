@@ -191,7 +191,7 @@ Payment pay(const QuotaRules& rules, Quota& quota, const ErrorInfo& error, Time 
 
 /// Goes through all samples before the present one, each time from the first.
 bool guard_permits(const GuardRules& rules, const Guard& guard, Time now) {
-  bool on = !rules.starts_off;
+  bool on = rules.starts == GuardStart::kOn;
   int low = 0, high = 0;
   for (std::int64_t i = 0; i < now.count() / rules.sample.count(); ++i) {
     const auto found = guard.samples.find(i);

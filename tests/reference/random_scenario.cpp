@@ -370,7 +370,8 @@ class Generator {
     if (on(kBreaker, 0.1)) r.breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
     if (on(kGuard, 0.15)) {
       r.guard = {true, pick(kGuard, {0.2, 0.5}), pick(kGuard, {ms(10), ms(50)}),
-                 pick(kGuard, {1, 2, 4}), draws(kGuard).uniform() < 0.5};
+                 pick(kGuard, {1, 2, 4}),
+                 draws(kGuard).uniform() < 0.5 ? GuardStart::kOff : GuardStart::kOn};
     }
     if (on(kClientThrottle, 0.1)) {
       r.throttle = {true, pick(kClientThrottle, {1.1, 2.0}), ms(200),

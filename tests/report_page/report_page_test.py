@@ -246,7 +246,7 @@ class PageTest(unittest.TestCase):
         lines = self.texts("svg .box text:not(.name)")
         self.assertEqual(lines.count("throttle 50 /s"), 3, lines)
         self.assertEqual(lines.count("throttle of put: 1200 per 2 s"), 3, lines)
-        self.assertEqual(sum("4 requests/s each" in line for line in lines), 3, lines)
+        self.assertEqual(sum("20 requests/s" in line for line in lines), 3, lines)
         self.assertTrue(any("3 faults (3 services): answers errors only" in text
                             for text in self.texts("#scenario svg .what")))
         self.assertIn("3 faults success", self.texts("#phases thead th"))

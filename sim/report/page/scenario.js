@@ -109,10 +109,11 @@ const widthOf = (lines) => LABEL_LETTER * Math.max(0, ...lines.map((line) => lin
 
 /** The figures of an edge, at the end of it where it has most room to itself, and below those that
  * are there already. */
-function drawLabel({ x1, y1, x2, y2, upright, atStart, lines }, taken) {
+function drawLabel({ x1, y1, x2, y2, upright, atStart, lines }, taken, width) {
   const w = widthOf(lines), h = LABEL_LINE * lines.length;
   const at = { w, h, x: upright ? (atStart ? x1 : x2) + 6 : atStart ? x1 + 6 : x2 - w - 10,
     y: upright ? (atStart ? y1 + 2 : y2 - h - 8) : (atStart ? y1 : y2) + 4 };
+  at.x = Math.max(2, Math.min(at.x, width - w - 4));
   const hits = (b) => at.x < b.x + b.w && b.x < at.x + w && at.y < b.y + b.h && b.y < at.y + h;
   for (let hit = taken.find(hits); hit; hit = taken.find(hits)) at.y = hit.y + hit.h + 1;
   taken.push(at);
@@ -141,7 +142,7 @@ function drawGraph(graph, width) {
       : { x1: a.x + a.w, y1: a.y + a.h / 2, x2: b.x, y2: b.y + b.h / 2 };
     const drawn = { ...edge, ...ends, upright, atStart: starts.get(edge.from) === 1 };
     root.append(arrow(drawn));
-    texts.push(...drawLabel(drawn, taken));
+    texts.push(...drawLabel(drawn, taken, width));
   }
   root.append(...graph.boxes.map(drawBox), ...texts);
   height = Math.max(height, ...taken.map((label) => label.y + label.h + 4));

@@ -565,16 +565,15 @@ constexpr KeyInfo kBeyondKeys[] = {
     key("retry.guard.failure_share", number(kPositiveShare).or_word("none"),
         into_switched<kGuard, &GuardRules::failure_share>, {.when = kRetries},
         "Share of failed attempts above which, sample by sample, a controller switches retries "
-        "off, "
-        "and below which it switches them on again (RetryGuard)."),
+        "off, and below which it switches them on again (RetryGuard)."),
     key("retry.guard.sample", duration(kPositive), into<kGuard, &GuardRules::sample>,
         {.when = kHasGuard}, "Length of a sample."),
     key("retry.guard.samples", count({.min = 1, .max = 1e9}).in("samples"),
         into<kGuard, &GuardRules::samples>, {.when = kHasGuard},
         "Successive samples above the share that switch retries off; as many below it switch them "
         "on again."),
-    key("retry.guard.starts", word("on|off"), into<kGuard, &GuardRules::starts_off>,
-        {.when = kHasGuard}, "Whether retries are switched on when the run begins."),
+    key("retry.guard.starts", word(), into<kGuard, &GuardRules::starts>, {.when = kHasGuard},
+        "Whether retries are switched on when the run begins."),
     key("retry.client_throttle.k", number({.min = 1}).or_word("none"),
         into_switched<kClientThrottle, &ThrottleRules::k>, {.when = kRetries},
         "Attempts per accepted one above which a client refuses its own attempts (SRE book)."),

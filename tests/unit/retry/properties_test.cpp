@@ -182,7 +182,8 @@ void check_invariants(const Preset& preset, std::uint64_t responses) {
   }
   // The run has been through what it is to check.
   // Far more fails here than a guard tolerates: one that starts off stays off.
-  CHECK((retried > responses / 100'000) == (rules.max_attempts > 1 && !rules.guard.starts_off));
+  CHECK((retried > responses / 100'000) ==
+        (rules.max_attempts > 1 && rules.guard.starts == GuardStart::kOn));
   const bool can_refuse = (q.enabled && q.on_empty == QuotaOnEmpty::kFail) ||
                           rules.budget.kind == BudgetKind::kWindow || rules.breaker.enabled ||
                           rules.guard.enabled;

@@ -170,7 +170,7 @@ void attempts_end(RetryGuard& guard, const GuardRules& rules, std::int64_t time_
   for (int i = 0; i < n; ++i) guard.attempt_ended(rules, i < failed, at_ms(time_ms));
 }
 
-constexpr GuardRules kThreeSamples{true, 0.2, Duration::seconds(1), 3, false};
+constexpr GuardRules kThreeSamples{true, 0.2, Duration::seconds(1), 3, GuardStart::kOn};
 
 TEST_CASE("a guard switches retries off after so many samples above its share, and on likewise") {
   const GuardRules& rules = kThreeSamples;
@@ -212,7 +212,7 @@ TEST_CASE("samples without attempts count as samples without failures for a guar
   CHECK_FALSE(guard.permits(rules, false, at_ms(5999)));
   CHECK(guard.permits(rules, false, at_ms(6000)));
   GuardRules off = rules;
-  off.starts_off = true;
+  off.starts = GuardStart::kOff;
   RetryGuard from_off(off);
   CHECK_FALSE(from_off.permits(off, false, at_ms(2999)));
   CHECK(from_off.permits(off, false, at_ms(3000)));

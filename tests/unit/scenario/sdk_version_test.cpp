@@ -82,6 +82,19 @@ TEST_CASE("a resolved scenario with a version loads back to the same rules") {
   }
 }
 
+TEST_CASE("every preset as it is written with all its keys is read again") {
+  for (const Preset& preset : presets()) {
+    if (preset.mode == "none" || preset.api != "default") continue;
+    std::string keys = "mode = '" + std::string(preset.mode) + "'";
+    if (!preset.sdk.empty()) keys += "\nsdk = '" + std::string(preset.sdk) + "'";
+    if (!preset.revision.empty()) keys += "\nrevision = '" + std::string(preset.revision) + "'";
+    INFO(keys);
+    const LoadedScenario first = load(with_retry(keys));
+    const LoadedScenario again = load(to_toml(first, false));
+    CHECK(to_toml(again, false) == to_toml(first, false));
+  }
+}
+
 TEST_CASE("a version that is none, or unknown, is an error with its place") {
   for (const char* sdk : {"botocore@", "botocore@latest", "botocore@1.2.0", "guidance@1.0"}) {
     INFO(sdk);
