@@ -195,8 +195,11 @@ def limit(value):
 
 def errors_of(keys):
     """Answer -> probability, in the order in which they are drawn."""
-    return {key.split(".", 1)[1]: value for key, value in keys.items()
-            if key.startswith("errors.") and value > 0}
+    errors = {key.split(".", 1)[1]: value for key, value in keys.items()
+              if key.startswith("errors.") and key != "errors.at" and value > 0}
+    if errors and keys.get("errors.at", "arrival") != "arrival":
+        raise Unsupported("the real server answers errors on arrival: errors.at")
+    return errors
 
 
 def service_time_of(value):

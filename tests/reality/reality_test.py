@@ -207,6 +207,7 @@ class Scenarios(unittest.TestCase):
         for old, new, word in (
                 ("servers = 2", 'servers = 2\nqueue = { discipline = "lifo" }', "discipline"),
                 ('"10ms"', '{ distribution = "pareto", mean = "1s", shape = 2 }', "pareto"),
+                ("servers = 2", "servers = 2\nerrors = { internal = 0.1, at = 0.5 }", "errors.at"),
                 ("count = 4", 'count = 4\ndeadline = "3s"', "deadline"),
                 ('"poisson"', '"closed"', "total_rate"),
                 ('sdk = "js-v3"', 'sdk = "java-v2"', "retry.sdk"),

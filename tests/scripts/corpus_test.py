@@ -161,7 +161,7 @@ class Changes(Corpora):
         self.assertIn("0 of 60 scenarios changed\nmetric new is new and not recorded\n", output)
 
     def test_a_program_that_crashes_is_said_to(self):
-        crashing = self.runner("if number == '3': raise SystemExit('out')")
+        crashing = self.runner("if int(number) >= 3: raise SystemExit('out')")
         with self.assertRaisesRegex(SystemExit, "status 1 at scenario .*out"):
             self.call(crashing)
 
