@@ -204,6 +204,7 @@ std::string fault_text(const FaultSpec& fault) {
   if (fault.unreachable) effects.push_back("unreachable");
   if (fault.black_hole) effects.push_back("never answers");
   if (fault.cold_restart) effects.push_back("restarts");
+  if (fault.crash) effects.push_back("crashes");
   double errors = 0;
   for (const RandomError& e : fault.errors) errors += e.probability;
   if (errors > 0) {

@@ -142,7 +142,11 @@ void JsonText::quote(std::string_view value) {
   text_ += '"';
 }
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 Json result_head(std::string_view command, const Scenario& scenario, std::size_t replications) {
   Json json;
