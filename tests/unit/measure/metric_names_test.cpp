@@ -119,6 +119,7 @@ TEST_CASE("every documented metric name exists") {
                                     "executions_per_request",
                                     "effects_per_request",
                                     "duplicate_share",
+                                    "degraded_share",
                                     "ambiguous_share",
                                     "replays_per_request",
                                     "expired_replays_per_request",
