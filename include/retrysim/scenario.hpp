@@ -170,11 +170,23 @@ struct TimeoutSpec {
   Duration deadline = Duration::max();  ///< for the result of a whole request
 };
 
+/// What a client makes an idempotency token from.
+enum class TokenSource : std::uint8_t {
+  kRequest,  ///< each request has one of its own
+  kContent,  ///< from what the request says: two that say the same have the same token
+};
+template <>
+inline constexpr std::string_view kWords<TokenSource> = "request|content";
+static_assert(words_end_with(TokenSource::kContent));
+
 /// Which requests change something at the service, and what keeps the change from being made twice.
 struct SideEffectSpec {
   double mutating = 0;            ///< probability that a request has side effects
   bool idempotency_token = true;  ///< those requests carry a token, the same in every attempt
-  /// Probability that a request with side effects carries the token of its client's previous one.
+  TokenSource token_from = TokenSource::kRequest;
+  /// Probability that a request with side effects carries the token of its client's previous one:
+  /// by mistake, which the service notices, or because it says the same (`TokenSource::kContent`),
+  /// so that the service takes it for a repetition.
   double token_reuse = 0;
   /// Before a retry of a request with side effects, the client asks whether it has taken effect,
   /// by a read of this service time; only if not, the request is sent again. Neither with hedging

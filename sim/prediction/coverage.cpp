@@ -81,6 +81,9 @@ bool gives_up(const Scenario& s, std::size_t i) { return at(s, i).timeout != Dur
 bool drops_abandoned(const Scenario& s, std::size_t i) {
   return at(s, i).abandoned != Abandoned::kServe;
 }
+bool bounds_age(const Scenario& s, std::size_t i) {
+  return at(s, i).queue.max_age != Duration::max();
+}
 bool drops_expired(const Scenario& s, std::size_t i) { return at(s, i).queue.drop_expired; }
 bool drops_expired_by_guess(const Scenario& s, std::size_t i) {
   return drops_expired(s, i) && !s.network.latency.is_constant();
@@ -381,8 +384,9 @@ constexpr Feature kFeatures[] = {
                .run = none("the time of an attempt among others depends on those to come"),
                .chain = none("the chain's queue is fifo")}},
     {.name = "a queue other than fifo",
-     .keys = "service.*.queue.discipline service.*.queue.target service.*.queue.interval "
-             "service.*.answers.shed client.*.priority",
+     .keys =
+         "service.*.queue.discipline service.*.queue.lifo_above "
+         "service.*.queue.target service.*.queue.interval service.*.answers.shed client.*.priority",
      .said = "queue.discipline",
      .by_service = not_fifo,
      .parts = {.late = none("only in a fifo queue does everybody wait for all that is there"),
@@ -471,6 +475,15 @@ constexpr Feature kFeatures[] = {
      .said = "queue.discipline",
      .by_service = sheds,
      .parts = {.waits = none("attempts that wait too long are shed")}},
+    {.name = "attempts that are turned away when they have waited too long",
+     .keys = "service.*.queue.max_age service.*.answers.shed",
+     .said = "queue.max_age",
+     .by_service = bounds_age,
+     .parts = {.waits = none("attempts that wait too long are turned away"),
+               .late = none("attempts that wait too long are turned away"),
+               .balance = none("attempts that wait too long are turned away"),
+               .run = none("attempts that wait too long are turned away"),
+               .chain = none("the chain turns nothing away but when its queue is full")}},
     {.name = "attempts that are dropped when they would be late",
      .keys = "service.*.queue.drop_expired",
      .said = "queue.drop_expired",
@@ -576,8 +589,8 @@ constexpr Feature kFeatures[] = {
     {.name = "idempotency tokens",
      .keys = "service.*.idempotency.window service.*.idempotency.replay "
              "service.*.idempotency.in_progress service.*.idempotency.replay_cost "
-             "service.*.idempotency.write_delay client.*.mutating client.*.idempotency_token "
-             "client.*.token_reuse",
+             "service.*.idempotency.write_delay service.*.idempotency.stored client.*.mutating "
+             "client.*.idempotency_token client.*.token_reuse client.*.token_from",
      .said = "idempotency",
      .by_service = knows_tokens,
      .parts = {.loads = without("what idempotency tokens answer"),

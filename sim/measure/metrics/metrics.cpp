@@ -250,6 +250,14 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     share("duplicate_share", "Requests with side effects that took effect more than once, per "
           "such request", cohort<&C::duplicated>, mutating)
         .shown(Display().lower_is_better()),
+    share("lost_share", "Requests with side effects that succeeded for their client although "
+          "nothing took effect (idempotency.stored = before-effect), per such request",
+          cohort<&C::lost_effects>, mutating)
+        .shown(Display().lower_is_better()),
+    share("swallowed_share", "Requests with side effects that succeeded without an effect of their "
+          "own, because the service took them for another request that says the same (token_from = "
+          "content), per such request", cohort<&C::swallowed>, mutating)
+        .shown(Display().lower_is_better()),
     share("ambiguous_share", "Requests with side effects that failed for their client but took "
           "effect, per such request", cohort<&C::ambiguous>, mutating)
         .shown(Display().lower_is_better()),

@@ -203,7 +203,8 @@ struct RequestEffects {
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see SideEffectTotals
   std::uint32_t token_races = 0, token_waits = 0;
   std::uint32_t reconciliations = 0, reconciled = 0;
-  bool failed = false;  ///< as its client saw it
+  bool by_another = false;                 ///< the effect of another request has answered it
+  bool failed = false, succeeded = false;  ///< as its client saw it; neither: not ended
 };
 
 /// The numbers of busy servers, of attempts at a service and, of those, in the queue, and of

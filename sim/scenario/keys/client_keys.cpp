@@ -150,7 +150,13 @@ constexpr KeyInfo kSideEffectKeys[] = {
 constexpr KeyInfo kOtherKeys[] = {
     key("token_reuse", number(kShare), into<kSideEffects, &SideEffectSpec::token_reuse>,
         {.fallback = "0.0", .when = "idempotency_token = true"},
-        "Share of those that wrongly carry the token of their client's previous one."),
+        "Share of those that carry the token of their client's previous one: wrongly, so that the "
+        "service refuses them, or because they say the same (token_from = content)."),
+    key("token_from", word(), into<kSideEffects, &SideEffectSpec::token_from>,
+        {.fallback = "request", .when = "idempotency_token = true"},
+        "What the token is made from: request: it belongs to one request; content: from what the "
+        "request says, so that the service takes another request that says the same for a "
+        "repetition (how many do: token_reuse)."),
     key("long_poll", boolean(), into<&ClientSpec::long_poll>, {.fallback = "false"},
         "Whether the requests are long-polling operations, such as SQS ReceiveMessage."),
     key("like", text(), kNowhere, {.role = KeyRole::kBase},
