@@ -24,8 +24,9 @@
 namespace retrysim {
 
 /// A request that no scenario could satisfy: a comparison of one variant, a trigger that takes no
-/// numbers. The message says why, and names the option of the program that asks for it ("--trigger:
-/// ..."). A mistake in a scenario is a `Diagnostic` instead, with its place.
+/// numbers. The message says why, and names the option of the program that asks for it
+/// ("--trigger: ..."). A mistake in a scenario is a `Diagnostic` instead, with its place in the
+/// file.
 class RequestError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
