@@ -58,7 +58,7 @@ constexpr Display label(std::string_view text) {
   return d;
 }
 
-/// A row, and what may be added to it.
+/// A row, and its optional parts.
 struct MetricRow : MetricInfo {
   constexpr MetricRow shown(Display how) const {
     MetricRow row = *this;

@@ -44,7 +44,7 @@ class Codel {
     return true;
   }
 
-  /// A server is free and nobody waits.
+  /// A server is free and no attempt waits.
   void queue_is_empty() {
     long_from_ = Time::max();
     deliver_next_ = false;
@@ -229,7 +229,7 @@ class ServiceQueue {
     (a.is(Attempt::kRejection) ? rejections_ : line_).push(a);
   }
   void leave(const Attempt& a) { (a.is(Attempt::kRejection) ? rejections_ : line_).erase(a); }
-  /// Takes out the attempt whose turn it is, now that a server is free; null if nobody waits.
+  /// Takes out the attempt whose turn it is, now that a server is free; null if none waits.
   Attempt* take() {
     if (controls_delay_ && line_.empty()) codel_.queue_is_empty();
     if (!rejections_.empty()) [[unlikely]]
