@@ -82,8 +82,8 @@ bool is_one_of(const std::filesystem::path& path, const std::vector<std::filesys
 
 /// Which files an output file may replace.
 struct Replaceable {
-  /// Whether it is one that may be replaced, and otherwise why not ("it is no page of retrysim");
-  /// `force` replaces it nevertheless.
+  /// Whether it is one that may be replaced, and otherwise why not ("it is not a page of
+  /// retrysim"); `force` replaces it nevertheless.
   std::function<bool(const std::filesystem::path&)> is_ours;
   std::string_view otherwise;
   bool force = false;
