@@ -81,8 +81,8 @@ class MarkovChain {
 /// and o, the requests that will try again. Exact but for two simplifications: whether an attempt
 /// times out is decided when it arrives, by the exact law of its time in the service given q; and a
 /// request in orbit tries again at a constant rate, with a mean number of attempts instead of a
-/// fixed one. Abandoned attempts are served all the same. Given q, the timeouts of neighbouring
-/// attempts are independent here but alike in reality, so the chain is optimistic: see
+/// fixed one. Abandoned attempts are served anyway. Given q, the timeouts of neighbouring attempts
+/// are independent here but alike in reality, so the chain is optimistic: see
 /// `collapse_time_by_work`.
 struct RetrialQueue {
   double arrival_rate = 0;  ///< new requests per second

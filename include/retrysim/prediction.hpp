@@ -54,9 +54,9 @@ QuotaBalance quota_balance(double failure, int attempts, int cost, int capacity,
 
 /// Overload as a balance of work. At load `load` (new requests times their service time, per
 /// capacity) let a share p of all attempts fail for lack of capacity, and let such a failure cost
-/// `failure_cost` of a service: 1 where abandoned attempts are served all the same, 0 where they
-/// are turned away for nothing. A request then needs g(p) = (1 - p^n) (1 + w p / (1 - p)) services,
-/// and the system is in equilibrium where load x g(p) = 1.
+/// `failure_cost` of a service: 1 where abandoned attempts are served anyway, 0 where they are
+/// turned away for nothing. A request then needs g(p) = (1 - p^n) (1 + w p / (1 - p)) services, and
+/// the system is in equilibrium where load x g(p) = 1.
 struct OverloadBalance {
   double load = 0;
   double attempts = 1;

@@ -54,7 +54,7 @@ static_assert(words_end_with(Rounding::kMantissa));
 
 /// Backoff before retry i (i = 0 for the first): v = base * factor^(first_exponent + i), limited by
 /// `cap`, then spread by the jitter. The class of the latest error picks the base; i counts all
-/// retries of the request, whatever their class.
+/// retries of the request, of any class.
 ///
 /// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v;
 /// proportional v (1 - j + 2 R j) with j = `jitter_share`, which may exceed the cap by the share.
@@ -91,7 +91,7 @@ struct BackoffRules {
 /// The tokens that a success after at least one retry gives back to the retry quota.
 enum class Refund : std::uint8_t {
   kLast,    ///< the cost of the last retry acquired
-  kCost,    ///< `cost`, whatever the last retry cost
+  kCost,    ///< `cost`, regardless of the last retry's cost
   kCredit,  ///< `credit`, as after a first-try success
   kNone,
   kLastAndCredit,  ///< both: the credit is for every success
@@ -160,7 +160,7 @@ struct QuotaRules {
   QuotaOnEmpty on_empty = QuotaOnEmpty::kFail;
   double refill_rate = 0;    ///< tokens per second of time
   Duration refill_interval;  ///< time counts in whole multiples of this; zero: exactly
-  int failure_cost = 0;      ///< taken by a retryable failure, at most what is left (gRPC)
+  int failure_cost = 0;      ///< taken by a retryable failure, at most the tokens left (gRPC)
   int threshold = 0;         ///< retries need more tokens than this (gRPC)
 
   /// Whether a bucket needs more than its level: fractions of tokens, the time of the last refill,
@@ -370,7 +370,7 @@ static_assert(words_end_with(RetryAfter::kAddWhenThrottled));
 enum class LongPoll : std::uint8_t {
   kReturn,    ///< it returns the error at once
   kWait,      ///< it first waits for the delay that the retry would have had
-  kWaitBase,  ///< the same with the base of non-throttling errors, whatever the error
+  kWaitBase,  ///< the same with the base of non-throttling errors, for any error
 };
 template <>
 inline constexpr std::string_view kWords<LongPoll> = "return|wait|wait-base";

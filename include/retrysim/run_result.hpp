@@ -245,7 +245,7 @@ struct ClientBin {
 };
 
 /// What happened to the requests of one client group in one count bin, a stretch of time whose
-/// width depends on nothing but the length of the run (see RunResult::count_width).
+/// width depends only on the length of the run (see RunResult::count_width).
 struct RequestCounts {
   std::uint32_t requests = 0;         ///< submitted in the bin
   std::uint32_t failed = 0;           ///< of those, the ones that failed, whenever they did

@@ -362,7 +362,7 @@ class AttemptRows {
 
   void begin_window();
   void end_window();
-  /// The counts of every number that there was.
+  /// The counts of every number that occurred.
   std::vector<AttemptNumberCounts> counts() const;
 
  private:

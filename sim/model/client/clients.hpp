@@ -207,7 +207,7 @@ class Clients {
   /// The client has its answer, for which it has waited. The last step of an event, or of the
   /// agenda.
   RETRYSIM_IN_LOOP void answered(Attempt& a);
-  /// The same for an answer that is no success.
+  /// The same for an answer other than a success.
   RETRYSIM_IN_LOOP void refused(Attempt& a);
   /// A request that waited for a connection has got one, and goes on.
   void connected(RequestId request);

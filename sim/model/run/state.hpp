@@ -211,7 +211,7 @@ class Attempts {
 
   /// The service's side of an attempt has ended, and no answer is on its way.
   void discard(Attempt& a);
-  /// The attempt is no more.
+  /// The attempt has ended for both sides.
   [[gnu::always_inline]] void release(Attempt& a) {
     if (a.is(Attempt::kMutating)) [[unlikely]]
       tell_effects(a);

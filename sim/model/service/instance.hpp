@@ -43,7 +43,7 @@ class Autoscaler {
   Autoscaler(const AutoscalingSpec& spec, std::int64_t servers)
       : spec_(&spec), servers_(servers), next_look_(Time::zero() + spec.interval) {}
 
-  /// Servers that have been started, whatever faults do to them.
+  /// Servers that have been started, regardless of faults.
   std::int64_t servers() const { return servers_; }
 
   /// From `now` on so many servers are busy, of so many that work.

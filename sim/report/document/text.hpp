@@ -115,7 +115,7 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) noexcept
 }
 
 /// The text of the line: "name [=====>    ]  52 %  ~12 s left", at most `columns` wide. `share` is
-/// clamped to [0, 1]; `elapsed_s` gives the estimate of what is left.
+/// clamped to [0, 1]; `elapsed_s` gives the estimate of the time left.
 std::string progress_line(std::string_view name, double share, double elapsed_s,
                           std::size_t columns);
 

@@ -91,8 +91,8 @@ struct Replaceable {
 };
 
 /// A file that is written as a whole: a reader sees the earlier one or the new one. Of a symbolic
-/// link it is the file that this leads to. What is written to a pipe or a character device goes
-/// there as it comes.
+/// link it is the file that this leads to. Output to a pipe or a character device goes there as it
+/// is written.
 class OutputFile {
  public:
   /// Throws OutputError if it must not be written.

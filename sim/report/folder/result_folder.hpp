@@ -129,7 +129,7 @@ using EarlierKept =
 /// Only regular files are replaced, and none that the command reads (`ResultIdentity::reads`), even
 /// under another name, unless they are as the earlier result of the same question left them.
 ///
-/// A folder that holds nothing but a result changes in one step: the old folder and the new one are
+/// A folder that holds only a result changes in one step: the old folder and the new one are
 /// exchanged (renameat2), and a reader sees one of them. A folder with other things in it stays,
 /// and they are not touched: result.json is taken away, the files are replaced one by one, and
 /// result.json of the new result comes last. If the program is killed in between, the next result

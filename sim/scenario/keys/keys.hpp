@@ -142,8 +142,8 @@ struct KeyTraits {
 /// How the value of a key gets into the struct that its table describes.
 struct Access {
   void (*store)(const Slots& slots, const Value& value) = nullptr;
-  /// The value that retry rules hold, as TOML; null for keys that are no rule. `else_word` is that
-  /// of the row.
+  /// The value that retry rules hold, as TOML; null for keys that are not rules. `else_word` is
+  /// that of the row.
   std::string (*from_rules)(const RetryRules& rules, std::string_view else_word) = nullptr;
   std::string_view words = {};  ///< those of the enumeration that is stored
 };

@@ -40,7 +40,7 @@ class PresetResolution {
   Place environment_place() const;
 
  private:
-  /// The SDK as it is written; empty if it is not, or is no text.
+  /// The SDK as it is written; empty if it is not, or is not text.
   std::string_view written_sdk() const;
   /// Whether the version, if there is one, is known.
   bool check_version();
