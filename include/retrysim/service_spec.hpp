@@ -1,4 +1,4 @@
-// A service: its servers, its queue, what turns attempts away, its instances, and its answers to
+// A service: its servers, its queue, its throttle and limits, its instances, and its answers to
 // attempts that it does not serve.
 //
 // SPDX-License-Identifier: MIT
@@ -28,7 +28,7 @@ struct ErrorAnswer {
   ErrorTraits traits = {};  ///< its traits in the service's Smithy model
 };
 
-/// An error that a service makes itself, with the delay that it suggests to the client, if any.
+/// An error that a service itself causes, with the delay that it suggests to the client, if any.
 struct ServiceAnswer {
   ErrorAnswer error;
   std::optional<Duration> retry_after = {};
@@ -45,12 +45,12 @@ struct OwnAnswers {
   std::optional<ServiceAnswer> conflict = {};     ///< another write came first (model `kOcc`)
 };
 
-/// All answers in force.
+/// All effective answers.
 struct ServiceAnswers {
   ServiceAnswer throttled, overflow, limit, shed, timeout, call_failed, conflict;
 };
 
-/// The answers of a service: its own where it has some, else the usual ones. Those are 400
+/// The answers of a service: its own where it has one, otherwise the usual one. Those are 400
 /// ThrottlingException with `ThrottleSpec::retry_after`, what `RejectionSpec::overflow` says (for
 /// the limit and for shed attempts: the answer of the full queue), 504 GatewayTimeout, 503
 /// ServiceUnavailable, 503 TransactionConflictException.
@@ -62,11 +62,11 @@ struct RandomError {
   double probability = 0;
 };
 
-/// When an attempt gets its random error; of `ServiceModelKind::kQueue`.
+/// When an attempt gets its random error; only with `ServiceModelKind::kQueue`.
 struct ErrorPoint {
   static constexpr double kOnArrival = -1;
 
-  /// The share of its service time, from 0 to 1, after which the server breaks off with the error.
+  /// The share of its service time, from 0 to 1, after which the server stops with the error.
   /// `kOnArrival`: it is answered on arrival, and takes no server.
   double share = kOnArrival;
 
@@ -163,7 +163,7 @@ struct CapacityProfile {
 
 /// What happens to an attempt whose client has given up.
 enum class Abandoned : std::uint8_t {
-  kServe,          ///< it is served all the same
+  kServe,          ///< it is served anyway
   kDropAtDequeue,  ///< it is discarded when its turn comes
   kRemove,         ///< it leaves the queue at once
   kAbort,          ///< it leaves the queue, or its server, at once
@@ -198,12 +198,12 @@ struct ThrottleSpec {
   double burst = 1;  ///< capacity of the bucket in tokens, >= 1
   ThrottleScope scope = ThrottleScope::kService;
   Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
-  /// Zero: the bucket. Else windows of this length, the first of which begins at time zero, in each
-  /// of which rate x window attempts pass (rounded down; at least one).
+  /// Zero: the bucket. Otherwise windows of this length, the first of which begins at time zero; in
+  /// each, rate x window attempts pass (rounded down; at least one).
   Duration window = {};
   /// Operations, or keys, with limits of their own; `rate`, `burst` and `window` are for all
   /// others. Only one of the two may have members, and only if `rate` is above zero. Within each
-  /// limit `scope` says who shares.
+  /// limit, `scope` applies.
   std::vector<ThrottleLimit> operations = {}, keys = {};
 
   bool has_limits() const { return !operations.empty() || !keys.empty(); }
@@ -220,7 +220,7 @@ struct ThrottleSpec {
 enum class ConcurrencyControl : std::uint8_t {
   kFixed,
   kGradient2,  ///< from the ratio of long-term and present time at the service (Gradient2Limit)
-  kAimd,       ///< adds one, takes a share when something goes wrong (AIMDLimit)
+  kAimd,       ///< adds one, and cuts by a share when something goes wrong (AIMDLimit)
 };
 template <>
 inline constexpr std::string_view kWords<ConcurrencyControl> = "fixed|gradient2|aimd";
@@ -228,22 +228,22 @@ static_assert(words_end_with(ConcurrencyControl::kAimd));
 
 struct ConcurrencySpec {
   ConcurrencyControl control = ConcurrencyControl::kFixed;
-  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; that is: none
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; this is: none
   std::int64_t initial = 20, min = 20, max = 200;                 ///< of the adaptive limits
   double smoothing = 0.2;      ///< gradient2: weight of a new limit
   double headroom = 4;         ///< gradient2: growth while all is well [queueSize]
   double tolerance = 1.5;      ///< gradient2: acceptable ratio of present to long-term time
   double long_window = 600;    ///< gradient2: samples in the long-term average
-  double backoff_ratio = 0.9;  ///< aimd: what is left of the limit
+  double backoff_ratio = 0.9;  ///< aimd: share of the limit that remains
   Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
 };
 
 /// Autoscaling: the number of servers follows their utilization (rule:
 /// sim/model/service/instance.hpp).
 struct AutoscalingSpec {
-  double target = 0;       ///< utilization of the servers that is aimed at; 0: no autoscaling
+  double target = 0;       ///< target utilization of the servers; 0: no autoscaling
   double tolerance = 0.1;  ///< acceptable deviation, as a share of the target
-  Duration interval = Duration::seconds(60);   ///< between looks, and what each is about
+  Duration interval = Duration::seconds(60);   ///< between looks; each covers this time
   Duration delay = Duration::seconds(120);     ///< until a new server works
   Duration cooldown = Duration::seconds(300);  ///< from one change to the next
   std::int64_t min = 1, max = 1;               ///< servers
@@ -369,7 +369,7 @@ struct ServiceSpec {
   std::int64_t servers = 1;  ///< of each instance; `kUnlimited` allowed
   InstancesSpec instances;
   AutoscalingSpec autoscaling;
-  /// Factor on the number of servers; those that go finish what they are doing.
+  /// Factor on the number of servers; servers that are removed finish their attempts first.
   std::optional<CapacityProfile> profile;
   Distribution service_time;
   SlowdownSpec slowdown;
@@ -386,10 +386,10 @@ struct ServiceSpec {
   /// Its calls to other services (`CallSpec`) are made together, not one by one.
   bool parallel_calls = false;
   IdempotencySpec idempotency;
-  /// The service's own limit on queue and service of an attempt; `max()`: none. Attempts that are
-  /// not finished by then are given up and answered with 504 GatewayTimeout.
+  /// The service's own limit on the time of an attempt in queue and service; `max()`: none.
+  /// Attempts not finished by then are given up and answered with 504 GatewayTimeout.
   Duration timeout = Duration::max();
-  double price = 1;  ///< of an attempt that is not rejected, in a unit of the user's own
+  double price = 1;  ///< of an attempt that is not rejected, in a unit of your own
 
   /// The servers of all instances together.
   std::int64_t all_servers() const {

@@ -98,7 +98,7 @@ class Sessions {
   struct Session {
     std::uint64_t intent = 0;
     Time expires;  // max() while in progress
-    Time stored;   // before, nobody finds it
+    Time stored;   // before, no attempt finds it
     std::uint32_t executions = 0;
     bool has_effect = false;
   };

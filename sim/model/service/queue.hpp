@@ -47,7 +47,7 @@ class Codel {
     return true;
   }
 
-  /// A server is free and nobody waits.
+  /// A server is free and no attempt waits.
   void queue_is_empty() {
     long_from_ = Time::max();
     deliver_next_ = false;
@@ -280,7 +280,7 @@ class ServiceQueue {
   }
   void leave(const Attempt& a) { (a.is(Attempt::kRejection) ? rejections_ : line_).erase(a); }
   /// Takes out the attempt whose turn it is, now that a server is free, or before that one that
-  /// has waited too long; null if nobody waits.
+  /// has waited too long; null if none waits.
   Attempt* take(Time now) {
     if (looks_at_waits_) [[unlikely]] {
       if (Attempt* too_old = look_at_waits(now)) return too_old;

@@ -65,7 +65,7 @@ constexpr KeyInfo kServiceKeys[] = {
     key("autoscaling.interval", duration(kPositiveRunLength),
         into<kScaling, &AutoscalingSpec::interval>,
         {.fallback = "60s", .when = "autoscaling.target != none"},
-        "Time between two looks at the mean utilization since the last one."),
+        "Time between two evaluations of the mean utilization since the previous one."),
     key("autoscaling.delay", duration(kRunLength), into<kScaling, &AutoscalingSpec::delay>,
         {.fallback = "120s", .when = "autoscaling.target != none"},
         "Time until a new server starts to work."),
@@ -183,16 +183,16 @@ constexpr KeyInfo kServiceKeys[] = {
         "Capacity of that bucket, which starts full."),
     key("throttle.scope", word(), into<kThrottle, &ThrottleSpec::scope>,
         {.fallback = "service", .when = "throttle.rate != unlimited"},
-        "Whether there is one bucket for all, or one for each client, for each operation (of the "
-        "same name, whichever group it is in) or for each key that is asked for (client.*.keys)."),
+        "Whether there is one bucket for all, or one for each client, for each operation (by "
+        "name, across groups) or for each requested key (client.*.keys)."),
     key("throttle.retry_after", request_time(kNotNegative),
         into<kThrottle, &ThrottleSpec::retry_after>,
         {.fallback = "0s", .when = "throttle.rate != unlimited"},
         "Delay suggested to throttled clients; 0: none."),
     key("throttle.window", duration(kPositiveRunLength).or_word("none"), Access{store_window},
         {.fallback = "none", .when = "throttle.rate != unlimited"},
-        "Instead of a bucket, a quota in fixed windows: rate * window attempts, rounded down, pass "
-        "in each stretch of this length, counted from time zero; burst then means nothing."),
+        "Instead of a bucket, a quota in fixed windows: rate * window attempts, rounded down, "
+        "pass in each stretch of this length, counted from time zero; burst then has no effect."),
     key("parallel_calls", boolean(), into<&ServiceSpec::parallel_calls>, {.fallback = "false"},
         "Whether the calls of [service.*.calls.*] are made together instead of in the order "
         "written."),
@@ -232,14 +232,14 @@ constexpr KeyInfo kServiceKeys[] = {
 
 constexpr KeyInfo kFaultKeys[] = {
     key("service", text(), into<&ServiceName::name>, {.required = true},
-        "The service concerned; may be left out if there is only one."),
+        "The affected service; may be left out if there is only one."),
     key("instance", count(kAtLeastOne).or_word("all"), into<&FaultSpec::instance>,
         {.fallback = "all"},
-        "The instance of the service that is concerned, counted from 1; the first one if there are "
+        "The affected instance of the service, counted from 1; the first one if there are "
         "several."),
     key("instances", count(kAtLeastOne), into<&FaultSpec::instances>,
         {.fallback = "1", .when = "instance != all"},
-        "How many instances are concerned, from that one on."),
+        "How many instances are affected, from that one on."),
     key("start", duration(kNotNegative), into<&FaultSpec::start>, {.required = true},
         "When the fault begins."),
     key("duration", duration(kPositive), into<&FaultSpec::duration>, {.required = true},
@@ -296,10 +296,10 @@ constexpr KeyInfo kErrorKeys[] = {
     key("errors.invalid", number(kShare), kErrorAnswer<400, kInvalid>, {.fallback = "0.0"},
         "Probability of the answer 400 ValidationException, which is not retried."),
     key("errors.*", number(kShare), Access{store_named_error}, {.role = KeyRole::kErrorAnswer},
-        "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code; what "
-        "the service's model says about it may follow, as in \"400:Busy+retryable+throttling\" "
-        "(retryable, not-retryable, maybe-retryable, throttling, timeout, client-fault, "
-        "server-fault)."),
+        "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code; its "
+        "traits in the service's Smithy model may follow, as in "
+        "\"400:Busy+retryable+throttling\" (retryable, not-retryable, maybe-retryable, "
+        "throttling, timeout, client-fault, server-fault)."),
 };
 
 }  // namespace
@@ -322,27 +322,27 @@ namespace {
 
 constexpr KeyInfo kAnswerKeys[] = {
     key("answers.throttled", text(), kNowhere, {.when = "throttle.rate != unlimited"},
-        "What the throttle answers instead of 400:ThrottlingException, written as for retrysim "
-        "strategy: a status, perhaps a code, what the service's model says about the error, and a "
-        "delay that it suggests, as in \"503:SlowDown+throttling+retry-after=2s\"."),
+        "Answer of the throttle instead of 400:ThrottlingException, written as for retrysim "
+        "strategy: a status, perhaps a code, the traits of the error in the service's Smithy "
+        "model, and a suggested delay, as in \"503:SlowDown+throttling+retry-after=2s\"."),
     key("answers.overflow", text(), kNowhere, {.when = "overflow != drop"},
-        "What a full queue answers, written in the same way; it replaces the answer that overflow "
+        "Answer of a full queue, written in the same way; it replaces the answer that overflow "
         "names."),
     key("answers.limit", text(), kNowhere,
         {.when = "overflow != drop", .idle_when = "concurrency.limit = unlimited"},
-        "What an attempt beyond the limit on concurrency is answered, if not the same as by a full "
+        "Answer to an attempt beyond the limit on concurrency; if not given, that of a full "
         "queue."),
     key("answers.shed", text(), kNowhere,
         {.when = "queue.discipline != processor-sharing", .idle_when = "overflow = drop"},
-        "What an attempt is answered that has waited too long, by codel's rules or for longer than "
-        "queue.max_age, if not the same as by a full queue."),
+        "Answer to an attempt that has waited too long, by the rules of codel or for longer than "
+        "queue.max_age; if not given, that of a full queue."),
     key("answers.timeout", text(), kNowhere, {.when = "timeout != none"},
-        "What is answered when timeout expires, instead of 504:GatewayTimeout."),
+        "Answer when timeout expires, instead of 504:GatewayTimeout."),
     key("answers.call_failed", text(), kNowhere, {},
-        "What an attempt is answered for which a call to another service has failed, instead of "
+        "Answer to an attempt for which a call to another service has failed, instead of "
         "503:ServiceUnavailable."),
     key("answers.conflict", text(), kNowhere, {.when = "model = occ"},
-        "What a write is answered that another one has overtaken, instead of "
+        "Answer to a write that another one has overtaken, instead of "
         "503:TransactionConflictException."),
 };
 

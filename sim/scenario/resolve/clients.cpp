@@ -112,8 +112,8 @@ void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec
   if (!spec.retry.hedging.enabled) return;
   t.problems.add(keys.place_of("reconcile_read"),
                  keys.path() +
-                     ".reconcile_read does not go with retry.hedging, which does not wait for what "
-                     "becomes of the attempt before; expected one of them");
+                     ".reconcile_read does not go with retry.hedging, which does not wait for "
+                     "the result of the previous attempt; expected one of them");
 }
 
 void resolve_client(Tables& t, const Member& member, const Node& siblings) {

@@ -297,7 +297,7 @@ TEST_CASE("expectations need a metric that exists and a bound") {
                              "\"recovery_s\"?"));
   CHECK_THAT(after("expect.e={metric='goodput'}"), Catch::Contains("expect.e has no bound"));
   CHECK_THAT(after("expect.e={metric='goodput', at_most=1, at_least=2}"),
-             Catch::Contains("nothing is both"));
+             Catch::Contains("no value is both"));
 }
 
 TEST_CASE("retry keys must fit the mode") {
