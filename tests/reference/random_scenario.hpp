@@ -105,8 +105,16 @@ enum class Feature : std::uint8_t {
   kTokenFirst,
   kTokenOfContent,
   kNoDrain,
+  kBranches,
+  kCallsByOperation,
+  kTakesOver,
+  kFanOut,
+  kQuorum,
+  kOnFailure,
+  kStages,
+  kExtraCall,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kNoDrain) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kExtraCall) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -140,7 +148,9 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "guard|"
     "client throttle|hedging|probability|long poll|unrepeatable|shared retryer|operations|keys|"
     "several targets|side effects|idempotency|token reuse|token wait|write delay|"
-    "token first|token of content|no drain";
-static_assert(words_end_with(reference::Feature::kNoDrain));
+    "token first|token of content|no drain|"
+    "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
+    "stages|calls to one service";
+static_assert(words_end_with(reference::Feature::kExtraCall));
 
 }  // namespace retrysim
