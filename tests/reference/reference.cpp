@@ -357,11 +357,11 @@ class World {
     });
   }
 
-  void tell_of_caller(Request& r, std::size_t call) {
+  void tell_of_caller(Request& r, std::size_t call, const CallSpec* spec) {
     const Request& above = *r.caller->request;
     r.caller_round = r.caller->round;
     r.caller_call = call;
-    r.call = r.caller->calls[call].spec;
+    r.call = spec;
     if (r.call->callers_operation) {
       r.operation = operation(above);
       r.work = work_of(above);
@@ -371,14 +371,14 @@ class World {
   }
 
   void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller,
-              std::size_t call = 0) {
+              std::size_t call = 0, const CallSpec* spec = nullptr) {
     Request& r = requests_.emplace_back();
     r.group = &g;
     r.entity = entity;
     r.client = client;
     r.submitted = now();
     r.caller = caller;
-    if (caller != nullptr) tell_of_caller(r, call);
+    if (caller != nullptr) tell_of_caller(r, call, spec);
     r.send_tokens = g.spec->retry.rate_limit.enabled ? 1 : 0;
     tell(Step::kSubmitted, r, client);
     decide_effects(r);
@@ -1293,10 +1293,12 @@ class World {
       send_call(a, i, draws(a, Purpose::kCall));
     }
   }
+  /// All copies, even if some fail at once, and a fallback takes the place of the call.
   void send_call(Attempt& a, std::size_t i, Draws names) {
-    const CallSpec& call = *a.calls[i].spec;
-    for (std::uint32_t copy = 0; copy < a.calls[i].copies; ++copy) {
-      submit(groups_[call.client], a.at->number, names.next(), &a, i);
+    const CallSpec* call = a.calls[i].spec;
+    const std::uint32_t copies = a.calls[i].copies;
+    for (std::uint32_t copy = 0; copy < copies; ++copy) {
+      submit(groups_[call->client], a.at->number, names.next(), &a, i, call);
     }
   }
   void call_ended(const Request& r, bool succeeded) {
