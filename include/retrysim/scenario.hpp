@@ -168,7 +168,21 @@ struct TimeoutSpec {
   bool has_attempt = false;
   Duration connect = Duration::max();   ///< for a new connection (`NetworkSpec::connect`)
   Duration deadline = Duration::max();  ///< for the result of a whole request
+  /// Of the calls of a service: the deadline is what remains of that of the caller, the moment at
+  /// which the client of the attempt that the call is made for stops waiting. `deadline` is
+  /// `max()` then.
+  bool deadline_of_caller = false;
 };
+
+/// Which of the calls that a service makes are sent again, or hedged.
+enum class RetryOnlyAt : std::uint8_t {
+  kAnywhere,      ///< all, as the rules of the group say
+  kEdge,          ///< none: retries are left to the clients outside
+  kFirstAttempt,  ///< none that are made for a retry, in whatever layer above it was made
+};
+template <>
+inline constexpr std::string_view kWords<RetryOnlyAt> = "anywhere|edge|first-attempt";
+static_assert(words_end_with(RetryOnlyAt::kFirstAttempt));
 
 /// Which requests change something at the service, and what keeps the change from being made twice.
 struct SideEffectSpec {
@@ -204,6 +218,7 @@ struct ClientSpec {
   /// Probability that the body of a request cannot be sent again: it is neither retried nor hedged.
   double unrepeatable = 0;
   RetryRules retry;
+  RetryOnlyAt retry_only_at = RetryOnlyAt::kAnywhere;  ///< of a group that makes calls
   /// Groups that name the same one share its state: a process whose clients of several services use
   /// one retryer. Client i of each is the same client (or, in the scope `group`, all are one), with
   /// the same quota, send-rate limiter, budget, breaker, guard and throttle, whose rules must be

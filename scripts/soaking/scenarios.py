@@ -367,8 +367,8 @@ class Generator:
             return self.random.choice(ANSWERS)
         if key.kind == "text" and key.name in special:
             return special[key.name]()
-        if key.or_sdk and self.chance(0.2):
-            return "sdk"  # dropped again where the SDK has no defaults
+        if key.also_word and self.chance(0.2):
+            return key.also_word  # "sdk" is dropped again where the SDK has no defaults
         if key.else_word and self.chance(0.3):
             return key.else_word
         return self.draw_of_kind(prefix, key)

@@ -233,6 +233,12 @@ bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t serv
 bool has_deadline(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.timeouts.deadline != Duration::max();
 }
+bool has_deadline_of_caller(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.timeouts.deadline_of_caller;
+}
+bool retries_some_calls(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry_only_at != RetryOnlyAt::kAnywhere;
+}
 bool has_spread_latency(const Scenario& s, const ClientSpec&, std::size_t) {
   return !s.network.latency.is_constant();
 }
@@ -808,6 +814,23 @@ constexpr Feature kFeatures[] = {
      .said = "deadline",
      .by_client = has_deadline,
      .parts = {.chain = none("the chain does not know ages")}},
+    {.name = "a deadline that comes from the caller",
+     .keys = "client.*.deadline",
+     .said = "deadline",
+     .by_client = has_deadline_of_caller,
+     .parts = {.loads = without("calls that end with the patience of the caller's client"),
+               .late = none("how much time is left depends on the caller"),
+               .balance = none("how much time is left depends on the caller"),
+               .run = none("how much time is left depends on the caller"),
+               .chain = none("the chain does not know ages")}},
+    {.name = "calls of which some are not retried",
+     .keys = "client.*.retry_only_at",
+     .said = "retry_only_at",
+     .by_client = retries_some_calls,
+     .parts = {.late = none("not every call is retried"),
+               .balance = none("not every call is retried"),
+               .run = none("not every call is retried"),
+               .chain = none("not every call is retried")}},
     {.name = "latency that varies much",
      .keys = "network.latency",
      .said = "attempt_timeout",

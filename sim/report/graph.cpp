@@ -87,6 +87,10 @@ void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk)
     lines.push_back(retry.max_attempts == RetryRules::kUnlimited
                         ? "any number of attempts"
                         : count_of(retry.max_attempts, "attempt"));
+    if (client.retry_only_at == RetryOnlyAt::kEdge) lines.back() = "retries only at the edge";
+    if (client.retry_only_at == RetryOnlyAt::kFirstAttempt) {
+      lines.push_back("none of what is made for a retry");
+    }
   }
   if (retry.quota.enabled) lines.push_back(fmt::format("retry quota {}", retry.quota.capacity));
   const TimeoutSpec& timeouts = client.timeouts;
@@ -96,6 +100,7 @@ void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk)
                         : "timeout varies");
   }
   if (timeouts.deadline != Duration::max()) lines.push_back("deadline " + time(timeouts.deadline));
+  if (timeouts.deadline_of_caller) lines.push_back("deadline of the caller");
 }
 
 Json names_of(const Scenario& scenario, const std::vector<std::size_t>& services) {

@@ -45,7 +45,8 @@ class Generator {
         {kSideEffects, kIdempotency, kTokenReuse, kTokenWait, kWriteDelay, kErrors},
         {kLimiter, kThrottle, kErrors, kSecondGroup, kSharedRetryer, kStateScope},
         {kFaults, kFaultCapacity, kFaultSpeed, kFaultLatency, kSecondService, kInstances},
-        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout},
+        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout,
+         kDeadlineOfCaller, kRetryOnlyAt},
         {kHedging, kInstances, kAbandoned, kPool, kSecondGroup},
         {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired},
     };
@@ -245,6 +246,14 @@ class Generator {
         scenario_.calls.push_back({.caller = caller, .client = scenario_.clients.size() - 1});
         c.count = scenario_.services[caller].instances.count;
         client(c);
+        if (on(kDeadlineOfCaller, 0.4)) {
+          c.timeouts.deadline = Duration::max();
+          c.timeouts.deadline_of_caller = true;
+        }
+        if (on(kRetryOnlyAt, 0.4)) {
+          c.retry_only_at = pick(kRetryOnlyAt, {RetryOnlyAt::kEdge, RetryOnlyAt::kFirstAttempt,
+                                                RetryOnlyAt::kFirstAttempt});
+        }
       }
     }
   }

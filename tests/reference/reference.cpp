@@ -60,6 +60,7 @@ struct Request {
   Token token;
   std::optional<Calendar::Key> timeout, deadline, hedge;
   Attempt* caller = nullptr;  ///< the attempt that it is a call of
+  bool for_retry = false;     ///< that is a retry, or was made for one
   int caller_round = 0;
 };
 
@@ -317,7 +318,10 @@ class World {
     r.client = client;
     r.submitted = now();
     r.caller = caller;
-    if (caller != nullptr) r.caller_round = caller->round;
+    if (caller != nullptr) {
+      r.caller_round = caller->round;
+      r.for_retry = caller->number > 1 || caller->request->for_retry;
+    }
     r.send_tokens = g.spec->retry.rate_limit.enabled ? 1 : 0;
     tell(Step::kSubmitted, r, client);
     decide_effects(r);
@@ -325,7 +329,17 @@ class World {
       r.deadline = calendar_.in(
           g.spec->timeouts.deadline, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
     }
+    bool in_time = true;
+    if (g.spec->timeouts.deadline_of_caller) {
+      const Time limit = caller->given_up ? now() : end_of_wait(*caller);
+      in_time = limit > now();
+      if (in_time && limit != Time::max()) {
+        r.deadline = calendar_.at(
+            limit, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
+      }
+    }
     request_begins(g.spec->retry, state_of(r), now());
+    if (!in_time) return end(r, Outcome::kDeadlineExceeded);
     begin_attempt(r);
   }
 
@@ -874,12 +888,16 @@ class World {
     }
     return true;
   }
-  bool would_be_late(const Attempt& a) {
-    if (a.given_up) return true;
+  Time end_of_wait(const Attempt& a) const {
     const Request& r = *a.request;
     Time end = Time::max();
     if (r.timeout) end = std::min(end, r.timeout->first);
     if (r.deadline) end = std::min(end, r.deadline->first);
+    return end;
+  }
+  bool would_be_late(const Attempt& a) {
+    if (a.given_up) return true;
+    const Time end = end_of_wait(a);
     if (end == Time::max()) return false;
     const Impairment& wrong = a.at->wrong;
     const Distribution& network = scenario_.network.latency;
@@ -1236,8 +1254,19 @@ class World {
     if (!own.line.empty()) schedule_wake(own);
   }
 
+  /// Of the calls between services, some are not retried.
+  bool may_repeat(const Request& r) const {
+    const RetryOnlyAt where = r.group->spec->retry_only_at;
+    if (where == RetryOnlyAt::kFirstAttempt) return !r.for_retry;
+    return where == RetryOnlyAt::kAnywhere;
+  }
+
   void fail(Request& r, const Response& response) {
-    const RetryRules& rules = r.group->spec->retry;
+    RetryRules rules = r.group->spec->retry;
+    if (!may_repeat(r)) {
+      rules.max_attempts = 1;
+      rules.quota.order = QuotaOrder::kAfterAttempts;  // it is not charged
+    }
     const Failure failure{classify(rules.errors, rules.api, response), response.retry_after,
                           r.group->spec->long_poll, is_repeatable(r)};
     const ClientState state = state_of(r);
@@ -1283,6 +1312,7 @@ class World {
     if (!rules.hedging.enabled) return;
     if (r.hedge) calendar_.cancel(*r.hedge);
     r.hedge.reset();
+    if (!may_repeat(r)) return;
     if (rules.max_attempts != RetryRules::kUnlimited &&
         static_cast<std::uint32_t>(r.progress.attempts) >= rules.max_attempts) {
       return;

@@ -102,10 +102,6 @@ double error_share(const ServiceSpec& service) {
   return share;
 }
 
-double most_attempts(const ClientSpec& client) {
-  return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
-}
-
 /// What becomes of one attempt at an idle service.
 struct AttemptFate {
   double success = 0;
@@ -138,14 +134,22 @@ struct AttemptFate {
   }
 };
 
-/// Attempts per request, and the share of requests that succeed.
-std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fate) {
-  const double most = most_attempts(client), again = std::min(fate.again, 1.0);
+/// Attempts, `most` at most, of which each is followed by another one with probability `again`.
+double in_a_row(double again, double most) {
+  if (again >= 1) return most;
+  return (1 - (most == kNoLimit ? 0 : std::pow(again, most))) / (1 - again);
+}
+
+/// Attempts per request, `most` at most, and the share of requests that succeed. `fate` is that of
+/// the first attempt, `later` that of the others, if it differs.
+std::pair<double, double> needed(const ClientSpec& client, double most, const AttemptFate& fate,
+                                 const AttemptFate* later = nullptr) {
+  const double again = std::min(fate.again, 1.0);
   double attempts = 1;
-  if (again >= 1) {
-    attempts = most;
-  } else {
-    attempts = (1 - (most == kNoLimit ? 0 : std::pow(again, most))) / (1 - again);
+  if (later == nullptr) {
+    attempts = in_a_row(again, most);
+  } else if (most > 1) {
+    attempts = 1 + product(again, in_a_row(std::min(later->again, 1.0), most - 1));
   }
   attempts = 1 + product(1 - client.unrepeatable, attempts - 1);
   const QuotaRules& quota = client.retry.quota;
@@ -158,8 +162,11 @@ std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fa
     const double failing = quota.refund != Refund::kNone ? 1 - fate.success : 1;
     if (failing > 0) attempts = std::min(attempts, 1 + credit / (price * failing));
   }
-  const double success = attempts == kNoLimit ? 0 : std::min(1.0, attempts * fate.success);
-  return {attempts, success};
+  if (attempts == kNoLimit) return {attempts, 0};
+  const double success = later == nullptr
+                             ? attempts * fate.success
+                             : fate.success + (attempts - 1) * later->success;
+  return {attempts, std::min(1.0, success)};
 }
 
 class DemandFinder {
@@ -170,6 +177,11 @@ class DemandFinder {
     demand_.services.resize(scenario.services.size());
     callers_.resize(scenario.services.size());
     below_.resize(scenario.services.size());
+    of_retries_.resize(scenario.clients.size());
+    marks_retries_ = std::ranges::any_of(scenario.clients, [](const ClientSpec& c) {
+      return c.retry_only_at == RetryOnlyAt::kFirstAttempt;
+    });
+    made_for_first_.assign(scenario.clients.size(), 1);
     for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
       called_.push_back(service_shares(scenario.clients[g]));
       for (const auto& [s, share] : called_.back()) callers_[s].push_back({g, share});
@@ -194,8 +206,9 @@ class DemandFinder {
   };
   /// What the calls of one service come to.
   struct Below {
-    double success = 1;  // all calls succeed
-    double time = 0;     // that a served attempt waits for them, s
+    double success = 1;           // all calls succeed
+    double success_of_retry = 1;  // the same of an attempt whose calls are made for a retry
+    double time = 0;              // that a served attempt waits for them, s
   };
 
   /// Services below have been looked at; they do not call each other in a circle.
@@ -214,6 +227,7 @@ class DemandFinder {
       const bool together = scenario_.services[s].parallel_calls;
       found.time = together ? std::max(found.time, time) : found.time + found.success * time;
       found.success *= calls.success;
+      found.success_of_retry *= of_retries_[g].success;
     }
     below_[s] = found;
   }
@@ -225,7 +239,8 @@ class DemandFinder {
            (1 - free_error_share(spec)) * (service_seconds_at(scenario_, c, s) + below_[s].time);
   }
 
-  AttemptFate fate_at(const ClientSpec& c, std::size_t s) const {
+  AttemptFate fate_at(const ClientSpec& c, std::size_t s, bool is_retry) const {
+    const double below = is_retry ? below_[s].success_of_retry : below_[s].success;
     const ServiceSpec& spec = scenario_.services[s];
     AttemptFate fate;
     const double arrives = 1 - scenario_.network.request_loss;
@@ -236,8 +251,8 @@ class DemandFinder {
       errors += e.probability;
     }
     const double served = std::max(0.0, 1 - errors);
-    fate.success += answered * served * below_[s].success;
-    const double failed = answered * served * (1 - below_[s].success);
+    fate.success += answered * served * below;
+    const double failed = answered * served * (1 - below);
     if (failed > 0) fate.add(failed, c, answers_of(spec).call_failed.error);
     fate.lose(1 - answered, c);
     return fate;
@@ -247,18 +262,37 @@ class DemandFinder {
   void find_attempts(std::size_t g) {
     const ClientSpec& c = scenario_.clients[g];
     GroupDemand& group = demand_.groups[g];
-    if (attempts_ == Attempts::kMost) group.attempts = most_attempts(c);
+    GroupDemand& of_retries = of_retries_[g];
+    const bool once = c.retry_only_at == RetryOnlyAt::kFirstAttempt;  // if made for a retry
+    const double most = most_attempts(c);
+    if (attempts_ == Attempts::kMost) {
+      group.attempts = most;
+      of_retries.attempts = once ? 1 : most;
+    }
     if (attempts_ != Attempts::kNeeded) return;
+    const AttemptFate first = fate_of_attempt(g, false);
+    if (!marks_retries_) {
+      std::tie(group.attempts, group.success) = needed(c, most, first);
+      return;
+    }
+    const AttemptFate later = fate_of_attempt(g, true);
+    std::tie(group.attempts, group.success) = needed(c, most, first, &later);
+    std::tie(of_retries.attempts, of_retries.success) = needed(c, once ? 1 : most, later);
+  }
+
+  /// `is_retry`: of one whose calls are made for a retry.
+  AttemptFate fate_of_attempt(std::size_t g, bool is_retry) const {
+    const ClientSpec& c = scenario_.clients[g];
     AttemptFate fate;
     for (const auto& [s, share] : called_[g]) {
       stop_point();
-      const AttemptFate there = fate_at(c, s);
+      const AttemptFate there = fate_at(c, s, is_retry);
       fate.success += share * there.success;
       fate.again += share * there.again;
       fate.cost += share * there.cost;
     }
     if (c.strategy) fate.again = 0;  // unknown
-    std::tie(group.attempts, group.success) = needed(c, fate);
+    return fate;
   }
 
   double own_requests(std::size_t g) const {
@@ -289,7 +323,7 @@ class DemandFinder {
     const double arrives = 1 - scenario_.network.request_loss;
     const double not_free = 1 - free_error_share(spec);
     std::vector<double> passing, seconds;
-    double all = 0;
+    double all = 0, first = 0;
     for (const auto& [g, share] : callers_[s]) {
       stop_point();
       const ClientSpec& c = scenario_.clients[g];
@@ -298,6 +332,7 @@ class DemandFinder {
       const double attempts = product(requests * arrives, group.attempts);
       d.requests += requests;
       d.attempts += attempts;
+      first += product(requests * arrives, made_for_first_[g]);
       const double past_errors = product(not_free, attempts);
       all += past_errors;
       passing.push_back(throttled_by_client(spec)
@@ -327,10 +362,23 @@ class DemandFinder {
     if (!spec.errors_at.on_arrival()) {  // those that fail later make none
       calls *= std::max(0.0, 1 - error_share(spec)) / std::max(not_free, 1e-300);
     }
+    if (marks_retries_) mark_calls(s, d.attempts, first);
     for (const std::size_t call : calls_.calls_of(s)) {
       const std::size_t g = scenario_.calls[call].client;
       demand_.groups[g].requests += calls;
       if (!spec.parallel_calls) calls = product(demand_.groups[g].success, calls);
+    }
+  }
+
+  /// So many of the attempts at a service are `first` ones, whose calls are not made for a retry.
+  void mark_calls(std::size_t s, double attempts, double first) {
+    const double share = attempts > 0 && attempts < kNoLimit ? std::min(1.0, first / attempts) : 1;
+    for (const std::size_t g : calls_.groups_of(s)) {
+      GroupDemand& group = demand_.groups[g];
+      const GroupDemand& of_retries = of_retries_[g];
+      made_for_first_[g] = share;
+      group.attempts = product(share, group.attempts) + product(1 - share, of_retries.attempts);
+      group.success = share * group.success + (1 - share) * of_retries.success;
     }
   }
 
@@ -351,6 +399,9 @@ class DemandFinder {
   std::vector<std::vector<ServiceShare>> called_;  // services that a group calls
   std::vector<std::vector<Caller>> callers_;       // groups that call a service
   std::vector<Below> below_;
+  bool marks_retries_ = false;           // some calls are retried only if not made for a retry
+  std::vector<GroupDemand> of_retries_;  // calls that are: their attempts and successes
+  std::vector<double> made_for_first_;   // share of a group's requests that are not
 };
 
 }  // namespace
@@ -376,6 +427,11 @@ double mean_request_rate(const Scenario& scenario, const ClientSpec& client, boo
   const double jobs = mean_job_rate(scenario, client, surges);
   return client.arrivals.process == ArrivalProcess::kPoll ? jobs * checks_of(client.arrivals)
                                                           : jobs;
+}
+
+double most_attempts(const ClientSpec& client) {
+  if (client.retry_only_at == RetryOnlyAt::kEdge) return 1;
+  return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
 }
 
 double servers_of(const ServiceSpec& service) {

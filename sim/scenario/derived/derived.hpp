@@ -71,6 +71,10 @@ double mean_request_rate(const Scenario& scenario, const ClientSpec& client, boo
 /// Polling: jobs per second.
 double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
 
+/// Attempts that a request of the group may make, if nothing but its rules limits them; infinite: no
+/// limit. Those of calls that are not made for a retry (`RetryOnlyAt::kFirstAttempt`).
+double most_attempts(const ClientSpec& client);
+
 /// Servers of all instances; infinite: unlimited.
 double servers_of(const ServiceSpec& service);
 /// The share of server time that random errors save: all of it where they are answered on arrival.

@@ -24,6 +24,9 @@ constexpr std::string_view kTrace = "arrivals.process = trace";
 constexpr std::string_view kOnOff = "arrivals.process = on-off";
 constexpr std::string_view kPoll = "arrivals.process = poll";
 
+/// A deadline of calls: what remains of that of the caller.
+constexpr std::string_view kOfTheCaller = "caller";
+
 void store_attempt_timeout(const Slots& s, const Value& v) {
   TimeoutSpec& timeouts = s.to<ClientSpec>().timeouts;
   timeouts.has_attempt = !v.is_else_word;
@@ -93,15 +96,34 @@ constexpr KeyInfo kArrivalKeys[] = {
         "Whether the rate of a time_s,rate file changes linearly between rows or in steps."),
 };
 
-constexpr KeyInfo kSendingKeys[] = {
+void store_deadline_of_call(const Slots& s, const Value& v) {
+  TimeoutSpec& timeouts = s.to<ClientSpec>().timeouts;
+  timeouts.deadline = v.is_else_word ? Duration::max() : v.duration;
+  timeouts.deadline_of_caller = v.is_else_word && v.text == kOfTheCaller;
+}
+
+constexpr KeyInfo kTimeoutKeys[] = {
     key("attempt_timeout",
         distribution().of(Quantity::kRequestTime).or_word("none").or_as_the_sdk(),
         Access{store_attempt_timeout}, {.fallback = "none"},
         "How long an attempt waits for its answer; \"sdk\": as long as the clients of retry.sdk do "
         "by default."),
+};
+
+constexpr KeyInfo kDeadlineKeys[] = {
     key("deadline", request_time(kPositive).or_word("none"),
         into<kTimeouts, &TimeoutSpec::deadline>, {.fallback = "none"},
         "Longest time for a whole request, waiting and backoff included."),
+};
+
+constexpr KeyInfo kDeadlineOfCallKeys[] = {
+    key("deadline", request_time(kPositive).or_word("none").or_also_word(kOfTheCaller),
+        Access{store_deadline_of_call}, {.fallback = "none"},
+        "Longest time for a whole call, waiting and backoff included; \"caller\": until the client "
+        "of the attempt that the call is made for stops waiting."),
+};
+
+constexpr KeyInfo kConnectionKeys[] = {
     key("connect_timeout", request_time(kPositive).or_word("none").or_as_the_sdk(),
         into<kTimeouts, &TimeoutSpec::connect>, {.fallback = "none"},
         "How long an attempt waits for a new connection."),
@@ -133,6 +155,13 @@ constexpr KeyInfo kRepeatKeys[] = {
     key("unrepeatable", number(kShare), into<&ClientSpec::unrepeatable>, {.fallback = "0.0"},
         "Share of the requests whose body cannot be sent again, such as a stream: they are neither "
         "retried nor hedged."),
+};
+
+constexpr KeyInfo kRetryPlaceKeys[] = {
+    key("retry_only_at", word(), into<&ClientSpec::retry_only_at>, {.fallback = "anywhere"},
+        "Which calls are retried and hedged: anywhere: all, as retry says; edge: none, so that "
+        "only the clients outside retry; first-attempt: those that are not made for a retry, of "
+        "whatever layer above."),
 };
 
 constexpr KeyInfo kSideEffectKeys[] = {
@@ -204,13 +233,14 @@ constexpr KeyInfo kOperationKeys[] = {
 }  // namespace
 
 std::vector<KeyInfo> client_keys() {
-  return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kSendingKeys, kSideEffectKeys,
-                      kOtherKeys, kBurstAndPollKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+  return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kTimeoutKeys, kDeadlineKeys,
+                      kConnectionKeys, kSideEffectKeys, kOtherKeys, kBurstAndPollKeys, kKeyKeys, kRepeatKeys, retry_keys()});
 }
 
 std::vector<KeyInfo> call_keys() {
   return joined_keys(
-      {kSendingKeys, kPriorityKeys, kSideEffectKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+      {kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys, kPriorityKeys, kSideEffectKeys,
+       kKeyKeys, kRepeatKeys, kRetryPlaceKeys, retry_keys()});
 }
 
 std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }

@@ -255,6 +255,7 @@ void resolve_clients(Tables& t) {
   t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m, moved); });
   move_to_services(t, moved);
   check_circles(t);
+  check_calls(t);
   check_retryers(t);
   check_throttle_limits(t);
   note_idle_keys(t);
@@ -307,6 +308,7 @@ void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec) {
   if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
+  if (spec.timeouts.deadline_of_caller) return;  // `check_calls` knows the callers
   if (spec.timeouts.has_attempt || spec.timeouts.deadline != Duration::max()) return;
   const ServiceSpec& service = t.loaded.scenario.services[spec.service];
   const std::string loss = cause_of_lost_messages(t.loaded.scenario, spec);
@@ -401,6 +403,73 @@ void check_retryers(Tables& t) {
       t.problems.add(place_of(t, *c), path_of(*c) + " and " + path_of(first) + " share retryer " +
                                           in_quotes(retryer) + ", but not the rules of retry." +
                                           std::string(part) + "; expected the same for both");
+    }
+  }
+}
+
+namespace {
+
+// Which groups stop waiting for each of their requests in the end, and which for none.
+struct Patience {
+  std::vector<bool> ends, never_ends;
+};
+
+Patience patience_of_groups(const Scenario& s) {
+  Patience p;
+  for (const ClientSpec& c : s.clients) {
+    const bool ends = c.timeouts.has_attempt || c.timeouts.deadline != Duration::max();
+    p.ends.push_back(ends);
+    p.never_ends.push_back(!ends && !c.timeouts.deadline_of_caller);
+  }
+  // From the outside in: what ends at the caller ends at those that it calls.
+  for (const std::size_t service : callers_first(s)) {
+    bool all = true, none = true;
+    for (std::size_t g = 0; g < s.clients.size(); ++g) {
+      if (share_of_calls(s.clients[g], service) <= 0) continue;
+      all = all && p.ends[g];
+      none = none && p.never_ends[g];
+    }
+    for (const CallSpec& call : s.calls) {
+      const TimeoutSpec& timeouts = s.clients[call.client].timeouts;
+      if (call.caller != service || !timeouts.deadline_of_caller) continue;
+      p.ends[call.client] = p.ends[call.client] || all;
+      p.never_ends[call.client] = none && !timeouts.has_attempt;
+    }
+  }
+  return p;
+}
+
+bool has_end_of_callers(const Scenario& s, const Patience& p, std::size_t caller) {
+  for (std::size_t g = 0; g < s.clients.size(); ++g) {
+    if (share_of_calls(s.clients[g], caller) > 0 && !p.never_ends[g]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_calls(Tables& t) {
+  const Scenario& s = t.loaded.scenario;
+  const Patience patience = patience_of_groups(s);
+  for (const CallSpec& call : s.calls) {
+    const ClientSpec& c = s.clients[call.client];
+    const std::string& caller = s.services[call.caller].name;
+    if (c.timeouts.deadline_of_caller && !has_end_of_callers(s, patience, call.caller)) {
+      t.loaded.notes.push_back(path_of(c) + ".deadline = \"caller\" has no effect: no client of " +
+                               caller + " has an attempt_timeout or a deadline");
+    }
+    if (c.timeouts.deadline_of_caller && !patience.ends[call.client]) {
+      const std::string loss = cause_of_lost_messages(s, c);
+      if (!loss.empty()) {
+        t.problems.add(place_of(t, c),
+                       path_of(c) + ": a request that is lost (" + loss +
+                           ") would never end where the client of " + caller +
+                           " waits for ever; expected an attempt_timeout here, or there");
+      }
+    }
+    if (c.retry_only_at != RetryOnlyAt::kAnywhere && c.retry.max_attempts == 1) {
+      t.loaded.notes.push_back(path_of(c) + ".retry_only_at has no effect: the rules of its " +
+                               "retries allow one attempt");
     }
   }
 }

@@ -30,6 +30,8 @@ void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 /// Of all groups together: what those share that name the same retryer, and how much memory states
 /// take that are kept apart.
 void check_retryers(Tables& t);
+/// Calls whose deadline is that of their caller, or of which only some are retried.
+void check_calls(Tables& t);
 /// Keys and operations by which nothing is kept apart, and the other way round.
 void note_idle_keys(Tables& t);
 

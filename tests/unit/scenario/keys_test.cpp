@@ -265,6 +265,7 @@ TEST_CASE("the documented defaults") {
       {"service.*.calls.*.keys.popularity", "\"uniform\""},
       {"service.*.calls.*.keys.exponent", "1.0"},
       {"service.*.calls.*.unrepeatable", "0.0"},
+      {"service.*.calls.*.retry_only_at", "\"anywhere\""},
       {"service.*.calls.*.retry.defect", "\"none\""},
       {"service.*.calls.*.retry.retryer", "\"none\""},
       {"service.*.calls.*.retry.revision", "\"2.0\""},
