@@ -405,6 +405,10 @@ struct PassageTotals {
   std::uint64_t refused = 0;   ///< attempts that a throttle, a limit or the queue refused, or that
                                ///< were answered with another throttling error; answered or not
   std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
+  std::uint64_t degraded = 0;  ///< successes although a call of the service had failed
+  /// The successes of a group that asks a service some of whose calls may fail without failing the
+  /// attempt; of other groups 0.
+  std::uint64_t degradable = 0;
   Histogram service_latency, queueing_time;
   DurationMoments service_latency_m, queueing_time_m;
   WaitCounts waits;
@@ -572,7 +576,7 @@ RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, los
                 attempt_latency_m, by_attempt)
 
 RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
-                dropped, service_latency, queueing_time, service_latency_m, queueing_time_m, waits)
+                dropped, degraded, degradable, service_latency, queueing_time, service_latency_m, queueing_time_m, waits)
 
 RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, replays, mismatches,
                 expired_replays, token_races, token_waits, reconciliations, reconciled)

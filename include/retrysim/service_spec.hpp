@@ -360,7 +360,7 @@ struct ServiceSpec {
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
   ErrorPoint errors_at;
-  /// Its calls to other services (`CallSpec`) are made together, not one by one.
+  /// Its calls to other services (`CallSpec`) that name no stage are made together, not one by one.
   bool parallel_calls = false;
   IdempotencySpec idempotency;
   /// The service's own limit on queue and service of an attempt; `max()`: none. Attempts that are

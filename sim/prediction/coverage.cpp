@@ -141,6 +141,11 @@ bool has_faults(const Scenario& s, std::size_t i) {
   return std::ranges::any_of(s.faults, [&](const FaultSpec& f) { return f.service == i; });
 }
 
+bool chooses_calls(const Scenario& s, std::size_t i) {
+  return std::ranges::any_of(
+      s.calls, [&](const CallSpec& c) { return c.caller == i && !scenario::is_plain(c); });
+}
+
 double round_trip(const Scenario& s) { return 2 * s.network.latency.mean_seconds(); }
 
 // --- Clients -------------------------------------------------------------------------------------
@@ -611,6 +616,13 @@ constexpr Feature kFeatures[] = {
                .balance = none("it waits for the services that it calls"),
                .run = none("it waits for the services that it calls"),
                .chain = none("it waits for the services that it calls")}},
+    {.name = "calls that are not one for every attempt",
+     .keys = "client.*.service client.*.stage client.*.share client.*.one_of client.*.operation "
+             "client.*.callee_operation client.*.callee_key client.*.count client.*.need "
+             "client.*.on_failure client.*.fallback",
+     .said = "calls",
+     .by_service = chooses_calls,
+     .parts = {.loads = without("choices among calls, but for how many there are on average")}},
     {.name = "calls between services",
      .keys = "client.*.calls",
      .by_client = is_call,

@@ -49,6 +49,10 @@ class Generator {
          kDeadlineOfCaller, kRetryOnlyAt},
         {kHedging, kInstances, kAbandoned, kPool, kSecondGroup},
         {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired},
+        {kSecondService, kCalls, kSecondCall, kExtraCall, kBranches, kFanOut, kQuorum, kOnFailure,
+         kStages},
+        {kSecondService, kCalls, kSecondCall, kExtraCall, kOperations, kKeys, kThrottle,
+         kThrottleScope, kThrottleLimits, kCallsByOperation, kTakesOver, kPriority},
     };
     return theme_ < themes.size() && std::ranges::find(themes[theme_], f) != themes[theme_].end();
   }
@@ -239,22 +243,84 @@ class Generator {
       for (std::size_t callee = caller + 1; callee < scenario_.services.size(); ++callee) {
         ++place_;
         if (!on(callee == caller + 1 ? kCalls : kSecondCall, 0.6)) continue;
-        ClientSpec& c = scenario_.clients.emplace_back();
-        c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
-        c.service = callee;
-        c.arrivals.process = ArrivalProcess::kCalls;
-        scenario_.calls.push_back({.caller = caller, .client = scenario_.clients.size() - 1});
-        c.count = scenario_.services[caller].instances.count;
-        client(c);
-        if (on(kDeadlineOfCaller, 0.4)) {
-          c.timeouts.deadline = Duration::max();
-          c.timeouts.deadline_of_caller = true;
-        }
-        if (on(kRetryOnlyAt, 0.4)) {
-          c.retry_only_at = pick(kRetryOnlyAt, {RetryOnlyAt::kEdge, RetryOnlyAt::kFirstAttempt,
-                                                RetryOnlyAt::kFirstAttempt});
-        }
+        call(caller, callee);
+        if (!on(kExtraCall, 0.3)) continue;
+        const std::uint32_t place = std::exchange(place_, place_ + 1000);
+        call(caller, callee);
+        place_ = place;
       }
+      alternatives(caller);
+      fallbacks(caller);
+    }
+  }
+
+  void call(std::size_t caller, std::size_t callee) {
+    ClientSpec& c = scenario_.clients.emplace_back();
+    c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
+    c.service = callee;
+    c.arrivals.process = ArrivalProcess::kCalls;
+    CallSpec& call = scenario_.calls.emplace_back();
+    call.caller = caller;
+    call.client = scenario_.clients.size() - 1;
+    c.count = scenario_.services[caller].instances.count;
+    if (on(kBranches, 0.2)) call.share = pick(kBranches, {0.0, 0.3, 0.5, 0.9});
+    if (on(kCallsByOperation, 0.2)) {
+      call.operations = {pick<std::string>(kCallsByOperation, {"get", "put"})};
+    }
+    if (on(kTakesOver, 0.3)) {
+      call.callers_operation = draws(kTakesOver).uniform() < 0.7;
+      call.callers_key = draws(kTakesOver).uniform() < 0.7;
+      call.callers_priority = draws(kTakesOver).uniform() < 0.7;
+    }
+    if (on(kFanOut, 0.2)) {
+      call.count = pick<std::uint32_t>(kFanOut, {0, 2, 3, 5});
+      if (draws(kFanOut).uniform() < 0.3) call.random_count = Distribution::uniform(0, 4);
+    }
+    if (on(kQuorum, 0.5) && (call.count > 1 || call.random_count)) {
+      call.need = 1 + draws(kQuorum).below(call.random_count ? 4 : call.count);
+    }
+    if (on(kStages, 0.3)) call.stage = 1 + draws(kStages).below(3);
+    if (on(kOnFailure, 0.3)) call.on_failure = CallFailure::kIgnore;
+    client(c);
+    if (on(kDeadlineOfCaller, 0.4)) {
+      c.timeouts.deadline = Duration::max();
+      c.timeouts.deadline_of_caller = true;
+    }
+    if (on(kRetryOnlyAt, 0.4)) {
+      c.retry_only_at = pick(kRetryOnlyAt, {RetryOnlyAt::kEdge, RetryOnlyAt::kFirstAttempt,
+                                            RetryOnlyAt::kFirstAttempt});
+    }
+  }
+
+  std::vector<CallSpec*> calls_of(std::size_t caller) {
+    std::vector<CallSpec*> all;
+    for (CallSpec& call : scenario_.calls) {
+      if (call.caller == caller) all.push_back(&call);
+    }
+    return all;
+  }
+
+  // Some calls of a service, all of one stage.
+  void alternatives(std::size_t caller) {
+    for (CallSpec* call : calls_of(caller)) {
+      if (!on(kBranches, 0.3)) continue;
+      call->one_of = "some";
+      call->share = pick(kBranches, {0.5, 1.0, 3.0});
+      call->stage = 2;
+    }
+  }
+
+  // A call falls back on one after it that is no alternative.
+  void fallbacks(std::size_t caller) {
+    const std::vector<CallSpec*> all = calls_of(caller);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i + 1 == all.size() || !on(kOnFailure, 0.4)) continue;
+      const std::size_t after = all.size() - i - 1;
+      const CallSpec* other =
+          all[i + 1 + draws(kOnFailure).below(static_cast<std::uint32_t>(after))];
+      if (!other->one_of.empty()) continue;
+      all[i]->on_failure = CallFailure::kFallback;
+      all[i]->fallback = scenario_.clients[other->client].name;
     }
   }
 

@@ -103,8 +103,16 @@ enum class Feature : std::uint8_t {
   kTokenWait,
   kWriteDelay,
   kNoDrain,
+  kBranches,
+  kCallsByOperation,
+  kTakesOver,
+  kFanOut,
+  kQuorum,
+  kOnFailure,
+  kStages,
+  kExtraCall,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kNoDrain) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kExtraCall) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -135,7 +143,9 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "quota threshold|quota order|send-rate limiter|scope of states|budget|breaker|"
     "guard|"
     "client throttle|hedging|probability|long poll|unrepeatable|shared retryer|operations|keys|"
-    "several targets|side effects|idempotency|token reuse|token wait|write delay|no drain";
-static_assert(words_end_with(reference::Feature::kNoDrain));
+    "several targets|side effects|idempotency|token reuse|token wait|write delay|no drain|"
+    "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
+    "stages|calls to one service";
+static_assert(words_end_with(reference::Feature::kExtraCall));
 
 }  // namespace retrysim

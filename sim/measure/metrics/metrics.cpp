@@ -60,6 +60,10 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .shown(Display().line(kRequests, 3, "finished in the drain", kShortDrain)),
     share("finished_in_drain_share", "Requests that ended after `duration`, per request",
           finished_in_drain, requests),
+    share("degraded_share", "Successes although a call of the service to another one had failed "
+          "(on_failure = ignore or fallback), per success; only of groups that call such a service",
+          cohort<&C::degraded>, cohort<&C::degradable>)
+        .shown(Display().lower_is_better().line(kRequests, 9, "degraded", kZero)),
     share("attempt_success_rate", "Successful attempts per attempt",
           result<AttemptResult::kSuccess>, attempts)
         .shown(Display().higher_is_better().line(kAttempts, 1, "success")),

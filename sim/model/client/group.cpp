@@ -46,7 +46,8 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   };
   const bool passes_mark_on =
       spec->makes_calls() && std::ranges::any_of(state.scenario.clients, minds_retries);
-  sends_in_steps = hedges || pools_connections || mutates || passes_mark_on;
+  sends_in_steps =
+      hedges || pools_connections || mutates || takes_over != nullptr || passes_mark_on;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();

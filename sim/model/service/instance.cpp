@@ -104,7 +104,7 @@ void AttemptsInService::release(Attempt& a, Time now) {
   time_spent_ += time_between(a.started, now);
   a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
-  RETRYSIM_TELL(Step::kCalled, now, a);
+  RETRYSIM_TELL(Step::kCalled, now, a, a.is(Attempt::kDegraded));
 }
 
 void AttemptsInService::abort(Attempt& a, Time now) {
