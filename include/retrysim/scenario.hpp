@@ -234,6 +234,29 @@ struct ClientSpec {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 };
 
+/// Which entry goes when a cache is full.
+enum class CachePolicy : std::uint8_t {
+  kLru,   ///< the one that was used last the longest time ago
+  kFifo,  ///< the one that was stored first
+};
+template <>
+inline constexpr std::string_view kWords<CachePolicy> = "lru|fifo";
+static_assert(words_end_with(CachePolicy::kFifo));
+
+/// What saves attempts a call: chance, or answers that an instance of the caller keeps from earlier
+/// calls, by the key that the attempt at the caller asks for.
+struct CacheSpec {
+  double hit = 0;              ///< probability that an attempt needs no call; without `capacity`
+  std::uint32_t capacity = 0;  ///< answers kept; 0: none, `kUnlimited`: all
+  CachePolicy policy = CachePolicy::kLru;
+  Duration ttl = Duration::max();  ///< how long an answer is good, from when it has come
+
+  bool keeps_answers() const { return capacity > 0; }
+  bool in_use() const { return hit > 0 || keeps_answers(); }
+
+  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+};
+
 /// What becomes of an attempt one of whose calls has failed.
 enum class CallFailure : std::uint8_t {
   kFail,      ///< it fails, too, and no later stage is begun
@@ -279,6 +302,9 @@ struct CallSpec {
   /// Stages come in ascending order. 0: with `ServiceSpec::parallel_calls` the first one, otherwise
   /// the place among the caller's calls, counted from 1 (of alternatives that of the first).
   std::uint32_t stage = 0;
+  /// Each instance of the caller has a cache of its own, which is empty at the start and after a
+  /// cold restart.
+  CacheSpec cache = {};
 
   static constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t kMostCopies = 1000;

@@ -222,8 +222,9 @@ class Mender:
         return prefix[3] if prefix[0] == "service" else self.service_of(prefix)
 
     def end_lost_requests(self, prefix):
-        """Who may lose a message needs a timeout or a deadline."""
-        if "none" == self.get(prefix, "attempt_timeout") == self.get(prefix, "deadline"):
+        """Who may lose a message needs a timeout or a deadline; that of the caller may be none."""
+        if self.get(prefix, "attempt_timeout") == "none" and \
+                self.get(prefix, "deadline") in ("none", "caller"):
             if self.loses_messages(self.target_of(prefix)):
                 self.put(prefix, "attempt_timeout", "100ms")
 

@@ -244,6 +244,11 @@ bool has_deadline_of_caller(const Scenario&, const ClientSpec& c, std::size_t) {
 bool retries_some_calls(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.retry_only_at != RetryOnlyAt::kAnywhere;
 }
+bool has_cache(const Scenario& s, const ClientSpec& c, std::size_t) {
+  const auto group = static_cast<std::size_t>(&c - s.clients.data());
+  return std::ranges::any_of(
+      s.calls, [&](const CallSpec& call) { return call.client == group && call.cache.in_use(); });
+}
 bool has_spread_latency(const Scenario& s, const ClientSpec&, std::size_t) {
   return !s.network.latency.is_constant();
 }
@@ -843,6 +848,11 @@ constexpr Feature kFeatures[] = {
                .balance = none("not every call is retried"),
                .run = none("not every call is retried"),
                .chain = none("not every call is retried")}},
+    {.name = "calls that a cache saves",
+     .keys = "client.*.cache.capacity client.*.cache.policy client.*.cache.ttl client.*.cache_hit",
+     .said = "cache",
+     .by_client = has_cache,
+     .parts = {.loads = without("the time that a cache takes to fill")}},
     {.name = "latency that varies much",
      .keys = "network.latency",
      .said = "attempt_timeout",

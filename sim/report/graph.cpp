@@ -89,7 +89,7 @@ void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk)
                         : count_of(retry.max_attempts, "attempt"));
     if (client.retry_only_at == RetryOnlyAt::kEdge) lines.back() = "retries only at the edge";
     if (client.retry_only_at == RetryOnlyAt::kFirstAttempt) {
-      lines.push_back("none of what is made for a retry");
+      lines.push_back("no retries of calls made for a retry");
     }
   }
   if (retry.quota.enabled) lines.push_back(fmt::format("retry quota {}", retry.quota.capacity));
@@ -129,6 +129,12 @@ void add_call(Json& json, Lines& lines, const CallSpec& call) {
     const double mean = call.random_count ? call.random_count->mean_seconds() : call.count;
     json[call.random_count ? "mean_count" : "count"] = mean;
     lines.push_back((call.random_count ? "about " : "") + figure(mean) + " at once");
+  }
+  if (call.cache.hit > 0) lines.push_back("a cache saves " + percent(call.cache.hit));
+  if (call.cache.keeps_answers()) {
+    const bool all = call.cache.capacity == CacheSpec::kUnlimited;
+    lines.push_back("cache of " + (all ? "all answers" : count_of(call.cache.capacity, "answer")));
+    if (call.cache.ttl != Duration::max()) lines.back() += " for " + time(call.cache.ttl);
   }
   if (call.need != CallSpec::kAll) {
     json["need"] = call.need;

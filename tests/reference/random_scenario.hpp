@@ -55,6 +55,7 @@ enum class Feature : std::uint8_t {
   kParallelCalls,
   kDeadlineOfCaller,
   kRetryOnlyAt,
+  kCache,
   kFaults,
   kFaultCapacity,
   kFaultSpeed,
@@ -135,7 +136,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "drop expired|service timeout|concurrency limit|throttle|throttle window|throttle scope|"
     "throttle limits|random errors|late errors|own answers|retry-after|instances|capacity "
     "profile|calls|"
-    "second call|parallel calls|deadline of the caller|retry only at|faults|fault of capacity|fault of speed|fault of latency|"
+    "second call|parallel calls|deadline of the caller|retry only at|cache|faults|fault of "
+    "capacity|fault of speed|fault of latency|"
     "fault with errors|fault with loss|fault unreachable|fault black hole|fault with restart|"
     "fault with crash|fault of single instances|latency|random latency|loss|connect "
     "time|connection pool|timeout|"

@@ -308,12 +308,12 @@ class World {
     for (Service& s : services_) order_calls(s);
   }
 
-  const std::string& name_of(const CallSpec& call) const {
+  const std::string& name_of_group(const CallSpec& call) const {
     return scenario_.clients[call.client].name;
   }
   const CallSpec* fallback_of(const CallSpec& call) const {
     for (const CallSpec& other : scenario_.calls) {
-      const bool is_it = other.caller == call.caller && name_of(other) == call.fallback;
+      const bool is_it = other.caller == call.caller && name_of_group(other) == call.fallback;
       if (is_it && call.on_failure == CallFailure::kFallback) return &other;
     }
     return nullptr;
@@ -336,7 +336,7 @@ class World {
       stages[stage].push_back(&call);
     }
     for (auto& [number, calls] : stages) {
-      std::ranges::stable_sort(calls, {}, [&](const CallSpec* c) { return name_of(*c); });
+      std::ranges::stable_sort(calls, {}, [&](const CallSpec* c) { return name_of_group(*c); });
       s.stages.push_back(calls);
     }
   }
@@ -1266,7 +1266,8 @@ class World {
     while (a.calls.empty() && a.calls_stage < s.stages.size()) {
       for (const CallSpec* call : s.stages[a.calls_stage]) {
         const std::uint32_t copies = copies_of(*call, a);
-        if (copies > 0) a.calls.push_back({call, draws(a, Purpose::kCall).next(), copies});
+        if (copies > 0 && !is_cached(*call, a))
+          a.calls.push_back({call, draws(a, Purpose::kCall).next(), copies});
       }
       ++a.calls_stage;
     }
@@ -1292,6 +1293,7 @@ class World {
     ++(succeeded ? call.succeeded : call.failed);
     if (call.succeeded >= call.needed()) {
       call.decided = true;
+      keep_answer(*call.spec, a);
     } else if (call.copies - call.failed < call.needed()) {
       call_fails(a, call);
     } else {
@@ -1307,6 +1309,8 @@ class World {
       const CallSpec* other = fallback_of(*call.spec);
       if (const std::uint32_t copies = copies_of(*other, a); copies > 0) {
         a.degraded = true;
+        call.decided = is_cached(*other, a);
+        if (call.decided) return;
         const Draws names(groups_[call.spec->client].key, {call.name, 0, 0, Purpose::kCall});
         call = {other, Draws(names).next(), copies};
         call.names = names;
@@ -1317,6 +1321,41 @@ class World {
     call.decided = true;
     (call.spec->on_failure == CallFailure::kIgnore ? a.degraded : a.call_failed) = true;
   }
+  /// Answers that an instance keeps of one of its calls, by key.
+  struct CachedAnswers {
+    std::map<std::uint32_t, Time> stored;
+    std::list<std::uint32_t> order;  ///< that which goes first is the first
+  };
+  bool is_cached(const CallSpec& call, const Attempt& a) {
+    if (call.cache.hit > 0) {
+      const std::uint64_t name = draws(a, Purpose::kCall).next();
+      Draws random(groups_[call.client].key, {name, 0, 0, Purpose::kCache});
+      return random.uniform() < call.cache.hit;
+    }
+    if (call.cache.capacity == 0) return false;
+    CachedAnswers& cache = caches_[{&call, a.at}];
+    const std::uint32_t key = key_asked(*a.request);
+    const auto found = cache.stored.find(key);
+    if (found == cache.stored.end()) return false;
+    const bool good = call.cache.ttl == Duration::max() || now() - found->second < call.cache.ttl;
+    if (good && call.cache.policy == CachePolicy::kFifo) return true;
+    cache.order.remove(key);
+    if (good) cache.order.push_back(key);
+    if (!good) cache.stored.erase(found);
+    return good;
+  }
+  void keep_answer(const CallSpec& call, const Attempt& a) {
+    if (call.cache.capacity == 0) return;
+    CachedAnswers& cache = caches_[{&call, a.at}];
+    const std::uint32_t key = key_asked(*a.request);
+    cache.order.remove(key);
+    cache.order.push_back(key);
+    cache.stored[key] = now();
+    if (cache.order.size() <= call.cache.capacity) return;
+    cache.stored.erase(cache.order.front());
+    cache.order.pop_front();
+  }
+
   void go_on_after_call(Attempt& a, int round, std::size_t i) {
     if (!a.calling || a.round != round) return;
     if (a.calls[i].to_be_made) {
@@ -1619,6 +1658,7 @@ class World {
       }
     }
     if (throttle_too) i.service->allowances.clear();
+    std::erase_if(caches_, [&](const auto& one) { return queue_too && one.first.second == &i; });
   }
 
   const Scenario& scenario_;
@@ -1629,6 +1669,7 @@ class World {
   std::vector<Group> groups_;
   std::deque<Request> requests_;
   std::deque<Attempt> attempts_;
+  std::map<std::pair<const CallSpec*, const Instance*>, CachedAnswers> caches_;
   std::vector<Attempt*> answered_;
   std::deque<Request*> connected_;
   std::deque<std::tuple<Attempt*, int, std::size_t>> calls_decided_;

@@ -776,7 +776,9 @@ RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Fai
       checked(g, own.strategies[r.client]->refresh_retry_token(
                      request_numbers_[r.id], r.progress.attempts, failure, state_.now, draws));
   const bool refused = state_.retries_are_over() || !g.may_repeat(r);
-  return refused && decision.outcome == Outcome::kRetry ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
+  return refused && decision.outcome == Outcome::kRetry
+             ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0}
+             : decision;
 }
 
 RETRYSIM_IN_LOOP bool RetryDecisions::learns_from_success(const ClientGroup& g,
@@ -825,8 +827,7 @@ void Hedging::schedule(const ClientGroup& g, const Request& r) {
   const RetryRules& rules = g.spec->retry;
   if (sequences_.size() < state_.requests.slots()) sequences_.resize(state_.requests.slots());
   const std::uint32_t attempts = r.progress.attempts;
-  const bool last =
-      attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited;
+  const bool last = attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited;
   if (last || !g.may_repeat(r)) {
     sequences_[r.id] = kNoHedge;
     return;

@@ -19,7 +19,8 @@
 
 namespace retrysim::model {
 
-/// When a group's clients stop waiting. Timeouts and deadlines that vary are in heaps of `Timeouts`.
+/// When a group's clients stop waiting. Timeouts and deadlines that vary are in heaps of
+/// `Timeouts`.
 struct ClientTimers {
   kernel::TimerLane<Request*> timeouts;  ///< all of one length
   kernel::TimerLane<RequestId> deadlines;

@@ -288,8 +288,7 @@ class FactFinder {
 
   void backoff_facts(const std::string& subject, const ClientSpec& c) {
     constexpr int kMost = 9;
-    const auto retries =
-        static_cast<int>(std::min<double>(scenario::most_attempts(c) - 1, kMost));
+    const auto retries = static_cast<int>(std::min<double>(scenario::most_attempts(c) - 1, kMost));
     const BackoffRules& rules = c.retry.backoff;
     const bool differs = throttling_differs(rules);
     BackoffLaws laws(rules, false), throttled(rules, true);

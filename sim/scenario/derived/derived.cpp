@@ -9,6 +9,8 @@
 #include <retrysim/service_spec.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "scenario/derived/caches.hpp"
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -163,9 +165,8 @@ std::pair<double, double> needed(const ClientSpec& client, double most, const At
     if (failing > 0) attempts = std::min(attempts, 1 + credit / (price * failing));
   }
   if (attempts == kNoLimit) return {attempts, 0};
-  const double success = later == nullptr
-                             ? attempts * fate.success
-                             : fate.success + (attempts - 1) * later->success;
+  const double success =
+      later == nullptr ? attempts * fate.success : fate.success + (attempts - 1) * later->success;
   return {attempts, std::min(1.0, success)};
 }
 
@@ -308,6 +309,72 @@ class CallChances {
   std::vector<double> weights_;  // of the mixes
 };
 
+/// The keys that attempts at a service ask for.
+class KeyMixes {
+ public:
+  explicit KeyMixes(std::size_t services) : mixes_(services) {}
+
+  const std::vector<KeyMix>& at(std::size_t service) const { return mixes_[service]; }
+  void add(std::size_t service, const KeySpec& keys, double rate) {
+    if (rate <= 0) return;
+    for (KeyMix& m : mixes_[service]) {
+      const KeySpec& k = m.keys;
+      if (std::tie(k.count, k.popularity, k.exponent, k.hot_share) !=
+          std::tie(keys.count, keys.popularity, keys.exponent, keys.hot_share)) {
+        continue;
+      }
+      m.share += rate;
+      return;
+    }
+    mixes_[service].push_back({keys, rate});
+  }
+
+ private:
+  std::vector<std::vector<KeyMix>> mixes_;
+};
+
+/// By call: the share of the attempts that would make it which need not, as a cache has the answer.
+/// In the long run, and at the rates of first attempts (of closed loops one a second for each
+/// client, as their rates are not known yet).
+std::vector<double> hits_of_caches(const Scenario& scenario, const CallGraph& calls,
+                                   const CallChances& chances) {
+  std::vector<double> hits(scenario.calls.size());
+  const bool some =
+      std::ranges::any_of(scenario.calls, [](const CallSpec& c) { return c.cache.in_use(); });
+  if (!some) return hits;
+  std::vector<double> rates(scenario.services.size());
+  KeyMixes mixes(scenario.services.size());
+  for (const ClientSpec& c : scenario.clients) {
+    if (c.makes_calls()) continue;
+    double rate = mean_request_rate(scenario, c);
+    if (rate <= 0) rate = static_cast<double>(c.count) * c.arrivals.concurrency;
+    for (const auto& [s, share] : service_shares(c)) {
+      rates[s] += share * rate;
+      mixes.add(s, c.keys, share * rate);
+    }
+  }
+  for (const std::size_t s : callers_first(scenario)) {
+    for (const std::size_t i : calls.calls_of(s)) {
+      const CallSpec& call = scenario.calls[i];
+      const double made = rates[s] * chances.made(i);
+      hits[i] = call.cache.hit;
+      if (call.cache.keeps_answers() && made > 0) {
+        hits[i] = hit_share(call.cache, mixes.at(s), made / scenario.services[s].instances.count);
+      }
+      const double rate = made * CallChances::copies(call) * (1 - hits[i]);
+      const ClientSpec& client = scenario.clients[call.client];
+      rates[client.service] += rate;
+      if (!call.callers_key) {
+        mixes.add(client.service, client.keys, rate);
+        continue;
+      }
+      const std::vector<KeyMix> own = mixes.at(s);
+      for (const KeyMix& m : own) mixes.add(client.service, m.keys, rate * m.share / rates[s]);
+    }
+  }
+  return hits;
+}
+
 /// Probability that at most `most` of `n` happen, each with probability `p` <= 0.5.
 double at_most(std::uint32_t most, std::uint32_t n, double p) {
   double one = std::pow(1 - p, n), sum = one;
@@ -332,7 +399,12 @@ class DemandFinder {
         attempts_(attempts),
         options_(options),
         calls_(scenario),
-        chances_(scenario, calls_) {
+        chances_(scenario, calls_),
+        hits_(hits_of_caches(scenario, calls_, chances_)) {
+    for (std::size_t i = 0; i < hits_.size(); ++i) {
+      // At worst the caches are cold.
+      if (attempts == Attempts::kMost && scenario.calls[i].cache.keeps_answers()) hits_[i] = 0;
+    }
     demand_.groups.resize(scenario.clients.size());
     demand_.services.resize(scenario.services.size());
     callers_.resize(scenario.services.size());
@@ -393,7 +465,7 @@ class DemandFinder {
     std::vector<Part> parts;
     std::map<std::string_view, std::size_t> alternatives;
     for (const std::size_t call : calls) {
-      const double made = chances_.made(call);
+      const double made = made_without_cache(call);
       const Below below = look_at_call(call, of_retry);
       const std::string& one_of = scenario_.calls[call].one_of;
       const auto [at, is_new] = alternatives.try_emplace(one_of, parts.size());
@@ -425,12 +497,18 @@ class DemandFinder {
     Below found{success, time_of(call), success};
     if (spec.on_failure == CallFailure::kIgnore) found.success = 1;
     if (const auto other = calls_.fallback_of(call)) {
-      const double instead = (1 - success) * chances_.made(*other);
+      const double instead = (1 - success) * made_without_cache(*other);
       const Below below = look_at_call(*other, of_retry);
       found.success += instead * below.success;
+      found.success += (1 - success) * (chances_.made(*other) - made_without_cache(*other));
       found.time += product(instead, below.time);
     }
     return found;
+  }
+
+  /// Probability that the call is made, and not saved by a cache.
+  double made_without_cache(std::size_t call) const {
+    return hits_[call] > 0 ? chances_.made(call) * (1 - hits_[call]) : chances_.made(call);
   }
 
   static std::uint32_t copies_of(const CallSpec& call) {
@@ -471,7 +549,7 @@ class DemandFinder {
   /// `rate`: attempts per second that make the call if their request does, or fall back on it.
   void ask_for_call(std::size_t call, double rate) {
     const CallSpec& spec = scenario_.calls[call];
-    rate = product(chances_.made(call), rate);
+    rate = product(made_without_cache(call), rate);
     demand_.groups[spec.client].requests += product(CallChances::copies(spec), rate);
     const auto other = calls_.fallback_of(call);
     if (!other) return;
@@ -643,6 +721,7 @@ class DemandFinder {
   Demand demand_;
   CallGraph calls_;
   CallChances chances_;
+  std::vector<double> hits_;                       // of caches, by call
   std::vector<std::vector<ServiceShare>> called_;  // services that a group calls
   std::vector<std::vector<Caller>> callers_;       // groups that call a service
   std::vector<Below> below_;
@@ -668,12 +747,13 @@ double work_of_callers(const Scenario& scenario, const ClientSpec& client) {
 std::vector<double> calls_per_attempt(const Scenario& scenario) {
   const CallGraph calls(scenario);
   const CallChances chances(scenario, calls);
+  const std::vector<double> hits = hits_of_caches(scenario, calls, chances);
   std::vector<double> all(scenario.clients.size());
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     for (const std::vector<std::size_t>& stage : calls.stages_of(s)) {
       for (const std::size_t i : stage) {
         const CallSpec& call = scenario.calls[i];
-        all[call.client] += chances.made(i) * CallChances::copies(call);
+        all[call.client] += chances.made(i) * CallChances::copies(call) * (1 - hits[i]);
       }
     }
   }
@@ -872,6 +952,26 @@ void CallGraph::find_stages(const Scenario& scenario, std::size_t service) {
   }
 }
 
+std::vector<std::uint32_t> keys_at(const Scenario& scenario) {
+  std::vector<std::uint32_t> keys(scenario.services.size(), 1);
+  const auto add = [&](std::size_t service, std::uint32_t count) {
+    keys[service] = std::max(keys[service], count);
+  };
+  for (const ClientSpec& c : scenario.clients) {
+    for (const std::size_t s : called_services(c)) add(s, c.keys.count);
+  }
+  std::vector<std::vector<std::size_t>> passing(scenario.services.size());
+  for (std::size_t i = 0; i < scenario.calls.size(); ++i) {
+    if (scenario.calls[i].callers_key) passing[scenario.calls[i].caller].push_back(i);
+  }
+  for (const std::size_t s : callers_first(scenario)) {
+    for (const std::size_t i : passing[s]) {
+      add(scenario.clients[scenario.calls[i].client].service, keys[s]);
+    }
+  }
+  return keys;
+}
+
 std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario) {
   std::vector<std::set<std::string_view>> all(scenario.services.size());
   for (const ClientSpec& c : scenario.clients) {
@@ -902,7 +1002,7 @@ std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario) 
 
 bool is_plain(const CallSpec& call) {
   return call.share >= 1 && call.one_of.empty() && call.operations.empty() && call.count == 1 &&
-         !call.random_count && call.on_failure == CallFailure::kFail;
+         !call.random_count && call.on_failure == CallFailure::kFail && !call.cache.in_use();
 }
 
 bool calls_others(const Scenario& scenario, std::size_t service) {

@@ -217,6 +217,30 @@ constexpr KeyInfo kRepeatKeys[] = {
         "retried nor hedged."),
 };
 
+constexpr std::string_view kKeepsAnswers = "cache.capacity != none";
+
+void store_cache_capacity(const Slots& s, const Value& v) {
+  const std::uint32_t most = v.text == "none" ? 0 : CacheSpec::kUnlimited;
+  s.to<C>().cache.capacity = v.is_else_word ? most : static_cast<std::uint32_t>(v.count);
+}
+
+constexpr KeyInfo kCacheKeys[] = {
+    key("cache.capacity", count(kUpToBillion).or_word("none").or_also_word("unlimited"),
+        Access{store_cache_capacity}, {.fallback = "none"},
+        "Answers that each instance of the caller keeps in a cache, by the key of the attempt that "
+        "the call is made for. A hit needs no call."),
+    key("cache.policy", word(), into<&C::cache, &CacheSpec::policy>,
+        {.fallback = "lru", .when = kKeepsAnswers},
+        "Which answer goes when the cache is full: lru: the one not used for the longest time; "
+        "fifo: the one stored first."),
+    key("cache.ttl", duration(kPositive).or_word("none"), into<&C::cache, &CacheSpec::ttl>,
+        {.fallback = "none", .when = kKeepsAnswers},
+        "How long an answer is good, from when it has come."),
+    key("cache_hit", number(kShare), into<&C::cache, &CacheSpec::hit>,
+        {.fallback = "0.0", .when = "cache.capacity = none"},
+        "Share of the attempts that need no call, by chance."),
+};
+
 constexpr KeyInfo kRetryPlaceKeys[] = {
     key("retry_only_at", word(), into<&ClientSpec::retry_only_at>, {.fallback = "anywhere"},
         "Which calls are retried and hedged: anywhere: all, as retry says; edge: none, so that "
@@ -294,13 +318,14 @@ constexpr KeyInfo kOperationKeys[] = {
 
 std::vector<KeyInfo> client_keys() {
   return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kTimeoutKeys, kDeadlineKeys,
-                      kConnectionKeys, kSideEffectKeys, kOtherKeys, kBurstAndPollKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+                      kConnectionKeys, kSideEffectKeys, kOtherKeys, kBurstAndPollKeys, kKeyKeys,
+                      kRepeatKeys, retry_keys()});
 }
 
 std::vector<KeyInfo> call_keys() {
-  return joined_keys(
-      {kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys, kSideEffectKeys, kKeyKeys,
-       kRepeatKeys, kRetryPlaceKeys, retry_keys()});
+  return joined_keys({kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys,
+                      kSideEffectKeys, kKeyKeys, kRepeatKeys, kRetryPlaceKeys, kCacheKeys,
+                      retry_keys()});
 }
 
 std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }

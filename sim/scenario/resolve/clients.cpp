@@ -662,16 +662,51 @@ void check_calls(Tables& t) {
   }
 }
 
+namespace {
+
+// Whether it matters at a service for which keys attempts ask: a throttle or a cache goes by them,
+// or they are passed on to where it does.
+std::vector<bool> where_keys_matter(const Scenario& s) {
+  std::vector<bool> matter(s.services.size());
+  const std::vector<std::size_t> order = callers_first(s);
+  std::vector<std::vector<const CallSpec*>> calls(s.services.size());
+  for (const CallSpec& call : s.calls) calls[call.caller].push_back(&call);
+  for (auto i = order.rbegin(); i != order.rend(); ++i) {
+    const ThrottleSpec& throttle = s.services[*i].throttle;
+    matter[*i] =
+        throttle.rate > 0 && (throttle.scope == ThrottleScope::kKey || !throttle.keys.empty());
+    for (const CallSpec* call : calls[*i]) {
+      const bool below = call->callers_key && matter[s.clients[call->client].service];
+      matter[*i] = matter[*i] || call->cache.keeps_answers() || below;
+    }
+  }
+  return matter;
+}
+
+void note_cache_of_one_answer(Tables& t) {
+  const Scenario& s = t.loaded.scenario;
+  std::vector<std::uint32_t> keys;
+  for (const CallSpec& call : s.calls) {
+    if (!call.cache.keeps_answers()) continue;
+    if (keys.empty()) keys = keys_at(s);
+    if (keys[call.caller] > 1) continue;
+    t.loaded.notes.push_back(
+        path_of(s.clients[call.client]) +
+        ".cache holds one answer, which is that to every attempt: no client of " +
+        s.services[call.caller].name + " has keys.count");
+  }
+}
+
+}  // namespace
+
 void note_idle_keys(Tables& t) {
   const Scenario& s = t.loaded.scenario;
+  note_cache_of_one_answer(t);
+  const std::vector<bool> matter = where_keys_matter(s);
   for (const ClientSpec& c : s.clients) {
     bool by_key = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kKey) ||
                   (c.retry.rate_limit.enabled && c.retry.rate_limit.scope == RetryScope::kKey);
-    for (const std::size_t i : called_services(c)) {
-      const ThrottleSpec& throttle = s.services[i].throttle;
-      if (throttle.rate <= 0) continue;
-      by_key = by_key || throttle.scope == ThrottleScope::kKey || !throttle.keys.empty();
-    }
+    for (const std::size_t i : called_services(c)) by_key = by_key || matter[i];
     const bool sees_others = std::ranges::any_of(s.calls, [&](const CallSpec& call) {
       return call.callers_key && &s.clients[call.client] == &c;
     });
@@ -680,8 +715,8 @@ void note_idle_keys(Tables& t) {
       t.loaded.notes.push_back(path_of(c) + " has no keys: what is kept apart by key is one for " +
                                "all of its requests");
     } else if (!by_key && c.keys.count > 1) {
-      t.loaded.notes.push_back(path_of(c) + ".keys has no effect: no throttle, quota or limiter " +
-                               "is kept apart by key");
+      t.loaded.notes.push_back(path_of(c) + ".keys has no effect: no throttle, quota, limiter " +
+                               "or cache is kept apart by key");
     }
   }
 }

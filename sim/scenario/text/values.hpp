@@ -62,9 +62,9 @@ inline constexpr std::string_view kAsTheSdk = "sdk";
 struct ValueRules {
   ValueKind kind = ValueKind::kText;
   Range range;
-  std::string_view words;      ///< kWord: "fifo|lifo"
-  std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
-  std::string_view unit;       ///< "s", "1/s", "tokens"; empty: none
+  std::string_view words;           ///< kWord: "fifo|lifo"
+  std::string_view else_word;       ///< a word accepted instead, such as "unlimited"; may be empty
+  std::string_view unit;            ///< "s", "1/s", "tokens"; empty: none
   std::string_view also_word = {};  ///< a second such word; may be empty
   Quantity quantity = Quantity::kOther;
 

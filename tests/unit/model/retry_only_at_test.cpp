@@ -1,5 +1,5 @@
-// Services that leave retries to others: to the clients outside, or to calls that are not made for a
-// retry.
+// Services that leave retries to others: to the clients outside, or to calls that are not made for
+// a retry.
 //
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
@@ -45,9 +45,9 @@ std::uint64_t at_the_bottom(const Scenario& s) {
   return simulate(s, 0).services.back().window.arrivals;
 }
 
-// Of k layers with r attempts each, f(k) at the bottom. One layer makes r. Of those of a layer above,
-// the first attempt makes f(k-1), and each of r-1 retries makes one, as no layer below retries for it:
-// f(k) = f(k-1) + r-1 = 1 + k (r-1).
+// Of k layers with r attempts each, f(k) at the bottom. One layer makes r. Of those of a layer
+// above, the first attempt makes f(k-1), and each of r-1 retries makes one, as no layer below
+// retries for it: f(k) = f(k-1) + r-1 = 1 + k (r-1).
 TEST_CASE("How retries of several layers multiply depends on where they are made") {
   const std::uint32_t k = GENERATE(1u, 2u, 3u, 4u), r = GENERATE(1u, 2u, 3u, 5u);
   INFO(k << " layers of " << r << " attempts");
