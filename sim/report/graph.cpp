@@ -78,7 +78,7 @@ std::string arrivals_line(const ClientSpec& client) {
 void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk) {
   const RetryRules& retry = client.retry;
   if (client.strategy) {
-    lines.push_back("retries: a strategy of its own");
+    lines.push_back("retries: a custom strategy");
   } else if (retry.mode == RetryMode::kNone) {
     lines.push_back("no retries");
   } else {
@@ -215,10 +215,10 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
   } else {
     lines.push_back(time_s > 0 ? "any number of servers × " + of_time(time_s) : "answers at once");
   }
-  if (service.slowdown.enabled()) lines.push_back("slower the more it does at once");
+  if (service.slowdown.enabled()) lines.push_back("slower the more attempts are in service");
   add_throttle(lines, service.throttle);
   if (service.concurrency.control != ConcurrencyControl::kFixed) {
-    lines.push_back(fmt::format("limit at once: {}", name(service.concurrency.control)));
+    lines.push_back(fmt::format("concurrency limit: {}", name(service.concurrency.control)));
   } else if (service.concurrency.limit != ServiceSpec::kUnlimited) {
     lines.push_back(fmt::format("at most {} at once", service.concurrency.limit));
   }

@@ -42,13 +42,15 @@ class Generator {
   // Half of the scenarios are about one thing, so that what belongs together comes together.
   bool is_in_theme(Feature f) const {
     static const std::vector<std::vector<Feature>> themes = {
-        {kSideEffects, kIdempotency, kTokenReuse, kTokenWait, kWriteDelay, kErrors},
+        {kSideEffects, kIdempotency, kTokenReuse, kTokenWait, kWriteDelay, kTokenFirst,
+         kTokenOfContent, kErrors},
         {kLimiter, kThrottle, kErrors, kSecondGroup, kSharedRetryer, kStateScope},
         {kFaults, kFaultCapacity, kFaultSpeed, kFaultLatency, kSecondService, kInstances},
         {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout,
          kDeadlineOfCaller, kRetryOnlyAt},
         {kHedging, kInstances, kAbandoned, kPool, kSecondGroup},
-        {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired},
+        {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired, kMaxAge,
+         kAdaptiveLifo},
         {kSecondService, kCalls, kSecondCall, kExtraCall, kBranches, kFanOut, kQuorum, kOnFailure,
          kStages},
         {kSecondService, kCalls, kSecondCall, kExtraCall, kOperations, kKeys, kThrottle,
@@ -148,9 +150,14 @@ class Generator {
     }
     slowdown(s);
     if (on(kLifo, 0.2)) s.queue.discipline = Discipline::kLifo;
+    if (on(kAdaptiveLifo, 0.2)) {
+      s.queue.discipline = Discipline::kAdaptiveLifo;
+      s.queue.lifo_above = pick<std::int64_t>(kAdaptiveLifo, {0, 1, 2, 5, QueueSpec::kAsServers});
+    }
     if (on(kPriority, 0.2)) s.queue.discipline = Discipline::kPriority;
     if (on(kBoundedQueue, 0.5)) s.queue.capacity = pick<std::int64_t>(kBoundedQueue, {0, 1, 5, 20});
     if (on(kDropExpired, 0.15)) s.queue.drop_expired = true;
+    if (on(kMaxAge, 0.25)) s.queue.max_age = pick(kMaxAge, {ms(0), ms(5), ms(20), ms(20), ms(100)});
     if (on(kConcurrency, 0.2)) s.concurrency.limit = pick<std::int64_t>(kConcurrency, {1, 3, 10});
     if (on(kOverflow, 0.4)) s.rejection.overflow = any(kOverflow, Overflow::kDrop);
     if (on(kRejectCost, 0.15)) s.rejection.cost = pick(kRejectCost, {ms(1), ms(2), ms(5)});
@@ -158,6 +165,7 @@ class Generator {
     if (on(kServiceTimeout, 0.15)) s.timeout = time(kServiceTimeout);
     throttle(s);
     if (on(kOwnAnswers, 0.15)) s.answers.overflow = ServiceAnswer{{503, "SlowDown"}, ms(30)};
+    if (on(kOwnAnswers, 0.15)) s.answers.shed = ServiceAnswer{{429, "Shed"}, {}};
     if (on(kOwnAnswers, 0.15)) s.answers.call_failed = ServiceAnswer{{429, ""}};
     if (on(kCapacityProfile, 0.1) && s.servers != ServiceSpec::kUnlimited) {
       s.profile = {{Time::zero(), Time::zero() + ms(200), Time::zero() + ms(400)},
@@ -208,6 +216,10 @@ class Generator {
     if (on(kTokenWait, 0.4)) i.in_progress = InProgress::kWait;
     i.replay_cost = pick(kIdempotency, {Duration::zero(), ms(1)});
     if (on(kWriteDelay, 0.3)) i.write_delay = length(kWriteDelay);
+    if (on(kTokenFirst, 0.3)) {
+      i.stored = TokenStored::kBeforeEffect;
+      i.write_delay = {};
+    }
   }
 
   void fault() {
@@ -422,6 +434,7 @@ class Generator {
       c.side_effects.mutating = pick(kSideEffects, {0.5, 1.0});
       c.side_effects.idempotency_token = draws(kSideEffects).uniform() < 0.9;
       if (on(kTokenReuse, 0.2)) c.side_effects.token_reuse = 0.2;
+      if (on(kTokenOfContent, 0.4)) c.side_effects.token_from = TokenSource::kContent;
     }
     strategy(c.retry);
     if (!on(kSharedRetryer, 0.15) || c.makes_calls()) return;

@@ -32,12 +32,14 @@ enum class Feature : std::uint8_t {
   kIndependent,
   kSlowdown,
   kLifo,
+  kAdaptiveLifo,
   kPriority,
   kBoundedQueue,
   kOverflow,
   kRejectCost,
   kAbandoned,
   kDropExpired,
+  kMaxAge,
   kServiceTimeout,
   kConcurrency,
   kThrottle,
@@ -103,6 +105,8 @@ enum class Feature : std::uint8_t {
   kTokenReuse,
   kTokenWait,
   kWriteDelay,
+  kTokenFirst,
+  kTokenOfContent,
   kNoDrain,
   kBranches,
   kCallsByOperation,
@@ -132,8 +136,10 @@ template <>
 inline constexpr std::string_view kWords<reference::Feature> =
     "second group|third group|second service|closed loop|think from start|constant arrivals|herd|"
     "trace|rate profile|surge|other distributions|no service time|unlimited servers|"
-    "model independent|slowdown|lifo|priority|bounded queue|overflow|reject cost|abandoned work|"
-    "drop expired|service timeout|concurrency limit|throttle|throttle window|throttle scope|"
+    "model independent|slowdown|lifo|adaptive lifo|priority|bounded queue|overflow|reject "
+    "cost|abandoned work|"
+    "drop expired|max age|service timeout|concurrency limit|throttle|throttle window|throttle "
+    "scope|"
     "throttle limits|random errors|late errors|own answers|retry-after|instances|capacity "
     "profile|calls|"
     "second call|parallel calls|deadline of the caller|retry only at|cache|faults|fault of "
@@ -145,7 +151,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "quota threshold|quota order|send-rate limiter|scope of states|budget|breaker|"
     "guard|"
     "client throttle|hedging|probability|long poll|unrepeatable|shared retryer|operations|keys|"
-    "several targets|side effects|idempotency|token reuse|token wait|write delay|no drain|"
+    "several targets|side effects|idempotency|token reuse|token wait|write delay|"
+    "token first|token of content|no drain|"
     "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
     "stages|calls to one service";
 static_assert(words_end_with(reference::Feature::kExtraCall));

@@ -58,6 +58,7 @@ struct Request {
   bool new_connection = false;
   bool mutating = false, has_token = false;
   Token token;
+  std::uint64_t content = 0;  ///< what the service takes it for: its own name, or its token's
   std::optional<Calendar::Key> timeout, deadline, hedge;
   Attempt* caller = nullptr;  ///< the attempt that it is a call of
   bool for_retry = false;     ///< that is a retry, or was made for one
@@ -137,7 +138,7 @@ struct Instance {
 };
 
 struct Session {
-  std::uint64_t intent = 0;
+  std::uint64_t content = 0;  ///< what it is about, to the service
   Time stored;
   std::optional<Time> expires;  ///< none: in progress
   int executions = 0;
@@ -409,12 +410,14 @@ class World {
     if (!r.mutating) return;
     r.has_token = spec.idempotency_token;
     r.token = {r.group->index, r.entity};
+    r.content = r.entity;
     if (spec.token_reuse <= 0) return;
     const auto last = r.group->last_tokens.find(r.client);
     if (last != r.group->last_tokens.end() && random.uniform() < spec.token_reuse) {
       r.token.name = last->second;
     }
     r.group->last_tokens[r.client] = r.token.name;
+    if (spec.token_from == TokenSource::kContent) r.content = r.token.name;
   }
 
   void end(Request& r, Outcome outcome) {
@@ -923,36 +926,59 @@ class World {
   }
   Attempt& next_of(Instance& i) {
     std::list<Attempt*>& line = i.refused.empty() ? i.queue : i.refused;
-    auto next = line.begin();
-    if (i.refused.empty()) {
-      switch (i.service->spec->queue.discipline) {
-        case Discipline::kLifo:
-          next = std::prev(line.end());
-          break;
-        case Discipline::kPriority:
-          next = std::ranges::max_element(
-              line, {}, [&](const Attempt* a) { return priority_of(*a->request); });
-          break;
-        default:
-          break;
-      }
-    }
+    const auto next = i.refused.empty() ? next_to_serve(i) : line.begin();
     Attempt& a = **next;
     line.erase(next);
     return a;
+  }
+  /// Or to be turned away, if it has waited too long.
+  std::list<Attempt*>::iterator next_to_serve(Instance& i) {
+    std::list<Attempt*>& line = i.queue;
+    const ServiceSpec& spec = *i.service->spec;
+    const auto priority = [&](const Attempt* a) {
+      return static_cast<int>(priority_of(*a->request));
+    };
+    // Of those that came at the same instant the queue may only know which is more important.
+    const bool is_ordered = spec.queue.discipline == Discipline::kPriority;
+    const auto oldest = std::ranges::min_element(line, {}, [&](const Attempt* a) {
+      return std::pair(a->arrived, is_ordered ? -priority(a) : 0);
+    });
+    if (is_too_old(**oldest)) return oldest;
+    const std::int64_t limit = spec.queue.lifo_above;
+    switch (spec.queue.discipline) {
+      case Discipline::kLifo:
+        return std::prev(line.end());
+      case Discipline::kAdaptiveLifo:
+        if (static_cast<std::int64_t>(line.size()) >
+            (limit == QueueSpec::kAsServers ? spec.servers : limit)) {
+          return std::prev(line.end());
+        }
+        break;
+      case Discipline::kPriority:
+        return std::ranges::max_element(line, {}, priority);
+      default:
+        break;
+    }
+    return line.begin();
+  }
+  bool is_too_old(const Attempt& a) const {
+    return !a.refused && now() - a.arrived > a.at->service->spec->queue.max_age;
   }
   /// Its turn has come: is it worth serving?
   bool is_dropped(Attempt& a) {
     const ServiceSpec& spec = *a.at->service->spec;
     const bool in_vain = a.given_up && spec.abandoned == Abandoned::kDropAtDequeue;
     const bool late = !a.refused && spec.queue.drop_expired && would_be_late(a);
-    if (!in_vain && !late) return false;
+    const bool too_old = is_too_old(a);
+    if (!in_vain && !late && !too_old) return false;
     tell(Step::kLeftQueue, a);
     leave(a);
     if (in_vain) {
       gone(a);
-    } else {
+    } else if (late) {
       lose(a);
+    } else {
+      refuse(a, a.at->service->answers.shed);
     }
     return true;
   }
@@ -1153,12 +1179,12 @@ class World {
     const auto found = s.sessions.find(token);
     a.replayed = false;
     if (found == s.sessions.end()) {
-      s.sessions[token] = {a.request->entity, stored, {}, 1};
+      s.sessions[token] = {a.request->content, stored, {}, 1};
       a.in_session = true;
       return true;
     }
     Session& session = found->second;
-    const bool is_other = session.intent != a.request->entity;
+    const bool is_other = session.content != a.request->content;
     if (now() < session.stored) {
       if (is_other) return true;
       session.stored = std::min(session.stored, stored);
@@ -1192,7 +1218,7 @@ class World {
     a.in_session = false;
     Service& s = *a.at->service;
     Session& session = s.sessions[a.request->token];
-    session.intent = a.request->entity;
+    session.content = a.request->content;
     session.expires = now() + s.spec->idempotency.window;
     token_is_free(a);
   }
@@ -1200,8 +1226,13 @@ class World {
     if (!std::exchange(a.in_session, false)) return;
     Service& s = *a.at->service;
     const auto found = s.sessions.find(a.request->token);
-    if (found != s.sessions.end() && !found->second.expires) {
-      if (--found->second.executions == 0) s.sessions.erase(found);
+    const IdempotencySpec& spec = s.spec->idempotency;
+    if (found != s.sessions.end() && !found->second.expires && --found->second.executions == 0) {
+      if (spec.stored == TokenStored::kBeforeEffect) {
+        found->second.expires = now() + spec.window;
+      } else {
+        s.sessions.erase(found);
+      }
     }
     token_is_free(a);
   }

@@ -152,6 +152,9 @@ void ClientRecorder::side_effects(const RequestEffects& e) {
   r.effects += e.effects;
   r.duplicated += e.effects >= 2;
   r.ambiguous += e.failed && e.effects > 0;
+  const bool for_nothing = e.succeeded && e.effects == 0;
+  r.lost_effects += for_nothing && !e.by_another;
+  r.swallowed += for_nothing && e.by_another;
   r.replays += e.replays;
   r.mismatches += e.mismatches;
   r.expired_replays += e.expired_replays;

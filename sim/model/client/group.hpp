@@ -30,21 +30,21 @@ struct ClientTimers {
   Duration constant_timeout_length;
 };
 
-/// What the requests of a group need, so that those that need little ask little.
+/// The steps that the requests of a group need, so that simple groups skip the others.
 struct ClientTraits {
   /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
   bool gated = false;
   bool pools_connections = false;
   bool hedges = false;
   bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
-  bool ends_connections = false;    ///< somebody counts the connections of its attempts
+  bool ends_connections = false;    ///< the connections of its attempts are counted
   bool books_successes = false;     ///< the strategy learns of successes
   bool has_only_quotas = false;     ///< but only if they refill a quota
   bool begins_in_steps = false;     ///< there is more to do when a request begins
   bool ends_in_steps = false;       ///< there is more to do when a request ends
   bool closed = false;              ///< each client thinks, asks, thinks ...
   bool mutates = false;             ///< some requests have side effects
-  bool reports_ends = false;        ///< somebody waits for its requests: a caller, or a job
+  bool reports_ends = false;        ///< a caller or a job waits for its requests
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
   bool decides_in_steps = false;    ///< there is more to a retry decision than the rules

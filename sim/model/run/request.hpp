@@ -1,5 +1,5 @@
 // The things that move through the simulated world, requests and attempts; the ids that name them
-// and all else; and what follows from names: random numbers, and what a request is about.
+// and everything else; and what names determine: random numbers, and the subject of a request.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -34,12 +34,12 @@ struct Attempt;
 template <class Tag, class Number>
 class Id {
  public:
-  /// That of none.
+  /// The id of nothing.
   constexpr Id() = default;
   constexpr explicit Id(std::integral auto number) : number_(static_cast<Number>(number)) {}
 
   constexpr operator Number() const { return number_; }
-  /// Whether it is that of one.
+  /// Whether it is the id of something.
   constexpr bool exists() const { return number_ != Id().number_; }
 
   friend constexpr bool operator==(Id a, Id b) { return a.number_ == b.number_; }
@@ -197,7 +197,7 @@ struct alignas(64) Attempt {
   /// What is true of it. Most are true of few attempts, and one test finds that none of them is.
   enum Flag : std::uint16_t {
     kExecuted = 1 << 0,    ///< served to the end
-    kGivenUp = 1 << 1,     ///< its client does not wait any more
+    kGivenUp = 1 << 1,     ///< its client no longer waits
     kConnecting = 1 << 2,  ///< on a new connection
     kRejection = 1 << 3,   ///< what it waits for, or a server does, is turning it away
     kWatched = 1 << 4,     ///< the service wants to know when it leaves
@@ -262,7 +262,7 @@ struct alignas(64) Attempt {
     Time gave_up = Time::max();  ///< when its client stopped waiting
     std::int64_t way_back_ns;    ///< before that, if messages take time: of the answer to come
   };
-  double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves nobody else
+  double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves no other
   union {
     QueueLinks queue;       ///< while it waits for a server
     std::size_t place;      ///< the same in a queue without order
@@ -320,7 +320,7 @@ static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);
 
 // --- Names ---------------------------------------------------------------------------------------
 
-// What follows from names, and so from nothing else in a scenario: the order in which a world goes
+// What names alone determine, and nothing else in a scenario: the order in which a world goes
 // through groups and services, their random numbers, and what a request is about.
 
 /// Indices of `all` by `name`; those of equal names keep their order. What a world does with all

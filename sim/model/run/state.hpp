@@ -123,7 +123,7 @@ struct Group {
   GroupId index;
   stats::ClientRecorder* recorder = nullptr;
   Addressing about;               ///< what its requests are about
-  std::vector<ErrorInfo> errors;  ///< what its clients make of each of the world's answers
+  std::vector<ErrorInfo> errors;  ///< how its clients classify each of the world's answers
   bool calls_several = false;     ///< its requests go to different services
   bool balanced = false;          ///< a service that it calls has several instances
   bool is_routed = false;         ///< one of the two: for each attempt there is something to choose
@@ -180,7 +180,7 @@ struct RunState {
     return a.clients->about.key(*a.clients->key, a.entity);
   }
 
-  /// What its client makes of this answer.
+  /// How its client classifies this answer.
   bool is_throttling(const Attempt& a, std::uint16_t answer) const {
     return a.clients->errors[answer].response_class == ResponseClass::kThrottling;
   }
@@ -228,7 +228,7 @@ class Attempts {
 
   /// The service's side of an attempt has ended, and no answer is on its way.
   void discard(Attempt& a);
-  /// The attempt is no more.
+  /// The attempt has ended for both sides.
   [[gnu::always_inline]] void release(Attempt& a) {
     if (a.is(Attempt::kMutating | Attempt::kDegraded)) [[unlikely]]
       tell_others(a);
@@ -244,8 +244,8 @@ class Attempts {
 
 // --- Limits --------------------------------------------------------------------------------------
 
-// The limits of a run: events, events at one instant, memory, and the wish of somebody outside to
-// stop it.
+// The limits of a run: events, events at one instant, memory, and a request from outside to stop
+// it.
 
 class RunLimits {
  public:

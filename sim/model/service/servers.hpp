@@ -529,7 +529,7 @@ class SharedServers {
     sharing_.set_power(servers, 1);
   }
 
-  /// Nobody queues; a capacity limits how many are served.
+  /// No attempt queues; a capacity limits how many are served.
   static bool has_room() { return true; }
   bool is_full(std::uint64_t capacity) const {
     return static_cast<std::uint64_t>(sharing_.size() - rejections_ + held_) >= capacity;
@@ -621,8 +621,8 @@ class SharedServers {
 };
 
 /// The servers of a service, of whichever kind they are: each works for one attempt at a time
-/// (`OwnServers`), or all are shared (`SharedServers`). Whatever depends on how servers
-/// are given to attempts is asked here; the kinds answer, and nobody asks which kind it is.
+/// (`OwnServers`), or all are shared (`SharedServers`). Everything that depends on how servers are
+/// given to attempts is asked here; the kinds answer, and no caller asks which kind it is.
 class ServerPool {
   // Which kind it is takes one comparison, whose result never changes during a run.
   template <class Use>

@@ -35,6 +35,9 @@ void check_instances(const ServiceSpec& spec) {
 }
 
 void check_idempotency(const ServiceSpec& spec) {
+  if (spec.idempotency.keeps_without_effect() && spec.idempotency.has_write_delay()) {
+    throw std::invalid_argument("a token that is stored before the effect is not stored later");
+  }
   if (spec.model != ServiceModelKind::kOcc) return;
   // The write of the attempt that is waited for might not find a server.
   if (spec.idempotency.remembers() && spec.idempotency.in_progress == InProgress::kWait) {
@@ -341,7 +344,7 @@ void Services::served_in_vain(Attempt& a) {
 
 // Free servers take what waits.
 void Services::serve_queue(Instance& s) {
-  while (Attempt* next = s.take_from_queue()) {
+  while (Attempt* next = s.take_from_queue(state_.now)) {
     Attempt& a = *next;
     if (s.traits().screens_queue && leaves_unserved(a)) [[unlikely]]
       continue;
@@ -369,6 +372,7 @@ bool Services::leaves_unserved(Attempt& a) {
     return true;
   }
   if (!s.sheds(a, state_.now)) return false;
+  RETRYSIM_TELL(Step::kLeftQueue, state_.now, a);
   watch_.leave(a);
   overflow(a, Refusal::kShed);
   return true;

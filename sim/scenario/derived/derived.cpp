@@ -1160,7 +1160,8 @@ bool turns_attempts_away(const ServiceSpec& service) {
   }
   return service.servers != ServiceSpec::kUnlimited &&
          (service.queue.capacity != ServiceSpec::kUnlimited ||
-          service.queue.discipline == Discipline::kCodel);
+          service.queue.discipline == Discipline::kCodel ||
+          service.queue.max_age != Duration::max());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a scenario asks for, worked out from its keys: new requests per second, calls per request
+// The demand of a scenario, worked out from its keys: new requests per second, calls per request
 // through every layer of services, and the work that all of them bring to each service. All code
 // that needs "rate times service time" takes it from here. Faults and chance are left out.
 //

@@ -44,7 +44,7 @@ constexpr KeyInfo kGroupKeys[] = {
         "The service called; may be left out if there is only one. Of several, each request calls "
         "one, all equally likely (a name that is given twice counts twice)."),
     key("count", count(kUpToBillion), into<&ClientSpec::count>, {.fallback = "1"},
-        "Virtual clients in the group, each with retry state of its own."),
+        "Virtual clients in the group, each with its own retry state."),
 };
 
 constexpr KeyInfo kPriorityKeys[] = {
@@ -122,7 +122,7 @@ constexpr KeyInfo kArrivalKeys[] = {
         {.when = kHasRate}, "Requests per second of the group together."),
     key("arrivals.phase", word("random|aligned"), into<kArrivals, &A::aligned>,
         {.fallback = "random", .when = "arrivals.process = constant|on-off"},
-        "Whether each client acts at times of its own or all act together."),
+        "Whether each client acts at its own times or all act together."),
     key("arrivals.start", duration(kNotNegative), into<kArrivals, &A::start>,
         {.fallback = "0s", .when = kOnce}, "When every client submits its one request."),
     key("arrivals.spread", duration(kNotNegative), into<kArrivals, &A::spread>,
@@ -202,8 +202,8 @@ constexpr KeyInfo kKeyKeys[] = {
         "quotas and limiters may be kept apart by key."),
     key("keys.popularity", word(), into<kKeys, &K::popularity>,
         {.fallback = "uniform", .when = "keys.count != 1"},
-        "How often each of them is asked for: zipf: the k-th in proportion to k^-exponent; hot: "
-        "the first more often than the others, which are all alike."),
+        "How often each of them is requested: zipf: the k-th in proportion to k^-exponent; hot: "
+        "the first more often, the others equally often."),
     key("keys.exponent", number({.min = 0, .max = 20}), into<kKeys, &K::exponent>,
         {.fallback = "1.0", .when = "keys.popularity = zipf"}, "Exponent of that law."),
     key("keys.hot_share", number(kShare), into<kKeys, &K::hot_share>,
@@ -263,7 +263,13 @@ constexpr KeyInfo kSideEffectKeys[] = {
 constexpr KeyInfo kOtherKeys[] = {
     key("token_reuse", number(kShare), into<kSideEffects, &SideEffectSpec::token_reuse>,
         {.fallback = "0.0", .when = "idempotency_token = true"},
-        "Share of those that wrongly carry the token of their client's previous one."),
+        "Share of those that carry the token of their client's previous one: wrongly, so that the "
+        "service refuses them, or because they say the same (token_from = content)."),
+    key("token_from", word(), into<kSideEffects, &SideEffectSpec::token_from>,
+        {.fallback = "request", .when = "idempotency_token = true"},
+        "What the token is made from: request: it belongs to one request; content: from what the "
+        "request says, so that the service takes another request that says the same for a "
+        "repetition (how many do: token_reuse)."),
     key("long_poll", boolean(), into<&ClientSpec::long_poll>, {.fallback = "false"},
         "Whether the requests are long-polling operations, such as SQS ReceiveMessage."),
     key("like", text(), kNowhere, {.role = KeyRole::kBase},
@@ -307,11 +313,11 @@ constexpr KeyInfo kSurgeKeys[] = {
 
 constexpr KeyInfo kOperationKeys[] = {
     key("share", number(kPositive), into<&OperationSpec::share>, {.required = true},
-        "How much of the group's requests are of this kind, relative to its other operations."),
+        "Share of the group's requests that are of this kind, relative to its other operations."),
     key("work", number({.min = 0, .max = 1e6}), into<&OperationSpec::work>, {.fallback = "1.0"},
         "Factor on the service time of their attempts."),
     key("calls", text(), into<&ServiceName::name>, {},
-        "The service that they call; if not given, as the group's other requests."),
+        "The service that they call; if not given, that of the group's other requests."),
 };
 
 }  // namespace
@@ -421,10 +427,9 @@ std::vector<KeyInfo> preset_keys() {
           {.fallback = "none", .when = kRetries}, "Known defect of an SDK to switch on."),
       key("retry.retryer", text().or_word("none"), Access{store_retryer},
           {.fallback = "none", .when = kRetries},
-          "A name: groups that give the same one share retry quota, send-rate limiter, budget, "
-          "breaker, guard and client throttle, client by client, as the SDK clients of one process "
-          "do "
-          "that are given the same retryer."),
+          "A name: groups with the same one share retry quota, send-rate limiter, budget, "
+          "breaker, guard and client throttle, client by client, like the SDK clients of one "
+          "process that use the same retryer."),
   };
 }
 
@@ -495,20 +500,19 @@ constexpr KeyInfo kErrorClassKeys[] = {
         {.when = kRetries}, "Whose table of error codes and statuses applies."),
     key("retry.status_429", word(), into<&RetryRules::errors, &ErrorRules::status_429>,
         {.when = kRetries},
-        "What a status 429 without a known code is; with classifier cpp also a 509."),
+        "The class of a status 429 without a known code; with classifier cpp also of a 509."),
     key("retry.refreshable_credentials", boolean(),
         into<&RetryRules::errors, &ErrorRules::refreshable_credentials>,
         {.when = "retry.classifier = ruby"},
-        "Whether expired credentials can be fetched anew: only then are errors that tell of them, "
+        "Whether expired credentials can be replaced: only then are errors that report them, "
         "such as ExpiredToken, retried."),
     key("retry.timeout_class", word(), into<&RetryRules::errors, &ErrorRules::timeout_class>,
         {.when = kRetries},
-        "Which errors pay the timeout price: none; no-answer: no connection, or no answer in time; "
-        "connections: every transport error; networking: those, RequestTimeout and InternalError; "
-        "request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 without a known "
-        "code; transient: every transient error; listed: the same, but for those that only the "
-        "model "
-        "of the service calls retryable."),
+        "Which errors pay the timeout price: none; no-answer: no connection, or no answer in "
+        "time; connections: every transport error; networking: those, RequestTimeout and "
+        "InternalError; request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 "
+        "without a known code; transient: every transient error; listed: the same, except those "
+        "that only the model of the service calls retryable."),
 };
 
 constexpr KeyInfo kBackoffKeys[] = {
@@ -530,7 +534,7 @@ constexpr KeyInfo kBackoffKeys[] = {
         "How the backoff after a throttling error is spread."),
     key("retry.backoff.jitter_share", number(kShare), into<kB, &B::jitter_share>,
         {.when = kFormula},
-        "How far jitter \"proportional\" takes the backoff up and down, as a share of it."),
+        "How far jitter \"proportional\" moves the backoff up or down, as a share of it."),
     key("retry.backoff.first_exponent", count({.min = 0, .max = 64}), into<kB, &B::first_exponent>,
         {.when = kFormula}, "Power of the factor before the first retry."),
     key("retry.backoff.max_exponent", count({.min = 0, .max = 1000}).or_word("unlimited"),
@@ -585,7 +589,7 @@ constexpr KeyInfo kQuotaKeys[] = {
         "When the price is charged: after the limit on attempts is checked, before it, before it "
         "with rollback, or even before errors are classified."),
     key("retry.quota.partial", boolean(), into<kQ, &Q::partial>, {.when = kHasQuota},
-        "Whether a retry takes whatever tokens are left and is refused only if there are none."),
+        "Whether a retry takes the remaining tokens and is refused only if there are none."),
     key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>, {.when = kHasQuota},
         "Whether a retry without tokens fails or waits for the refill."),
     key("retry.quota.refill_rate", number(kNotNegative).in("tokens/s"), into<kQ, &Q::refill_rate>,
@@ -635,7 +639,7 @@ constexpr KeyInfo kLimiterKeys[] = {
         "Whether each client has one limiter, or one for each service, operation or key that it "
         "calls, or the whole group shares one."),
     key("retry.retry_after", word(), into<&RetryRules::retry_after>, {.when = kRetries},
-        "What a delay suggested by the service does to the backoff."),
+        "How a delay suggested by the service changes the backoff."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
         "What a long-polling operation does if the quota refuses its retry: return: return the "
         "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),
@@ -666,7 +670,7 @@ constexpr KeyInfo kBeyondKeys[] = {
         "How far back requests and retries count."),
     key("retry.budget.of", word(), into<kBudget, &BudgetRules::of>,
         {.when = "retry.budget.kind = window"},
-        "What the share is of: requests, as they begin, or successes."),
+        "The base of the share: requests, as they begin, or successes."),
     key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
         into_switched<kBreaker, &BreakerRules::failure_share>, {.when = kRetries},
         "Share of failed attempts at which a circuit breaker stops all retries."),

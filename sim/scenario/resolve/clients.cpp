@@ -112,8 +112,8 @@ void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec
   if (!spec.retry.hedging.enabled) return;
   t.problems.add(keys.place_of("reconcile_read"),
                  keys.path() +
-                     ".reconcile_read does not go with retry.hedging, which does not wait for what "
-                     "becomes of the attempt before; expected one of them");
+                     ".reconcile_read does not go with retry.hedging, which does not wait for "
+                     "the result of the previous attempt; expected one of them");
 }
 
 void resolve_client(Tables& t, const Member& member, const Node& siblings) {
@@ -152,6 +152,7 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
     check_end_of_lost_requests(t, keys, member, spec);
     note_idle_priority(t, keys, spec);
   }
+  note_idle_content(t, keys, spec);
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
 
@@ -521,6 +522,15 @@ void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& 
   }
   t.loaded.notes.push_back(keys.path() + ".priority has no effect: service." +
                            services[spec.service].name + ".queue.discipline is not \"priority\"");
+}
+
+void note_idle_content(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  if (spec.side_effects.token_from != TokenSource::kContent || spec.side_effects.token_reuse > 0) {
+    return;
+  }
+  t.loaded.notes.push_back(keys.path() +
+                           ".token_from has no effect: no two requests say the same, "
+                           "since token_reuse is 0");
 }
 
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {

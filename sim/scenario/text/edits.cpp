@@ -93,7 +93,8 @@ class Edit {
   void apply() {
     const std::size_t equals = find_equals(text_);
     if (equals == std::string_view::npos) {
-      fail(1, in_quotes(text_) + " is no edit; expected PATH=VALUE, such as client.web.count=10");
+      fail(1,
+           in_quotes(text_) + " is not an edit; expected PATH=VALUE, such as client.web.count=10");
       return;
     }
     path_ = text_.substr(0, equals);

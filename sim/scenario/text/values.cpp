@@ -907,7 +907,7 @@ std::optional<RangeResult> read_numbers(const std::vector<std::string_view>& tex
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const Parsed parsed = DecimalReader(texts[i]).read();
     if (!parsed.is_number) {
-      return failure(i, in_quotes(texts[i]) + " is no number; expected LO:HI:STEP or LO:HI:*N");
+      return failure(i, in_quotes(texts[i]) + " is not a number; expected LO:HI:STEP or LO:HI:*N");
     }
     if (!parsed.decimal) {
       return failure(i, in_quotes(texts[i]) +
