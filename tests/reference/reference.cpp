@@ -358,12 +358,12 @@ class World {
     });
   }
 
-  void tell_of_caller(Request& r, std::size_t call) {
+  void tell_of_caller(Request& r, std::size_t call, const CallSpec* spec) {
     const Request& above = *r.caller->request;
     r.caller_round = r.caller->round;
     r.for_retry = r.caller->number > 1 || above.for_retry;
     r.caller_call = call;
-    r.call = r.caller->calls[call].spec;
+    r.call = spec;
     if (r.call->callers_operation) {
       r.operation = operation(above);
       r.work = work_of(above);
@@ -373,14 +373,14 @@ class World {
   }
 
   void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller,
-              std::size_t call = 0) {
+              std::size_t call = 0, const CallSpec* spec = nullptr) {
     Request& r = requests_.emplace_back();
     r.group = &g;
     r.entity = entity;
     r.client = client;
     r.submitted = now();
     r.caller = caller;
-    if (caller != nullptr) tell_of_caller(r, call);
+    if (caller != nullptr) tell_of_caller(r, call, spec);
     r.send_tokens = g.spec->retry.rate_limit.enabled ? 1 : 0;
     tell(Step::kSubmitted, r, client);
     decide_effects(r);
@@ -1312,8 +1312,9 @@ class World {
   }
   void send_call(Attempt& a, std::size_t i, Draws names) {
     const CallSpec& call = *a.calls[i].spec;
-    for (std::uint32_t copy = 0; copy < a.calls[i].copies; ++copy) {
-      submit(groups_[call.client], a.at->number, names.next(), &a, i);
+    const std::uint32_t copies = a.calls[i].copies;  // a fallback may take its place meanwhile
+    for (std::uint32_t copy = 0; copy < copies; ++copy) {
+      submit(groups_[call.client], a.at->number, names.next(), &a, i, &call);
     }
   }
   void call_ended(const Request& r, bool succeeded) {
