@@ -47,6 +47,8 @@ enum class Purpose : std::uint8_t {
   kBody = 52,            ///< can the body of a request be sent again
   kTokenWrite = 60,      ///< how long after its check an idempotency token is stored
   kLateError = 61,       ///< random errors after a share of the service time
+  kCallChoice = 70,      ///< which calls a service makes for a request
+  kCallCount = 71,       ///< how many copies of a call
 };
 
 /// The random numbers of one replication, key = (seed, replication), or of a named part of it.

@@ -405,6 +405,10 @@ struct PassageTotals {
   std::uint64_t refused = 0;   ///< attempts that a throttle, a limit or the queue refused, or that
                                ///< were answered with another throttling error; answered or not
   std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
+  std::uint64_t degraded = 0;  ///< successes although a call of the service had failed
+  /// The successes of a group that asks a service some of whose calls may fail without failing the
+  /// attempt; of other groups 0.
+  std::uint64_t degradable = 0;
   Histogram service_latency, queueing_time;
   DurationMoments service_latency_m, queueing_time_m;
   WaitCounts waits;
@@ -418,6 +422,8 @@ struct SideEffectTotals {
   std::uint64_t effects = 0;          ///< successful executions of them
   std::uint64_t duplicated = 0;       ///< of the requests, those with two effects or more
   std::uint64_t ambiguous = 0;        ///< those that failed, but had an effect
+  std::uint64_t lost_effects = 0;     ///< those that succeeded, but of which there is no effect
+  std::uint64_t swallowed = 0;        ///< those that succeeded by the effect of another request
   std::uint64_t replays = 0;          ///< attempts answered because the effect was there already
   std::uint64_t mismatches = 0;       ///< attempts whose token belonged to another request
   std::uint64_t expired_replays = 0;  ///< attempts executed again: their token was forgotten
@@ -572,10 +578,11 @@ RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, los
                 attempt_latency_m, by_attempt)
 
 RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
-                dropped, service_latency, queueing_time, service_latency_m, queueing_time_m, waits)
+                dropped, degraded, degradable, service_latency, queueing_time, service_latency_m, queueing_time_m, waits)
 
-RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, replays, mismatches,
-                expired_replays, token_races, token_waits, reconciliations, reconciled)
+RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, lost_effects, swallowed,
+                replays, mismatches, expired_replays, token_races, token_waits, reconciliations,
+                reconciled)
 
 RETRYSIM_FIELDS(WaitTotals, backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
                 attempt_total_ns, quota_mean, has_quota)

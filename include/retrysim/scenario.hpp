@@ -170,11 +170,23 @@ struct TimeoutSpec {
   Duration deadline = Duration::max();  ///< for the result of a whole request
 };
 
+/// What a client makes an idempotency token from.
+enum class TokenSource : std::uint8_t {
+  kRequest,  ///< each request has one of its own
+  kContent,  ///< from what the request says: two that say the same have the same token
+};
+template <>
+inline constexpr std::string_view kWords<TokenSource> = "request|content";
+static_assert(words_end_with(TokenSource::kContent));
+
 /// Which requests change something at the service, and what keeps the change from being made twice.
 struct SideEffectSpec {
   double mutating = 0;            ///< probability that a request has side effects
   bool idempotency_token = true;  ///< those requests carry a token, the same in every attempt
-  /// Probability that a request with side effects carries the token of its client's previous one.
+  TokenSource token_from = TokenSource::kRequest;
+  /// Probability that a request with side effects carries the token of its client's previous one:
+  /// by mistake, which the service notices, or because it says the same (`TokenSource::kContent`),
+  /// so that the service takes it for a repetition.
   double token_reuse = 0;
   /// Before a retry of a request with side effects, the client asks whether it has taken effect,
   /// by a read of this service time; only if not, the request is sent again. Neither with hedging
@@ -219,15 +231,54 @@ struct ClientSpec {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 };
 
-/// A call between services: a request to another service for each attempt that a service has worked
-/// on, after the service time. An attempt one of whose calls fails is answered with 503
-/// ServiceUnavailable. Services must not call each other in a circle.
+/// What becomes of an attempt one of whose calls has failed.
+enum class CallFailure : std::uint8_t {
+  kFail,      ///< it fails, too, and no later stage is begun
+  kIgnore,    ///< it goes on without the result; its answer is degraded
+  kFallback,  ///< another call is made instead; the answer is degraded
+};
+template <>
+inline constexpr std::string_view kWords<CallFailure> = "fail|ignore|fallback";
+static_assert(words_end_with(CallFailure::kFallback));
+
+/// A call between services: a request to another service for an attempt that a service has worked
+/// on, after the service time. The calls of one service are made in stages: those of a stage
+/// together, the next stage when all of them are decided. Services must not call each other in a
+/// circle. What is chosen or drawn for a request (`share`, `count`) is the same in all its attempts
+/// at the caller.
 struct CallSpec {
   std::size_t caller = 0;  ///< index into Scenario::services
   /// Index into Scenario::clients: the SDK client that sends the calls, and whose service they go
   /// to. It makes calls (`ArrivalProcess::kCalls`) of this caller only. Its `count` is the number
   /// of the caller's instances, each of which is one client.
   std::size_t client = 0;
+  /// Probability that a request makes the call; with `one_of` the weight among the alternatives.
+  double share = 1;
+  /// The calls of one stage that name the same text are alternatives, of which a request makes
+  /// exactly one (of those that its operation permits); empty: the call stands for itself.
+  std::string one_of = {};
+  /// Only for attempts of requests with one of these operations; empty: for all.
+  std::vector<std::string> operations = {};
+  /// The callee sees the operation, the key and the priority of the attempt that the call is made
+  /// for, instead of the client's own.
+  bool callers_operation = false, callers_key = false, callers_priority = false;
+  /// Requests that are sent together, up to `kMostCopies`; 0: the call is not made.
+  std::uint32_t count = 1;
+  /// Instead of `count`: seconds are a number of requests, rounded to a whole one.
+  std::optional<Distribution> random_count = {};
+  /// The call has succeeded as soon as so many of them have, and failed when that can no longer
+  /// happen; all: as many as are sent.
+  std::uint32_t need = kAll;
+  CallFailure on_failure = CallFailure::kFail;
+  /// kFallback: the name of the client that makes the other call of the same service, which is made
+  /// for nothing else, whatever its stage. No circles.
+  std::string fallback = {};
+  /// Stages come in ascending order. 0: with `ServiceSpec::parallel_calls` the first one, otherwise
+  /// the place among the caller's calls, counted from 1 (of alternatives that of the first).
+  std::uint32_t stage = 0;
+
+  static constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kMostCopies = 1000;
 };
 
 /// A service and the share of a group's requests that go there.
@@ -301,7 +352,7 @@ struct Scenario {
   std::vector<ServiceSpec> services;
   std::vector<FaultSpec> faults;
   std::vector<ClientSpec> clients;
-  std::vector<CallSpec> calls;    ///< those of one service are made in this order
+  std::vector<CallSpec> calls;    ///< those of one service are made in this order (see `stage`)
   std::vector<PhaseSpec> phases;  ///< besides those that faults and surges make
   std::vector<Expectation> expectations;
 };

@@ -39,7 +39,7 @@ struct OwnAnswers {
   std::optional<ServiceAnswer> throttled = {};    ///< the throttle refuses an attempt
   std::optional<ServiceAnswer> overflow = {};     ///< the queue is full
   std::optional<ServiceAnswer> limit = {};        ///< the limit on concurrency is reached
-  std::optional<ServiceAnswer> shed = {};         ///< controlled delay sheds an attempt
+  std::optional<ServiceAnswer> shed = {};         ///< an attempt has waited too long
   std::optional<ServiceAnswer> timeout = {};      ///< `ServiceSpec::timeout` has expired
   std::optional<ServiceAnswer> call_failed = {};  ///< a call to another service has failed
   std::optional<ServiceAnswer> conflict = {};     ///< another write came first (model `kOcc`)
@@ -97,6 +97,7 @@ inline constexpr std::string_view kMeaning<ServiceModelKind> =
 enum class Discipline : std::uint8_t {
   kFifo,
   kLifo,
+  kAdaptiveLifo,  ///< fifo while the queue is short, lifo while it is long (Maurer 2015)
   kRandom,
   kPriority,          ///< the highest ClientSpec::priority; first come first among equals
   kProcessorSharing,  ///< none waits: all are served together and share the servers equally
@@ -104,11 +105,12 @@ enum class Discipline : std::uint8_t {
 };
 template <>
 inline constexpr std::string_view kWords<Discipline> =
-    "fifo|lifo|random|priority|processor-sharing|codel";
+    "fifo|lifo|adaptive-lifo|random|priority|processor-sharing|codel";
 static_assert(words_end_with(Discipline::kCodel));
 template <>
 inline constexpr std::string_view kMeaning<Discipline> =
-    "Which waiting attempt is served next: priority: that of the client group with the highest "
+    "Which waiting attempt is served next: adaptive-lifo: the first that came, but the last one "
+    "while more wait than queue.lifo_above; priority: that of the client group with the highest "
     "priority; processor-sharing: all are served at once; codel: fifo, but attempts that wait "
     "too long are shed.";
 
@@ -128,8 +130,16 @@ struct QueueSpec {
   /// largest number (`ServiceSpec::kUnlimited`): no limit.
   std::int64_t capacity = std::numeric_limits<std::int64_t>::max();
   CodelSpec codel = {};  ///< of `Discipline::kCodel`
+  /// `Discipline::kAdaptiveLifo`: while more attempts wait than this, the newest one is next.
+  std::int64_t lifo_above = kAsServers;
+  /// Before a free server takes an attempt, those that have waited for longer than this are turned
+  /// away, the oldest first. `max()`: none.
+  Duration max_age = Duration::max();
   /// Drop an attempt when its turn comes if its answer could not arrive in time.
   bool drop_expired = false;
+
+  /// `lifo_above`: as many as the service, or each of its instances, has servers at the start.
+  static constexpr std::int64_t kAsServers = std::numeric_limits<std::int64_t>::max();
 };
 
 /// The answer to an attempt that a full queue or the concurrency limit turns away.
@@ -259,19 +269,32 @@ template <>
 inline constexpr std::string_view kWords<InProgress> = "error|execute|wait";
 static_assert(words_end_with(InProgress::kWait));
 
+/// When a service stores an idempotency token.
+enum class TokenStored : std::uint8_t {
+  kWithEffect,    ///< together with the effect: without it, no token
+  kBeforeEffect,  ///< by itself, before the work begins: it stays though there may be no effect
+};
+template <>
+inline constexpr std::string_view kWords<TokenStored> = "with-effect|before-effect";
+static_assert(words_end_with(TokenStored::kBeforeEffect));
+
 /// How a service treats idempotency tokens. Tokens are checked when a server begins with an
 /// attempt.
 struct IdempotencySpec {
-  Duration window;  ///< how long a token is remembered after the effect; zero: not at all
+  /// How long a token is remembered after the effect (or after the attempt that had none, if the
+  /// token is stored before); zero: not at all.
+  Duration window;
+  TokenStored stored = TokenStored::kWithEffect;
   IdempotentReplay replay = IdempotentReplay::kEquivalent;
   InProgress in_progress = InProgress::kError;
   Duration replay_cost;  ///< server time of an attempt that a token answers
   /// Time from the check of a token until it is stored. Checks of the same token in between do not
-  /// find it. Zero: check and storing are one step.
+  /// find it. Zero: check and storing are one step. Not with `TokenStored::kBeforeEffect`.
   Distribution write_delay = {};
 
   /// Whether a token that has been checked can go unseen for a while.
   bool has_write_delay() const { return write_delay.mean_seconds() > 0; }
+  bool keeps_without_effect() const { return stored == TokenStored::kBeforeEffect; }
   bool remembers() const { return window > Duration::zero() && replay != IdempotentReplay::kNone; }
 };
 
@@ -360,7 +383,7 @@ struct ServiceSpec {
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
   ErrorPoint errors_at;
-  /// Its calls to other services (`CallSpec`) are made together, not one by one.
+  /// Its calls to other services (`CallSpec`) that name no stage are made together, not one by one.
   bool parallel_calls = false;
   IdempotencySpec idempotency;
   /// The service's own limit on the time of an attempt in queue and service; `max()`: none.

@@ -375,6 +375,9 @@ std::string type_of(const scenario::ValueRules& rules) {
     case ValueKind::kDistributionList:
       type = "list of distributions";
       break;
+    case ValueKind::kCountDistribution:
+      type = "whole number or distribution";
+      break;
   }
   if (!rules.else_word.empty()) type += fmt::format(" or \"{}\"", rules.else_word);
   if (rules.or_sdk) type += fmt::format(" or \"{}\"", scenario::kAsTheSdk);

@@ -81,6 +81,9 @@ bool gives_up(const Scenario& s, std::size_t i) { return at(s, i).timeout != Dur
 bool drops_abandoned(const Scenario& s, std::size_t i) {
   return at(s, i).abandoned != Abandoned::kServe;
 }
+bool bounds_age(const Scenario& s, std::size_t i) {
+  return at(s, i).queue.max_age != Duration::max();
+}
 bool drops_expired(const Scenario& s, std::size_t i) { return at(s, i).queue.drop_expired; }
 bool drops_expired_by_guess(const Scenario& s, std::size_t i) {
   return drops_expired(s, i) && !s.network.latency.is_constant();
@@ -139,6 +142,11 @@ bool can_throttle(const Scenario& s, std::size_t i) {
 }
 bool has_faults(const Scenario& s, std::size_t i) {
   return std::ranges::any_of(s.faults, [&](const FaultSpec& f) { return f.service == i; });
+}
+
+bool chooses_calls(const Scenario& s, std::size_t i) {
+  return std::ranges::any_of(
+      s.calls, [&](const CallSpec& c) { return c.caller == i && !scenario::is_plain(c); });
 }
 
 double round_trip(const Scenario& s) { return 2 * s.network.latency.mean_seconds(); }
@@ -381,8 +389,9 @@ constexpr Feature kFeatures[] = {
                .run = none("the time of an attempt among others depends on those to come"),
                .chain = none("the chain's queue is fifo")}},
     {.name = "a queue other than fifo",
-     .keys = "service.*.queue.discipline service.*.queue.target service.*.queue.interval "
-             "service.*.answers.shed client.*.priority",
+     .keys =
+         "service.*.queue.discipline service.*.queue.lifo_above "
+         "service.*.queue.target service.*.queue.interval service.*.answers.shed client.*.priority",
      .said = "queue.discipline",
      .by_service = not_fifo,
      .parts = {.late = none("only in a fifo queue does an attempt wait for all that it finds "
@@ -472,6 +481,15 @@ constexpr Feature kFeatures[] = {
      .said = "queue.discipline",
      .by_service = sheds,
      .parts = {.waits = none("attempts that wait too long are shed")}},
+    {.name = "attempts that are turned away when they have waited too long",
+     .keys = "service.*.queue.max_age service.*.answers.shed",
+     .said = "queue.max_age",
+     .by_service = bounds_age,
+     .parts = {.waits = none("attempts that wait too long are turned away"),
+               .late = none("attempts that wait too long are turned away"),
+               .balance = none("attempts that wait too long are turned away"),
+               .run = none("attempts that wait too long are turned away"),
+               .chain = none("the chain turns nothing away but when its queue is full")}},
     {.name = "attempts that are dropped when they would be late",
      .keys = "service.*.queue.drop_expired",
      .said = "queue.drop_expired",
@@ -577,8 +595,8 @@ constexpr Feature kFeatures[] = {
     {.name = "idempotency tokens",
      .keys = "service.*.idempotency.window service.*.idempotency.replay "
              "service.*.idempotency.in_progress service.*.idempotency.replay_cost "
-             "service.*.idempotency.write_delay client.*.mutating client.*.idempotency_token "
-             "client.*.token_reuse",
+             "service.*.idempotency.write_delay service.*.idempotency.stored client.*.mutating "
+             "client.*.idempotency_token client.*.token_reuse client.*.token_from",
      .said = "idempotency",
      .by_service = knows_tokens,
      .parts = {.loads = without("attempts answered because of idempotency tokens"),
@@ -606,6 +624,13 @@ constexpr Feature kFeatures[] = {
                .balance = none("it waits for the services that it calls"),
                .run = none("it waits for the services that it calls"),
                .chain = none("it waits for the services that it calls")}},
+    {.name = "calls that are not one for every attempt",
+     .keys = "client.*.service client.*.stage client.*.share client.*.one_of client.*.operation "
+             "client.*.callee_operation client.*.callee_key client.*.count client.*.need "
+             "client.*.on_failure client.*.fallback",
+     .said = "calls",
+     .by_service = chooses_calls,
+     .parts = {.loads = without("choices among calls, but for how many there are on average")}},
     {.name = "calls between services",
      .keys = "client.*.calls",
      .by_client = is_call,

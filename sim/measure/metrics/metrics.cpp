@@ -60,6 +60,10 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .shown(Display().line(kRequests, 3, "finished in the drain", kShortDrain)),
     share("finished_in_drain_share", "Requests that ended after `duration`, per request",
           finished_in_drain, requests),
+    share("degraded_share", "Successes although a call of the service to another one had failed "
+          "(on_failure = ignore or fallback), per success; only of groups that call such a service",
+          cohort<&C::degraded>, cohort<&C::degradable>)
+        .shown(Display().lower_is_better().line(kRequests, 9, "degraded", kZero)),
     share("attempt_success_rate", "Successful attempts per attempt",
           result<AttemptResult::kSuccess>, attempts)
         .shown(Display().higher_is_better().line(kAttempts, 1, "success")),
@@ -251,6 +255,14 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
           cohort<&C::effects>, mutating),
     share("duplicate_share", "Requests with side effects that took effect more than once, per "
           "such request", cohort<&C::duplicated>, mutating)
+        .shown(Display().lower_is_better()),
+    share("lost_share", "Requests with side effects that succeeded for their client although "
+          "nothing took effect (idempotency.stored = before-effect), per such request",
+          cohort<&C::lost_effects>, mutating)
+        .shown(Display().lower_is_better()),
+    share("swallowed_share", "Requests with side effects that succeeded without an effect of their "
+          "own, because the service took them for another request that says the same (token_from = "
+          "content), per such request", cohort<&C::swallowed>, mutating)
         .shown(Display().lower_is_better()),
     share("ambiguous_share", "Requests with side effects that failed for their client but took "
           "effect, per such request", cohort<&C::ambiguous>, mutating)

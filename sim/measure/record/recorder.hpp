@@ -203,7 +203,8 @@ struct RequestEffects {
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see SideEffectTotals
   std::uint32_t token_races = 0, token_waits = 0;
   std::uint32_t reconciliations = 0, reconciled = 0;
-  bool failed = false;  ///< as its client saw it
+  bool by_another = false;                 ///< the effect of another request has answered it
+  bool failed = false, succeeded = false;  ///< as its client saw it; neither: not ended
 };
 
 /// The numbers of busy servers, of attempts at a service and, of those, in the queue, and of
@@ -404,6 +405,8 @@ class PassageCounts {
   /// The service will not serve the attempt: told when it decides that, regardless of the answer.
   void refused(bool in_cohort) { refused_ += in_cohort; }
   void dropped(bool in_cohort) { dropped_ += in_cohort; }
+  /// Its client has a success, although a call of its service had failed.
+  void degraded(bool in_cohort) { degraded_ += in_cohort; }
   /// At a service that has a `wait_within`: an attempt arrives, a server begins with it.
   void arrived_to_be_timed(bool in_cohort) { timed_.arrivals += in_cohort; }
   void started_timed(bool in_cohort, bool within) {
@@ -426,6 +429,7 @@ class PassageCounts {
     r.rejected = rejected_[1];
     r.refused = refused_;
     r.dropped = dropped_;
+    r.degraded = degraded_;
     r.lost = lost_;
     r.waits = timed_;
     add_noted();
@@ -446,7 +450,7 @@ class PassageCounts {
   std::array<std::uint64_t, 2> arrived_{}, rejected_{};
   // Of the cohort: those that found a free server, and those that did not.
   std::array<std::uint64_t, 2> admitted_{};
-  std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, dropped_ = 0, lost_ = 0;
+  std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, dropped_ = 0, lost_ = 0, degraded_ = 0;
   WaitCounts timed_;
   std::size_t count_ = 0;
   std::array<std::uint64_t, 32> noted_{};  // the first count_ of them

@@ -240,6 +240,7 @@ class Clients {
 
  private:
   void submit(ClientGroup& g, ClientId client, std::uint64_t entity);
+  [[gnu::noinline]] void take_over(ClientGroup& g, const Request& r, const Attempt& caller);
   RETRYSIM_IN_LOOP Request& new_request(ClientGroup& g, ClientId client, std::uint64_t entity);
   RETRYSIM_IN_LOOP void begin(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool begin_in_steps(ClientGroup& g, Request& r);

@@ -56,12 +56,21 @@ struct ClientGroup : Group, ClientTraits {
   /// The retry state that a request of this group uses.
   RetryState state_of(const Request& r) {
     if (!keeps_states_apart) return states->of(r.client);
-    return states->of(r.client, about.place(*key, r.entity));
+    return states->of(r.client, place_of(r));
   }
   /// The number of the limiter that it uses.
   std::size_t limiter_of(const Request& r) const {
     if (!keeps_states_apart) return states->limiter_of(r.client);
-    return states->limiter_of(r.client, about.place(*key, r.entity));
+    return states->limiter_of(r.client, place_of(r));
+  }
+  /// Which of a client's states it uses, where they are kept apart.
+  StatePlace place_of(const Request& r) const {
+    StatePlace place = about.place(*key, r.entity);
+    if (takes_over == nullptr) return place;
+    const TakenOver& taken = taken_over[r.id];
+    if (takes_over->callers_operation) place.operation = taken.operation;
+    if (takes_over->callers_key) place.key = taken.key;
+    return place;
   }
 
   std::optional<ArrivalStream> arrivals;  ///< open processes
@@ -69,8 +78,9 @@ struct ClientGroup : Group, ClientTraits {
   std::optional<Polling> polling;  ///< arrivals are jobs
   RetryStates* states = nullptr;   ///< its own, or those of the group `holder`
   RetryStates own_states;
-  GroupId holder;                ///< of the states: itself, or the first that shares them
-  std::vector<GroupId> sharers;  ///< of the holder's states, if there are several groups
+  GroupId holder;                   ///< of the states: itself, or the first that shares them
+  std::vector<GroupId> sharers;     ///< of the holder's states, if there are several groups
+  ByRequest<TakenOver> taken_over;  ///< of its requests, where `takes_over` says so
   ClientTimers timers;
   Request new_request;  ///< as each of the group's requests begins
   Attempt new_attempt;  ///< as each of their attempts begins

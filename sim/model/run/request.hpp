@@ -206,6 +206,7 @@ struct alignas(64) Attempt {
     // Of an attempt that consists of two calls (model "occ").
     kGoesOn = 1 << 8,      ///< the answer under way asks for the second call
     kSecondCall = 1 << 9,  ///< the first one is done
+    kDegraded = 1 << 10,   ///< it succeeds, but a call that was made for it has failed
   };
 
   static constexpr double kNotDrawn = -1;
@@ -272,11 +273,21 @@ struct HeldAttempt {
   AttemptId attempt;
 };
 
-/// One attempt that makes calls to other services. `serial` tells it from attempts that had the
-/// slot before.
+/// One request of a call to another service: the attempt that makes it, which of the calls of a
+/// stage it belongs to, and which call of the service that is (a fallback may have taken its
+/// place). `serial` tells the stage from earlier ones, also of attempts that had the slot before.
 struct CallId {
   AttemptId attempt;
   std::uint32_t serial = 0;
+  std::uint16_t slot = 0, call = 0;
+};
+
+/// What a request, or one of its attempts, has taken over from the attempt that it is a call for
+/// (`CallSpec::callers_operation` and so on).
+struct TakenOver {
+  std::uint32_t operation = 0, key = 0;
+  double work = 1;  ///< factor of the operation on service times
+  std::uint8_t priority = 0;
 };
 
 /// An idempotency token is unique within a client group.
@@ -378,6 +389,7 @@ class KeyChoice {
 class OperationNames {
  public:
   explicit OperationNames(const Scenario& scenario);
+  /// Of a name that no group has: that of no request.
   std::uint32_t number(std::string_view name) const;
 
  private:
@@ -398,6 +410,8 @@ class Addressing {
   ServiceId service(const RandomKey& key, std::uint64_t entity) const;
   /// By its number among those of all groups.
   std::uint32_t operation(const RandomKey& key, std::uint64_t entity) const;
+  /// The factor of that operation on service times.
+  double work(const RandomKey& key, std::uint64_t entity) const;
   std::uint32_t key(const RandomKey& key, std::uint64_t entity) const {
     return keys_.of(key, entity);
   }
@@ -409,6 +423,7 @@ class Addressing {
  private:
   struct Operation {
     std::uint32_t number = 0;
+    double work = 1;
     ServiceId service;  // does not exist: as all requests
   };
   std::vector<ServiceId> services_;

@@ -36,7 +36,7 @@ enum class Step : std::uint8_t {
   kHolding,     ///< a server is taken, and waits for another attempt with the same token
   kServed,      ///< the server has finished: 1, or 0 if that was no execution
   kCalling,     ///< it has finished its own work, and calls others
-  kCalled,      ///< the calls are over
+  kCalled,      ///< the calls are over: 1 if it succeeds although one of them has failed
   kAborted,     ///< it leaves its server unfinished
   kLeftQueue,   ///< it leaves the queue unserved
   kAnswering,   ///< the service answers: mark of the answer

@@ -320,8 +320,8 @@ class Instance {
 
   /// What a free server does next: the attempt leaves the queue; null if there is no server or no
   /// attempt.
-  Attempt* take_from_queue() { return servers().has_room() ? queue_.take() : nullptr; }
-  /// Whether controlled delay sheds this attempt, which has just been taken from the queue.
+  Attempt* take_from_queue(Time now) { return servers().has_room() ? queue_.take(now) : nullptr; }
+  /// Whether this attempt, which has just been taken from the queue, has waited too long.
   bool sheds(const Attempt& a, Time now) { return queue_.sheds(a, now); }
   /// The wait of the attempt is over: a free server takes it.
   void start(Attempt& a, Time now);

@@ -158,6 +158,11 @@ class ServiceDemand {
     operations_ = OperationMix(index, clients);
     varies_ = spec_->slowdown.enabled() || !operations_.empty();
   }
+  /// Some attempts have the operation of another one, for which they are calls.
+  void take_over(const ByAttempt<TakenOver>& all) {
+    taken_over_ = &all;
+    varies_ = true;
+  }
 
   /// What a read before a retry takes of a server of speed 1, in nanoseconds.
   static double of_read(const Attempt& a);
@@ -188,6 +193,7 @@ class ServiceDemand {
   const ServiceSpec* spec_;
   const Streams* streams_;
   OperationMix operations_;
+  const ByAttempt<TakenOver>* taken_over_ = nullptr;
   bool varies_;
 };
 

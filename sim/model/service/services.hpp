@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace retrysim::model {
@@ -146,7 +147,7 @@ class Services {
   void wasted_work(const Attempt& a);
 
   [[gnu::noinline]] bool begin_calls(Instance& s);
-  void make_calls(const Attempt& a);
+  void make_calls(const Attempt& a, std::span<const Calls::Order> orders);
   [[gnu::noinline]] void cancel_wait(AttemptId attempt);
 
   // Something has changed at the instance: its next completion, its levels.

@@ -50,6 +50,66 @@ constexpr KeyInfo kPriorityKeys[] = {
         "Attempts of higher priority are served first where queue.discipline is priority."),
 };
 
+using C = CallSpec;
+
+void store_call_count(const Slots& s, const Value& v) {
+  C& call = s.to<C>();
+  if (v.is_constant) {
+    call.count = static_cast<std::uint32_t>(v.count);
+  } else {
+    call.random_count = v.distribution;
+  }
+}
+
+void store_call_priority(const Slots& s, const Value& v) {
+  s.to<C>().callers_priority = v.is_else_word;
+  if (!v.is_else_word) s.to<ClientSpec>().priority = static_cast<std::uint8_t>(v.count);
+}
+
+// When a call is made, and what becomes of it.
+constexpr KeyInfo kCallKeys[] = {
+    key("service", text(), into<&ServiceName::name>, {},
+        "The service called; if not given, the one that the call is named after."),
+    key("stage", count(kUpToMillion), into<&C::stage>, {},
+        "Stages come in ascending order, the calls of a stage are made together, and the next "
+        "stage "
+        "begins when all of them are decided. If not given: the call's place in the file, counted "
+        "from 1 (with one_of that of the first alternative); with parallel_calls: 1."),
+    key("share", number({.min = 0, .max = 1e6}), into<&C::share>, {.fallback = "1.0"},
+        "Share of the requests for which the call is made, at most 1; with one_of its weight among "
+        "the alternatives. A request chooses once for all its attempts."),
+    key("one_of", text(), into<&C::one_of>, {},
+        "Calls of one stage that give the same name here are alternatives: of those that the "
+        "request's operation permits exactly one is made."),
+    key("operation", names(), into<&C::operations>, {},
+        "The call is made only for requests with this operation, or with one of these; if not "
+        "given, for all."),
+    key("callee_operation", word("own|caller"), into<&C::callers_operation>, {.fallback = "own"},
+        "Whether the callee sees no operation, or the operation of the attempt for which the call "
+        "is made: for its throttle, its own calls, and the work of the operation."),
+    key("callee_key", word("own|caller"), into<&C::callers_key>, {.fallback = "own"},
+        "Whether the callee sees one of the keys of the call (keys.count), or the key of the "
+        "attempt for which the call is made."),
+    key("priority", count({.min = 0, .max = kMostPriority}).or_word("caller"),
+        Access{store_call_priority}, {.fallback = "0"},
+        "Attempts of higher priority are served first where queue.discipline is priority; "
+        "\"caller\": "
+        "the priority of the attempt for which the call is made."),
+    key("count", count_distribution({.min = 0, .max = C::kMostCopies}), Access{store_call_count},
+        {.fallback = "1"},
+        "Requests that are sent together (fan-out): a number, or a distribution whose values are "
+        "rounded to a whole one, at most 1000. Each is a request of its own; 0: none."),
+    key("need", count(kUpToMillion).or_word("all"), into<&C::need>, {.fallback = "all"},
+        "The call has succeeded as soon as so many of them have (a quorum), and failed as soon as "
+        "that cannot happen any more. The others run on to their own end."),
+    key("on_failure", word(), into<&C::on_failure>, {.fallback = "fail"},
+        "What a failed call does: fail: the attempt fails, too; ignore: it goes on without, and "
+        "its "
+        "answer is degraded; fallback: another call is made instead, and the answer is degraded."),
+    key("fallback", text(), into<&C::fallback>, {.required = true, .when = "on_failure = fallback"},
+        "The call of the same service that is made instead. It is made for nothing else."),
+};
+
 constexpr KeyInfo kArrivalKeys[] = {
     key("arrivals.process", word(), into<kArrivals, &A::process>,
         {.required = true, .decides = true}, "How requests arrive."),
@@ -150,7 +210,13 @@ constexpr KeyInfo kSideEffectKeys[] = {
 constexpr KeyInfo kOtherKeys[] = {
     key("token_reuse", number(kShare), into<kSideEffects, &SideEffectSpec::token_reuse>,
         {.fallback = "0.0", .when = "idempotency_token = true"},
-        "Share of those that wrongly carry the token of their client's previous one."),
+        "Share of those that carry the token of their client's previous one: wrongly, so that the "
+        "service refuses them, or because they say the same (token_from = content)."),
+    key("token_from", word(), into<kSideEffects, &SideEffectSpec::token_from>,
+        {.fallback = "request", .when = "idempotency_token = true"},
+        "What the token is made from: request: it belongs to one request; content: from what the "
+        "request says, so that the service takes another request that says the same for a "
+        "repetition (how many do: token_reuse)."),
     key("long_poll", boolean(), into<&ClientSpec::long_poll>, {.fallback = "false"},
         "Whether the requests are long-polling operations, such as SQS ReceiveMessage."),
     key("like", text(), kNowhere, {.role = KeyRole::kBase},
@@ -210,7 +276,7 @@ std::vector<KeyInfo> client_keys() {
 
 std::vector<KeyInfo> call_keys() {
   return joined_keys(
-      {kSendingKeys, kPriorityKeys, kSideEffectKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+      {kCallKeys, kSendingKeys, kSideEffectKeys, kKeyKeys, kRepeatKeys, retry_keys()});
 }
 
 std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }

@@ -51,6 +51,9 @@ constexpr ValueRules names() { return rules_of(ValueKind::kNames); }
 constexpr ValueRules file() { return rules_of(ValueKind::kFile); }
 constexpr ValueRules boolean() { return rules_of(ValueKind::kBoolean); }
 constexpr ValueRules distribution() { return rules_of(ValueKind::kDistribution).in("s"); }
+constexpr ValueRules count_distribution(Range range) {
+  return rules_of(ValueKind::kCountDistribution, range);
+}
 constexpr ValueRules distributions() { return rules_of(ValueKind::kDistributionList).in("s"); }
 /// One of `words`; without them, one of those of the enumeration that the key is stored in.
 constexpr ValueRules word(std::string_view words = {}) {

@@ -54,7 +54,7 @@ struct PresetChoice {
   bool from_environment = false;
 };
 
-/// The service that a fault or an operation names.
+/// The service that a fault, an operation or a call names.
 struct ServiceName {
   std::string name;
 };
@@ -92,7 +92,8 @@ class Slots {
  private:
   std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, ErrorPoint*, FaultSpec*,
              ServiceName*, ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*,
-             SurgeSpec*, OperationSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*, Expectation*>
+             SurgeSpec*, OperationSpec*, CallSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*,
+             Expectation*>
       parts_{};
 };
 

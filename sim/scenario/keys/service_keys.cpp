@@ -96,6 +96,19 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "100ms", .when = "queue.discipline = codel"},
         "How long the target may be exceeded before attempts are shed; they get the overflow "
         "answer."),
+    key("queue.lifo_above", count(kNotNegative).or_word("servers"),
+        into<kQueue, &QueueSpec::lifo_above>,
+        {.fallback = "servers", .when = "queue.discipline = adaptive-lifo"},
+        "While more attempts wait than this, the newest one is served next, else the oldest; "
+        "servers: as many as the key of that name says, which work so many off in about one "
+        "service time."),
+    key("queue.max_age", request_time(kNotNegative).or_word("none"),
+        into<kQueue, &QueueSpec::max_age>,
+        {.fallback = "none", .when = "queue.discipline != processor-sharing"},
+        "Longest time that an attempt may have waited when it is served: before a free server "
+        "takes "
+        "an attempt, it turns away those that have waited longer, the oldest first; they get the "
+        "overflow answer."),
     key("queue.drop_expired", boolean(), into<kQueue, &QueueSpec::drop_expired>,
         {.fallback = "false", .when = "queue.discipline != processor-sharing"},
         "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
@@ -187,6 +200,13 @@ constexpr KeyInfo kServiceKeys[] = {
         Access{store_token_window}, {.fallback = "none"},
         "How long the service remembers the idempotency token of a request after its effect; "
         "attempts that arrive later are executed again."),
+    key("idempotency.stored", word(), into<kIdempotency, &IdempotencySpec::stored>,
+        {.fallback = "with-effect", .when = "idempotency.window != none"},
+        "When the token is stored: with-effect: together with the effect, so that an attempt that "
+        "fails leaves none; before-effect: when a server begins with the attempt, by a write of "
+        "its "
+        "own, so that it stays whatever becomes of the attempt, and a retry is answered as if the "
+        "effect had happened."),
     key("idempotency.replay", word(), into<kIdempotency, &IdempotencySpec::replay>,
         {.fallback = "equivalent", .when = "idempotency.window != none"},
         "Answer to an attempt whose token shows that the effect has happened: equivalent: success; "
@@ -202,7 +222,7 @@ constexpr KeyInfo kServiceKeys[] = {
         "Server time of an attempt that is answered because of its token."),
     key("idempotency.write_delay", distribution().of(Quantity::kRequestTime),
         into<kIdempotency, &IdempotencySpec::write_delay>,
-        {.fallback = "0s", .when = "idempotency.window != none"},
+        {.fallback = "0s", .when = "idempotency.stored = with-effect"},
         "Time from the check of a token, when a server begins with an attempt, until the token is "
         "stored. Attempts with the same token that are checked in between do not find it and are "
         "executed as well; 0: check and storing are one atomic step."),
@@ -313,8 +333,9 @@ constexpr KeyInfo kAnswerKeys[] = {
         "Answer to an attempt beyond the limit on concurrency; if not given, that of a full "
         "queue."),
     key("answers.shed", text(), kNowhere,
-        {.when = "queue.discipline = codel", .idle_when = "overflow = drop"},
-        "Answer to an attempt that codel sheds; if not given, that of a full queue."),
+        {.when = "queue.discipline != processor-sharing", .idle_when = "overflow = drop"},
+        "Answer to an attempt that has waited too long, by the rules of codel or for longer than "
+        "queue.max_age; if not given, that of a full queue."),
     key("answers.timeout", text(), kNowhere, {.when = "timeout != none"},
         "Answer when timeout expires, instead of 504:GatewayTimeout."),
     key("answers.call_failed", text(), kNowhere, {},

@@ -24,6 +24,7 @@ void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec);
 void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
+void note_idle_content(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 /// The price of an attempt must not depend on which of a group's services it goes to.
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 

@@ -145,7 +145,9 @@ class Edit {
   // A path may go into a distribution: `service.api.service_time.mean`.
   bool check_inside(const NameTree& tree, const std::string& path, std::size_t i) {
     const auto known = distribution_member_names();
-    const bool distribution = tree.key->rules.kind == ValueKind::kDistribution;
+    const ValueKind kind = tree.key->rules.kind;
+    const bool distribution =
+        kind == ValueKind::kDistribution || kind == ValueKind::kCountDistribution;
     if (distribution && i + 1 == names_.size() &&
         std::find(known.begin(), known.end(), names_[i]) != known.end()) {
       return true;

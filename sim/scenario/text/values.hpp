@@ -27,10 +27,11 @@ enum class ValueKind : std::uint8_t {
   kBoolean,
   kWord,  ///< one of the words of ValueRules::words
   kText,
-  kNames,             ///< a text, or a list of some
-  kFile,              ///< the name of a CSV file
-  kDistribution,      ///< a duration, or { distribution = ..., ... }
-  kDistributionList,  ///< [ ... ] of those, at least one
+  kNames,              ///< a text, or a list of some
+  kFile,               ///< the name of a CSV file
+  kDistribution,       ///< a duration, or { distribution = ..., ... }
+  kDistributionList,   ///< [ ... ] of those, at least one
+  kCountDistribution,  ///< a whole number, or { distribution = ..., ... } of a number
 };
 
 /// The numbers that a key accepts; durations in seconds.
@@ -108,6 +109,7 @@ struct Value {
   std::string text;      ///< kText, kFile, kWord; kNames: the only one
   std::vector<std::string> names;
   Distribution distribution;
+  bool is_constant = false;  ///< kCountDistribution: `count` is the value, not `distribution`
   std::vector<Distribution> list;
 };
 
