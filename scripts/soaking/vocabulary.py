@@ -72,6 +72,7 @@ class Vocabulary:
 KINDS = {"duration": "duration", "number": "number", "count": "count", "true or false": "boolean",
          "text": "text", "text or list of texts": "names", "CSV file": "file",
          "duration or distribution": "distribution",
+         "whole number or distribution": "counts",
          "list of distributions": "distributions"}
 # SDKs that have the retries of another one, and versions of their own.
 BUILT_ON = {"boto3": "botocore", "aws-cli": "botocore", "powershell": "dotnet",

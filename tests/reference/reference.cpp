@@ -309,12 +309,12 @@ class World {
     for (Service& s : services_) order_calls(s);
   }
 
-  const std::string& name_of_group(const CallSpec& call) const {
+  const std::string& client_of(const CallSpec& call) const {
     return scenario_.clients[call.client].name;
   }
   const CallSpec* fallback_of(const CallSpec& call) const {
     for (const CallSpec& other : scenario_.calls) {
-      const bool is_it = other.caller == call.caller && name_of_group(other) == call.fallback;
+      const bool is_it = other.caller == call.caller && client_of(other) == call.fallback;
       if (is_it && call.on_failure == CallFailure::kFallback) return &other;
     }
     return nullptr;
@@ -337,7 +337,7 @@ class World {
       stages[stage].push_back(&call);
     }
     for (auto& [number, calls] : stages) {
-      std::ranges::stable_sort(calls, {}, [&](const CallSpec* c) { return name_of_group(*c); });
+      std::ranges::stable_sort(calls, {}, [&](const CallSpec* c) { return client_of(*c); });
       s.stages.push_back(calls);
     }
   }

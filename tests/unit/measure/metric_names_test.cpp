@@ -120,6 +120,7 @@ TEST_CASE("every documented metric name exists") {
                                     "executions_per_request",
                                     "effects_per_request",
                                     "duplicate_share",
+                                    "degraded_share",
                                     "lost_share",
                                     "swallowed_share",
                                     "ambiguous_share",
