@@ -47,6 +47,7 @@ enum class Purpose : std::uint8_t {
   kBody = 52,            ///< can the body of a request be sent again
   kTokenWrite = 60,      ///< how long after its check an idempotency token is stored
   kLateError = 61,       ///< random errors after a share of the service time
+  kCache = 62,           ///< does an attempt need no call, where that is a matter of chance
   kCallChoice = 70,      ///< which calls a service makes for a request
   kCallCount = 71,       ///< how many copies of a call
 };

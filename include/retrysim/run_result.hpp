@@ -292,6 +292,16 @@ struct WaitCounts {
   bool operator==(const WaitCounts&) const = default;
 };
 
+/// Cohort: caches in front of the calls of a group (`CallSpec::cache`).
+struct CacheCounts {
+  std::uint64_t lookups = 0;  ///< calls to be made that had a cache before them
+  std::uint64_t hits = 0;     ///< of those, the ones that were not needed
+
+  void merge(const CacheCounts& o);
+
+  bool operator==(const CacheCounts&) const = default;
+};
+
 /// What happened in one stretch of time at one service (flow rule).
 struct ServiceFlow {
   std::uint64_t arrivals = 0, admitted = 0, rejected = 0, throttled = 0, errors = 0;
@@ -375,7 +385,8 @@ struct RequestTotals {
   /// time from when a request was due to its end.
   Histogram latency_intended;
   DurationMoments latency_intended_m;
-  JobCounts jobs;  ///< that the requests begin or check
+  JobCounts jobs;     ///< that the requests begin or check
+  CacheCounts cache;  ///< that saves requests
 
   bool operator==(const RequestTotals&) const = default;
 };
@@ -571,14 +582,18 @@ RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
 
 RETRYSIM_FIELDS(WaitCounts, arrivals, started, within)
 
+RETRYSIM_FIELDS(CacheCounts, lookups, hits)
+
 RETRYSIM_FIELDS(RequestTotals, requests, outcomes, ended_within, successes_within, latency,
-                latency_ok, latency_m, latency_ok_m, latency_intended, latency_intended_m, jobs)
+                latency_ok, latency_m, latency_ok_m, latency_intended, latency_intended_m, jobs,
+                cache)
 
 RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, lost, attempt_latency,
                 attempt_latency_m, by_attempt)
 
 RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
-                dropped, degraded, degradable, service_latency, queueing_time, service_latency_m, queueing_time_m, waits)
+                dropped, degraded, degradable, service_latency, queueing_time, service_latency_m,
+                queueing_time_m, waits)
 
 RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, lost_effects, swallowed,
                 replays, mismatches, expired_replays, token_races, token_waits, reconciliations,

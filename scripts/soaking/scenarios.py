@@ -357,23 +357,33 @@ class Generator:
         special = {"retry.retryer": lambda: self.random.choice(["shared", "other", "none"]),
                    "name": lambda: f"soak{self.case.seed}",
                    "description": lambda: self.random.choice(["", "a \"quoted\" \\ text, ü"]),
-                   "service": lambda: self.random.choice(self.services),
+                   "service": lambda: self.random.choice(self.services_for(prefix)),
+                   "one_of": lambda: self.random.choice(["some", "others"]),
+                   "fallback": lambda: self.random.choice(self.services),  # mended
                    "calls": lambda: self.random.choice(self.services),
                    "metric": lambda: self.random.choice(self.vocabulary.metrics),
                    "client": self.draw_client,
                    "precision_metrics": lambda: ", ".join(
                        self.random.sample(self.vocabulary.metrics, self.random.choice([1, 3])))}
+        if key.name == "operation":
+            return self.random.choice(["o0", "o1", ["o0", "o1"]])
         if key.kind == "names":
             return self.draw_services()
         if key.kind == "text" and key.name.startswith("answers."):
             return self.random.choice(ANSWERS)
         if key.kind == "text" and key.name in special:
             return special[key.name]()
-        if key.or_sdk and self.chance(0.2):
-            return "sdk"  # dropped again where the SDK has no defaults
+        if key.also_word and self.chance(0.2):
+            return key.also_word  # "sdk" is dropped again where the SDK has no defaults
         if key.else_word and self.chance(0.3):
             return key.else_word
         return self.draw_of_kind(prefix, key)
+
+    def services_for(self, prefix):
+        """Services call only services after them."""
+        if prefix[0] != "service":
+            return self.services
+        return self.services[self.services.index(prefix[1]) + 1:]
 
     def draw_services(self):
         """One service, or a list that may name one twice."""
@@ -394,6 +404,9 @@ class Generator:
             return self.random.choice(key.words)
         if key.kind == "distribution":
             return self.draw_distribution(key)
+        if key.kind == "counts":
+            return self.random.choice([0, 1, 2, 3, 5, {"distribution": "exponential", "mean": 1.5},
+                                       {"distribution": "uniform", "min": 0, "max": 4}])
         if key.kind == "distributions":
             return [self.draw_distribution(key) for _ in range(self.random.choice([1, 1, 2, 4]))]
         if key.kind == "file":

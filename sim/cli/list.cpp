@@ -380,7 +380,7 @@ std::string type_of(const scenario::ValueRules& rules) {
       break;
   }
   if (!rules.else_word.empty()) type += fmt::format(" or \"{}\"", rules.else_word);
-  if (rules.or_sdk) type += fmt::format(" or \"{}\"", scenario::kAsTheSdk);
+  if (!rules.also_word.empty()) type += fmt::format(" or \"{}\"", rules.also_word);
   return type;
 }
 

@@ -241,6 +241,17 @@ bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t serv
 bool has_deadline(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.timeouts.deadline != Duration::max();
 }
+bool has_deadline_of_caller(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.timeouts.deadline_of_caller;
+}
+bool retries_some_calls(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry_only_at != RetryOnlyAt::kAnywhere;
+}
+bool has_cache(const Scenario& s, const ClientSpec& c, std::size_t) {
+  const auto group = static_cast<std::size_t>(&c - s.clients.data());
+  return std::ranges::any_of(
+      s.calls, [&](const CallSpec& call) { return call.client == group && call.cache.in_use(); });
+}
 bool has_spread_latency(const Scenario& s, const ClientSpec&, std::size_t) {
   return !s.network.latency.is_constant();
 }
@@ -834,6 +845,28 @@ constexpr Feature kFeatures[] = {
      .said = "deadline",
      .by_client = has_deadline,
      .parts = {.chain = none("the chain does not track the age of requests")}},
+    {.name = "a deadline that comes from the caller",
+     .keys = "client.*.deadline",
+     .said = "deadline",
+     .by_client = has_deadline_of_caller,
+     .parts = {.loads = without("calls that end when the caller's client stops waiting"),
+               .late = none("how much time is left depends on the caller"),
+               .balance = none("how much time is left depends on the caller"),
+               .run = none("how much time is left depends on the caller"),
+               .chain = none("the chain does not track the age of requests")}},
+    {.name = "calls of which some are not retried",
+     .keys = "client.*.retry_only_at",
+     .said = "retry_only_at",
+     .by_client = retries_some_calls,
+     .parts = {.late = none("not every call is retried"),
+               .balance = none("not every call is retried"),
+               .run = none("not every call is retried"),
+               .chain = none("not every call is retried")}},
+    {.name = "calls that a cache saves",
+     .keys = "client.*.cache.capacity client.*.cache.policy client.*.cache.ttl client.*.cache_hit",
+     .said = "cache",
+     .by_client = has_cache,
+     .parts = {.loads = without("the time that a cache takes to fill")}},
     {.name = "latency that varies much",
      .keys = "network.latency",
      .said = "attempt_timeout",

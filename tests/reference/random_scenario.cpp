@@ -46,7 +46,8 @@ class Generator {
          kTokenOfContent, kErrors},
         {kLimiter, kThrottle, kErrors, kSecondGroup, kSharedRetryer, kStateScope},
         {kFaults, kFaultCapacity, kFaultSpeed, kFaultLatency, kSecondService, kInstances},
-        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout},
+        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout,
+         kDeadlineOfCaller, kRetryOnlyAt},
         {kHedging, kInstances, kAbandoned, kPool, kSecondGroup},
         {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired, kMaxAge,
          kAdaptiveLifo},
@@ -292,7 +293,26 @@ class Generator {
     }
     if (on(kStages, 0.3)) call.stage = 1 + draws(kStages).below(3);
     if (on(kOnFailure, 0.3)) call.on_failure = CallFailure::kIgnore;
+    if (on(kCache, 0.3)) cache(call.cache);
     client(c);
+    if (on(kDeadlineOfCaller, 0.4)) {
+      c.timeouts.deadline = Duration::max();
+      c.timeouts.deadline_of_caller = true;
+    }
+    if (on(kRetryOnlyAt, 0.4)) {
+      c.retry_only_at = pick(kRetryOnlyAt, {RetryOnlyAt::kEdge, RetryOnlyAt::kFirstAttempt,
+                                            RetryOnlyAt::kFirstAttempt});
+    }
+  }
+
+  void cache(CacheSpec& cache) {
+    if (draws(kCache).uniform() < 0.3) {
+      cache.hit = pick(kCache, {0.3, 1.0});
+      return;
+    }
+    cache.capacity = pick(kCache, {1u, 2u, 5u, CacheSpec::kUnlimited});
+    cache.policy = any(kCache, CachePolicy::kFifo);
+    if (draws(kCache).uniform() < 0.5) cache.ttl = pick(kCache, {ms(10), ms(50), ms(200)});
   }
 
   std::vector<CallSpec*> calls_of(std::size_t caller) {

@@ -55,6 +55,9 @@ enum class Feature : std::uint8_t {
   kCalls,
   kSecondCall,
   kParallelCalls,
+  kDeadlineOfCaller,
+  kRetryOnlyAt,
+  kCache,
   kFaults,
   kFaultCapacity,
   kFaultSpeed,
@@ -139,7 +142,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "scope|"
     "throttle limits|random errors|late errors|own answers|retry-after|instances|capacity "
     "profile|calls|"
-    "second call|parallel calls|faults|fault of capacity|fault of speed|fault of latency|"
+    "second call|parallel calls|deadline of the caller|retry only at|cache|faults|fault of "
+    "capacity|fault of speed|fault of latency|"
     "fault with errors|fault with loss|fault unreachable|fault black hole|fault with restart|"
     "fault with crash|fault of single instances|latency|random latency|loss|connect "
     "time|connection pool|timeout|"

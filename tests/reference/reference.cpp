@@ -61,6 +61,7 @@ struct Request {
   std::uint64_t content = 0;  ///< what the service takes it for: its own name, or its token's
   std::optional<Calendar::Key> timeout, deadline, hedge;
   Attempt* caller = nullptr;  ///< the attempt that it is a call of
+  bool for_retry = false;     ///< that is a retry, or was made for one
   int caller_round = 0;
   std::size_t caller_call = 0;           ///< among those of its stage
   const CallSpec* call = nullptr;        ///< that it is made for
@@ -308,12 +309,12 @@ class World {
     for (Service& s : services_) order_calls(s);
   }
 
-  const std::string& name_of(const CallSpec& call) const {
+  const std::string& client_of(const CallSpec& call) const {
     return scenario_.clients[call.client].name;
   }
   const CallSpec* fallback_of(const CallSpec& call) const {
     for (const CallSpec& other : scenario_.calls) {
-      const bool is_it = other.caller == call.caller && name_of(other) == call.fallback;
+      const bool is_it = other.caller == call.caller && client_of(other) == call.fallback;
       if (is_it && call.on_failure == CallFailure::kFallback) return &other;
     }
     return nullptr;
@@ -336,7 +337,7 @@ class World {
       stages[stage].push_back(&call);
     }
     for (auto& [number, calls] : stages) {
-      std::ranges::stable_sort(calls, {}, [&](const CallSpec* c) { return name_of(*c); });
+      std::ranges::stable_sort(calls, {}, [&](const CallSpec* c) { return client_of(*c); });
       s.stages.push_back(calls);
     }
   }
@@ -357,11 +358,12 @@ class World {
     });
   }
 
-  void tell_of_caller(Request& r, std::size_t call) {
+  void tell_of_caller(Request& r, std::size_t call, const CallSpec* spec) {
     const Request& above = *r.caller->request;
     r.caller_round = r.caller->round;
+    r.for_retry = r.caller->number > 1 || above.for_retry;
     r.caller_call = call;
-    r.call = r.caller->calls[call].spec;
+    r.call = spec;
     if (r.call->callers_operation) {
       r.operation = operation(above);
       r.work = work_of(above);
@@ -371,14 +373,14 @@ class World {
   }
 
   void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller,
-              std::size_t call = 0) {
+              std::size_t call = 0, const CallSpec* spec = nullptr) {
     Request& r = requests_.emplace_back();
     r.group = &g;
     r.entity = entity;
     r.client = client;
     r.submitted = now();
     r.caller = caller;
-    if (caller != nullptr) tell_of_caller(r, call);
+    if (caller != nullptr) tell_of_caller(r, call, spec);
     r.send_tokens = g.spec->retry.rate_limit.enabled ? 1 : 0;
     tell(Step::kSubmitted, r, client);
     decide_effects(r);
@@ -386,7 +388,17 @@ class World {
       r.deadline = calendar_.in(
           g.spec->timeouts.deadline, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
     }
+    bool in_time = true;
+    if (g.spec->timeouts.deadline_of_caller) {
+      const Time limit = caller->given_up ? now() : end_of_wait(*caller);
+      in_time = limit > now();
+      if (in_time && limit != Time::max()) {
+        r.deadline = calendar_.at(
+            limit, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
+      }
+    }
     request_begins(g.spec->retry, state_of(r), now());
+    if (!in_time) return end(r, Outcome::kDeadlineExceeded);
     begin_attempt(r);
   }
 
@@ -970,12 +982,16 @@ class World {
     }
     return true;
   }
-  bool would_be_late(const Attempt& a) {
-    if (a.given_up) return true;
+  Time end_of_wait(const Attempt& a) const {
     const Request& r = *a.request;
     Time end = Time::max();
     if (r.timeout) end = std::min(end, r.timeout->first);
     if (r.deadline) end = std::min(end, r.deadline->first);
+    return end;
+  }
+  bool would_be_late(const Attempt& a) {
+    if (a.given_up) return true;
+    const Time end = end_of_wait(a);
     if (end == Time::max()) return false;
     const Impairment& wrong = a.at->wrong;
     const Distribution& network = scenario_.network.latency;
@@ -1281,7 +1297,8 @@ class World {
     while (a.calls.empty() && a.calls_stage < s.stages.size()) {
       for (const CallSpec* call : s.stages[a.calls_stage]) {
         const std::uint32_t copies = copies_of(*call, a);
-        if (copies > 0) a.calls.push_back({call, draws(a, Purpose::kCall).next(), copies});
+        if (copies > 0 && !is_cached(*call, a))
+          a.calls.push_back({call, draws(a, Purpose::kCall).next(), copies});
       }
       ++a.calls_stage;
     }
@@ -1295,8 +1312,9 @@ class World {
   }
   void send_call(Attempt& a, std::size_t i, Draws names) {
     const CallSpec& call = *a.calls[i].spec;
-    for (std::uint32_t copy = 0; copy < a.calls[i].copies; ++copy) {
-      submit(groups_[call.client], a.at->number, names.next(), &a, i);
+    const std::uint32_t copies = a.calls[i].copies;  // a fallback may take its place meanwhile
+    for (std::uint32_t copy = 0; copy < copies; ++copy) {
+      submit(groups_[call.client], a.at->number, names.next(), &a, i, &call);
     }
   }
   void call_ended(const Request& r, bool succeeded) {
@@ -1307,6 +1325,7 @@ class World {
     ++(succeeded ? call.succeeded : call.failed);
     if (call.succeeded >= call.needed()) {
       call.decided = true;
+      keep_answer(*call.spec, a);
     } else if (call.copies - call.failed < call.needed()) {
       call_fails(a, call);
     } else {
@@ -1322,6 +1341,8 @@ class World {
       const CallSpec* other = fallback_of(*call.spec);
       if (const std::uint32_t copies = copies_of(*other, a); copies > 0) {
         a.degraded = true;
+        call.decided = is_cached(*other, a);
+        if (call.decided) return;
         const Draws names(groups_[call.spec->client].key, {call.name, 0, 0, Purpose::kCall});
         call = {other, Draws(names).next(), copies};
         call.names = names;
@@ -1332,6 +1353,41 @@ class World {
     call.decided = true;
     (call.spec->on_failure == CallFailure::kIgnore ? a.degraded : a.call_failed) = true;
   }
+  /// Answers that an instance keeps of one of its calls, by key.
+  struct CachedAnswers {
+    std::map<std::uint32_t, Time> stored;
+    std::list<std::uint32_t> order;  ///< that which goes first is the first
+  };
+  bool is_cached(const CallSpec& call, const Attempt& a) {
+    if (call.cache.hit > 0) {
+      const std::uint64_t name = draws(a, Purpose::kCall).next();
+      Draws random(groups_[call.client].key, {name, 0, 0, Purpose::kCache});
+      return random.uniform() < call.cache.hit;
+    }
+    if (call.cache.capacity == 0) return false;
+    CachedAnswers& cache = caches_[{&call, a.at}];
+    const std::uint32_t key = key_asked(*a.request);
+    const auto found = cache.stored.find(key);
+    if (found == cache.stored.end()) return false;
+    const bool good = call.cache.ttl == Duration::max() || now() - found->second < call.cache.ttl;
+    if (good && call.cache.policy == CachePolicy::kFifo) return true;
+    cache.order.remove(key);
+    if (good) cache.order.push_back(key);
+    if (!good) cache.stored.erase(found);
+    return good;
+  }
+  void keep_answer(const CallSpec& call, const Attempt& a) {
+    if (call.cache.capacity == 0) return;
+    CachedAnswers& cache = caches_[{&call, a.at}];
+    const std::uint32_t key = key_asked(*a.request);
+    cache.order.remove(key);
+    cache.order.push_back(key);
+    cache.stored[key] = now();
+    if (cache.order.size() <= call.cache.capacity) return;
+    cache.stored.erase(cache.order.front());
+    cache.order.pop_front();
+  }
+
   void go_on_after_call(Attempt& a, int round, std::size_t i) {
     if (!a.calling || a.round != round) return;
     if (a.calls[i].to_be_made) {
@@ -1420,8 +1476,19 @@ class World {
     if (!own.line.empty()) schedule_wake(own);
   }
 
+  /// Of the calls between services, some are not retried.
+  bool may_repeat(const Request& r) const {
+    const RetryOnlyAt where = r.group->spec->retry_only_at;
+    if (where == RetryOnlyAt::kFirstAttempt) return !r.for_retry;
+    return where == RetryOnlyAt::kAnywhere;
+  }
+
   void fail(Request& r, const Response& response) {
-    const RetryRules& rules = r.group->spec->retry;
+    RetryRules rules = r.group->spec->retry;
+    if (!may_repeat(r)) {
+      rules.max_attempts = 1;
+      rules.quota.order = QuotaOrder::kAfterAttempts;  // it is not charged
+    }
     const Failure failure{classify(rules.errors, rules.api, response), response.retry_after,
                           r.group->spec->long_poll, is_repeatable(r)};
     const ClientState state = state_of(r);
@@ -1467,6 +1534,7 @@ class World {
     if (!rules.hedging.enabled) return;
     if (r.hedge) calendar_.cancel(*r.hedge);
     r.hedge.reset();
+    if (!may_repeat(r)) return;
     if (rules.max_attempts != RetryRules::kUnlimited &&
         static_cast<std::uint32_t>(r.progress.attempts) >= rules.max_attempts) {
       return;
@@ -1622,6 +1690,7 @@ class World {
       }
     }
     if (throttle_too) i.service->allowances.clear();
+    std::erase_if(caches_, [&](const auto& one) { return queue_too && one.first.second == &i; });
   }
 
   const Scenario& scenario_;
@@ -1632,6 +1701,7 @@ class World {
   std::vector<Group> groups_;
   std::deque<Request> requests_;
   std::deque<Attempt> attempts_;
+  std::map<std::pair<const CallSpec*, const Instance*>, CachedAnswers> caches_;
   std::vector<Attempt*> answered_;
   std::deque<Request*> connected_;
   std::deque<std::tuple<Attempt*, int, std::size_t>> calls_decided_;

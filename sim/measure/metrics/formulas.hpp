@@ -24,6 +24,11 @@ double cohort(const MetricInput& in) {
   return static_cast<double>(in.client.*Member);
 }
 
+/// Of the caches before calls.
+template <auto Member>
+double cached(const MetricInput& in) {
+  return static_cast<double>(in.client.cache.*Member);
+}
 /// Of the waits at services that have a `wait_within`.
 template <auto Member>
 double waits(const MetricInput& in) {

@@ -188,6 +188,10 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
           "wait_within, per attempt that a server began to serve",
           waits<&WaitCounts::within>, waits<&WaitCounts::started>)
         .shown(Display().higher_is_better()),
+    share("cache_hit_share", "Calls that were not made because of a cache, per call that was to be "
+          "made and had one before it",
+          cached<&CacheCounts::hits>, cached<&CacheCounts::lookups>)
+        .shown(Display().higher_is_better()),
 });
 
 constexpr auto kOfDurations = all_of(

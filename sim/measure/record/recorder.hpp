@@ -563,6 +563,11 @@ class alignas(64) ClientRecorder {
     ++tally_.requests;
     cohort_calls_ += in_cohort;
   }
+  /// A call is to be made; on a hit of the cache before it, it is not.
+  void looked_up(bool in_cohort, bool hit) {
+    cache_.lookups += in_cohort;
+    cache_.hits += in_cohort && hit;
+  }
   [[gnu::always_inline]] void ended(const RequestEnded& event) {
     const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
     ++tally_.outcomes[in_cohort][static_cast<std::size_t>(outcome)];
@@ -686,6 +691,7 @@ class alignas(64) ClientRecorder {
   const RunSpan* span_;
   bool in_window_ = false;
   RequestTally tally_;
+  CacheCounts cache_;
   std::uint64_t cohort_calls_ = 0, attempts_squared_ = 0;
   std::uint64_t attempts_of_ended_ = 0, unsent_ = 0;  // of the cohort
   Time last_end_, stretch_start_;

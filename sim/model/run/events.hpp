@@ -59,6 +59,7 @@ enum class EventKind : std::uint8_t {
   kHealthCheck,
   // Of sources only; their events are of a kind above.
   kVaryingTimeout,
+  kCallersDeadline,
   kLateAttempt,
   kLateResponse,
   kTimer,

@@ -13,6 +13,7 @@
 #include "model/client/workload.hpp"
 #include "model/effects/effects.hpp"
 #include "model/run/request.hpp"
+#include "model/service/cache.hpp"
 #include "model/service/instance.hpp"
 #include "scenario/derived/derived.hpp"
 
@@ -221,6 +222,20 @@ void add(std::vector<MemoryPart>& parts, std::string what, std::string keys, std
   if (bytes > 0) parts.push_back({std::move(what), std::move(keys), bytes});
 }
 
+std::vector<MemoryPart> cache_parts(const Scenario& scenario) {
+  std::vector<MemoryPart> parts;
+  std::vector<std::uint32_t> keys;
+  for (const CallSpec& call : scenario.calls) {
+    if (!call.cache.keeps_answers()) continue;
+    if (keys.empty()) keys = scenario::keys_at(scenario);
+    const ClientSpec& client = scenario.clients[call.client];
+    add(parts, fmt::format("caches of {}", client.name),
+        fmt::format("{}.cache, client.*.keys.count", scenario::path_of(client)),
+        client.count * model::Cache::bytes(keys[call.caller]));
+  }
+  return parts;
+}
+
 std::vector<MemoryPart> client_parts(const Scenario& scenario) {
   std::vector<MemoryPart> parts;
   for (const ClientSpec& c : scenario.clients) {
@@ -360,6 +375,7 @@ RunNeeds needs_of(const Scenario& scenario) {
   Traffic traffic(scenario);
   RunNeeds needs;
   needs.clients = client_parts(scenario);
+  for (MemoryPart& part : cache_parts(scenario)) needs.clients.push_back(std::move(part));
   for (MemoryPart& part : instance_parts(scenario)) needs.clients.push_back(std::move(part));
   needs.requests = request_parts(scenario, traffic);
   needs.result = result_parts(scenario, traffic);

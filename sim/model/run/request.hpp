@@ -159,7 +159,7 @@ struct alignas(64) Request {
     group = r.group;
     phase = Phase::kInFlight;
     open = true;
-    retrying = backoff_follows = connecting = mutating = false;
+    retrying = backoff_follows = connecting = mutating = for_retry = false;
     send_tokens = r.send_tokens;
   }
 
@@ -178,6 +178,7 @@ struct alignas(64) Request {
   bool backoff_follows : 1 = false;  ///< after the wait for a send token
   bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
   bool mutating : 1 = false;         ///< it has side effects
+  bool for_retry : 1 = false;        ///< a call made for a retry, or for what was made for one
   std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
   RequestId id;                      ///< its place among the requests
   TimeoutPlace timeout;
@@ -207,6 +208,8 @@ struct alignas(64) Attempt {
     kGoesOn = 1 << 8,      ///< the answer under way asks for the second call
     kSecondCall = 1 << 9,  ///< the first one is done
     kDegraded = 1 << 10,   ///< it succeeds, but a call that was made for it has failed
+    // Set only where calls ask for it (`RetryOnlyAt::kFirstAttempt`).
+    kForRetry = 1 << 11,  ///< of a request that is a call made for a retry
   };
 
   static constexpr double kNotDrawn = -1;

@@ -137,6 +137,7 @@ void Services::restart(InstanceId instance, bool throttle_too) {
   Instance& s = state_.instances[instance];
   break_off(s, s.take_all(state_.now));
   s.forget(throttle_too);
+  if (s.traits().calls_others) calls_.forget(instance);
 }
 
 // The connections of these attempts, which have been taken out of queue and servers, break, and

@@ -193,7 +193,7 @@ class ServiceDemand {
   const ServiceSpec* spec_;
   const Streams* streams_;
   OperationMix operations_;
-  const ByAttempt<TakenOver>* taken_over_ = nullptr;
+  const ByAttempt<TakenOver>* taken_over_ = nullptr;  // where operations differ in work
   bool varies_;
 };
 
