@@ -1310,9 +1310,10 @@ class World {
       send_call(a, i, draws(a, Purpose::kCall));
     }
   }
+  /// All copies, even if some fail at once, and a fallback takes the place of the call.
   void send_call(Attempt& a, std::size_t i, Draws names) {
     const CallSpec& call = *a.calls[i].spec;
-    const std::uint32_t copies = a.calls[i].copies;  // a fallback may take its place meanwhile
+    const std::uint32_t copies = a.calls[i].copies;
     for (std::uint32_t copy = 0; copy < copies; ++copy) {
       submit(groups_[call.client], a.at->number, names.next(), &a, i, &call);
     }

@@ -70,8 +70,8 @@ double ServiceDemand::of_other(const Attempt& a, std::int64_t others) const {
 
 double ServiceDemand::varied(double own_ns, const Attempt& a, std::int64_t others) const {
   const RandomKey& key = streams_->of_group(a.group);
-  const CallSpec* call = a.clients->takes_over;
-  if (taken_over_ != nullptr && call != nullptr && call->callers_operation) {
+  const CallSpec* call = taken_over_ != nullptr ? a.clients->takes_over : nullptr;
+  if (call != nullptr && call->callers_operation) {
     own_ns = std::round(own_ns * (*taken_over_)[a.id].work);
   } else if (!operations_.empty()) {
     own_ns = std::round(own_ns * operations_.work(key, a.entity, a.group));
