@@ -100,6 +100,12 @@ enum class Feature : std::uint8_t {
   kTokenReuse,
   kTokenWait,
   kWriteDelay,
+  kTies,
+  kBalancers,
+  kPanic,
+  kEjection,
+  kAccrual,
+  kAvoidHosts,
   kNoDrain,
 };
 inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kNoDrain) + 1;
@@ -133,7 +139,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "quota threshold|quota order|send-rate limiter|scope of states|budget|breaker|"
     "guard|"
     "client throttle|hedging|probability|long poll|unrepeatable|shared retryer|operations|keys|"
-    "several targets|side effects|idempotency|token reuse|token wait|write delay|no drain";
+    "several targets|side effects|idempotency|token reuse|token wait|write delay|"
+    "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts|no drain";
 static_assert(words_end_with(reference::Feature::kNoDrain));
 
 }  // namespace retrysim
