@@ -378,7 +378,7 @@ class World {
 
   void think(Group& g, std::uint32_t client, Time last_submitted) {
     const ArrivalSpec& loop = g.spec->arrivals;
-    const std::uint64_t entity = name_of(client, g.thinks[client]++);
+    const std::uint64_t entity = reference::name_of(client, g.thinks[client]++);
     Draws random(g.key, {entity, 0, 0, Purpose::kThinkTime});
     Duration time = loop.think_time.sample(random);
     if (loop.think_from_start) {
@@ -386,7 +386,7 @@ class World {
     }
     if (now() + time >= end_) return;
     calendar_.in(time, [this, &g, client] {
-      submit(g, client, name_of(client, g.ordinals[client]++), nullptr);
+      submit(g, client, reference::name_of(client, g.ordinals[client]++), nullptr);
     });
   }
 
