@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace retrysim {
@@ -115,9 +116,8 @@ TEST_CASE("Ejections last longer from one to the next, up to a limit, and are fo
   CHECK(looks_until_back() == 5);  // 50 s
   CHECK(looks_until_back() == 6);  // 60 s instead of 75 s
   CHECK(looks_until_back() == 6);
-  // The multiplier is 3 now, not higher; two looks without an ejection make it 1.
-  d.look(at_s(now += 10));
-  d.look(at_s(now += 10));
+  // The multiplier stays at 4, beyond the longest time; three looks without an ejection make it 1.
+  for (int i = 0; i < 3; ++i) d.look(at_s(now += 10));
   CHECK(looks_until_back() == 5);
 }
 
@@ -237,6 +237,12 @@ double share_of_first(const RunResult& r) {
   return static_cast<double>(r.services[0].instances[0].attempts) / sum;
 }
 
+std::vector<std::uint64_t> attempts_by_host(const RunResult& r) {
+  std::vector<std::uint64_t> all;
+  for (const InstanceResult& i : r.services[0].instances) all.push_back(i.attempts);
+  return all;
+}
+
 double success_rate(const RunResult& r) {
   const ClientResult& c = r.clients[0];
   return static_cast<double>(count(c, Outcome::kSuccess)) / static_cast<double>(c.requests);
@@ -309,11 +315,10 @@ TEST_CASE("Avoided hosts are visited once each while there are new ones", "[host
   s.clients[0].count = 100;
   s.clients[0].retry.avoid_hosts = RetryRules::kUnlimited;
   s.clients[0].retry.max_attempts = 4;
-  for (const InstanceResult& i : simulate(s, 0).services[0].instances) CHECK(i.attempts == 100);
+  CHECK(attempts_by_host(simulate(s, 0)) == std::vector<std::uint64_t>(4, 100));
   s.clients[0].retry.max_attempts = 5;
-  std::uint64_t sum = 0;
-  for (const InstanceResult& i : simulate(s, 0).services[0].instances) sum += i.attempts;
-  CHECK(sum == 500);
+  const auto five = attempts_by_host(simulate(s, 0));
+  CHECK(std::accumulate(five.begin(), five.end(), std::uint64_t{0}) == 500);
 }
 
 TEST_CASE("Hedges avoid the hosts of the attempts beside them", "[hosts]") {
@@ -378,7 +383,7 @@ TEST_CASE("Ties by turns are round-robin while nothing is under way", "[hosts]")
   s.clients[0].arrivals.aligned = true;
   s.clients[0].arrivals.rate = 10;
   s.services[0].instances.ties = Ties::kTurns;
-  for (const InstanceResult& i : simulate(s, 0).services[0].instances) CHECK(i.attempts == 250);
+  CHECK(attempts_by_host(simulate(s, 0)) == std::vector<std::uint64_t>(4, 250));
   s.services[0].instances.ties = Ties::kFirst;
   CHECK(share_of_first(simulate(s, 0)) == 1);
 }
