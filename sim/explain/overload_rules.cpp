@@ -260,6 +260,15 @@ struct Layers {
   std::string deepest, factors;
 };
 
+/// Whether only retries change how many requests become of one: calls of some requests, or of
+/// several for one, do as well.
+bool is_made_once(const Scenario& scenario, const CallSpec& call) {
+  const std::string& name = scenario.clients[call.client].name;
+  return scenario::is_plain(call) && std::ranges::none_of(scenario.calls, [&](const CallSpec& c) {
+           return c.on_failure == CallFailure::kFallback && c.fallback == name;
+         });
+}
+
 Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) {
   stop_point();  // there may be many paths through the services
   const GroupVolume& volume = c.volumes[group];
@@ -269,7 +278,7 @@ Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) 
                     above.factors + (above.depth > 0 ? " x " : "") + fmt::format("{:.2g}", own)};
   Layers most = here;
   for (const CallSpec& call : c.scenario.calls) {
-    if (call.caller != service) continue;
+    if (call.caller != service || !is_made_once(c.scenario, call)) continue;
     const Layers below = layers_below(c, call.client, here);
     if (below.product > most.product) most = below;
   }

@@ -42,7 +42,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   }
   if (balanced && !spec->strategy) avoid_hosts = rules.avoid_hosts;
   is_routed = balanced || calls_several;
-  sends_in_steps = hedges || pools_connections || mutates;
+  sends_in_steps = hedges || pools_connections || mutates || takes_over != nullptr;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
