@@ -582,7 +582,8 @@ RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, los
                 attempt_latency_m, by_attempt)
 
 RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
-                dropped, degraded, degradable, service_latency, queueing_time, service_latency_m, queueing_time_m, waits)
+                dropped, degraded, degradable, service_latency, queueing_time, service_latency_m,
+                queueing_time_m, waits)
 
 RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, lost_effects, swallowed,
                 replays, mismatches, expired_replays, token_races, token_waits, reconciliations,

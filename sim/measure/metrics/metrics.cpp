@@ -175,7 +175,8 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
           "answers", ejections)
         .of(kServices).only_if(some_listens),
     of_sum(MetricKind::kLevel, "ejected_mean", "instances", "Mean number of instances out of "
-           "rotation because of their answers; of balancers of single clients, on average over them",
+           "rotation because of their answers; of balancers of single clients, on average over "
+           "them",
            ejected_ns)
         .of(kServices).only_if(some_listens),
     level<&F::in_backoff_ns>("in_backoff_mean", "requests",

@@ -521,7 +521,8 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
     if (one.ejected_ns > one.out_ns * (1 + rounding) + 1) {
       return "an instance was ejected for longer than it was out of rotation";
     }
-    if (one.out_ns > window_ns * (1 + rounding)) return "an instance was out of rotation for longer than the window";
+    if (one.out_ns > window_ns * (1 + rounding))
+      return "an instance was out of rotation for longer than the window";
     if (one.queue_ns > static_cast<double>(one.queue_max) * window_ns * (1 + rounding) + 1) {
       return "the mean of an instance's queue is above its maximum";
     }

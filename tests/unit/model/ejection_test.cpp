@@ -57,7 +57,7 @@ TEST_CASE("The defaults of outlier detection are Envoy's", "[ejection]") {
   CHECK(e.failure_percentage_request_volume == 50);
 }
 
-TEST_CASE("Five failures in a row eject a host; a success in between saves it", "[ejection]") {
+TEST_CASE("Five failures in a row eject a host, unless a success comes in between", "[ejection]") {
   const EjectionSpec spec = envoy();
   OutlierDetection d(spec, 10);
   fail(d, 3, 4, at_s(1));
@@ -249,7 +249,7 @@ double success_rate(const RunResult& r) {
 }
 
 TEST_CASE(
-    "A host that fails fast attracts what least-connections sends; ejection or avoided hosts "
+    "A host that fails fast attracts what least-connections sends, and ejection or avoided hosts "
     "cure it",
     "[ejection]") {
   Scenario s = one_sick(10, Balancing::kLeastConnections);
