@@ -42,6 +42,8 @@ enum class Purpose : std::uint8_t {
   kCall = 41,            ///< names the call that a service makes for an attempt
   kBalancing = 42,       ///< which instance of a service an attempt goes to
   kHealthCheck = 43,     ///< result of a health check
+  kSubset = 44,          ///< which instances of a service a client knows
+  kPenalty = 45,         ///< jitter of the time for which an instance is left out
   kKey = 50,             ///< which key a request asks for
   kTarget = 51,          ///< which of several services a request goes to
   kBody = 52,            ///< can the body of a request be sent again

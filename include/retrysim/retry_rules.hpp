@@ -395,6 +395,10 @@ struct RetryRules {
   GuardRules guard;
   ThrottleRules throttle;
   HedgingRules hedging;
+  /// How often a balancer is asked again for the instance of a retry or hedge while it names one
+  /// that an earlier attempt of the request went to; `kUnlimited`: it names a new one if there is
+  /// one in rotation.
+  std::uint32_t avoid_hosts = 0;
   RetryAfter retry_after = RetryAfter::kIgnore;
   LongPoll long_poll = LongPoll::kReturn;
 

@@ -491,8 +491,11 @@ struct InstanceResult {
   double busy_ns = 0;       ///< time integrals: busy servers,
   double in_system_ns = 0;  ///< attempts waiting and in service,
   double queue_ns = 0;      ///< of those, waiting
-  double out_ns = 0;        ///< time out of rotation
+  /// Time out of rotation; with balancers of single clients, on average over them.
+  double out_ns = 0;
+  double ejected_ns = 0;  ///< of that, because of its answers
   std::uint64_t queue_max = 0;
+  std::uint64_t ejections = 0;  ///< times that some balancer took it out because of its answers
 
   bool operator==(const InstanceResult&) const = default;
 };
@@ -511,6 +514,7 @@ struct ServiceResult {
   std::vector<ServiceFlow> bins;
   std::vector<std::uint32_t> queued;      ///< waiting attempts at the start of each count bin
   std::vector<InstanceResult> instances;  ///< empty if there is only one
+  bool listens = false;                   ///< balancers leave instances out because of answers
 
   /// The server time available in a stretch of time with the flow `f`: that of the nominal servers,
   /// and of those that a profile, a fault or autoscaling adds. Busy servers never take more.
@@ -609,10 +613,10 @@ RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, co
                 all_busy_ns, queue_max)
 
 RETRYSIM_FIELDS(InstanceResult, attempts, results, busy_ns, in_system_ns, queue_ns, out_ns,
-                queue_max)
+                ejected_ns, queue_max, ejections)
 
 RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, unused, failed,
-                unlimited, nominal_servers, bins, queued, instances)
+                unlimited, nominal_servers, bins, queued, instances, listens)
 
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,

@@ -65,6 +65,9 @@ bool serves_all_at_once(const Scenario& s, std::size_t i) {
   return at(s, i).servers == ServiceSpec::kUnlimited;
 }
 bool scales(const Scenario& s, std::size_t i) { return at(s, i).autoscaling.target > 0; }
+bool leaves_out(const Scenario& s, std::size_t i) {
+  return at(s, i).instances.count > 1 && at(s, i).instances.listens();
+}
 bool is_many(const Scenario& s, std::size_t i) { return at(s, i).instances.count > 1; }
 bool has_profile(const Scenario& s, std::size_t i) { return at(s, i).profile.has_value(); }
 bool is_curved(const Scenario& s, std::size_t i) {
@@ -335,6 +338,9 @@ bool has_limiters_apart(const Scenario&, const ClientSpec& c, std::size_t) {
 bool limiter_may_wake(const Scenario& s, const ClientSpec& c, std::size_t service) {
   return c.retry.rate_limit.enabled && can_throttle(s, service);
 }
+bool avoids_hosts(const Scenario& s, const ClientSpec& c, std::size_t i) {
+  return c.retry.avoid_hosts > 0 && is_many(s, i);
+}
 bool has_hedging(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.retry.hedging.enabled;
 }
@@ -423,7 +429,9 @@ constexpr Feature kFeatures[] = {
                .run = none("servers that come and go"),
                .chain = none("servers that come and go")}},
     {.name = "several instances",
-     .keys = "service.*.instances service.*.balancing service.*.health_check.interval "
+     .keys = "service.*.instances service.*.balancing service.*.balancing_ties "
+             "service.*.balancing_decay service.*.balancing_subset service.*.balancer "
+             "service.*.panic_threshold service.*.health_check.interval "
              "service.*.health_check.timeout service.*.health_check.unhealthy_threshold "
              "service.*.health_check.healthy_threshold fault.*.instance fault.*.instances",
      .said = "instances",
@@ -432,6 +440,22 @@ constexpr Feature kFeatures[] = {
                .balance = none("which instance an attempt meets, and what waits there, is chance"),
                .run = none("which instance an attempt meets, and what waits there, is chance"),
                .chain = none("the chain has one queue")}},
+    {.name = "instances that are left out because of their answers",
+     .keys = "service.*.ejection.interval service.*.ejection.consecutive_5xx "
+             "service.*.ejection.consecutive_gateway_failure "
+             "service.*.ejection.base_ejection_time service.*.ejection.max_ejection_time "
+             "service.*.ejection.max_ejection_percent service.*.ejection.always_eject_one_host "
+             "service.*.ejection.success_rate_stdev_factor "
+             "service.*.ejection.success_rate_minimum_hosts "
+             "service.*.ejection.success_rate_request_volume "
+             "service.*.ejection.failure_percentage_threshold "
+             "service.*.ejection.failure_percentage_minimum_hosts "
+             "service.*.ejection.failure_percentage_request_volume "
+             "service.*.accrual.max_failures service.*.accrual.min_penalty "
+             "service.*.accrual.max_penalty service.*.accrual.jitter_ratio",
+     .said = "ejection and accrual",
+     .by_service = leaves_out,
+     .parts = no_theory("which instances are left out depends on single answers")},
     {.name = "a capacity profile",
      .keys = "service.*.profile",
      .said = "profile",
@@ -688,6 +712,11 @@ constexpr Feature kFeatures[] = {
                .balance = none("concurrent attempts of a request"),
                .run = none("concurrent attempts of a request"),
                .chain = none("concurrent attempts of a request")}},
+    {.name = "retries that avoid the instances of earlier attempts",
+     .keys = "client.*.retry.avoid_hosts",
+     .said = "retry.avoid_hosts",
+     .by_client = avoids_hosts,
+     .parts = no_theory("where an attempt goes depends on where its request has been")},
     {.name = "circuit breakers",
      .keys = "client.*.retry.breaker.failure_share client.*.retry.breaker.min_attempts "
              "client.*.retry.breaker.window client.*.retry.breaker.open",

@@ -116,8 +116,14 @@ enum class Feature : std::uint8_t {
   kOnFailure,
   kStages,
   kExtraCall,
+  kTies,
+  kBalancers,
+  kPanic,
+  kEjection,
+  kAccrual,
+  kAvoidHosts,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kExtraCall) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kAvoidHosts) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -154,7 +160,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "several targets|side effects|idempotency|token reuse|token wait|write delay|"
     "token first|token of content|no drain|"
     "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
-    "stages|calls to one service";
-static_assert(words_end_with(reference::Feature::kExtraCall));
+    "stages|calls to one service|"
+    "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts";
+static_assert(words_end_with(reference::Feature::kAvoidHosts));
 
 }  // namespace retrysim

@@ -146,8 +146,11 @@ std::optional<double> phase_quantile_s(const PhaseResult& phase) {
 // Services: all of them, or that of a group. Levels add up over services; figures that do not exist
 // for a single service only.
 bool all_limited(std::span<const ServiceResult> services);
+bool some_listens(std::span<const ServiceResult> services);
 bool single(std::span<const ServiceResult> services);
 bool single_limited(std::span<const ServiceResult> services);
+double ejections(const MetricInput& in);
+double ejected_ns(const MetricInput& in);
 double wasted_ns(const MetricInput& in);
 double wasted_s(const MetricInput& in);
 double wasted_after_give_up_ns(const MetricInput& in);

@@ -171,6 +171,14 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     own(kDeviation, "in_system_variance", "1",
         "Variance over time of that number (a single service)", in_system_variance)
         .of(kServices).only_if(single),
+    count("ejections", "1", "Times that a balancer took an instance out of rotation because of its "
+          "answers", ejections)
+        .of(kServices).only_if(some_listens),
+    of_sum(MetricKind::kLevel, "ejected_mean", "instances", "Mean number of instances out of "
+           "rotation because of their answers; of balancers of single clients, on average over "
+           "them",
+           ejected_ns)
+        .of(kServices).only_if(some_listens),
     level<&F::in_backoff_ns>("in_backoff_mean", "requests",
                              "Mean number of requests in backoff")
         .shown(Display().line(kRetries, 2, "requests in backoff", kZero)),

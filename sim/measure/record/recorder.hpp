@@ -738,10 +738,16 @@ class InstanceLog {
     one.levels = levels;
     if (in_window(now)) raise_maximum(one);
   }
-  /// Whether it is out of rotation from `now` on.
-  void out_of_rotation(std::size_t instance, bool out, Time now) {
+  /// For which share of the balancers that know it it is out of rotation from `now` on, and for
+  /// which because of its answers.
+  void out_of_rotation(std::size_t instance, double out, double ejected, Time now) {
     integrate(all_[instance], now);
     all_[instance].out = out;
+    all_[instance].ejected = ejected;
+  }
+  /// A balancer takes it out because of its answers.
+  void ejected(std::size_t instance, Time now) {
+    all_[instance].result.ejections += in_window(now);
   }
 
   /// The totals, when the run is over.
@@ -755,7 +761,7 @@ class InstanceLog {
     InstanceResult result;
     StationLevels levels;
     Time since;  // the levels have been integrated up to here
-    bool out = false;
+    double out = 0, ejected = 0;
   };
 
   bool in_window(Time now) const { return now >= window_start_ && now < window_end_; }
@@ -773,7 +779,8 @@ class InstanceLog {
     one.result.busy_ns += ns * static_cast<double>(one.levels.busy);
     one.result.in_system_ns += ns * static_cast<double>(one.levels.in_system);
     one.result.queue_ns += ns * static_cast<double>(one.levels.queued);
-    one.result.out_ns += one.out ? ns : 0;
+    one.result.out_ns += ns * one.out;
+    one.result.ejected_ns += ns * one.ejected;
     raise_maximum(one);  // those that the window begins with
   }
 

@@ -40,6 +40,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   for (const ServiceShare& called : service_shares(*spec)) {
     balanced |= state.scenario.services[called.service].instances.count > 1;
   }
+  if (balanced && !spec->strategy) avoid_hosts = rules.avoid_hosts;
   is_routed = balanced || calls_several;
   const auto minds_retries = [](const ClientSpec& c) {
     return c.retry_only_at == RetryOnlyAt::kFirstAttempt;

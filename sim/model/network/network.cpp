@@ -46,6 +46,7 @@ Network::Network(RunState& state, Agenda& agenda, Clients& clients, Services& se
 
 void Network::add_sources() {
   health_checks_.add_sources();
+  balancer_.add_sources();
   if (!takes_time_) return;
   if (latency_.is_constant()) {
     request_source_ = state_.add_source(EventKind::kAttemptArrives);

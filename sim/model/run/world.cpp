@@ -144,6 +144,8 @@ void World::dispatch_rarer(const EventSource& s) {
       return services_.scaling_due(ServiceId(s.index));
     case EventKind::kHealthCheck:
       return network_.health_check_due();
+    case EventKind::kEjection:
+      return network_.ejection_due();
     default:
       assert(false);
   }

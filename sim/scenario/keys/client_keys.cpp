@@ -706,7 +706,11 @@ constexpr KeyInfo kBeyondKeys[] = {
         into_switched<&RetryRules::hedging, &HedgingRules::delay>, {.when = kCustom},
         "If no answer has come after this time, the next attempt is sent while the first is still "
         "in progress."),
-
+    key("retry.avoid_hosts", count({.min = 0, .max = 100}).or_word("unlimited").in("tries"),
+        into<&RetryRules::avoid_hosts>, {.when = kRetries},
+        "How often the balancer is asked again for the instance of a retry or hedge while it names "
+        "one that an earlier attempt of the request went to (Envoy's previous_hosts); unlimited: "
+        "it names a new one if there is one in rotation."),
 };
 
 }  // namespace
