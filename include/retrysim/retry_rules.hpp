@@ -130,7 +130,9 @@ static_assert(words_end_with(QuotaOrder::kRollback));
 /// What happens to a retry that the quota cannot pay for.
 enum class QuotaOnEmpty : std::uint8_t {
   kFail,
-  kWait,  ///< it waits, before its backoff, until `refill_rate` has brought the tokens
+  /// It waits, before its backoff, until `refill_rate` has brought the tokens. With hedging, where
+  /// retries have no backoff, it fails.
+  kWait,
 };
 template <>
 inline constexpr std::string_view kWords<QuotaOnEmpty> = "fail|wait";

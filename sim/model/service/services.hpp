@@ -159,8 +159,8 @@ class Services {
   // outside.cpp
   Impairment impairment_of(InstanceId instance) const;
   void change_instance(InstanceId instance, const FaultTimeline::Change& change);
-  void restart(InstanceId instance, bool throttle_too);
-  void break_off(Instance& s, const std::vector<std::uint32_t>& taken);
+  std::vector<AttemptId> break_off(Instance& s, const std::vector<std::uint32_t>& taken);
+  void connections_break(const std::vector<AttemptId>& broken_off);
 
   /// Levels of a service with several instances.
   struct Levels {
