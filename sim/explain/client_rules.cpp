@@ -81,13 +81,17 @@ Found quota_never_dry(const GroupCase& c) {
                   {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
 }
 
-/// What refuses retries in this group.
+/// What may refuse retries in this group: results do not say which of several did.
 std::string who_denies(const RetryRules& retry) {
-  std::string_view refuser = "the empty retry quota";
-  retry.each_limit([&refuser](const auto& limit) {
-    if (limit.in_use() && !limit.kRefuser.empty()) refuser = limit.kRefuser;
+  std::string refusers;
+  const auto add = [&refusers](std::string_view refuser) {
+    if (!refuser.empty()) refusers += (refusers.empty() ? "" : " or ") + std::string(refuser);
+  };
+  retry.each_limit([&add](const auto& limit) {
+    if (limit.in_use()) add(limit.kRefuser);
   });
-  return std::string(refuser);
+  if (retry.quota.enabled || refusers.empty()) add("the empty retry quota");
+  return refusers;
 }
 
 Found denied_by_quota(const GroupCase& c) {

@@ -159,8 +159,8 @@ void begin_request(const RetryRules& rules, const RetryState& state, Time now) {
 
 bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, Draws& draws,
                     const std::optional<double>& fixed_draw) {
-  if (state.throttle == nullptr) return true;
-  return state.throttle->permit(rules.throttle, now, fixed_draw ? *fixed_draw : draws.uniform());
+  if (state.throttle() == nullptr) return true;
+  return state.throttle()->permit(rules.throttle, now, fixed_draw ? *fixed_draw : draws.uniform());
 }
 
 RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
@@ -300,7 +300,7 @@ Duration RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
   };
   const bool first_asked = token.progress_.attempts < token.attempt_;
   token.progress_.attempts = token.attempt_;
-  if (state.throttle != nullptr && first_asked) {
+  if (state.throttle() != nullptr && first_asked) {
     Draws draws = draws_for(token, Purpose::kClientThrottle);
     if (!permit_attempt(rules_, state, now, draws, fixed_draw_)) return refuse();
   }
