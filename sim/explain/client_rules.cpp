@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 #include "explain/rules.hpp"
 
@@ -83,15 +85,14 @@ Found quota_never_dry(const GroupCase& c) {
 
 /// What may refuse retries in this group: results do not say which of several did.
 std::string who_denies(const RetryRules& retry) {
-  std::string refusers;
-  const auto add = [&refusers](std::string_view refuser) {
-    if (!refuser.empty()) refusers += (refusers.empty() ? "" : " or ") + std::string(refuser);
-  };
-  retry.each_limit([&add](const auto& limit) {
-    if (limit.in_use()) add(limit.kRefuser);
+  std::vector<std::string_view> refusers;
+  retry.each_limit([&refusers](const auto& limit) {
+    if (limit.in_use() && !limit.kRefuser.empty()) refusers.push_back(limit.kRefuser);
   });
-  if (retry.quota.enabled || refusers.empty()) add("the empty retry quota");
-  return refusers;
+  if (retry.quota.enabled || refusers.empty()) refusers.push_back("the empty retry quota");
+  const std::string_view last = refusers.back();
+  refusers.pop_back();
+  return fmt::format("{}{}{}", fmt::join(refusers, ", "), refusers.empty() ? "" : " or ", last);
 }
 
 Found denied_by_quota(const GroupCase& c) {

@@ -506,6 +506,17 @@ TEST_CASE("Instances without a fault keep their capacity") {
   CHECK_THAT(overload->sentence, Catch::Contains("1.2 times the remaining capacity"));
 }
 
+TEST_CASE("All limits that may have refused retries are named") {
+  const std::vector<Verdict> all = verdicts_on(
+      kSteady,
+      {kErrors, kQuota, "client.web.retry.quota.cost=5", "client.web.retry.budget.kind=window",
+       "client.web.retry.budget.share=0.01", "client.web.retry.guard.failure_share=0.2"});
+  const Verdict* denied = find(all, "denied-by-quota");
+  REQUIRE(denied != nullptr);
+  CHECK_THAT(denied->sentence, Catch::Contains("by the retry budget, the retry guard or the empty "
+                                               "retry quota"));
+}
+
 TEST_CASE("A twin without a part tells what is different") {
   const Scenario scenario = test::scenario_of(kDip, kRecoverByQuota);
   const std::vector<RunResult> runs = run_replications(scenario);
