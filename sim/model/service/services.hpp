@@ -105,7 +105,7 @@ class Services {
 
   /// What the instance completes next has completed.
   void complete(Instance& s);
-  void attempt_times_out(ServiceId service);
+  void service_times_out(ServiceId service);
   kernel::EventKey next_timeout(ServiceId service) const { return watch_.next_timeout(service); }
   void faults_change();
   void scaling_due(ServiceId service);
