@@ -1,8 +1,8 @@
-// Keyed random draws. A draw is a pure function of what it is for: seed, replication, the name of
-// the client group (or service), entity, attempt, purpose and position. Nothing depends on the
-// order in which draws are made, so the same request meets the same arrival time, service demand
-// and network delay whatever the retry policy does (common random numbers), and results do not
-// depend on threads.
+// Keyed random draws. A draw is a pure function of its identity: seed, replication, the name of the
+// client group (or service), entity, attempt, purpose and position. Nothing depends on the order in
+// which draws are made, so the same request meets the same arrival time, service demand and network
+// delay whatever the retry policy does (common random numbers), and results do not depend on
+// threads.
 //
 // Generator: Philox2x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
 // from the Random123 library. Its block is as large as that of Philox4x32-10, at half the
@@ -47,6 +47,8 @@ enum class Purpose : std::uint8_t {
   kBody = 52,            ///< can the body of a request be sent again
   kTokenWrite = 60,      ///< how long after its check an idempotency token is stored
   kLateError = 61,       ///< random errors after a share of the service time
+  kCallChoice = 70,      ///< which calls a service makes for a request
+  kCallCount = 71,       ///< how many copies of a call
 };
 
 /// The random numbers of one replication, key = (seed, replication), or of a named part of it.
@@ -55,7 +57,7 @@ class RandomKey {
   RandomKey(std::uint64_t seed, std::uint64_t replication);
 
   /// The random numbers of the part called `name` among those of its `kind`, for example ("client",
-  /// "web"). They do not depend on which other parts there are. Two parts of one replication have
+  /// "web"). They do not depend on which other parts exist. Two parts of one replication have
   /// different keys unless a 64-bit hash maps both names to the same value (compare `philox_key`
   /// where a chance of 2^-64 is too much); a part has different keys in any two replications of a
   /// seed.

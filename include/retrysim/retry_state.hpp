@@ -37,7 +37,7 @@ class SendRateLimiter {
   /// other attempt acquires.
   Duration wait(Time now, int tokens = 1) const;
 
-  /// Whether the bucket, as large as it is now, can ever hold so many tokens.
+  /// Whether the bucket, at its present size, can ever hold this many tokens.
   bool can_hold(int tokens) const { return !enabled_ || tokens <= max_capacity_; }
 
   /// Takes the tokens at once, even if the level falls below zero, and returns how long to wait for
@@ -141,8 +141,8 @@ class SlidingCounts {
   std::uint64_t first_ = 0, second_ = 0;
 };
 
-/// What a limit beyond the SDKs is told, and what it may refuse. Each limit has functions of the
-/// same name and parameters for what concerns it; of the rest it takes no notice.
+/// The events that a limit beyond the SDKs is told, and the decisions it takes. Each limit replaces
+/// the functions it needs, with the same names and parameters; the others do nothing.
 template <class RulesOfLimit>
 struct RetryLimit {
   using Rules = RulesOfLimit;
@@ -262,7 +262,7 @@ struct RetryState {
     return std::apply([](auto*... limit) { return (... || (limit != nullptr)); }, limits);
   }
   ClientThrottle* throttle() const { return std::get<ClientThrottle*>(limits); }
-  /// Calls `f` with each limit beyond the SDKs that there is, and its rules.
+  /// Calls `f` with each existing limit beyond the SDKs, and its rules.
   template <class F>
   void each_limit(const RetryRules& rules, F&& f) const {
     const auto call = [&]<class Limit>(Limit* limit) {
@@ -279,7 +279,7 @@ class RetryStates {
   /// The states of `clients` clients created at `start`.
   RetryStates(const RetryRules& rules, std::size_t clients, Time start,
               const StateCounts& counts = {});
-  /// The memory that they take.
+  /// Their memory.
   static std::uint64_t bytes(const RetryRules& rules, std::size_t clients,
                              const StateCounts& counts = {});
   /// How many states of one kind `clients` clients have.

@@ -53,7 +53,7 @@ struct Failure {
   ErrorInfo error = {ResponseClass::kTransient};
   std::optional<Duration> retry_after = {};
   bool long_poll = false;  ///< long-polling operation: may wait even when the quota refuses
-  bool repeatable = true;  ///< false: the body cannot be sent again, whatever the error
+  bool repeatable = true;  ///< false: the body cannot be sent again, for any error
 };
 
 /// What follows a failed attempt.

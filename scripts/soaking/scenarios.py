@@ -73,6 +73,8 @@ POOLS = {
     "concurrency.min": [1, 1, 2, 5, 20],
     "concurrency.max": [1, 2, 5, 20, 200, 1000000000],
     "queue.capacity": [0, 0, 1, 1, 2, 5, 20, 1000],
+    "queue.lifo_above": [0, 1, 1, 2, 5, 20],
+    "queue.max_age": ["0s", "1ns", "1ms", "5ms", "20ms", "100ms", "1s"],
     "reject_cost": ["0s", "1ns", "1ms", "5ms", "20ms", "1s"],
     "errors.at": [0, 0.5, 1, 1],
     "capacity": [0, 0, 0.1, 0.5, 1, 2],
@@ -109,8 +111,8 @@ POOLS = {
 # Keys whose combinations have much to get wrong: given in more scenarios than others are.
 FAVOURED = {"retry.max_attempts", "retry.hedging.delay", "attempt_timeout", "deadline",
             "max_connections", "queue.discipline", "queue.capacity", "queue.drop_expired",
-            "abandoned", "overflow", "timeout", "balancing", "mutating", "idempotency.window",
-            "idempotency.in_progress"}
+            "queue.max_age", "abandoned", "overflow", "timeout", "balancing", "mutating",
+            "idempotency.window", "idempotency.in_progress", "idempotency.stored", "token_from"}
 # Where a value outside of the pool would make a run long, or make it end before anything happens.
 ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "interval", "rate",
                   "total_rate", "precision", "arrivals.rate", "arrivals.total_rate", "seed",

@@ -55,7 +55,8 @@ std::vector<std::string_view> names_in(std::string_view path) {
 
 bool is_number(const KeyInfo& key) {
   return key.rules.kind == ValueKind::kDuration || key.rules.kind == ValueKind::kNumber ||
-         key.rules.kind == ValueKind::kCount || key.rules.kind == ValueKind::kDistribution;
+         key.rules.kind == ValueKind::kCount || key.rules.kind == ValueKind::kDistribution ||
+         key.rules.kind == ValueKind::kCountDistribution;
 }
 
 /// Whether there is a key of interest at or below `tree`.

@@ -261,6 +261,15 @@ struct Layers {
   std::string deepest, factors;
 };
 
+/// Whether only retries change how many requests become of one: calls of some requests, or of
+/// several for one, do as well.
+bool is_made_once(const Scenario& scenario, const CallSpec& call) {
+  const std::string& name = scenario.clients[call.client].name;
+  return scenario::is_plain(call) && std::ranges::none_of(scenario.calls, [&](const CallSpec& c) {
+           return c.on_failure == CallFailure::kFallback && c.fallback == name;
+         });
+}
+
 Layers layers_below(const GroupCase& c, const scenario::CallGraph& calls, std::size_t group,
                     const Layers& above) {
   stop_point();  // there may be many paths through the services
@@ -270,8 +279,10 @@ Layers layers_below(const GroupCase& c, const scenario::CallGraph& calls, std::s
   const Layers here{above.product * own, above.depth + 1, c.scenario.services[service].name,
                     above.factors + (above.depth > 0 ? " x " : "") + fmt::format("{:.2g}", own)};
   Layers most = here;
-  for (const std::size_t called_by : calls.groups_of(service)) {
-    const Layers below = layers_below(c, calls, called_by, here);
+  for (const std::size_t i : calls.calls_of(service)) {
+    const CallSpec& call = c.scenario.calls[i];
+    if (!is_made_once(c.scenario, call)) continue;
+    const Layers below = layers_below(c, calls, call.client, here);
     if (below.product > most.product) most = below;
   }
   return most;

@@ -78,7 +78,7 @@ std::string arrivals_line(const ClientSpec& client) {
 void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk) {
   const RetryRules& retry = client.retry;
   if (client.strategy) {
-    lines.push_back("retries: a strategy of its own");
+    lines.push_back("retries: a custom strategy");
   } else if (retry.mode == RetryMode::kNone) {
     lines.push_back("no retries");
   } else {
@@ -104,6 +104,42 @@ Json names_of(const Scenario& scenario, const std::vector<std::size_t>& services
   return names;
 }
 
+/// When a call is made and what its failure does, as far as it is no plain call.
+void add_call(Json& json, Lines& lines, const CallSpec& call) {
+  if (call.stage > 0) json["stage"] = call.stage;
+  if (!call.one_of.empty()) json["one_of"] = call.one_of;
+  if (!call.one_of.empty()) {
+    json["weight"] = call.share;
+    lines.push_back(fmt::format("one of {}, weight {}", call.one_of, figure(call.share)));
+  } else if (call.share < 1) {
+    json["share"] = call.share;
+    lines.push_back("for " + percent(call.share) + " of the requests");
+  }
+  if (!call.operations.empty()) {
+    json["operations"] = call.operations;
+    lines.push_back(fmt::format("for {}", fmt::join(call.operations, ", ")));
+  }
+  const bool several = call.count != 1 || call.random_count;
+  if (several) {
+    const double mean = call.random_count ? call.random_count->mean_seconds() : call.count;
+    json[call.random_count ? "mean_count" : "count"] = mean;
+    lines.push_back((call.random_count ? "about " : "") + figure(mean) + " at once");
+  }
+  if (call.need != CallSpec::kAll) {
+    json["need"] = call.need;
+    lines.push_back(fmt::format("{} must succeed", call.need));
+  }
+  if (call.on_failure == CallFailure::kIgnore) {
+    json["on_failure"] = "ignore";
+    lines.push_back("failures are ignored");
+  } else if (call.on_failure == CallFailure::kFallback) {
+    const std::string name = call.fallback.substr(call.fallback.find('.') + 1);
+    json["on_failure"] = "fallback";
+    json["fallback"] = name;
+    lines.push_back("falls back on " + name);
+  }
+}
+
 Json group_json(const Scenario& scenario, std::size_t group, std::optional<std::size_t> caller,
                 const Texts& texts) {
   const ClientSpec& client = scenario.clients[group];
@@ -113,6 +149,8 @@ Json group_json(const Scenario& scenario, std::size_t group, std::optional<std::
   Lines lines;
   if (caller) {
     json["caller"] = scenario.services[*caller].name;
+    const auto call = std::ranges::find(scenario.calls, group, &CallSpec::client);
+    if (call != scenario.calls.end()) add_call(json, lines, *call);
   } else {
     if (client.count > 1) lines.push_back(count_of(client.count, "client"));
     lines.push_back(arrivals_line(client));
@@ -166,10 +204,10 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
   } else {
     lines.push_back(time_s > 0 ? "any number of servers × " + of_time(time_s) : "answers at once");
   }
-  if (service.slowdown.enabled()) lines.push_back("slower the more it does at once");
+  if (service.slowdown.enabled()) lines.push_back("slower the more attempts are in service");
   add_throttle(lines, service.throttle);
   if (service.concurrency.control != ConcurrencyControl::kFixed) {
-    lines.push_back(fmt::format("limit at once: {}", name(service.concurrency.control)));
+    lines.push_back(fmt::format("concurrency limit: {}", name(service.concurrency.control)));
   } else if (service.concurrency.limit != ServiceSpec::kUnlimited) {
     lines.push_back(fmt::format("at most {} at once", service.concurrency.limit));
   }

@@ -189,7 +189,7 @@ Document prediction_document(const Prediction& prediction) {
   Document d;
   show_figures(d, prediction.figures);
   show_remarks(d, "does not apply", prediction.refusals);
-  show_remarks(d, "outside the range where it is good", prediction.doubts);
+  show_remarks(d, "outside the range of validity", prediction.doubts);
   if (!prediction.warnings.empty()) d.lines("\nwarnings\n");
   for (const Warning& w : prediction.warnings) {
     d.say(fmt::format("{}: {} {} ({})", w.subject, w.message, w.remedy, w.keys), "  ", "    ");

@@ -1,7 +1,7 @@
 // The order in which a client decides about a retry: retryable, attempts left, quota, then the
 // delay. Source: botocore retries/standard.py and the pseudo-code of the AWS SDK reference;
 // README.md lists where SDKs differ. This runs once per failed attempt of a simulation: it
-// allocates nothing and compares no text, and what only some rules ask for is a function in
+// allocates nothing and compares no text, and steps that only some rules need are functions in
 // retry_strategy.cpp.
 //
 // SPDX-License-Identifier: MIT
@@ -45,7 +45,7 @@ class DrawsOnDemand {
   }
 
  private:
-  // Not compiled into what calls it: the multiplications want all registers for themselves.
+  // Not compiled into its callers: the multiplications need all registers.
   [[gnu::noinline]] static std::uint64_t first_word(const RandomKey& key, DrawId id) {
     return Draws::first_word(key, id);
   }

@@ -569,8 +569,8 @@ def slower(text):
 
 # What may fail an attempt, as tables or keys of any table.
 FAILING = ("fault", "errors", "request_loss", "response_loss", "attempt_timeout", "deadline",
-           "connect_timeout", "timeout", "throttle", "drop_expired", "concurrency", "retry",
-           "like", "model", "reconcile_read", "idempotency", "precision", "abandoned", "expect",
+           "connect_timeout", "timeout", "throttle", "drop_expired", "max_age", "concurrency",
+           "retry", "like", "model", "reconcile_read", "idempotency", "precision", "abandoned", "expect",
            "max_connections", "answers", "unrepeatable", "long_poll", "health_check", "profile")
 
 

@@ -42,12 +42,18 @@ class Generator {
   // Half of the scenarios are about one thing, so that what belongs together comes together.
   bool is_in_theme(Feature f) const {
     static const std::vector<std::vector<Feature>> themes = {
-        {kSideEffects, kIdempotency, kTokenReuse, kTokenWait, kWriteDelay, kErrors},
+        {kSideEffects, kIdempotency, kTokenReuse, kTokenWait, kWriteDelay, kTokenFirst,
+         kTokenOfContent, kErrors},
         {kLimiter, kThrottle, kErrors, kSecondGroup, kSharedRetryer, kStateScope},
         {kFaults, kFaultCapacity, kFaultSpeed, kFaultLatency, kSecondService, kInstances},
         {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout},
         {kHedging, kInstances, kAbandoned, kPool, kSecondGroup},
-        {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired},
+        {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired, kMaxAge,
+         kAdaptiveLifo},
+        {kSecondService, kCalls, kSecondCall, kExtraCall, kBranches, kFanOut, kQuorum, kOnFailure,
+         kStages},
+        {kSecondService, kCalls, kSecondCall, kExtraCall, kOperations, kKeys, kThrottle,
+         kThrottleScope, kThrottleLimits, kCallsByOperation, kTakesOver, kPriority},
     };
     return theme_ < themes.size() && std::ranges::find(themes[theme_], f) != themes[theme_].end();
   }
@@ -143,9 +149,14 @@ class Generator {
     }
     slowdown(s);
     if (on(kLifo, 0.2)) s.queue.discipline = Discipline::kLifo;
+    if (on(kAdaptiveLifo, 0.2)) {
+      s.queue.discipline = Discipline::kAdaptiveLifo;
+      s.queue.lifo_above = pick<std::int64_t>(kAdaptiveLifo, {0, 1, 2, 5, QueueSpec::kAsServers});
+    }
     if (on(kPriority, 0.2)) s.queue.discipline = Discipline::kPriority;
     if (on(kBoundedQueue, 0.5)) s.queue.capacity = pick<std::int64_t>(kBoundedQueue, {0, 1, 5, 20});
     if (on(kDropExpired, 0.15)) s.queue.drop_expired = true;
+    if (on(kMaxAge, 0.25)) s.queue.max_age = pick(kMaxAge, {ms(0), ms(5), ms(20), ms(20), ms(100)});
     if (on(kConcurrency, 0.2)) s.concurrency.limit = pick<std::int64_t>(kConcurrency, {1, 3, 10});
     if (on(kOverflow, 0.4)) s.rejection.overflow = any(kOverflow, Overflow::kDrop);
     if (on(kRejectCost, 0.15)) s.rejection.cost = pick(kRejectCost, {ms(1), ms(2), ms(5)});
@@ -153,6 +164,7 @@ class Generator {
     if (on(kServiceTimeout, 0.15)) s.timeout = time(kServiceTimeout);
     throttle(s);
     if (on(kOwnAnswers, 0.15)) s.answers.overflow = ServiceAnswer{{503, "SlowDown"}, ms(30)};
+    if (on(kOwnAnswers, 0.15)) s.answers.shed = ServiceAnswer{{429, "Shed"}, {}};
     if (on(kOwnAnswers, 0.15)) s.answers.call_failed = ServiceAnswer{{429, ""}};
     if (on(kCapacityProfile, 0.1) && s.servers != ServiceSpec::kUnlimited) {
       s.profile = {{Time::zero(), Time::zero() + ms(200), Time::zero() + ms(400)},
@@ -203,6 +215,10 @@ class Generator {
     if (on(kTokenWait, 0.4)) i.in_progress = InProgress::kWait;
     i.replay_cost = pick(kIdempotency, {Duration::zero(), ms(1)});
     if (on(kWriteDelay, 0.3)) i.write_delay = length(kWriteDelay);
+    if (on(kTokenFirst, 0.3)) {
+      i.stored = TokenStored::kBeforeEffect;
+      i.write_delay = {};
+    }
   }
 
   void fault() {
@@ -238,14 +254,76 @@ class Generator {
       for (std::size_t callee = caller + 1; callee < scenario_.services.size(); ++callee) {
         ++place_;
         if (!on(callee == caller + 1 ? kCalls : kSecondCall, 0.6)) continue;
-        ClientSpec& c = scenario_.clients.emplace_back();
-        c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
-        c.service = callee;
-        c.arrivals.process = ArrivalProcess::kCalls;
-        scenario_.calls.push_back({.caller = caller, .client = scenario_.clients.size() - 1});
-        c.count = scenario_.services[caller].instances.count;
-        client(c);
+        call(caller, callee);
+        if (!on(kExtraCall, 0.3)) continue;
+        const std::uint32_t place = std::exchange(place_, place_ + 1000);
+        call(caller, callee);
+        place_ = place;
       }
+      alternatives(caller);
+      fallbacks(caller);
+    }
+  }
+
+  void call(std::size_t caller, std::size_t callee) {
+    ClientSpec& c = scenario_.clients.emplace_back();
+    c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
+    c.service = callee;
+    c.arrivals.process = ArrivalProcess::kCalls;
+    CallSpec& call = scenario_.calls.emplace_back();
+    call.caller = caller;
+    call.client = scenario_.clients.size() - 1;
+    c.count = scenario_.services[caller].instances.count;
+    if (on(kBranches, 0.2)) call.share = pick(kBranches, {0.0, 0.3, 0.5, 0.9});
+    if (on(kCallsByOperation, 0.2)) {
+      call.operations = {pick<std::string>(kCallsByOperation, {"get", "put"})};
+    }
+    if (on(kTakesOver, 0.3)) {
+      call.callers_operation = draws(kTakesOver).uniform() < 0.7;
+      call.callers_key = draws(kTakesOver).uniform() < 0.7;
+      call.callers_priority = draws(kTakesOver).uniform() < 0.7;
+    }
+    if (on(kFanOut, 0.2)) {
+      call.count = pick<std::uint32_t>(kFanOut, {0, 2, 3, 5});
+      if (draws(kFanOut).uniform() < 0.3) call.random_count = Distribution::uniform(0, 4);
+    }
+    if (on(kQuorum, 0.5) && (call.count > 1 || call.random_count)) {
+      call.need = 1 + draws(kQuorum).below(call.random_count ? 4 : call.count);
+    }
+    if (on(kStages, 0.3)) call.stage = 1 + draws(kStages).below(3);
+    if (on(kOnFailure, 0.3)) call.on_failure = CallFailure::kIgnore;
+    client(c);
+  }
+
+  std::vector<CallSpec*> calls_of(std::size_t caller) {
+    std::vector<CallSpec*> all;
+    for (CallSpec& call : scenario_.calls) {
+      if (call.caller == caller) all.push_back(&call);
+    }
+    return all;
+  }
+
+  // Some calls of a service, all of one stage.
+  void alternatives(std::size_t caller) {
+    for (CallSpec* call : calls_of(caller)) {
+      if (!on(kBranches, 0.3)) continue;
+      call->one_of = "some";
+      call->share = pick(kBranches, {0.5, 1.0, 3.0});
+      call->stage = 2;
+    }
+  }
+
+  // A call falls back on one after it that is no alternative.
+  void fallbacks(std::size_t caller) {
+    const std::vector<CallSpec*> all = calls_of(caller);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i + 1 == all.size() || !on(kOnFailure, 0.4)) continue;
+      const std::size_t after = all.size() - i - 1;
+      const CallSpec* other =
+          all[i + 1 + draws(kOnFailure).below(static_cast<std::uint32_t>(after))];
+      if (!other->one_of.empty()) continue;
+      all[i]->on_failure = CallFailure::kFallback;
+      all[i]->fallback = scenario_.clients[other->client].name;
     }
   }
 
@@ -336,6 +414,7 @@ class Generator {
       c.side_effects.mutating = pick(kSideEffects, {0.5, 1.0});
       c.side_effects.idempotency_token = draws(kSideEffects).uniform() < 0.9;
       if (on(kTokenReuse, 0.2)) c.side_effects.token_reuse = 0.2;
+      if (on(kTokenOfContent, 0.4)) c.side_effects.token_from = TokenSource::kContent;
     }
     strategy(c.retry);
     if (!on(kSharedRetryer, 0.15) || c.makes_calls()) return;

@@ -58,9 +58,27 @@ struct Request {
   bool new_connection = false;
   bool mutating = false, has_token = false;
   Token token;
+  std::uint64_t content = 0;  ///< what the service takes it for: its own name, or its token's
   std::optional<Calendar::Key> timeout, deadline, hedge;
   Attempt* caller = nullptr;  ///< the attempt that it is a call of
   int caller_round = 0;
+  std::size_t caller_call = 0;           ///< among those of its stage
+  const CallSpec* call = nullptr;        ///< that it is made for
+  std::optional<std::string> operation;  ///< of that attempt, if its service sees it
+  double work = 1;                       ///< of that operation
+  std::optional<std::uint32_t> key, priority;
+};
+
+/// A call in the stage of an attempt.
+struct OpenCall {
+  const CallSpec* spec = nullptr;
+  std::uint64_t name = 0;  ///< of its first request
+  std::uint32_t copies = 0, succeeded = 0, failed = 0;
+  bool decided = false;
+  bool to_be_made = false;          ///< in the place of one that has failed,
+  std::optional<Draws> names = {};  ///< by these names
+
+  std::uint32_t needed() const { return std::min(spec->need, copies); }
 };
 
 struct Attempt {
@@ -84,8 +102,10 @@ struct Attempt {
   std::optional<Calendar::Key> service_timeout;
   // Its calls to other services.
   bool calling = false, call_failed = false;
-  int round = 0;
-  std::size_t next_call = 0, open_calls = 0;
+  int round = 0;  ///< counts stages
+  bool degraded = false;
+  std::size_t calls_stage = 0;  ///< the next one
+  std::vector<OpenCall> calls;  ///< of the present one
 };
 
 /// What is wrong with an instance at present.
@@ -117,7 +137,7 @@ struct Instance {
 };
 
 struct Session {
-  std::uint64_t intent = 0;
+  std::uint64_t content = 0;  ///< what it is about, to the service
   Time stored;
   std::optional<Time> expires;  ///< none: in progress
   int executions = 0;
@@ -133,8 +153,8 @@ struct Service {
   std::size_t index = 0;
   ServiceAnswers answers;
   std::deque<Instance> instances;
-  std::vector<Group*> callees;
-  Instance* last = nullptr;  ///< that the balancer chose
+  std::vector<std::vector<const CallSpec*>> stages;  ///< of its calls
+  Instance* last = nullptr;                          ///< that the balancer chose
   std::map<std::tuple<std::string, std::size_t, std::string>, Allowance> allowances;
   std::map<Token, Session> sessions;
   std::map<Token, std::list<Attempt*>> token_waits;
@@ -285,12 +305,39 @@ class World {
       std::shared_ptr<States> own = std::make_shared<States>();
       g.states = g.spec->retryer.empty() ? own : shared.emplace(g.spec->retryer, own).first->second;
     }
-    for (const CallSpec& call : scenario_.calls) {
-      services_[call.caller].callees.push_back(&groups_[call.client]);
+    for (Service& s : services_) order_calls(s);
+  }
+
+  const std::string& name_of(const CallSpec& call) const {
+    return scenario_.clients[call.client].name;
+  }
+  const CallSpec* fallback_of(const CallSpec& call) const {
+    for (const CallSpec& other : scenario_.calls) {
+      const bool is_it = other.caller == call.caller && name_of(other) == call.fallback;
+      if (is_it && call.on_failure == CallFailure::kFallback) return &other;
     }
-    for (Service& s : services_) {
-      if (!s.spec->parallel_calls) continue;
-      std::ranges::stable_sort(s.callees, {}, [](const Group* g) { return g->spec->name; });
+    return nullptr;
+  }
+  void order_calls(Service& s) {
+    std::map<std::uint32_t, std::vector<const CallSpec*>> stages;
+    std::map<std::string, std::uint32_t> alternatives;
+    std::uint32_t place = 0;
+    for (const CallSpec& call : scenario_.calls) {
+      if (call.caller != s.index) continue;
+      ++place;
+      const bool is_fallback = std::ranges::any_of(
+          scenario_.calls, [&](const CallSpec& other) { return fallback_of(other) == &call; });
+      if (is_fallback) continue;
+      std::uint32_t stage = call.stage;
+      if (stage == 0) stage = s.spec->parallel_calls ? 1 : place;
+      if (!call.one_of.empty()) {
+        stage = alternatives.try_emplace(call.one_of, stage).first->second;
+      }
+      stages[stage].push_back(&call);
+    }
+    for (auto& [number, calls] : stages) {
+      std::ranges::stable_sort(calls, {}, [&](const CallSpec* c) { return name_of(*c); });
+      s.stages.push_back(calls);
     }
   }
 
@@ -310,14 +357,28 @@ class World {
     });
   }
 
-  void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller) {
+  void tell_of_caller(Request& r, std::size_t call) {
+    const Request& above = *r.caller->request;
+    r.caller_round = r.caller->round;
+    r.caller_call = call;
+    r.call = r.caller->calls[call].spec;
+    if (r.call->callers_operation) {
+      r.operation = operation(above);
+      r.work = work_of(above);
+    }
+    if (r.call->callers_key) r.key = key_asked(above);
+    if (r.call->callers_priority) r.priority = priority_of(above);
+  }
+
+  void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller,
+              std::size_t call = 0) {
     Request& r = requests_.emplace_back();
     r.group = &g;
     r.entity = entity;
     r.client = client;
     r.submitted = now();
     r.caller = caller;
-    if (caller != nullptr) r.caller_round = caller->round;
+    if (caller != nullptr) tell_of_caller(r, call);
     r.send_tokens = g.spec->retry.rate_limit.enabled ? 1 : 0;
     tell(Step::kSubmitted, r, client);
     decide_effects(r);
@@ -337,12 +398,14 @@ class World {
     if (!r.mutating) return;
     r.has_token = spec.idempotency_token;
     r.token = {r.group->index, r.entity};
+    r.content = r.entity;
     if (spec.token_reuse <= 0) return;
     const auto last = r.group->last_tokens.find(r.client);
     if (last != r.group->last_tokens.end() && random.uniform() < spec.token_reuse) {
       r.token.name = last->second;
     }
     r.group->last_tokens[r.client] = r.token.name;
+    if (spec.token_from == TokenSource::kContent) r.content = r.token.name;
   }
 
   void end(Request& r, Outcome outcome) {
@@ -358,7 +421,16 @@ class World {
 
   // --- What a request is about: the same in every attempt
 
+  std::uint32_t priority_of(const Request& r) const {
+    return r.priority.value_or(r.group->spec->priority);
+  }
+  double work_of(const Request& r) const {
+    if (r.operation) return r.work;
+    const std::size_t i = operation_index(r);
+    return i == kNone ? 1 : r.group->spec->operations[i].work;
+  }
   std::string operation(const Request& r) const {
+    if (r.operation) return *r.operation;
     const std::size_t i = operation_index(r);
     return i == kNone ? "" : r.group->spec->operations[i].name;
   }
@@ -378,6 +450,7 @@ class World {
     return static_cast<std::size_t>(chosen - all.data());
   }
   std::uint32_t key_asked(const Request& r) const {
+    if (r.key) return *r.key;
     const KeySpec& spec = r.group->spec->keys;
     if (spec.count <= 1) return 0;
     Draws random = draws(r, Purpose::kKey);
@@ -841,36 +914,59 @@ class World {
   }
   Attempt& next_of(Instance& i) {
     std::list<Attempt*>& line = i.refused.empty() ? i.queue : i.refused;
-    auto next = line.begin();
-    if (i.refused.empty()) {
-      switch (i.service->spec->queue.discipline) {
-        case Discipline::kLifo:
-          next = std::prev(line.end());
-          break;
-        case Discipline::kPriority:
-          next = std::ranges::max_element(
-              line, {}, [](const Attempt* a) { return a->group->spec->priority; });
-          break;
-        default:
-          break;
-      }
-    }
+    const auto next = i.refused.empty() ? next_to_serve(i) : line.begin();
     Attempt& a = **next;
     line.erase(next);
     return a;
+  }
+  /// Or to be turned away, if it has waited too long.
+  std::list<Attempt*>::iterator next_to_serve(Instance& i) {
+    std::list<Attempt*>& line = i.queue;
+    const ServiceSpec& spec = *i.service->spec;
+    const auto priority = [&](const Attempt* a) {
+      return static_cast<int>(priority_of(*a->request));
+    };
+    // Of those that came at the same instant the queue may only know which is more important.
+    const bool is_ordered = spec.queue.discipline == Discipline::kPriority;
+    const auto oldest = std::ranges::min_element(line, {}, [&](const Attempt* a) {
+      return std::pair(a->arrived, is_ordered ? -priority(a) : 0);
+    });
+    if (is_too_old(**oldest)) return oldest;
+    const std::int64_t limit = spec.queue.lifo_above;
+    switch (spec.queue.discipline) {
+      case Discipline::kLifo:
+        return std::prev(line.end());
+      case Discipline::kAdaptiveLifo:
+        if (static_cast<std::int64_t>(line.size()) >
+            (limit == QueueSpec::kAsServers ? spec.servers : limit)) {
+          return std::prev(line.end());
+        }
+        break;
+      case Discipline::kPriority:
+        return std::ranges::max_element(line, {}, priority);
+      default:
+        break;
+    }
+    return line.begin();
+  }
+  bool is_too_old(const Attempt& a) const {
+    return !a.refused && now() - a.arrived > a.at->service->spec->queue.max_age;
   }
   /// Its turn has come: is it worth serving?
   bool is_dropped(Attempt& a) {
     const ServiceSpec& spec = *a.at->service->spec;
     const bool in_vain = a.given_up && spec.abandoned == Abandoned::kDropAtDequeue;
     const bool late = !a.refused && spec.queue.drop_expired && would_be_late(a);
-    if (!in_vain && !late) return false;
+    const bool too_old = is_too_old(a);
+    if (!in_vain && !late && !too_old) return false;
     tell(Step::kLeftQueue, a);
     leave(a);
     if (in_vain) {
       gone(a);
-    } else {
+    } else if (late) {
       lose(a);
+    } else {
+      refuse(a, a.at->service->answers.shed);
     }
     return true;
   }
@@ -934,9 +1030,7 @@ class World {
     if (a.replayed) return static_cast<double>(spec.idempotency.replay_cost.count());
     Draws random = draws(a, Purpose::kServiceTime);
     auto ns = static_cast<double>(spec.service_time.sample(random).count());
-    if (const std::size_t i = operation_index(*a.request); i != kNone) {
-      ns = std::round(ns * a.group->spec->operations[i].work);
-    }
+    ns = std::round(ns * work_of(*a.request));
     if (spec.slowdown.enabled()) ns = std::round(ns * slowdown(spec.slowdown, a.at->taken()));
     return ns;
   }
@@ -984,14 +1078,13 @@ class World {
     if (executed && i.service->spec->model == ServiceModelKind::kIndependent) {
       if (const ErrorAnswer* error = random_error(a)) response = response_of(*error);
     }
-    if (executed && !i.service->callees.empty() && response.status == 200) {
+    a.calls_stage = 0;
+    if (executed && response.status == 200 && choose_calls(a)) {
       tell(Step::kCalling, a);
       a.stage = Attempt::kHeld;
       i.held.push_back(&a);
       a.calling = true;
-      a.call_failed = false;
-      ++a.round;
-      a.next_call = 0;
+      a.call_failed = a.degraded = false;
       return make_calls(a);
     }
     tell(Step::kServed, a, executed);
@@ -1070,12 +1163,12 @@ class World {
     const auto found = s.sessions.find(token);
     a.replayed = false;
     if (found == s.sessions.end()) {
-      s.sessions[token] = {a.request->entity, stored, {}, 1};
+      s.sessions[token] = {a.request->content, stored, {}, 1};
       a.in_session = true;
       return true;
     }
     Session& session = found->second;
-    const bool is_other = session.intent != a.request->entity;
+    const bool is_other = session.content != a.request->content;
     if (now() < session.stored) {
       if (is_other) return true;
       session.stored = std::min(session.stored, stored);
@@ -1109,7 +1202,7 @@ class World {
     a.in_session = false;
     Service& s = *a.at->service;
     Session& session = s.sessions[a.request->token];
-    session.intent = a.request->entity;
+    session.content = a.request->content;
     session.expires = now() + s.spec->idempotency.window;
     token_is_free(a);
   }
@@ -1117,8 +1210,13 @@ class World {
     if (!std::exchange(a.in_session, false)) return;
     Service& s = *a.at->service;
     const auto found = s.sessions.find(a.request->token);
-    if (found != s.sessions.end() && !found->second.expires) {
-      if (--found->second.executions == 0) s.sessions.erase(found);
+    const IdempotencySpec& spec = s.spec->idempotency;
+    if (found != s.sessions.end() && !found->second.expires && --found->second.executions == 0) {
+      if (spec.stored == TokenStored::kBeforeEffect) {
+        found->second.expires = now() + spec.window;
+      } else {
+        s.sessions.erase(found);
+      }
     }
     token_is_free(a);
   }
@@ -1136,29 +1234,115 @@ class World {
 
   // --- Calls to other services
 
-  void make_calls(Attempt& a) {
+  /// What a request draws for a call is the same in all its attempts.
+  Draws choice(const Attempt& a, const CallSpec& call, Purpose purpose) const {
+    const std::uint64_t name = draws(*a.request, Purpose::kCallChoice).next();
+    return {groups_[call.client].key, {name, 0, 0, purpose}};
+  }
+  bool permits(const CallSpec& call, const Attempt& a) const {
+    const auto& all = call.operations;
+    return all.empty() || std::ranges::find(all, operation(*a.request)) != all.end();
+  }
+  std::uint32_t copies_of(const CallSpec& call, const Attempt& a) const {
+    if (!permits(call, a)) return 0;
+    if (call.one_of.empty() && choice(a, call, Purpose::kCallChoice).uniform() >= call.share) {
+      return 0;
+    }
+    if (!call.one_of.empty() && &call != chosen_alternative(call, a)) return 0;
+    if (!call.random_count) return call.count;
+    Draws random = choice(a, call, Purpose::kCallCount);
+    const double s = std::min(call.random_count->sample(random).in_seconds(), 1000.0);
+    return static_cast<std::uint32_t>(std::floor(s + 0.5));
+  }
+  const CallSpec* chosen_alternative(const CallSpec& call, const Attempt& a) const {
+    const CallSpec* first = nullptr;
+    std::vector<const CallSpec*> all;
+    for (const auto& stage : a.at->service->stages) {
+      for (const CallSpec* other : stage) {
+        if (other->one_of != call.one_of) continue;
+        if (first == nullptr) first = other;
+        if (permits(*other, a)) all.push_back(other);
+      }
+    }
+    double sum = 0, up_to = 0;
+    for (const CallSpec* c : all) sum += c->share;
+    const double u = choice(a, *first, Purpose::kCallChoice).uniform() * sum;
+    for (const CallSpec* c : all) {
+      up_to += c->share;
+      if (u < up_to) return c;
+    }
+    return all.back();
+  }
+
+  /// Those of the next stage in which there are some.
+  bool choose_calls(Attempt& a) {
     const Service& s = *a.at->service;
-    const std::size_t first = a.next_call;
-    a.open_calls = s.spec->parallel_calls ? s.callees.size() : 1;
-    a.next_call += a.open_calls;
-    const std::uint64_t entity = draws(a, Purpose::kCall).next();
-    for (std::size_t i = first; i < a.next_call; ++i) {
-      submit(*s.callees[i], a.at->number, entity, &a);
+    a.calls.clear();
+    while (a.calls.empty() && a.calls_stage < s.stages.size()) {
+      for (const CallSpec* call : s.stages[a.calls_stage]) {
+        const std::uint32_t copies = copies_of(*call, a);
+        if (copies > 0) a.calls.push_back({call, draws(a, Purpose::kCall).next(), copies});
+      }
+      ++a.calls_stage;
+    }
+    return !a.calls.empty();
+  }
+  void make_calls(Attempt& a) {
+    ++a.round;
+    for (std::size_t i = 0; i < a.calls.size(); ++i) {
+      send_call(a, i, draws(a, Purpose::kCall));
+    }
+  }
+  void send_call(Attempt& a, std::size_t i, Draws names) {
+    const CallSpec& call = *a.calls[i].spec;
+    for (std::uint32_t copy = 0; copy < a.calls[i].copies; ++copy) {
+      submit(groups_[call.client], a.at->number, names.next(), &a, i);
     }
   }
   void call_ended(const Request& r, bool succeeded) {
     Attempt& a = *r.caller;
     if (!a.calling || a.round != r.caller_round) return;
-    a.call_failed |= !succeeded;
-    if (--a.open_calls == 0) calls_over_.push_back(&a);
+    OpenCall& call = a.calls[r.caller_call];
+    if (call.decided || call.spec != r.call) return;
+    ++(succeeded ? call.succeeded : call.failed);
+    if (call.succeeded >= call.needed()) {
+      call.decided = true;
+    } else if (call.copies - call.failed < call.needed()) {
+      call_fails(a, call);
+    } else {
+      return;
+    }
+    const auto decided = [](const OpenCall& c) { return c.decided; };
+    if (call.to_be_made || std::ranges::all_of(a.calls, decided)) {
+      calls_decided_.emplace_back(&a, a.round, r.caller_call);
+    }
   }
-  void go_on_after_calls(Attempt& a) {
-    if (!a.calling) return;
+  void call_fails(Attempt& a, OpenCall& call) {
+    if (call.spec->on_failure == CallFailure::kFallback) {
+      const CallSpec* other = fallback_of(*call.spec);
+      if (const std::uint32_t copies = copies_of(*other, a); copies > 0) {
+        a.degraded = true;
+        const Draws names(groups_[call.spec->client].key, {call.name, 0, 0, Purpose::kCall});
+        call = {other, Draws(names).next(), copies};
+        call.names = names;
+        call.to_be_made = true;
+        return;
+      }
+    }
+    call.decided = true;
+    (call.spec->on_failure == CallFailure::kIgnore ? a.degraded : a.call_failed) = true;
+  }
+  void go_on_after_call(Attempt& a, int round, std::size_t i) {
+    if (!a.calling || a.round != round) return;
+    if (a.calls[i].to_be_made) {
+      a.calls[i].to_be_made = false;
+      return send_call(a, i, *a.calls[i].names);
+    }
     const Service& s = *a.at->service;
-    if (!a.call_failed && a.next_call < s.callees.size()) return make_calls(a);
+    if (!a.call_failed && choose_calls(a)) return make_calls(a);
     a.calling = false;
     a.at->held.remove(&a);
-    tell(Step::kCalled, a);
+    tell(Step::kCalled, a, a.degraded && !a.call_failed);
     server_is_free(a, a.call_failed ? response_of(s.answers.call_failed) : Response{}, true);
   }
 
@@ -1302,11 +1486,14 @@ class World {
   // --- What an event leaves to be done at its instant
 
   void settle() {
-    while (!answered_.empty() || !connected_.empty() || !calls_over_.empty() ||
+    while (!answered_.empty() || !connected_.empty() || !calls_decided_.empty() ||
            !free_tokens_.empty()) {
       for (Attempt* a : std::exchange(answered_, {})) deliver(*a);
       for (; !connected_.empty(); connected_.pop_front()) send(*connected_.front());
-      for (; !calls_over_.empty(); calls_over_.pop_front()) go_on_after_calls(*calls_over_.front());
+      for (; !calls_decided_.empty(); calls_decided_.pop_front()) {
+        const auto [a, round, call] = calls_decided_.front();
+        go_on_after_call(*a, round, call);
+      }
       for (; !free_tokens_.empty(); free_tokens_.pop_front()) {
         go_on_after_token(*free_tokens_.front().first, free_tokens_.front().second);
       }
@@ -1448,7 +1635,7 @@ class World {
   std::deque<Attempt> attempts_;
   std::vector<Attempt*> answered_;
   std::deque<Request*> connected_;
-  std::deque<Attempt*> calls_over_;
+  std::deque<std::tuple<Attempt*, int, std::size_t>> calls_decided_;
   std::deque<std::pair<Service*, Token>> free_tokens_;
   std::vector<TraceStep> steps_;
 };

@@ -1,5 +1,5 @@
-// What the table of metrics is computed from: sums of counts, and the formulas of metrics with a
-// rule of their own.
+// The inputs of the table of metrics: sums of counts, and the formulas of metrics with a rule of
+// their own.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -138,8 +138,8 @@ std::optional<double> phase_quantile_s(const PhaseResult& phase) {
   return latency.quantiles_s[place];
 }
 
-// Services: all of them, or that of a group. Levels add up over services; what does not add up
-// exists for a single service only.
+// Services: all of them, or that of a group. Levels add up over services; figures that do not exist
+// for a single service only.
 bool all_limited(std::span<const ServiceResult> services);
 bool single(std::span<const ServiceResult> services);
 bool single_limited(std::span<const ServiceResult> services);

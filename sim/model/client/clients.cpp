@@ -113,6 +113,11 @@ void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
 
 void Clients::prepare() {
   groups_.resize(state_.scenario.clients.size());
+  for (const CallSpec& call : state_.scenario.calls) {
+    if (call.client >= groups_.size()) continue;  // `Calls` says what is wrong
+    if (!call.callers_operation && !call.callers_key && !call.callers_priority) continue;
+    groups_[GroupId(call.client)].takes_over = &call;
+  }
   const OperationNames operations(state_.scenario);
   for (const std::size_t at : name_order(state_.scenario.clients)) {
     stop_point();
@@ -174,9 +179,24 @@ void Clients::submit_call(GroupId group, ClientId client, std::uint64_t entity, 
   Request& r = new_request(g, client, entity);
   callers_.reach(r.id);
   callers_[r.id] = call;
+  if (g.takes_over != nullptr) [[unlikely]]
+    take_over(g, r, state_.attempts[call.attempt]);
   g.recorder->called(in_cohort);
   r.in_cohort = in_cohort;
   begin(g, r);
+}
+
+// What a call shows its service of the attempt that it is made for.
+void Clients::take_over(ClientGroup& g, const Request& r, const Attempt& caller) {
+  const Group& above = *caller.clients;
+  g.taken_over.reach(r.id);
+  TakenOver& taken = g.taken_over[r.id];
+  taken.operation = state_.operation_of(caller);
+  taken.work = above.takes_over != nullptr && above.takes_over->callers_operation
+                   ? state_.taken_over[caller.id].work
+                   : above.about.work(*above.key, caller.entity);
+  taken.key = state_.key_of(caller);
+  taken.priority = g.takes_over->callers_priority ? caller.priority : g.new_attempt.priority;
 }
 
 RETRYSIM_IN_LOOP Request& Clients::new_request(ClientGroup& g, ClientId client,
@@ -278,6 +298,11 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
 // What only the attempts of some groups need before they are sent.
 void Clients::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
   if (r.connecting) a.set(Attempt::kConnecting);
+  if (g.takes_over != nullptr) {
+    state_.taken_over.reach(a.id);
+    state_.taken_over[a.id] = g.taken_over[r.id];
+    a.priority = g.taken_over[r.id].priority;
+  }
   if (r.mutating) {
     a.set(Attempt::kMutating);
     effects_.attempt_sent(r.id, a.id);

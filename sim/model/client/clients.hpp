@@ -1,4 +1,4 @@
-// What clients do: a request from its submission to its end, what the retry strategy is asked on
+// What clients do: a request from its submission to its end, the questions to the retry strategy on
 // the way, and hedges.
 //
 // SPDX-License-Identifier: MIT
@@ -26,7 +26,7 @@
 
 namespace retrysim::model {
 
-/// When clients stop waiting: for the answer to an attempt, and for a request at all.
+/// When clients stop waiting: for the answer to an attempt, and for a whole request.
 class Timeouts {
  public:
   Timeouts(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
@@ -83,7 +83,7 @@ class Network;
 class Services;
 
 /// What a client's retry strategy is told, and asked: that a request begins, that it has succeeded,
-/// and what follows when an attempt has failed. The rules themselves are in sim/retry.
+/// and how to go on when an attempt has failed. The rules themselves are in sim/retry.
 class RetryDecisions {
  public:
   /// Of all retry quotas of one group, for the check at the end.
@@ -106,7 +106,7 @@ class RetryDecisions {
 
   RetryDecisions(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
 
-  /// Takes the memory for all groups, and makes the strategies of the user's own.
+  /// Takes the memory for all groups, and makes the custom strategies.
   void prepare();
 
   /// A request begins, of a group for which there is something to do then. The strategy may hold it
@@ -115,7 +115,7 @@ class RetryDecisions {
   [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
   /// Whether that would change anything, where the group's strategy learns of successes.
   RETRYSIM_IN_LOOP bool learns_from_success(const ClientGroup& g, const Request& r) const;
-  /// What follows a failed attempt: by rules, or by a strategy of the user's own.
+  /// What follows a failed attempt: by rules, or by a custom strategy.
   RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
   /// Whether its body could be sent again.
   bool can_be_repeated(const ClientGroup& g, const Request& r) const {
@@ -139,7 +139,7 @@ class RetryDecisions {
   RunState& state_;
   ClientGroups& groups_;
   ByGroup<OfGroup> clients_;
-  // By request of a group with the user's own strategies: its number at its client.
+  // By request of a group with custom strategies: its number at its client.
   ByRequest<std::uint64_t> request_numbers_;
 };
 
@@ -170,8 +170,8 @@ class Hedging {
 ///   Network -> answered, or an event: time_out
 ///   -> succeed: finish; or fail (the retry strategy) -> back_off -> begin_attempt, or finish
 ///
-/// What stands between two steps (gates, timeouts, decisions, workload) returns what is to be done;
-/// only this class does it.
+/// The helpers between two steps (gates, timeouts, decisions, workload) return the next step; only
+/// this class takes it.
 class Clients {
  public:
   Clients(RunState& state, Agenda& agenda, Network& network, Services& services, Effects& effects,
@@ -207,7 +207,7 @@ class Clients {
   /// The client has its answer, for which it has waited. The last step of an event, or of the
   /// agenda.
   RETRYSIM_IN_LOOP void answered(Attempt& a);
-  /// The same for an answer that is no success.
+  /// The same for an answer other than a success.
   RETRYSIM_IN_LOOP void refused(Attempt& a);
   /// A request that waited for a connection has got one, and goes on.
   void connected(RequestId request);
@@ -240,6 +240,7 @@ class Clients {
 
  private:
   void submit(ClientGroup& g, ClientId client, std::uint64_t entity);
+  [[gnu::noinline]] void take_over(ClientGroup& g, const Request& r, const Attempt& caller);
   RETRYSIM_IN_LOOP Request& new_request(ClientGroup& g, ClientId client, std::uint64_t entity);
   RETRYSIM_IN_LOOP void begin(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool begin_in_steps(ClientGroup& g, Request& r);

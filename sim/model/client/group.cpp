@@ -41,7 +41,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
     balanced |= state.scenario.services[called.service].instances.count > 1;
   }
   is_routed = balanced || calls_several;
-  sends_in_steps = hedges || pools_connections || mutates;
+  sends_in_steps = hedges || pools_connections || mutates || takes_over != nullptr;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();

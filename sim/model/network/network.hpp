@@ -1,5 +1,5 @@
 // The network between clients and services: which instance an attempt goes to, how long messages
-// take, which get lost, and what an answer that arrives means: its client has it, nobody waits for
+// take, which get lost, and what an arriving answer means: its client has it, no client waits for
 // it, or another message follows.
 //
 // SPDX-License-Identifier: MIT
@@ -41,7 +41,7 @@ class Network {
   /// The service answers the attempt, as the last step of its event: an answer that takes no time
   /// is delivered at once, and what its client makes of it may come back to the service.
   RETRYSIM_IN_LOOP void answer_last(Attempt& a, std::uint16_t answer);
-  /// The service answers the attempt in the midst of something: an answer that takes no time is
+  /// The service answers the attempt in the middle of a step: an answer that takes no time is
   /// delivered when the event is over.
   void answer(Attempt& a, std::uint16_t answer);
   /// The attempt is not under way any more, to the balancer: its client has the answer, or has

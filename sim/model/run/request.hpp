@@ -1,5 +1,5 @@
 // The things that move through the simulated world, requests and attempts; the ids that name them
-// and all else; and what follows from names: random numbers, and what a request is about.
+// and everything else; and what names determine: random numbers, and the subject of a request.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -34,12 +34,12 @@ struct Attempt;
 template <class Tag, class Number>
 class Id {
  public:
-  /// That of none.
+  /// The id of nothing.
   constexpr Id() = default;
   constexpr explicit Id(std::integral auto number) : number_(static_cast<Number>(number)) {}
 
   constexpr operator Number() const { return number_; }
-  /// Whether it is that of one.
+  /// Whether it is the id of something.
   constexpr bool exists() const { return number_ != Id().number_; }
 
   friend constexpr bool operator==(Id a, Id b) { return a.number_ == b.number_; }
@@ -197,7 +197,7 @@ struct alignas(64) Attempt {
   /// What is true of it. Most are true of few attempts, and one test finds that none of them is.
   enum Flag : std::uint16_t {
     kExecuted = 1 << 0,    ///< served to the end
-    kGivenUp = 1 << 1,     ///< its client does not wait any more
+    kGivenUp = 1 << 1,     ///< its client no longer waits
     kConnecting = 1 << 2,  ///< on a new connection
     kRejection = 1 << 3,   ///< what it waits for, or a server does, is turning it away
     kWatched = 1 << 4,     ///< the service wants to know when it leaves
@@ -207,6 +207,7 @@ struct alignas(64) Attempt {
     // Of an attempt that consists of two messages (model "occ", a read before a retry).
     kGoesOn = 1 << 8,         ///< the answer under way asks for the second message
     kSecondMessage = 1 << 9,  ///< the first one is answered
+    kDegraded = 1 << 10,      ///< it succeeds, but a call that was made for it has failed
   };
 
   static constexpr double kNotDrawn = -1;
@@ -259,7 +260,7 @@ struct alignas(64) Attempt {
     Time gave_up = Time::max();  ///< when its client stopped waiting
     std::int64_t way_back_ns;    ///< before that, if messages take time: of the answer to come
   };
-  double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves nobody else
+  double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves no other
   union {
     QueueLinks queue;       ///< while it waits for a server
     std::size_t place;      ///< the same in a queue without order
@@ -273,11 +274,21 @@ struct HeldAttempt {
   AttemptId attempt;
 };
 
-/// One attempt that makes calls to other services. `serial` tells it from attempts that had the
-/// slot before.
+/// One request of a call to another service: the attempt that makes it, which of the calls of a
+/// stage it belongs to, and which call of the service that is (a fallback may have taken its
+/// place). `serial` tells the stage from earlier ones, also of attempts that had the slot before.
 struct CallId {
   AttemptId attempt;
   std::uint32_t serial = 0;
+  std::uint16_t slot = 0, call = 0;
+};
+
+/// What a request, or one of its attempts, has taken over from the attempt that it is a call for
+/// (`CallSpec::callers_operation` and so on).
+struct TakenOver {
+  std::uint32_t operation = 0, key = 0;
+  double work = 1;  ///< factor of the operation on service times
+  std::uint8_t priority = 0;
 };
 
 /// An idempotency token is unique within a client group.
@@ -307,7 +318,7 @@ static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);
 
 // --- Names ---------------------------------------------------------------------------------------
 
-// What follows from names, and so from nothing else in a scenario: the order in which a world goes
+// What names alone determine, and nothing else in a scenario: the order in which a world goes
 // through groups and services, their random numbers, and what a request is about.
 
 /// Indices of `all` by `name`; those of equal names keep their order. What a world does with all
@@ -379,6 +390,7 @@ class KeyChoice {
 class OperationNames {
  public:
   explicit OperationNames(const Scenario& scenario);
+  /// Of a name that no group has: that of no request.
   std::uint32_t number(std::string_view name) const;
 
  private:
@@ -399,6 +411,8 @@ class Addressing {
   ServiceId service(const RandomKey& key, std::uint64_t entity) const;
   /// By its number among those of all groups.
   std::uint32_t operation(const RandomKey& key, std::uint64_t entity) const;
+  /// The factor of that operation on service times.
+  double work(const RandomKey& key, std::uint64_t entity) const;
   std::uint32_t key(const RandomKey& key, std::uint64_t entity) const {
     return keys_.of(key, entity);
   }
@@ -410,6 +424,7 @@ class Addressing {
  private:
   struct Operation {
     std::uint32_t number = 0;
+    double work = 1;
     ServiceId service;  // does not exist: as all requests
   };
   std::vector<ServiceId> services_;

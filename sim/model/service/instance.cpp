@@ -14,7 +14,8 @@ namespace retrysim::model {
 ServiceTraits::ServiceTraits(const ServiceSpec& spec) {
   always_succeeds = spec.model == ServiceModelKind::kQueue;
   screens_queue = spec.abandoned == Abandoned::kDropAtDequeue || spec.queue.drop_expired ||
-                  spec.queue.discipline == Discipline::kCodel;
+                  spec.queue.discipline == Discipline::kCodel ||
+                  spec.queue.max_age != Duration::max();
   limits_concurrency = !ConcurrencyLimit(spec.concurrency).is_unlimited();
   times_waits = spec.wait_within != Duration::max();
   watches_attempts = limits_concurrency || spec.timeout != Duration::max();
@@ -104,7 +105,7 @@ void AttemptsInService::release(Attempt& a, Time now) {
   time_spent_ += time_between(a.started, now);
   a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
-  RETRYSIM_TELL(Step::kCalled, now, a);
+  RETRYSIM_TELL(Step::kCalled, now, a, a.is(Attempt::kDegraded));
 }
 
 void AttemptsInService::abort(Attempt& a, Time now) {
@@ -175,7 +176,7 @@ void Instance::remove_from_queue(const Attempt& a, Time now) {
 
 std::vector<std::uint32_t> Instance::take_all(Time now) {
   std::vector<std::uint32_t> all = in_service.take_all(now);
-  while (Attempt* a = queue_.take()) {
+  while (Attempt* a = queue_.take(now)) {
     leave_unserved(*a, now);
     RETRYSIM_TELL(Step::kLeftQueue, now, *a);
     // A second call may have the session of the first.

@@ -158,6 +158,11 @@ class ServiceDemand {
     operations_ = OperationMix(index, clients);
     varies_ = spec_->slowdown.enabled() || !operations_.empty();
   }
+  /// Some attempts have the operation of another one, for which they are calls.
+  void take_over(const ByAttempt<TakenOver>& all) {
+    taken_over_ = &all;
+    varies_ = true;
+  }
 
   /// What a read before a retry takes of a server of speed 1, in nanoseconds.
   static double of_read(const Attempt& a);
@@ -188,6 +193,7 @@ class ServiceDemand {
   const ServiceSpec* spec_;
   const Streams* streams_;
   OperationMix operations_;
+  const ByAttempt<TakenOver>* taken_over_ = nullptr;
   bool varies_;
 };
 
@@ -523,7 +529,7 @@ class SharedServers {
     sharing_.set_power(servers, 1);
   }
 
-  /// Nobody queues; a capacity limits how many are served.
+  /// No attempt queues; a capacity limits how many are served.
   static bool has_room() { return true; }
   bool is_full(std::uint64_t capacity) const {
     return static_cast<std::uint64_t>(sharing_.size() - rejections_ + held_) >= capacity;
@@ -615,8 +621,8 @@ class SharedServers {
 };
 
 /// The servers of a service, of whichever kind they are: each works for one attempt at a time
-/// (`OwnServers`), or all are shared (`SharedServers`). Whatever depends on how servers
-/// are given to attempts is asked here; the kinds answer, and nobody asks which kind it is.
+/// (`OwnServers`), or all are shared (`SharedServers`). Everything that depends on how servers are
+/// given to attempts is asked here; the kinds answer, and no caller asks which kind it is.
 class ServerPool {
   // Which kind it is takes one comparison, whose result never changes during a run.
   template <class Use>

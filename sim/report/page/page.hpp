@@ -89,7 +89,7 @@ class PageSeriesTable {
   PageSeriesTable(const std::filesystem::path& folder, const std::vector<std::string>& variants);
 
   /// `[variant, ...]`, each `{"dt":width,"c":{client:{quantity:[means,halves]}},"s":{service:...}}`
-  /// or null; in at most about `most_bytes`: if need be with bins joined by twos, whose intervals
+  /// or null; in at most about `most_bytes`: if necessary with bins joined by twos, whose intervals
   /// are then upper bounds. Where every value is the same, its number stands instead of the list; a
   /// quantity that never exists is left out.
   std::string json(std::size_t most_bytes) const;
@@ -110,7 +110,7 @@ class PageSeriesTable {
   std::vector<Variant> variants_;
 };
 
-// What the page of `retrysim report` knows of result folders.
+// Reading result folders for the page of `retrysim report`.
 
 /// One result for a page.
 struct PageResult {

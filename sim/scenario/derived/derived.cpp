@@ -162,10 +162,170 @@ std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fa
   return {attempts, success};
 }
 
+// --- Which calls are made
+
+/// One operation among the requests at a service.
+struct OperationShare {
+  double share = 0, work = 0;  // work: the sum of their factors, times their shares
+};
+/// By name; requests without one have the empty name.
+using OperationMix = std::map<std::string_view, OperationShare>;
+
+bool permits(const CallSpec& call, std::string_view operation) {
+  return call.operations.empty() ||
+         std::ranges::find(call.operations, operation) != call.operations.end();
+}
+
+/// How likely requests at each service are to have which operation, and so to make which calls. The
+/// groups that call a service count by their rates (closed loops, whose rates are not known yet, by
+/// their clients).
+class CallChances {
+ public:
+  CallChances(const Scenario& scenario, const CallGraph& calls)
+      : scenario_(scenario), made_(scenario.calls.size(), 1) {
+    bool by_operation = false;
+    for (const CallSpec& c : scenario.calls) {
+      by_operation |= !c.operations.empty() || c.callers_operation;
+    }
+    if (by_operation) {
+      mixes_.resize(scenario.services.size());
+      weights_.resize(scenario.services.size());
+      for (const ClientSpec& c : scenario.clients) {
+        if (!c.makes_calls()) add_outside(c);
+      }
+    }
+    for (const std::size_t s : callers_first(scenario)) {
+      for (const std::vector<std::size_t>& stage : calls.stages_of(s)) find_stage(s, stage);
+      for (const std::size_t i : calls.calls_of(s)) {
+        if (const auto other = calls.fallback_of(i)) {
+          made_[*other] = mean_over(s, [&](std::string_view o) {
+            return permits(scenario_.calls[*other], o) ? scenario_.calls[*other].share : 0;
+          });
+        }
+      }
+      if (by_operation) {
+        for (const std::size_t i : calls.calls_of(s)) pass_on(s, scenario.calls[i], made_[i]);
+      }
+    }
+  }
+
+  /// Probability that an attempt at the caller makes the call, or falls back on it.
+  double made(std::size_t call) const {
+    return copies(scenario_.calls[call]) > 0 ? made_[call] : 0;
+  }
+  /// Requests that it then sends.
+  static double copies(const CallSpec& call) {
+    if (!call.random_count) return call.count;
+    return std::min<double>(call.random_count->mean_seconds(), CallSpec::kMostCopies);
+  }
+  /// The mean factor on the service time of the callee that comes from the caller's operation.
+  double work(const CallSpec& call) const {
+    if (!call.callers_operation || mixes_.empty()) return 1;
+    double sum = 0, work = 0;
+    for (const auto& [name, o] : mixes_[call.caller]) {
+      if (!permits(call, name)) continue;
+      sum += o.share;
+      work += o.work;
+    }
+    return sum > 0 ? work / sum : 1;
+  }
+
+ private:
+  void add_outside(const ClientSpec& c) {
+    const double rate = mean_request_rate(scenario_, c);
+    const double slots = static_cast<double>(c.count) * c.arrivals.concurrency;
+    for (const auto& [s, share] : service_shares(c)) {
+      const double weight = share * (rate > 0 ? rate : slots);
+      weights_[s] += weight;
+      if (c.operations.empty()) add(s, "", weight, weight);
+      double of_all = 0;
+      for (const OperationSpec& o : c.operations) {
+        if (!o.service || *o.service == s) of_all += o.share;
+      }
+      for (const OperationSpec& o : c.operations) {
+        if (o.service && *o.service != s) continue;
+        const double its = weight * o.share / of_all;
+        add(s, o.name, its, its * o.work);
+      }
+    }
+  }
+  void add(std::size_t s, std::string_view name, double share, double work) {
+    OperationShare& there = mixes_[s][name];
+    there.share += share;
+    there.work += work;
+  }
+  void pass_on(std::size_t s, const CallSpec& call, double made) {
+    const std::size_t callee = scenario_.clients[call.client].service;
+    const double weight = weights_[s] * made * copies(call);
+    weights_[callee] += weight;
+    if (!call.callers_operation) return add(callee, "", weight, weight);
+    double all = 0;
+    for (const auto& [name, o] : mixes_[s]) all += permits(call, name) ? o.share : 0;
+    if (all <= 0) return;
+    for (const auto& [name, o] : mixes_[s]) {
+      if (permits(call, name)) add(callee, name, weight * o.share / all, weight * o.work / all);
+    }
+  }
+
+  /// The mean over the operations of requests at a service.
+  template <class Function>
+  double mean_over(std::size_t s, Function function) const {
+    if (mixes_.empty() || mixes_[s].empty()) return function("");
+    double sum = 0, all = 0;
+    for (const auto& [name, o] : mixes_[s]) {
+      sum += o.share * function(name);
+      all += o.share;
+    }
+    return all > 0 ? sum / all : function("");
+  }
+
+  void find_stage(std::size_t s, const std::vector<std::size_t>& stage) {
+    for (const std::size_t i : stage) {
+      const CallSpec& call = scenario_.calls[i];
+      made_[i] = mean_over(s, [&](std::string_view o) {
+        if (!permits(call, o)) return 0.0;
+        if (call.one_of.empty()) return call.share;
+        double weights = 0;
+        for (const std::size_t other : stage) {
+          const CallSpec& c = scenario_.calls[other];
+          if (c.one_of == call.one_of && permits(c, o)) weights += c.share;
+        }
+        return call.share / weights;
+      });
+    }
+  }
+
+  const Scenario& scenario_;
+  std::vector<double> made_;  // by call
+  std::vector<OperationMix> mixes_;
+  std::vector<double> weights_;  // of the mixes
+};
+
+/// Probability that at most `most` of `n` happen, each with probability `p` <= 0.5.
+double at_most(std::uint32_t most, std::uint32_t n, double p) {
+  double one = std::pow(1 - p, n), sum = one;
+  for (std::uint32_t k = 0; k < most; ++k) {
+    one *= p / (1 - p) * (n - k) / (k + 1);
+    sum += one;
+  }
+  return std::min(1.0, sum);
+}
+
+/// Probability that at least `need` of `copies` succeed, each with probability `p`.
+double at_least(std::uint32_t need, std::uint32_t copies, double p) {
+  if (need > copies) return 0;
+  if (need == 0) return 1;
+  return p > 0.5 ? at_most(copies - need, copies, 1 - p) : 1 - at_most(need - 1, copies, p);
+}
+
 class DemandFinder {
  public:
   DemandFinder(const Scenario& scenario, Attempts attempts, const DemandOptions& options)
-      : scenario_(scenario), attempts_(attempts), options_(options), calls_(scenario) {
+      : scenario_(scenario),
+        attempts_(attempts),
+        options_(options),
+        calls_(scenario),
+        chances_(scenario, calls_) {
     demand_.groups.resize(scenario.clients.size());
     demand_.services.resize(scenario.services.size());
     callers_.resize(scenario.services.size());
@@ -192,30 +352,117 @@ class DemandFinder {
     std::size_t group;
     double share;  // of its requests
   };
-  /// What the calls of one service come to.
+  /// What calls come to: those of one service, or one of them.
   struct Below {
-    double success = 1;  // all calls succeed
+    double success = 1;  // all calls succeed that have to
     double time = 0;     // that a served attempt waits for them, s
   };
 
   /// Services below have been looked at; they do not call each other in a circle.
   void look_below(std::size_t s) {
+    for (const std::size_t call : calls_.calls_of(s)) find_attempts(scenario_.calls[call].client);
     Below found;
-    for (const std::size_t call : calls_.calls_of(s)) {
-      const std::size_t g = scenario_.calls[call].client;
-      const ClientSpec& c = scenario_.clients[g];
-      double time = 0;
-      for (const auto& [to, share] : called_[g]) {
-        time += share * time_at(c, to);
-      }
-      find_attempts(g);
-      const GroupDemand& calls = demand_.groups[g];
-      if (attempts_ == Attempts::kNeeded) time *= std::min(calls.attempts, 1e6);
-      const bool together = scenario_.services[s].parallel_calls;
-      found.time = together ? std::max(found.time, time) : found.time + found.success * time;
-      found.success *= calls.success;
+    for (const std::vector<std::size_t>& calls : calls_.stages_of(s)) {
+      const Below stage = look_at_stage(calls);
+      found.time += found.success * stage.time;
+      found.success *= stage.success;
     }
     below_[s] = found;
+  }
+
+  /// The calls of a stage are made together, and the slowest of those that are made counts, by its
+  /// mean time.
+  Below look_at_stage(const std::vector<std::size_t>& calls) const {
+    struct Part {  // a call, or the alternatives together
+      double made = 0, success = 0, time = 0;
+    };
+    std::vector<Part> parts;
+    std::map<std::string_view, std::size_t> alternatives;
+    for (const std::size_t call : calls) {
+      const double made = chances_.made(call);
+      const Below below = look_at_call(call);
+      const std::string& one_of = scenario_.calls[call].one_of;
+      const auto [at, is_new] = alternatives.try_emplace(one_of, parts.size());
+      const bool alone = one_of.empty();
+      if (alone || is_new) parts.emplace_back();
+      Part& part = alone ? parts.back() : parts[at->second];
+      part.made += made;
+      part.success += made * below.success;
+      part.time += made * below.time;
+    }
+    Below stage;
+    for (Part& p : parts) {
+      stage.success *= std::clamp(1 - p.made + p.success, 0.0, 1.0);
+      if (p.made > 0) p.time /= p.made;
+    }
+    std::ranges::stable_sort(parts, [](const Part& a, const Part& b) { return a.time > b.time; });
+    double slower_not_made = 1;
+    for (const Part& p : parts) {
+      stage.time += product(slower_not_made * p.made, p.time);
+      slower_not_made *= std::max(0.0, 1 - p.made);
+    }
+    return stage;
+  }
+
+  /// A call that is made, with what follows its failure.
+  Below look_at_call(std::size_t call) const {
+    const CallSpec& spec = scenario_.calls[call];
+    const double success = success_of(call);
+    Below found{success, time_of(call)};
+    if (spec.on_failure == CallFailure::kIgnore) found.success = 1;
+    if (const auto other = calls_.fallback_of(call)) {
+      const double instead = (1 - success) * chances_.made(*other);
+      const Below below = look_at_call(*other);
+      found.success += instead * below.success;
+      found.time += product(instead, below.time);
+    }
+    return found;
+  }
+
+  static std::uint32_t copies_of(const CallSpec& call) {
+    return static_cast<std::uint32_t>(std::max(1.0, std::round(CallChances::copies(call))));
+  }
+  static std::uint32_t needed_of(const CallSpec& call) {
+    return std::min(call.need, copies_of(call));
+  }
+
+  /// That enough of its copies succeed.
+  double success_of(std::size_t call) const {
+    const CallSpec& spec = scenario_.calls[call];
+    const double one = demand_.groups[spec.client].success;
+    return copies_of(spec) == 1 ? one : at_least(needed_of(spec), copies_of(spec), one);
+  }
+
+  /// Until enough of its copies have ended: exact for the fastest k of n exponential times; where
+  /// the service time of the callee is constant all end together.
+  double time_of(std::size_t call) const {
+    const CallSpec& spec = scenario_.calls[call];
+    const ClientSpec& c = scenario_.clients[spec.client];
+    double time = 0;
+    bool constant = true;
+    for (const auto& [to, share] : called_[spec.client]) {
+      time += share * time_at(c, to);
+      constant &= scenario_.services[to].service_time.is_constant();
+    }
+    if (attempts_ == Attempts::kNeeded) {
+      time *= std::min(demand_.groups[spec.client].attempts, 1e6);
+    }
+    if (constant) return time;
+    double factor = 0;
+    const std::uint32_t copies = copies_of(spec);
+    for (std::uint32_t i = 0; i < needed_of(spec); ++i) factor += 1.0 / (copies - i);
+    return time * factor;
+  }
+
+  /// `rate`: attempts per second that make the call if their request does, or fall back on it.
+  void ask_for_call(std::size_t call, double rate) {
+    const CallSpec& spec = scenario_.calls[call];
+    rate = product(chances_.made(call), rate);
+    demand_.groups[spec.client].requests += product(CallChances::copies(spec), rate);
+    const auto other = calls_.fallback_of(call);
+    if (!other) return;
+    const double failed = attempts_ == Attempts::kMost ? 1 : 1 - success_of(call);
+    if (failed > 0) ask_for_call(*other, product(failed, rate));
   }
 
   /// Round trip, service and calls of an attempt.
@@ -327,10 +574,9 @@ class DemandFinder {
     if (!spec.errors_at.on_arrival()) {  // those that fail later make none
       calls *= std::max(0.0, 1 - error_share(spec)) / std::max(not_free, 1e-300);
     }
-    for (const std::size_t call : calls_.calls_of(s)) {
-      const std::size_t g = scenario_.calls[call].client;
-      demand_.groups[g].requests += calls;
-      if (!spec.parallel_calls) calls = product(demand_.groups[g].success, calls);
+    for (const std::vector<std::size_t>& stage : calls_.stages_of(s)) {
+      for (const std::size_t call : stage) ask_for_call(call, calls);
+      calls = product(look_at_stage(stage).success, calls);
     }
   }
 
@@ -348,12 +594,40 @@ class DemandFinder {
   DemandOptions options_;
   Demand demand_;
   CallGraph calls_;
+  CallChances chances_;
   std::vector<std::vector<ServiceShare>> called_;  // services that a group calls
   std::vector<std::vector<Caller>> callers_;       // groups that call a service
   std::vector<Below> below_;
 };
 
+/// The mean factor on the service time that the calls of a group take over from their callers.
+double work_of_callers(const Scenario& scenario, const ClientSpec& client) {
+  const auto group = static_cast<std::size_t>(&client - scenario.clients.data());
+  // The loader puts calls in the order of their groups.
+  auto call = std::ranges::lower_bound(scenario.calls, group, {}, &CallSpec::client);
+  if (call == scenario.calls.end() || call->client != group) {
+    call = std::ranges::find(scenario.calls, group, &CallSpec::client);
+  }
+  if (call == scenario.calls.end() || !call->callers_operation) return 1;
+  return CallChances(scenario, CallGraph(scenario)).work(*call);
+}
+
 }  // namespace
+
+std::vector<double> calls_per_attempt(const Scenario& scenario) {
+  const CallGraph calls(scenario);
+  const CallChances chances(scenario, calls);
+  std::vector<double> all(scenario.clients.size());
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    for (const std::vector<std::size_t>& stage : calls.stages_of(s)) {
+      for (const std::size_t i : stage) {
+        const CallSpec& call = scenario.calls[i];
+        all[call.client] += chances.made(i) * CallChances::copies(call);
+      }
+    }
+  }
+  return all;
+}
 
 Demand demand_of(const Scenario& scenario, Attempts attempts, const DemandOptions& options) {
   return DemandFinder(scenario, attempts, options).all();
@@ -392,7 +666,8 @@ double free_error_share(const ServiceSpec& service) {
 double service_seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service) {
   const ServiceSpec& spec = scenario.services[service];
   const double share = share_of_calls(client, service);
-  const double work = share > 0 ? mean_work(client, service) / share : 1;
+  double work = share > 0 ? mean_work(client, service) / share : 1;
+  if (client.makes_calls()) work *= work_of_callers(scenario, client);
   return spec.service_time.mean_seconds() * passes(spec) * work;
 }
 
@@ -447,7 +722,9 @@ std::string path_of(const ClientSpec& client) {
 CallGraph::CallGraph(const Scenario& scenario)
     : calls_(scenario.services.size()),
       groups_(scenario.services.size()),
-      callers_(scenario.clients.size()) {
+      stages_(scenario.services.size()),
+      callers_(scenario.clients.size()),
+      fallbacks_(scenario.calls.size()) {
   for (std::size_t i = 0; i < scenario.calls.size(); ++i) {
     const std::size_t caller = scenario.calls[i].caller, group = scenario.calls[i].client;
     if (caller >= calls_.size() || group >= callers_.size()) {
@@ -466,6 +743,110 @@ CallGraph::CallGraph(const Scenario& scenario)
     if (!scenario.clients[g].makes_calls() || callers_[g]) continue;
     throw std::invalid_argument("client " + scenario.clients[g].name + " has no calls to make");
   }
+  for (std::size_t s = 0; s < calls_.size(); ++s) {
+    find_fallbacks(scenario, s);
+    find_stages(scenario, s);
+  }
+}
+
+void CallGraph::find_fallbacks(const Scenario& scenario, std::size_t service) {
+  const auto name_of = [&](std::size_t call) -> const std::string& {
+    return scenario.clients[scenario.calls[call].client].name;
+  };
+  for (const std::size_t i : calls_[service]) {
+    const CallSpec& call = scenario.calls[i];
+    const bool none = call.need == 0 || call.count > CallSpec::kMostCopies ||
+                      (!call.random_count && call.need != CallSpec::kAll && call.need > call.count);
+    const bool wrong_share =
+        call.one_of.empty() ? !(call.share >= 0 && call.share <= 1) : !(call.share > 0);
+    if (none || wrong_share) {
+      throw std::invalid_argument("the count, need or share of call " + name_of(i) +
+                                  " is out of range");
+    }
+    if (call.on_failure != CallFailure::kFallback) continue;
+    const auto other = std::ranges::find_if(
+        calls_[service], [&](std::size_t c) { return name_of(c) == call.fallback; });
+    if (other == calls_[service].end() || !scenario.calls[*other].one_of.empty()) {
+      throw std::invalid_argument("call " + name_of(i) +
+                                  " falls back on a call that is not there, or is an alternative");
+    }
+    fallbacks_[i] = *other;
+  }
+  for (const std::size_t i : calls_[service]) {
+    std::size_t steps = 0;
+    for (auto at = fallbacks_[i]; at; at = fallbacks_[*at]) {
+      if (++steps <= calls_[service].size()) continue;
+      throw std::invalid_argument("calls of " + name_of(i) +
+                                  " fall back on each other in a circle");
+    }
+  }
+}
+
+void CallGraph::find_stages(const Scenario& scenario, std::size_t service) {
+  std::set<std::size_t> fallbacks;
+  for (const std::size_t i : calls_[service]) {
+    if (fallbacks_[i]) fallbacks.insert(*fallbacks_[i]);
+  }
+  std::map<std::uint32_t, std::vector<std::size_t>> stages;
+  std::map<std::string_view, std::uint32_t> of_alternatives;
+  std::uint32_t place = 0;
+  for (const std::size_t i : calls_[service]) {
+    ++place;
+    const CallSpec& call = scenario.calls[i];
+    if (fallbacks.count(i) > 0) continue;
+    const auto known = of_alternatives.find(call.one_of);
+    std::uint32_t stage = call.stage;
+    if (stage == 0) {
+      stage = scenario.services[service].parallel_calls ? 1
+              : known != of_alternatives.end()          ? known->second
+                                                        : place;
+    }
+    if (!call.one_of.empty() &&
+        of_alternatives.try_emplace(call.one_of, stage).first->second != stage) {
+      throw std::invalid_argument("alternatives among the calls of service " +
+                                  scenario.services[service].name + " are in different stages");
+    }
+    stages[stage].push_back(i);
+  }
+  for (auto& [number, calls] : stages) {
+    std::ranges::stable_sort(calls, {}, [&](std::size_t i) -> const std::string& {
+      return scenario.clients[scenario.calls[i].client].name;
+    });
+    stages_[service].push_back(std::move(calls));
+  }
+}
+
+std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario) {
+  std::vector<std::set<std::string_view>> all(scenario.services.size());
+  for (const ClientSpec& c : scenario.clients) {
+    const std::vector<std::size_t> called = called_services(c);
+    for (const OperationSpec& o : c.operations) {
+      for (const std::size_t s : called) {
+        if (!o.service || *o.service == s) all[s].insert(o.name);
+      }
+    }
+  }
+  std::vector<std::vector<std::size_t>> passing(scenario.services.size());
+  for (std::size_t i = 0; i < scenario.calls.size(); ++i) {
+    if (scenario.calls[i].callers_operation) passing[scenario.calls[i].caller].push_back(i);
+  }
+  for (const std::size_t s : callers_first(scenario)) {
+    for (const std::size_t i : passing[s]) {
+      const CallSpec& call = scenario.calls[i];
+      std::set<std::string_view>& there = all[scenario.clients[call.client].service];
+      for (const std::string_view name : all[s]) {
+        const bool made = call.operations.empty() ||
+                          std::ranges::find(call.operations, name) != call.operations.end();
+        if (made) there.insert(name);
+      }
+    }
+  }
+  return all;
+}
+
+bool is_plain(const CallSpec& call) {
+  return call.share >= 1 && call.one_of.empty() && call.operations.empty() && call.count == 1 &&
+         !call.random_count && call.on_failure == CallFailure::kFail;
 }
 
 bool calls_others(const Scenario& scenario, std::size_t service) {
@@ -623,7 +1004,8 @@ bool turns_attempts_away(const ServiceSpec& service) {
   }
   return service.servers != ServiceSpec::kUnlimited &&
          (service.queue.capacity != ServiceSpec::kUnlimited ||
-          service.queue.discipline == Discipline::kCodel);
+          service.queue.discipline == Discipline::kCodel ||
+          service.queue.max_age != Duration::max());
 }
 
 }  // namespace

@@ -74,6 +74,16 @@ void check_instances(Tables& t, const KeyResolution& keys, const ServiceSpec& sp
                      "expected instances = 1, or no autoscaling");
 }
 
+void note_idle_answer(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  if (!spec.answers.shed || spec.queue.discipline == Discipline::kCodel ||
+      spec.queue.max_age != Duration::max()) {
+    return;
+  }
+  t.loaded.notes.push_back(keys.path() +
+                           ".answers.shed has no effect: nothing is turned away because of its "
+                           "wait without queue.max_age or queue.discipline = \"codel\"");
+}
+
 // A table takes the place of the number.
 void read_slowdown(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
   if (spec.slowdown.curve != SlowdownCurve::kTable) return;
@@ -130,6 +140,7 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
                spec.throttle.window);
   resolve_throttle_limits(t, keys, member, spec);
   read_answers(t, keys, spec);
+  note_idle_answer(t, keys, spec);
   check_instances(t, keys, spec);
   check_idempotency(t, keys, spec);
   read_slowdown(t, keys, spec);

@@ -27,10 +27,11 @@ enum class ValueKind : std::uint8_t {
   kBoolean,
   kWord,  ///< one of the words of ValueRules::words
   kText,
-  kNames,             ///< a text, or a list of some
-  kFile,              ///< the name of a CSV file
-  kDistribution,      ///< a duration, or { distribution = ..., ... }
-  kDistributionList,  ///< [ ... ] of those, at least one
+  kNames,              ///< a text, or a list of some
+  kFile,               ///< the name of a CSV file
+  kDistribution,       ///< a duration, or { distribution = ..., ... }
+  kDistributionList,   ///< [ ... ] of those, at least one
+  kCountDistribution,  ///< a whole number, or { distribution = ..., ... } of a number
 };
 
 /// The numbers that a key accepts; durations in seconds.
@@ -46,15 +47,15 @@ inline constexpr Range kShare{.min = 0, .max = 1};
 /// "> 0", ">= 1", "from 0 to 1"; empty for every number.
 std::string to_string(const Range& range);
 
-/// What kind of quantity a value is: values that would be unusual for it, and mostly are written in
-/// the wrong unit, are noted (`likely_slip`).
+/// What kind of quantity a value is: values that would be unusual for it, and mostly have the wrong
+/// unit, are noted (`likely_slip`).
 enum class Quantity : std::uint8_t {
   kOther,
   kFactor,       ///< 1 is as usual; some write 50 for 50 %
   kRequestTime,  ///< of a request or a part of one; some write 2000 for 2000 ms
 };
 
-/// Stands for what the SDK has by default.
+/// Stands for the SDK's own default.
 inline constexpr std::string_view kAsTheSdk = "sdk";
 
 /// The requirements on a value.
@@ -108,16 +109,17 @@ struct Value {
   std::string text;      ///< kText, kFile, kWord; kNames: the only one
   std::vector<std::string> names;
   Distribution distribution;
+  bool is_constant = false;  ///< kCountDistribution: `count` is the value, not `distribution`
   std::vector<Distribution> list;
 };
 
-/// Reads `node` as `path` should be read; reports what is wrong with it otherwise. `files` reads
-/// the files of empirical distributions.
+/// Reads `node` as `path` should be read; otherwise reports what is wrong. `files` reads the files
+/// of empirical distributions.
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files);
 
-/// What the user may have meant instead, with what the value says now: "= 2000 is 2000 s; did you
-/// mean "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
+/// What the user may have meant instead, with the present meaning: "= 2000 is 2000 s; did you mean
+/// "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
 std::string likely_slip(const ValueRules& rules, const Node& node);
 
 /// ", did you mean 0.5 (50 %)?", if `value` is a percentage where a share is expected.

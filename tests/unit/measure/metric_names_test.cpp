@@ -119,6 +119,8 @@ TEST_CASE("every documented metric name exists") {
                                     "executions_per_request",
                                     "effects_per_request",
                                     "duplicate_share",
+                                    "lost_share",
+                                    "swallowed_share",
                                     "ambiguous_share",
                                     "replays_per_request",
                                     "expired_replays_per_request",

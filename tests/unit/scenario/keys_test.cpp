@@ -87,6 +87,7 @@ TEST_CASE("the words of service and arrival keys choose their enumerators") {
   };
   CHECK(discipline("fifo") == Discipline::kFifo);
   CHECK(discipline("lifo") == Discipline::kLifo);
+  CHECK(discipline("adaptive-lifo") == Discipline::kAdaptiveLifo);
   CHECK(discipline("random") == Discipline::kRandom);
   CHECK(discipline("priority") == Discipline::kPriority);
   CHECK(discipline("processor-sharing") == Discipline::kProcessorSharing);
@@ -164,6 +165,8 @@ TEST_CASE("the documented defaults") {
       {"service.*.queue.discipline", "\"fifo\""},
       {"service.*.queue.target", "\"5ms\""},
       {"service.*.queue.interval", "\"100ms\""},
+      {"service.*.queue.lifo_above", "\"servers\""},
+      {"service.*.queue.max_age", "\"none\""},
       {"service.*.queue.drop_expired", "false"},
       {"service.*.wait_within", "\"none\""},
       {"service.*.queue.capacity", "\"unlimited\""},
@@ -189,6 +192,7 @@ TEST_CASE("the documented defaults") {
       {"service.*.idempotency.replay", "\"equivalent\""},
       {"service.*.idempotency.in_progress", "\"error\""},
       {"service.*.idempotency.replay_cost", "\"0s\""},
+      {"service.*.idempotency.stored", "\"with-effect\""},
       {"service.*.idempotency.write_delay", "\"0s\""},
       {"service.*.throttle.rate", "\"unlimited\""},
       {"service.*.throttle.burst", "1"},
@@ -243,6 +247,7 @@ TEST_CASE("the documented defaults") {
       {"client.*.idempotency_token", "true"},
       {"client.*.reconcile_read", "\"none\""},
       {"client.*.token_reuse", "0.0"},
+      {"client.*.token_from", "\"request\""},
       {"client.*.retry.from_environment", "false"},
       {"client.*.keys.count", "1"},
       {"client.*.keys.popularity", "\"uniform\""},
