@@ -2,7 +2,7 @@
 // --vary and --trigger.
 //
 // SPDX-License-Identifier: MIT
-#include "cli/completion.hpp"
+#include "cli/options.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/presets.hpp>

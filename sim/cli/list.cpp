@@ -13,7 +13,7 @@
 #include "cli/session.hpp"
 #include "prediction/coverage.hpp"
 #include "report/document/document.hpp"
-#include "retry/sdk_comparisons.hpp"
+#include "retry/presets.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/text.hpp"
 

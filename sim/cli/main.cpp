@@ -6,7 +6,6 @@
 
 #include <retrysim/experiment.hpp>
 
-#include "cli/completion.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"

@@ -1868,12 +1868,22 @@ class World {
       calendar_.at(c.time, [this, c] {
         for (Instance& i : c.service->instances) {
           if (c.fault != nullptr && !c.fault->concerns(i.number)) continue;
-          if (c.begins && c.fault->cold_restart) {
-            restart(i, true, c.fault->instance == FaultSpec::kAllInstances);
-          } else if (c.begins && c.fault->crash) {
-            restart(i, false, false);
-          }
+          const bool restarts = c.begins && c.fault->cold_restart;
+          std::list<Attempt*> broken_off;
+          if (restarts || (c.begins && c.fault->crash)) broken_off = break_off(i, restarts);
           impair(i);
+          for (Attempt* a : broken_off) {  // messages of this moment, to which this fault applies
+            if (a->given_up) {
+              gone(*a);
+            } else {
+              answer_later(*a, no_response(TransportError::kConnection));
+            }
+          }
+          if (restarts && c.fault->instance == FaultSpec::kAllInstances) {
+            i.service->allowances.clear();
+          }
+          std::erase_if(caches_,
+                        [&](const auto& one) { return restarts && one.first.second == &i; });
           serve_queue(i);
         }
       });
@@ -1942,8 +1952,8 @@ class World {
     return all;
   }
 
-  /// Connections break: of all who are there, or of those with a server.
-  void restart(Instance& i, bool queue_too, bool throttle_too) {
+  /// Whose connections break: all who are there, or those with a server.
+  std::list<Attempt*> break_off(Instance& i, bool queue_too) {
     std::list<Attempt*> all = in_order_of_completion(i);
     for (Attempt* a : all) take_out(*a);
     while (queue_too && (!i.refused.empty() || !i.queue.empty())) {
@@ -1956,15 +1966,7 @@ class World {
       all.push_back(i.held.front());
       take_out(*i.held.front());
     }
-    for (Attempt* a : all) {
-      if (a->given_up) {
-        gone(*a);
-      } else {
-        answer_later(*a, no_response(TransportError::kConnection));
-      }
-    }
-    if (throttle_too) i.service->allowances.clear();
-    std::erase_if(caches_, [&](const auto& one) { return queue_too && one.first.second == &i; });
+    return all;
   }
 
   const Scenario& scenario_;

@@ -139,7 +139,7 @@ void World::dispatch_rarer(const EventSource& s) {
     case EventKind::kFault:
       return services_.faults_change();
     case EventKind::kServiceTimeout:
-      return services_.attempt_times_out(ServiceId(s.index));
+      return services_.service_times_out(ServiceId(s.index));
     case EventKind::kScaling:
       return services_.scaling_due(ServiceId(s.index));
     case EventKind::kHealthCheck:

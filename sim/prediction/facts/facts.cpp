@@ -209,8 +209,8 @@ class FactFinder {
 
   /// Of the services that a group calls.
   std::string calls_of_services(const ClientSpec& c) const {
-    for (const CallSpec& call : scenario_.calls) {
-      if (share_of_calls(c, call.caller) > 0) {
+    for (const ServiceShare& called : service_shares(c)) {
+      if (scenario::calls_others(scenario_, called.service)) {
         return "waiting at services that other services call";
       }
     }

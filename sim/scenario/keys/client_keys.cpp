@@ -591,7 +591,7 @@ constexpr KeyInfo kQuotaKeys[] = {
     key("retry.quota.partial", boolean(), into<kQ, &Q::partial>, {.when = kHasQuota},
         "Whether a retry takes the remaining tokens and is refused only if there are none."),
     key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>, {.when = kHasQuota},
-        "Whether a retry without tokens fails or waits for the refill."),
+        "Whether a retry without tokens fails or waits for the refill; with hedging it fails."),
     key("retry.quota.refill_rate", number(kNotNegative).in("tokens/s"), into<kQ, &Q::refill_rate>,
         {.when = kHasQuota}, "Tokens added per second."),
     key("retry.quota.refill_interval", duration(kNotNegative), into<kQ, &Q::refill_interval>,
