@@ -42,11 +42,14 @@ enum class Purpose : std::uint8_t {
   kCall = 41,            ///< names the call that a service makes for an attempt
   kBalancing = 42,       ///< which instance of a service an attempt goes to
   kHealthCheck = 43,     ///< result of a health check
+  kSubset = 44,          ///< which instances of a service a client knows
+  kPenalty = 45,         ///< jitter of the time for which an instance is left out
   kKey = 50,             ///< which key a request asks for
   kTarget = 51,          ///< which of several services a request goes to
   kBody = 52,            ///< can the body of a request be sent again
   kTokenWrite = 60,      ///< how long after its check an idempotency token is stored
   kLateError = 61,       ///< random errors after a share of the service time
+  kCache = 62,           ///< does an attempt need no call, where that is a matter of chance
   kCallChoice = 70,      ///< which calls a service makes for a request
   kCallCount = 71,       ///< how many copies of a call
 };

@@ -130,7 +130,9 @@ static_assert(words_end_with(QuotaOrder::kRollback));
 /// What happens to a retry that the quota cannot pay for.
 enum class QuotaOnEmpty : std::uint8_t {
   kFail,
-  kWait,  ///< it waits, before its backoff, until `refill_rate` has added the tokens
+  /// It waits, before its backoff, until `refill_rate` has added the tokens. With hedging, where
+  /// retries have no backoff, it fails.
+  kWait,
 };
 template <>
 inline constexpr std::string_view kWords<QuotaOnEmpty> = "fail|wait";
@@ -297,7 +299,7 @@ struct BreakerRules {
 /// Whether the guard lets retries pass when the run begins.
 enum class GuardStart : std::uint8_t {
   kOn,
-  kOff,  ///< not until `GuardRules::samples` have passed
+  kOff,  ///< not until `GuardRules::samples` successive samples were below the share
 };
 template <>
 inline constexpr std::string_view kWords<GuardStart> = "on|off";
@@ -395,12 +397,21 @@ struct RetryRules {
   GuardRules guard;
   ThrottleRules throttle;
   HedgingRules hedging;
+  /// How often a balancer is asked again for the instance of a retry or hedge while it names one
+  /// that an earlier attempt of the request went to; `kUnlimited`: it names a new one if there is
+  /// one in rotation.
+  std::uint32_t avoid_hosts = 0;
   RetryAfter retry_after = RetryAfter::kIgnore;
   LongPoll long_poll = LongPoll::kReturn;
 
   /// The limits beyond the SDKs. Code that treats them alike goes through this list.
   static constexpr std::tuple kLimits{&RetryRules::budget, &RetryRules::breaker, &RetryRules::guard,
                                       &RetryRules::throttle};
+  /// The rules of one of them, such as BudgetRules.
+  template <class Rules>
+  const Rules& of_limit() const {
+    return this->*std::get<Rules RetryRules::*>(kLimits);
+  }
   /// Calls `f` with the rules of each limit, in use or not.
   template <class F>
   void each_limit(F&& f) const {
@@ -414,8 +425,6 @@ struct RetryRules {
   }
   /// Whether clients remember anything between requests.
   bool remembers() const { return quota.enabled || rate_limit.enabled || has_limits(); }
-  /// Whether it matters when requests begin and end (`begin_request`, `end_request`).
-  bool counts_requests() const { return budget.in_use() || quota.credit_on == CreditOn::kStart; }
 };
 
 /// The first part of the clients' state whose rules differ between the two, by its name in a

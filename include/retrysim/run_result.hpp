@@ -292,6 +292,16 @@ struct WaitCounts {
   bool operator==(const WaitCounts&) const = default;
 };
 
+/// Cohort: caches in front of the calls of a group (`CallSpec::cache`).
+struct CacheCounts {
+  std::uint64_t lookups = 0;  ///< calls to be made that had a cache before them
+  std::uint64_t hits = 0;     ///< of those, the ones that were not needed
+
+  void merge(const CacheCounts& o);
+
+  bool operator==(const CacheCounts&) const = default;
+};
+
 /// What happened in one stretch of time at one service (flow rule).
 struct ServiceFlow {
   std::uint64_t arrivals = 0, admitted = 0, rejected = 0, throttled = 0, errors = 0;
@@ -375,7 +385,8 @@ struct RequestTotals {
   /// time from when a request was due to its end.
   Histogram latency_intended;
   DurationMoments latency_intended_m;
-  JobCounts jobs;  ///< that the requests begin or check
+  JobCounts jobs;     ///< that the requests begin or check
+  CacheCounts cache;  ///< that saves requests
 
   bool operator==(const RequestTotals&) const = default;
 };
@@ -480,8 +491,11 @@ struct InstanceResult {
   double busy_ns = 0;       ///< time integrals: busy servers,
   double in_system_ns = 0;  ///< attempts waiting and in service,
   double queue_ns = 0;      ///< of those, waiting
-  double out_ns = 0;        ///< time out of rotation
+  /// Time out of rotation; with balancers of single clients, on average over them.
+  double out_ns = 0;
+  double ejected_ns = 0;  ///< of that, because of its answers
   std::uint64_t queue_max = 0;
+  std::uint64_t ejections = 0;  ///< times that some balancer took it out because of its answers
 
   bool operator==(const InstanceResult&) const = default;
 };
@@ -500,6 +514,7 @@ struct ServiceResult {
   std::vector<ServiceFlow> bins;
   std::vector<std::uint32_t> queued;      ///< waiting attempts at the start of each count bin
   std::vector<InstanceResult> instances;  ///< empty if there is only one
+  bool listens = false;                   ///< balancers leave instances out because of answers
 
   /// The server time available in a stretch of time with the flow `f`: that of the nominal servers,
   /// and of those that a profile, a fault or autoscaling adds. Busy servers never take more.
@@ -571,8 +586,11 @@ RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
 
 RETRYSIM_FIELDS(WaitCounts, arrivals, started, within)
 
+RETRYSIM_FIELDS(CacheCounts, lookups, hits)
+
 RETRYSIM_FIELDS(RequestTotals, requests, outcomes, ended_within, successes_within, latency,
-                latency_ok, latency_m, latency_ok_m, latency_intended, latency_intended_m, jobs)
+                latency_ok, latency_m, latency_ok_m, latency_intended, latency_intended_m, jobs,
+                cache)
 
 RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, lost, attempt_latency,
                 attempt_latency_m, by_attempt)
@@ -595,10 +613,10 @@ RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, co
                 all_busy_ns, queue_max)
 
 RETRYSIM_FIELDS(InstanceResult, attempts, results, busy_ns, in_system_ns, queue_ns, out_ns,
-                queue_max)
+                ejected_ns, queue_max, ejections)
 
 RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, unused, failed,
-                unlimited, nominal_servers, bins, queued, instances)
+                unlimited, nominal_servers, bins, queued, instances, listens)
 
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,

@@ -168,8 +168,21 @@ struct TimeoutSpec {
   bool has_attempt = false;
   Duration connect = Duration::max();   ///< for a new connection (`NetworkSpec::connect`)
   Duration deadline = Duration::max();  ///< for the result of a whole request
+  /// Of the calls of a service: the deadline is what remains of that of the caller, the moment at
+  /// which the client of the attempt that the call is made for stops waiting. `deadline` is
+  /// `max()` then.
+  bool deadline_of_caller = false;
 };
 
+/// Which of the calls that a service makes are sent again, or hedged.
+enum class RetryOnlyAt : std::uint8_t {
+  kAnywhere,      ///< all, as the rules of the group say
+  kEdge,          ///< none: retries are left to the clients outside
+  kFirstAttempt,  ///< none that are made for a retry, in whatever layer above it was made
+};
+template <>
+inline constexpr std::string_view kWords<RetryOnlyAt> = "anywhere|edge|first-attempt";
+static_assert(words_end_with(RetryOnlyAt::kFirstAttempt));
 /// What a client makes an idempotency token from.
 enum class TokenSource : std::uint8_t {
   kRequest,  ///< each request has one of its own
@@ -216,6 +229,7 @@ struct ClientSpec {
   /// Probability that the body of a request cannot be sent again: it is neither retried nor hedged.
   double unrepeatable = 0;
   RetryRules retry;
+  RetryOnlyAt retry_only_at = RetryOnlyAt::kAnywhere;  ///< of a group that makes calls
   /// Groups that name the same retryer share its state, like a process whose clients of several
   /// services use one retryer. Client i of each is then the same client (or, in the scope `group`,
   /// all are one), with the same quota, send-rate limiter, budget, breaker, guard and throttle;
@@ -227,6 +241,29 @@ struct ClientSpec {
 
   /// Whether this is the SDK client of a service, whose requests are calls (`Scenario::calls`).
   bool makes_calls() const { return arrivals.process == ArrivalProcess::kCalls; }
+
+  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+};
+
+/// Which entry goes when a cache is full.
+enum class CachePolicy : std::uint8_t {
+  kLru,   ///< the one that was used last the longest time ago
+  kFifo,  ///< the one that was stored first
+};
+template <>
+inline constexpr std::string_view kWords<CachePolicy> = "lru|fifo";
+static_assert(words_end_with(CachePolicy::kFifo));
+
+/// What saves attempts a call: chance, or answers that an instance of the caller keeps from earlier
+/// calls, by the key that the attempt at the caller asks for.
+struct CacheSpec {
+  double hit = 0;              ///< probability that an attempt needs no call; without `capacity`
+  std::uint32_t capacity = 0;  ///< answers kept; 0: none, `kUnlimited`: all
+  CachePolicy policy = CachePolicy::kLru;
+  Duration ttl = Duration::max();  ///< how long an answer is good, from when it has come
+
+  bool keeps_answers() const { return capacity > 0; }
+  bool in_use() const { return hit > 0 || keeps_answers(); }
 
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 };
@@ -276,6 +313,9 @@ struct CallSpec {
   /// Stages come in ascending order. 0: with `ServiceSpec::parallel_calls` the first one, otherwise
   /// the place among the caller's calls, counted from 1 (of alternatives that of the first).
   std::uint32_t stage = 0;
+  /// Each instance of the caller has a cache of its own, which is empty at the start and after a
+  /// cold restart.
+  CacheSpec cache = {};
 
   static constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t kMostCopies = 1000;

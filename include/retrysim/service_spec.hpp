@@ -302,13 +302,35 @@ struct IdempotencySpec {
 enum class Balancing : std::uint8_t {
   kRoundRobin,        ///< one after the other
   kRandom,            ///< each is equally likely
-  kLeastConnections,  ///< the one with the fewest attempts under way; ties are broken at random
+  kLeastConnections,  ///< the one with the fewest attempts under way
   kTwoChoices,        ///< of two instances chosen at random, the one with fewer attempts under way
+  /// Of two instances chosen at random, the one of lower cost: the moving average of its latency,
+  /// which follows peaks at once, times the attempts under way and one (Finagle, Linkerd).
+  kPeakEwma,
 };
 template <>
 inline constexpr std::string_view kWords<Balancing> =
-    "round-robin|random|least-connections|two-choices";
-static_assert(words_end_with(Balancing::kTwoChoices));
+    "round-robin|random|least-connections|two-choices|peak-ewma";
+static_assert(words_end_with(Balancing::kPeakEwma));
+
+/// Which of the instances that `Balancing` finds equally good an attempt goes to.
+enum class Ties : std::uint8_t {
+  kRandom,  ///< each is equally likely
+  kFirst,   ///< the one with the lowest number
+  kTurns,   ///< the one that comes next after the last one chosen
+};
+template <>
+inline constexpr std::string_view kWords<Ties> = "random|first|turns";
+static_assert(words_end_with(Ties::kTurns));
+
+/// Who chooses instances, and so what the choice is based on.
+enum class BalancerScope : std::uint8_t {
+  kShared,  ///< one balancer, which sees the attempts of all clients
+  kClient,  ///< each client for itself, by its own attempts
+};
+template <>
+inline constexpr std::string_view kWords<BalancerScope> = "shared|client";
+static_assert(words_end_with(BalancerScope::kClient));
 
 /// How a balancer finds unhealthy instances (rule: sim/model/network/balancer.hpp). The defaults,
 /// apart from the interval, are those of target groups of AWS's Application Load Balancer.
@@ -321,14 +343,68 @@ struct HealthCheckSpec {
   bool enabled() const { return interval != Duration::max(); }
 };
 
+/// Outlier detection: which instances a balancer leaves out for a while because of the answers it
+/// had from them (rule: sim/model/network/ejection.hpp). Names, units and defaults are those of
+/// Envoy's cluster.outlier_detection, apart from `interval`, which switches it on.
+struct EjectionSpec {
+  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+
+  Duration interval = Duration::max();  ///< between two looks; `max()`: nothing is ejected
+  std::uint32_t consecutive_5xx = 5;    ///< failures in a row that eject; `kNever`: none do
+  std::uint32_t consecutive_gateway_failure = kNever;  ///< of those, 502, 503, 504
+  Duration base_ejection_time = Duration::seconds(30);
+  Duration max_ejection_time = Duration::seconds(300);
+  double max_ejection_percent = 10;         ///< of the balancer's instances, at once
+  bool always_eject_one_host = false;       ///< whatever that percentage is
+  double success_rate_stdev_factor = 1900;  ///< in thousandths; 0: no such rule
+  std::uint32_t success_rate_minimum_hosts = 5, success_rate_request_volume = 100;
+  double failure_percentage_threshold = 0;  ///< 0: no such rule (Envoy: 85, not enforced)
+  std::uint32_t failure_percentage_minimum_hosts = 5, failure_percentage_request_volume = 50;
+
+  bool enabled() const { return interval != Duration::max(); }
+  /// How many of so many instances may be ejected at once.
+  std::uint32_t most_of(std::uint32_t instances) const {
+    constexpr double kRounding = 1e-9;  // 10 percent of 30 are 3
+    const double most = std::floor(max_ejection_percent * instances / 100 + kRounding);
+    return most < 1 && always_eject_one_host ? 1 : static_cast<std::uint32_t>(most);
+  }
+};
+
+/// Failure accrual: an instance that failed so many times in a row is left out for a penalty, and
+/// then has to pass a single attempt (rule: sim/model/network/ejection.hpp). Names and defaults are
+/// those of Linkerd's consecutive failures, apart from `max_failures`, which switches it on.
+struct AccrualSpec {
+  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t max_failures = kNever;  ///< in a row; `kNever`: no accrual (Linkerd: 7)
+  Duration min_penalty = Duration::seconds(1), max_penalty = Duration::seconds(60);
+  double jitter_ratio = 0.5;  ///< the most that is added to a penalty, as a share of it
+
+  bool enabled() const { return max_failures != kNever; }
+};
+
 /// Hosts behind a balancer, each with servers, a queue and a limit on concurrency of its own.
 struct InstancesSpec {
   /// At most `kMost`. More than one allow neither autoscaling nor ServiceModelKind::kOcc.
   std::uint32_t count = 1;
   Balancing balancing = Balancing::kRoundRobin;
   HealthCheckSpec health_check = {};
+  Ties ties = Ties::kRandom;               ///< of the kinds that compare instances
+  Duration decay = Duration::seconds(10);  ///< `Balancing::kPeakEwma`: time constant, > 0
+  BalancerScope balancer = BalancerScope::kShared;
+  /// `BalancerScope::kClient`: of how many instances, chosen at random once for all, a client
+  /// knows; the largest number, or one of at least `count`: of all.
+  std::uint32_t subset = std::numeric_limits<std::uint32_t>::max();
+  /// The share of a balancer's instances in rotation below which it uses all of them. It does so
+  /// in any case if none is.
+  double panic_threshold = 0;
+  EjectionSpec ejection = {};
+  AccrualSpec accrual = {};
 
   static constexpr std::uint32_t kMost = 1000;
+
+  /// Whether answers decide which instances are in rotation.
+  bool listens() const { return ejection.enabled() || accrual.enabled(); }
 };
 
 /// How service times grow with n, the number of attempts already in service when one begins.

@@ -265,8 +265,9 @@ class Mender:
         return False
 
     def end_lost_requests(self, prefix):
-        """Who may lose a message needs a timeout or a deadline."""
-        if "none" == self.get(prefix, "attempt_timeout") == self.get(prefix, "deadline"):
+        """Who may lose a message needs a timeout or a deadline; that of the caller may be none."""
+        if self.get(prefix, "attempt_timeout") == "none" and \
+                self.get(prefix, "deadline") in ("none", "caller"):
             if self.loses_messages(self.target_of(prefix)):
                 self.put(prefix, "attempt_timeout", "100ms")
 
@@ -343,11 +344,28 @@ class Mender:
         if self.get(prefix, "instances") not in (None, 1):
             for path in [p for p in self.keys if p[:-1] == (*prefix, "autoscaling")]:
                 del self.keys[path]
+        self.fit_balancing(prefix)
         if self.get(prefix, "slowdown_curve") == "table":
             self.drop(prefix, "slowdown")
         if self.get(prefix, "model") == "occ":
             for path in [p for p in self.keys if p[:3] == (*prefix, "calls")]:
                 del self.keys[path]
+
+    def fit_balancing(self, prefix):
+        """A balancer knows no more instances than there are, and can eject at least one."""
+        known = self.get(prefix, "instances") or 1
+        if (subset := self.get(prefix, "balancing_subset")) not in (None, "all"):
+            if subset > known:
+                self.put(prefix, "balancing_subset", subset := known)
+            known = subset
+        for least, most in (("ejection.base_ejection_time", "ejection.max_ejection_time"),
+                            ("accrual.min_penalty", "accrual.max_penalty")):
+            low, high = self.get(prefix, least), self.get(prefix, most)
+            if low is not None and high is not None and seconds(low) > seconds(high):
+                self.put(prefix, most, low)
+        percent = self.get(prefix, "ejection.max_ejection_percent")
+        if percent is not None and percent * known < 100:
+            self.put(prefix, "ejection.always_eject_one_host", True)
 
     def fit_tokens(self, prefix):
         """Where an attempt makes two calls, no other one may wait for it."""

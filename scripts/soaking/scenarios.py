@@ -57,6 +57,26 @@ POOLS = {
     "health_check.interval": ["10ms", "100ms", "100ms", "500ms", "1s"],
     "health_check.unhealthy_threshold": [1, 1, 2, 3],
     "health_check.healthy_threshold": [1, 1, 2, 5],
+    "balancing_decay": ["1ns", "1ms", "100ms", "10s"],
+    "balancing_subset": [1, 1, 2, 2, 3, 10],
+    "panic_threshold": [0, 0.3, 0.5, 1],
+    "ejection.interval": ["10ms", "100ms", "100ms", "500ms", "1s"],
+    "ejection.consecutive_5xx": [1, 1, 2, 5],
+    "ejection.consecutive_gateway_failure": [1, 1, 2, 5],
+    "ejection.base_ejection_time": ["1ns", "10ms", "100ms", "1s"],
+    "ejection.max_ejection_time": ["10ms", "100ms", "1s", "10s"],
+    "ejection.max_ejection_percent": [0, 10, 50, 50, 100],
+    "ejection.success_rate_stdev_factor": [1, 500, 1900],
+    "ejection.success_rate_minimum_hosts": [1, 2, 3],
+    "ejection.success_rate_request_volume": [1, 3, 10],
+    "ejection.failure_percentage_threshold": [1, 50, 85, 100],
+    "ejection.failure_percentage_minimum_hosts": [1, 2, 3],
+    "ejection.failure_percentage_request_volume": [1, 3, 10],
+    "accrual.max_failures": [1, 1, 2, 5],
+    "accrual.min_penalty": ["1ns", "10ms", "100ms", "1s"],
+    "accrual.max_penalty": ["10ms", "100ms", "1s", "10s"],
+    "accrual.jitter_ratio": [0, 0.5, 1],
+    "retry.avoid_hosts": [0, 1, 1, 2, 100],
     "fault.*.instance": [1, 1, 2, 3],
     "fault.*.instances": [1, 1, 2, 9],
     "throttle.rate": [0.5, 1, 5, 20, 100, 1e9],
@@ -118,7 +138,8 @@ ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "inte
                   "total_rate", "precision", "arrivals.rate", "arrivals.total_rate", "seed",
                   "arrivals.concurrency", "arrivals.speed_up", "arrivals.scale",
                   "retry.client_throttle.window_calls", "service_time", "warmup",
-                  "throttle.window", "keys.count", "health_check.interval"}
+                  "throttle.window", "keys.count", "health_check.interval",
+                  "ejection.interval", "accrual.min_penalty"}
 
 
 # Between these a value has a part in what happens; beyond them it seldom lets anything happen.
@@ -373,8 +394,8 @@ class Generator:
             return self.random.choice(ANSWERS)
         if key.kind == "text" and key.name in special:
             return special[key.name]()
-        if key.or_sdk and self.chance(0.2):
-            return "sdk"  # dropped again where the SDK has no defaults
+        if key.also_word and self.chance(0.2):
+            return key.also_word  # "sdk" is dropped again where the SDK has no defaults
         if key.else_word and self.chance(0.3):
             return key.else_word
         return self.draw_of_kind(prefix, key)

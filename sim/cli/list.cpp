@@ -13,7 +13,7 @@
 #include "cli/session.hpp"
 #include "prediction/coverage.hpp"
 #include "report/document/document.hpp"
-#include "retry/sdk_comparisons.hpp"
+#include "retry/presets.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/text.hpp"
 
@@ -380,7 +380,7 @@ std::string type_of(const scenario::ValueRules& rules) {
       break;
   }
   if (!rules.else_word.empty()) type += fmt::format(" or \"{}\"", rules.else_word);
-  if (rules.or_sdk) type += fmt::format(" or \"{}\"", scenario::kAsTheSdk);
+  if (!rules.also_word.empty()) type += fmt::format(" or \"{}\"", rules.also_word);
   return type;
 }
 

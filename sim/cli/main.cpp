@@ -6,7 +6,6 @@
 
 #include <retrysim/experiment.hpp>
 
-#include "cli/completion.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
@@ -48,6 +47,9 @@ constexpr auto kCommands = std::to_array<Command>({
      cli::list},
     {"strategy", "--mode M --responses LIST",
      "play one client's retry strategy and print every decision", cli::strategy},
+    {"import", "KIND FILE",
+     "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
+     cli::import_policy},
 });
 
 constexpr Program kProgram = {

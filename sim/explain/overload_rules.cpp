@@ -56,12 +56,13 @@ double load_in(const GroupCase& c, const DisturbedStretch& d) {
 Found overload_below(const GroupCase& c) {
   if (c.client.makes_calls() || is_herd(c)) return std::nullopt;
   const scenario::Demand demand = scenario::demand_of(c.scenario, scenario::Attempts::kFirst);
+  const scenario::CallGraph calls(c.scenario);
   std::vector<std::size_t> below = {c.client.service};
   std::optional<std::size_t> most, caller;
   for (std::size_t i = 0; i < below.size(); ++i) {
-    for (const CallSpec& call : c.scenario.calls) {
-      const std::size_t callee = c.scenario.clients[call.client].service;
-      if (call.caller != below[i] || std::ranges::count(below, callee) > 0) continue;
+    for (const std::size_t group : calls.groups_of(below[i])) {
+      const std::size_t callee = c.scenario.clients[group].service;
+      if (std::ranges::count(below, callee) > 0) continue;
       below.push_back(callee);
       const double load = demand.services[callee].load();
       if (load < 1 || (most && load <= demand.services[*most].load())) continue;
@@ -269,7 +270,8 @@ bool is_made_once(const Scenario& scenario, const CallSpec& call) {
          });
 }
 
-Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) {
+Layers layers_below(const GroupCase& c, const scenario::CallGraph& calls, std::size_t group,
+                    const Layers& above) {
   stop_point();  // there may be many paths through the services
   const GroupVolume& volume = c.volumes[group];
   const double own = volume.requests > 0 ? volume.attempts / volume.requests : 1;
@@ -277,9 +279,10 @@ Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) 
   const Layers here{above.product * own, above.depth + 1, c.scenario.services[service].name,
                     above.factors + (above.depth > 0 ? " x " : "") + fmt::format("{:.2g}", own)};
   Layers most = here;
-  for (const CallSpec& call : c.scenario.calls) {
-    if (call.caller != service || !is_made_once(c.scenario, call)) continue;
-    const Layers below = layers_below(c, call.client, here);
+  for (const std::size_t i : calls.calls_of(service)) {
+    const CallSpec& call = c.scenario.calls[i];
+    if (!is_made_once(c.scenario, call)) continue;
+    const Layers below = layers_below(c, calls, call.client, here);
     if (below.product > most.product) most = below;
   }
   return most;
@@ -288,7 +291,7 @@ Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) 
 Found layers_multiply(const GroupCase& c) {
   constexpr double kMuch = 1.5;
   if (c.client.makes_calls() || c.volumes.empty()) return std::nullopt;
-  const Layers most = layers_below(c, c.index, {});
+  const Layers most = layers_below(c, scenario::CallGraph(c.scenario), c.index, {});
   if (most.depth < 2 || most.product < kMuch * std::max(1.0, c.amplification()))
     return std::nullopt;
   return Finding{

@@ -65,6 +65,9 @@ bool serves_all_at_once(const Scenario& s, std::size_t i) {
   return at(s, i).servers == ServiceSpec::kUnlimited;
 }
 bool scales(const Scenario& s, std::size_t i) { return at(s, i).autoscaling.target > 0; }
+bool leaves_out(const Scenario& s, std::size_t i) {
+  return at(s, i).instances.count > 1 && at(s, i).instances.listens();
+}
 bool is_many(const Scenario& s, std::size_t i) { return at(s, i).instances.count > 1; }
 bool has_profile(const Scenario& s, std::size_t i) { return at(s, i).profile.has_value(); }
 bool is_curved(const Scenario& s, std::size_t i) {
@@ -241,6 +244,17 @@ bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t serv
 bool has_deadline(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.timeouts.deadline != Duration::max();
 }
+bool has_deadline_of_caller(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.timeouts.deadline_of_caller;
+}
+bool retries_some_calls(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry_only_at != RetryOnlyAt::kAnywhere;
+}
+bool has_cache(const Scenario& s, const ClientSpec& c, std::size_t) {
+  const auto group = static_cast<std::size_t>(&c - s.clients.data());
+  return std::ranges::any_of(
+      s.calls, [&](const CallSpec& call) { return call.client == group && call.cache.in_use(); });
+}
 bool has_spread_latency(const Scenario& s, const ClientSpec&, std::size_t) {
   return !s.network.latency.is_constant();
 }
@@ -323,6 +337,9 @@ bool has_limiters_apart(const Scenario&, const ClientSpec& c, std::size_t) {
 }
 bool limiter_may_wake(const Scenario& s, const ClientSpec& c, std::size_t service) {
   return c.retry.rate_limit.enabled && can_throttle(s, service);
+}
+bool avoids_hosts(const Scenario& s, const ClientSpec& c, std::size_t i) {
+  return c.retry.avoid_hosts > 0 && is_many(s, i);
 }
 bool has_hedging(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.retry.hedging.enabled;
@@ -412,7 +429,9 @@ constexpr Feature kFeatures[] = {
                .run = none("servers that come and go"),
                .chain = none("servers that come and go")}},
     {.name = "several instances",
-     .keys = "service.*.instances service.*.balancing service.*.health_check.interval "
+     .keys = "service.*.instances service.*.balancing service.*.balancing_ties "
+             "service.*.balancing_decay service.*.balancing_subset service.*.balancer "
+             "service.*.panic_threshold service.*.health_check.interval "
              "service.*.health_check.timeout service.*.health_check.unhealthy_threshold "
              "service.*.health_check.healthy_threshold fault.*.instance fault.*.instances",
      .said = "instances",
@@ -421,6 +440,22 @@ constexpr Feature kFeatures[] = {
                .balance = none("which instance an attempt meets, and what waits there, is chance"),
                .run = none("which instance an attempt meets, and what waits there, is chance"),
                .chain = none("the chain has one queue")}},
+    {.name = "instances that are left out because of their answers",
+     .keys = "service.*.ejection.interval service.*.ejection.consecutive_5xx "
+             "service.*.ejection.consecutive_gateway_failure "
+             "service.*.ejection.base_ejection_time service.*.ejection.max_ejection_time "
+             "service.*.ejection.max_ejection_percent service.*.ejection.always_eject_one_host "
+             "service.*.ejection.success_rate_stdev_factor "
+             "service.*.ejection.success_rate_minimum_hosts "
+             "service.*.ejection.success_rate_request_volume "
+             "service.*.ejection.failure_percentage_threshold "
+             "service.*.ejection.failure_percentage_minimum_hosts "
+             "service.*.ejection.failure_percentage_request_volume "
+             "service.*.accrual.max_failures service.*.accrual.min_penalty "
+             "service.*.accrual.max_penalty service.*.accrual.jitter_ratio",
+     .said = "ejection and accrual",
+     .by_service = leaves_out,
+     .parts = no_theory("which instances are left out depends on single answers")},
     {.name = "a capacity profile",
      .keys = "service.*.profile",
      .said = "profile",
@@ -489,7 +524,7 @@ constexpr Feature kFeatures[] = {
                .late = none("attempts that wait too long are turned away"),
                .balance = none("attempts that wait too long are turned away"),
                .run = none("attempts that wait too long are turned away"),
-               .chain = none("the chain turns nothing away but when its queue is full")}},
+               .chain = none("the chain rejects attempts only when its queue is full")}},
     {.name = "attempts that are dropped when they would be late",
      .keys = "service.*.queue.drop_expired",
      .said = "queue.drop_expired",
@@ -677,6 +712,11 @@ constexpr Feature kFeatures[] = {
                .balance = none("concurrent attempts of a request"),
                .run = none("concurrent attempts of a request"),
                .chain = none("concurrent attempts of a request")}},
+    {.name = "retries that avoid the instances of earlier attempts",
+     .keys = "client.*.retry.avoid_hosts",
+     .said = "retry.avoid_hosts",
+     .by_client = avoids_hosts,
+     .parts = no_theory("where an attempt goes depends on where its request has been")},
     {.name = "circuit breakers",
      .keys = "client.*.retry.breaker.failure_share client.*.retry.breaker.min_attempts "
              "client.*.retry.breaker.window client.*.retry.breaker.open",
@@ -834,6 +874,28 @@ constexpr Feature kFeatures[] = {
      .said = "deadline",
      .by_client = has_deadline,
      .parts = {.chain = none("the chain does not track the age of requests")}},
+    {.name = "a deadline that comes from the caller",
+     .keys = "client.*.deadline",
+     .said = "deadline",
+     .by_client = has_deadline_of_caller,
+     .parts = {.loads = without("calls that end when the caller's client stops waiting"),
+               .late = none("how much time is left depends on the caller"),
+               .balance = none("how much time is left depends on the caller"),
+               .run = none("how much time is left depends on the caller"),
+               .chain = none("the chain does not track the age of requests")}},
+    {.name = "calls of which some are not retried",
+     .keys = "client.*.retry_only_at",
+     .said = "retry_only_at",
+     .by_client = retries_some_calls,
+     .parts = {.late = none("not every call is retried"),
+               .balance = none("not every call is retried"),
+               .run = none("not every call is retried"),
+               .chain = none("not every call is retried")}},
+    {.name = "calls that a cache saves",
+     .keys = "client.*.cache.capacity client.*.cache.policy client.*.cache.ttl client.*.cache_hit",
+     .said = "cache",
+     .by_client = has_cache,
+     .parts = {.loads = without("the time that a cache takes to fill")}},
     {.name = "latency that varies much",
      .keys = "network.latency",
      .said = "attempt_timeout",

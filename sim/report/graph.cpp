@@ -87,6 +87,10 @@ void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk)
     lines.push_back(retry.max_attempts == RetryRules::kUnlimited
                         ? "any number of attempts"
                         : count_of(retry.max_attempts, "attempt"));
+    if (client.retry_only_at == RetryOnlyAt::kEdge) lines.back() = "retries only at the edge";
+    if (client.retry_only_at == RetryOnlyAt::kFirstAttempt) {
+      lines.push_back("no retries of calls made for a retry");
+    }
   }
   if (retry.quota.enabled) lines.push_back(fmt::format("retry quota {}", retry.quota.capacity));
   const TimeoutSpec& timeouts = client.timeouts;
@@ -96,6 +100,7 @@ void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk)
                         : "timeout varies");
   }
   if (timeouts.deadline != Duration::max()) lines.push_back("deadline " + time(timeouts.deadline));
+  if (timeouts.deadline_of_caller) lines.push_back("deadline of the caller");
 }
 
 Json names_of(const Scenario& scenario, const std::vector<std::size_t>& services) {
@@ -124,6 +129,12 @@ void add_call(Json& json, Lines& lines, const CallSpec& call) {
     const double mean = call.random_count ? call.random_count->mean_seconds() : call.count;
     json[call.random_count ? "mean_count" : "count"] = mean;
     lines.push_back((call.random_count ? "about " : "") + figure(mean) + " at once");
+  }
+  if (call.cache.hit > 0) lines.push_back("a cache saves " + percent(call.cache.hit));
+  if (call.cache.keeps_answers()) {
+    const bool all = call.cache.capacity == CacheSpec::kUnlimited;
+    lines.push_back("cache of " + (all ? "all answers" : count_of(call.cache.capacity, "answer")));
+    if (call.cache.ttl != Duration::max()) lines.back() += " for " + time(call.cache.ttl);
   }
   if (call.need != CallSpec::kAll) {
     json["need"] = call.need;

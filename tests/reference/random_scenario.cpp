@@ -19,7 +19,7 @@ constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
 class Generator {
  public:
   Generator(std::uint64_t seed, const Features& allowed)
-      : key_(seed, 77), allowed_(allowed), theme_(seed % 12) {}
+      : key_(seed, 77), allowed_(allowed), theme_(seed % 20) {}
 
   RandomScenario make() {
     scenario_.name = "random";
@@ -46,8 +46,11 @@ class Generator {
          kTokenOfContent, kErrors},
         {kLimiter, kThrottle, kErrors, kSecondGroup, kSharedRetryer, kStateScope},
         {kFaults, kFaultCapacity, kFaultSpeed, kFaultLatency, kSecondService, kInstances},
-        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout},
+        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout,
+         kDeadlineOfCaller, kRetryOnlyAt},
         {kHedging, kInstances, kAbandoned, kPool, kSecondGroup},
+        {kInstances, kFaults, kFaultErrors, kFaultOfInstance, kTimeout, kAvoidHosts},
+        {kInstances, kFaults, kFaultErrors, kErrors, kBalancers, kEjection, kAccrual, kPanic},
         {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired, kMaxAge,
          kAdaptiveLifo},
         {kSecondService, kCalls, kSecondCall, kExtraCall, kBranches, kFanOut, kQuorum, kOnFailure,
@@ -145,7 +148,8 @@ class Generator {
     }
     if (on(kInstances, 0.25)) {
       s.instances.count = pick<std::uint32_t>(kInstances, {2, 3, 4});
-      s.instances.balancing = any(kInstances, Balancing::kTwoChoices);
+      s.instances.balancing = any(kInstances, Balancing::kPeakEwma);
+      balancing(s.instances);
     }
     slowdown(s);
     if (on(kLifo, 0.2)) s.queue.discipline = Discipline::kLifo;
@@ -172,6 +176,38 @@ class Generator {
     }
     s.parallel_calls = on(kParallelCalls, 0.5);
     idempotency(s);
+  }
+
+  void balancing(InstancesSpec& i) {
+    if (on(kTies, 0.4)) i.ties = any(kTies, Ties::kTurns);
+    if (on(kTies, 0.3)) i.decay = time(kTies);
+    if (on(kBalancers, 0.4)) i.balancer = BalancerScope::kClient;
+    if (on(kBalancers, 0.4)) i.subset = pick<std::uint32_t>(kBalancers, {1, 2, 2});
+    if (on(kPanic, 0.3)) i.panic_threshold = pick(kPanic, {0.3, 0.5, 0.5, 1.0});
+    if (on(kEjection, 0.4)) {
+      EjectionSpec& e = i.ejection;
+      e.interval = pick(kEjection, {ms(10), ms(50), ms(100)});
+      e.base_ejection_time = pick(kEjection, {ms(1), ms(20), ms(50), ms(200)});
+      e.max_ejection_time = e.base_ejection_time * pick(kEjection, {1, 2, 10});
+      e.consecutive_5xx = pick<std::uint32_t>(kEjection, {1, 2, 3, EjectionSpec::kNever});
+      e.consecutive_gateway_failure =
+          pick<std::uint32_t>(kEjection, {1, 2, EjectionSpec::kNever, EjectionSpec::kNever});
+      e.max_ejection_percent = pick(kEjection, {10.0, 50.0, 100.0, 100.0});
+      e.always_eject_one_host = draws(kEjection).uniform() < 0.5;
+      e.success_rate_stdev_factor = pick(kEjection, {0.0, 500.0, 1000.0, 1900.0});
+      e.success_rate_minimum_hosts = pick<std::uint32_t>(kEjection, {1, 2, 3});
+      e.success_rate_request_volume = pick<std::uint32_t>(kEjection, {1, 3, 5});
+      e.failure_percentage_threshold = pick(kEjection, {0.0, 50.0, 85.0});
+      e.failure_percentage_minimum_hosts = pick<std::uint32_t>(kEjection, {1, 2});
+      e.failure_percentage_request_volume = pick<std::uint32_t>(kEjection, {1, 3});
+    }
+    if (on(kAccrual, 0.3)) {
+      AccrualSpec& a = i.accrual;
+      a.max_failures = pick<std::uint32_t>(kAccrual, {1, 2, 3});
+      a.min_penalty = pick(kAccrual, {ms(1), ms(10), ms(50)});
+      a.max_penalty = a.min_penalty * pick(kAccrual, {1, 3, 50});
+      a.jitter_ratio = pick(kAccrual, {0.0, 0.5, 1.0});
+    }
   }
 
   std::vector<RandomError> errors(Feature f) {
@@ -292,7 +328,26 @@ class Generator {
     }
     if (on(kStages, 0.3)) call.stage = 1 + draws(kStages).below(3);
     if (on(kOnFailure, 0.3)) call.on_failure = CallFailure::kIgnore;
+    if (on(kCache, 0.3)) cache(call.cache);
     client(c);
+    if (on(kDeadlineOfCaller, 0.4)) {
+      c.timeouts.deadline = Duration::max();
+      c.timeouts.deadline_of_caller = true;
+    }
+    if (on(kRetryOnlyAt, 0.4)) {
+      c.retry_only_at = pick(kRetryOnlyAt, {RetryOnlyAt::kEdge, RetryOnlyAt::kFirstAttempt,
+                                            RetryOnlyAt::kFirstAttempt});
+    }
+  }
+
+  void cache(CacheSpec& cache) {
+    if (draws(kCache).uniform() < 0.3) {
+      cache.hit = pick(kCache, {0.3, 1.0});
+      return;
+    }
+    cache.capacity = pick(kCache, {1u, 2u, 5u, CacheSpec::kUnlimited});
+    cache.policy = any(kCache, CachePolicy::kFifo);
+    if (draws(kCache).uniform() < 0.5) cache.ttl = pick(kCache, {ms(10), ms(50), ms(200)});
   }
 
   std::vector<CallSpec*> calls_of(std::size_t caller) {
@@ -457,6 +512,9 @@ class Generator {
                     pick(kClientThrottle, {0, 20})};
     }
     if (on(kHedging, 0.15)) r.hedging = {true, time(kHedging)};
+    if (on(kAvoidHosts, 0.3)) {
+      r.avoid_hosts = pick<std::uint32_t>(kAvoidHosts, {1, 1, 3, RetryRules::kUnlimited});
+    }
     if (on(kProbability, 0.1)) r.probability = 0.6;
     if (on(kRetryAfter, 0.4)) r.retry_after = any(kRetryAfter, RetryAfter::kAddWhenThrottled);
     if (on(kLongPoll, 0.3)) r.long_poll = any(kLongPoll, LongPoll::kWaitBase);

@@ -55,6 +55,9 @@ enum class Feature : std::uint8_t {
   kCalls,
   kSecondCall,
   kParallelCalls,
+  kDeadlineOfCaller,
+  kRetryOnlyAt,
+  kCache,
   kFaults,
   kFaultCapacity,
   kFaultSpeed,
@@ -113,8 +116,14 @@ enum class Feature : std::uint8_t {
   kOnFailure,
   kStages,
   kExtraCall,
+  kTies,
+  kBalancers,
+  kPanic,
+  kEjection,
+  kAccrual,
+  kAvoidHosts,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kExtraCall) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kAvoidHosts) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -139,7 +148,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "scope|"
     "throttle limits|random errors|late errors|own answers|retry-after|instances|capacity "
     "profile|calls|"
-    "second call|parallel calls|faults|fault of capacity|fault of speed|fault of latency|"
+    "second call|parallel calls|deadline of the caller|retry only at|cache|faults|fault of "
+    "capacity|fault of speed|fault of latency|"
     "fault with errors|fault with loss|fault unreachable|fault black hole|fault with restart|"
     "fault with crash|fault of single instances|latency|random latency|loss|connect "
     "time|connection pool|timeout|"
@@ -150,7 +160,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "several targets|side effects|idempotency|token reuse|token wait|write delay|"
     "token first|token of content|no drain|"
     "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
-    "stages|calls to one service";
-static_assert(words_end_with(reference::Feature::kExtraCall));
+    "stages|calls to one service|"
+    "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts";
+static_assert(words_end_with(reference::Feature::kAvoidHosts));
 
 }  // namespace retrysim

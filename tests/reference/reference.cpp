@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -30,6 +31,7 @@ using model::Step;
 using model::TraceStep;
 
 struct Attempt;
+struct Balancer;
 struct Group;
 struct Instance;
 struct Request;
@@ -60,7 +62,9 @@ struct Request {
   Token token;
   std::uint64_t content = 0;  ///< what the service takes it for: its own name, or its token's
   std::optional<Calendar::Key> timeout, deadline, hedge;
-  Attempt* caller = nullptr;  ///< the attempt that it is a call of
+  std::set<std::uint32_t> been_at;  ///< instances
+  Attempt* caller = nullptr;        ///< the attempt that it is a call of
+  bool for_retry = false;           ///< that is a retry, or was made for one
   int caller_round = 0;
   std::size_t caller_call = 0;           ///< among those of its stage
   const CallSpec* call = nullptr;        ///< that it is made for
@@ -85,6 +89,8 @@ struct Attempt {
   Request* request = nullptr;
   Group* group = nullptr;
   Instance* at = nullptr;
+  Balancer* balancer = nullptr;
+  Time sent;
   int number = 0;
   bool given_up = false;
   bool new_connection = false;
@@ -131,9 +137,34 @@ struct Instance {
   std::list<Attempt*> served, held;    ///< each has a server
   std::list<Attempt*> queue, refused;  ///< first come first
   std::int64_t admitted = 0;           ///< there now, of those that the limit on concurrency counts
-  int under_way = 0;                   ///< attempts, as the balancer sees it
 
   std::int64_t taken() const { return static_cast<std::int64_t>(served.size() + held.size()); }
+};
+
+/// An instance, as a balancer sees it.
+struct Host {
+  int under_way = 0;
+  double latency_ns = 0;  ///< average, and since when
+  Time latency_since;
+  // Outlier detection.
+  std::uint32_t failures = 0, gateway_failures = 0;  ///< in a row
+  int attempts = 0, successes = 0;                   ///< since the last look
+  int times = 0;                                     ///< of the base ejection time
+  std::optional<Time> ejected, came_back;
+  // Failure accrual.
+  std::uint32_t accrued = 0, penalties_in_a_row = 0, penalties = 0;
+  enum { kTrusted, kPunished, kMayTry, kTries } accrual = kTrusted;
+
+  bool is_in() const { return !ejected && (accrual == kTrusted || accrual == kMayTry); }
+};
+
+/// Chooses among the instances of a service, for all clients or for one.
+struct Balancer {
+  Service* service = nullptr;
+  RandomKey key{0, 0};
+  std::uint32_t client = 0;
+  std::map<std::uint32_t, Host> hosts;  ///< by number
+  std::optional<std::uint32_t> last;    ///< chosen
 };
 
 struct Session {
@@ -154,7 +185,8 @@ struct Service {
   ServiceAnswers answers;
   std::deque<Instance> instances;
   std::vector<std::vector<const CallSpec*>> stages;  ///< of its calls
-  Instance* last = nullptr;                          ///< that the balancer chose
+  std::deque<Balancer> balancers;
+  std::map<std::pair<std::size_t, std::uint32_t>, Balancer*> balancer_of;  ///< group and client
   std::map<std::tuple<std::string, std::size_t, std::string>, Allowance> allowances;
   std::map<Token, Session> sessions;
   std::map<Token, std::list<Attempt*>> token_waits;
@@ -225,12 +257,14 @@ class World {
       : scenario_(scenario), most_(most), end_(Time::zero() + scenario.duration) {
     add_services();
     add_groups(RandomKey(scenario.seed, replication));
+    for (Service& s : services_) add_balancers(s, RandomKey(scenario.seed, replication));
     schedule_faults();
     for (const ClientSpec* spec : by_name(scenario.clients)) {
       Group& g = group_of(*spec);
       if (spec->makes_calls() || spec->arrivals.process == ArrivalProcess::kClosed) continue;
       schedule_arrivals(*spec, g.key, end_, calendar_, g.submit);
     }
+    schedule_looks();
     for (const ClientSpec* spec : by_name(scenario.clients)) {
       if (spec->arrivals.process != ArrivalProcess::kClosed) continue;
       for (std::uint32_t client = 0; client < spec->count; ++client) {
@@ -345,7 +379,7 @@ class World {
 
   void think(Group& g, std::uint32_t client, Time last_submitted) {
     const ArrivalSpec& loop = g.spec->arrivals;
-    const std::uint64_t entity = name_of(client, g.thinks[client]++);
+    const std::uint64_t entity = reference::name_of(client, g.thinks[client]++);
     Draws random(g.key, {entity, 0, 0, Purpose::kThinkTime});
     Duration time = loop.think_time.sample(random);
     if (loop.think_from_start) {
@@ -353,13 +387,14 @@ class World {
     }
     if (now() + time >= end_) return;
     calendar_.in(time, [this, &g, client] {
-      submit(g, client, name_of(client, g.ordinals[client]++), nullptr);
+      submit(g, client, reference::name_of(client, g.ordinals[client]++), nullptr);
     });
   }
 
   void tell_of_caller(Request& r, std::size_t call, const CallSpec* spec) {
     const Request& above = *r.caller->request;
     r.caller_round = r.caller->round;
+    r.for_retry = r.caller->number > 1 || above.for_retry;
     r.caller_call = call;
     r.call = spec;
     if (r.call->callers_operation) {
@@ -386,7 +421,17 @@ class World {
       r.deadline = calendar_.in(
           g.spec->timeouts.deadline, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
     }
+    bool in_time = true;
+    if (g.spec->timeouts.deadline_of_caller) {
+      const Time limit = caller->given_up ? now() : end_of_wait(*caller);
+      in_time = limit > now();
+      if (in_time && limit != Time::max()) {
+        r.deadline = calendar_.at(
+            limit, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
+      }
+    }
     request_begins(g.spec->retry, state_of(r), now());
+    if (!in_time) return end(r, Outcome::kDeadlineExceeded);
     begin_attempt(r);
   }
 
@@ -688,7 +733,7 @@ class World {
     set_timeout(r);
     set_hedge(r);
     a.at = &choose_instance(a, service_of(r));
-    ++a.at->under_way;
+    a.sent = now();
     tell(Step::kSent, a, a.at->id);
     travel(a);
   }
@@ -711,39 +756,278 @@ class World {
     r.timeout.reset();
   }
 
-  Instance& choose_instance(const Attempt& a, Service& s) {
-    const auto n = static_cast<std::uint32_t>(s.instances.size());
-    std::uint32_t chosen = 0;
-    Draws random = draws(a, Purpose::kBalancing);
-    switch (s.spec->instances.balancing) {
-      case Balancing::kRoundRobin:
-        chosen = s.last == nullptr ? 0 : (s.last->number + 1) % n;
-        break;
-      case Balancing::kRandom:
-        if (n > 1) chosen = random.below(n);
-        break;
-      case Balancing::kLeastConnections: {
-        std::vector<std::uint32_t> least;
-        for (const Instance& i : s.instances) {
-          if (!least.empty() && i.under_way > s.instances[least[0]].under_way) continue;
-          if (!least.empty() && i.under_way < s.instances[least[0]].under_way) least.clear();
-          least.push_back(i.number);
+  // --- Balancers
+
+  void add_balancers(Service& s, const RandomKey& world) {
+    const InstancesSpec& spec = s.spec->instances;
+    const RandomKey key = world.named("service", s.spec->name);
+    const auto add = [&](const RandomKey& own_key, std::uint32_t client) -> Balancer& {
+      Balancer& b = s.balancers.emplace_back();
+      b.service = &s;
+      b.key = own_key;
+      b.client = client;
+      std::vector<std::uint32_t> numbers;
+      for (std::uint32_t i = 0; i < spec.count; ++i) numbers.push_back(i);
+      const bool one_of_many = spec.balancer == BalancerScope::kClient && spec.count > 1;
+      if (one_of_many && spec.subset < spec.count) {
+        Draws random(own_key, {client, 0, 0, Purpose::kSubset});
+        for (std::uint32_t i = 0; i < spec.subset; ++i) {
+          std::swap(numbers[i], numbers[i + random.below(spec.count - i)]);
         }
-        chosen =
-            least[least.size() == 1 ? 0 : random.below(static_cast<std::uint32_t>(least.size()))];
-        break;
+        numbers.resize(spec.subset);
       }
-      case Balancing::kTwoChoices:
-        if (n > 1) {
-          chosen = random.below(n);
-          std::uint32_t other = random.below(n - 1);
-          if (other >= chosen) ++other;
-          if (s.instances[other].under_way < s.instances[chosen].under_way) chosen = other;
-        }
-        break;
+      for (const std::uint32_t number : numbers) b.hosts[number] = {};
+      return b;
+    };
+    if (spec.balancer == BalancerScope::kShared || spec.count == 1) {
+      Balancer& shared = add(key, 0);
+      for (const Group& g : groups_) {
+        for (std::uint32_t k = 0; k < g.spec->count; ++k) s.balancer_of[{g.index, k}] = &shared;
+      }
+      return;
     }
-    s.last = &s.instances[chosen];
-    return *s.last;
+    for (const ClientSpec* c : by_name(scenario_.clients)) {
+      const Group& g = group_of(*c);
+      if (share_of_calls(*c, s.index) <= 0) continue;
+      for (std::uint32_t k = 0; k < c->count; ++k) {
+        s.balancer_of[{g.index, k}] = &add(key.named("client", c->name), k);
+      }
+    }
+  }
+
+  void schedule_looks() {
+    for (const ServiceSpec* spec : by_name(scenario_.services)) {
+      Service& s = services_[static_cast<std::size_t>(spec - scenario_.services.data())];
+      if (!spec->instances.ejection.enabled()) continue;
+      double turn = 0;
+      for (Balancer& b : s.balancers) {
+        ++turn;
+        if (b.hosts.size() == 1) continue;
+        const double ns = static_cast<double>(spec->instances.ejection.interval.count()) *
+                          (turn / static_cast<double>(s.balancers.size()));
+        calendar_.in(Duration::from_nanoseconds(ns), [this, &b] { look(b); });
+      }
+    }
+  }
+
+  Instance& choose_instance(Attempt& a, Service& s) {
+    Balancer& b = *s.balancer_of.at({a.group->index, a.request->client});
+    a.balancer = &b;
+    Draws random = draws(a, Purpose::kBalancing);
+    std::vector<std::uint32_t> in;
+    for (const auto& [number, host] : b.hosts) {
+      if (host.is_in() || b.hosts.size() == 1) in.push_back(number);
+    }
+    const double share = static_cast<double>(in.size()) / static_cast<double>(b.hosts.size());
+    if (in.empty() || share < s.spec->instances.panic_threshold) {
+      in.clear();
+      for (const auto& [number, host] : b.hosts) in.push_back(number);
+    }
+    std::set<std::uint32_t>& been_at = a.request->been_at;
+    const std::uint32_t tries = a.number > 1 ? a.group->spec->retry.avoid_hosts : 0;
+    std::vector<std::uint32_t> others;
+    for (const std::uint32_t number : in) {
+      if (!been_at.contains(number)) others.push_back(number);
+    }
+    std::uint32_t chosen = 0;
+    if (tries == RetryRules::kUnlimited) {
+      chosen = pick(b, others.empty() ? in : others, random);
+    } else {
+      chosen = pick(b, in, random);
+      for (std::uint32_t k = 0; k < tries && been_at.contains(chosen) && in.size() > 1; ++k) {
+        if (s.spec->instances.balancing == Balancing::kLeastConnections) std::erase(in, chosen);
+        chosen = pick(b, in, random);
+      }
+    }
+    been_at.insert(chosen);
+    Host& host = b.hosts.at(chosen);
+    ++host.under_way;
+    if (host.accrual == Host::kMayTry) host.accrual = Host::kTries;
+    return s.instances[chosen];
+  }
+
+  std::uint32_t pick(Balancer& b, const std::vector<std::uint32_t>& from, Draws& random) {
+    const InstancesSpec& spec = b.service->spec->instances;
+    const auto n = static_cast<std::uint32_t>(from.size());
+    const auto next = [&](const std::vector<std::uint32_t>& all) {
+      for (const std::uint32_t number : all) {
+        if (b.last && number > *b.last) return number;
+      }
+      return all.front();
+    };
+    std::uint32_t chosen = from.front();
+    if (n > 1) {
+      switch (spec.balancing) {
+        case Balancing::kRoundRobin:
+          chosen = next(from);
+          break;
+        case Balancing::kRandom:
+          chosen = from[random.below(n)];
+          break;
+        case Balancing::kLeastConnections: {
+          int least = b.hosts.at(from[0]).under_way;
+          for (const std::uint32_t i : from) least = std::min(least, b.hosts.at(i).under_way);
+          std::vector<std::uint32_t> equal;
+          for (const std::uint32_t i : from) {
+            if (b.hosts.at(i).under_way == least) equal.push_back(i);
+          }
+          chosen = equal[0];
+          if (spec.ties == Ties::kTurns) chosen = next(equal);
+          if (spec.ties == Ties::kRandom && equal.size() > 1) {
+            chosen = equal[random.below(static_cast<std::uint32_t>(equal.size()))];
+          }
+          break;
+        }
+        case Balancing::kTwoChoices:
+        case Balancing::kPeakEwma: {
+          const std::uint32_t one = random.below(n);
+          std::uint32_t two = random.below(n - 1);
+          if (two >= one) ++two;
+          const std::uint32_t x = from[one], y = from[two];
+          const bool by_latency = spec.balancing == Balancing::kPeakEwma;
+          const double at_x = by_latency ? cost(b, x) : b.hosts.at(x).under_way;
+          const double at_y = by_latency ? cost(b, y) : b.hosts.at(y).under_way;
+          chosen = at_y < at_x ? y : x;
+          if (at_x != at_y || spec.ties == Ties::kRandom) break;
+          chosen =
+              spec.ties == Ties::kFirst ? std::min(x, y) : next({std::min(x, y), std::max(x, y)});
+          break;
+        }
+      }
+    }
+    b.last = chosen;
+    return chosen;
+  }
+
+  double cost(Balancer& b, std::uint32_t number) {
+    Host& h = b.hosts.at(number);
+    took(b, h, 0);
+    if (h.latency_ns == 0 && h.under_way > 0) return 140737488355327.0 + h.under_way;
+    return h.latency_ns * (h.under_way + 1);
+  }
+  void took(const Balancer& b, Host& h, double ns) const {
+    const auto passed = static_cast<double>((now() - h.latency_since).count());
+    const auto decay = static_cast<double>(b.service->spec->instances.decay.count());
+    const double left = Sleef_cinz_expd1_u10purec(-passed / decay);
+    h.latency_ns = ns > h.latency_ns ? ns : h.latency_ns * left + ns * (1 - left);
+    h.latency_since = now();
+  }
+
+  /// The attempt is not under way any more. `answer`: what its client has, or makes of a timeout.
+  void not_under_way(const Attempt& a, const Response* answer) {
+    Balancer& b = *a.balancer;
+    Host& h = b.hosts.at(a.at->number);
+    --h.under_way;
+    took(b, h, static_cast<double>((now() - a.sent).count()));
+    if (b.hosts.size() == 1) return;
+    if (answer == nullptr) {
+      if (h.accrual == Host::kTries && h.under_way == 0) h.accrual = Host::kMayTry;
+      return;
+    }
+    const bool transport = answer->transport != TransportError::kNone;
+    const bool failed = transport || answer->status >= 500;
+    const bool gateway =
+        transport || answer->status == 502 || answer->status == 503 || answer->status == 504;
+    const InstancesSpec& spec = a.at->service->spec->instances;
+    if (spec.ejection.enabled()) judge(b, h, failed, gateway);
+    if (spec.accrual.enabled()) accrue(b, a.at->number, failed);
+  }
+
+  void judge(Balancer& b, Host& h, bool failed, bool gateway) {
+    const EjectionSpec& spec = b.service->spec->instances.ejection;
+    ++h.attempts;
+    if (!failed) ++h.successes;
+    h.failures = failed ? h.failures + 1 : 0;
+    h.gateway_failures = gateway ? h.gateway_failures + 1 : 0;
+    if (gateway && h.gateway_failures == spec.consecutive_gateway_failure && !h.ejected) {
+      eject(b, h);
+      h.gateway_failures = 0;
+    }
+    if (failed && h.failures == spec.consecutive_5xx && !h.ejected) {
+      eject(b, h);
+      h.failures = 0;
+    }
+  }
+
+  void eject(Balancer& b, Host& h) {
+    const EjectionSpec& spec = b.service->spec->instances.ejection;
+    if (h.ejected) return;
+    double ejected = 1;
+    for (const auto& [number, other] : b.hosts) ejected += other.ejected ? 1 : 0;
+    const double percent = 100 * ejected / static_cast<double>(b.hosts.size());
+    const bool one_at_least = ejected == 1 && spec.always_eject_one_host;
+    if (percent > spec.max_ejection_percent + 1e-6 && !one_at_least) return;
+    h.ejected = now();
+    const double base = spec.base_ejection_time.in_seconds();
+    if (h.times * base < spec.max_ejection_time.in_seconds() + base) ++h.times;
+  }
+
+  void look(Balancer& b) {
+    const EjectionSpec& spec = b.service->spec->instances.ejection;
+    calendar_.in(spec.interval, [this, &b] { look(b); });
+    for (auto& [number, h] : b.hosts) {
+      if (!h.ejected) continue;
+      const Duration length = std::min(spec.base_ejection_time * h.times, spec.max_ejection_time);
+      if (now() - *h.ejected < length) continue;
+      h.ejected.reset();
+      h.came_back = now();
+      h.failures = h.gateway_failures = 0;
+    }
+    std::vector<Host*> by_rate, by_percentage;
+    const auto rate_of = [](const Host* h) { return 100.0 * h->successes / h->attempts; };
+    for (auto& [number, h] : b.hosts) {
+      if (h.ejected || h.attempts == 0) continue;
+      const auto attempts = static_cast<std::uint32_t>(h.attempts);
+      if (attempts >= spec.success_rate_request_volume) by_rate.push_back(&h);
+      if (attempts >= spec.failure_percentage_request_volume) by_percentage.push_back(&h);
+    }
+    const bool rule = spec.success_rate_stdev_factor > 0;
+    if (rule && !by_rate.empty() && by_rate.size() >= spec.success_rate_minimum_hosts) {
+      const auto n = static_cast<double>(by_rate.size());
+      double sum = 0, squares = 0;
+      for (const Host* h : by_rate) sum += rate_of(h);
+      for (const Host* h : by_rate) squares += (rate_of(h) - sum / n) * (rate_of(h) - sum / n);
+      const double least = sum / n - spec.success_rate_stdev_factor / 1000 * std::sqrt(squares / n);
+      for (Host* h : by_rate) {
+        if (rate_of(h) < least) eject(b, *h);
+      }
+    }
+    const double most = spec.failure_percentage_threshold;
+    if (most > 0 && !by_percentage.empty() &&
+        by_percentage.size() >= spec.failure_percentage_minimum_hosts) {
+      for (Host* h : by_percentage) {
+        if (100 - rate_of(h) >= most) eject(b, *h);
+      }
+    }
+    for (auto& [number, h] : b.hosts) {
+      h.attempts = h.successes = 0;
+      if (h.ejected || !h.came_back || now() - *h.came_back < spec.interval) continue;
+      h.times = std::max(0, h.times - 1);
+    }
+  }
+
+  void accrue(Balancer& b, std::uint32_t number, bool failed) {
+    const AccrualSpec& spec = b.service->spec->instances.accrual;
+    Host& h = b.hosts.at(number);
+    if (h.accrual == Host::kPunished) return;
+    if (!failed) {
+      h.accrual = Host::kTrusted;
+      h.accrued = h.penalties_in_a_row = 0;
+      return;
+    }
+    ++h.accrued;
+    if (h.accrual == Host::kTrusted && h.accrued < spec.max_failures) return;
+    h.accrued = 0;
+    h.accrual = Host::kPunished;
+    ++h.penalties;
+    const auto longest = static_cast<double>(spec.max_penalty.count());
+    const double exponential =
+        static_cast<double>(spec.min_penalty.count()) * std::pow(2.0, h.penalties_in_a_row++);
+    const double base = std::min(exponential, longest);
+    Draws random(b.key,
+                 {std::uint64_t{b.client} << 32 | h.penalties, number, 0, Purpose::kPenalty});
+    const double ns = std::min(base * (1 + spec.jitter_ratio * random.uniform()), longest);
+    calendar_.in(Duration::from_nanoseconds(ns), [&h] { h.accrual = Host::kMayTry; });
   }
 
   Duration latency(const Attempt& a, Purpose purpose) const {
@@ -970,12 +1254,16 @@ class World {
     }
     return true;
   }
-  bool would_be_late(const Attempt& a) {
-    if (a.given_up) return true;
+  Time end_of_wait(const Attempt& a) const {
     const Request& r = *a.request;
     Time end = Time::max();
     if (r.timeout) end = std::min(end, r.timeout->first);
     if (r.deadline) end = std::min(end, r.deadline->first);
+    return end;
+  }
+  bool would_be_late(const Attempt& a) {
+    if (a.given_up) return true;
+    const Time end = end_of_wait(a);
     if (end == Time::max()) return false;
     const Impairment& wrong = a.at->wrong;
     const Distribution& network = scenario_.network.latency;
@@ -1281,7 +1569,8 @@ class World {
     while (a.calls.empty() && a.calls_stage < s.stages.size()) {
       for (const CallSpec* call : s.stages[a.calls_stage]) {
         const std::uint32_t copies = copies_of(*call, a);
-        if (copies > 0) a.calls.push_back({call, draws(a, Purpose::kCall).next(), copies});
+        if (copies > 0 && !is_cached(*call, a))
+          a.calls.push_back({call, draws(a, Purpose::kCall).next(), copies});
       }
       ++a.calls_stage;
     }
@@ -1295,10 +1584,10 @@ class World {
   }
   /// All copies, even if some fail at once, and a fallback takes the place of the call.
   void send_call(Attempt& a, std::size_t i, Draws names) {
-    const CallSpec* call = a.calls[i].spec;
+    const CallSpec& call = *a.calls[i].spec;
     const std::uint32_t copies = a.calls[i].copies;
     for (std::uint32_t copy = 0; copy < copies; ++copy) {
-      submit(groups_[call->client], a.at->number, names.next(), &a, i, call);
+      submit(groups_[call.client], a.at->number, names.next(), &a, i, &call);
     }
   }
   void call_ended(const Request& r, bool succeeded) {
@@ -1309,6 +1598,7 @@ class World {
     ++(succeeded ? call.succeeded : call.failed);
     if (call.succeeded >= call.needed()) {
       call.decided = true;
+      keep_answer(*call.spec, a);
     } else if (call.copies - call.failed < call.needed()) {
       call_fails(a, call);
     } else {
@@ -1324,6 +1614,8 @@ class World {
       const CallSpec* other = fallback_of(*call.spec);
       if (const std::uint32_t copies = copies_of(*other, a); copies > 0) {
         a.degraded = true;
+        call.decided = is_cached(*other, a);
+        if (call.decided) return;
         const Draws names(groups_[call.spec->client].key, {call.name, 0, 0, Purpose::kCall});
         call = {other, Draws(names).next(), copies};
         call.names = names;
@@ -1334,6 +1626,41 @@ class World {
     call.decided = true;
     (call.spec->on_failure == CallFailure::kIgnore ? a.degraded : a.call_failed) = true;
   }
+  /// Answers that an instance keeps of one of its calls, by key.
+  struct CachedAnswers {
+    std::map<std::uint32_t, Time> stored;
+    std::list<std::uint32_t> order;  ///< that which goes first is the first
+  };
+  bool is_cached(const CallSpec& call, const Attempt& a) {
+    if (call.cache.hit > 0) {
+      const std::uint64_t name = draws(a, Purpose::kCall).next();
+      Draws random(groups_[call.client].key, {name, 0, 0, Purpose::kCache});
+      return random.uniform() < call.cache.hit;
+    }
+    if (call.cache.capacity == 0) return false;
+    CachedAnswers& cache = caches_[{&call, a.at}];
+    const std::uint32_t key = key_asked(*a.request);
+    const auto found = cache.stored.find(key);
+    if (found == cache.stored.end()) return false;
+    const bool good = call.cache.ttl == Duration::max() || now() - found->second < call.cache.ttl;
+    if (good && call.cache.policy == CachePolicy::kFifo) return true;
+    cache.order.remove(key);
+    if (good) cache.order.push_back(key);
+    if (!good) cache.stored.erase(found);
+    return good;
+  }
+  void keep_answer(const CallSpec& call, const Attempt& a) {
+    if (call.cache.capacity == 0) return;
+    CachedAnswers& cache = caches_[{&call, a.at}];
+    const std::uint32_t key = key_asked(*a.request);
+    cache.order.remove(key);
+    cache.order.push_back(key);
+    cache.stored[key] = now();
+    if (cache.order.size() <= call.cache.capacity) return;
+    cache.stored.erase(cache.order.front());
+    cache.order.pop_front();
+  }
+
   void go_on_after_call(Attempt& a, int round, std::size_t i) {
     if (!a.calling || a.round != round) return;
     if (a.calls[i].to_be_made) {
@@ -1361,7 +1688,7 @@ class World {
     const ErrorInfo error = classify(g.spec->retry.errors, g.spec->retry.api, a.answer);
     r.under_way.remove(&a);
     if (r.under_way.empty()) stop_timeout(r);
-    --a.at->under_way;
+    not_under_way(a, &a.answer);
     const bool reusable = error.response_class != ResponseClass::kTransient &&
                           error.response_class != ResponseClass::kTimeout;
     give_connection_back(r, reusable);
@@ -1384,7 +1711,8 @@ class World {
       r.under_way.pop_front();
       tell(Step::kGivenUp, a, static_cast<int>(result));
       a.given_up = true;
-      --a.at->under_way;
+      const Response timeout = no_response(TransportError::kTimeout);
+      not_under_way(a, result == AttemptResult::kTimeout ? &timeout : nullptr);
       const Abandoned policy = a.at->service->spec->abandoned;
       const bool at_server = a.stage == Attempt::kServed || a.stage == Attempt::kHeld;
       if (a.stage == Attempt::kLost) {
@@ -1422,8 +1750,19 @@ class World {
     if (!own.line.empty()) schedule_wake(own);
   }
 
+  /// Of the calls between services, some are not retried.
+  bool may_repeat(const Request& r) const {
+    const RetryOnlyAt where = r.group->spec->retry_only_at;
+    if (where == RetryOnlyAt::kFirstAttempt) return !r.for_retry;
+    return where == RetryOnlyAt::kAnywhere;
+  }
+
   void fail(Request& r, const Response& response) {
-    const RetryRules& rules = r.group->spec->retry;
+    RetryRules rules = r.group->spec->retry;
+    if (!may_repeat(r)) {
+      rules.max_attempts = 1;
+      rules.quota.order = QuotaOrder::kAfterAttempts;  // it is not charged
+    }
     const Failure failure{classify(rules.errors, rules.api, response), response.retry_after,
                           r.group->spec->long_poll, is_repeatable(r)};
     const ClientState state = state_of(r);
@@ -1469,6 +1808,7 @@ class World {
     if (!rules.hedging.enabled) return;
     if (r.hedge) calendar_.cancel(*r.hedge);
     r.hedge.reset();
+    if (!may_repeat(r)) return;
     if (rules.max_attempts != RetryRules::kUnlimited &&
         static_cast<std::uint32_t>(r.progress.attempts) >= rules.max_attempts) {
       return;
@@ -1528,12 +1868,22 @@ class World {
       calendar_.at(c.time, [this, c] {
         for (Instance& i : c.service->instances) {
           if (c.fault != nullptr && !c.fault->concerns(i.number)) continue;
-          if (c.begins && c.fault->cold_restart) {
-            restart(i, true, c.fault->instance == FaultSpec::kAllInstances);
-          } else if (c.begins && c.fault->crash) {
-            restart(i, false, false);
-          }
+          const bool restarts = c.begins && c.fault->cold_restart;
+          std::list<Attempt*> broken_off;
+          if (restarts || (c.begins && c.fault->crash)) broken_off = break_off(i, restarts);
           impair(i);
+          for (Attempt* a : broken_off) {  // messages of this moment, to which this fault applies
+            if (a->given_up) {
+              gone(*a);
+            } else {
+              answer_later(*a, no_response(TransportError::kConnection));
+            }
+          }
+          if (restarts && c.fault->instance == FaultSpec::kAllInstances) {
+            i.service->allowances.clear();
+          }
+          std::erase_if(caches_,
+                        [&](const auto& one) { return restarts && one.first.second == &i; });
           serve_queue(i);
         }
       });
@@ -1602,8 +1952,8 @@ class World {
     return all;
   }
 
-  /// Connections break: of all who are there, or of those with a server.
-  void restart(Instance& i, bool queue_too, bool throttle_too) {
+  /// Whose connections break: all who are there, or those with a server.
+  std::list<Attempt*> break_off(Instance& i, bool queue_too) {
     std::list<Attempt*> all = in_order_of_completion(i);
     for (Attempt* a : all) take_out(*a);
     while (queue_too && (!i.refused.empty() || !i.queue.empty())) {
@@ -1616,14 +1966,7 @@ class World {
       all.push_back(i.held.front());
       take_out(*i.held.front());
     }
-    for (Attempt* a : all) {
-      if (a->given_up) {
-        gone(*a);
-      } else {
-        answer_later(*a, no_response(TransportError::kConnection));
-      }
-    }
-    if (throttle_too) i.service->allowances.clear();
+    return all;
   }
 
   const Scenario& scenario_;
@@ -1634,6 +1977,7 @@ class World {
   std::vector<Group> groups_;
   std::deque<Request> requests_;
   std::deque<Attempt> attempts_;
+  std::map<std::pair<const CallSpec*, const Instance*>, CachedAnswers> caches_;
   std::vector<Attempt*> answered_;
   std::deque<Request*> connected_;
   std::deque<std::tuple<Attempt*, int, std::size_t>> calls_decided_;

@@ -171,6 +171,14 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     own(kDeviation, "in_system_variance", "1",
         "Variance over time of that number (a single service)", in_system_variance)
         .of(kServices).only_if(single),
+    count("ejections", "1", "Times that a balancer took an instance out of rotation because of its "
+          "answers", ejections)
+        .of(kServices).only_if(some_listens),
+    of_sum(MetricKind::kLevel, "ejected_mean", "instances", "Mean number of instances out of "
+           "rotation because of their answers; of balancers of single clients, on average over "
+           "them",
+           ejected_ns)
+        .of(kServices).only_if(some_listens),
     level<&F::in_backoff_ns>("in_backoff_mean", "requests",
                              "Mean number of requests in backoff")
         .shown(Display().line(kRetries, 2, "requests in backoff", kZero)),
@@ -187,6 +195,10 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     share("wait_within_share", "Attempts that a server began to serve after a wait of at most "
           "wait_within, per attempt that a server began to serve",
           waits<&WaitCounts::within>, waits<&WaitCounts::started>)
+        .shown(Display().higher_is_better()),
+    share("cache_hit_share", "Calls that were not made because of a cache, per call that was to be "
+          "made and had one before it",
+          cached<&CacheCounts::hits>, cached<&CacheCounts::lookups>)
         .shown(Display().higher_is_better()),
 });
 

@@ -277,6 +277,7 @@ ClientResult ClientRecorder::finish() {
   passage.close(r);
   quota.close(r);
   r.jobs = jobs.counts();
+  r.cache = cache_;
   ClientEnds::close(r.successes_per_client, r.ended_per_client);
   r.requests = cohort_calls_;
   // Results of many replications are kept: without the room that vectors take to grow.

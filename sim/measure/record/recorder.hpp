@@ -563,6 +563,11 @@ class alignas(64) ClientRecorder {
     ++tally_.requests;
     cohort_calls_ += in_cohort;
   }
+  /// A call is to be made; on a hit of the cache before it, it is not.
+  void looked_up(bool in_cohort, bool hit) {
+    cache_.lookups += in_cohort;
+    cache_.hits += in_cohort && hit;
+  }
   [[gnu::always_inline]] void ended(const RequestEnded& event) {
     const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
     ++tally_.outcomes[in_cohort][static_cast<std::size_t>(outcome)];
@@ -686,6 +691,7 @@ class alignas(64) ClientRecorder {
   const RunSpan* span_;
   bool in_window_ = false;
   RequestTally tally_;
+  CacheCounts cache_;
   std::uint64_t cohort_calls_ = 0, attempts_squared_ = 0;
   std::uint64_t attempts_of_ended_ = 0, unsent_ = 0;  // of the cohort
   Time last_end_, stretch_start_;
@@ -732,10 +738,16 @@ class InstanceLog {
     one.levels = levels;
     if (in_window(now)) raise_maximum(one);
   }
-  /// Whether it is out of rotation from `now` on.
-  void out_of_rotation(std::size_t instance, bool out, Time now) {
+  /// For which share of the balancers that know it it is out of rotation from `now` on, and for
+  /// which because of its answers.
+  void out_of_rotation(std::size_t instance, double out, double ejected, Time now) {
     integrate(all_[instance], now);
     all_[instance].out = out;
+    all_[instance].ejected = ejected;
+  }
+  /// A balancer takes it out because of its answers.
+  void ejected(std::size_t instance, Time now) {
+    all_[instance].result.ejections += in_window(now);
   }
 
   /// The totals, when the run is over.
@@ -749,7 +761,7 @@ class InstanceLog {
     InstanceResult result;
     StationLevels levels;
     Time since;  // the levels have been integrated up to here
-    bool out = false;
+    double out = 0, ejected = 0;
   };
 
   bool in_window(Time now) const { return now >= window_start_ && now < window_end_; }
@@ -767,7 +779,8 @@ class InstanceLog {
     one.result.busy_ns += ns * static_cast<double>(one.levels.busy);
     one.result.in_system_ns += ns * static_cast<double>(one.levels.in_system);
     one.result.queue_ns += ns * static_cast<double>(one.levels.queued);
-    one.result.out_ns += one.out ? ns : 0;
+    one.result.out_ns += ns * one.out;
+    one.result.ejected_ns += ns * one.ejected;
     raise_maximum(one);  // those that the window begins with
   }
 

@@ -38,10 +38,13 @@ class Timeouts {
   RETRYSIM_IN_LOOP void disarm(ClientGroup& g, Request& r);
   void arm_deadline(ClientGroup& g, Request& r);
   void disarm_deadline(ClientGroup& g, Request& r);
+  /// The same for a call whose deadline is what remains of its caller's: `end`, or none if that is
+  /// `Time::max()`. False if it has come already.
+  bool arm_deadline_at(ClientGroup& g, Request& r, Time end);
 
   /// Whether the request has a deadline at `t` or before.
   bool deadline_is_by(const ClientGroup& g, const Request& r, Time t) const {
-    return g.timers.deadline_source != kNone && t >= kernel::armed(deadlines_[r.id].key()).time;
+    return g.timers.deadline_source != kNone && t >= deadline_of(g, r);
   }
   /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
   Time end_of_wait(const Attempt& a) const;
@@ -53,13 +56,18 @@ class Timeouts {
   Request& past_deadline(const ClientGroup& g) {
     return state_.requests[g.timers.deadlines.front()];
   }
+  Request& past_callers_deadline() { return state_.requests[RequestId(of_callers_.front())]; }
 
   /// Keys of those.
   RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
   kernel::EventKey next_varying_timeout() const { return varying_.head(); }
   kernel::EventKey next_deadline(GroupId group) const;
+  kernel::EventKey next_callers_deadline() const { return of_callers_.head(); }
 
-  std::uint64_t bytes() const { return varying_.bytes() + kernel::bytes_of(deadlines_); }
+  std::uint64_t bytes() const {
+    return varying_.bytes() + kernel::bytes_of(deadlines_) + of_callers_.bytes() +
+           kernel::bytes_of(callers_deadlines_);
+  }
 
  private:
   // Of clients whose timeout varies, or who have none.
@@ -69,12 +77,28 @@ class Timeouts {
   [[gnu::always_inline]] inline kernel::EventKey look_ahead(const Request* r) const;
   auto deadline_link();
   auto position();
+  auto callers_position();
+  /// Of a group that has them.
+  Time deadline_of(const ClientGroup& g, const Request& r) const {
+    if (g.timers.deadlines_of_callers) [[unlikely]]
+      return callers_deadlines_[r.id].at;
+    return kernel::armed(deadlines_[r.id].key()).time;
+  }
+
+  /// A deadline that is what remains of the caller's.
+  struct CallersDeadline {
+    Time at;  // `Time::max()`: there is none
+    std::uint32_t position = kernel::IndexedHeap::kNotInHeap;
+  };
 
   RunState& state_;
   ClientGroups& groups_;
   ByRequest<kernel::LaneLink<RequestId>> deadlines_;  // of groups that have them
   kernel::IndexedHeap varying_;                       // by request
   std::uint32_t varying_source_ = kNone;
+  ByRequest<CallersDeadline> callers_deadlines_;  // of groups that have them
+  kernel::IndexedHeap of_callers_;                // the same by request
+  std::uint32_t of_callers_source_ = kNone;
 };
 
 class Attempts;
@@ -96,6 +120,7 @@ class RetryDecisions {
     ByClient<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
     ByClient<std::uint64_t> strategy_requests;             ///< their requests so far
     RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
+    RetryRules once_rules;  ///< of requests that `ClientGroup::may_repeat` refuses retries
     TokenBooks tokens;
 
     template <class Take>
@@ -129,11 +154,15 @@ class RetryDecisions {
   const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
 
  private:
+  RETRYSIM_IN_LOOP const RetryRules& rules_of(const ClientGroup& g) const;
   RETRYSIM_IN_LOOP RetryDecision decide_and_note(ClientGroup& g, Request& r,
-                                                 const Failure& failure);
+                                                 const RetryRules& rules, const Failure& failure);
   RETRYSIM_IN_LOOP RetryDecision decide_by_rules(ClientGroup& g, Request& r,
-                                                 const RetryState& state, const Failure& failure);
-  [[gnu::noinline]] RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
+                                                 const RetryRules& rules, const RetryState& state,
+                                                 const Failure& failure);
+  [[gnu::noinline]] RetryDecision decide_in_steps(ClientGroup& g, Request& r,
+                                                  const Failure& failure);
+  RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
   std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
 
   RunState& state_;
@@ -220,11 +249,13 @@ class Clients {
   void attempt_times_out(GroupId group);
   void attempt_times_out_varying();
   void deadline_passes(GroupId group);
+  void callers_deadline_passes();
   void send_token_due(GroupId group);
   /// When the next one of a source is due whose timers may have been cancelled.
   RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
   kernel::EventKey next_varying_timeout() const { return timeouts_.next_varying_timeout(); }
   kernel::EventKey next_deadline(GroupId group) const { return timeouts_.next_deadline(group); }
+  kernel::EventKey next_callers_deadline() const { return timeouts_.next_callers_deadline(); }
   kernel::EventKey next_send_token(GroupId group) const { return gate_.next_wake(group); }
 
   /// At the end of the run: requests and jobs that are still open are unfinished.
@@ -267,6 +298,8 @@ class Clients {
   void forget(Request& r, const Attempt& a);
   [[gnu::noinline]] void forget_later(const Request& r, const Attempt& a);
   void time_out(ClientGroup& g, Request& r);
+  void pass_deadline(ClientGroup& g, Request& r);
+  Time end_of_caller(const Request& r) const;
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
   RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
 

@@ -19,12 +19,14 @@
 
 namespace retrysim::model {
 
-/// When a group's clients stop waiting. Timeouts that vary are in a heap of `Timeouts`.
+/// When a group's clients stop waiting. Timeouts and deadlines that vary are in heaps of
+/// `Timeouts`.
 struct ClientTimers {
   kernel::TimerLane<Request*> timeouts;  ///< all of one length
   kernel::TimerLane<RequestId> deadlines;
   std::uint32_t timeout_source = kNone, deadline_source = kNone;  ///< kNone: there are none
   bool constant_timeout = false;
+  bool deadlines_of_callers = false;  ///< `TimeoutSpec::deadline_of_caller`
   Duration constant_timeout_length;
 };
 
@@ -45,6 +47,7 @@ struct ClientTraits {
   bool reports_ends = false;        ///< a caller or a job waits for its requests
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
+  bool decides_in_steps = false;    ///< there is more to a retry decision than the rules
 };
 
 struct ClientGroup : Group, ClientTraits {
@@ -71,6 +74,19 @@ struct ClientGroup : Group, ClientTraits {
     if (takes_over->callers_operation) place.operation = taken.operation;
     if (takes_over->callers_key) place.key = taken.key;
     return place;
+  }
+
+  /// Whether the request may be sent more than once, by where it comes from.
+  bool may_repeat(const Request& r) const {
+    switch (spec->retry_only_at) {
+      case RetryOnlyAt::kAnywhere:
+        break;
+      case RetryOnlyAt::kEdge:
+        return false;
+      case RetryOnlyAt::kFirstAttempt:
+        return !r.for_retry;
+    }
+    return true;
   }
 
   std::optional<ArrivalStream> arrivals;  ///< open processes

@@ -72,7 +72,7 @@ void Effects::attempt_gone(Attempt& a) {
 
 bool is_read(const Attempt& a) {
   return a.is(Attempt::kMutating) && a.number > 1 &&
-         !a.is(Attempt::kSecondCall | Attempt::kRejection) &&
+         !a.is(Attempt::kSecondMessage | Attempt::kRejection) &&
          a.clients->spec->side_effects.reconciles;
 }
 

@@ -33,8 +33,11 @@ class Network {
   /// The services are known.
   void prepare() { balancer_.prepare(); }
   void add_sources();
-  /// Offers the first health checks.
-  void start() { health_checks_.start(); }
+  /// Offers the first health checks, and when balancers look at their instances.
+  void start() {
+    health_checks_.start();
+    balancer_.start();
+  }
 
   /// The attempt of a client sets out.
   RETRYSIM_IN_LOOP void send(const Group& g, Attempt& a);
@@ -55,6 +58,7 @@ class Network {
   void attempt_arrives(bool late);
   void answer_arrives(bool late);
   void health_check_due() { health_checks_.due(); }
+  void ejection_due() { balancer_.due(); }
 
   /// Enters what is known of single instances into the result of the run.
   void close(RunResult& result) { balancer_.close(result); }
@@ -62,7 +66,8 @@ class Network {
   // For limits and books.
   const Balancer& balancer() const { return balancer_; }
   std::uint64_t bytes() const {
-    return late_requests_.bytes() + late_answers_.bytes() + requests_.bytes() + answers_.bytes();
+    return late_requests_.bytes() + late_answers_.bytes() + requests_.bytes() + answers_.bytes() +
+           balancer_.bytes();
   }
 
  private:

@@ -518,7 +518,11 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
     sum.attempts += one.attempts;
     sum.busy_ns += one.busy_ns;
     sum.in_system_ns += one.in_system_ns;
-    if (one.out_ns > window_ns) return "an instance was out of rotation for longer than the window";
+    if (one.ejected_ns > one.out_ns * (1 + rounding) + 1) {
+      return "an instance was ejected for longer than it was out of rotation";
+    }
+    if (one.out_ns > window_ns * (1 + rounding))
+      return "an instance was out of rotation for longer than the window";
     if (one.queue_ns > static_cast<double>(one.queue_max) * window_ns * (1 + rounding) + 1) {
       return "the mean of an instance's queue is above its maximum";
     }
@@ -538,6 +542,12 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
   if (all_known &&
       network_.balancer().under_way(service) != static_cast<std::uint64_t>(in_flight)) {
     return "balancer and clients disagree on the attempts under way";
+  }
+  const Balancer::MostEjected most = network_.balancer().most_ejected(service);
+  const EjectionSpec& ejection = state_.scenario.services[service].instances.ejection;
+  const double allowed = ejection.max_ejection_percent * most.known / 100 + 1e-6;
+  if (most.ejected > allowed && !(most.ejected == 1 && ejection.always_eject_one_host)) {
+    return "a balancer has ejected more instances than it may";
   }
   if (differ(sum.busy_ns, s.window.busy_ns, rounding)) return "busy time of the instances";
   if (differ(sum.in_system_ns, s.window.in_system_ns, rounding)) {

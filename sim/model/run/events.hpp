@@ -57,8 +57,10 @@ enum class EventKind : std::uint8_t {
   kScaling,
   kCheckDue,
   kHealthCheck,
+  kEjection,  ///< a balancer looks at its instances, or the penalty of one is over
   // Of sources only; their events are of a kind above.
   kVaryingTimeout,
+  kCallersDeadline,
   kLateAttempt,
   kLateResponse,
   kTimer,

@@ -159,7 +159,7 @@ struct alignas(64) Request {
     group = r.group;
     phase = Phase::kInFlight;
     open = true;
-    retrying = backoff_follows = connecting = mutating = false;
+    retrying = backoff_follows = connecting = mutating = for_retry = false;
     send_tokens = r.send_tokens;
   }
 
@@ -178,6 +178,7 @@ struct alignas(64) Request {
   bool backoff_follows : 1 = false;  ///< after the wait for a send token
   bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
   bool mutating : 1 = false;         ///< it has side effects
+  bool for_retry : 1 = false;        ///< a call made for a retry, or for what was made for one
   std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
   RequestId id;                      ///< its place among the requests
   TimeoutPlace timeout;
@@ -190,8 +191,9 @@ struct alignas(64) Attempt {
     kOnTheWire,  ///< travelling to the service or back
     kQueued,
     kInService,
-    kCalling,  ///< its server waits: for other services, or for an attempt with the same token
-    kLost,     ///< the service's side has ended; no answer will come
+    kHoldingServer,  ///< its server waits: for other services, or for an attempt with the same
+                     ///< token
+    kLost,           ///< the service's side has ended; no answer will come
   };
   /// What is true of it. Most are true of few attempts, and one test finds that none of them is.
   enum Flag : std::uint16_t {
@@ -203,10 +205,12 @@ struct alignas(64) Attempt {
     kMutating = 1 << 5,    ///< its request has side effects
     kReplay = 1 << 6,      ///< answered because of its token, not executed
     kHasSession = 1 << 7,  ///< its execution is the one that its token stands for
-    // Of an attempt that consists of two calls (model "occ").
-    kGoesOn = 1 << 8,      ///< the answer under way asks for the second call
-    kSecondCall = 1 << 9,  ///< the first one is done
-    kDegraded = 1 << 10,   ///< it succeeds, but a call that was made for it has failed
+    // Of an attempt that consists of two messages (model "occ", a read before a retry).
+    kGoesOn = 1 << 8,         ///< the answer under way asks for the second message
+    kSecondMessage = 1 << 9,  ///< the first one is answered
+    kDegraded = 1 << 10,      ///< it succeeds, but a call that was made for it has failed
+    // Set only where calls ask for it (`RetryOnlyAt::kFirstAttempt`).
+    kForRetry = 1 << 11,  ///< of a request that is a call made for a retry
   };
 
   static constexpr double kNotDrawn = -1;

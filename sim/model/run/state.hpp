@@ -126,6 +126,8 @@ struct Group {
   std::vector<ErrorInfo> errors;  ///< how its clients classify each of the world's answers
   bool calls_several = false;     ///< its requests go to different services
   bool balanced = false;          ///< a service that it calls has several instances
+  /// Its requests avoid the instances of earlier attempts: RetryRules::avoid_hosts.
+  std::uint32_t avoid_hosts = 0;
   bool is_routed = false;         ///< one of the two: for each attempt there is something to choose
   /// Its requests take something over from the attempts that they are calls for; null: nothing.
   const CallSpec* takes_over = nullptr;

@@ -71,6 +71,19 @@ void Calls::link_services() {
 void Calls::add_call(Plan& plan, std::size_t call) {
   const CallSpec& spec = state_.scenario.calls[call];
   Call added{&spec, GroupId(spec.client), &state_.streams.of_group(spec.client), {}};
+  if (spec.cache.keeps_answers()) {
+    if (spec.cache.hit > 0) {
+      throw std::invalid_argument("a cache hits by chance or by what it keeps, not both");
+    }
+    added.caches = static_cast<std::uint32_t>(caches_.size());
+    const std::uint32_t instances = state_.scenario.services[spec.caller].instances.count;
+    const std::uint32_t keys = scenario::keys_at(state_.scenario)[spec.caller];
+    caches_.emplace_back();
+    for (std::uint32_t i = 0; i < instances; ++i) {
+      stop_point();
+      caches_.back().emplace_back(spec.cache, keys);
+    }
+  }
   if (!spec.operations.empty()) {
     const OperationNames names(state_.scenario);
     for (const std::string& name : spec.operations) added.operations.push_back(names.number(name));
@@ -136,8 +149,7 @@ bool Calls::is_made(const Plan& plan, std::uint16_t call, Choice& choice) {
   return call == (chosen == plan.calls.size() ? last : chosen);
 }
 
-// How many requests a call consists of; 0: it is not made. This is the place for whatever else
-// makes a call needless.
+// How many requests a call consists of; 0: it is not made.
 std::uint16_t Calls::copies_of(const Plan& plan, std::uint16_t call, Choice& choice) {
   if (!is_made(plan, call, choice)) return 0;
   const Call& c = plan.calls[call];
@@ -160,7 +172,7 @@ bool Calls::find_orders(const Attempt& a, std::size_t stage) {
     Choice choice(state_, a);
     for (std::uint16_t i = s.first; i < s.end; ++i) {
       const std::uint16_t copies = copies_of(plan, i, choice);
-      if (copies == 0) continue;
+      if (copies == 0 || is_cached(plan.calls[i], a)) continue;
       due_.push_back({plan.calls[i].group, copies, static_cast<std::uint16_t>(due_.size()), i});
     }
     if (!due_.empty()) return true;
@@ -255,31 +267,75 @@ bool Calls::ended_in_slot(CallId id, bool succeeded) {
         p.degraded = true;
         break;
       case CallFailure::kFallback:
-        if (begin_fallback(state_.attempts[id.attempt], slot)) {
-          p.degraded = true;
-          return true;
+        switch (begin_fallback(state_.attempts[id.attempt], slot)) {
+          case Instead::kCall:
+            p.degraded = true;
+            return true;
+          case Instead::kCachedAnswer:
+            p.degraded = true;
+            break;
+          case Instead::kNothing:
+            p.failed = true;
+            break;
         }
-        p.failed = true;
         break;
     }
+  } else {
+    const Attempt& a = state_.attempts[id.attempt];
+    keep_answer(plan_of(a).calls[slot.call], a);
   }
   slot.decided = true;
   return --p.open == 0;
 }
 
-// False if the request is none of those for which the other call is made.
-bool Calls::begin_fallback(const Attempt& a, Slot& slot) {
+// Nothing if the request is none of those for which the other call is made.
+Calls::Instead Calls::begin_fallback(const Attempt& a, Slot& slot) {
   const Plan& plan = plan_of(a);
   Choice choice(state_, a);
   const std::uint16_t other = plan.calls[slot.call].fallback;
   const std::uint16_t copies = copies_of(plan, other, choice);
-  if (copies == 0) return false;
+  if (copies == 0) return Instead::kNothing;
+  if (is_cached(plan.calls[other], a)) return Instead::kCachedAnswer;
   const std::uint32_t need = plan.calls[other].spec->need;
   slot.call = other;
   slot.open = copies;
   slot.needed = static_cast<std::uint16_t>(std::min<std::uint32_t>(need, copies));
   slot.falls_back = true;
-  return true;
+  return Instead::kCall;
+}
+
+// --- Caches.
+
+Cache& Calls::cache_of(const Call& call, const Attempt& a) {
+  return caches_[call.caches][state_.instances.number_of(a.at->place.instance)];
+}
+
+// Whether the attempt needs no call, although it would make one.
+bool Calls::is_cached(const Call& call, const Attempt& a) {
+  const CacheSpec& cache = call.spec->cache;
+  if (!cache.in_use()) return false;
+  bool hit = false;
+  if (cache.keeps_answers()) {
+    hit = cache_of(call, a).find(state_.key_of(a), state_.now);
+  } else {
+    Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
+    hit = Draws(*call.key, {name.next(), 0, 0, Purpose::kCache}).uniform() < cache.hit;
+  }
+  state_.recorder.client(call.group).looked_up(a.in_cohort, hit);
+  return hit;
+}
+
+// The call has succeeded, and the attempt that it was made for has waited for it.
+void Calls::keep_answer(const Call& call, const Attempt& a) {
+  if (call.caches == kNone) return;
+  cache_of(call, a).store(state_.key_of(a), state_.now);
+}
+
+void Calls::forget(InstanceId instance) {
+  const std::uint32_t number = state_.instances.number_of(instance);
+  for (const Call& call : plans_[state_.instances.service_of(instance)].calls) {
+    if (call.caches != kNone) caches_[call.caches][number].clear();
+  }
 }
 
 Calls::Outcome Calls::end(AttemptId attempt) {

@@ -11,6 +11,7 @@
 
 #include "kernel/memory.hpp"
 #include "model/run/request.hpp"
+#include "model/service/cache.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +69,9 @@ class Calls {
   /// The attempts that wait for calls, wherever they are, and since which event.
   std::vector<HeldAttempt> waiting() const;
 
+  /// The instance has restarted: what it had kept of answers is gone.
+  void forget(InstanceId instance);
+
   std::uint64_t bytes() const { return kernel::bytes_of(progress_) + slot_bytes_; }
 
  private:
@@ -81,6 +85,7 @@ class Calls {
     std::vector<std::uint32_t> operations;  // for which it is made; none: for all
     std::uint16_t fallback = kNoCall;
     std::uint16_t alternatives = kNoCall;  // the first of those that it is one of
+    std::uint32_t caches = kNone;          // one for each instance, if it keeps answers
   };
   struct Stage {
     std::uint16_t first = 0, end = 0;  // among the calls of the service
@@ -123,13 +128,18 @@ class Calls {
   static bool permits(const Call& call, Choice& choice);
   std::span<const Order> enter_stage(const Attempt& a);
   [[gnu::noinline]] bool ended_in_slot(CallId id, bool succeeded);
-  bool begin_fallback(const Attempt& a, Slot& slot);
+  enum class Instead : std::uint8_t { kNothing, kCall, kCachedAnswer };
+  Instead begin_fallback(const Attempt& a, Slot& slot);
+  Cache& cache_of(const Call& call, const Attempt& a);
+  bool is_cached(const Call& call, const Attempt& a);
+  void keep_answer(const Call& call, const Attempt& a);
 
   RunState& state_;
   ByService<Plan> plans_;
   ByAttempt<Progress> progress_;
   ByAttempt<std::vector<Slot>> slots_;  // where stages are not plain
   std::uint64_t slot_bytes_ = 0;
+  std::vector<std::vector<Cache>> caches_;
   // The stage that is entered next: its number, and its orders if it is not plain.
   std::uint16_t due_stage_ = 0;
   std::vector<Order> due_;

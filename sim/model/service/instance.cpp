@@ -56,7 +56,7 @@ void AttemptsInService::meet_late_error(Attempt& a) const {
   if (a.is(Attempt::kRejection) || (a.is(Attempt::kReplay) && !is_read(a))) return;
   a.answer = 0;
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLateError});
-  if (a.is(Attempt::kSecondCall)) draws.next();  // decided what the read before came to
+  if (a.is(Attempt::kSecondMessage)) draws.next();  // decided what the read before came to
   const double u = draws.uniform();
   for (const LateError& e : *late_errors_) {
     if (u >= e.cumulative) continue;
@@ -68,7 +68,7 @@ void AttemptsInService::meet_late_error(Attempt& a) const {
 
 // It waits for another attempt with its token, but keeps its server.
 void AttemptsInService::hold_server(Attempt& a) {
-  a.stage = Attempt::Stage::kCalling;
+  a.stage = Attempt::Stage::kHoldingServer;
   servers_.take();
 }
 
@@ -95,7 +95,7 @@ Attempt& AttemptsInService::complete(Time now) {
 
 void AttemptsInService::hold(Time now) {
   Attempt& a = (*attempts_)[servers_.hold(now)];
-  a.stage = Attempt::Stage::kCalling;
+  a.stage = Attempt::Stage::kHoldingServer;
   RETRYSIM_TELL(Step::kCalling, now, a);
 }
 
@@ -112,7 +112,7 @@ void AttemptsInService::abort(Attempt& a, Time now) {
   RETRYSIM_TELL(Step::kAborted, now, a);
   if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
   time_spent_ += time_between(a.started, now);
-  if (a.stage == Attempt::Stage::kCalling) return servers_.let_go();
+  if (a.stage == Attempt::Stage::kHoldingServer) return servers_.let_go();
   assert(a.stage == Attempt::Stage::kInService);
   servers_.abort(a.id, now);
 }

@@ -51,7 +51,7 @@ class IndependentModel {
   Reply reply(const Attempt& a, const ReplyContext& context) const {
     if (context.errors.empty()) return {};
     Draws draws(context.key, {a.entity, a.number, 0, Purpose::kServiceError});
-    if (a.is(Attempt::kSecondCall)) draws.next();  // decided what the read before came to
+    if (a.is(Attempt::kSecondMessage)) draws.next();  // decided what the read before came to
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : context.errors) {
       if (u < cumulative) return {answer};
@@ -70,7 +70,7 @@ class OccModel {
   explicit OccModel(std::uint16_t conflict) : conflict_(conflict) {}
 
   Reply reply(Attempt& attempt, const ReplyContext&) {
-    if (!attempt.is(Attempt::kSecondCall)) {
+    if (!attempt.is(Attempt::kSecondMessage)) {
       attempt.version = version_;
       return {0, true};
     }
@@ -176,7 +176,7 @@ class ServiceDemand {
   /// What the attempt takes of a server of speed 1 if it begins while `others` are in service; in
   /// nanoseconds.
   double of(const Attempt& a, std::int64_t others) const {
-    if (a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondCall)) [[unlikely]]
+    if (a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondMessage)) [[unlikely]]
       return of_other(a, others);
     const double own = a.demand_ns >= 0 ? a.demand_ns : drawn(a, Purpose::kServiceTime);
     return varies_ ? varied(own, a, others) : own;

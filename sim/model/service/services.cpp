@@ -139,7 +139,7 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
   Instance& s = *a.at;
   a.arrived = state_.now;
   RETRYSIM_TELL(Step::kArrived, state_.now, a);
-  if (!a.is(Attempt::kSecondCall)) [[likely]]
+  if (!a.is(Attempt::kSecondMessage)) [[likely]]
     record_arrival(a);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
     // Its client gave up while it was on its way.
@@ -167,7 +167,7 @@ void Services::arrive_by_event(Attempt& a) {
   if (!a.at->traits().takes_no_time || !finds_nobody(a)) return arrive(a);
   a.arrived = state_.now;
   RETRYSIM_TELL(Step::kArrived, state_.now, a);
-  if (!a.is(Attempt::kSecondCall)) record_arrival(a);
+  if (!a.is(Attempt::kSecondMessage)) record_arrival(a);
   a.at->place.recorder->admitted();
   a.clients->recorder->passage.admitted(a.in_cohort, false);
   serve_at_once(a);
@@ -177,7 +177,7 @@ void Services::arrive_by_event(Attempt& a) {
 // no time, so that its completion would be the next event.
 bool Services::finds_nobody(const Attempt& a) const {
   const Instance& s = *a.at;
-  return !a.is(~unsigned{Attempt::kSecondCall}) && !s.traits().screens_arrivals &&
+  return !a.is(~unsigned{Attempt::kSecondMessage}) && !s.traits().screens_arrivals &&
          !s.traits().calls_others && !others_observe_ && s.in_system() == 0 &&
          s.servers().has_room() && state_.queue.earliest() > state_.now;
 }
@@ -215,7 +215,7 @@ bool Services::meets_random_error(Attempt& a) {
   }
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
   // The read of a retry and what follows it have luck of their own.
-  if (a.is(Attempt::kSecondCall) && s.spec().model != ServiceModelKind::kOcc) draws.next();
+  if (a.is(Attempt::kSecondMessage) && s.spec().model != ServiceModelKind::kOcc) draws.next();
   const double u = draws.uniform();
   for (const auto& [cumulative, answer] : s.impairment().errors) {
     if (u >= cumulative) continue;
@@ -432,11 +432,11 @@ RETRYSIM_IN_LOOP void Services::abandon(Attempt& a) {
     a.clients->recorder->passage.dropped(a.in_cohort);
     changed(s);
     attempts_.release(a);
-  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
+  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kHoldingServer) {
     const bool in_service = a.stage == Attempt::Stage::kInService;
     const bool is_a_level = in_service ? s.in_service.given_up(state_.now) : false;
     if (policy == Abandoned::kAbort) {
-      if (a.stage == Attempt::Stage::kCalling) cancel_wait(a.id);
+      if (a.stage == Attempt::Stage::kHoldingServer) cancel_wait(a.id);
       watch_.leave(a);
       s.in_service.abort(a, state_.now);
       a.clients->recorder->passage.dropped(a.in_cohort);
@@ -581,13 +581,13 @@ EventKey AttemptWatch::next_timeout(ServiceId service) const {
   return lane.empty() ? EventKey::never() : armed(links_[lane.front()].key());
 }
 
-void Services::attempt_times_out(ServiceId service) {
+void Services::service_times_out(ServiceId service) {
   Attempt& a = watch_.expired(service);
   Instance& s = *a.at;
   if (a.stage == Attempt::Stage::kQueued) {
     s.remove_from_queue(a, state_.now);
   } else {
-    if (a.stage == Attempt::Stage::kCalling) cancel_wait(a.id);
+    if (a.stage == Attempt::Stage::kHoldingServer) cancel_wait(a.id);
     s.in_service.abort(a, state_.now);
     if (a.given_up()) wasted_work(a);
     serve_queue(s);

@@ -106,7 +106,7 @@ class Services {
 
   /// What the instance completes next has completed.
   void complete(Instance& s);
-  void attempt_times_out(ServiceId service);
+  void service_times_out(ServiceId service);
   kernel::EventKey next_timeout(ServiceId service) const { return watch_.next_timeout(service); }
   void faults_change();
   void scaling_due(ServiceId service);
@@ -160,8 +160,8 @@ class Services {
   // outside.cpp
   Impairment impairment_of(InstanceId instance) const;
   void change_instance(InstanceId instance, const FaultTimeline::Change& change);
-  void restart(InstanceId instance, bool throttle_too);
-  void break_off(Instance& s, const std::vector<std::uint32_t>& taken);
+  std::vector<AttemptId> break_off(Instance& s, const std::vector<std::uint32_t>& taken);
+  void connections_break(const std::vector<AttemptId>& broken_off);
 
   /// Levels of a service with several instances.
   struct Levels {

@@ -118,7 +118,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   for (const std::size_t i : load.clients) {
     const RetryRules& retry = scenario.clients[i].retry;
     const bool limited = retry.quota.enabled || retry.has_limits();
-    unlimited = unlimited || (retry.max_attempts > 1 && !limited);
+    unlimited = unlimited || (scenario::most_attempts(scenario.clients[i]) > 1 && !limited);
   }
   if (!unlimited) return;
   const std::string path = "service." + load.spec->name;
@@ -177,7 +177,7 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
   const ClientSpec& c = *t.spec;
   const ServiceSpec& s = scenario.services[c.service];
   const double suggested = s.throttle.retry_after.in_seconds();
-  if (suggested <= 0 || s.throttle.rate <= 0 || c.retry.max_attempts < 2) return;
+  if (suggested <= 0 || s.throttle.rate <= 0 || scenario::most_attempts(c) < 2) return;
   const std::string path = "client." + c.name, keys = "service." + s.name +
                                                       ".throttle.retry_after, " + path +
                                                       ".retry.retry_after";
@@ -202,7 +202,9 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
 void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
   constexpr double kLong = 60;  // s: much longer than most hiccups
   const RetryRules& retry = t.spec->retry;
-  if (!retry.quota.enabled || retry.max_attempts < 2 || !has_plain_quota(*t.spec)) return;
+  if (!retry.quota.enabled || scenario::most_attempts(*t.spec) < 2 || !has_plain_quota(*t.spec)) {
+    return;
+  }
   if (t.time_to_dry <= kLong) return;
   if (t.time_to_dry == kForever) return;
   const std::string path = "client." + t.spec->name;

@@ -9,6 +9,8 @@
 #include <retrysim/service_spec.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "scenario/derived/caches.hpp"
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -102,10 +104,6 @@ double error_share(const ServiceSpec& service) {
   return share;
 }
 
-double most_attempts(const ClientSpec& client) {
-  return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
-}
-
 /// What becomes of one attempt at an idle service.
 struct AttemptFate {
   double success = 0;
@@ -138,14 +136,22 @@ struct AttemptFate {
   }
 };
 
-/// Attempts per request, and the share of requests that succeed.
-std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fate) {
-  const double most = most_attempts(client), again = std::min(fate.again, 1.0);
+/// Attempts, `most` at most, of which each is followed by another one with probability `again`.
+double in_a_row(double again, double most) {
+  if (again >= 1) return most;
+  return (1 - (most == kNoLimit ? 0 : std::pow(again, most))) / (1 - again);
+}
+
+/// Attempts per request, `most` at most, and the share of requests that succeed. `fate` is that of
+/// the first attempt, `later` that of the others, if it differs.
+std::pair<double, double> needed(const ClientSpec& client, double most, const AttemptFate& fate,
+                                 const AttemptFate* later = nullptr) {
+  const double again = std::min(fate.again, 1.0);
   double attempts = 1;
-  if (again >= 1) {
-    attempts = most;
-  } else {
-    attempts = (1 - (most == kNoLimit ? 0 : std::pow(again, most))) / (1 - again);
+  if (later == nullptr) {
+    attempts = in_a_row(again, most);
+  } else if (most > 1) {
+    attempts = 1 + product(again, in_a_row(std::min(later->again, 1.0), most - 1));
   }
   attempts = 1 + product(1 - client.unrepeatable, attempts - 1);
   const QuotaRules& quota = client.retry.quota;
@@ -158,8 +164,10 @@ std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fa
     const double failing = quota.refund != Refund::kNone ? 1 - fate.success : 1;
     if (failing > 0) attempts = std::min(attempts, 1 + credit / (price * failing));
   }
-  const double success = attempts == kNoLimit ? 0 : std::min(1.0, attempts * fate.success);
-  return {attempts, success};
+  if (attempts == kNoLimit) return {attempts, 0};
+  const double success =
+      later == nullptr ? attempts * fate.success : fate.success + (attempts - 1) * later->success;
+  return {attempts, std::min(1.0, success)};
 }
 
 // --- Which calls are made
@@ -301,6 +309,72 @@ class CallChances {
   std::vector<double> weights_;  // of the mixes
 };
 
+/// The keys that attempts at a service ask for.
+class KeyMixes {
+ public:
+  explicit KeyMixes(std::size_t services) : mixes_(services) {}
+
+  const std::vector<KeyMix>& at(std::size_t service) const { return mixes_[service]; }
+  void add(std::size_t service, const KeySpec& keys, double rate) {
+    if (rate <= 0) return;
+    for (KeyMix& m : mixes_[service]) {
+      const KeySpec& k = m.keys;
+      if (std::tie(k.count, k.popularity, k.exponent, k.hot_share) !=
+          std::tie(keys.count, keys.popularity, keys.exponent, keys.hot_share)) {
+        continue;
+      }
+      m.share += rate;
+      return;
+    }
+    mixes_[service].push_back({keys, rate});
+  }
+
+ private:
+  std::vector<std::vector<KeyMix>> mixes_;
+};
+
+/// By call: the share of the attempts that would make it which need not, as a cache has the answer.
+/// In the long run, and at the rates of first attempts (of closed loops one a second for each
+/// client, as their rates are not known yet).
+std::vector<double> hits_of_caches(const Scenario& scenario, const CallGraph& calls,
+                                   const CallChances& chances) {
+  std::vector<double> hits(scenario.calls.size());
+  const bool some =
+      std::ranges::any_of(scenario.calls, [](const CallSpec& c) { return c.cache.in_use(); });
+  if (!some) return hits;
+  std::vector<double> rates(scenario.services.size());
+  KeyMixes mixes(scenario.services.size());
+  for (const ClientSpec& c : scenario.clients) {
+    if (c.makes_calls()) continue;
+    double rate = mean_request_rate(scenario, c);
+    if (rate <= 0) rate = static_cast<double>(c.count) * c.arrivals.concurrency;
+    for (const auto& [s, share] : service_shares(c)) {
+      rates[s] += share * rate;
+      mixes.add(s, c.keys, share * rate);
+    }
+  }
+  for (const std::size_t s : callers_first(scenario)) {
+    for (const std::size_t i : calls.calls_of(s)) {
+      const CallSpec& call = scenario.calls[i];
+      const double made = rates[s] * chances.made(i);
+      hits[i] = call.cache.hit;
+      if (call.cache.keeps_answers() && made > 0) {
+        hits[i] = hit_share(call.cache, mixes.at(s), made / scenario.services[s].instances.count);
+      }
+      const double rate = made * CallChances::copies(call) * (1 - hits[i]);
+      const ClientSpec& client = scenario.clients[call.client];
+      rates[client.service] += rate;
+      if (!call.callers_key) {
+        mixes.add(client.service, client.keys, rate);
+        continue;
+      }
+      const std::vector<KeyMix> own = mixes.at(s);
+      for (const KeyMix& m : own) mixes.add(client.service, m.keys, rate * m.share / rates[s]);
+    }
+  }
+  return hits;
+}
+
 /// Probability that at most `most` of `n` happen, each with probability `p` <= 0.5.
 double at_most(std::uint32_t most, std::uint32_t n, double p) {
   double one = std::pow(1 - p, n), sum = one;
@@ -325,11 +399,21 @@ class DemandFinder {
         attempts_(attempts),
         options_(options),
         calls_(scenario),
-        chances_(scenario, calls_) {
+        chances_(scenario, calls_),
+        hits_(hits_of_caches(scenario, calls_, chances_)) {
+    for (std::size_t i = 0; i < hits_.size(); ++i) {
+      // At worst the caches are cold.
+      if (attempts == Attempts::kMost && scenario.calls[i].cache.keeps_answers()) hits_[i] = 0;
+    }
     demand_.groups.resize(scenario.clients.size());
     demand_.services.resize(scenario.services.size());
     callers_.resize(scenario.services.size());
     below_.resize(scenario.services.size());
+    of_retries_.resize(scenario.clients.size());
+    marks_retries_ = std::ranges::any_of(scenario.clients, [](const ClientSpec& c) {
+      return c.retry_only_at == RetryOnlyAt::kFirstAttempt;
+    });
+    made_for_first_.assign(scenario.clients.size(), 1);
     for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
       called_.push_back(service_shares(scenario.clients[g]));
       for (const auto& [s, share] : called_.back()) callers_[s].push_back({g, share});
@@ -354,8 +438,9 @@ class DemandFinder {
   };
   /// What calls come to: those of one service, or one of them.
   struct Below {
-    double success = 1;  // all calls succeed that have to
-    double time = 0;     // that a served attempt waits for them, s
+    double success = 1;           // all calls succeed that have to
+    double time = 0;              // that a served attempt waits for them, s
+    double success_of_retry = 1;  // the first of an attempt whose calls are made for a retry
   };
 
   /// Services below have been looked at; they do not call each other in a circle.
@@ -366,21 +451,22 @@ class DemandFinder {
       const Below stage = look_at_stage(calls);
       found.time += found.success * stage.time;
       found.success *= stage.success;
+      if (marks_retries_) found.success_of_retry *= look_at_stage(calls, true).success;
     }
     below_[s] = found;
   }
 
   /// The calls of a stage are made together, and the slowest of those that are made counts, by its
-  /// mean time.
-  Below look_at_stage(const std::vector<std::size_t>& calls) const {
+  /// mean time. `of_retry`: of calls that are made for a retry.
+  Below look_at_stage(const std::vector<std::size_t>& calls, bool of_retry = false) const {
     struct Part {  // a call, or the alternatives together
       double made = 0, success = 0, time = 0;
     };
     std::vector<Part> parts;
     std::map<std::string_view, std::size_t> alternatives;
     for (const std::size_t call : calls) {
-      const double made = chances_.made(call);
-      const Below below = look_at_call(call);
+      const double made = made_without_cache(call);
+      const Below below = look_at_call(call, of_retry);
       const std::string& one_of = scenario_.calls[call].one_of;
       const auto [at, is_new] = alternatives.try_emplace(one_of, parts.size());
       const bool alone = one_of.empty();
@@ -405,18 +491,24 @@ class DemandFinder {
   }
 
   /// A call that is made, with what follows its failure.
-  Below look_at_call(std::size_t call) const {
+  Below look_at_call(std::size_t call, bool of_retry) const {
     const CallSpec& spec = scenario_.calls[call];
-    const double success = success_of(call);
-    Below found{success, time_of(call)};
+    const double success = success_of(call, of_retry);
+    Below found{success, time_of(call), success};
     if (spec.on_failure == CallFailure::kIgnore) found.success = 1;
     if (const auto other = calls_.fallback_of(call)) {
-      const double instead = (1 - success) * chances_.made(*other);
-      const Below below = look_at_call(*other);
+      const double instead = (1 - success) * made_without_cache(*other);
+      const Below below = look_at_call(*other, of_retry);
       found.success += instead * below.success;
+      found.success += (1 - success) * (chances_.made(*other) - made_without_cache(*other));
       found.time += product(instead, below.time);
     }
     return found;
+  }
+
+  /// Probability that the call is made, and not saved by a cache.
+  double made_without_cache(std::size_t call) const {
+    return hits_[call] > 0 ? chances_.made(call) * (1 - hits_[call]) : chances_.made(call);
   }
 
   static std::uint32_t copies_of(const CallSpec& call) {
@@ -427,9 +519,9 @@ class DemandFinder {
   }
 
   /// That enough of its copies succeed.
-  double success_of(std::size_t call) const {
+  double success_of(std::size_t call, bool of_retry = false) const {
     const CallSpec& spec = scenario_.calls[call];
-    const double one = demand_.groups[spec.client].success;
+    const double one = (of_retry ? of_retries_ : demand_.groups)[spec.client].success;
     return copies_of(spec) == 1 ? one : at_least(needed_of(spec), copies_of(spec), one);
   }
 
@@ -457,7 +549,7 @@ class DemandFinder {
   /// `rate`: attempts per second that make the call if their request does, or fall back on it.
   void ask_for_call(std::size_t call, double rate) {
     const CallSpec& spec = scenario_.calls[call];
-    rate = product(chances_.made(call), rate);
+    rate = product(made_without_cache(call), rate);
     demand_.groups[spec.client].requests += product(CallChances::copies(spec), rate);
     const auto other = calls_.fallback_of(call);
     if (!other) return;
@@ -472,7 +564,8 @@ class DemandFinder {
            (1 - free_error_share(spec)) * (service_seconds_at(scenario_, c, s) + below_[s].time);
   }
 
-  AttemptFate fate_at(const ClientSpec& c, std::size_t s) const {
+  AttemptFate fate_at(const ClientSpec& c, std::size_t s, bool is_retry) const {
+    const double below = is_retry ? below_[s].success_of_retry : below_[s].success;
     const ServiceSpec& spec = scenario_.services[s];
     AttemptFate fate;
     const double arrives = 1 - scenario_.network.request_loss;
@@ -483,8 +576,8 @@ class DemandFinder {
       errors += e.probability;
     }
     const double served = std::max(0.0, 1 - errors);
-    fate.success += answered * served * below_[s].success;
-    const double failed = answered * served * (1 - below_[s].success);
+    fate.success += answered * served * below;
+    const double failed = answered * served * (1 - below);
     if (failed > 0) fate.add(failed, c, answers_of(spec).call_failed.error);
     fate.lose(1 - answered, c);
     return fate;
@@ -494,18 +587,37 @@ class DemandFinder {
   void find_attempts(std::size_t g) {
     const ClientSpec& c = scenario_.clients[g];
     GroupDemand& group = demand_.groups[g];
-    if (attempts_ == Attempts::kMost) group.attempts = most_attempts(c);
+    GroupDemand& of_retries = of_retries_[g];
+    const bool once = c.retry_only_at == RetryOnlyAt::kFirstAttempt;  // if made for a retry
+    const double most = most_attempts(c);
+    if (attempts_ == Attempts::kMost) {
+      group.attempts = most;
+      of_retries.attempts = once ? 1 : most;
+    }
     if (attempts_ != Attempts::kNeeded) return;
+    const AttemptFate first = fate_of_attempt(g, false);
+    if (!marks_retries_) {
+      std::tie(group.attempts, group.success) = needed(c, most, first);
+      return;
+    }
+    const AttemptFate later = fate_of_attempt(g, true);
+    std::tie(group.attempts, group.success) = needed(c, most, first, &later);
+    std::tie(of_retries.attempts, of_retries.success) = needed(c, once ? 1 : most, later);
+  }
+
+  /// `is_retry`: of one whose calls are made for a retry.
+  AttemptFate fate_of_attempt(std::size_t g, bool is_retry) const {
+    const ClientSpec& c = scenario_.clients[g];
     AttemptFate fate;
     for (const auto& [s, share] : called_[g]) {
       stop_point();
-      const AttemptFate there = fate_at(c, s);
+      const AttemptFate there = fate_at(c, s, is_retry);
       fate.success += share * there.success;
       fate.again += share * there.again;
       fate.cost += share * there.cost;
     }
     if (c.strategy) fate.again = 0;  // unknown
-    std::tie(group.attempts, group.success) = needed(c, fate);
+    return fate;
   }
 
   double own_requests(std::size_t g) const {
@@ -536,7 +648,7 @@ class DemandFinder {
     const double arrives = 1 - scenario_.network.request_loss;
     const double not_free = 1 - free_error_share(spec);
     std::vector<double> passing, seconds;
-    double all = 0;
+    double all = 0, first = 0;
     for (const auto& [g, share] : callers_[s]) {
       stop_point();
       const ClientSpec& c = scenario_.clients[g];
@@ -545,6 +657,7 @@ class DemandFinder {
       const double attempts = product(requests * arrives, group.attempts);
       d.requests += requests;
       d.attempts += attempts;
+      first += product(requests * arrives, made_for_first_[g]);
       const double past_errors = product(not_free, attempts);
       all += past_errors;
       passing.push_back(throttled_by_client(spec)
@@ -574,9 +687,22 @@ class DemandFinder {
     if (!spec.errors_at.on_arrival()) {  // those that fail later make none
       calls *= std::max(0.0, 1 - error_share(spec)) / std::max(not_free, 1e-300);
     }
+    if (marks_retries_) mark_calls(s, d.attempts, first);
     for (const std::vector<std::size_t>& stage : calls_.stages_of(s)) {
       for (const std::size_t call : stage) ask_for_call(call, calls);
       calls = product(look_at_stage(stage).success, calls);
+    }
+  }
+
+  /// So many of the attempts at a service are `first` ones, whose calls are not made for a retry.
+  void mark_calls(std::size_t s, double attempts, double first) {
+    const double share = attempts > 0 && attempts < kNoLimit ? std::min(1.0, first / attempts) : 1;
+    for (const std::size_t g : calls_.groups_of(s)) {
+      GroupDemand& group = demand_.groups[g];
+      const GroupDemand& of_retries = of_retries_[g];
+      made_for_first_[g] = share;
+      group.attempts = product(share, group.attempts) + product(1 - share, of_retries.attempts);
+      group.success = share * group.success + (1 - share) * of_retries.success;
     }
   }
 
@@ -595,9 +721,13 @@ class DemandFinder {
   Demand demand_;
   CallGraph calls_;
   CallChances chances_;
+  std::vector<double> hits_;                       // of caches, by call
   std::vector<std::vector<ServiceShare>> called_;  // services that a group calls
   std::vector<std::vector<Caller>> callers_;       // groups that call a service
   std::vector<Below> below_;
+  bool marks_retries_ = false;           // some calls are retried only if not made for a retry
+  std::vector<GroupDemand> of_retries_;  // calls that are: their attempts and successes
+  std::vector<double> made_for_first_;   // share of a group's requests that are not
 };
 
 /// The mean factor on the service time that the calls of a group take over from their callers.
@@ -617,12 +747,13 @@ double work_of_callers(const Scenario& scenario, const ClientSpec& client) {
 std::vector<double> calls_per_attempt(const Scenario& scenario) {
   const CallGraph calls(scenario);
   const CallChances chances(scenario, calls);
+  const std::vector<double> hits = hits_of_caches(scenario, calls, chances);
   std::vector<double> all(scenario.clients.size());
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     for (const std::vector<std::size_t>& stage : calls.stages_of(s)) {
       for (const std::size_t i : stage) {
         const CallSpec& call = scenario.calls[i];
-        all[call.client] += chances.made(i) * CallChances::copies(call);
+        all[call.client] += chances.made(i) * CallChances::copies(call) * (1 - hits[i]);
       }
     }
   }
@@ -650,6 +781,11 @@ double mean_request_rate(const Scenario& scenario, const ClientSpec& client, boo
   const double jobs = mean_job_rate(scenario, client, surges);
   return client.arrivals.process == ArrivalProcess::kPoll ? jobs * checks_of(client.arrivals)
                                                           : jobs;
+}
+
+double most_attempts(const ClientSpec& client) {
+  if (client.retry_only_at == RetryOnlyAt::kEdge) return 1;
+  return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
 }
 
 double servers_of(const ServiceSpec& service) {
@@ -816,6 +952,26 @@ void CallGraph::find_stages(const Scenario& scenario, std::size_t service) {
   }
 }
 
+std::vector<std::uint32_t> keys_at(const Scenario& scenario) {
+  std::vector<std::uint32_t> keys(scenario.services.size(), 1);
+  const auto add = [&](std::size_t service, std::uint32_t count) {
+    keys[service] = std::max(keys[service], count);
+  };
+  for (const ClientSpec& c : scenario.clients) {
+    for (const std::size_t s : called_services(c)) add(s, c.keys.count);
+  }
+  std::vector<std::vector<std::size_t>> passing(scenario.services.size());
+  for (std::size_t i = 0; i < scenario.calls.size(); ++i) {
+    if (scenario.calls[i].callers_key) passing[scenario.calls[i].caller].push_back(i);
+  }
+  for (const std::size_t s : callers_first(scenario)) {
+    for (const std::size_t i : passing[s]) {
+      add(scenario.clients[scenario.calls[i].client].service, keys[s]);
+    }
+  }
+  return keys;
+}
+
 std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario) {
   std::vector<std::set<std::string_view>> all(scenario.services.size());
   for (const ClientSpec& c : scenario.clients) {
@@ -846,7 +1002,7 @@ std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario) 
 
 bool is_plain(const CallSpec& call) {
   return call.share >= 1 && call.one_of.empty() && call.operations.empty() && call.count == 1 &&
-         !call.random_count && call.on_failure == CallFailure::kFail;
+         !call.random_count && call.on_failure == CallFailure::kFail && !call.cache.in_use();
 }
 
 bool calls_others(const Scenario& scenario, std::size_t service) {

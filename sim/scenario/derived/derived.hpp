@@ -74,6 +74,10 @@ double mean_request_rate(const Scenario& scenario, const ClientSpec& client, boo
 /// Polling: jobs per second.
 double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
 
+/// Attempts that a request of the group may make, if nothing but its rules limits them; infinite:
+/// no limit. Those of calls that are not made for a retry (`RetryOnlyAt::kFirstAttempt`).
+double most_attempts(const ClientSpec& client);
+
 /// Servers of all instances; infinite: unlimited.
 double servers_of(const ServiceSpec& service);
 /// The share of server time that random errors save: all of it where they are answered on arrival.
@@ -136,6 +140,9 @@ class CallGraph {
 /// outside and for fallbacks. Where calls go by operation, the mix of operations at a service is
 /// taken from the rates of the groups outside.
 std::vector<double> calls_per_attempt(const Scenario& scenario);
+
+/// How many keys attempts at each service may ask for.
+std::vector<std::uint32_t> keys_at(const Scenario& scenario);
 
 /// The names of the operations that requests at each service may have.
 std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario);

@@ -24,6 +24,9 @@ constexpr std::string_view kTrace = "arrivals.process = trace";
 constexpr std::string_view kOnOff = "arrivals.process = on-off";
 constexpr std::string_view kPoll = "arrivals.process = poll";
 
+/// A deadline of calls: what remains of that of the caller.
+constexpr std::string_view kOfTheCaller = "caller";
+
 void store_attempt_timeout(const Slots& s, const Value& v) {
   TimeoutSpec& timeouts = s.to<ClientSpec>().timeouts;
   timeouts.has_attempt = !v.is_else_word;
@@ -153,15 +156,34 @@ constexpr KeyInfo kArrivalKeys[] = {
         "Whether the rate of a time_s,rate file changes linearly between rows or in steps."),
 };
 
-constexpr KeyInfo kSendingKeys[] = {
+void store_deadline_of_call(const Slots& s, const Value& v) {
+  TimeoutSpec& timeouts = s.to<ClientSpec>().timeouts;
+  timeouts.deadline = v.is_else_word ? Duration::max() : v.duration;
+  timeouts.deadline_of_caller = v.is_else_word && v.text == kOfTheCaller;
+}
+
+constexpr KeyInfo kTimeoutKeys[] = {
     key("attempt_timeout",
         distribution().of(Quantity::kRequestTime).or_word("none").or_as_the_sdk(),
         Access{store_attempt_timeout}, {.fallback = "none"},
         "How long an attempt waits for its answer; \"sdk\": as long as the clients of retry.sdk do "
         "by default."),
+};
+
+constexpr KeyInfo kDeadlineKeys[] = {
     key("deadline", request_time(kPositive).or_word("none"),
         into<kTimeouts, &TimeoutSpec::deadline>, {.fallback = "none"},
         "Longest time for a whole request, waiting and backoff included."),
+};
+
+constexpr KeyInfo kDeadlineOfCallKeys[] = {
+    key("deadline", request_time(kPositive).or_word("none").or_also_word(kOfTheCaller),
+        Access{store_deadline_of_call}, {.fallback = "none"},
+        "Longest time for a whole call, waiting and backoff included; \"caller\": until the client "
+        "of the attempt that the call is made for stops waiting."),
+};
+
+constexpr KeyInfo kConnectionKeys[] = {
     key("connect_timeout", request_time(kPositive).or_word("none").or_as_the_sdk(),
         into<kTimeouts, &TimeoutSpec::connect>, {.fallback = "none"},
         "How long an attempt waits for a new connection."),
@@ -193,6 +215,37 @@ constexpr KeyInfo kRepeatKeys[] = {
     key("unrepeatable", number(kShare), into<&ClientSpec::unrepeatable>, {.fallback = "0.0"},
         "Share of the requests whose body cannot be sent again, such as a stream: they are neither "
         "retried nor hedged."),
+};
+
+constexpr std::string_view kKeepsAnswers = "cache.capacity != none";
+
+void store_cache_capacity(const Slots& s, const Value& v) {
+  const std::uint32_t most = v.text == "none" ? 0 : CacheSpec::kUnlimited;
+  s.to<C>().cache.capacity = v.is_else_word ? most : static_cast<std::uint32_t>(v.count);
+}
+
+constexpr KeyInfo kCacheKeys[] = {
+    key("cache.capacity", count(kUpToBillion).or_word("none").or_also_word("unlimited"),
+        Access{store_cache_capacity}, {.fallback = "none"},
+        "Answers that each instance of the caller keeps in a cache, by the key of the attempt that "
+        "the call is made for. A hit needs no call."),
+    key("cache.policy", word(), into<&C::cache, &CacheSpec::policy>,
+        {.fallback = "lru", .when = kKeepsAnswers},
+        "Which answer goes when the cache is full: lru: the one not used for the longest time; "
+        "fifo: the one stored first."),
+    key("cache.ttl", duration(kPositive).or_word("none"), into<&C::cache, &CacheSpec::ttl>,
+        {.fallback = "none", .when = kKeepsAnswers},
+        "How long an answer is good, from when it has come."),
+    key("cache_hit", number(kShare), into<&C::cache, &CacheSpec::hit>,
+        {.fallback = "0.0", .when = "cache.capacity = none"},
+        "Share of the attempts that need no call, by chance."),
+};
+
+constexpr KeyInfo kRetryPlaceKeys[] = {
+    key("retry_only_at", word(), into<&ClientSpec::retry_only_at>, {.fallback = "anywhere"},
+        "Which calls are retried and hedged: anywhere: all, as retry says; edge: none, so that "
+        "only the clients outside retry; first-attempt: those that are not made for a retry, of "
+        "whatever layer above."),
 };
 
 constexpr KeyInfo kSideEffectKeys[] = {
@@ -270,13 +323,15 @@ constexpr KeyInfo kOperationKeys[] = {
 }  // namespace
 
 std::vector<KeyInfo> client_keys() {
-  return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kSendingKeys, kSideEffectKeys,
-                      kOtherKeys, kBurstAndPollKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+  return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kTimeoutKeys, kDeadlineKeys,
+                      kConnectionKeys, kSideEffectKeys, kOtherKeys, kBurstAndPollKeys, kKeyKeys,
+                      kRepeatKeys, retry_keys()});
 }
 
 std::vector<KeyInfo> call_keys() {
-  return joined_keys(
-      {kCallKeys, kSendingKeys, kSideEffectKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+  return joined_keys({kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys,
+                      kSideEffectKeys, kKeyKeys, kRepeatKeys, kRetryPlaceKeys, kCacheKeys,
+                      retry_keys()});
 }
 
 std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }
@@ -536,7 +591,7 @@ constexpr KeyInfo kQuotaKeys[] = {
     key("retry.quota.partial", boolean(), into<kQ, &Q::partial>, {.when = kHasQuota},
         "Whether a retry takes the remaining tokens and is refused only if there are none."),
     key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>, {.when = kHasQuota},
-        "Whether a retry without tokens fails or waits for the refill."),
+        "Whether a retry without tokens fails or waits for the refill; with hedging it fails."),
     key("retry.quota.refill_rate", number(kNotNegative).in("tokens/s"), into<kQ, &Q::refill_rate>,
         {.when = kHasQuota}, "Tokens added per second."),
     key("retry.quota.refill_interval", duration(kNotNegative), into<kQ, &Q::refill_interval>,
@@ -651,7 +706,11 @@ constexpr KeyInfo kBeyondKeys[] = {
         into_switched<&RetryRules::hedging, &HedgingRules::delay>, {.when = kCustom},
         "If no answer has come after this time, the next attempt is sent while the first is still "
         "in progress."),
-
+    key("retry.avoid_hosts", count({.min = 0, .max = 100}).or_word("unlimited").in("tries"),
+        into<&RetryRules::avoid_hosts>, {.when = kRetries},
+        "How often the balancer is asked again for the instance of a retry or hedge while it names "
+        "one that an earlier attempt of the request went to (Envoy's previous_hosts); unlimited: "
+        "it names a new one if there is one in rotation."),
 };
 
 }  // namespace

@@ -374,8 +374,15 @@ namespace {
 
 constexpr auto kInstances = &ServiceSpec::instances;
 constexpr auto kCheck = &InstancesSpec::health_check;
+constexpr auto kEjection = &InstancesSpec::ejection;
+constexpr auto kAccrual = &InstancesSpec::accrual;
 constexpr auto kSlowdown = &ServiceSpec::slowdown;
 constexpr Range kInstanceCounts{.min = 1, .max = InstancesSpec::kMost};
+constexpr Range kPercentage{.min = 0, .max = 100};
+constexpr Range kPositivePercentage{.min = 0, .max = 100, .above_min = true};
+constexpr std::string_view kOfOne = "instances = 1";
+constexpr std::string_view kEjects = "ejection.interval != none";
+constexpr std::string_view kAccrues = "accrual.max_failures != none";
 
 constexpr KeyInfo kSlowdownKeys[] = {
     key("slowdown_curve", word(), into<kSlowdown, &SlowdownSpec::curve>,
@@ -400,7 +407,29 @@ constexpr KeyInfo kInstanceKeys[] = {
         "How the instance for an attempt is chosen, for retries as well; least-connections: the "
         "one "
         "with the fewest attempts under way, whose clients still wait; two-choices: the better of "
-        "two that are chosen at random."),
+        "two that are chosen at random; peak-ewma: the one of the two whose average latency, times "
+        "its attempts under way and one, is lower."),
+    key("balancing_ties", word(), into<kInstances, &InstancesSpec::ties>,
+        {.fallback = "random",
+         .when = "balancing = least-connections|two-choices|peak-ewma",
+         .idle_when = kOfOne},
+        "Which of several equally good instances is chosen: each with equal chances, the first in "
+        "the list, or the next one in turn after the last one chosen."),
+    key("balancing_decay", duration(kPositiveRunLength), into<kInstances, &InstancesSpec::decay>,
+        {.fallback = "10s", .when = "balancing = peak-ewma", .idle_when = kOfOne},
+        "Time constant with which the average latency forgets."),
+    key("balancer", word(), into<kInstances, &InstancesSpec::balancer>,
+        {.fallback = "shared", .when = "instances != 1", .idle_when = kOfOne},
+        "Who chooses: one balancer for all clients; or each client, which knows its own attempts "
+        "only, takes its own turns and ejects for itself."),
+    key("balancing_subset", count(kInstanceCounts).or_word("all"),
+        into<kInstances, &InstancesSpec::subset>,
+        {.fallback = "all", .when = "balancer = client", .idle_when = kOfOne},
+        "How many of the instances each client knows, chosen at random once for all."),
+    key("panic_threshold", number(kShare), into<kInstances, &InstancesSpec::panic_threshold>,
+        {.fallback = "0.0", .when = "instances != 1", .idle_when = kOfOne},
+        "Share of instances in rotation below which attempts go to all of them (Envoy: 0.5); they "
+        "do so in any case if none is in rotation."),
     key("health_check.interval", duration(kPositiveRunLength).or_word("none"),
         into<kInstances, kCheck, &HealthCheckSpec::interval>,
         {.fallback = "none", .when = "instances != 1", .idle_when = "instances = 1"},
@@ -420,6 +449,80 @@ constexpr KeyInfo kInstanceKeys[] = {
         into<kInstances, kCheck, &HealthCheckSpec::healthy_threshold>,
         {.fallback = "5", .when = "health_check.interval != none", .idle_when = "instances = 1"},
         "Passed checks in a row after which they are sent there again."),
+    key("ejection.interval", duration(kPositiveRunLength).or_word("none"),
+        into<kInstances, kEjection, &EjectionSpec::interval>,
+        {.fallback = "none", .when = "instances != 1", .idle_when = kOfOne},
+        "Time between two looks of Envoy's outlier detection (10s there), which leaves out "
+        "instances because of their answers."),
+    key("ejection.consecutive_5xx", count(kUpToMillion).or_word("none"),
+        into<kInstances, kEjection, &EjectionSpec::consecutive_5xx>,
+        {.fallback = "5", .when = kEjects, .idle_when = kOfOne},
+        "Failures in a row that eject an instance: answers of 500 and above, connection errors and "
+        "timeouts."),
+    key("ejection.consecutive_gateway_failure", count(kUpToMillion).or_word("none"),
+        into<kInstances, kEjection, &EjectionSpec::consecutive_gateway_failure>,
+        {.fallback = "none", .when = kEjects, .idle_when = kOfOne},
+        "The same for 502, 503, 504, connection errors and timeouts alone (Envoy: 5, but not "
+        "enforced)."),
+    key("ejection.base_ejection_time", duration(kPositiveRunLength),
+        into<kInstances, kEjection, &EjectionSpec::base_ejection_time>,
+        {.fallback = "30s", .when = kEjects, .idle_when = kOfOne},
+        "Length of an ejection, times the number of ejections of late; it ends at a look."),
+    key("ejection.max_ejection_time", duration(kPositiveRunLength),
+        into<kInstances, kEjection, &EjectionSpec::max_ejection_time>,
+        {.fallback = "300s", .when = kEjects, .idle_when = kOfOne}, "Longest ejection."),
+    key("ejection.max_ejection_percent", number(kPercentage).in("%"),
+        into<kInstances, kEjection, &EjectionSpec::max_ejection_percent>,
+        {.fallback = "10.0", .when = kEjects, .idle_when = kOfOne},
+        "The most instances that are ejected at once, in percent of those that the balancer "
+        "knows."),
+    key("ejection.always_eject_one_host", boolean(),
+        into<kInstances, kEjection, &EjectionSpec::always_eject_one_host>,
+        {.fallback = "false", .when = kEjects, .idle_when = kOfOne},
+        "Whether one instance may be ejected even if that is a larger percentage."),
+    key("ejection.success_rate_stdev_factor", number(kPositive).or_word("none"),
+        into<kInstances, kEjection, &EjectionSpec::success_rate_stdev_factor>,
+        {.fallback = "1900.0", .when = kEjects, .idle_when = kOfOne},
+        "At a look, instances are ejected whose success rate since the look before lies below the "
+        "mean of all by more than this many thousandths of the standard deviation."),
+    key("ejection.success_rate_minimum_hosts", count(kUpToMillion),
+        into<kInstances, kEjection, &EjectionSpec::success_rate_minimum_hosts>,
+        {.fallback = "5", .when = kEjects, .idle_when = kOfOne},
+        "Least number of instances with enough attempts for that."),
+    key("ejection.success_rate_request_volume", count(kUpToBillion),
+        into<kInstances, kEjection, &EjectionSpec::success_rate_request_volume>,
+        {.fallback = "100", .when = kEjects, .idle_when = kOfOne},
+        "Attempts since the look before that are enough."),
+    key("ejection.failure_percentage_threshold",
+        number(kPositivePercentage).or_word("none").in("%"),
+        into<kInstances, kEjection, &EjectionSpec::failure_percentage_threshold>,
+        {.fallback = "none", .when = kEjects, .idle_when = kOfOne},
+        "At a look, instances are ejected of whose attempts since the look before at least this "
+        "percentage failed (Envoy: 85, but not enforced)."),
+    key("ejection.failure_percentage_minimum_hosts", count(kUpToMillion),
+        into<kInstances, kEjection, &EjectionSpec::failure_percentage_minimum_hosts>,
+        {.fallback = "5", .when = kEjects, .idle_when = kOfOne},
+        "Least number of instances with enough attempts for that."),
+    key("ejection.failure_percentage_request_volume", count(kUpToBillion),
+        into<kInstances, kEjection, &EjectionSpec::failure_percentage_request_volume>,
+        {.fallback = "50", .when = kEjects, .idle_when = kOfOne},
+        "Attempts since the look before that are enough."),
+    key("accrual.max_failures", count(kUpToMillion).or_word("none"),
+        into<kInstances, kAccrual, &AccrualSpec::max_failures>,
+        {.fallback = "none", .when = "instances != 1", .idle_when = kOfOne},
+        "Failures in a row, as above, after which an instance is left out for a penalty, and then "
+        "has to pass one attempt (Linkerd: 7; Finagle: 5)."),
+    key("accrual.min_penalty", duration(kPositiveRunLength),
+        into<kInstances, kAccrual, &AccrualSpec::min_penalty>,
+        {.fallback = "1s", .when = kAccrues, .idle_when = kOfOne},
+        "The first penalty; each further one, if that attempt fails, is twice as long."),
+    key("accrual.max_penalty", duration(kPositiveRunLength),
+        into<kInstances, kAccrual, &AccrualSpec::max_penalty>,
+        {.fallback = "60s", .when = kAccrues, .idle_when = kOfOne}, "The longest penalty."),
+    key("accrual.jitter_ratio", number(kFactorRange),
+        into<kInstances, kAccrual, &AccrualSpec::jitter_ratio>,
+        {.fallback = "0.5", .when = kAccrues, .idle_when = kOfOne},
+        "The most that is added to a penalty at random, as a share of it."),
 };
 
 }  // namespace

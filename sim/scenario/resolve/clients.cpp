@@ -443,6 +443,7 @@ void resolve_clients(Tables& t) {
   t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m, moved); });
   move_to_services(t, moved);
   check_circles(t);
+  check_calls(t);
   check_operations_of_calls(t);
   check_retryers(t);
   check_throttle_limits(t);
@@ -496,6 +497,7 @@ void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec) {
   if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
+  if (spec.timeouts.deadline_of_caller) return;  // `check_calls` knows the callers
   if (spec.timeouts.has_attempt || spec.timeouts.deadline != Duration::max()) return;
   const ServiceSpec& service = t.loaded.scenario.services[spec.service];
   const std::string loss = cause_of_lost_messages(t.loaded.scenario, spec);
@@ -526,7 +528,8 @@ void note_idle_content(Tables& t, const KeyResolution& keys, const ClientSpec& s
   if (spec.side_effects.token_from != TokenSource::kContent || spec.side_effects.token_reuse > 0) {
     return;
   }
-  t.loaded.notes.push_back(keys.path() + ".token_from has no effect: no two requests say the same, "
+  t.loaded.notes.push_back(keys.path() +
+                           ".token_from has no effect: no two requests say the same, "
                            "since token_reuse is 0");
 }
 
@@ -602,16 +605,118 @@ void check_retryers(Tables& t) {
   }
 }
 
+namespace {
+
+// Which groups stop waiting for each of their requests in the end, and which for none.
+struct Patience {
+  std::vector<bool> ends, never_ends;
+};
+
+Patience patience_of_groups(const Scenario& s) {
+  Patience p;
+  for (const ClientSpec& c : s.clients) {
+    const bool ends = c.timeouts.has_attempt || c.timeouts.deadline != Duration::max();
+    p.ends.push_back(ends);
+    p.never_ends.push_back(!ends && !c.timeouts.deadline_of_caller);
+  }
+  // From the outside in: what ends at the caller ends at those that it calls.
+  for (const std::size_t service : callers_first(s)) {
+    bool all = true, none = true;
+    for (std::size_t g = 0; g < s.clients.size(); ++g) {
+      if (share_of_calls(s.clients[g], service) <= 0) continue;
+      all = all && p.ends[g];
+      none = none && p.never_ends[g];
+    }
+    for (const CallSpec& call : s.calls) {
+      const TimeoutSpec& timeouts = s.clients[call.client].timeouts;
+      if (call.caller != service || !timeouts.deadline_of_caller) continue;
+      p.ends[call.client] = p.ends[call.client] || all;
+      p.never_ends[call.client] = none && !timeouts.has_attempt;
+    }
+  }
+  return p;
+}
+
+bool has_end_of_callers(const Scenario& s, const Patience& p, std::size_t caller) {
+  for (std::size_t g = 0; g < s.clients.size(); ++g) {
+    if (share_of_calls(s.clients[g], caller) > 0 && !p.never_ends[g]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_calls(Tables& t) {
+  const Scenario& s = t.loaded.scenario;
+  const Patience patience = patience_of_groups(s);
+  for (const CallSpec& call : s.calls) {
+    const ClientSpec& c = s.clients[call.client];
+    const std::string& caller = s.services[call.caller].name;
+    if (c.timeouts.deadline_of_caller && !has_end_of_callers(s, patience, call.caller)) {
+      t.loaded.notes.push_back(path_of(c) + ".deadline = \"caller\" has no effect: no client of " +
+                               caller + " has an attempt_timeout or a deadline");
+    }
+    if (c.timeouts.deadline_of_caller && !patience.ends[call.client]) {
+      const std::string loss = cause_of_lost_messages(s, c);
+      if (!loss.empty()) {
+        t.problems.add(place_of(t, c),
+                       path_of(c) + ": a request that is lost (" + loss +
+                           ") would never end where the client of " + caller +
+                           " waits for ever; expected an attempt_timeout here, or there");
+      }
+    }
+    if (c.retry_only_at != RetryOnlyAt::kAnywhere && c.retry.max_attempts == 1) {
+      t.loaded.notes.push_back(path_of(c) + ".retry_only_at has no effect: the rules of its " +
+                               "retries allow one attempt");
+    }
+  }
+}
+
+namespace {
+
+// Whether it matters at a service for which keys attempts ask: a throttle or a cache goes by them,
+// or they are passed on to where it does.
+std::vector<bool> where_keys_matter(const Scenario& s) {
+  std::vector<bool> matter(s.services.size());
+  const std::vector<std::size_t> order = callers_first(s);
+  std::vector<std::vector<const CallSpec*>> calls(s.services.size());
+  for (const CallSpec& call : s.calls) calls[call.caller].push_back(&call);
+  for (auto i = order.rbegin(); i != order.rend(); ++i) {
+    const ThrottleSpec& throttle = s.services[*i].throttle;
+    matter[*i] =
+        throttle.rate > 0 && (throttle.scope == ThrottleScope::kKey || !throttle.keys.empty());
+    for (const CallSpec* call : calls[*i]) {
+      const bool below = call->callers_key && matter[s.clients[call->client].service];
+      matter[*i] = matter[*i] || call->cache.keeps_answers() || below;
+    }
+  }
+  return matter;
+}
+
+void note_cache_of_one_answer(Tables& t) {
+  const Scenario& s = t.loaded.scenario;
+  std::vector<std::uint32_t> keys;
+  for (const CallSpec& call : s.calls) {
+    if (!call.cache.keeps_answers()) continue;
+    if (keys.empty()) keys = keys_at(s);
+    if (keys[call.caller] > 1) continue;
+    t.loaded.notes.push_back(
+        path_of(s.clients[call.client]) +
+        ".cache holds one answer, which is that to every attempt: no client of " +
+        s.services[call.caller].name + " has keys.count");
+  }
+}
+
+}  // namespace
+
 void note_idle_keys(Tables& t) {
   const Scenario& s = t.loaded.scenario;
+  note_cache_of_one_answer(t);
+  const std::vector<bool> matter = where_keys_matter(s);
   for (const ClientSpec& c : s.clients) {
     bool by_key = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kKey) ||
                   (c.retry.rate_limit.enabled && c.retry.rate_limit.scope == RetryScope::kKey);
-    for (const std::size_t i : called_services(c)) {
-      const ThrottleSpec& throttle = s.services[i].throttle;
-      if (throttle.rate <= 0) continue;
-      by_key = by_key || throttle.scope == ThrottleScope::kKey || !throttle.keys.empty();
-    }
+    for (const std::size_t i : called_services(c)) by_key = by_key || matter[i];
     const bool sees_others = std::ranges::any_of(s.calls, [&](const CallSpec& call) {
       return call.callers_key && &s.clients[call.client] == &c;
     });
@@ -620,8 +725,8 @@ void note_idle_keys(Tables& t) {
       t.loaded.notes.push_back(path_of(c) + " has no keys: what is kept apart by key is one for " +
                                "all of its requests");
     } else if (!by_key && c.keys.count > 1) {
-      t.loaded.notes.push_back(path_of(c) + ".keys has no effect: no throttle, quota or limiter " +
-                               "is kept apart by key");
+      t.loaded.notes.push_back(path_of(c) + ".keys has no effect: no throttle, quota, limiter " +
+                               "or cache is kept apart by key");
     }
   }
 }

@@ -31,6 +31,8 @@ void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 /// Of all groups together: the rules of those that name the same retryer, and the memory of states
 /// that are kept apart.
 void check_retryers(Tables& t);
+/// Calls whose deadline is that of their caller, or of which only some are retried.
+void check_calls(Tables& t);
 /// Keys and operations that nothing is kept apart by, and the reverse.
 void note_idle_keys(Tables& t);
 

@@ -48,7 +48,7 @@ std::string plain(double value) {
 std::string other_words(const ValueRules& rules) {
   std::string result;
   if (!rules.else_word.empty()) result += ", or \"" + std::string(rules.else_word) + "\"";
-  if (rules.or_sdk) result += ", or \"" + std::string(kAsTheSdk) + "\"";
+  if (!rules.also_word.empty()) result += ", or \"" + std::string(rules.also_word) + "\"";
   return result;
 }
 
@@ -131,8 +131,8 @@ class ValueReader {
       value_.text = node_.text;
       return std::move(value_);
     }
-    if (rules_.or_sdk && node_.is_text() && node_.text == kAsTheSdk) {
-      value_.is_else_word = true;  // until the SDK is known
+    if (node_.is_text() && !rules_.also_word.empty() && node_.text == rules_.also_word) {
+      value_.is_else_word = true;  // until its meaning is looked up
       value_.text = node_.text;
       return std::move(value_);
     }

@@ -62,10 +62,10 @@ inline constexpr std::string_view kAsTheSdk = "sdk";
 struct ValueRules {
   ValueKind kind = ValueKind::kText;
   Range range;
-  std::string_view words;      ///< kWord: "fifo|lifo"
-  std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
-  std::string_view unit;       ///< "s", "1/s", "tokens"; empty: none
-  bool or_sdk = false;         ///< "sdk" is accepted as well: as the SDK has it
+  std::string_view words;           ///< kWord: "fifo|lifo"
+  std::string_view else_word;       ///< a word accepted instead, such as "unlimited"; may be empty
+  std::string_view unit;            ///< "s", "1/s", "tokens"; empty: none
+  std::string_view also_word = {};  ///< a second such word; may be empty
   Quantity quantity = Quantity::kOther;
 
   /// The same, but for the word that is accepted as well.
@@ -74,12 +74,14 @@ struct ValueRules {
     rules.else_word = word;
     return rules;
   }
-  /// The same, but "sdk" is accepted as well.
-  constexpr ValueRules or_as_the_sdk() const {
+  /// The same, but this word is accepted, too.
+  constexpr ValueRules or_also_word(std::string_view word) const {
     ValueRules rules = *this;
-    rules.or_sdk = true;
+    rules.also_word = word;
     return rules;
   }
+  /// The same, but "sdk" is accepted as well: as the SDK has it.
+  constexpr ValueRules or_as_the_sdk() const { return or_also_word(kAsTheSdk); }
   /// The same of such a kind.
   constexpr ValueRules of(Quantity its_kind) const {
     ValueRules rules = *this;

@@ -5,10 +5,11 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
 
 #include <fmt/format.h>
+
+#include "scenario_of.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -441,9 +442,8 @@ bool is_among(std::string_view answer, std::string_view answers) {
 }
 
 std::vector<Verdict> verdicts_of(const char* text, const Edits& edits) {
-  LoadResult result = load_scenario_text(text, "labelled.toml", ".", {}, edits);
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return verdicts(result.loaded->scenario, run_replications(result.loaded->scenario));
+  const Scenario scenario = test::scenario_of(text, edits);
+  return verdicts(scenario, run_replications(scenario));
 }
 
 }  // namespace

@@ -115,6 +115,7 @@ TEST_CASE("every documented metric name exists") {
                                     "wait_probability",
                                     "service_level",
                                     "wait_within_share",
+                                    "cache_hit_share",
                                     "executed",
                                     "executions_per_request",
                                     "effects_per_request",

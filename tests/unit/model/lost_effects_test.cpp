@@ -246,7 +246,7 @@ TEST_CASE("A request that says the same as another is taken for it") {
   }
   SECTION("unless the other one failed") {
     s.faults = {early_failure()};
-    s.faults[0].duration = ms(5);
+    s.faults[0].duration = ms(15);  // the first request comes at 9 ms
     s.clients[0].retry.max_attempts = 1;
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.effects == 1);  // the second request's
@@ -256,7 +256,7 @@ TEST_CASE("A request that says the same as another is taken for it") {
   SECTION("and is lost if that failed, too, but left its token") {
     s.services[0].idempotency.stored = TokenStored::kBeforeEffect;
     s.faults = {early_failure()};
-    s.faults[0].duration = ms(5);
+    s.faults[0].duration = ms(15);  // the first request comes at 9 ms
     s.clients[0].retry.max_attempts = 1;
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.effects == 0);
@@ -272,7 +272,7 @@ TEST_CASE("A request that says the same as another is taken for it") {
   SECTION("while that is in service as well, if both are to be executed") {
     s.services[0].idempotency.in_progress = InProgress::kExecute;
     s.clients[0].arrivals.concurrency = 2;
-    s.duration = ms(5);  // the first request of each
+    s.duration = ms(15);  // the first request of each, at 9 ms
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.requests == 2);
     CHECK(c.effects == 2);

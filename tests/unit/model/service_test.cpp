@@ -134,7 +134,7 @@ TEST_CASE("service: faults change the servers that work and what stands in the w
   CHECK(!c.service.traits().obstructs_way);
   CHECK(c.service.power().working_servers() == 0);
   c.service.in_service.complete(since_start(120));  // 20 ms at full speed were left
-  CHECK(c.service.take_from_queue(since_start(100)) == nullptr);
+  CHECK(c.service.take_from_queue(since_start(120)) == nullptr);
   c.arrive(130);
   CHECK(c.admission == Admission::kQueued);
 }
