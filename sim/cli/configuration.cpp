@@ -409,8 +409,14 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy, Reading& reading)
   }
   const Field predicates = policy["retry_host_predicate"],
               tries = policy["host_selection_retry_max_attempts"];
-  predicates.leave("write client.*.retry.avoid_hosts if the service has instances");
-  tries.leave("goes with retry_host_predicate");
+  for (const Field& predicate : predicates.items()) {
+    const Field name = predicate["name"];
+    if (!name || name.text().find("previous_hosts") == std::string::npos) continue;
+    predicate.use();
+    set(p, "retry.avoid_hosts", tries ? in_toml(static_cast<double>(tries.count())) : "1",
+        tries ? tries.path() : "Envoy's default for host_selection_retry_max_attempts");
+  }
+  tries.leave("goes with the host predicate previous_hosts");
   policy["retry_priority"].leave("hosts have no priorities");
   policy["per_try_idle_timeout"].leave("answers come whole");
 }
@@ -558,8 +564,9 @@ void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
     set(p, "retry.backoff.cap", in_toml(base * 10), "ten times backoff, Envoy's default");
   }
   retries["retry_remote_localities"].leave("hosts have no localities");
-  retries["retry_ignore_previous_hosts"].leave(
-      "write client.*.retry.avoid_hosts if the service has instances");
+  const Field ignore = retries["retry_ignore_previous_hosts"];
+  const bool avoids = !ignore || ignore.flag();
+  set(p, "retry.avoid_hosts", avoids ? "5" : "0", ignore ? ignore.path() : "Istio's default");
   if (const Field f = http["timeout"]; f) {
     if (const Duration d = f.duration(); d > Duration::zero()) set(p, "deadline", in_toml(d), f);
   }

@@ -21,7 +21,7 @@ using model::Cache;
 using scenario::hit_share;
 using scenario::KeyMix;
 
-Time at(std::int64_t ms) { return Time::zero() + Duration::milliseconds(ms); }
+Time cache_time(std::int64_t ms) { return Time::zero() + Duration::milliseconds(ms); }
 
 CacheSpec cache_of(std::uint32_t capacity, CachePolicy policy = CachePolicy::kLru) {
   CacheSpec spec;
@@ -43,40 +43,40 @@ double measured(const CacheSpec& spec, const KeySpec& keys, std::uint64_t asked)
   const RandomKey random(20261, 1);
   const model::KeyChoice choice(keys);
   std::uint64_t hits = 0;
-  for (std::uint64_t i = 0; i < asked / 10; ++i) ask(cache, choice.of(random, i), at(0));
-  for (std::uint64_t i = 0; i < asked; ++i) hits += ask(cache, choice.of(random, asked + i), at(0));
+  for (std::uint64_t i = 0; i < asked / 10; ++i) ask(cache, choice.of(random, i), cache_time(0));
+  for (std::uint64_t i = 0; i < asked; ++i) hits += ask(cache, choice.of(random, asked + i), cache_time(0));
   return static_cast<double>(hits) / static_cast<double>(asked);
 }
 
 TEST_CASE("A full cache lets go what was not used for the longest time, or what was stored first") {
   const CachePolicy policy = GENERATE(CachePolicy::kLru, CachePolicy::kFifo);
   Cache cache(cache_of(3, policy), 10);
-  for (const std::uint32_t key : {4u, 9u, 0u}) CHECK_FALSE(ask(cache, key, at(0)));
-  CHECK(cache.find(4, at(0)));
-  cache.store(7, at(0));
+  for (const std::uint32_t key : {4u, 9u, 0u}) CHECK_FALSE(ask(cache, key, cache_time(0)));
+  CHECK(cache.find(4, cache_time(0)));
+  cache.store(7, cache_time(0));
   CHECK(cache.size() == 3);
   const bool lru = policy == CachePolicy::kLru;
-  CHECK(cache.find(4, at(0)) == lru);
-  CHECK(cache.find(9, at(0)) != lru);
-  CHECK(cache.find(0, at(0)));
-  CHECK(cache.find(7, at(0)));
+  CHECK(cache.find(4, cache_time(0)) == lru);
+  CHECK(cache.find(9, cache_time(0)) != lru);
+  CHECK(cache.find(0, cache_time(0)));
+  CHECK(cache.find(7, cache_time(0)));
   cache.clear();
   CHECK(cache.size() == 0);
-  for (std::uint32_t key = 0; key < 10; ++key) CHECK_FALSE(cache.find(key, at(0)));
+  for (std::uint32_t key = 0; key < 10; ++key) CHECK_FALSE(cache.find(key, cache_time(0)));
 }
 
 TEST_CASE("An entry is good for its ttl, counted from when it was stored last") {
   CacheSpec spec = cache_of(3);
   spec.ttl = Duration::milliseconds(100);
   Cache cache(spec, 3);
-  cache.store(1, at(0));
-  CHECK(cache.find(1, at(99)));
-  CHECK_FALSE(cache.find(1, at(100)));
+  cache.store(1, cache_time(0));
+  CHECK(cache.find(1, cache_time(99)));
+  CHECK_FALSE(cache.find(1, cache_time(100)));
   CHECK(cache.size() == 0);
-  cache.store(1, at(200));
-  cache.store(1, at(250));
+  cache.store(1, cache_time(200));
+  cache.store(1, cache_time(250));
   CHECK(cache.size() == 1);
-  CHECK(cache.find(1, at(349)));
+  CHECK(cache.find(1, cache_time(349)));
 }
 
 // All sets of c keys are equally likely to be there, and so the hits are independent, with
