@@ -302,6 +302,35 @@ def balancer_crash():
         measure=flows_and_ends)
 
 
+def sinkhole():
+    return Study(
+        name="sinkhole",
+        title="least connections and a crashed server that rejects at once",
+        source="stability-sim (M. Brooker, 2026), example LB Sinkholing; its program, 200 runs",
+        scenario="study-sinkhole.toml",
+        cases={"as shipped": Case(),
+               "random among equals": Case(("service.web.balancing_ties=random",))},
+        claims=(
+            less("a balancer that chooses among equals at random loses less",
+                 "goodput, 10 to 20 s", "as shipped", "random among equals"),
+        ),
+        measure=flows_of)
+
+
+def client_balancing():
+    three_nodes = ("service.nodes.instances=3", "duration=20min", "replications=10",
+                   "client.web.arrivals.total_rate=11", "fault.black-hole.request_loss=0",
+                   "fault.medium.speed=0.75", "fault.slow.speed=0.6", "fault.slow.instance=3")
+    return Study(
+        name="client-balancing",
+        title="least connections, as each client counts them",
+        source="dialogue (Palantir, 2019 to 2024), report of its simulations, "
+               "UNLIMITED_ROUND_ROBIN, one run",
+        scenario="study-client-balancing.toml",
+        cases={"black hole": Case(), "three unequal nodes": Case(three_nodes)},
+        measure=metrics_of)
+
+
 def call_rates(folder):
     """Metrics, and how often each service is called."""
     values = metrics_of(folder)
@@ -378,6 +407,33 @@ def cached_database():
         measure=waits)
 
 
+def cache_cohorts():
+    return Study(
+        name="cache-cohorts",
+        title="hits of a cache of 200 of 1000 records, asked for by Zipf's law",
+        source="happy-simulator (2026), example zipf_cache_cohorts; its program, 40 runs",
+        scenario="study-cache-cohorts.toml",
+        cases={"as shipped": Case(clients=("server.store",))},
+        measure=metrics_of)
+
+
+def cache_flush():
+    return Study(
+        name="cache-flush",
+        title="a full cache is emptied in front of a database that slows down as it fills",
+        source="stability-sim (M. Brooker, 2026), example Cache Flush Metastability; its program, "
+               "200 runs",
+        scenario="study-cache-flush.toml",
+        cases={"as shipped": Case(),
+               "flush of a warm cache": Case(("fault.flush.start=20s", "duration=30s",
+                                              "replications=300"))},
+        claims=(
+            less("right after the flush less succeeds than twenty seconds later",
+                 "goodput, 10 to 20 s", "as shipped", "as shipped", "goodput, 30 to 40 s"),
+        ),
+        measure=flows_of)
+
+
 STUDIES = (
     backoff_and_jitter(),
     token_bucket(),
@@ -394,7 +450,11 @@ STUDIES = (
                    "goodput, 60 to 70 s", "backoff", "backoff", "goodput, 0 to 10 s"),)),
     metastable_chain(),
     balancer_crash(),
+    sinkhole(),
+    client_balancing(),
     full_stack(),
     retry_storm(),
     cached_database(),
+    cache_cohorts(),
+    cache_flush(),
 )
