@@ -178,7 +178,8 @@ class CauseFinder {
 
   /// Whether the attempts of a group fare worse than before, or where nothing is known of that,
   /// worse than at idle services.
-  bool feels(std::size_t group, const GraphStretch& s) const {
+  bool feels(std::size_t group, const GraphStretch& s) const { return feels(group, s, before_); }
+  bool feels(std::size_t group, const GraphStretch& s, const GraphStretch* before) const {
     constexpr double kDeviations = 3;
     const ClientFlow& now = s.groups[group];
     const auto failed = [](const ClientFlow& f) {
@@ -190,7 +191,7 @@ class CauseFinder {
     };
     if (number_of(now.attempts) < kFewestAttempts) return now.attempts > 0 && ended(now) == 0;
     const ClientFlow none;
-    const ClientFlow& then = before_ ? before_->groups[group] : none;
+    const ClientFlow& then = before ? before->groups[group] : none;
     if (has_grown(failed(now), ended(now), failed(then), ended(then))) return true;
     double noise = kDeviations / std::sqrt(number_of(now.attempts)), usual_s = 0;
     if (number_of(then.attempts) >= kFewestAttempts) {
@@ -204,18 +205,30 @@ class CauseFinder {
     return time_s(now) > (1 + kLongerShare + noise) * usual_s;
   }
 
+  /// Whether the trouble of a service comes from a group of its calls: that fares worse; or, where
+  /// calls hold nearly all of its servers, so that no more of them can be made, takes longer than
+  /// at idle services.
+  bool comes_from(std::size_t service, std::size_t group, const GraphStretch& s) const {
+    constexpr double kNearlyAll = 0.9, kMost = 0.5;
+    if (feels(group, s)) return true;
+    const double busy_s = s.services[service].flow.busy_ns / 1e9;
+    return is_limited(service) && busy_s >= kNearlyAll * available_s(s, service) &&
+           g_.held_s(s, service) >= kMost * busy_s && feels(group, s, nullptr);
+  }
+
   /// The services that the trouble of the group leads to, along edges on which it is felt.
   std::vector<bool> felt_services(const GraphStretch& s) const {
     std::vector<bool> felt(g_.scenario.services.size(), false);
     const auto mark = [&](std::size_t group) {
-      if (!feels(group, s)) return;
       for (const std::size_t t : called(group)) felt[t] = true;
     };
-    mark(c_.index);
+    if (feels(c_.index, s)) mark(c_.index);
     for (const std::size_t service : order_) {
       if (!felt[service]) continue;
       stop_point();
-      for (const std::size_t g : g_.calls.groups_of(service)) mark(g);
+      for (const std::size_t g : g_.calls.groups_of(service)) {
+        if (comes_from(service, g, s)) mark(g);
+      }
     }
     return felt;
   }
@@ -302,16 +315,20 @@ class CauseFinder {
       r.size = part_of(f->instances, g_.scenario.services[service].instances.count);
     }
     if (part.blocked_s >= s.seconds / 2) return {{Ill::kBlocked, 1, &s}};
-    const double longer_wait_s = wait_s(s, service) - (before_ ? wait_s(*before_, service) : 0);
+    const double waits_s = wait_s(s, service);
+    const double longer_s = waits_s - (before_ ? wait_s(*before_, service) : 0);
     const double noticeable_s = kLongerShare * idle_time(service);
     const double its_load = load(s, service);
+    const double first_load = its_load * part_of(part.first_s, part.own_s());
     const bool refuses = turns_away(s, service);
-    const bool full = (its_load >= kLeavesNoRoom || has_less_room(s, service)) &&
-                      (refuses || longer_wait_s >= noticeable_s);
-    if (full) {
-      add(Ill::kCapacity, its_load).first_load =
-          part_of(part.needed_s() * part_of(part.first_s, part.own_s()), part.available_s());
-    }
+    const bool has_less = has_less_room(s, service);
+    // Callers whose servers are all held send no more than it can do, and it waits as before.
+    const bool is_out =
+        its_load >= kLeavesNoRoom && (refuses || (has_less ? waits_s : longer_s) >= noticeable_s);
+    const bool is_short =
+        has_less && first_load > kLeavesRoom && (refuses || longer_s >= noticeable_s);
+    const bool full = is_out || is_short;
+    if (full) add(Ill::kCapacity, its_load).first_load = first_load;
     if (has_error_source(service, on)) {
       const double own = own_errors(s, service);
       const double own_before = before_ ? own_errors(*before_, service) : 0;
@@ -353,7 +370,7 @@ class CauseFinder {
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
       if (!felt[*at]) continue;
       for (const std::size_t g : g_.calls.groups_of(*at)) {
-        if (!feels(g, s)) continue;
+        if (!comes_from(*at, g, s)) continue;
         for (const std::size_t t : called(g)) {
           if (is_suspect(t) || leads_[t]) leads_[*at] = true;
         }
@@ -519,6 +536,7 @@ Found cause_in_graph(const GroupCase& c) {
       words.push_back(words_of(c, suspect.service, r));
       passes_on = passes_on && fails_attempts(r.ill);
       evidence.push_back({fmt::format("{}.{}", name, figure_name(r.ill)), r.size});
+      if (r.ill == Ill::kCapacity) evidence.push_back({name + ".first_load_ratio", r.first_load});
     }
     parts.push_back(fmt::format("{} {}", name, joined(words)));
   }
