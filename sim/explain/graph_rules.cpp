@@ -73,9 +73,10 @@ struct Suspect {
 constexpr double kPoint = 0.01;         ///< a percentage point
 constexpr double kLongerShare = 0.5;    ///< longer by this share of the time before
 constexpr double kLeavesNoRoom = 0.95;  ///< a load that leaves a service no room
-constexpr double kLeavesRoom = 0.7;     ///< one at which attempts hardly wait
-constexpr double kMoreLoad = 1.2;       ///< times the load before
-constexpr double kFewestAttempts = 5;   ///< attempts
+constexpr double kLeavesHardlyAny = 0.9;
+constexpr double kLeavesRoom = 0.7;    ///< one at which attempts hardly wait
+constexpr double kMoreLoad = 1.2;      ///< times the load before
+constexpr double kFewestAttempts = 5;  ///< attempts
 
 /// Whether a share has grown by a point and by more than three standard errors.
 bool has_grown(double now, double of_now, double before, double of_before) {
@@ -323,10 +324,14 @@ class CauseFinder {
     const bool refuses = turns_away(s, service);
     const bool has_less = has_less_room(s, service);
     // Callers whose servers are all held send no more than it can do, and it waits as before.
-    const bool is_out =
-        its_load >= kLeavesNoRoom && (refuses || (has_less ? waits_s : longer_s) >= noticeable_s);
+    const bool leaves_none =
+        its_load >= kLeavesNoRoom || (has_less && its_load >= kLeavesHardlyAny);
+    const bool is_out = leaves_none && (refuses || (has_less ? waits_s : longer_s) >= noticeable_s);
+    // Below that it has to be its own load that makes attempts wait.
+    const auto groups = g_.calls.groups_of(service);
     const bool is_short =
-        has_less && first_load > kLeavesRoom && (refuses || longer_s >= noticeable_s);
+        has_less && first_load > kLeavesRoom && (refuses || longer_s >= noticeable_s) &&
+        std::ranges::none_of(groups, [&](std::size_t g) { return comes_from(service, g, s); });
     const bool full = is_out || is_short;
     if (full) add(Ill::kCapacity, its_load).first_load = first_load;
     if (has_error_source(service, on)) {

@@ -18,8 +18,9 @@ With --graphs the scenarios are of two to four services that call each other, an
 the cause is compared as well, with runs of the same scenario in which services are relieved: they
 have no faults and errors, fifty times the servers, and any room in the queue.
 
-  cause   it does harm even if all other services are relieved, unless it is said that retries alone
-          overload it; and if it is a fault, loss and delay go if all that are named are relieved
+  cause   it does harm even if all other services are relieved, or the group is well if it alone
+          is, unless it is said that only retries overload it; and if there is a fault, loss and
+          delay go if all that are named are relieved
   waits   it does no harm if all other services are relieved
   none    nothing is named: the group is well, or each service alone does little harm
 
@@ -380,7 +381,11 @@ class Relief:
         if loss < 0.005 and delay < 0.3:
             return "names a cause where web is well"
         for name in causes:
-            if self.alone(name) and not (name in by_retries and len(causes) > 1):
+            if name in by_retries and len(causes) > 1:
+                continue
+            others = tuple(other for other in self.graph.services if other != name)
+            loss, delay = self.excess(self.measured(others))
+            if loss < 0.005 and delay < 0.3 and not self.is_well((name,)):
                 return f"{name} alone does no harm"
         for name in waiting:
             if self.alone(name) is False:
