@@ -140,7 +140,13 @@ def drop_expired(case):
 @feature
 def discipline(case):
     case.api("queue.discipline",
-             case.random.choice(['"lifo"', '"random"', '"processor-sharing"', '"codel"']))
+             case.random.choice(['"lifo"', '"adaptive-lifo"', '"random"', '"processor-sharing"',
+                                 '"codel"']))
+
+
+@feature
+def max_age(case):
+    case.api("queue.max_age", '"100ms"')
 
 
 @feature

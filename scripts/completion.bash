@@ -1,5 +1,5 @@
 # Completion of `retrysim` and `retrysim-plot` in bash. What there is to complete, the program
-# `retrysim` itself says: `retrysim complete WORD...`; sim/cli/completion.hpp describes what it
+# `retrysim` itself says: `retrysim complete WORD...`; sim/cli/options.hpp describes what it
 # prints. Of `retrysim-plot` it is here, because Matplotlib would take a second to load.
 #
 # SPDX-License-Identifier: MIT

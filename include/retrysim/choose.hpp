@@ -35,7 +35,7 @@ namespace retrysim {
 struct ChoiceAim {
   const MetricInfo* metric = nullptr;  ///< never null
   bool maximize = true;
-  std::string client = "all";  ///< name of a group, which all policies have, or "all"
+  std::string client = "all";  ///< name of a group that all policies have, or "all"
 };
 
 /// A limit on the mean of another metric of that client.
@@ -80,15 +80,15 @@ struct ChooseOptions {
   /// An observation is the average of this many successive replications. Averages are closer to the
   /// normal distribution that the race assumes.
   std::size_t batch = 1;
-  std::size_t max_replications = 1000;  ///< of each policy; a race that goes on is undecided
+  std::size_t max_replications = 1000;  ///< of each policy; a longer race ends undecided
   /// How to run. `max_events` limits each replication, `max_memory` all that are in progress;
-  /// `progress` begins anew at each stage. `first`, `fingerprint` and `kept_memory` are ignored.
+  /// `progress` starts again at each stage. `first`, `fingerprint` and `kept_memory` are ignored.
   ReplicationOptions run;
   /// Called before each stage is simulated, in the calling thread of the executor's owner: its
   /// number (from 1) and how many policies are in the race. May be empty.
   std::function<void(std::size_t stage, std::size_t racing)> stage;
-  /// Where finished replications are kept; null: nowhere. Of several processes only the executor's
-  /// owner has one.
+  /// Where finished replications are kept; null: nowhere. With several processes, only the
+  /// executor's owner has one.
   ChoiceJournal* journal = nullptr;
 };
 
@@ -97,16 +97,16 @@ struct ChooseOptions {
 class ChoiceJournal {
  public:
   /// Opens `file`, in a folder that exists, for the race of these policies and options. `resume`:
-  /// continue with the journal that is there, if there is one; otherwise it is replaced. Throws
-  /// std::runtime_error if it belongs to another race, is in use, or is no journal;
-  /// std::system_error if it cannot be written.
+  /// continue from an existing journal; otherwise it is replaced. Throws std::runtime_error if it
+  /// belongs to another race, is in use, or is not a journal; std::system_error if it cannot be
+  /// written.
   ChoiceJournal(const std::filesystem::path& file, const std::vector<NamedScenario>& policies,
                 const ChooseOptions& options, bool resume);
   ChoiceJournal(const ChoiceJournal&) = delete;
   ChoiceJournal& operator=(const ChoiceJournal&) = delete;
   ~ChoiceJournal();
 
-  /// Replications that it has, and how many of them were there at the start.
+  /// Replications in the journal, and how many of them it had when it was opened.
   std::size_t kept() const;
   std::size_t found() const;
   /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
@@ -118,7 +118,7 @@ class ChoiceJournal {
   /// For `choose`: the bytes of a replication, if it is there.
   std::optional<std::string> find(std::size_t policy, std::uint32_t replication);
   void add(std::size_t policy, std::uint32_t replication, const std::string& bytes);
-  /// Makes sure that what is there survives a crash of the machine; `tick` every few seconds.
+  /// Makes sure that the contents survive a crash of the machine; `tick` only every few seconds.
   void sync();
   void tick();
 
@@ -135,7 +135,7 @@ std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
 struct ChoicePolicy {
   std::string name;
   LoadedScenario loaded;
-  SelectionFate fate = SelectionFate::kRacing;  ///< of the selected one kRacing
+  SelectionFate fate = SelectionFate::kRacing;  ///< kRacing for the selected one
   std::size_t by = 0;     ///< with kBeaten, kAsGood, kSame: another policy; kBreaksLimit: a limit
   std::size_t stage = 0;  ///< after which it left the race; the last one if it did not
   std::size_t replications = 0;
@@ -148,7 +148,7 @@ struct ChoicePolicy {
 
 enum class ChoiceOutcome : std::uint8_t {
   kChosen,
-  kNoneKeepsLimits,  ///< all break one, except those that lack a value
+  kNoneKeepsLimits,  ///< every policy breaks one or lacks a value
   kNoneHasValues,    ///< each policy lacks a value in some replication
   kUndecided,        ///< several are left after `max_replications`
 };
@@ -160,7 +160,7 @@ static_assert(words_end_with(ChoiceOutcome::kUndecided));
 struct PolicyChoice {
   ChoiceOutcome outcome = ChoiceOutcome::kUndecided;
   std::optional<std::size_t> best;  ///< index into `policies`; exists if chosen
-  /// If none keeps the limits, the one that is nearest to them.
+  /// If none keeps the limits, the one that comes nearest.
   std::optional<std::size_t> nearest;
   std::vector<ChoicePolicy> policies;  ///< as given
   ChoiceAim aim;
@@ -183,7 +183,7 @@ struct PolicyChoice {
   /// No remaining policy is better than the leader by more than this, with probability
   /// `confidence`.
   double margin = 0;
-  std::vector<std::string> notes;  ///< for the reader: what limits the answer
+  std::vector<std::string> notes;  ///< for the reader: limitations of the answer
 
   std::size_t count(SelectionFate fate) const;
   /// How many had left the race after stage `stage`, from 1.
@@ -195,8 +195,8 @@ struct PolicyChoice {
 /// one batch. A policy that lacks a value in some replication has no mean to compare and drops out.
 /// With several processes, the executor's owner gets the result and the others get an empty one.
 /// Throws RequestError for a request that makes no sense: options out of the ranges above, a client
-/// or metric that does not exist, policies that differ in `replications` or want their warm-up to
-/// be found. Otherwise throws what `simulate` throws.
+/// or metric that does not exist, policies that differ in `replications` or ask for an automatic
+/// warm-up. Otherwise throws what `simulate` throws.
 PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
 
 }  // namespace retrysim

@@ -1,5 +1,5 @@
 // Comparing variants of a scenario on common random numbers: all variants meet the same demand, so
-// that in each replication the difference from the baseline is due to what was varied.
+// in each replication the variation alone explains the difference from the baseline.
 //
 // From a file:
 //
@@ -44,12 +44,12 @@ struct Interval {
 /// One metric of a variant against the baseline, over the replications of both.
 struct PairedDifference {
   std::size_t pairs = 0;  ///< replications in which both sides have the value
-  std::size_t only_variant = 0, only_baseline = 0;  ///< in which one side has it
+  std::size_t only_variant = 0, only_baseline = 0;  ///< in which only one side has it
 
   // Of the pairs, in the metric's unit; zero if there are none.
   double mean = 0, baseline_mean = 0, difference = 0;
 
-  /// Of the difference; exists from two pairs on. Those of all variants hold together with
+  /// Of the difference; exists from two pairs on. Those of all variants hold jointly with
   /// probability 1 - kFamilyError.
   std::optional<Interval> interval;
   /// mean / baseline_mean - 1; exists if the baseline's mean is above zero.
@@ -61,7 +61,7 @@ struct PairedDifference {
   /// Of the two sides over the pairs; exists if both vary.
   std::optional<double> correlation;
   /// (variance of the variant + variance of the baseline) / variance of the difference: how many
-  /// times the replications independent runs would need. Exists if the difference varies.
+  /// times as many replications independent runs would need. Exists if the difference varies.
   std::optional<double> variance_reduction;
 
   /// Every pair has the same value on both sides.
@@ -84,7 +84,7 @@ struct VariantsResult {
 /// Loads every combination of the values that `vary` names (texts as for `parse_variations`), after
 /// the `edits`, of the scenario file `file`. `baseline` is the name of a variant or its values
 /// alone; empty: the first. Throws RequestError if there are fewer than 2 or more than 1000
-/// variants, or none of the baseline's name.
+/// variants, or none has the baseline's name.
 VariantsResult load_variants(const std::filesystem::path& file,
                              const std::vector<std::string>& edits,
                              const std::vector<std::string>& vary,
@@ -103,7 +103,7 @@ struct CompareOptions {
 /// One variant with its replications.
 struct ComparedVariant {
   std::string name;
-  LoadedScenario loaded;  ///< with the warm-up that was found, if it was looked for
+  LoadedScenario loaded;  ///< with the warm-up found, if it asked for one
   std::vector<RunResult> runs;
   MetricValues values;  ///< of `runs`
   /// With twins, the storms of each run with the verdicts of their twins, for the program's
@@ -125,10 +125,10 @@ struct KeyEffect {
   std::string key, value, base_value;
   const MetricInfo* metric = nullptr;  ///< never null
   /// Of the averages over the combinations, replication by replication. The intervals of all values
-  /// of a key hold together.
+  /// of a key hold jointly.
   PairedDifference difference;
   std::size_t combinations = 0;  ///< of the other keys, with both values
-  /// Smallest and largest mean difference of a combination: how much the effect depends on them.
+  /// Smallest and largest mean difference of a combination: how far the effect depends on it.
   double least = 0, most = 0;
 };
 
@@ -151,13 +151,13 @@ struct Comparison {
                             const MetricInfo& metric) const;
 };
 
-/// The metrics that comparisons show unless told otherwise, in that order.
+/// The metrics that comparisons show by default, in order.
 std::vector<const MetricInfo*> headline_metrics();
 
 /// Simulates all replications of `variants`, the baseline first, and compares each variant with it.
-/// Variants that ask for their warm-up to be found share one (`find_warmup`). `precision` has no
-/// effect: pairs need equal numbers of replications. Throws RequestError without a variant, and
-/// what `find_warmup` and `simulate_all` throw.
+/// Variants that ask for an automatic warm-up share one (`find_warmup`). `precision` has no effect:
+/// pairs need equal numbers of replications. Throws RequestError without a variant, and what
+/// `find_warmup` and `simulate_all` throw.
 Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& options = {});
 
 /// The rows of variants that have been simulated already, at least one.

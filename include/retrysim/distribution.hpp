@@ -40,7 +40,7 @@ inline double with_normal_sign(double length, std::uint64_t word) {
 }  // namespace kernel
 
 /// One exponential variate with mean 1 (256-layer ziggurat, Marsaglia and Tsang 2000). Takes one
-/// word, or in 2.2 % of the cases more.
+/// word, in 2.2 % of the cases more.
 inline double unit_exponential(Draws& draws) {
   const std::uint64_t word = draws.next();
   const kernel::ZigguratLayer& layer = kernel::kExponentialLayers[word & 255];
@@ -51,7 +51,7 @@ inline double unit_exponential(Draws& draws) {
   return kernel::unit_exponential_outside(draws, word);
 }
 
-/// One standard normal variate (256-layer ziggurat, as above). Takes one word, or in 1.5 % of the
+/// One standard normal variate (256-layer ziggurat, as above). Takes one word, in 1.5 % of the
 /// cases more.
 inline double unit_normal(Draws& draws) {
   const std::uint64_t word = draws.next();
@@ -152,7 +152,7 @@ class Distribution {
   /// One sample from the random words of `id`, none of which is computed for a constant.
   [[gnu::always_inline]] Duration sample(const RandomKey& key, DrawId id) const {
     if (kind_ == Kind::kConstant) return constant_;
-    // Nearly all variates of a ziggurat take a single word, and with it no state to keep.
+    // Nearly all variates of a ziggurat take a single word, so there is no state to keep.
     const bool normal = kind_ == Kind::kNormal;
     if (normal || kind_ == Kind::kExponential) [[likely]] {
       const std::uint64_t word = Draws::first_word(key, id);

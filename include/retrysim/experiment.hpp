@@ -23,10 +23,10 @@
 
 namespace retrysim {
 
-/// A request that cannot be carried out, whatever the scenario contains: one variant to compare, a
-/// trigger that takes no numbers. The message says why, and names the option of the program that
-/// asks for it ("--trigger: ..."). A mistake in a scenario is a `Diagnostic` instead, with its
-/// place.
+/// A request that no scenario could satisfy: a comparison of one variant, a trigger that takes no
+/// numbers. The message says why, and names the option of the program that asks for it
+/// ("--trigger: ..."). A mistake in a scenario is a `Diagnostic` instead, with its place in the
+/// file.
 class RequestError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -47,43 +47,43 @@ struct Task {
   std::size_t units = 0;  ///< numbered from 0
   /// Makes the `Work` of one thread; called in that thread.
   std::function<Work()> make_work;
-  /// Takes a unit's bytes, in any order of units, one call at a time, in the thread that called
-  /// `run`, of the owner only. Units are handed out in order, so the bytes come roughly in order.
+  /// Takes a unit's bytes: only in the owner, in the thread that called `run`, one unit at a time,
+  /// in any order. Units are handed out in order, so their bytes arrive roughly in order.
   std::function<void(std::size_t unit, std::string bytes)> deliver;
   /// Called by the owner about ten times a second, between deliveries; may be empty.
   std::function<void()> tick;
 };
 
-/// Thrown in a process that helps when the owner has called `finish`, for whatever reason.
+/// Thrown in a helping process when the owner has called `finish`, for any reason.
 class Dismissed : public std::exception {
  public:
   const char* what() const noexcept override { return "the process that leads has finished"; }
 };
 
 /// Several processes may work together (MPI): all make the same calls on their executors in the
-/// same order. Exactly one of them is the owner, which plans, takes what is computed, and writes.
-/// It may call `finish` at any time instead of what the others expect.
+/// same order. Exactly one of them is the owner, which plans, collects the results and writes. It
+/// may call `finish` at any time instead of the call that the others expect.
 class Executor {
  public:
   virtual ~Executor() = default;
 
   virtual bool is_owner() const = 0;
-  /// Whether there is no other process: all memory is shared, and nothing needs to travel.
+  /// Whether this is the only process: all memory is shared, so nothing needs to be sent.
   virtual bool is_alone() const = 0;
 
   /// The owner's `bytes`, in every process. Throws `Dismissed`.
   virtual std::string share(std::string bytes) = 0;
 
   /// Makes sure that `bytes` are the same in every process. Throws `Dismissed`, and
-  /// std::runtime_error in a process whose bytes are not the owner's: it is out of step.
+  /// std::runtime_error in a process whose bytes differ from the owner's: it is out of step.
   virtual void agree(const std::string& bytes) = 0;
 
   /// Computes all units. If one throws, no further ones are begun; those before it are finished and
   /// delivered, and the owner throws what the lowest failing unit threw. Throws `Interrupted` if
   /// asked to stop before the end; finished units have then been delivered. Exceptions of `deliver`
-  /// and `tick` end the run as well. Processes that are not the owner return when there is nothing
-  /// left to do, whatever the reason; they throw `Dismissed`, and std::runtime_error if their task
-  /// has another number of units than the owner's: they are out of step.
+  /// and `tick` end the run as well. The other processes return when there is nothing left to do,
+  /// for any reason; they throw `Dismissed`, and std::runtime_error if their task does not have as
+  /// many units as the owner's: they are out of step.
   virtual void run(const Task& task) = 0;
 
   /// The last call; calling it again does nothing. The owner dismisses the other processes, which
@@ -109,16 +109,16 @@ struct ReplicationOptions {
   std::uint32_t first = 0;  ///< number of the first replication
   /// Events of all runs together; `LimitExceeded` beyond.
   std::uint64_t max_events = ~std::uint64_t{0};
-  /// Bytes that the call may take, including `kept_memory`, which its caller already holds. Fewer
-  /// threads than `jobs` work if there is no memory for more; `LimitExceeded`, before any is taken,
-  /// if there is not enough for one.
+  /// Bytes that the call may take, including `kept_memory`, which its caller already holds. If it
+  /// is too little for `jobs` threads, fewer work; if it is too little for one, `LimitExceeded`
+  /// before any is allocated.
   std::uint64_t max_memory = ~std::uint64_t{0};
   std::uint64_t kept_memory = 0;
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
   /// Wall-clock time that the whole call may take: `LimitExceeded` beyond, within about 100 ms.
   std::optional<Duration> timeout;
-  /// Called from time to time with the share done, in [0, 1], by one thread at a time; of several
-  /// processes in the executor's owner only.
+  /// Called from time to time with the share done, in [0, 1], by one thread at a time; with several
+  /// processes, only in the executor's owner.
   std::function<void(double)> progress;
 };
 
@@ -147,23 +147,23 @@ std::vector<RunResult> run_replications(const Scenario& scenario,
 
 /// A warm-up found by MSER-5.
 struct FoundWarmup {
-  Duration warmup;             ///< one for all scenarios concerned
+  Duration warmup;             ///< the same for all scenarios
   double removed_share = 0;    ///< of the (shortest) duration, in [0, 1/2)
   std::string decided_by;      ///< the series that takes longest: "latency_mean of web"
   std::size_t pilot_runs = 0;  ///< replications (of each scenario) whose average was used
 };
 
-/// Half of the run or more may be warm-up, which leaves too little to measure.
+/// Half of the run or more may be warm-up: too little is left to measure.
 class WarmupNotFound : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Runs pilot replications (the first ones of the experiment, at most 20) without a warm-up,
-/// averages the time series of goodput, attempt rate and mean latency of each client group and of
-/// the number of attempts at each service over them, and gives the longest MSER-5 truncation of any
-/// of them, in whole fives of bins. Policies that are compared must be measured over the same
-/// stretch: give them together, and get one warm-up for all. Throws `WarmupNotFound`, and what
+/// Runs pilot replications (the first ones of the experiment, at most 20) without a warm-up and
+/// averages over them the time series of goodput, attempt rate and mean latency of each client
+/// group, and of the number of attempts at each service. Returns the longest MSER-5 truncation of
+/// any series, in multiples of five bins. Compared policies must be measured over the same stretch:
+/// pass them together to get one warm-up for all. Throws `WarmupNotFound`, and what
 /// `run_replications` throws; std::invalid_argument if there is no scenario or one is transient
 /// (`why_transient`).
 FoundWarmup find_warmup(std::span<const Scenario> scenarios,
@@ -172,9 +172,9 @@ FoundWarmup find_warmup(std::span<const Scenario> scenarios,
 /// How precise one metric of all clients together is.
 struct MetricPrecision {
   std::string metric;
-  /// Half-width of the 95 % interval over the mean, or over what counts as its size if the mean is
-  /// nearer to zero (see `run_experiment`); for a probability, how far the true one may lie from
-  /// the estimate. Empty if no replication has the metric.
+  /// Half-width of the 95 % interval divided by the mean, or by the size in `run_experiment` if the
+  /// mean is nearer to zero; for a probability, how far the true one may lie from the estimate.
+  /// Empty if no replication has the metric.
   std::optional<double> reached;
   bool met = false;
 };
@@ -208,12 +208,12 @@ int next_replications(int replications, int limit);
 
 // --- Steady states -------------------------------------------------------------------------------
 
-// Only in a scenario that settles does it make sense to leave out a warm-up that the program finds,
-// or to treat parts of one run as observations of the same quantity.
+// An automatic warm-up, and parts of one run as observations of the same quantity, make sense only
+// in a scenario that settles.
 
-/// Why the scenario has no steady state: "fault.dip is a disturbance", naming the part that makes
-/// it a transient; the first of them. A fault, a surge, arrivals that come once or follow a trace
-/// or a profile, and a capacity profile do. Empty if nothing changes from outside during the run.
+/// Why the scenario has no steady state: names the first part that makes it a transient, as in
+/// "fault.dip is a disturbance". Such parts are faults, surges, arrivals that come once or follow a
+/// trace or a profile, and capacity profiles. Empty if nothing changes from outside during the run.
 /// Whether the system then settles (a service may stay overloaded) is another question.
 std::optional<std::string> why_transient(const Scenario& scenario);
 
@@ -235,11 +235,11 @@ std::string to_text_of_bytes(std::uint64_t bytes);
 
 /// The memory and events of one replication.
 struct RunNeeds {
-  /// While it runs, and not after: the clients with their retry states, and what is to arrive.
+  /// Only while it runs: the clients with their retry states, and the arrivals to come.
   std::vector<MemoryPart> clients;
   /// While it runs: the requests under way at once, if the service answers each at its first
-  /// attempt, including the final queue if more arrives than it can serve. The only figure that is
-  /// an estimate by nature.
+  /// attempt, including the final queue if it is overloaded. The only figure that can only be
+  /// estimated.
   std::vector<MemoryPart> requests;
   /// Kept by its result.
   std::vector<MemoryPart> result;
@@ -249,7 +249,7 @@ struct RunNeeds {
   double events = 0;
 };
 
-/// Takes a valid scenario. Fast, whatever the size of the run.
+/// Takes a valid scenario. Fast for runs of any size.
 RunNeeds needs_of(const Scenario& scenario);
 
 /// How replications share the available memory.

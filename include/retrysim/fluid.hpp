@@ -1,13 +1,13 @@
 // The fluid, or mean field, of a service and its clients: requests as a stream instead of one by
-// one. It is what a scenario tends to when everything is scaled up together, and it answers in a
-// millisecond what takes a simulation seconds: where a system settles, which trigger tips it, how
-// long it takes to recover. It has no randomness, so it cannot say how long a vulnerable system
-// lasts without a trigger (markov_chain.hpp can).
+// one. It is the limit of a scenario when everything is scaled up together, and it answers in a
+// millisecond questions that take a simulation seconds: where a system settles, which trigger tips
+// it, how long it takes to recover. It has no randomness, so it cannot say how long a vulnerable
+// system lasts without a trigger (markov_chain.hpp can).
 //
-// Unknowns: the work W(t) that waits at the service, in seconds; the streams a_i(t) of attempts
-// number i; the law of one client's retry quota. An attempt that arrives at t waits for as long as
-// the service, with its future capacity, needs for W(t). Attempts that are not answered in time,
-// turned away, throttled or answered with an error come back as a_(i+1) after the backoff's law.
+// Unknowns: the work W(t) waiting at the service, in seconds; the streams a_i(t) of attempts number
+// i; the law of one client's retry quota. An attempt that arrives at t waits for as long as the
+// service, with its future capacity, needs for W(t). Attempts that are not answered in time, turned
+// away, throttled or answered with an error come back as a_(i+1) after the backoff's law.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -69,8 +69,8 @@ struct FluidRun {
   std::vector<FluidGroup> groups;  ///< those that call the service, in the scenario's order
   double backlog = 0;              ///< at the end, s
   /// Time from the end of the last disturbance until goodput has recovered for good
-  /// (RecoverySpec::share), s; empty if that does not happen within the duration, or nothing
-  /// disturbs.
+  /// (RecoverySpec::share), s; empty if that does not happen within the duration, or there is no
+  /// disturbance.
   std::optional<double> recovery;
   bool disturbed = false;  ///< whether there is a fault or a surge
   /// Less than half of the requests succeed in the last quarter of the time after the last
@@ -97,14 +97,14 @@ struct FluidEquilibria {
   double load = 0;  ///< work of the first attempts per capacity
   struct State {
     double failure = 0;  ///< share of attempts that fail for lack of capacity
-    double load = 0;     ///< work of all attempts that this brings, per capacity
+    double load = 0;     ///< the resulting work of all attempts, per capacity
     bool stable = false;
     double backlog = 0;   ///< s; infinite: it grows for ever
     double retrying = 0;  ///< requests on their way back, by Little's law
     std::string name;     ///< "healthy", "tipping point", "overloaded", "dead"
   };
   std::vector<State> states;   ///< by failure
-  double vulnerable_load = 1;  ///< below this load, clients unchanged, the system is safe
+  double vulnerable_load = 1;  ///< below this load, with the same clients, it is safe
   double tipping_load = 1;   ///< from this load on it is dead: where it tips when load rises slowly
   double failure_cost = 1;   ///< work of a failed attempt, in services (OverloadBalance)
   bool quota_saves = false;  ///< without the retry quota a dead state would sustain itself
@@ -164,7 +164,7 @@ struct PhasePlane {
 };
 
 /// With the first fault of the service, or surge of its clients, as the trigger; without one an
-/// outage. Throws std::domain_error where the fluid does not apply. Costs some tens of runs of the
+/// outage. Throws std::domain_error where the fluid does not apply. Costs a few dozen runs of the
 /// fluid.
 PhasePlane phase_plane(const Scenario& scenario, std::size_t service);
 

@@ -94,7 +94,7 @@ LoadRamp plan_ramp(const Scenario& steady, const LoadKey& key,
 struct HysteresisLoop {
   LoadRamp ramp;
   std::vector<RampRun> runs;       ///< by replication
-  std::vector<std::string> notes;  ///< for the reader: what limits the answer
+  std::vector<std::string> notes;  ///< for the reader: limitations of the answer
 };
 
 /// Simulates the replications of `steady` (which is at the first load of `key`) along the ramp. A

@@ -81,8 +81,8 @@ class MarkovChain {
 /// and o, the requests that will try again. Exact but for two simplifications: whether an attempt
 /// times out is decided when it arrives, by the exact law of its time in the service given q; and a
 /// request in orbit tries again at a constant rate, with a mean number of attempts instead of a
-/// fixed one. Abandoned attempts are served all the same. Given q, the timeouts of neighbouring
-/// attempts are independent here but alike in reality, so the chain is optimistic: see
+/// fixed one. Abandoned attempts are served anyway. Given q, the timeouts of neighbouring attempts
+/// are independent here but alike in reality, so the chain is optimistic: see
 /// `collapse_time_by_work`.
 struct RetrialQueue {
   double arrival_rate = 0;  ///< new requests per second
@@ -91,10 +91,10 @@ struct RetrialQueue {
   double timeout = 1;   ///< seconds an attempt may take
   double backoff = 0;   ///< mean time from a failure to the next attempt, seconds
   double attempts = 1;  ///< most attempts of a request, >= 1
-  /// That a retry within the limit on attempts is made (share of clients that retry, quota).
+  /// Probability of a retry within the limit on attempts (share of clients that retry, quota).
   double retry_probability = 1;
   double retrying_share = 1;      ///< of new requests whose client would try again at all
-  bool retries_rejected = false;  ///< what a full queue turns away tries again
+  bool retries_rejected = false;  ///< attempts that a full queue rejects try again
   int places = 1;                 ///< largest q: K
   int orbit = 1;                  ///< largest o; more are lost
 };
@@ -128,9 +128,9 @@ RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& opti
 /// Mean time from empty until q >= 0.9 K.
 double collapse_time(const RetrialQueue& queue);
 /// The same from a finer chain, of the waiting work instead of the number of attempts. It decides
-/// at arrival whether an attempt will be late, so neighbours fare alike. `collapse_time` gives
-/// times that are up to six times longer where collapses are rare. Empty if it would take more than
-/// `most_steps` multiplications.
+/// at arrival whether an attempt will be late, so neighbours share their fate. `collapse_time`
+/// gives times that are up to six times longer where collapses are rare. Empty if it would take
+/// more than `most_steps` multiplications.
 std::optional<double> collapse_time_by_work(const RetrialQueue& queue, double most_steps = 1e9);
 
 /// The chain itself; state (q, o) has the number that `index` gives.
@@ -176,9 +176,9 @@ struct ZombieServiceLaw {
 /// Throws std::invalid_argument for parameters out of range.
 ZombieServiceLaw solve(const ZombieService& service, int recovered_at);
 
-/// The saddle between a healthy and a dead service where the number of attempts is large: beyond
-/// it more clients give up per second than the server has to spare. Only for
-/// arrival_rate < service_rate and retry_probability 1.
+/// The saddle between a healthy and a dead service where the number of attempts is large: beyond it
+/// more clients give up per second than the server can spare work for. Only for arrival_rate <
+/// service_rate and retry_probability 1.
 struct ZombieSaddle {
   double live = 0, zombies = 0;
 };

@@ -67,7 +67,7 @@ enum class MetricSummary : std::uint8_t {
   kMedianRecovery,  ///< the median that recovery_s and recovery_censored_s together give
 };
 
-/// The values that a metric can have, whatever happens.
+/// The range of values that a metric can have.
 enum class MetricRange : std::uint8_t {
   kNotNegative,  ///< counts, rates, times and ratios
   kShare,        ///< 0 to 1
@@ -77,7 +77,7 @@ enum class MetricRange : std::uint8_t {
 /// The direction in which a metric is better for the operator of the system.
 enum class MetricBetter : std::uint8_t { kNeither, kLower, kHigher };
 
-/// Where some of the metrics are shown or used, in an order of their own.
+/// Metrics that are shown or used together; each list has its own order.
 enum class MetricList : std::uint8_t {
   kCompared,    ///< compared by default by `compare`
   kSpoken,      ///< in the sentences of a comparison, the most important first
@@ -111,7 +111,7 @@ struct MetricWords {
 
 /// How a metric is shown to people.
 struct MetricDisplay {
-  std::string_view label;   ///< "mean latency"; empty: the name says it
+  std::string_view label;   ///< "mean latency"; empty: the name is used
   bool percentage = false;  ///< whether 0.5 is shown as 50 %
   MetricBetter better = MetricBetter::kNeither;
   MetricWords words;            ///< empty: sentences use the name
@@ -179,10 +179,10 @@ std::vector<std::string_view> metric_names();
 /// The metrics of a list, in its order.
 std::vector<const MetricInfo*> metrics_of(MetricList list);
 
-/// Place of a metric of the table in it: the index that `MetricValues` takes.
+/// Index of a metric in the table, as `MetricValues` takes it.
 std::size_t index_of(const MetricInfo& metric);
 
-/// All that `measure_metrics` computes for one client group: the metrics in table order and, in the
+/// The results of `measure_metrics` for one client group: the metrics in table order and, in the
 /// same order, the divisors of those that are ratios (`MetricInfo::per`); 0 for others.
 struct MeasuredMetrics {
   std::vector<std::optional<double>> values;

@@ -117,7 +117,7 @@ struct MapConfirmation {
 /// The points of a map to confirm, by their number in `PhaseMap::points`, with the state beyond the
 /// border: near the borders (a thirtieth of the plane away, or next to them if there is no room),
 /// each kind of border in turn, as far as possible from those chosen before. The same map gives the
-/// same points. Fewer than `count` if there are not so many.
+/// same points. Fewer than `count` if the map has fewer.
 struct MapSite {
   std::size_t point = 0;
   MapState beyond = MapState::kSafe;

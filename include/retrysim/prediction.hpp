@@ -1,7 +1,7 @@
-// What theory says about a scenario before anything is simulated: formulas, facts in closed form
-// (loads, limits, times and budgets of each service and client group, with warnings that name the
-// keys, the figure and what would change it), and `predict`, which adds the figures of fluid and
-// Markov chain.
+// Predictions from theory, before anything is simulated: formulas, facts in closed form (loads,
+// limits, times and budgets of each service and client group, with warnings that name the keys, the
+// figure and what would change it), and `predict`, which adds the figures of fluid and Markov
+// chain.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -27,8 +27,8 @@ struct BackoffMoments {
   double least = 0, most = 0;  ///< bounds
 };
 
-/// The delay before retry number `retry` (from 1), after a throttling error or another one. Exact
-/// for every jitter except decorrelated, whose law is computed from the previous one on a grid: its
+/// The delay before retry number `retry` (from 1), after a throttling error or any other. Exact for
+/// every jitter except decorrelated, whose law is computed from the previous one on a grid: its
 /// means are right to 1e-5. Rounding to whole quanta is exact in the mean. Without a cap, delays
 /// may be infinite.
 BackoffMoments backoff_moments(const BackoffRules& rules, bool throttling, int retry);
@@ -54,9 +54,9 @@ QuotaBalance quota_balance(double failure, int attempts, int cost, int capacity,
 
 /// Overload as a balance of work. At load `load` (new requests times their service time, per
 /// capacity) let a share p of all attempts fail for lack of capacity, and let such a failure cost
-/// `failure_cost` of a service: 1 where abandoned attempts are served all the same, 0 where they
-/// are turned away for nothing. A request then needs g(p) = (1 - p^n) (1 + w p / (1 - p)) services,
-/// and the system is in equilibrium where load x g(p) = 1.
+/// `failure_cost` of a service: 1 where abandoned attempts are served anyway, 0 where they are
+/// turned away for nothing. A request then needs g(p) = (1 - p^n) (1 + w p / (1 - p)) services, and
+/// the system is in equilibrium where load x g(p) = 1.
 struct OverloadBalance {
   double load = 0;
   double attempts = 1;
@@ -81,8 +81,8 @@ struct OverloadEquilibria {
 /// Throws std::invalid_argument unless load >= 0, attempts >= 1 and 0 <= failure_cost <= 1e6.
 OverloadEquilibria equilibria(const OverloadBalance& balance);
 
-/// A loss system whose retries come so late that they are as random as requests. The failure share
-/// p = ErlangB(servers, load (1 + p + ... + p^(n-1))), with `load` in servers.
+/// A loss system whose retries come so late that they arrive as randomly as requests. The failure
+/// share p = ErlangB(servers, load (1 + p + ... + p^(n-1))), with `load` in servers.
 double late_retry_failure(double load, int servers, double attempts);
 
 /// The send rate of adaptive mode `seconds` after a throttling error at `rate` per second:

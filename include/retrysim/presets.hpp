@@ -33,7 +33,7 @@ struct TurningPoint {
   // The state from this release on; empty: unchanged.
   std::string_view mode;       ///< mode by default
   std::string_view revision;   ///< revision of the standard rules by default
-  std::string_view revisions;  ///< those that there are: "2.0|2.1"
+  std::string_view revisions;  ///< the available ones: "2.0|2.1"
   /// Changes the rules of the preset, or of the next turning point, back to those before this
   /// release. Null: no difference.
   void (*before)(const Preset& preset, RetryRules& rules) = nullptr;
@@ -52,7 +52,7 @@ bool has_version(std::string_view sdk);
 /// "1.44.0"; empty if there is none.
 std::string_view sdk_version(std::string_view sdk);
 /// Why the version cannot be used, with the known versions; empty if it can, or there is none. A
-/// release that is newer than all that are known has the newest rules.
+/// release newer than all known ones has the newest rules.
 std::string version_problem(std::string_view sdk);
 /// The default mode and revision of that release; empty without a version.
 std::string_view release_mode(std::string_view sdk);
@@ -65,8 +65,8 @@ RetryRules rules_of_release(const Preset& preset, std::string_view sdk);
 /// The preset for a combination; an API without numbers of its own uses those of "default" (then
 /// the caller sets `rules.api` itself, which picks the additions to the error classes).
 /// Empty words mean the defaults: revision "2.0", or that of the SDK's version, SDK "botocore"
-/// (mode custom: none), API "default". For what else follows from a version see `rules_of_release`.
-/// A mode that has no revisions, or does not depend on the SDK, takes any known one, so that a
+/// (mode custom: none), API "default". For the other effects of a version see `rules_of_release`. A
+/// mode that has no revisions, or does not depend on the SDK, takes any known one, so that a
 /// comparison may vary the mode alone. Null if the combination does not exist.
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api);

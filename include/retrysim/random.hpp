@@ -1,8 +1,8 @@
-// Keyed random draws. A draw is a pure function of what it is for: seed, replication, the name of
-// the client group (or service), entity, attempt, purpose and position. Nothing depends on the
-// order in which draws are made, so the same request meets the same arrival time, service demand
-// and network delay whatever the retry policy does (common random numbers), and results do not
-// depend on threads.
+// Keyed random draws. A draw is a pure function of its identity: seed, replication, the name of the
+// client group (or service), entity, attempt, purpose and position. Nothing depends on the order in
+// which draws are made, so the same request meets the same arrival time, service demand and network
+// delay whatever the retry policy does (common random numbers), and results do not depend on
+// threads.
 //
 // Generator: Philox2x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
 // from the Random123 library. Its block is as large as that of Philox4x32-10, at half the
@@ -42,11 +42,16 @@ enum class Purpose : std::uint8_t {
   kCall = 41,            ///< names the call that a service makes for an attempt
   kBalancing = 42,       ///< which instance of a service an attempt goes to
   kHealthCheck = 43,     ///< result of a health check
+  kSubset = 44,          ///< which instances of a service a client knows
+  kPenalty = 45,         ///< jitter of the time for which an instance is left out
   kKey = 50,             ///< which key a request asks for
   kTarget = 51,          ///< which of several services a request goes to
   kBody = 52,            ///< can the body of a request be sent again
   kTokenWrite = 60,      ///< how long after its check an idempotency token is stored
   kLateError = 61,       ///< random errors after a share of the service time
+  kCache = 62,           ///< does an attempt need no call, where that is a matter of chance
+  kCallChoice = 70,      ///< which calls a service makes for a request
+  kCallCount = 71,       ///< how many copies of a call
 };
 
 /// The random numbers of one replication, key = (seed, replication), or of a named part of it.
@@ -55,7 +60,7 @@ class RandomKey {
   RandomKey(std::uint64_t seed, std::uint64_t replication);
 
   /// The random numbers of the part called `name` among those of its `kind`, for example ("client",
-  /// "web"). They do not depend on which other parts there are. Two parts of one replication have
+  /// "web"). They do not depend on which other parts exist. Two parts of one replication have
   /// different keys unless a 64-bit hash maps both names to the same value (compare `philox_key`
   /// where a chance of 2^-64 is too much); a part has different keys in any two replications of a
   /// seed.

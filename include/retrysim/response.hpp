@@ -34,7 +34,7 @@ enum class TransportError : std::uint8_t {
   kConnection,  ///< connection refused or broken
 };
 
-/// Whether an error may be retried, as the Smithy reference's retry interface has it.
+/// Whether an error may be retried, as in the Smithy reference's retry interface.
 enum class RetrySafety : std::uint8_t {
   kYes,
   kNo,
@@ -74,7 +74,7 @@ struct Response {
 /// Whose table of retryable errors applies. See sim/retry/README.md for the tables.
 enum class Classifier : std::uint8_t {
   kStandard,        ///< the SDK reference page; botocore's standard and adaptive modes
-  kBotocoreLegacy,  ///< wants a code together with its status
+  kBotocoreLegacy,  ///< requires a code together with its status
   kJavaV1,
   kJavaV2,
   kJsV2,
@@ -85,7 +85,7 @@ enum class Classifier : std::uint8_t {
   kJavaV2Of2026,  ///< the AWS SDK for Java 2.x under revision 2.1
   kCpp,
   kGoV1,
-  kGoV2,  ///< the reference page, and what the clients of single services add
+  kGoV2,  ///< the reference page, with additions by clients of single services
 };
 template <>
 inline constexpr std::string_view kWords<Classifier> =
@@ -144,7 +144,7 @@ struct ErrorInfo {
 
 /// Classifies by the error's modelled traits first, then its code, then HTTP status; a transport
 /// error has none of these. `api` selects the additions of one service ("default" for none). Only a
-/// missing answer, or an error that is modelled so, is `kTimeout`; a refused or broken connection
+/// missing answer, or an error modelled as a timeout, is `kTimeout`; a refused or broken connection
 /// is `kTransient`. A status of 2xx without an error code is a success.
 ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response);
 

@@ -54,7 +54,7 @@ static_assert(words_end_with(Rounding::kMantissa));
 
 /// Backoff before retry i (i = 0 for the first): v = base * factor^(first_exponent + i), limited by
 /// `cap`, then spread by the jitter. The class of the latest error picks the base; i counts all
-/// retries of the request, whatever their class.
+/// retries of the request, of any class.
 ///
 /// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v;
 /// proportional v (1 - j + 2 R j) with j = `jitter_share`, which may exceed the cap by the share.
@@ -88,10 +88,10 @@ struct BackoffRules {
 
 // --- Quota ---------------------------------------------------------------------------------------
 
-/// What a success after at least one retry gives back to the retry quota.
+/// The tokens that a success after at least one retry gives back to the retry quota.
 enum class Refund : std::uint8_t {
   kLast,    ///< the cost of the last retry acquired
-  kCost,    ///< `cost`, whatever the last retry cost
+  kCost,    ///< `cost`, regardless of the last retry's cost
   kCredit,  ///< `credit`, as after a first-try success
   kNone,
   kLastAndCredit,  ///< both: the credit is for every success
@@ -103,7 +103,7 @@ inline constexpr std::string_view kWords<Refund> =
     "last|cost|credit|none|last-and-credit|last-or-credit|shared-last";
 static_assert(words_end_with(Refund::kSharedLast));
 
-/// What each retry quota, or send-rate limiter, belongs to.
+/// The owner of each retry quota or send-rate limiter.
 enum class RetryScope : std::uint8_t {
   kClient,
   kGroup,      ///< all clients of the group together
@@ -115,7 +115,7 @@ template <>
 inline constexpr std::string_view kWords<RetryScope> = "client|group|service|operation|key";
 static_assert(words_end_with(RetryScope::kKey));
 
-/// When the quota is asked, next to the limit on attempts.
+/// When the quota is asked, relative to the limit on attempts.
 enum class QuotaOrder : std::uint8_t {
   kAfterAttempts,         ///< only for retries that will be made
   kBeforeAttempts,        ///< the last failure pays too
@@ -130,7 +130,9 @@ static_assert(words_end_with(QuotaOrder::kRollback));
 /// What happens to a retry that the quota cannot pay for.
 enum class QuotaOnEmpty : std::uint8_t {
   kFail,
-  kWait,  ///< it waits, before its backoff, until `refill_rate` has brought the tokens
+  /// It waits, before its backoff, until `refill_rate` has added the tokens. With hedging, where
+  /// retries have no backoff, it fails.
+  kWait,
 };
 template <>
 inline constexpr std::string_view kWords<QuotaOnEmpty> = "fail|wait";
@@ -156,11 +158,11 @@ struct QuotaRules {
   Refund refund = Refund::kNone;
   RetryScope scope = RetryScope::kClient;
   QuotaOrder order = QuotaOrder::kAfterAttempts;
-  bool partial = false;  ///< takes what is left, and refuses only at zero
+  bool partial = false;  ///< takes the remaining tokens; refuses only at zero
   QuotaOnEmpty on_empty = QuotaOnEmpty::kFail;
   double refill_rate = 0;    ///< tokens per second of time
   Duration refill_interval;  ///< time counts in whole multiples of this; zero: exactly
-  int failure_cost = 0;      ///< taken by a retryable failure, at most what is left (gRPC)
+  int failure_cost = 0;      ///< taken by a retryable failure, at most the tokens left (gRPC)
   int threshold = 0;         ///< retries need more tokens than this (gRPC)
 
   /// Whether a bucket needs more than its level: fractions of tokens, the time of the last refill,
@@ -201,8 +203,8 @@ enum class SendTokenWait : std::uint8_t {
   kQueue,    ///< first come, first served, by the fill rate as it changes
   kOnce,     ///< the time computed when the wait begins; then it is sent, token or not
   kReserve,  ///< the same, but the tokens are taken when the wait begins
-  /// The time computed when the wait begins; an attempt that then finds no token waits again. None
-  /// wakes earlier because the rate has grown, and a newcomer may take the token of a waiting one.
+  /// The time computed when the wait begins; an attempt that then finds no token waits again. A
+  /// growing rate wakes none of them earlier, and a newcomer may take the token first.
   kRecheck,
 };
 template <>
@@ -241,9 +243,9 @@ struct SendRateRules {
 
 // --- Limits beyond the SDKs ----------------------------------------------------------------------
 
-// Rules from elsewhere that refuse retries, or attempts. Each is a struct with its name (that of
-// its table in a scenario file), the words for it when it has refused a retry (none if it refuses
-// attempts only), and whether it is in use. `RetryRules` lists them; their state is in
+// Rules from other sources that refuse retries or attempts. Each is a struct with its name (that of
+// its table in a scenario file), the words that name it when it has refused a retry (none if it
+// refuses only attempts), and whether it is in use. `RetryRules` lists them; their state is in
 // retry_state.hpp.
 
 enum class BudgetKind : std::uint8_t {
@@ -258,7 +260,7 @@ template <>
 inline constexpr std::string_view kWords<BudgetKind> = "none|window|active|interval";
 static_assert(words_end_with(BudgetKind::kInterval));
 
-/// What a budget is a share of.
+/// The quantity that a budget is a share of.
 enum class BudgetOf : std::uint8_t { kRequests, kSuccesses };
 template <>
 inline constexpr std::string_view kWords<BudgetOf> = "requests|successes";
@@ -278,9 +280,9 @@ struct BudgetRules {
   bool operator==(const BudgetRules&) const = default;
 };
 
-/// A circuit breaker on retries: while at least `failure_share` of the attempts of the last
-/// `window` failed, and there were `min_attempts` of them, nothing is retried; and for `open` after
-/// it tripped. First attempts go on, so it closes by itself. Refusals count as `quota_exceeded`.
+/// A circuit breaker on retries: nothing is retried while at least `failure_share` of the attempts
+/// in the last `window` failed (of at least `min_attempts`), nor for `open` after it tripped. First
+/// attempts continue, so it closes by itself. Refusals count as `quota_exceeded`.
 struct BreakerRules {
   static constexpr std::string_view kName = "breaker", kRefuser = "the open circuit breaker";
 
@@ -297,7 +299,7 @@ struct BreakerRules {
 /// Whether the guard lets retries pass when the run begins.
 enum class GuardStart : std::uint8_t {
   kOn,
-  kOff,  ///< not until `GuardRules::samples` have passed
+  kOff,  ///< not until `GuardRules::samples` successive samples were below the share
 };
 template <>
 inline constexpr std::string_view kWords<GuardStart> = "on|off";
@@ -369,8 +371,8 @@ static_assert(words_end_with(RetryAfter::kAddWhenThrottled));
 /// polling in a tight loop while the quota is empty.
 enum class LongPoll : std::uint8_t {
   kReturn,    ///< it returns the error at once
-  kWait,      ///< it first waits the delay which that retry would have had
-  kWaitBase,  ///< the same with the base of non-throttling errors, whatever the error
+  kWait,      ///< it first waits for the delay that the retry would have had
+  kWaitBase,  ///< the same with the base of non-throttling errors, for any error
 };
 template <>
 inline constexpr std::string_view kWords<LongPoll> = "return|wait|wait-base";
@@ -395,12 +397,21 @@ struct RetryRules {
   GuardRules guard;
   ThrottleRules throttle;
   HedgingRules hedging;
+  /// How often a balancer is asked again for the instance of a retry or hedge while it names one
+  /// that an earlier attempt of the request went to; `kUnlimited`: it names a new one if there is
+  /// one in rotation.
+  std::uint32_t avoid_hosts = 0;
   RetryAfter retry_after = RetryAfter::kIgnore;
   LongPoll long_poll = LongPoll::kReturn;
 
-  /// The limits beyond the SDKs. Whatever treats them alike goes through this list.
+  /// The limits beyond the SDKs. Code that treats them alike goes through this list.
   static constexpr std::tuple kLimits{&RetryRules::budget, &RetryRules::breaker, &RetryRules::guard,
                                       &RetryRules::throttle};
+  /// The rules of one of them, such as BudgetRules.
+  template <class Rules>
+  const Rules& of_limit() const {
+    return this->*std::get<Rules RetryRules::*>(kLimits);
+  }
   /// Calls `f` with the rules of each limit, in use or not.
   template <class F>
   void each_limit(F&& f) const {
@@ -414,11 +425,9 @@ struct RetryRules {
   }
   /// Whether clients remember anything between requests.
   bool remembers() const { return quota.enabled || rate_limit.enabled || has_limits(); }
-  /// Whether it matters when requests begin and end (`begin_request`, `end_request`).
-  bool counts_requests() const { return budget.in_use() || quota.credit_on == CreditOn::kStart; }
 };
 
-/// The first part of what clients remember for which two sets of rules differ, by its name in a
+/// The first part of the clients' state whose rules differ between the two, by its name in a
 /// scenario file; empty if they agree. Clients can share a retryer only if they do.
 std::string_view different_state_rules(const RetryRules& a, const RetryRules& b);
 

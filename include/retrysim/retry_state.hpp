@@ -1,6 +1,5 @@
-// What one client remembers between requests: its retry quota, its send-rate limiter and, for
-// strategies beyond the SDKs, budgets, circuit breakers and throttles. Only the state that a
-// group's rules need is stored.
+// What one client remembers between requests: its retry quota, its send-rate limiter, and the
+// limits beyond the SDKs (RetryRules::kLimits). Only the state that a group's rules need is stored.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace retrysim {
@@ -37,7 +37,7 @@ class SendRateLimiter {
   /// other attempt acquires.
   Duration wait(Time now, int tokens = 1) const;
 
-  /// Whether the bucket, as large as it is now, can ever hold so many tokens.
+  /// Whether the bucket, at its present size, can ever hold this many tokens.
   bool can_hold(int tokens) const { return !enabled_ || tokens <= max_capacity_; }
 
   /// Takes the tokens at once, even if the level falls below zero, and returns how long to wait for
@@ -141,32 +141,30 @@ class SlidingCounts {
   std::uint64_t first_ = 0, second_ = 0;
 };
 
-/// What a limit beyond the SDKs is told, and what it may refuse. Each limit has functions of the
-/// same name and parameters for what concerns it (`Rules` being its own); of the rest it takes no
-/// notice.
+/// The events that a limit beyond the SDKs is told, and the decisions it takes. Each limit replaces
+/// the functions it needs, with the same names and parameters; the others do nothing.
+template <class RulesOfLimit>
 struct RetryLimit {
-  template <class Rules>
+  using Rules = RulesOfLimit;
+
   void request_begins(const Rules&, Time) {}
   /// An attempt succeeded, failed with a retryable error, or (also "not failed") with another one.
-  template <class Rules>
   void attempt_ended(const Rules&, bool /*failed*/, Time) {}
   /// Whether one more retry is allowed. `already_retrying`: the request has been granted one
   /// before.
-  template <class Rules>
-  bool permits(const Rules&, bool /*already_retrying*/, Time) {
-    return true;
-  }
+  bool permits(const Rules&, bool /*already_retrying*/, Time) { return true; }
   /// A retry was permitted, and no other rule refused it.
-  template <class Rules>
   void retry_granted(const Rules&, bool /*already_retrying*/, Time) {}
-  template <class Rules>
   void request_succeeded(const Rules&, Time) {}
   /// Whatever its outcome. `retried`: it had been granted a retry.
   void request_ends(bool /*retried*/) {}
+
+  /// Memory on the heap, besides the object itself.
+  std::size_t further_bytes() const { return 0; }
 };
 
 /// A budget for retries (BudgetRules).
-class RetryBudget : public RetryLimit {
+class RetryBudget : public RetryLimit<BudgetRules> {
  public:
   explicit RetryBudget(const BudgetRules& rules);
 
@@ -175,6 +173,7 @@ class RetryBudget : public RetryLimit {
   void request_succeeded(const BudgetRules& rules, Time now);
   void retry_granted(const BudgetRules& rules, bool already_retrying, Time now);
   void request_ends(bool retried);
+  std::size_t further_bytes() const { return counts_.bytes(); }
 
  private:
   SlidingCounts counts_;  // requests or successes, retries
@@ -182,13 +181,14 @@ class RetryBudget : public RetryLimit {
 };
 
 /// A circuit breaker on retries (BreakerRules).
-class CircuitBreaker : public RetryLimit {
+class CircuitBreaker : public RetryLimit<BreakerRules> {
  public:
   explicit CircuitBreaker(const BreakerRules& rules) : counts_(rules.window) {}
 
   void attempt_ended(const BreakerRules& rules, bool failed, Time now);
   bool permits(const BreakerRules&, bool, Time now) { return !open(now); }
   bool open(Time now) const { return now < open_until_; }
+  std::size_t further_bytes() const { return counts_.bytes(); }
 
  private:
   SlidingCounts counts_;  // attempts, failures
@@ -196,7 +196,7 @@ class CircuitBreaker : public RetryLimit {
 };
 
 /// RetryGuard's controller (GuardRules).
-class RetryGuard : public RetryLimit {
+class RetryGuard : public RetryLimit<GuardRules> {
  public:
   explicit RetryGuard(const GuardRules& rules) : retries_(rules.starts == GuardStart::kOn) {}
 
@@ -213,7 +213,7 @@ class RetryGuard : public RetryLimit {
 };
 
 /// The SRE book's client-side throttle (ThrottleRules).
-class ClientThrottle : public RetryLimit {
+class ClientThrottle : public RetryLimit<ThrottleRules> {
  public:
   explicit ClientThrottle(const ThrottleRules& rules);
 
@@ -222,10 +222,20 @@ class ClientThrottle : public RetryLimit {
   void attempt_ended(const ThrottleRules&, bool failed, Time now) {
     if (!failed) counts_.add_second(now);
   }
+  std::size_t further_bytes() const { return counts_.bytes(); }
 
  private:
   SlidingCounts counts_;  // requests, accepts
 };
+
+/// Something for each of the limits whose rules `RetryRules::kLimits` lists.
+template <template <class> class Each>
+using ForRetryLimits =
+    std::tuple<Each<RetryBudget>, Each<CircuitBreaker>, Each<RetryGuard>, Each<ClientThrottle>>;
+
+/// Whether the rules have to be told when requests begin and end (`begin_request`, `end_request`):
+/// a limit has a function for that, or each request earns credit when it begins.
+bool counts_requests(const RetryRules& rules);
 
 /// Selects one of a client's states where they are kept apart (RetryScope).
 struct StatePlace {
@@ -238,26 +248,27 @@ struct StateCounts {
 
 /// The state of one client: null where the rules need none.
 struct RetryState {
+  template <class Limit>
+  using Pointer = Limit*;
+
   RetryQuota* quota = nullptr;
   QuotaAccrual* accrual = nullptr;
   SendRateLimiter* limiter = nullptr;
-  RetryBudget* budget = nullptr;
-  CircuitBreaker* breaker = nullptr;
-  RetryGuard* guard = nullptr;
-  ClientThrottle* throttle = nullptr;
+  ForRetryLimits<Pointer> limits = {};
 
   /// Whether the rules need any.
   bool remembers() const { return quota != nullptr || limiter != nullptr || has_limits(); }
   bool has_limits() const {
-    return budget != nullptr || breaker != nullptr || guard != nullptr || throttle != nullptr;
+    return std::apply([](auto*... limit) { return (... || (limit != nullptr)); }, limits);
   }
-  /// Calls `f` with each limit beyond the SDKs that there is, and its rules.
+  ClientThrottle* throttle() const { return std::get<ClientThrottle*>(limits); }
+  /// Calls `f` with each existing limit beyond the SDKs, and its rules.
   template <class F>
   void each_limit(const RetryRules& rules, F&& f) const {
-    if (budget != nullptr) f(*budget, rules.budget);
-    if (breaker != nullptr) f(*breaker, rules.breaker);
-    if (guard != nullptr) f(*guard, rules.guard);
-    if (throttle != nullptr) f(*throttle, rules.throttle);
+    const auto call = [&]<class Limit>(Limit* limit) {
+      if (limit != nullptr) f(*limit, rules.of_limit<typename Limit::Rules>());
+    };
+    std::apply([&](auto*... limit) { (call(limit), ...); }, limits);
   }
 };
 
@@ -268,7 +279,7 @@ class RetryStates {
   /// The states of `clients` clients created at `start`.
   RetryStates(const RetryRules& rules, std::size_t clients, Time start,
               const StateCounts& counts = {});
-  /// The memory that they take.
+  /// Their memory.
   static std::uint64_t bytes(const RetryRules& rules, std::size_t clients,
                              const StateCounts& counts = {});
   /// How many states of one kind `clients` clients have.
@@ -295,7 +306,7 @@ class RetryStates {
   }
   const std::vector<RetryQuota>& quotas() const { return quotas_; }
   bool limit_send_rate() const { return !limiters_.empty(); }
-  bool throttle() const { return !throttles_.empty(); }
+  bool throttle() const { return !std::get<std::vector<ClientThrottle>>(limit_states_).empty(); }
   std::size_t limiters() const { return limiters_.size(); }
   SendRateLimiter& limiter(std::size_t number) { return limiters_[number]; }
   /// The number of a client's limiter.
@@ -313,10 +324,8 @@ class RetryStates {
     }
     if (!limiters_.empty()) state.limiter = &limiters_[limiter];
     if (beyond_) [[unlikely]] {
-      if (!budgets_.empty()) state.budget = &budgets_[client];
-      if (!breakers_.empty()) state.breaker = &breakers_[client];
-      if (!guards_.empty()) state.guard = &guards_[client];
-      if (!throttles_.empty()) state.throttle = &throttles_[client];
+      std::apply([&](auto&... all) { state.limits = {(all.empty() ? nullptr : &all[client])...}; },
+                 limit_states_);
     }
     return state;
   }
@@ -331,10 +340,9 @@ class RetryStates {
   std::vector<RetryQuota> quotas_;
   std::vector<QuotaAccrual> accruals_;
   std::vector<SendRateLimiter> limiters_;
-  std::vector<RetryBudget> budgets_;
-  std::vector<CircuitBreaker> breakers_;
-  std::vector<RetryGuard> guards_;
-  std::vector<ClientThrottle> throttles_;
+  template <class Limit>
+  using OfClients = std::vector<Limit>;
+  ForRetryLimits<OfClients> limit_states_;
   bool beyond_ = false;
 };
 

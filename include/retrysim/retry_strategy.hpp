@@ -53,7 +53,7 @@ struct Failure {
   ErrorInfo error = {ResponseClass::kTransient};
   std::optional<Duration> retry_after = {};
   bool long_poll = false;  ///< long-polling operation: may wait even when the quota refuses
-  bool repeatable = true;  ///< false: the body cannot be sent again, whatever the error
+  bool repeatable = true;  ///< false: the body cannot be sent again, for any error
 };
 
 /// What follows a failed attempt.
@@ -76,7 +76,7 @@ bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, 
                     const std::optional<double>& fixed_draw = std::nullopt);
 
 /// Decides what follows a failed attempt: retryable, and repeatable? attempts left? the chance of
-/// `probability`? circuit breaker, budget, quota? then the delay. The quota is paid before the
+/// `probability`? limits beyond the SDKs, quota? then the delay. The quota is paid before the
 /// delay starts; refused retries cost nothing, unless the rules say otherwise (QuotaOrder,
 /// SendTokenTiming). `progress.attempts` already counts the failed attempt; on kRetry `progress`
 /// holds the cost paid. The limiter takes note of the response. `draws` supplies the chance, where
@@ -87,8 +87,8 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
                                   Draws& draws,
                                   const std::optional<double>& fixed_draw = std::nullopt);
 
-/// Whether a hedge may be sent beside the attempts under way: attempts left? circuit breaker,
-/// budget, quota (at `cost`)? If so it is paid for.
+/// Whether a hedge may be sent beside the attempts under way: attempts left? limits beyond
+/// the SDKs, quota (at `cost`)? If so it is paid for.
 bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
                    Time now);
 

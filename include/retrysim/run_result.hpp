@@ -76,14 +76,14 @@ class LogLinearHistogram {
   void merge(const LogLinearHistogram& other);
   void clear();  ///< forgets all values but keeps the memory, for the next time-series bin
 
-  /// The smallest value below or at which a share `p` of the values lies: the ceil(p n)-th smallest
-  /// one, where a product that exceeds a whole number by rounding only counts as that number. A
-  /// bucket's values are taken as spread evenly over its width, but never outside the smallest and
-  /// the largest value. Zero if empty; `p` is clamped to (0, 1], so that 0 gives the first one.
+  /// The smallest value with at least a share `p` of the values at or below it: the ceil(p n)-th
+  /// smallest, where a product that exceeds a whole number only by rounding counts as that number.
+  /// A bucket's values are taken as spread evenly over its width, but never outside the smallest
+  /// and the largest value. Zero if empty; `p` is clamped to (0, 1], so that 0 gives the first one.
   double quantile(double p) const;
 
-  /// The values between which that value is known to lie, both included: the edges of its bucket,
-  /// or the smallest and the largest value where they are nearer. Zeros if empty.
+  /// Bounds on that value, both included: the edges of its bucket, or the smallest and the largest
+  /// value where they are nearer. Zeros if empty.
   struct Bounds {
     double low = 0, high = 0;
   };
@@ -93,8 +93,8 @@ class LogLinearHistogram {
   /// if empty or below the smallest value, one from the largest value on.
   double share_at_or_below(double value) const;
 
-  /// Same counts in the same buckets and the same extremes, however much memory either has set
-  /// aside.
+  /// Same counts in the same buckets and the same extremes, regardless of the memory that either
+  /// has set aside.
   bool operator==(const LogLinearHistogram& other) const;
 
   /// The complete state of a histogram, to store or send it.
@@ -245,13 +245,13 @@ struct ClientBin {
 };
 
 /// What happened to the requests of one client group in one count bin, a stretch of time whose
-/// width depends on nothing but the length of the run (see RunResult::count_width).
+/// width depends only on the length of the run (see RunResult::count_width).
 struct RequestCounts {
   std::uint32_t requests = 0;         ///< submitted in the bin
   std::uint32_t failed = 0;           ///< of those, the ones that failed, whenever they did
   std::uint32_t successes = 0;        ///< requests that succeeded in the bin, whenever submitted
   std::uint32_t failures = 0;         ///< requests that failed in the bin
-  std::uint32_t failed_attempts = 0;  ///< that ended in the bin with an error, or with none in time
+  std::uint32_t failed_attempts = 0;  ///< that ended in the bin with an error, or timed out
 
   void merge(const RequestCounts& o);
 
@@ -263,7 +263,7 @@ enum class JobEnd : std::uint8_t {
   kSucceeded,   ///< the client knows that it is done
   kGivenUp,     ///< after the last check that is allowed
   kFailed,      ///< a check failed, not by throttling
-  kUnfinished,  ///< when the run was over
+  kUnfinished,  ///< still open when the run ended
 };
 inline constexpr int kJobEndCount = 4;
 
@@ -284,7 +284,7 @@ struct JobCounts {
 /// (SideEffectSpec::reconciles).
 struct WaitCounts {
   std::uint64_t arrivals = 0;  ///< that were not dropped because the client had given up before
-  std::uint64_t started = 0;   ///< of those, the ones that a server began with
+  std::uint64_t started = 0;   ///< of those, the ones that a server began to serve
   std::uint64_t within = 0;    ///< of those, the ones that waited no longer than `wait_within`
 
   void merge(const WaitCounts& o);
@@ -292,11 +292,21 @@ struct WaitCounts {
   bool operator==(const WaitCounts&) const = default;
 };
 
+/// Cohort: caches in front of the calls of a group (`CallSpec::cache`).
+struct CacheCounts {
+  std::uint64_t lookups = 0;  ///< calls to be made that had a cache before them
+  std::uint64_t hits = 0;     ///< of those, the ones that were not needed
+
+  void merge(const CacheCounts& o);
+
+  bool operator==(const CacheCounts&) const = default;
+};
+
 /// What happened in one stretch of time at one service (flow rule).
 struct ServiceFlow {
   std::uint64_t arrivals = 0, admitted = 0, rejected = 0, throttled = 0, errors = 0;
   std::uint64_t completions = 0;  ///< executions finished, useful or not
-  std::uint64_t wasted = 0;       ///< of those, whose client had given up
+  std::uint64_t wasted = 0;       ///< of those, the ones whose client had given up
   double queue_ns = 0;            ///< time integrals: waiting attempts,
   double busy_ns = 0;             ///< busy servers,
   double servers_ns = 0;          ///< working servers,
@@ -314,8 +324,8 @@ struct ServiceFlow {
 /// The probabilities of the quantiles in `PhaseLatency`.
 inline constexpr std::array<double, 4> kPhaseQuantiles = {0.5, 0.9, 0.99, 0.999};
 
-/// The requests of the cohort that were made in one phase, however and whenever they ended: in a
-/// later phase, or in the drain.
+/// The requests of the cohort that were made in one phase, including those that ended in a later
+/// phase or in the drain.
 struct PhaseRequests {
   std::array<std::uint64_t, kOutcomeCount> outcomes{};  ///< by Outcome
   std::uint64_t attempts = 0;                           ///< that they sent
@@ -371,11 +381,12 @@ struct RequestTotals {
   std::uint64_t ended_within = 0, successes_within = 0;
   Histogram latency, latency_ok;
   DurationMoments latency_m, latency_ok_m;
-  /// Closed loops with one request at a time whose think time starts with the request before: from
-  /// when a request was due to its end.
+  /// Closed loops with one request at a time whose think time starts with the previous request:
+  /// time from when a request was due to its end.
   Histogram latency_intended;
   DurationMoments latency_intended_m;
-  JobCounts jobs;  ///< that the requests begin or check
+  JobCounts jobs;     ///< that the requests begin or check
+  CacheCounts cache;  ///< that saves requests
 
   bool operator==(const RequestTotals&) const = default;
 };
@@ -405,6 +416,10 @@ struct PassageTotals {
   std::uint64_t refused = 0;   ///< attempts that a throttle, a limit or the queue refused, or that
                                ///< were answered with another throttling error; answered or not
   std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
+  std::uint64_t degraded = 0;  ///< successes although a call of the service had failed
+  /// The successes of a group that asks a service some of whose calls may fail without failing the
+  /// attempt; of other groups 0.
+  std::uint64_t degradable = 0;
   Histogram service_latency, queueing_time;
   DurationMoments service_latency_m, queueing_time_m;
   WaitCounts waits;
@@ -415,9 +430,11 @@ struct PassageTotals {
 /// Requests with side effects.
 struct SideEffectTotals {
   std::uint64_t mutating = 0;         ///< their number
-  std::uint64_t effects = 0;          ///< executions of theirs that succeeded
+  std::uint64_t effects = 0;          ///< successful executions of them
   std::uint64_t duplicated = 0;       ///< of the requests, those with two effects or more
   std::uint64_t ambiguous = 0;        ///< those that failed, but had an effect
+  std::uint64_t lost_effects = 0;     ///< those that succeeded, but of which there is no effect
+  std::uint64_t swallowed = 0;        ///< those that succeeded by the effect of another request
   std::uint64_t replays = 0;          ///< attempts answered because the effect was there already
   std::uint64_t mismatches = 0;       ///< attempts whose token belonged to another request
   std::uint64_t expired_replays = 0;  ///< attempts executed again: their token was forgotten
@@ -429,7 +446,7 @@ struct SideEffectTotals {
   bool operator==(const SideEffectTotals&) const = default;
 };
 
-/// The parts of the latencies of the requests, and what made them wait.
+/// The parts of the requests' latencies, and their waiting times.
 struct WaitTotals {
   DurationMoments backoff_time_m;          ///< each backoff that was waited for
   WideNanoseconds send_wait_ns = 0;        ///< total waiting for send tokens
@@ -449,7 +466,7 @@ struct ClientSeries {
   std::vector<ClientBin> bins;
   std::vector<RequestCounts> counts;  ///< from the start to the end of the window
   std::vector<PhaseResult> phases;    ///< in the order of `phases_of` the scenario
-  // Flow, by client, if there are not more than 10^6: requests that ended with success, and at all.
+  // Flow, by client, if there are at most 10^6: requests that succeeded, and all that ended.
   std::vector<double> successes_per_client;
   std::vector<std::uint32_t> ended_per_client;
 
@@ -474,8 +491,11 @@ struct InstanceResult {
   double busy_ns = 0;       ///< time integrals: busy servers,
   double in_system_ns = 0;  ///< attempts waiting and in service,
   double queue_ns = 0;      ///< of those, waiting
-  double out_ns = 0;        ///< time out of rotation
+  /// Time out of rotation; with balancers of single clients, on average over them.
+  double out_ns = 0;
+  double ejected_ns = 0;  ///< of that, because of its answers
   std::uint64_t queue_max = 0;
+  std::uint64_t ejections = 0;  ///< times that some balancer took it out because of its answers
 
   bool operator==(const InstanceResult&) const = default;
 };
@@ -494,6 +514,7 @@ struct ServiceResult {
   std::vector<ServiceFlow> bins;
   std::vector<std::uint32_t> queued;      ///< waiting attempts at the start of each count bin
   std::vector<InstanceResult> instances;  ///< empty if there is only one
+  bool listens = false;                   ///< balancers leave instances out because of answers
 
   /// The server time available in a stretch of time with the flow `f`: that of the nominal servers,
   /// and of those that a profile, a fault or autoscaling adds. Busy servers never take more.
@@ -535,8 +556,8 @@ template <typename T, typename Result>
 concept FieldsOf = std::same_as<std::remove_const_t<T>, Result>;
 
 /// Defines `fields(use, of)`: calls `use` with all fields of `of`, in the order of their
-/// declaration. The structured binding insists on every one of them, so that a field missing here
-/// does not compile.
+/// declaration. The structured binding needs every one of them, so a missing field does not
+/// compile.
 #define RETRYSIM_FIELDS(Type, ...)                             \
   decltype(auto) fields(auto&& use, FieldsOf<Type> auto& of) { \
     auto& [__VA_ARGS__] = of;                                  \
@@ -565,17 +586,22 @@ RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
 
 RETRYSIM_FIELDS(WaitCounts, arrivals, started, within)
 
+RETRYSIM_FIELDS(CacheCounts, lookups, hits)
+
 RETRYSIM_FIELDS(RequestTotals, requests, outcomes, ended_within, successes_within, latency,
-                latency_ok, latency_m, latency_ok_m, latency_intended, latency_intended_m, jobs)
+                latency_ok, latency_m, latency_ok_m, latency_intended, latency_intended_m, jobs,
+                cache)
 
 RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, lost, attempt_latency,
                 attempt_latency_m, by_attempt)
 
 RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
-                dropped, service_latency, queueing_time, service_latency_m, queueing_time_m, waits)
+                dropped, degraded, degradable, service_latency, queueing_time, service_latency_m,
+                queueing_time_m, waits)
 
-RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, replays, mismatches,
-                expired_replays, token_races, token_waits, reconciliations, reconciled)
+RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, lost_effects, swallowed,
+                replays, mismatches, expired_replays, token_races, token_waits, reconciliations,
+                reconciled)
 
 RETRYSIM_FIELDS(WaitTotals, backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
                 attempt_total_ns, quota_mean, has_quota)
@@ -587,10 +613,10 @@ RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, co
                 all_busy_ns, queue_max)
 
 RETRYSIM_FIELDS(InstanceResult, attempts, results, busy_ns, in_system_ns, queue_ns, out_ns,
-                queue_max)
+                ejected_ns, queue_max, ejections)
 
 RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, unused, failed,
-                unlimited, nominal_servers, bins, queued, instances)
+                unlimited, nominal_servers, bins, queued, instances, listens)
 
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,

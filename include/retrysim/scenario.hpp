@@ -1,6 +1,6 @@
-// A scenario: plain values that say what to simulate. A world is built from a `Scenario` and
-// nothing else. The loader (scenario_file.hpp) makes one from a TOML file; C++ users may fill one
-// in by hand. Times are nanoseconds in strong types, rates are per second.
+// A scenario: plain values that say what to simulate. A simulation is built from a `Scenario`
+// alone. The loader (scenario_file.hpp) makes one from a TOML file; C++ users may fill one in by
+// hand. Times are nanoseconds in strong types, rates are per second.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -35,7 +35,7 @@ struct NetworkSpec {
 struct FaultSpec {
   std::string name;
   std::size_t service = 0;  ///< index into Scenario::services
-  /// The instances concerned, counted from 1: `instances` of them, from number `instance` on.
+  /// The affected instances, counted from 1: `instances` of them, from number `instance` on.
   std::uint32_t instance = kAllInstances, instances = 1;
   Time start;
   Duration duration;
@@ -53,12 +53,12 @@ struct FaultSpec {
   /// At its start the service forgets everything: waiting and running attempts are lost, and its
   /// connections break.
   bool cold_restart = false;
-  /// At its start the attempts in service end with connection errors; those that wait are served
-  /// on.
+  /// At its start the attempts in service end with connection errors; waiting attempts stay, and
+  /// are served.
   bool crash = false;
 
   static constexpr std::uint32_t kAllInstances = std::numeric_limits<std::uint32_t>::max();
-  /// Whether it concerns the instance with this index (counted from 0).
+  /// Whether it affects the instance with this index (counted from 0).
   bool concerns(std::uint32_t index) const {
     return instance == kAllInstances || (index + 1 >= instance && index + 1 - instance < instances);
   }
@@ -71,7 +71,7 @@ enum class ArrivalProcess : std::uint8_t {
   kClosed,
   kTrace,
   kOnOff,  ///< Poisson in bursts, nothing between them
-  kPoll,   ///< Poisson jobs, each asked about until it is done
+  kPoll,   ///< Poisson jobs, each polled until it is done
   /// Calls of a service (`CallSpec`). Only such groups have it, and so there is no word for it.
   kCalls,
 };
@@ -117,18 +117,18 @@ struct OperationSpec {
   std::optional<std::size_t> service = {};
 };
 
-/// How often each of a number of keys (rows, partitions, tables) is asked for.
+/// How often each of a number of keys (rows, partitions, tables) is requested.
 enum class Popularity : std::uint8_t {
   kUniform,
   kZipf,  ///< the k-th key in proportion to k^-exponent
-  kHot,   ///< the first key by a share of its own, the others equally
+  kHot,   ///< the first key has its own share, the others are equally likely
 };
 template <>
 inline constexpr std::string_view kWords<Popularity> = "uniform|zipf|hot";
 static_assert(words_end_with(Popularity::kHot));
 
-/// What the requests of a client group ask for. A request asks for the same key in every attempt.
-/// Key k of one group is key k of all others.
+/// The keys that the requests of a client group ask for. All attempts of a request have the same
+/// key. Key k of one group is key k of all others.
 struct KeySpec {
   std::uint32_t count = 1;
   Popularity popularity = Popularity::kUniform;
@@ -146,7 +146,7 @@ struct ArrivalSpec {
   Duration spread;       ///< once: uniformly spread over this
   std::uint32_t concurrency = 1;  ///< closed: requests in flight per client
   Distribution think_time;        ///< closed
-  /// closed: the think time counts from the start of the request before, not from its end.
+  /// closed: the think time counts from the start of the previous request, not from its end.
   bool think_from_start = false;
   Distribution on, off;   ///< on-off: length of a burst (mean > 0), of a pause
   Distribution job_time;  ///< poll: from the start of a job until it is done
@@ -168,13 +168,38 @@ struct TimeoutSpec {
   bool has_attempt = false;
   Duration connect = Duration::max();   ///< for a new connection (`NetworkSpec::connect`)
   Duration deadline = Duration::max();  ///< for the result of a whole request
+  /// Of the calls of a service: the deadline is what remains of that of the caller, the moment at
+  /// which the client of the attempt that the call is made for stops waiting. `deadline` is
+  /// `max()` then.
+  bool deadline_of_caller = false;
 };
+
+/// Which of the calls that a service makes are sent again, or hedged.
+enum class RetryOnlyAt : std::uint8_t {
+  kAnywhere,      ///< all, as the rules of the group say
+  kEdge,          ///< none: retries are left to the clients outside
+  kFirstAttempt,  ///< none that are made for a retry, in whatever layer above it was made
+};
+template <>
+inline constexpr std::string_view kWords<RetryOnlyAt> = "anywhere|edge|first-attempt";
+static_assert(words_end_with(RetryOnlyAt::kFirstAttempt));
+/// What a client makes an idempotency token from.
+enum class TokenSource : std::uint8_t {
+  kRequest,  ///< each request has one of its own
+  kContent,  ///< from what the request says: two that say the same have the same token
+};
+template <>
+inline constexpr std::string_view kWords<TokenSource> = "request|content";
+static_assert(words_end_with(TokenSource::kContent));
 
 /// Which requests change something at the service, and what keeps the change from being made twice.
 struct SideEffectSpec {
   double mutating = 0;            ///< probability that a request has side effects
   bool idempotency_token = true;  ///< those requests carry a token, the same in every attempt
-  /// Probability that a request with side effects carries the token of its client's previous one.
+  TokenSource token_from = TokenSource::kRequest;
+  /// Probability that a request with side effects carries the token of its client's previous one:
+  /// by mistake, which the service notices, or because it says the same (`TokenSource::kContent`),
+  /// so that the service takes it for a repetition.
   double token_reuse = 0;
   /// Before a retry of a request with side effects, the client asks whether it has taken effect,
   /// by a read of this service time; only if not, the request is sent again. Neither with hedging
@@ -183,7 +208,7 @@ struct SideEffectSpec {
   Distribution reconcile_read = {};
 };
 
-/// A group of clients that are alike.
+/// A group of identical clients.
 struct ClientSpec {
   std::string name;
   std::size_t service = 0;  ///< index into Scenario::services
@@ -197,19 +222,20 @@ struct ClientSpec {
   KeySpec keys;
   TimeoutSpec timeouts;
   /// Connections of one client, each carrying one attempt at a time; further attempts wait in
-  /// order. A connection is kept after an answer that is no transient error.
+  /// order. A connection is kept after any answer but a transient error.
   std::uint32_t max_connections = kUnlimited;
   SideEffectSpec side_effects;
   bool long_poll = false;  ///< requests are long-polling operations (RetryRules::long_poll)
   /// Probability that the body of a request cannot be sent again: it is neither retried nor hedged.
   double unrepeatable = 0;
   RetryRules retry;
-  /// Groups that name the same one share its state: a process whose clients of several services use
-  /// one retryer. Client i of each is the same client (or, in the scope `group`, all are one), with
-  /// the same quota, send-rate limiter, budget, breaker, guard and throttle, whose rules must be
-  /// the same, too. Empty: the group keeps to itself.
+  RetryOnlyAt retry_only_at = RetryOnlyAt::kAnywhere;  ///< of a group that makes calls
+  /// Groups that name the same retryer share its state, like a process whose clients of several
+  /// services use one retryer. Client i of each is then the same client (or, in the scope `group`,
+  /// all are one), with the same quota, send-rate limiter, budget, breaker, guard and throttle;
+  /// their rules must agree, too. Empty: nothing is shared.
   std::string retryer = {};
-  /// A strategy of the user's own, instead of `retry`, whose error classes still apply; may be
+  /// A strategy of your own, used instead of `retry`, whose error classes still apply; may be
   /// empty. Only from C++.
   StrategyFactory strategy;
 
@@ -219,15 +245,80 @@ struct ClientSpec {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 };
 
-/// A call between services: a request to another service for each attempt that a service has worked
-/// on, after the service time. An attempt one of whose calls fails is answered with 503
-/// ServiceUnavailable. Services must not call each other in a circle.
+/// Which entry goes when a cache is full.
+enum class CachePolicy : std::uint8_t {
+  kLru,   ///< the one that was used last the longest time ago
+  kFifo,  ///< the one that was stored first
+};
+template <>
+inline constexpr std::string_view kWords<CachePolicy> = "lru|fifo";
+static_assert(words_end_with(CachePolicy::kFifo));
+
+/// What saves attempts a call: chance, or answers that an instance of the caller keeps from earlier
+/// calls, by the key that the attempt at the caller asks for.
+struct CacheSpec {
+  double hit = 0;              ///< probability that an attempt needs no call; without `capacity`
+  std::uint32_t capacity = 0;  ///< answers kept; 0: none, `kUnlimited`: all
+  CachePolicy policy = CachePolicy::kLru;
+  Duration ttl = Duration::max();  ///< how long an answer is good, from when it has come
+
+  bool keeps_answers() const { return capacity > 0; }
+  bool in_use() const { return hit > 0 || keeps_answers(); }
+
+  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+};
+
+/// What becomes of an attempt one of whose calls has failed.
+enum class CallFailure : std::uint8_t {
+  kFail,      ///< it fails, too, and no later stage is begun
+  kIgnore,    ///< it goes on without the result; its answer is degraded
+  kFallback,  ///< another call is made instead; the answer is degraded
+};
+template <>
+inline constexpr std::string_view kWords<CallFailure> = "fail|ignore|fallback";
+static_assert(words_end_with(CallFailure::kFallback));
+
+/// A call between services: a request to another service for an attempt that a service has worked
+/// on, after the service time. The calls of one service are made in stages: those of a stage
+/// together, the next stage when all of them are decided. Services must not call each other in a
+/// circle. What is chosen or drawn for a request (`share`, `count`) is the same in all its attempts
+/// at the caller.
 struct CallSpec {
   std::size_t caller = 0;  ///< index into Scenario::services
   /// Index into Scenario::clients: the SDK client that sends the calls, and whose service they go
   /// to. It makes calls (`ArrivalProcess::kCalls`) of this caller only. Its `count` is the number
   /// of the caller's instances, each of which is one client.
   std::size_t client = 0;
+  /// Probability that a request makes the call; with `one_of` the weight among the alternatives.
+  double share = 1;
+  /// The calls of one stage that name the same text are alternatives, of which a request makes
+  /// exactly one (of those that its operation permits); empty: the call stands for itself.
+  std::string one_of = {};
+  /// Only for attempts of requests with one of these operations; empty: for all.
+  std::vector<std::string> operations = {};
+  /// The callee sees the operation, the key and the priority of the attempt that the call is made
+  /// for, instead of the client's own.
+  bool callers_operation = false, callers_key = false, callers_priority = false;
+  /// Requests that are sent together, up to `kMostCopies`; 0: the call is not made.
+  std::uint32_t count = 1;
+  /// Instead of `count`: seconds are a number of requests, rounded to a whole one.
+  std::optional<Distribution> random_count = {};
+  /// The call has succeeded as soon as so many of them have, and failed when that can no longer
+  /// happen; all: as many as are sent.
+  std::uint32_t need = kAll;
+  CallFailure on_failure = CallFailure::kFail;
+  /// kFallback: the name of the client that makes the other call of the same service, which is made
+  /// for nothing else, whatever its stage. No circles.
+  std::string fallback = {};
+  /// Stages come in ascending order. 0: with `ServiceSpec::parallel_calls` the first one, otherwise
+  /// the place among the caller's calls, counted from 1 (of alternatives that of the first).
+  std::uint32_t stage = 0;
+  /// Each instance of the caller has a cache of its own, which is empty at the start and after a
+  /// cold restart.
+  CacheSpec cache = {};
+
+  static constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kMostCopies = 1000;
 };
 
 /// A service and the share of a group's requests that go there.
@@ -276,8 +367,8 @@ struct PrecisionSpec {
 
 /// When goodput counts as recovered from faults and surges (rule: sim/measure/README.md).
 struct RecoverySpec {
-  /// Goodput per offered load, times the success rate before the first fault or surge, that has to
-  /// be reached.
+  /// Goodput must reach this share of the offered load times the success rate before the first
+  /// fault or surge.
   double share = 0.95;
   Duration hold = Duration::seconds(30);   ///< how long it must stay there
   Duration window = Duration::seconds(1);  ///< dips average out over this time
@@ -293,7 +384,7 @@ struct Scenario {
   bool drain = true;  ///< after `duration`: no new requests, those in flight may finish
   Duration drain_limit = Duration::seconds(300);
   std::uint64_t seed = 1;
-  int replications = 20;  ///< with a target precision: the fewest
+  int replications = 20;  ///< with a target precision: the minimum
   PrecisionSpec precision;
   Duration interval = Duration::seconds(1);  ///< width of a time-series bin
   RecoverySpec recovery;
@@ -301,20 +392,20 @@ struct Scenario {
   std::vector<ServiceSpec> services;
   std::vector<FaultSpec> faults;
   std::vector<ClientSpec> clients;
-  std::vector<CallSpec> calls;    ///< those of one service are made in this order
+  std::vector<CallSpec> calls;    ///< those of one service are made in this order (see `stage`)
   std::vector<PhaseSpec> phases;  ///< besides those that faults and surges make
   std::vector<Expectation> expectations;
 };
 
-/// How many states there are for one client where they are kept apart (RetryScope): services and
-/// the names of operations are those of the whole scenario, requests without an operation have one
-/// in common, and all groups have as many keys as the one with the most.
+/// How many states one client has where they are kept apart (RetryScope). Services and names of
+/// operations are those of the whole scenario, requests without an operation share one state, and
+/// all groups have as many keys as the one with the most.
 StateCounts state_counts(const Scenario& scenario);
 
 /// The capacity that profile and faults leave to a service at one moment, all instances together.
 struct CapacityLeft {
   double servers = 1;  ///< working servers per nominal server; without autoscaling
-  double speed = 1;    ///< mean over them; that of servers that cannot be reached is 0
+  double speed = 1;    ///< mean over them; servers that cannot be reached have speed 0
   double share() const { return servers * speed; }
 };
 CapacityLeft capacity_left(const Scenario& scenario, std::size_t service, Time at);

@@ -54,7 +54,7 @@ struct LoadedScenario {
   std::vector<ResolvedKey> keys;                   ///< every key that applies, in table order
   std::vector<std::filesystem::path> input_files;  ///< CSV files read, as resolved
   std::vector<std::string> notes;                  ///< for the user: gaps filled in a trace, ...
-  std::filesystem::path file = {};                 ///< that it was read from; empty: from a text
+  std::filesystem::path file = {};                 ///< the file it was read from; empty: from text
 };
 
 /// The notes, each once, in alphabetical order; if there are many, the first ten and the number of
@@ -110,7 +110,7 @@ struct VariationResult {
   std::optional<Diagnostic> error;  ///< its file is "--vary", its source line the text
 };
 
-/// Reads what one --vary says:
+/// Parses the text of one --vary:
 ///
 ///     PATH=V1,V2,...       values, split at commas outside brackets, braces, parentheses, quotes
 ///     PATH=LO:HI:STEP      LO, LO + STEP, ... up to HI, which is included if a step ends there
@@ -133,8 +133,8 @@ VariationsResult parse_variations(std::span<const std::string> texts);
 
 /// One combination of values.
 struct Variant {
-  /// Unique within the grid, short and readable: "jitter=full", "rate=0.8 count=100". Of each path
-  /// the shortest end that tells the paths apart.
+  /// Unique within the grid, short and readable: "jitter=full", "rate=0.8 count=100". Each path is
+  /// cut to the shortest end that tells it from the others.
   std::string name;
   std::vector<std::string> edits;  ///< PATH=VALUE texts, to be applied after those of --set
   /// One per path of all variations, in order; text without its quotes where that is not ambiguous.
@@ -145,7 +145,7 @@ struct Variant {
 /// named "base". Throws std::length_error above 10 million.
 std::vector<Variant> grid(std::span<const Variation> variations);
 
-/// About how many bytes `grid` takes. Throws what it throws.
+/// About how many bytes `grid` takes. Throws as `grid` does.
 double grid_bytes(std::span<const Variation> variations);
 
 /// The ends of `paths` that name them in variants: "jitter" for "client.*.retry.backoff.jitter".

@@ -5,19 +5,19 @@
 //     beta = (1 - confidence) / (k - 1 + number of limits)
 // for each comparison.
 //
-// **Bounds** needs no distribution, only the range of the observations. It holds that one system's
-// mean exceeds another's by more than m once a gambler who bets against the opposite at fair odds
-// has multiplied the stake by 1 / beta. The gambler divides the stake among fixed bets,
+// **Bounds** needs no distribution, only the range of the observations. It concludes that one
+// system's mean exceeds another's by more than m once a gambler who bets against the opposite at
+// fair odds has multiplied the stake by 1 / beta. The gambler divides the stake among fixed bets,
 //     capital after r observations = sum over b of w_b prod_{s <= r} (1 + b (d_s - m))
 // with d the differences, b = 1/W, 1/(2W), ... and W the width of the range, half of the stake on
-// the largest. If the mean of d is at most m, this is a nonnegative supermartingale, which ever
-// reaches 1 / beta with probability beta at most (Ville 1939), whatever the distribution. The
-// system with the best mean of those that are known to keep all limits removes every system that it
-// is better than (m = 0); it is selected once no other one is better than it by more than the
+// the largest. If the mean of d is at most m, this is a nonnegative supermartingale, which reaches
+// 1 / beta at any time with probability at most beta (Ville 1939), for any distribution. The system
+// with the best mean of those that are known to keep all limits removes every system that it is
+// better than (m = 0); it is selected once no other one is better than it by more than the
 // indifference zone (m = -zone). With probability `confidence` the selected system is within the
 // zone of the best one that keeps the limits: the best one is lost only if one of the k - 1 others
-// wins a bet against it, or it a bet against its own limits. That holds for every zone at the same
-// time, so the zone may depend on what was observed. The price: it takes about
+// wins a bet against it, or a bet against one of its limits is won. That holds for all zones at
+// once, so the zone may depend on the observations. The price: it takes about
 // log(2 / beta) / p observations to rule out a loss of the whole range that happens in a share p of
 // them.
 //
@@ -33,17 +33,17 @@
 // (1 + 2 eta)^(-(n0 - 1) / 2) / 2 = 0.8 beta. Because S^2 is the variance of the differences,
 // common random numbers make the race shorter.
 //
-// KN is made for differences that are hardly larger than delta. A difference D needs about
-// h2 S^2 / (2 delta D) observations to cross its boundary, where S^2 / D^2 would tell. Therefore
-// the rest of beta goes to four straight lines, of slopes s = 2, 8, 32 and 128 delta: i also loses
-// if the sum of l exceeds that of i by more than
+// KN is designed for differences hardly larger than delta. A difference D needs about
+// h2 S^2 / (2 delta D) observations to cross its boundary, where S^2 / D^2 would do. Therefore the
+// rest of beta goes to four straight lines, of slopes s = 2, 8, 32 and 128 delta: i also loses if
+// the sum of l exceeds that of i by more than
 //     kappa S^2 / (2 (delta + s)) + s r
 // Sums of differences that fall by delta or more each time rise above such a line, ever, with
 // probability exp(-kappa S^2 / sigma^2) at most, which is 0.05 beta on average over S^2. With them
 // a difference of more than 4 delta takes about 2 to 3 kappa S^2 / D^2 observations.
 //
-// Any numbers of observations may lie between two judgements: the bounds are those of processes
-// that are observed at any times.
+// Any number of observations may lie between two judgements: the bounds hold for processes observed
+// at any time.
 //
 // A limit on the mean of another number is tested in the same ways, with the distance from the
 // bound instead of the difference and the limit's tolerance instead of delta. All tests run side by
@@ -144,8 +144,8 @@ class Selection {
   /// Takes a system out of the race that cannot be observed. The promise does not cover this.
   void drop(std::size_t system);
 
-  /// Decides who leaves. The first call ends the first stage. Throws std::logic_error unless all
-  /// systems in the race have the same number of observations, at least 2.
+  /// Decides which systems leave. The first call ends the first stage. Throws std::logic_error
+  /// unless all systems in the race have the same number of observations, at least 2.
   void judge();
 
   /// One system is left and keeps all limits, or none is left.

@@ -1,4 +1,4 @@
-// A service: its servers, its queue, what turns attempts away, its instances, and its answers to
+// A service: its servers, its queue, its throttle and limits, its instances, and its answers to
 // attempts that it does not serve.
 //
 // SPDX-License-Identifier: MIT
@@ -28,7 +28,7 @@ struct ErrorAnswer {
   ErrorTraits traits = {};  ///< its traits in the service's Smithy model
 };
 
-/// An error that a service makes itself, with the delay that it suggests to the client, if any.
+/// An error that a service itself causes, with the delay that it suggests to the client, if any.
 struct ServiceAnswer {
   ErrorAnswer error;
   std::optional<Duration> retry_after = {};
@@ -39,18 +39,18 @@ struct OwnAnswers {
   std::optional<ServiceAnswer> throttled = {};    ///< the throttle refuses an attempt
   std::optional<ServiceAnswer> overflow = {};     ///< the queue is full
   std::optional<ServiceAnswer> limit = {};        ///< the limit on concurrency is reached
-  std::optional<ServiceAnswer> shed = {};         ///< controlled delay sheds an attempt
+  std::optional<ServiceAnswer> shed = {};         ///< an attempt has waited too long
   std::optional<ServiceAnswer> timeout = {};      ///< `ServiceSpec::timeout` has expired
   std::optional<ServiceAnswer> call_failed = {};  ///< a call to another service has failed
   std::optional<ServiceAnswer> conflict = {};     ///< another write came first (model `kOcc`)
 };
 
-/// All answers in force.
+/// All effective answers.
 struct ServiceAnswers {
   ServiceAnswer throttled, overflow, limit, shed, timeout, call_failed, conflict;
 };
 
-/// The answers of a service: its own where it has some, else the usual ones. Those are 400
+/// The answers of a service: its own where it has one, otherwise the usual one. Those are 400
 /// ThrottlingException with `ThrottleSpec::retry_after`, what `RejectionSpec::overflow` says (for
 /// the limit and for shed attempts: the answer of the full queue), 504 GatewayTimeout, 503
 /// ServiceUnavailable, 503 TransactionConflictException.
@@ -62,11 +62,11 @@ struct RandomError {
   double probability = 0;
 };
 
-/// When an attempt gets its random error; of `ServiceModelKind::kQueue`.
+/// When an attempt gets its random error; only with `ServiceModelKind::kQueue`.
 struct ErrorPoint {
   static constexpr double kOnArrival = -1;
 
-  /// The share of its service time, from 0 to 1, after which the server breaks off with the error.
+  /// The share of its service time, from 0 to 1, after which the server stops with the error.
   /// `kOnArrival`: it is answered on arrival, and takes no server.
   double share = kOnArrival;
 
@@ -97,6 +97,7 @@ inline constexpr std::string_view kMeaning<ServiceModelKind> =
 enum class Discipline : std::uint8_t {
   kFifo,
   kLifo,
+  kAdaptiveLifo,  ///< fifo while the queue is short, lifo while it is long (Maurer 2015)
   kRandom,
   kPriority,          ///< the highest ClientSpec::priority; first come first among equals
   kProcessorSharing,  ///< none waits: all are served together and share the servers equally
@@ -104,11 +105,12 @@ enum class Discipline : std::uint8_t {
 };
 template <>
 inline constexpr std::string_view kWords<Discipline> =
-    "fifo|lifo|random|priority|processor-sharing|codel";
+    "fifo|lifo|adaptive-lifo|random|priority|processor-sharing|codel";
 static_assert(words_end_with(Discipline::kCodel));
 template <>
 inline constexpr std::string_view kMeaning<Discipline> =
-    "Which waiting attempt is served next: priority: that of the client group with the highest "
+    "Which waiting attempt is served next: adaptive-lifo: the first that came, but the last one "
+    "while more wait than queue.lifo_above; priority: that of the client group with the highest "
     "priority; processor-sharing: all are served at once; codel: fifo, but attempts that wait "
     "too long are shed.";
 
@@ -128,8 +130,16 @@ struct QueueSpec {
   /// largest number (`ServiceSpec::kUnlimited`): no limit.
   std::int64_t capacity = std::numeric_limits<std::int64_t>::max();
   CodelSpec codel = {};  ///< of `Discipline::kCodel`
+  /// `Discipline::kAdaptiveLifo`: while more attempts wait than this, the newest one is next.
+  std::int64_t lifo_above = kAsServers;
+  /// Before a free server takes an attempt, those that have waited for longer than this are turned
+  /// away, the oldest first. `max()`: none.
+  Duration max_age = Duration::max();
   /// Drop an attempt when its turn comes if its answer could not arrive in time.
   bool drop_expired = false;
+
+  /// `lifo_above`: as many as the service, or each of its instances, has servers at the start.
+  static constexpr std::int64_t kAsServers = std::numeric_limits<std::int64_t>::max();
 };
 
 /// The answer to an attempt that a full queue or the concurrency limit turns away.
@@ -153,7 +163,7 @@ struct CapacityProfile {
 
 /// What happens to an attempt whose client has given up.
 enum class Abandoned : std::uint8_t {
-  kServe,          ///< it is served all the same
+  kServe,          ///< it is served anyway
   kDropAtDequeue,  ///< it is discarded when its turn comes
   kRemove,         ///< it leaves the queue at once
   kAbort,          ///< it leaves the queue, or its server, at once
@@ -188,12 +198,12 @@ struct ThrottleSpec {
   double burst = 1;  ///< capacity of the bucket in tokens, >= 1
   ThrottleScope scope = ThrottleScope::kService;
   Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
-  /// Zero: the bucket. Else windows of this length, the first of which begins at time zero, in each
-  /// of which rate x window attempts pass (rounded down; at least one).
+  /// Zero: the bucket. Otherwise windows of this length, the first of which begins at time zero; in
+  /// each, rate x window attempts pass (rounded down; at least one).
   Duration window = {};
   /// Operations, or keys, with limits of their own; `rate`, `burst` and `window` are for all
   /// others. Only one of the two may have members, and only if `rate` is above zero. Within each
-  /// limit `scope` says who shares.
+  /// limit, `scope` applies.
   std::vector<ThrottleLimit> operations = {}, keys = {};
 
   bool has_limits() const { return !operations.empty() || !keys.empty(); }
@@ -210,7 +220,7 @@ struct ThrottleSpec {
 enum class ConcurrencyControl : std::uint8_t {
   kFixed,
   kGradient2,  ///< from the ratio of long-term and present time at the service (Gradient2Limit)
-  kAimd,       ///< adds one, takes a share when something goes wrong (AIMDLimit)
+  kAimd,       ///< adds one, and cuts by a share when something goes wrong (AIMDLimit)
 };
 template <>
 inline constexpr std::string_view kWords<ConcurrencyControl> = "fixed|gradient2|aimd";
@@ -218,22 +228,22 @@ static_assert(words_end_with(ConcurrencyControl::kAimd));
 
 struct ConcurrencySpec {
   ConcurrencyControl control = ConcurrencyControl::kFixed;
-  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; that is: none
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; this is: none
   std::int64_t initial = 20, min = 20, max = 200;                 ///< of the adaptive limits
   double smoothing = 0.2;      ///< gradient2: weight of a new limit
   double headroom = 4;         ///< gradient2: growth while all is well [queueSize]
   double tolerance = 1.5;      ///< gradient2: acceptable ratio of present to long-term time
   double long_window = 600;    ///< gradient2: samples in the long-term average
-  double backoff_ratio = 0.9;  ///< aimd: what is left of the limit
+  double backoff_ratio = 0.9;  ///< aimd: share of the limit that remains
   Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
 };
 
 /// Autoscaling: the number of servers follows their utilization (rule:
 /// sim/model/service/instance.hpp).
 struct AutoscalingSpec {
-  double target = 0;       ///< utilization of the servers that is aimed at; 0: no autoscaling
+  double target = 0;       ///< target utilization of the servers; 0: no autoscaling
   double tolerance = 0.1;  ///< acceptable deviation, as a share of the target
-  Duration interval = Duration::seconds(60);   ///< between looks, and what each is about
+  Duration interval = Duration::seconds(60);   ///< between looks; each covers this time
   Duration delay = Duration::seconds(120);     ///< until a new server works
   Duration cooldown = Duration::seconds(300);  ///< from one change to the next
   std::int64_t min = 1, max = 1;               ///< servers
@@ -259,19 +269,32 @@ template <>
 inline constexpr std::string_view kWords<InProgress> = "error|execute|wait";
 static_assert(words_end_with(InProgress::kWait));
 
+/// When a service stores an idempotency token.
+enum class TokenStored : std::uint8_t {
+  kWithEffect,    ///< together with the effect: without it, no token
+  kBeforeEffect,  ///< by itself, before the work begins: it stays though there may be no effect
+};
+template <>
+inline constexpr std::string_view kWords<TokenStored> = "with-effect|before-effect";
+static_assert(words_end_with(TokenStored::kBeforeEffect));
+
 /// How a service treats idempotency tokens. Tokens are checked when a server begins with an
 /// attempt.
 struct IdempotencySpec {
-  Duration window;  ///< how long a token is remembered after the effect; zero: not at all
+  /// How long a token is remembered after the effect (or after the attempt that had none, if the
+  /// token is stored before); zero: not at all.
+  Duration window;
+  TokenStored stored = TokenStored::kWithEffect;
   IdempotentReplay replay = IdempotentReplay::kEquivalent;
   InProgress in_progress = InProgress::kError;
   Duration replay_cost;  ///< server time of an attempt that a token answers
   /// Time from the check of a token until it is stored. Checks of the same token in between do not
-  /// find it. Zero: check and storing are one step.
+  /// find it. Zero: check and storing are one step. Not with `TokenStored::kBeforeEffect`.
   Distribution write_delay = {};
 
   /// Whether a token that has been checked can go unseen for a while.
   bool has_write_delay() const { return write_delay.mean_seconds() > 0; }
+  bool keeps_without_effect() const { return stored == TokenStored::kBeforeEffect; }
   bool remembers() const { return window > Duration::zero() && replay != IdempotentReplay::kNone; }
 };
 
@@ -279,13 +302,35 @@ struct IdempotencySpec {
 enum class Balancing : std::uint8_t {
   kRoundRobin,        ///< one after the other
   kRandom,            ///< each is equally likely
-  kLeastConnections,  ///< the one with the fewest attempts under way; ties are broken at random
+  kLeastConnections,  ///< the one with the fewest attempts under way
   kTwoChoices,        ///< of two instances chosen at random, the one with fewer attempts under way
+  /// Of two instances chosen at random, the one of lower cost: the moving average of its latency,
+  /// which follows peaks at once, times the attempts under way and one (Finagle, Linkerd).
+  kPeakEwma,
 };
 template <>
 inline constexpr std::string_view kWords<Balancing> =
-    "round-robin|random|least-connections|two-choices";
-static_assert(words_end_with(Balancing::kTwoChoices));
+    "round-robin|random|least-connections|two-choices|peak-ewma";
+static_assert(words_end_with(Balancing::kPeakEwma));
+
+/// Which of the instances that `Balancing` finds equally good an attempt goes to.
+enum class Ties : std::uint8_t {
+  kRandom,  ///< each is equally likely
+  kFirst,   ///< the one with the lowest number
+  kTurns,   ///< the one that comes next after the last one chosen
+};
+template <>
+inline constexpr std::string_view kWords<Ties> = "random|first|turns";
+static_assert(words_end_with(Ties::kTurns));
+
+/// Who chooses instances, and so what the choice is based on.
+enum class BalancerScope : std::uint8_t {
+  kShared,  ///< one balancer, which sees the attempts of all clients
+  kClient,  ///< each client for itself, by its own attempts
+};
+template <>
+inline constexpr std::string_view kWords<BalancerScope> = "shared|client";
+static_assert(words_end_with(BalancerScope::kClient));
 
 /// How a balancer finds unhealthy instances (rule: sim/model/network/balancer.hpp). The defaults,
 /// apart from the interval, are those of target groups of AWS's Application Load Balancer.
@@ -298,14 +343,68 @@ struct HealthCheckSpec {
   bool enabled() const { return interval != Duration::max(); }
 };
 
+/// Outlier detection: which instances a balancer leaves out for a while because of the answers it
+/// had from them (rule: sim/model/network/ejection.hpp). Names, units and defaults are those of
+/// Envoy's cluster.outlier_detection, apart from `interval`, which switches it on.
+struct EjectionSpec {
+  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+
+  Duration interval = Duration::max();  ///< between two looks; `max()`: nothing is ejected
+  std::uint32_t consecutive_5xx = 5;    ///< failures in a row that eject; `kNever`: none do
+  std::uint32_t consecutive_gateway_failure = kNever;  ///< of those, 502, 503, 504
+  Duration base_ejection_time = Duration::seconds(30);
+  Duration max_ejection_time = Duration::seconds(300);
+  double max_ejection_percent = 10;         ///< of the balancer's instances, at once
+  bool always_eject_one_host = false;       ///< whatever that percentage is
+  double success_rate_stdev_factor = 1900;  ///< in thousandths; 0: no such rule
+  std::uint32_t success_rate_minimum_hosts = 5, success_rate_request_volume = 100;
+  double failure_percentage_threshold = 0;  ///< 0: no such rule (Envoy: 85, not enforced)
+  std::uint32_t failure_percentage_minimum_hosts = 5, failure_percentage_request_volume = 50;
+
+  bool enabled() const { return interval != Duration::max(); }
+  /// How many of so many instances may be ejected at once.
+  std::uint32_t most_of(std::uint32_t instances) const {
+    constexpr double kRounding = 1e-9;  // 10 percent of 30 are 3
+    const double most = std::floor(max_ejection_percent * instances / 100 + kRounding);
+    return most < 1 && always_eject_one_host ? 1 : static_cast<std::uint32_t>(most);
+  }
+};
+
+/// Failure accrual: an instance that failed so many times in a row is left out for a penalty, and
+/// then has to pass a single attempt (rule: sim/model/network/ejection.hpp). Names and defaults are
+/// those of Linkerd's consecutive failures, apart from `max_failures`, which switches it on.
+struct AccrualSpec {
+  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t max_failures = kNever;  ///< in a row; `kNever`: no accrual (Linkerd: 7)
+  Duration min_penalty = Duration::seconds(1), max_penalty = Duration::seconds(60);
+  double jitter_ratio = 0.5;  ///< the most that is added to a penalty, as a share of it
+
+  bool enabled() const { return max_failures != kNever; }
+};
+
 /// Hosts behind a balancer, each with servers, a queue and a limit on concurrency of its own.
 struct InstancesSpec {
   /// At most `kMost`. More than one allow neither autoscaling nor ServiceModelKind::kOcc.
   std::uint32_t count = 1;
   Balancing balancing = Balancing::kRoundRobin;
   HealthCheckSpec health_check = {};
+  Ties ties = Ties::kRandom;               ///< of the kinds that compare instances
+  Duration decay = Duration::seconds(10);  ///< `Balancing::kPeakEwma`: time constant, > 0
+  BalancerScope balancer = BalancerScope::kShared;
+  /// `BalancerScope::kClient`: of how many instances, chosen at random once for all, a client
+  /// knows; the largest number, or one of at least `count`: of all.
+  std::uint32_t subset = std::numeric_limits<std::uint32_t>::max();
+  /// The share of a balancer's instances in rotation below which it uses all of them. It does so
+  /// in any case if none is.
+  double panic_threshold = 0;
+  EjectionSpec ejection = {};
+  AccrualSpec accrual = {};
 
   static constexpr std::uint32_t kMost = 1000;
+
+  /// Whether answers decide which instances are in rotation.
+  bool listens() const { return ejection.enabled() || accrual.enabled(); }
 };
 
 /// How service times grow with n, the number of attempts already in service when one begins.
@@ -346,7 +445,7 @@ struct ServiceSpec {
   std::int64_t servers = 1;  ///< of each instance; `kUnlimited` allowed
   InstancesSpec instances;
   AutoscalingSpec autoscaling;
-  /// Factor on the number of servers; those that go finish what they are doing.
+  /// Factor on the number of servers; servers that are removed finish their attempts first.
   std::optional<CapacityProfile> profile;
   Distribution service_time;
   SlowdownSpec slowdown;
@@ -360,13 +459,13 @@ struct ServiceSpec {
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
   ErrorPoint errors_at;
-  /// Its calls to other services (`CallSpec`) are made together, not one by one.
+  /// Its calls to other services (`CallSpec`) that name no stage are made together, not one by one.
   bool parallel_calls = false;
   IdempotencySpec idempotency;
-  /// The service's own limit on queue and service of an attempt; `max()`: none. Attempts that are
-  /// not finished by then are given up and answered with 504 GatewayTimeout.
+  /// The service's own limit on the time of an attempt in queue and service; `max()`: none.
+  /// Attempts not finished by then are given up and answered with 504 GatewayTimeout.
   Duration timeout = Duration::max();
-  double price = 1;  ///< of an attempt that is not rejected, in a unit of the user's own
+  double price = 1;  ///< of an attempt that is not rejected, in a unit of your own
 
   /// The servers of all instances together.
   std::int64_t all_servers() const {

@@ -17,9 +17,9 @@ namespace retrysim {
 
 // --- Ending early --------------------------------------------------------------------------------
 
-// Code that starts long work opens a `StopScope` with a flag that others may set; code that takes
-// long calls `stop_point` now and then. So reading files, simulating and writing results all end in
-// the same way, without passing the flag from function to function.
+// Code that starts long work opens a `StopScope` with a flag that others may set; slow code calls
+// `stop_point` now and then. So reading files, simulating and writing results all end in the same
+// way, without passing the flag from function to function.
 
 /// The work was asked to stop.
 class Interrupted : public std::runtime_error {
@@ -67,8 +67,8 @@ struct SimulationOptions {
   bool fingerprint = false;  ///< hash the event sequence
   /// From this moment on, clients send no retries and no hedges: a failure ends its request as
   /// after the last attempt; a request in backoff, or waiting to be sent again, ends when it would
-  /// be sent. Attempts under way continue. Everything before is the same as without this, to the
-  /// last draw.
+  /// be sent. Attempts under way continue. Everything before that moment is the same as without
+  /// this option, down to the last draw.
   Time retries_until = Time::max();
   std::uint64_t max_events = ~std::uint64_t{0};
   /// Bytes that the requests under way may take; `LimitExceeded` beyond. The rest of a run's memory

@@ -31,7 +31,7 @@ struct Estimate {
   double min = 0, max = 0;
   /// Sample standard deviation and 95 % interval of the mean; exist from two values on. Metrics
   /// other than means have the interval that `MetricInfo::summary` says; an end may be infinite.
-  /// No end lies beyond what the metric can be (`MetricInfo::range`).
+  /// Both ends lie within the range of the metric (`MetricInfo::range`).
   std::optional<double> stddev, ci_low, ci_high;
 
   /// From the mean to the farther end of the interval: half its width, unless the range of the
@@ -86,7 +86,7 @@ struct SummaryRow {
   Estimate estimate;
 };
 
-/// The estimate of one metric in summary.csv, as its `MetricInfo::summary` asks; `client` and
+/// The estimate of one metric in summary.csv, of the kind `MetricInfo::summary`; `client` and
 /// `metric` as in `MetricValues::at`. Empty if no replication has a value.
 std::optional<Estimate> summarize_metric(const MetricValues& values, std::size_t client,
                                          std::size_t metric);
@@ -146,9 +146,9 @@ std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
 /// What makes a stretch of time a phase.
 enum class PhaseKind : std::uint8_t {
   kBefore,      ///< before the first fault or surge
-  kDuring,      ///< the same faults and surges are on all the time
+  kDuring,      ///< the same faults and surges are active throughout
   kBetween,     ///< between two of them
-  kRecovering,  ///< from the end of the last one until the goodput of the group is back
+  kRecovering,  ///< from the end of the last one until the goodput of the group has recovered
   kAfter,       ///< from then on
   kNamed,       ///< named by the scenario; may overlap all others
 };
@@ -161,7 +161,7 @@ static_assert(words_end_with(PhaseKind::kNamed));
 /// time in each run and client group: kRecovering and kAfter both have the whole time that they
 /// share.
 struct Phase {
-  std::string name;  ///< unique; of faults and surges, joined by "+" where several are on
+  std::string name;  ///< unique; of faults and surges, joined by "+" where several are active
   PhaseKind kind = PhaseKind::kBefore;
   Time start, end;
 

@@ -89,7 +89,7 @@ struct SweepPlanResult {
 };
 
 /// Loads the scenario and every point. Throws RequestError if there are too many points or one asks
-/// for its warm-up to be found, LimitExceeded if the list of points takes too much memory, and
+/// for an automatic warm-up, LimitExceeded if the list of points takes too much memory, and
 /// Interrupted.
 SweepPlanResult plan_sweep(const SweepRequest& request);
 
@@ -111,7 +111,7 @@ struct SweepPoint {
   std::string name;
   std::vector<std::string> keys;             ///< the values of the varied keys
   std::shared_ptr<const Scenario> scenario;  ///< its client groups and expectations
-  MetricValues values;                       ///< of no replication, if it went over a limit
+  MetricValues values;                       ///< no replications if it went over a limit
   std::optional<LimitKind> limit;            ///< that one of the replications went over
   PhaseValues phases = {};                   ///< likewise; see `summarize_phases`
   /// The means over time, if the sweep keeps them: for the reports of the program.
@@ -130,15 +130,15 @@ inline constexpr std::size_t kMostBinsOfPoint = 160;
 class Sweep {
  public:
   /// Opens the journal. Throws std::runtime_error if it belongs to another sweep, is in use, or is
-  /// no journal; std::system_error if it cannot be written.
+  /// not a journal; std::system_error if it cannot be written.
   explicit Sweep(SweepPlan plan, SweepOptions options = {});
   Sweep(Sweep&&) noexcept;
   Sweep& operator=(Sweep&&) = delete;
   ~Sweep();
 
   /// Simulates what is not done yet. Throws `Interrupted` if asked to stop, LimitExceeded after the
-  /// timeout, and what `simulate` throws; finished replications are then in the journal. Of several
-  /// processes the owner calls it; the others call `help_with_sweep`.
+  /// timeout, and what `simulate` throws; finished replications are then in the journal. With
+  /// several processes, the owner calls it; the others call `help_with_sweep`.
   void run();
 
   std::size_t points() const;

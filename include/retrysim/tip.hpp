@@ -4,10 +4,10 @@
 // With common random numbers each replication has a threshold of its own: the size from which it no
 // longer recovers. The number of replications that tip at a size is then the number of thresholds
 // below it, and bisection for the size at which at least r of n tip closes in on the r-th smallest
-// threshold. The median of the thresholds is D50. Whatever their distribution, its median lies
-// between the j-th smallest and the j-th largest threshold of n unless fewer than j of n fall on
-// one of its sides. How many do is binomial with probability 1/2, and j is the largest number for
-// which the interval misses the median with a probability of at most 5 %.
+// threshold. The median of the thresholds is D50. For any distribution, its median lies between the
+// j-th smallest and the j-th largest threshold of n unless fewer than j of n fall on one of its
+// sides. How many do is binomial with probability 1/2, and j is the largest number for which the
+// interval misses the median with a probability of at most 5 %.
 //
 // From a file:
 //
@@ -75,7 +75,7 @@ struct TippingBracket {
 
 /// The bounds found for the threshold of one replication.
 struct TippingThreshold {
-  std::optional<double> low;   ///< empty: it tips at the first size already
+  std::optional<double> low;   ///< empty: it already tips at the first size
   std::optional<double> high;  ///< empty: it recovers even at the last
   bool monotone = true;        ///< it recovers up to `low` and tips from `high` on
 };
@@ -89,7 +89,7 @@ struct TippingSearch {
 
 enum class TippingOutcome : std::uint8_t {
   kFound,
-  kTipsAtFirst,     ///< half of the replications or more tip at the first size already
+  kTipsAtFirst,     ///< half of the replications or more already tip at the first size
   kRecoversAtLast,  ///< fewer than half tip at the last
   kEndsExchanged,   ///< more than half tip at the first size, and fewer than half at the last
   kNotJudged,       ///< too many replications are unknown: at the first size, or from where on half
@@ -105,7 +105,7 @@ struct TippingPoint {
   std::vector<TippingProbe> probes;          ///< from the first size to the last
   std::vector<TippingThreshold> thresholds;  ///< by replication
   /// The median threshold lies in it. With an even number of replications it reaches from the
-  /// middle of the one to the middle of the other of the two middle brackets. Exists if found.
+  /// middle of one to the middle of the other of the two central brackets. Exists if found.
   std::optional<TippingBracket> d50;
   /// 95 % interval of the median; an end is empty if it lies outside of the sizes searched or could
   /// not be judged, both with fewer than six replications.
@@ -113,9 +113,9 @@ struct TippingPoint {
   std::size_t rank = 0;  ///< j, from 1; zero: too few replications for an interval
   double coverage = 0;   ///< of the interval, at least 0.95
 
-  /// Replications that recover from a greater trigger than one they do not recover from.
+  /// Replications that recover from a larger trigger than one that tips them.
   std::size_t not_monotone() const;
-  /// Whether unknown responses are why that end of the interval is missing.
+  /// Whether that end of the interval is missing because of unknown responses.
   bool first_end_not_judged() const;
   bool last_end_not_judged() const;
   /// Index of the probe at which the share that tips is nearest to one half; of equals, the first
@@ -128,7 +128,7 @@ using ScenarioAt = std::function<Scenario(double value)>;
 
 struct TipOptions {
   /// How to run. Limits on events and memory are those of the replications at one size; `timeout`
-  /// is that of the whole search, and `progress` begins anew at each size.
+  /// is that of the whole search, and `progress` starts again at each size.
   ReplicationOptions run;
   /// Called before each size is simulated, in the calling thread, with the number of the size (from
   /// 1) and the size; may be empty.
@@ -138,7 +138,7 @@ struct TipOptions {
 struct TipResult {
   TippingSearch search;
   TippingPoint point;
-  std::vector<std::string> notes;  ///< for the reader: what limits the answer
+  std::vector<std::string> notes;  ///< for the reader: limitations of the answer
 };
 
 /// Bisects. Every size is simulated with the same number of replications (that of the scenario), on
@@ -216,8 +216,8 @@ struct TipPlanResult {
 };
 
 /// Loads the scenario and every case at both ends of the trigger. Throws RequestError if the
-/// trigger is among the varied keys, if there are more than 10,000 cases or one of them asks for
-/// its warm-up to be found, and for an impossible search; Interrupted.
+/// trigger is among the varied keys, if there are more than 10,000 cases or one of them asks for an
+/// automatic warm-up, and for an impossible search; Interrupted.
 TipPlanResult plan_tip(const TipRequest& request);
 
 /// Searches made by hand, at least one. They have no journal.
@@ -229,7 +229,7 @@ struct TipSearchOptions {
   /// Called before each size is simulated, in the calling thread, with the name of the case, the
   /// number of the size (from 1) and the size; may be empty.
   std::function<void(const std::string& name, int probe, double value)> probing;
-  /// A file in a folder that exists; empty: nothing is kept. Of several processes only the owner
+  /// A file in a folder that exists; empty: nothing is kept. With several processes, only the owner
   /// has one.
   std::filesystem::path journal;
   bool resume = false;  ///< continue from the journal, if there is one
@@ -246,14 +246,14 @@ struct TipPoint {
 class TipSearches {
  public:
   /// Opens the journal. Throws std::runtime_error if it belongs to another search, is in use, or is
-  /// no journal; std::system_error if it cannot be written.
+  /// not a journal; std::system_error if it cannot be written.
   explicit TipSearches(TipPlan plan, TipSearchOptions options = {});
   TipSearches(TipSearches&&) noexcept;
   TipSearches& operator=(TipSearches&&) = delete;
   ~TipSearches();
 
   /// Finds all tipping points, in the order of the cases; simulates what the journal does not have.
-  /// All of several processes call it. Throws what `find_tipping_point` throws; finished
+  /// With several processes, all call it. Throws what `find_tipping_point` throws; finished
   /// replications are then in the journal.
   std::vector<TipPoint> run();
 

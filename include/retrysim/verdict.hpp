@@ -1,6 +1,6 @@
 // Verdicts: how each client group fared and why, in sentences with the figures behind them. They
-// come from a table of rules, each of which looks at what the runs measured and at what the
-// scenario makes inevitable (prediction.hpp).
+// come from a table of rules, each of which looks at the measurements and at what the scenario
+// makes inevitable (prediction.hpp).
 //
 //     for (const Verdict& v : verdicts(scenario, runs)) ... v.client ... v.sentence ...
 //
@@ -64,7 +64,7 @@ std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const Run
                                    std::string_view part);
 
 /// All that verdicts need from one replication of `scenario`, so that many can be judged without
-/// keeping their results: numbers without a meaning of their own, many of them zero.
+/// keeping their results: numbers that mean nothing on their own, many of them zero.
 std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& run);
 
 /// The verdicts on the replications with these figures. Throws std::invalid_argument if they are

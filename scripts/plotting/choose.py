@@ -77,7 +77,7 @@ def choose_figure(rows, info):
     if left_out:
         axis.text(0.99, 0.01, f"{left_out} more, all worse", transform=axis.transAxes, ha="right",
                   color=GREY, fontsize=9)
-    figure.suptitle(f"{info['scenario']}: {choice['best'] or 'nobody'} wins", x=0.01, ha="left",
+    figure.suptitle(f"{info['scenario']}: {choice['best'] or 'no policy'} wins", x=0.01, ha="left",
                     fontsize=13, fontweight="bold")
     return figure
 

@@ -262,7 +262,7 @@ def draw_loads(figure, grid, results, abreast):
         elif callers == [service["name"]]:
             axis.set_title(f"Load of {service['name']}")
         else:
-            axis.set_title(f"Load of {service['name']} by {', '.join(callers) or 'nobody'}")
+            axis.set_title(f"Load of {service['name']} by {', '.join(callers) or 'no client'}")
     scale_loads(axes, limits)
 
 

@@ -194,7 +194,7 @@ def features(case, vocabulary):
         words = value if isinstance(value, list) else [value]
         if isinstance(value, bool):
             found.add(f"{key.pattern} = {str(value).lower()}")
-        elif key.kind == "word" or value == key.else_word or value == "sdk":
+        elif key.kind == "word" or value in (key.else_word, key.also_word):
             found.add(f'{key.pattern} = "{value}"')
         found |= {f"distribution {word['distribution']}" for word in words
                   if isinstance(word, dict)}

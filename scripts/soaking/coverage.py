@@ -39,7 +39,7 @@ class Coverage:
             key = scenario.key_of(path)
             keys.add(key.pattern)
             if key.kind in ("word", "boolean") or value == key.else_word or \
-                    key.or_sdk and value == "sdk":
+                    key.also_word and value == key.also_word:
                 values.add((key.pattern, str(value).lower()))
             for part in value if isinstance(value, list) else [value]:
                 if isinstance(part, dict):
@@ -59,7 +59,7 @@ class Coverage:
         for key in self.vocabulary.keys:
             yield key.pattern, key.pattern, self.keys[key.pattern]
             expected = list(key.words) + ([key.else_word] if key.else_word else []) + \
-                (["sdk"] if key.or_sdk else [])
+                ([key.also_word] if key.also_word else [])
             if key.kind == "boolean":
                 expected += ["true", "false"]
             for word in expected:

@@ -219,11 +219,55 @@ class Mender:
                 self.drop(prefix, name)
 
     def target_of(self, prefix):
-        return prefix[3] if prefix[0] == "service" else self.service_of(prefix)
+        if prefix[0] != "service":
+            return self.service_of(prefix)
+        return self.get(prefix, "service") or prefix[3]
+
+    def fit_call(self, prefix):
+        """Shares, quorums, alternatives, fallbacks and operations that go together."""
+        calls = self.scenario.names("service", prefix[1], "calls")
+        others = [prefix[:3] + (name,) for name in calls if name != prefix[3]]
+        is_fallback = any(self.get(other, "fallback") == prefix[3] for other in others)
+        if is_fallback:
+            self.drop(prefix, "one_of")
+        if is_fallback or self.given(prefix, "one_of"):
+            self.drop(prefix, "stage")
+        if self.given(prefix, "share"):
+            if not self.given(prefix, "one_of") and self.get(prefix, "share") > 1 or \
+                    self.given(prefix, "one_of") and self.get(prefix, "share") <= 0:
+                self.drop(prefix, "share")
+        count, need = self.get(prefix, "count"), self.get(prefix, "need")
+        if need != "all" and (need > 1000 or not isinstance(count, dict) and need > count):
+            self.drop(prefix, "need")
+        if self.given(prefix, "fallback"):  # on a call after it, so that there is no circle
+            after = [name for name in calls if name > prefix[3]]
+            if not after:
+                self.drop(prefix, "fallback")
+                self.drop(prefix, "on_failure")
+            elif self.get(prefix, "fallback") not in after:
+                self.put(prefix, "fallback", after[0])
+        if self.given(prefix, "operation"):
+            wanted = self.get(prefix, "operation")
+            wanted = wanted if isinstance(wanted, list) else [wanted]
+            if not all(self.reaches(name, prefix[1]) for name in wanted):
+                self.drop(prefix, "operation")
+
+    def reaches(self, operation, service):
+        """Whether some requests of clients at the service have the operation."""
+        for client in self.scenario.names("client"):
+            group = ("client", client)
+            if (*group, "operation", operation, "share") not in self.keys:
+                continue
+            own = self.keys.get((*group, "operation", operation, "calls"))
+            called = own or self.service_of(group)
+            if service == called or isinstance(called, list) and service in called:
+                return True
+        return False
 
     def end_lost_requests(self, prefix):
-        """Who may lose a message needs a timeout or a deadline."""
-        if "none" == self.get(prefix, "attempt_timeout") == self.get(prefix, "deadline"):
+        """Who may lose a message needs a timeout or a deadline; that of the caller may be none."""
+        if self.get(prefix, "attempt_timeout") == "none" and \
+                self.get(prefix, "deadline") in ("none", "caller"):
             if self.loses_messages(self.target_of(prefix)):
                 self.put(prefix, "attempt_timeout", "100ms")
 
@@ -300,11 +344,28 @@ class Mender:
         if self.get(prefix, "instances") not in (None, 1):
             for path in [p for p in self.keys if p[:-1] == (*prefix, "autoscaling")]:
                 del self.keys[path]
+        self.fit_balancing(prefix)
         if self.get(prefix, "slowdown_curve") == "table":
             self.drop(prefix, "slowdown")
         if self.get(prefix, "model") == "occ":
             for path in [p for p in self.keys if p[:3] == (*prefix, "calls")]:
                 del self.keys[path]
+
+    def fit_balancing(self, prefix):
+        """A balancer knows no more instances than there are, and can eject at least one."""
+        known = self.get(prefix, "instances") or 1
+        if (subset := self.get(prefix, "balancing_subset")) not in (None, "all"):
+            if subset > known:
+                self.put(prefix, "balancing_subset", subset := known)
+            known = subset
+        for least, most in (("ejection.base_ejection_time", "ejection.max_ejection_time"),
+                            ("accrual.min_penalty", "accrual.max_penalty")):
+            low, high = self.get(prefix, least), self.get(prefix, most)
+            if low is not None and high is not None and seconds(low) > seconds(high):
+                self.put(prefix, most, low)
+        percent = self.get(prefix, "ejection.max_ejection_percent")
+        if percent is not None and percent * known < 100:
+            self.put(prefix, "ejection.always_eject_one_host", True)
 
     def fit_tokens(self, prefix):
         """Where an attempt makes two calls, no other one may wait for it."""
@@ -464,8 +525,8 @@ RULES = {
     "": [Mender.fit_run],
     "service.*": [Mender.limit_probabilities, Mender.fit_servers, Mender.fit_window,
                   Mender.fit_limits, Mender.fit_answers, Mender.fit_tokens],
-    "service.*.calls.*": [Mender.share_retryer, Mender.fit_sdk, Mender.end_lost_requests,
-                          Mender.fit_retry, Mender.fit_reconciliation],
+    "service.*.calls.*": [Mender.fit_call, Mender.share_retryer, Mender.fit_sdk,
+                          Mender.end_lost_requests, Mender.fit_retry, Mender.fit_reconciliation],
     "fault.*": [Mender.limit_probabilities, Mender.fit_fault],
     "client.*": [Mender.share_retryer, Mender.choose_arrivals, Mender.fit_arrival_file,
                  Mender.limit_load, Mender.fit_prices, Mender.fit_sdk,

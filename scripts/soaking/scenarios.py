@@ -57,6 +57,26 @@ POOLS = {
     "health_check.interval": ["10ms", "100ms", "100ms", "500ms", "1s"],
     "health_check.unhealthy_threshold": [1, 1, 2, 3],
     "health_check.healthy_threshold": [1, 1, 2, 5],
+    "balancing_decay": ["1ns", "1ms", "100ms", "10s"],
+    "balancing_subset": [1, 1, 2, 2, 3, 10],
+    "panic_threshold": [0, 0.3, 0.5, 1],
+    "ejection.interval": ["10ms", "100ms", "100ms", "500ms", "1s"],
+    "ejection.consecutive_5xx": [1, 1, 2, 5],
+    "ejection.consecutive_gateway_failure": [1, 1, 2, 5],
+    "ejection.base_ejection_time": ["1ns", "10ms", "100ms", "1s"],
+    "ejection.max_ejection_time": ["10ms", "100ms", "1s", "10s"],
+    "ejection.max_ejection_percent": [0, 10, 50, 50, 100],
+    "ejection.success_rate_stdev_factor": [1, 500, 1900],
+    "ejection.success_rate_minimum_hosts": [1, 2, 3],
+    "ejection.success_rate_request_volume": [1, 3, 10],
+    "ejection.failure_percentage_threshold": [1, 50, 85, 100],
+    "ejection.failure_percentage_minimum_hosts": [1, 2, 3],
+    "ejection.failure_percentage_request_volume": [1, 3, 10],
+    "accrual.max_failures": [1, 1, 2, 5],
+    "accrual.min_penalty": ["1ns", "10ms", "100ms", "1s"],
+    "accrual.max_penalty": ["10ms", "100ms", "1s", "10s"],
+    "accrual.jitter_ratio": [0, 0.5, 1],
+    "retry.avoid_hosts": [0, 1, 1, 2, 100],
     "fault.*.instance": [1, 1, 2, 3],
     "fault.*.instances": [1, 1, 2, 9],
     "throttle.rate": [0.5, 1, 5, 20, 100, 1e9],
@@ -73,6 +93,8 @@ POOLS = {
     "concurrency.min": [1, 1, 2, 5, 20],
     "concurrency.max": [1, 2, 5, 20, 200, 1000000000],
     "queue.capacity": [0, 0, 1, 1, 2, 5, 20, 1000],
+    "queue.lifo_above": [0, 1, 1, 2, 5, 20],
+    "queue.max_age": ["0s", "1ns", "1ms", "5ms", "20ms", "100ms", "1s"],
     "reject_cost": ["0s", "1ns", "1ms", "5ms", "20ms", "1s"],
     "errors.at": [0, 0.5, 1, 1],
     "capacity": [0, 0, 0.1, 0.5, 1, 2],
@@ -109,14 +131,15 @@ POOLS = {
 # Keys whose combinations have much to get wrong: given in more scenarios than others are.
 FAVOURED = {"retry.max_attempts", "retry.hedging.delay", "attempt_timeout", "deadline",
             "max_connections", "queue.discipline", "queue.capacity", "queue.drop_expired",
-            "abandoned", "overflow", "timeout", "balancing", "mutating", "idempotency.window",
-            "idempotency.in_progress"}
+            "queue.max_age", "abandoned", "overflow", "timeout", "balancing", "mutating",
+            "idempotency.window", "idempotency.in_progress", "idempotency.stored", "token_from"}
 # Where a value outside of the pool would make a run long, or make it end before anything happens.
 ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "interval", "rate",
                   "total_rate", "precision", "arrivals.rate", "arrivals.total_rate", "seed",
                   "arrivals.concurrency", "arrivals.speed_up", "arrivals.scale",
                   "retry.client_throttle.window_calls", "service_time", "warmup",
-                  "throttle.window", "keys.count", "health_check.interval"}
+                  "throttle.window", "keys.count", "health_check.interval",
+                  "ejection.interval", "accrual.min_penalty"}
 
 
 # Between these a value has a part in what happens; beyond them it seldom lets anything happen.
@@ -355,23 +378,33 @@ class Generator:
         special = {"retry.retryer": lambda: self.random.choice(["shared", "other", "none"]),
                    "name": lambda: f"soak{self.case.seed}",
                    "description": lambda: self.random.choice(["", "a \"quoted\" \\ text, ü"]),
-                   "service": lambda: self.random.choice(self.services),
+                   "service": lambda: self.random.choice(self.services_for(prefix)),
+                   "one_of": lambda: self.random.choice(["some", "others"]),
+                   "fallback": lambda: self.random.choice(self.services),  # mended
                    "calls": lambda: self.random.choice(self.services),
                    "metric": lambda: self.random.choice(self.vocabulary.metrics),
                    "client": self.draw_client,
                    "precision_metrics": lambda: ", ".join(
                        self.random.sample(self.vocabulary.metrics, self.random.choice([1, 3])))}
+        if key.name == "operation":
+            return self.random.choice(["o0", "o1", ["o0", "o1"]])
         if key.kind == "names":
             return self.draw_services()
         if key.kind == "text" and key.name.startswith("answers."):
             return self.random.choice(ANSWERS)
         if key.kind == "text" and key.name in special:
             return special[key.name]()
-        if key.or_sdk and self.chance(0.2):
-            return "sdk"  # dropped again where the SDK has no defaults
+        if key.also_word and self.chance(0.2):
+            return key.also_word  # "sdk" is dropped again where the SDK has no defaults
         if key.else_word and self.chance(0.3):
             return key.else_word
         return self.draw_of_kind(prefix, key)
+
+    def services_for(self, prefix):
+        """Services call only services after them."""
+        if prefix[0] != "service":
+            return self.services
+        return self.services[self.services.index(prefix[1]) + 1:]
 
     def draw_services(self):
         """One service, or a list that may name one twice."""
@@ -392,6 +425,9 @@ class Generator:
             return self.random.choice(key.words)
         if key.kind == "distribution":
             return self.draw_distribution(key)
+        if key.kind == "counts":
+            return self.random.choice([0, 1, 2, 3, 5, {"distribution": "exponential", "mean": 1.5},
+                                       {"distribution": "uniform", "min": 0, "max": 4}])
         if key.kind == "distributions":
             return [self.draw_distribution(key) for _ in range(self.random.choice([1, 1, 2, 4]))]
         if key.kind == "file":

@@ -21,7 +21,7 @@ class Key:
     kind: str  # duration, number, count, boolean, word, text, file, distribution or distributions
     words: tuple  # what a word may be
     else_word: str  # allowed beside a number or duration: "unlimited"; "" if nothing is
-    or_sdk: bool  # whether "sdk" is allowed, too: as the SDK of the preset has it by default
+    also_word: str  # a second one: "sdk", as the SDK of the preset has it by default; "" if none is
     low: float
     high: float
     above_low: bool
@@ -72,6 +72,7 @@ class Vocabulary:
 KINDS = {"duration": "duration", "number": "number", "count": "count", "true or false": "boolean",
          "text": "text", "text or list of texts": "names", "CSV file": "file",
          "duration or distribution": "distribution",
+         "whole number or distribution": "counts",
          "list of distributions": "distributions"}
 # SDKs that have the retries of another one, and versions of their own.
 BUILT_ON = {"boto3": "botocore", "aws-cli": "botocore", "powershell": "dotnet",
@@ -94,9 +95,8 @@ def read_range(text):
 def read_key(row):
     scope, _, name = row["key"].rpartition(".*.")
     scope += ".*" if scope else ""
-    type_, or_sdk = row["type"].removesuffix(' or "sdk"'), row["type"].endswith(' or "sdk"')
-    found = re.fullmatch(r'(.*?)(?: or "([^"]+)")?', type_)
-    kind, else_word = found.group(1), found.group(2) or ""
+    found = re.fullmatch(r'(.*?)(?: or "([^"]+)")?(?: or "([^"]+)")?', row["type"])
+    kind, else_word, also_word = found.group(1), found.group(2) or "", found.group(3) or ""
     words = ()
     if kind not in KINDS:
         words = tuple(kind.split(", "))
@@ -105,8 +105,8 @@ def read_key(row):
     low, high, above = read_range(row["range"])
     default = row["default"]
     required = default == "required"
-    return Key(scope, name, "word" if words else KINDS[kind], words, else_word, or_sdk, low, high,
-               above, "" if required or default == "by preset" else default, required,
+    return Key(scope, name, "word" if words else KINDS[kind], words, else_word, also_word, low,
+               high, above, "" if required or default == "by preset" else default, required,
                row["applies if"])
 
 

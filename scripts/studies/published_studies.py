@@ -281,6 +281,103 @@ def metastable_chain():
         measure=lasting)
 
 
+def flows_and_ends(folder):
+    """What `flows_of` says, and whether a replication is still lost at the end."""
+    return flows_of(folder) | {("all", "lost"): lasting(folder)["all", "lost"]}
+
+
+def balancer_crash():
+    return Study(
+        name="balancer-crash",
+        title="one of two servers crashes for five seconds and clients retry at once",
+        source="stability-sim (M. Brooker, 2026), example Metastable Failure; its program, "
+               "400 runs",
+        scenario="study-balancer-crash.toml",
+        cases={"as shipped": Case()},
+        claims=(
+            most("nearly all runs are lost although both servers are back", "as shipped", True),
+            less("long after the crash less succeeds than during it", "goodput, 50 to 60 s",
+                 "as shipped", "as shipped", "goodput, 10 to 20 s"),
+        ),
+        measure=flows_and_ends)
+
+
+def call_rates(folder):
+    """Metrics, and how often each service is called."""
+    values = metrics_of(folder)
+    called = collections.defaultdict(list)
+    for (client, metric), rates in values.items():
+        if metric == "attempt_rate" and "." in client:
+            called[client.split(".")[1]].append(rates)
+    for service, rates in called.items():
+        values["all", f"calls of {service}"] = [sum(r) for r in zip(*rates)]
+    return values
+
+
+def waits(folder):
+    """Metrics, how often the database is called, and how long the calls wait there on average: what
+    they take beyond 5 ms for a read and 8 ms for a write."""
+    values = metrics_of(folder)
+    reads, writes = "router.read", "router.write"
+    values["all", "calls of database"] = [
+        r + w for r, w in zip(values[reads, "attempt_rate"], values[writes, "attempt_rate"])]
+    values["all", "waiting for the database"] = [
+        (r * (read - 0.005) + w * (write - 0.008)) / (r + w)
+        for r, read, w, write in zip(values[reads, "attempt_rate"], values[reads, "latency_mean"],
+                                     values[writes, "attempt_rate"],
+                                     values[writes, "latency_mean"])]
+    return values
+
+
+def full_stack():
+    return Study(
+        name="full-stack",
+        title="how many of 600 requests a second each part of a site sees",
+        source="Breakscale (2026), example Full Stack; what its text says",
+        scenario="study-full-stack.toml",
+        cases={"as shipped": Case()},
+        measure=call_rates)
+
+
+def in_four(text, case, failed, all_of_them):
+    """A claim that all, or none, of a study's four runs lost more than this share of their
+    requests: four runs of ours would do so in more than one case of twenty."""
+    def check(study, runs):
+        values = runs.get(study, study.cases[case])
+        shares = [n / of for n, of in zip(values["all", "failures"], values["all", "requests"])]
+        ours = sum(share > failed for share in shares)
+        low, high = wilson(ours, len(shares))
+        chance = (high if all_of_them else 1 - low) ** 4
+        return chance > 0.05, f"{ours} of {len(shares)} runs of ours"
+    return Claim(text, check)
+
+
+def retry_storm():
+    return Study(
+        name="retry-storm",
+        title="where a short timeout with retries tips a small database",
+        source="Breakscale (2026), example Retry Storm; its tests, four seeds",
+        scenario="study-retry-storm.toml",
+        cases={f"{rate}/s": Case((f"client.web.arrivals.total_rate={rate}",))
+               for rate in (80, 85, 90)},
+        claims=(
+            in_four("at 80/s no request fails in any of four runs", "80/s", 0, False),
+            in_four("at 85/s more than 30 % fail in each of four runs", "85/s", 0.3, True),
+            in_four("at 90/s more than 40 % fail in each of four runs", "90/s", 0.4, True),
+        ),
+        measure=metrics_of)
+
+
+def cached_database():
+    return Study(
+        name="cached-database",
+        title="reads and writes through a server, a cache and a database",
+        source="Loadline (2026), end-to-end run e2e-web, one run",
+        scenario="study-cached-database.toml",
+        cases={"healthy": Case()},
+        measure=waits)
+
+
 STUDIES = (
     backoff_and_jitter(),
     token_bucket(),
@@ -296,4 +393,8 @@ STUDIES = (
              (less("nothing comes back although requests fall: less succeeds than before",
                    "goodput, 60 to 70 s", "backoff", "backoff", "goodput, 0 to 10 s"),)),
     metastable_chain(),
+    balancer_crash(),
+    full_stack(),
+    retry_storm(),
+    cached_database(),
 )

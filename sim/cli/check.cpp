@@ -28,11 +28,11 @@ constexpr const char* kCheckUsage =
     "Usage: retrysim check SCENARIO... [--set PATH=VALUE]...\n"
     "\n"
     "Validates scenario files and prints each with every default filled in; a comment\n"
-    "names the origin of each value, and the first ones say how much memory and how\n"
-    "many events a run takes (if every request succeeds at its first attempt).\n"
-    "Warnings on standard error name what is known to go wrong before anything runs,\n"
-    "the keys that cause it and what would help; they do not change the exit status:\n"
-    "0 all are valid, 3 one is not.\n"
+    "names the origin of each value, and the first ones give the memory and events\n"
+    "of a run (if every request succeeds at its first attempt). Warnings on standard\n"
+    "error name known problems before anything runs, the keys that cause them and\n"
+    "what would help; they do not change the exit status: 0 all are valid, 3 one is\n"
+    "not.\n"
     "\n"
     "Example: retrysim check dip.toml --set 'client.*.retry.mode=none'\n";
 

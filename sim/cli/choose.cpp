@@ -49,12 +49,12 @@ ChoiceAim aim_of(const ChooseCommand& command) {
   const std::string &highest = command.highest, &lowest = command.lowest;
   if (highest.empty() && lowest.empty()) {
     throw UsageError(
-        "nothing says what is best; expected --maximize METRIC or --minimize METRIC, such as "
-        "--maximize goodput");
+        "the aim is missing; expected --maximize METRIC or --minimize METRIC, such as --maximize "
+        "goodput");
   }
   if (!highest.empty() && !lowest.empty()) {
     throw UsageError(
-        "--maximize and --minimize cannot be combined; use --subject-to for what else matters");
+        "--maximize and --minimize cannot be combined; use --subject-to for other conditions");
   }
   ChoiceAim aim;
   aim.maximize = !highest.empty();
@@ -123,7 +123,7 @@ Options<ChooseCommand> choose_options() {
        limit_requests},
       {{"indifference", "D",
         "a difference that does not matter, in the unit of the metric; default: 1 % of the best "
-        "mean of the first stage, or more if --max-replications would not tell that apart"},
+        "mean of the first stage, or more if --max-replications cannot resolve that"},
        [](C& c, const std::string& text) { c.choice.indifference = number("indifference", text); },
        [](const C& c) {
          return c.choice.indifference
@@ -144,8 +144,8 @@ Options<ChooseCommand> choose_options() {
        [](C& c, const std::string& text) { c.choice.confidence = number("confidence", text); },
        [](const C& c) { return Texts{fmt::format("--confidence {}", c.choice.confidence)}; }},
       {{"batch", "M",
-        "an observation is the average of M replications, which is nearer to the normal "
-        "distribution that is assumed; default 1"},
+        "an observation is the average of M replications, which is closer to the assumed normal "
+        "distribution; default 1"},
        [](C& c, const std::string& text) { c.choice.batch = whole_number("batch", text, 1); },
        [](const C& c) {
          return c.choice.batch > 1 ? Texts{fmt::format("--batch {}", c.choice.batch)} : Texts{};
@@ -286,9 +286,9 @@ constexpr const char* kChooseUsage =
     "(--replications) with the same random numbers; then those that are clearly worse\n"
     "leave, and the others go on until one is left, or until the rest is known to be\n"
     "no better by more than --indifference. For shares and probabilities this holds\n"
-    "with --confidence whatever their distribution; for other metrics it assumes\n"
-    "normally distributed values (procedure KN by Kim and Nelson). Expectations of\n"
-    "the scenario are not evaluated. Example:\n"
+    "with --confidence for any distribution; for other metrics it assumes normally\n"
+    "distributed values (procedure KN by Kim and Nelson). Expectations of the\n"
+    "scenario are not evaluated. Example:\n"
     "  retrysim choose scenarios/capacity-dip.toml \\\n"
     "      --vary client.standard.retry.max_attempts=1,2,3,5 \\\n"
     "      --vary client.standard.retry.backoff.jitter=none,full \\\n"

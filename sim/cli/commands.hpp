@@ -44,5 +44,6 @@ int tip(const Arguments& arguments);
 int predict(const Arguments& arguments);
 int map(const Arguments& arguments);
 int choose(const Arguments& arguments);
+int import_policy(const Arguments& arguments);
 
 }  // namespace retrysim::cli

@@ -2,7 +2,7 @@
 // --vary and --trigger.
 //
 // SPDX-License-Identifier: MIT
-#include "cli/completion.hpp"
+#include "cli/options.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/presets.hpp>
@@ -55,7 +55,8 @@ std::vector<std::string_view> names_in(std::string_view path) {
 
 bool is_number(const KeyInfo& key) {
   return key.rules.kind == ValueKind::kDuration || key.rules.kind == ValueKind::kNumber ||
-         key.rules.kind == ValueKind::kCount || key.rules.kind == ValueKind::kDistribution;
+         key.rules.kind == ValueKind::kCount || key.rules.kind == ValueKind::kDistribution ||
+         key.rules.kind == ValueKind::kCountDistribution;
 }
 
 /// Whether there is a key of interest at or below `tree`.
@@ -112,7 +113,9 @@ std::vector<std::string> values_of(const KeyInfo& key) {
   for (const std::string_view word : scenario::split_words(key.rules.words)) {
     if (!word.empty()) values.emplace_back(word);
   }
-  if (!key.rules.else_word.empty()) values.emplace_back(key.rules.else_word);
+  for (const std::string_view word : {key.rules.else_word, key.rules.also_word}) {
+    if (!word.empty()) values.emplace_back(word);
+  }
   return values;
 }
 

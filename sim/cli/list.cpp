@@ -13,7 +13,7 @@
 #include "cli/session.hpp"
 #include "prediction/coverage.hpp"
 #include "report/document/document.hpp"
-#include "retry/sdk_comparisons.hpp"
+#include "retry/presets.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/text.hpp"
 
@@ -213,7 +213,7 @@ using Table = report::Listing;
 constexpr const char* kListUsage =
     "Usage: retrysim list WHAT [--format table|csv|json]\n"
     "\n"
-    "Prints what there is to choose from. WHAT is one of\n"
+    "Prints the available choices. WHAT is one of\n"
     "  modes          retry modes with their revisions, SDKs, and services that have\n"
     "                 numbers of their own\n"
     "  sdks           SDKs with the constants of each mode in which they can be\n"
@@ -224,7 +224,7 @@ constexpr const char* kListUsage =
     "  distributions  distributions and their parameters\n"
     "  metrics        metrics of summary.csv with unit and meaning\n"
     "  keys           keys of scenario files with type, unit, default and meaning\n"
-    "  verdicts       rules by which results are put into words\n"
+    "  verdicts       rules that put results into words\n"
     "  theory         features of scenarios, with the parts of theory that model\n"
     "                 them, leave them out, or give no figure because of them\n";
 
@@ -375,9 +375,12 @@ std::string type_of(const scenario::ValueRules& rules) {
     case ValueKind::kDistributionList:
       type = "list of distributions";
       break;
+    case ValueKind::kCountDistribution:
+      type = "whole number or distribution";
+      break;
   }
   if (!rules.else_word.empty()) type += fmt::format(" or \"{}\"", rules.else_word);
-  if (rules.or_sdk) type += fmt::format(" or \"{}\"", scenario::kAsTheSdk);
+  if (!rules.also_word.empty()) type += fmt::format(" or \"{}\"", rules.also_word);
   return type;
 }
 

@@ -6,7 +6,6 @@
 
 #include <retrysim/experiment.hpp>
 
-#include "cli/completion.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
@@ -36,7 +35,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
-    {"report", "DIR...", "put results on one HTML page, to look at and to share", cli::report},
+    {"report", "DIR...", "write results as one HTML page to read and share", cli::report},
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
     {"predict", "SCENARIO", "instant estimates from theory: facts, fluid, Markov chain",
      cli::predict},
@@ -44,10 +43,13 @@ constexpr auto kCommands = std::to_array<Command>({
      "chart where a service is safe, vulnerable or dead (fluid model)", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
-    {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys, verdicts",
+    {"list", "WHAT", "print modes, sdks, defects, distributions, metrics, keys or verdicts",
      cli::list},
     {"strategy", "--mode M --responses LIST",
      "play one client's retry strategy and print every decision", cli::strategy},
+    {"import", "KIND FILE",
+     "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
+     cli::import_policy},
 });
 
 constexpr Program kProgram = {
@@ -57,9 +59,9 @@ constexpr Program kProgram = {
     "\n"
     "Exit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario,\n"
     "an input file or a result to read is missing or wrong, 4 output could not be\n"
-    "written (files, or standard output) or must not replace what is there, 5 a limit\n"
-    "was reached, 70 an internal check failed, 130 interrupted, 141 the reader of the\n"
-    "output closed it early.\n"};
+    "written (files, or standard output) or must not replace an existing result, 5 a\n"
+    "limit was reached, 70 an internal check failed, 130 interrupted, 141 the reader\n"
+    "of the output closed it early.\n"};
 
 void print_help() {
   constexpr std::size_t kWidth = 38;

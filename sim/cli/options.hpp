@@ -1,7 +1,7 @@
 // The command line as data: the table of commands, and each command's table of options. A row of
-// the latter says everything about an option: its name, what --help says, how its value gets into
-// the command's settings, and what it adds to the question that a result answers. Parsing, --help,
-// the shell's completion and the identity of a resumed search read these tables.
+// the latter says everything about an option: its name, its help, how its value gets into the
+// command's settings, and what it adds to the question that a result answers. Parsing, --help, the
+// shell's completion and the identity of a resumed search read these tables.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,14 +26,14 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-/// What `retrysim --help` says, in its parts. Paragraphs are separated by empty lines.
+/// The parts of the text of `retrysim --help`. Paragraphs are separated by empty lines.
 struct Program {
   std::string_view introduction;
   std::span<const Command> commands;
   std::string_view closing;  ///< how to get more help, and the exit statuses
 };
 
-/// What people see of an option.
+/// The visible part of an option.
 struct OptionText {
   std::string name;   ///< without the dashes
   std::string value;  ///< what follows it: "PATH=VALUE"; empty: it is a flag
@@ -41,10 +41,10 @@ struct OptionText {
   bool repeats = false;  ///< it may be given several times
 };
 
-/// What a command says of itself.
+/// A command's help.
 struct CommandHelp {
   std::string usage;       ///< "Usage: ...", then paragraphs
-  std::string positional;  ///< what its words without an option are: "scenario"; empty: it has none
+  std::string positional;  ///< name of its words without an option: "scenario"; empty: none
   std::vector<OptionText> options;  ///< --help included
 };
 
@@ -65,8 +65,8 @@ struct GivenOptions {
   std::vector<std::string> words;                ///< those that belong to no option
 };
 
-/// Parses `arguments` with Boost.Program_options: no guessing at abbreviations, every mistake a
-/// UsageError. With --help prints the help and gives nothing; with kDescribeCommand throws it.
+/// Parses `arguments` with Boost.Program_options: abbreviations are not guessed, and every mistake
+/// is a UsageError. With --help prints the help and gives nothing; with kDescribeCommand throws it.
 std::optional<GivenOptions> read_given(const Arguments& arguments, CommandHelp help);
 
 /// A row of a command's table of options. `Settings` is what the table fills in.
@@ -110,7 +110,7 @@ class Options {
   const std::vector<Row>& rows() const { return rows_; }
 
   /// The settings that `arguments` ask for; nothing if they ask for help, which is then printed.
-  /// `words` takes what belongs to no option, called `positional` in messages. Throws UsageError.
+  /// `words` takes the words without an option, called `positional` in messages. Throws UsageError.
   std::optional<Settings> read(const Arguments& arguments, std::string_view usage,
                                std::string positional = {},
                                std::vector<std::string> Settings::*words = nullptr) const {
@@ -126,7 +126,7 @@ class Options {
     return settings;
   }
 
-  /// What the settings ask for beside the scenario, in the order of the rows.
+  /// The question of the settings beside the scenario, in the order of the rows.
   std::vector<std::string> asked(const Settings& settings) const {
     std::vector<std::string> all;
     for (const Row& row : rows_) {
@@ -141,5 +141,14 @@ class Options {
  private:
   std::vector<Row> rows_;
 };
+
+/// `retrysim complete WORD...`: what the shell may offer for the last of the words, which follow
+/// the program's name on a command line. scripts/completion.bash asks for it.
+///
+/// One candidate a line. A line that begins with a colon says what else to offer: `:files toml`,
+/// `:files`, `:folders`; or, with `:open`, that a candidate may go on, so that no blank follows it.
+///
+/// Returns an ExitStatus: kDone, also if there is nothing to offer.
+int complete(const Program& program, const Arguments& words);
 
 }  // namespace retrysim::cli

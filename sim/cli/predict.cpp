@@ -29,11 +29,11 @@ namespace {
 constexpr const char* kPredictUsage =
     "Usage: retrysim predict SCENARIO [options]\n"
     "\n"
-    "Says what can be said without a simulation, in milliseconds: facts in closed\n"
-    "form with warnings; the fluid (where it settles, what tips it, how long it takes\n"
-    "to recover); the Markov chain (how long until it collapses by chance). For each\n"
-    "figure it says what of the scenario is left out, and for each part that does not\n"
-    "apply, why. Exit status: 0 done, 3 the scenario is not valid.\n"
+    "Predicts a scenario without simulating it, in milliseconds: facts in closed form\n"
+    "with warnings; the fluid (where it settles, what tips it, how long it takes to\n"
+    "recover); the Markov chain (how long until it collapses by chance). Each figure\n"
+    "names the features of the scenario that it leaves out; a part that does not\n"
+    "apply says why. Exit status: 0 done, 3 the scenario is not valid.\n"
     "\n"
     "Example: retrysim predict scenarios/fifo-zombie.toml\n";
 
@@ -64,7 +64,7 @@ Options<PredictCommand> predict_options() {
         "of the phase plane; default: no files"},
        [](C& c, const std::string& text) { c.out = output_path(text); }},
       {{"force", "", "also replace a result of another scenario there"}, into(&C::force)},
-      {{"timeout", "D", "give up after this time by the clock, such as 10s (exit status 5)"},
+      {{"timeout", "D", "give up after this much real time, such as 10s (exit status 5)"},
        [](C& c, const std::string& text) { c.timeout = duration_above_zero("timeout", text); }}};
 }
 

@@ -47,7 +47,7 @@ constexpr const char* kReportUsage =
     "\n"
     "Writes one HTML page about the results in the folders, side by side: the answer\n"
     "in words, a drawing of the scenario, pictures over time and tables. The page\n"
-    "needs no network and no other file, so that it can be sent to a colleague. That\n"
+    "needs no network and no other file, so you can send it to a colleague. The page\n"
     "of a sweep has a slider for each varied key.\n"
     "Examples:\n"
     "  retrysim report results/capacity-dip\n"
@@ -73,7 +73,7 @@ Options<ReportCommand> report_options() {
         "the page; default report.html in the folder of the result, of several results in the "
         "current folder. An earlier page is replaced"},
        [](C& c, const std::string& text) { c.out = output_path(text, "file"); }},
-      {{"force", "", "also replace a file that is no such page"}, into(&C::force)},
+      {{"force", "", "also replace a file that is not such a page"}, into(&C::force)},
       {{"quiet", "", "print nothing"}, into(&C::quiet)}};
 }
 
@@ -91,7 +91,7 @@ int report(const Arguments& arguments) {
   bool is_stream = false;
   try {
     const report::OutputFile output(
-        file, {is_own_page, "it is no page of retrysim", command->force, files_of(folders)});
+        file, {is_own_page, "it is not a page of retrysim", command->force, files_of(folders)});
     is_stream = output.is_stream();
     output.write(report::html_page(folders));
   } catch (const report::DamagedResult& e) {

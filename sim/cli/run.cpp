@@ -97,10 +97,9 @@ Options<RunOptions> run_options() {
         "json)"},
        into(&O::fingerprint)},
       {{"twin", "retries|quota|limiter|jitter|queue-bound",
-        "repeat each replication that does not recover, without retries from the end of the fault "
-        "or surge on (retries, which is meant without a value): if it then recovers, the failure "
-        "is "
-        "metastable. With another part repeat all of them without it, and say what is different; "
+        "repeat each replication that does not recover, without retries from the end of the "
+        "fault or surge on (retries, the default): if it then recovers, the failure is "
+        "metastable. With another part repeat all of them without it, and report the difference; "
         "several with commas between them"},
        [](O& o, const std::string& text) { read_twins(text, o); },
        [](const O& o) -> std::vector<std::string> {

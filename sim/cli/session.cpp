@@ -348,9 +348,9 @@ Options<SimulationSettings> simulation_options(const SimulationHelp& help) {
        [](S& s, const std::string& text) { s.launch = read_launch(text); }},
       {{"out", "DIR", help.out}, [](S& s, const std::string& text) { s.out = output_path(text); }},
       {{"force", "",
-        "replace whatever result is in the folder. Without --force a result is replaced if it "
-        "differs only in version, description or expectations, or has fewer replications; another "
-        "one is refused with --out, and otherwise kept as results/NAME.1, results/NAME.2, ..."},
+        "replace any result in the folder. Without --force a result is replaced if it differs "
+        "only in version, description or expectations, or has fewer replications; another one is "
+        "refused with --out, and otherwise kept as results/NAME.1, results/NAME.2, ..."},
        into(&S::force)},
       {{"format", "table|csv|json", help.format},
        [](S& s, const std::string& text) { s.format = format_word(text); }},
@@ -359,9 +359,9 @@ Options<SimulationSettings> simulation_options(const SimulationHelp& help) {
         "choose the limit is for each replication; the other points of a sweep go on"},
        [](S& s, const std::string& text) { s.max_events = whole_number("max-events", text, 1); }},
       {{"max-memory", "SIZE",
-        "do not start what needs more memory than this, such as 4GiB, on each MPI rank (exit "
-        "status "
-        "5; the other points of a sweep go on). Default: the free memory of the machine"},
+        "do not start a run that needs more memory than this, such as 4GiB, on each MPI rank "
+        "(exit status 5; the other points of a sweep go on). Default: the free memory of the "
+        "machine"},
        [](S& s, const std::string& text) {
          s.max_memory = parse_bytes(text);
          if (s.max_memory) return;

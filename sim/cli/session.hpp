@@ -74,8 +74,8 @@ enum class Launch { kAuto, kOn, kOff };
 /// "auto", "on" or "off". Throws UsageError.
 Launch read_launch(const std::string& text);
 
-/// Whether another one of several processes, started with the same `arguments`, prints what there
-/// is to say about them. Not with `--mpi off`: then each stands for itself.
+/// Whether another one of several processes, started with the same `arguments`, prints the messages
+/// about them. Not with `--mpi off`: then each stands for itself.
 bool is_silent_rank(const Arguments& arguments);
 
 /// How many ranks share this machine, as far as the environment tells; 1 with `--mpi off`.
@@ -90,14 +90,14 @@ std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atom
 
 // --- Memory --------------------------------------------------------------------------------------
 
-/// The least of what the machine has available (MemAvailable), what the control groups of this
-/// process leave (versions 1 and 2), and what its limit on the address space does. All there is, if
-/// nothing is known. `root` is that of the file system, for tests.
+/// The least of the memory that the machine has available (MemAvailable), that the control groups
+/// of this process leave (versions 1 and 2), and that its limit on the address space leaves. All
+/// memory, if nothing is known. `root` is that of the file system, for tests.
 std::uint64_t free_memory(const std::filesystem::path& root = "/");
 
 /// From now on, memory that is given back stays with the process, for the next that is taken. For
 /// work that takes and gives back megabytes again and again, as predictions do: the system would
-/// clear every page anew. This affects only the time.
+/// clear every page again. This affects only the time.
 void keep_freed_memory();
 
 /// A number of bytes: "4GiB", "512 MiB", "1.5G", "2GB", "1000000". K, M, G, T, alone or with "iB",
@@ -157,7 +157,7 @@ double number(std::string_view option, const std::string& text);
 std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t min);
 /// A time; a bare number is seconds. Not zero.
 Duration duration_above_zero(std::string_view option, const std::string& text);
-/// --jobs: at least 1; what is beyond 1024 counts as that.
+/// --jobs: at least 1; more than 1024 counts as 1024.
 int number_of_jobs(const std::string& text);
 /// --format: table, csv or json.
 std::string format_word(const std::string& text);
@@ -192,7 +192,7 @@ class Session {
   /// Whether this process is the one that prints and writes.
   bool leads() const { return executor_.is_owner(); }
 
-  /// Makes sure that all ranks have read the same: scenario files and CSV inputs. Throws what
+  /// Makes sure that all ranks have read the same scenario files and CSV inputs. Throws what
   /// `Executor::agree` throws.
   void agree_on(const LoadedScenario& loaded) const;
 
@@ -205,7 +205,7 @@ class Session {
   /// Throws OutputError, also if another result is where --out says.
   std::unique_ptr<report::ResultFolder> result_folder(const report::ResultIdentity& identity) const;
 
-  /// Whether this process leads and the user wants to see how far it is.
+  /// Whether this process leads and the user wants to see its progress.
   bool shows_progress() const { return settings_.progress && leads(); }
   /// A bar for `name`, if progress is shown.
   report::ProgressBar progress_bar(std::string name) const;
@@ -257,8 +257,8 @@ void print_result(const SimulationSettings& settings, const ShownResult& result,
 std::string replications_text(std::size_t count);
 
 /// A command that keeps finished work in a journal in its result folder, in the process that leads:
-/// it starts, goes on after an interruption, or finds that it has been completed before. Folders
-/// that were made for something that kept nothing are removed again.
+/// it starts, continues after an interruption, or finds that it has been completed before. Folders
+/// made for a command that kept nothing are removed again.
 class JournaledCommand {
  public:
   struct Kind {
@@ -292,8 +292,8 @@ class JournaledCommand {
   /// Makes sure that the result can be written; gives the place of the journal. Throws OutputError.
   std::filesystem::path open(report::ResultIdentity identity);
 
-  /// Calls `open_it`, which opens the journal; turns what is wrong with it into an OutputError that
-  /// says what to do.
+  /// Calls `open_it`, which opens the journal; turns an error there into an OutputError that says
+  /// what to do.
   template <class Open>
   auto open_journal(const Open& open_it) const {
     try {

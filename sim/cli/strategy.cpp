@@ -263,8 +263,9 @@ void parse_addition(std::string_view header, Response& response) {
   if (name != "retry-after") {
     throw UsageError(
         fmt::format("unknown addition '{}'; known are retry-after, as in 500+retry-after=1500ms, "
-                    "and what a service's model says about an error: retryable, not-retryable, "
-                    "maybe-retryable, throttling, timeout, client-fault, server-fault",
+                    "and the traits of an error in a service's Smithy model: retryable, "
+                    "not-retryable, maybe-retryable, throttling, timeout, client-fault, "
+                    "server-fault",
                     name));
   }
   if (equals == std::string_view::npos) {

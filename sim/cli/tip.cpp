@@ -266,7 +266,7 @@ constexpr const char* kTipUsage =
     "surge; sim/measure/README.md says how soon. Without a fault or surge, a run tips\n"
     "if fewer than recovery.share of the requests in its last quarter succeed.\n"
     "Expectations of the scenario are not evaluated. Exit status 1: half of the\n"
-    "replications or more tip at LO already, or fewer than half tip at HI, or the\n"
+    "replications or more already tip at LO, or fewer than half tip at HI, or the\n"
     "runs are too short to tell; with --vary: that is so at every point. Finished\n"
     "replications are kept if the search is interrupted.\n";
 

@@ -38,7 +38,7 @@ ProportionInterval wilson_interval(std::size_t hits, std::size_t trials);
 // most of the remaining bias (Miller, Biometrika 61, 1974; Law, Simulation Modeling and Analysis,
 // 9.3.2).
 
-/// A replication of which a ratio has less than this below the line has few requests.
+/// A replication with less than this in the denominator of a ratio has few requests.
 inline constexpr double kFewRequests = 100;
 /// With fewer replications a jackknife knows no more than their mean.
 inline constexpr std::size_t kFewestToJackknife = 10;
@@ -78,14 +78,14 @@ struct PooledQuantile {
 };
 
 /// The quantile `p` in (0, 1) of the values of all histograms of nanoseconds, one a replication.
-/// Empty if not even one value is to be expected beyond it (see `quantile_seconds`).
+/// Empty if fewer than one value is expected beyond it (see `quantile_seconds`).
 ///
 /// The interval is that of sectioning, with the replications as sections: pooled quantile ± t S /
 /// sqrt(R), where S^2 = sum (quantile of a replication - pooled quantile)^2 / (R - 1) and t is that
 /// of R - 1 degrees of freedom (Asmussen and Glynn, Stochastic Simulation, III.5; Nakayama, ACM
-/// TOMACS 24(4), 2014). It is as much wider as it takes to cover as often wherever in its bucket
-/// the exact quantile lies. It exists from two replications on, if each of them has 100 values
-/// beyond the quantile (`quantile_is_well_supported`), and is cut off at zero.
+/// TOMACS 24(4), 2014). It is widened so that it covers as often wherever in its bucket the exact
+/// quantile lies. It exists from two replications on, if each of them has 100 values beyond the
+/// quantile (`quantile_is_well_supported`), and is cut off at zero.
 std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> replications,
                                               const Histogram& pooled, double p);
 
@@ -102,7 +102,7 @@ struct MeanSeries {
 };
 
 /// `runs` have the same groups and services. They may differ in length and width: the widest bins
-/// are those of all, and what has ended goes on without any events.
+/// are those of all, and a run that has ended continues without events.
 MeanSeries mean_series(std::vector<RunSeries> runs);
 
 }  // namespace retrysim::stats

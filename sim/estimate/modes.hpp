@@ -95,9 +95,9 @@ struct Bistability {
 std::optional<Modes> goodput_modes(const MetricValues& values, double window_s);
 
 /// By `find_modes`, from the goodput of the replications, where the gap is also wider than the
-/// noise of counting the successes (0, 1 and 2 of them are no modes). If these are alike and the
+/// noise of counting the successes (0, 1 and 2 of them are not modes). If these are alike and the
 /// scenario has a steady state, each run is looked at by itself: its window in 30 equal stretches.
-/// A disturbance would make two modes of any run, so transients are not looked into.
+/// A disturbance would make two modes of any run, so transients are not examined.
 std::optional<Bistability> find_bistability(const Scenario& scenario,
                                             std::span<const RunResult> runs,
                                             const MetricValues& values);

@@ -1,12 +1,12 @@
 // Paired comparisons: variants against one baseline, replication by replication. Both sides of a
-// pair ran on common random numbers, so what chance does to both cancels in their difference.
+// pair ran on common random numbers, so chance that affects both sides cancels in the difference.
 //
 // Replication k gives the difference d_k = variant_k - baseline_k. Over n pairs
 //   interval    mean(d) -+ t(n-1, 1 - alpha / 2m) s_d / sqrt(n): Bonferroni's width, so that the
 //               intervals of all m variants hold together with probability 1 - alpha
 //   test        Student's t of mean(d) = 0, p values adjusted by Holm's step-down over the m
-//               variants: the family is the variants of one metric of one client. Whatever
-//               interval leaves zero out is significant by Holm too; Holm may find a little more.
+//               variants: the family is the variants of one metric of one client. Any interval that
+//               excludes zero is significant by Holm, too; Holm may find a little more.
 //   relative    mean(variant) / mean(baseline) - 1 with Fieller's interval of that width, which
 //               leaves zero out exactly if the interval of the difference does
 // Values that are 0 or 1 (did it recover?) have McNemar's exact test instead: of the pairs that
@@ -45,7 +45,7 @@ std::vector<PairedDifference> paired_differences(std::span<const Series> variant
                                                  PairedTest test = PairedTest::kStudent);
 
 /// Holm's adjusted p values: of the i-th smallest of m the largest of (m - j + 1) p_(j), j <= i, at
-/// most 1. Values that do not exist belong to no family and stay away.
+/// most 1. Values that do not exist belong to no family and stay empty.
 std::vector<std::optional<double>> holm(std::span<const std::optional<double>> p_values);
 
 /// McNemar's exact two-sided p value for `b` pairs that disagree one way and `c` the other way:

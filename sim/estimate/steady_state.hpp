@@ -27,13 +27,13 @@ inline constexpr std::size_t kMserBatch = 5;
 struct Truncation {
   /// Observations to leave out at the start: a multiple of `kMserBatch`.
   std::size_t observations = 0;
-  /// False: the best truncation is the largest one allowed, so that nothing tells whether the
-  /// warm-up ends there. The series is too short.
+  /// False: the best truncation is the largest one allowed, so it is unknown whether the warm-up
+  /// ends there. The series is too short.
   bool found = false;
 };
 
-/// Z_1 .. Z_m are the means of successive fives (what is left over at the end is ignored), and d is
-/// the number of them that goes, 0 <= d <= m / 2, for which
+/// Z_1 .. Z_m are the means of successive fives (a remainder at the end is ignored), and d is the
+/// number of them that are removed, 0 <= d <= m / 2, for which
 ///
 ///     sum over i > d of (Z_i - mean of those)^2 / (m - d)^2
 ///
@@ -60,8 +60,8 @@ struct BatchMeans {
 };
 
 /// The mean of a steady series of ratios, such as latency (sum and count of each time-series bin)
-/// or a rate (events and width). Batches are of equal numbers of observations; what does not fill
-/// one is left out at the start, next to the warm-up.
+/// or a rate (events and width). Batches are of equal numbers of observations; a remainder is left
+/// out at the start, next to the warm-up.
 ///
 /// With y_b and x_b the sums of numerators and denominators over batch b, r = sum y / sum x and the
 /// mean x of the x_b, the batches' deviations are z_b = (y_b - r x_b) / x: for a plain mean those

@@ -2,9 +2,9 @@
 // the times until runs tip.
 //
 // A replication that tips at one size and recovers at a greater one has no threshold; such
-// replications are counted and reported. Runs may be too short to tell whether they recover, and
-// more of them are so the greater the trigger: the search then looks further down for a size that
-// certainly tips, and unknown responses make brackets wider.
+// replications are counted and reported. Runs may be too short to tell whether they recover, more
+// of them at greater triggers: the search then looks further down for a size that certainly tips,
+// and unknown responses make brackets wider.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

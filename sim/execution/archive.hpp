@@ -1,4 +1,4 @@
-// Values as bytes, for records that are kept in a file or sent to another process, and read back:
+// Values as bytes, for records that are stored in a file or sent to another process, and read back:
 // little-endian, doubles bit by bit, the same on every machine. A struct takes part that has
 // `archive(visit, value)`, which calls `visit` with its members, or the lists of fields of results.
 //
@@ -71,7 +71,7 @@ inline std::optional<std::string> take_text(std::string_view& bytes) {
   return text;
 }
 
-/// Bytes that are not what was written.
+/// Bytes that differ from those written.
 class ArchiveError : public std::runtime_error {
  public:
   ArchiveError() : std::runtime_error("a record of results is cut off or damaged") {}

@@ -25,7 +25,7 @@ struct Batch {
 };
 
 /// The batches of one task, in order: one unit each if units take long, many if they are tiny, so
-/// that handing out costs next to nothing and the last units finish together. Not for use by
+/// that handing them out costs almost nothing and the last units finish together. Not for use by
 /// several threads at once.
 class Batches {
  public:
@@ -75,8 +75,8 @@ class Turnstile {
  public:
   explicit Turnstile(std::uint64_t room) : room_(room) {}
 
-  /// Holds so much of the room while it lives; waits for it first. A thread that needs more than
-  /// there is waits until no other is in. Throws `Interrupted` if asked to stop while it waits.
+  /// Holds this much of the room while it lives; waits for it first. A thread that needs more than
+  /// the whole waits until no other is in. Throws `Interrupted` if asked to stop while it waits.
   class Pass {
    public:
     Pass(Turnstile& turnstile, std::uint64_t need) : turnstile_(turnstile), need_(need) {
@@ -122,7 +122,7 @@ class StopTimer {
   StopTimer(const StopTimer&) = delete;
   StopTimer& operator=(const StopTimer&) = delete;
 
-  /// The flag was set because the time has passed.
+  /// Whether the flag was set because the time has passed.
   bool expired() const { return expired_; }
 
  private:
@@ -137,7 +137,7 @@ class StopTimer {
   std::jthread thread_;
 };
 
-/// Calls `work` with `options`, whose timeout it keeps: what takes longer ends with LimitExceeded.
+/// Calls `work` with `options`, whose timeout it keeps: longer work ends with LimitExceeded.
 template <class Work>
 auto in_time(const ReplicationOptions& options, const Work& work) {
   if (!options.timeout) return work(options);

@@ -1,5 +1,5 @@
 // The journal of an experiment: every finished unit is appended to a file, from which an
-// interrupted experiment continues. An identity says which experiment it is, so that no other one
+// interrupted experiment continues. An identity names the experiment, so that no other one
 // continues from its journal, joins its shards or shares its work.
 //
 // The file begins with a line of text that says what it is. Records follow: length (32 bits) and
@@ -28,8 +28,8 @@
 
 namespace retrysim::execution {
 
-/// Names ("scenario", "--vary") and texts. Two experiments that differ in any of them have nothing
-/// to do with each other.
+/// Names ("scenario", "--vary") and texts. Two experiments that differ in any of them are
+/// unrelated.
 using Identity = std::vector<std::pair<std::string, std::string>>;
 
 /// The identity as bytes: names and texts with their lengths.
@@ -38,11 +38,11 @@ std::string encode(const Identity& identity);
 /// A 64-bit hash of an identity, to compare experiments by.
 std::uint64_t id_of(const Identity& identity);
 
-/// A text that stands for the contents of input files: a line each with name, hash and size. What
-/// cannot be read is taken as empty.
+/// A text that stands for the contents of input files: a line each with name, hash and size. A file
+/// that cannot be read counts as empty.
 std::string describe_files(const std::vector<std::filesystem::path>& files);
 
-/// Makes sure that all processes have read the same: scenario and CSV inputs. Throws what
+/// Makes sure that all processes have read the same scenario and CSV inputs. Throws what
 /// `Executor::agree` throws.
 void agree_on(const LoadedScenario& loaded, Executor& executor);
 
@@ -55,11 +55,11 @@ class JournalError : public std::runtime_error {
 /// Not for use by several threads at once. Failures of the system are std::system_error.
 class Journal {
  public:
-  /// Begins a new one; an earlier one goes. Throws JournalError if it is in use.
+  /// Begins a new one; an earlier one is removed. Throws JournalError if it is in use.
   static Journal begin(const std::filesystem::path& path, const Identity& identity,
                        std::size_t units);
-  /// Goes on with the one that is there; begins a new one if none is, or if nothing but a part of
-  /// its head was ever written. Throws JournalError if it is another experiment's or in use.
+  /// Continues an existing one; begins a new one if there is none, or if only a part of its head
+  /// was ever written. Throws JournalError if it is another experiment's or in use.
   static Journal resume(const std::filesystem::path& path, const Identity& identity,
                         std::size_t units);
 
@@ -71,10 +71,10 @@ class Journal {
   bool has(std::size_t unit) const { return unit < offsets_.size() && offsets_[unit] != 0; }
   /// Units that it has.
   std::size_t count() const { return count_; }
-  /// Bytes at the end of a resumed journal that were no good.
+  /// Damaged bytes at the end of a resumed journal.
   std::uint64_t dropped_bytes() const { return dropped_; }
 
-  /// Adds a unit; one that is there already is left as it is.
+  /// Adds a unit; one that it already has is left as it is.
   void append(std::size_t unit, std::string_view bytes);
   void flush();
   void sync();

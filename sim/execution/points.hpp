@@ -68,7 +68,7 @@ std::function<Work()> simulate_units(const PointUnits& units, const PointScenari
                                      const PointOptions& options);
 
 /// Simulates all points and gives the owner the metrics of each, in the order of the points, as
-/// soon as they are there. Throws what `Executor::run` throws, and LimitExceeded for a replication
+/// soon as they are known. Throws what `Executor::run` throws, and LimitExceeded for a replication
 /// that went over a limit. With `known` only the missing units are simulated.
 void run_points(Executor& executor, const PointUnits& units, const PointScenarios& scenarios,
                 const PointOptions& options,

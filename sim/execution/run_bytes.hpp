@@ -27,7 +27,7 @@ namespace retrysim::execution {
 
 std::string encode(const RunResult& run);
 
-/// Throws std::runtime_error if `bytes` are not what `encode` made.
+/// Throws std::runtime_error if `bytes` do not come from `encode`.
 RunResult decode_run(std::string_view bytes);
 
 // --- A replication over time ---------------------------------------------------------------------
@@ -39,8 +39,8 @@ void put_series(std::string& bytes, const stats::RunSeries& series);
 /// Takes a series from the front of `bytes`; nothing if they are not what `put_series` wrote.
 std::optional<stats::RunSeries> take_series(std::string_view& bytes);
 
-/// What is kept of one replication of a point of an experiment: sent between ranks and stored in a
-/// journal.
+/// The part of a replication that an experiment of many points keeps: sent between ranks and stored
+/// in a journal.
 struct UnitResult {
   std::uint64_t seed = 0;
   std::uint64_t events = 0;
@@ -48,11 +48,11 @@ struct UnitResult {
   std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
   std::uint32_t phases = 0;
   std::vector<std::optional<double>> phase_values;  ///< [client][phase][place], as in PhaseValues
-  /// The replication over time, if that is to be kept, and then what verdicts need to know of it
+  /// The replication over time, if that is to be kept, and then the figures for its verdicts
   /// (verdict.hpp).
   std::optional<stats::RunSeries> series;
   std::vector<double> verdict_figures;
-  /// If the replication went over a limit: there is nothing else then but what the error says.
+  /// If the replication went over a limit: then there is nothing else but the text of the error.
   std::optional<LimitKind> limit;
   std::string message;
 };

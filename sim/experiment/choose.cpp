@@ -79,7 +79,7 @@ void check_client(const std::vector<NamedScenario>& policies, const std::string&
 }
 
 void check_metric(const MetricInfo* metric, const std::string& client, std::string_view option) {
-  if (metric == nullptr) throw RequestError("nothing says what the best policy is the best in");
+  if (metric == nullptr) throw RequestError("the aim of the choice is missing");
   if (client != "all" && metric->scope == MetricScope::kAllOnly) {
     throw RequestError(fmt::format("{}: {} exists for all clients together only, not for '{}'",
                                    option, metric->name, client));
@@ -200,8 +200,7 @@ std::vector<ChoiceLimit> with_tolerances(std::vector<ChoiceLimit> limits) {
     if (!limit.tolerance) limit.tolerance = default_tolerance(limit);
     if (*limit.tolerance > 0) continue;
     throw RequestError(fmt::format(
-        "{} '{}': this bound says nothing of the precision that is wanted; add a tolerance, such "
-        "as {}+-0.01",
+        "{} '{}': this bound does not imply a precision; add a tolerance, such as {}+-0.01",
         kOption, limit.text(), limit.text()));
   }
   return limits;

@@ -52,7 +52,7 @@ class ProbeLog {
 
   const ProbeRun* find(const ProbeKey& key) const;
   void add(const ProbeKey& key, const ProbeRun& run);
-  /// Makes sure, at most every few seconds, that what is done survives a crash of the machine.
+  /// Makes sure, at most every few seconds, that finished work survives a crash of the machine.
   void tick();
   void sync();
   void remove();
@@ -69,16 +69,16 @@ class ProbeLog {
 };
 
 /// All replications of `scenario`, which is that of case `number` at `value`: those that the log
-/// does not have are simulated. Of several processes all call it, and each gets all of them. Throws
-/// what `simulate_all` throws.
+/// does not have are simulated. With several processes all call it, and each gets all of them.
+/// Throws what `simulate_all` throws.
 std::vector<ProbeRun> probe(std::size_t number, double value, const Scenario& scenario,
                             const ReplicationOptions& run, Executor& executor, ProbeLog& log);
 
 // --- Load ramps ----------------------------------------------------------------------------------
 
 /// `scenario` with the rates of the client groups `clients` following `ramp`; their rates now are
-/// those of its first load. No warm-up, drain, faults or surges: nothing but the load changes.
-/// The groups must have a rate and no profile.
+/// those of its first load. No warm-up, drain, faults or surges: only the load changes. The groups
+/// must have a rate and no profile.
 Scenario with_load_ramp(Scenario scenario, const std::vector<std::size_t>& clients,
                         const LoadRamp& ramp);
 

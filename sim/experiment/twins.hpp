@@ -1,5 +1,5 @@
-// The twin test: do the runs that did not recover fail to because of their retries? And what would
-// be different without another part of the scenario?
+// The twin test: are retries the reason that runs do not recover? And what would be different
+// without another part of the scenario?
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,7 +22,7 @@ std::vector<std::vector<stats::Storm>> storms_with_twins(const Scenario& scenari
                                                          std::vector<RunResult>& runs,
                                                          const ReplicationOptions& options);
 
-/// A part that a twin of the whole scenario goes without.
+/// A part of the scenario that a twin of it lacks.
 struct TwinPart {
   std::string_view word;   ///< of the command line
   std::string_view words;  ///< in sentences

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 #include "explain/rules.hpp"
 
@@ -81,13 +83,16 @@ Found quota_never_dry(const GroupCase& c) {
                   {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
 }
 
-/// What refuses retries in this group.
+/// What may refuse retries in this group: results do not say which of several did.
 std::string who_denies(const RetryRules& retry) {
-  std::string_view refuser = "the empty retry quota";
-  retry.each_limit([&refuser](const auto& limit) {
-    if (limit.in_use() && !limit.kRefuser.empty()) refuser = limit.kRefuser;
+  std::vector<std::string_view> refusers;
+  retry.each_limit([&refusers](const auto& limit) {
+    if (limit.in_use() && !limit.kRefuser.empty()) refusers.push_back(limit.kRefuser);
   });
-  return std::string(refuser);
+  if (retry.quota.enabled || refusers.empty()) refusers.push_back("the empty retry quota");
+  const std::string_view last = refusers.back();
+  refusers.pop_back();
+  return fmt::format("{}{}{}", fmt::join(refusers, ", "), refusers.empty() ? "" : " or ", last);
 }
 
 Found denied_by_quota(const GroupCase& c) {

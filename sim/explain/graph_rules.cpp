@@ -250,8 +250,12 @@ class CauseFinder {
   /// Answers with errors that no failed call explains.
   double own_errors(const GraphStretch& s, std::size_t service) const {
     double of_calls = 0;
-    for (const std::size_t g : g_.calls.groups_of(service)) {
-      of_calls += number_of(s.groups[g].failures);
+    std::size_t counted = g_.scenario.clients.size();  // no group
+    for (const std::size_t i : g_.calls.calls_of(service)) {
+      const CallSpec& call = g_.scenario.calls[i];
+      if (call.on_failure != CallFailure::kFail || call.client == counted) continue;
+      counted = call.client;
+      of_calls += number_of(s.groups[counted].failures);
     }
     return std::max(0.0, number_of(s.services[service].flow.errors) - of_calls);
   }
@@ -629,6 +633,15 @@ std::vector<LayersTo> layers_of(const GroupCase& c) {
   return to;
 }
 
+/// Whether every request makes the calls of the group, once each.
+bool are_made_once(const GroupCase& c, std::size_t group) {
+  return std::ranges::all_of(c.scenario.calls, [&](const CallSpec& call) {
+    const bool falls_back = call.on_failure == CallFailure::kFallback &&
+                            call.fallback == c.scenario.clients[group].name;
+    return !falls_back && (call.client != group || scenario::is_plain(call));
+  });
+}
+
 constexpr double kMultiplies = 1.1;  ///< attempts per request of a layer that multiplies them
 
 /// What would be left at most without the retries of the innermost layer that retries; empty if
@@ -639,6 +652,7 @@ std::optional<double> without_inner_retries(const GroupCase& c, const LayersTo& 
   for (std::size_t i = 0; i < path.groups.size(); ++i) {
     const ClientSpec& client = c.scenario.clients[path.groups[i]];
     if (client.strategy || client.retry.hedging.enabled) return std::nullopt;
+    if (!are_made_once(c, path.groups[i])) return std::nullopt;
     most *= std::max(1.0, path.calls_per_attempt[i]);
     if (i == inner) continue;
     if (client.retry.max_attempts == RetryRules::kUnlimited) return std::nullopt;
@@ -658,10 +672,12 @@ Found layers_multiply(const GroupCase& c) {
     return std::nullopt;
   }
   std::size_t multiplying = 0, inner = 0;
+  double by_retries = 1;
   std::vector<std::string> layers;
   for (std::size_t i = 0; i < most->groups.size(); ++i) {
     const double own = attempts_per_request(c, most->groups[i]);
     if (own >= kMultiplies) ++multiplying, inner = i;
+    by_retries *= own;
     const double calls = most->calls_per_attempt[i];
     if (i > 0 && std::abs(calls - 1) >= 0.05) layers.push_back(fmt::format("{:.2g} calls", calls));
     layers.push_back(fmt::format("{:.2g} per {}", own, i == 0 ? "request" : "call"));
@@ -670,7 +686,7 @@ Found layers_multiply(const GroupCase& c) {
     layers.back() +=
         fmt::format(" of {}", caller ? c.scenario.services[*caller].name : client.name);
   }
-  if (multiplying < 2) return std::nullopt;
+  if (multiplying < 2 || by_retries < kMuch * first) return std::nullopt;  // a fan-out is no retry
   const std::size_t deepest = static_cast<std::size_t>(most - all.begin());
   std::string sentence = fmt::format(
       "retries multiply from layer to layer: {}a request becomes {:.2g} attempts at {} ({})",

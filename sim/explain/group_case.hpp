@@ -57,7 +57,7 @@ struct RequestsByPart {
   Requests since() const;
 };
 
-/// Faults and surges that are on all through one stretch of time.
+/// Faults and surges that are active throughout one stretch of time.
 struct DisturbedStretch {
   std::string name;
   double start_s = 0, end_s = 0;
@@ -202,7 +202,7 @@ class CaseFacts {
   std::span<const AskedWork> work_by_bin(const RunResult& run, std::size_t service);
   /// The work that their first attempts ask of it in each phase of a run.
   std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
-  /// Without what comes from runs.
+  /// Without the figures of runs.
   const std::vector<DisturbedStretch>& disturbed_stretches(std::size_t service);
 
   const Scenario& scenario;

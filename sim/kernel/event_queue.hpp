@@ -1,7 +1,7 @@
-// The pending events of a simulation: which one is next, and whose it is. Events are ordered by
-// time and then by scheduling order, so a run has exactly one order. The events themselves stay
-// with their sources (lanes, heaps, arrival streams), each of which has one next event at a time;
-// the queue knows only the keys of those.
+// The pending events of a simulation: which one is next, and its source. Events are ordered by time
+// and then by scheduling order, so a run has exactly one order. The events themselves stay with
+// their sources (lanes, heaps, arrival streams), each of which has one next event at a time; the
+// queue knows only the keys of those.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -125,10 +125,10 @@ class Tournament {
   static constexpr unsigned kSlotBits = 3;
   static constexpr std::uint32_t kSlots = (1 << kSlotBits) - 1;
 
-  // A key as one number, in the lowest bits of which is whose it is: of a few sources the least
-  // number says who wins, without a look back at where it was found. (2^61 events are enough.)
-  // Which of two keys is first cannot be predicted, so none of this must be a branch; and what the
-  // event does waits for the end of the comparisons, so their chain has to be short.
+  // A key as one number, with its source in the lowest bits: of a few sources the least number
+  // names the winner, without a look back at where it was found. (2^61 events are enough.) Which of
+  // two keys is first cannot be predicted, so none of this must be a branch; and what the event
+  // does waits for the end of the comparisons, so their chain has to be short.
   __extension__ using Place = unsigned __int128;
 
   static Place place(std::uint32_t source, EventKey key) {
@@ -234,7 +234,7 @@ class EventQueue {
   }
 
   Tournament tournament_{1};
-  std::uint32_t certain_ = 0;  // so many sources, the first ones, whose events come in any case
+  std::uint32_t certain_ = 0;  // number of sources, the first ones, without cancelled events
   std::vector<SourceRole> roles_;
   std::vector<std::uint32_t> answers_;
 };
@@ -255,7 +255,7 @@ class LaneLink {
     return armed() ? std::optional<EventKey>(key_) : std::nullopt;
   }
 
-  /// Whose timer in the lane is the next after this one; `none()`: this is the last.
+  /// The owner of the next timer in the lane; `none()`: this one is the last.
   Owner next() const { return next_; }
   static constexpr Owner none() {
     if constexpr (std::is_integral_v<Owner>) {

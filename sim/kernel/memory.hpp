@@ -18,8 +18,8 @@ namespace retrysim::kernel {
 
 /// Starts to load an object of at most two cache lines that will be written soon, where it may be
 /// far from the cache: with very many clients nearly everything is. The same results without it.
-/// Whatever calls this and does nothing else must be inlined, too: GCC takes such a function for
-/// one without effects, and drops calls of it.
+/// A function that only calls this must be inlined, too: GCC treats such a function as one without
+/// effects, and drops calls of it.
 template <class T>
 [[gnu::always_inline]] inline void prefetch(const T& object) {
   constexpr std::size_t kLine = 64;
@@ -138,15 +138,15 @@ class Slabs {
 
  private:
   static constexpr std::size_t kLine = 64;
-  // Beyond this size, memory is taken in portions of this size. What is not used of one costs
-  // addresses only.
+  // Beyond this size, memory is taken in portions of this size. The unused part of one costs only
+  // addresses.
   static constexpr std::size_t kMany = 4 * kLargePage;
   struct Release {
     std::align_val_t alignment;
     void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
   };
 
-  // As long as it is little, memory is taken as it is asked for.
+  // Small amounts are taken as they are asked for.
   [[gnu::noinline]] void add(std::size_t bytes) {
     const bool is_large = taken_ >= kMany && bytes <= kMany;
     const std::size_t size = is_large ? kMany : bytes;
@@ -160,7 +160,7 @@ class Slabs {
   }
 
   std::vector<std::unique_ptr<std::byte, Release>> slabs_;
-  std::byte* next_ = nullptr;  // what is left of the last one
+  std::byte* next_ = nullptr;  // the rest of the last one
   std::size_t left_ = 0, taken_ = 0;
 };
 

@@ -26,21 +26,21 @@
 
 namespace retrysim::kernel {
 
-/// A timer that belongs to `entity`; `kind` is the owner's business.
+/// A timer that belongs to `entity`; only the owner interprets `kind`.
 struct TimerEntry {
   EventKey key;
   std::uint32_t entity = 0;
   std::uint32_t kind = 0;
 };
 
-/// The next few hundred timers, in slots by time: setting one costs the same however many there
-/// are. Timers that are too far away, or too many at about the same time, are not taken in and go
+/// The next few hundred timers, in slots by time: setting one costs the same for any number of
+/// them. Timers that are too far away, or too many at about the same time, are not taken in and go
 /// to `RadixBuckets`.
 ///
 /// Slots are as wide as a power of two, a quarter to a half of the time between two timers: then
-/// most slots are empty, and that a timer has one for itself can be predicted. They start at the
-/// last timer taken and are used in turn. A slot holds a sorted list. The width follows recent
-/// timers and affects only the speed.
+/// most slots are empty, and a timer predictably has one to itself. They start at the last timer
+/// taken and are used in turn. A slot holds a sorted list. The width follows recent timers and
+/// affects only the speed.
 class TimingWheel {
  public:
   bool empty() const { return size_ == 0; }
@@ -106,7 +106,7 @@ class TimingWheel {
 
   /// The entry taken last from the whole queue was due at `time`.
   void advance(Time time) { last_ = time; }
-  /// So many entries have been taken from the queue since the last call.
+  /// This many entries have been taken from the queue since the last call.
   [[gnu::always_inline]] void count(std::uint32_t taken) {
     until_fit_ -= static_cast<std::int32_t>(taken);
     if (until_fit_ <= 0) [[unlikely]]
@@ -247,7 +247,7 @@ class RadixBuckets {
   EventKey head() const { return buckets_[lowest()].least; }
 
   /// Takes out the earliest entries, in scheduling order, at most `kBlockSize`; returns where their
-  /// span ends: what remains does not lie before. `use` is called with them as a span.
+  /// span ends: no later entry lies before. `use` is called with them as a span.
   template <class Use>
   Time take(Use use) {
     assert(!empty());
@@ -418,14 +418,14 @@ class TimerQueue {
   }
 
  private:
-  // With so many in buckets, those that the wheel could take in would be few.
+  // With this many in buckets, the wheel could take in only a few.
   static constexpr std::size_t kFew = 512;
 
-  // Beyond so many, moving them about costs more than keeping them in buckets.
+  // Beyond this many, moving them about costs more than keeping them in buckets.
   static constexpr std::size_t kMostSorted = 192;
   static_assert(kMostSorted > RadixBuckets::kBlockSize && kMostSorted < 256);
 
-  // Entries stay where they are; what is sorted, and so moved about, is small.
+  // Entries stay where they are; only small things are sorted, and so moved about.
   struct Sorted {
     std::array<Time, kMostSorted> times;          // earliest last
     std::array<std::uint8_t, kMostSorted> slots;  // of these entries; then the free ones
@@ -523,7 +523,7 @@ class TimerQueue {
   // The timers that are not in the wheel.
   std::unique_ptr<Sorted> sorted_;
   std::size_t few_ = 0;        // entries that are sorted
-  Time limit_ = Time::zero();  // what is due before is sorted
+  Time limit_ = Time::zero();  // entries due before it are sorted
   RadixBuckets later_;
   EventKey far_head_;  // the earliest of those
   EventKey head_;
@@ -538,7 +538,7 @@ class MessageLane {
   EventKey head() const { return empty() ? EventKey::never() : ring_[begin_ & mask_].key; }
   std::uint64_t bytes() const { return bytes_of(ring_); }
 
-  /// False, and nothing done, if the entry would not be the last: the delay has become shorter.
+  /// False, without any effect, if the entry would not be the last: the delay has become shorter.
   bool push_back(const TimerEntry& entry) {
     if (!empty() && entry.key < ring_[(end_ - 1) & mask_].key) return false;
     if (end_ - begin_ == ring_.size()) grow();

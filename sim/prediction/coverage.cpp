@@ -65,6 +65,9 @@ bool serves_all_at_once(const Scenario& s, std::size_t i) {
   return at(s, i).servers == ServiceSpec::kUnlimited;
 }
 bool scales(const Scenario& s, std::size_t i) { return at(s, i).autoscaling.target > 0; }
+bool leaves_out(const Scenario& s, std::size_t i) {
+  return at(s, i).instances.count > 1 && at(s, i).instances.listens();
+}
 bool is_many(const Scenario& s, std::size_t i) { return at(s, i).instances.count > 1; }
 bool has_profile(const Scenario& s, std::size_t i) { return at(s, i).profile.has_value(); }
 bool is_curved(const Scenario& s, std::size_t i) {
@@ -80,6 +83,9 @@ bool adapts(const Scenario& s, std::size_t i) {
 bool gives_up(const Scenario& s, std::size_t i) { return at(s, i).timeout != Duration::max(); }
 bool drops_abandoned(const Scenario& s, std::size_t i) {
   return at(s, i).abandoned != Abandoned::kServe;
+}
+bool bounds_age(const Scenario& s, std::size_t i) {
+  return at(s, i).queue.max_age != Duration::max();
 }
 bool drops_expired(const Scenario& s, std::size_t i) { return at(s, i).queue.drop_expired; }
 bool drops_expired_by_guess(const Scenario& s, std::size_t i) {
@@ -139,6 +145,11 @@ bool can_throttle(const Scenario& s, std::size_t i) {
 }
 bool has_faults(const Scenario& s, std::size_t i) {
   return std::ranges::any_of(s.faults, [&](const FaultSpec& f) { return f.service == i; });
+}
+
+bool chooses_calls(const Scenario& s, std::size_t i) {
+  return std::ranges::any_of(
+      s.calls, [&](const CallSpec& c) { return c.caller == i && !scenario::is_plain(c); });
 }
 
 double round_trip(const Scenario& s) { return 2 * s.network.latency.mean_seconds(); }
@@ -233,6 +244,17 @@ bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t serv
 bool has_deadline(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.timeouts.deadline != Duration::max();
 }
+bool has_deadline_of_caller(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.timeouts.deadline_of_caller;
+}
+bool retries_some_calls(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry_only_at != RetryOnlyAt::kAnywhere;
+}
+bool has_cache(const Scenario& s, const ClientSpec& c, std::size_t) {
+  const auto group = static_cast<std::size_t>(&c - s.clients.data());
+  return std::ranges::any_of(
+      s.calls, [&](const CallSpec& call) { return call.client == group && call.cache.in_use(); });
+}
 bool has_spread_latency(const Scenario& s, const ClientSpec&, std::size_t) {
   return !s.network.latency.is_constant();
 }
@@ -316,6 +338,9 @@ bool has_limiters_apart(const Scenario&, const ClientSpec& c, std::size_t) {
 bool limiter_may_wake(const Scenario& s, const ClientSpec& c, std::size_t service) {
   return c.retry.rate_limit.enabled && can_throttle(s, service);
 }
+bool avoids_hosts(const Scenario& s, const ClientSpec& c, std::size_t i) {
+  return c.retry.avoid_hosts > 0 && is_many(s, i);
+}
 bool has_hedging(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.retry.hedging.enabled;
 }
@@ -381,11 +406,13 @@ constexpr Feature kFeatures[] = {
                .run = none("the time of an attempt among others depends on those to come"),
                .chain = none("the chain's queue is fifo")}},
     {.name = "a queue other than fifo",
-     .keys = "service.*.queue.discipline service.*.queue.target service.*.queue.interval "
-             "service.*.answers.shed client.*.priority",
+     .keys =
+         "service.*.queue.discipline service.*.queue.lifo_above "
+         "service.*.queue.target service.*.queue.interval service.*.answers.shed client.*.priority",
      .said = "queue.discipline",
      .by_service = not_fifo,
-     .parts = {.late = none("only in a fifo queue does everybody wait for all that is there"),
+     .parts = {.late = none("only in a fifo queue does an attempt wait for all that it finds "
+                            "there"),
                .balance = none("only fifo lets all attempts of a moment wait equally long"),
                .run = none("only fifo lets all attempts of a moment wait equally long"),
                .chain = none("the chain's queue is fifo")}},
@@ -402,7 +429,9 @@ constexpr Feature kFeatures[] = {
                .run = none("servers that come and go"),
                .chain = none("servers that come and go")}},
     {.name = "several instances",
-     .keys = "service.*.instances service.*.balancing service.*.health_check.interval "
+     .keys = "service.*.instances service.*.balancing service.*.balancing_ties "
+             "service.*.balancing_decay service.*.balancing_subset service.*.balancer "
+             "service.*.panic_threshold service.*.health_check.interval "
              "service.*.health_check.timeout service.*.health_check.unhealthy_threshold "
              "service.*.health_check.healthy_threshold fault.*.instance fault.*.instances",
      .said = "instances",
@@ -411,6 +440,22 @@ constexpr Feature kFeatures[] = {
                .balance = none("which instance an attempt meets, and what waits there, is chance"),
                .run = none("which instance an attempt meets, and what waits there, is chance"),
                .chain = none("the chain has one queue")}},
+    {.name = "instances that are left out because of their answers",
+     .keys = "service.*.ejection.interval service.*.ejection.consecutive_5xx "
+             "service.*.ejection.consecutive_gateway_failure "
+             "service.*.ejection.base_ejection_time service.*.ejection.max_ejection_time "
+             "service.*.ejection.max_ejection_percent service.*.ejection.always_eject_one_host "
+             "service.*.ejection.success_rate_stdev_factor "
+             "service.*.ejection.success_rate_minimum_hosts "
+             "service.*.ejection.success_rate_request_volume "
+             "service.*.ejection.failure_percentage_threshold "
+             "service.*.ejection.failure_percentage_minimum_hosts "
+             "service.*.ejection.failure_percentage_request_volume "
+             "service.*.accrual.max_failures service.*.accrual.min_penalty "
+             "service.*.accrual.max_penalty service.*.accrual.jitter_ratio",
+     .said = "ejection and accrual",
+     .by_service = leaves_out,
+     .parts = no_theory("which instances are left out depends on single answers")},
     {.name = "a capacity profile",
      .keys = "service.*.profile",
      .said = "profile",
@@ -428,7 +473,7 @@ constexpr Feature kFeatures[] = {
      .keys = "service.*.slowdown",
      .said = "slowdown",
      .by_service = limited_slows_down,
-     .parts = no_fluid("the fluid knows it where servers are unlimited")},
+     .parts = no_fluid("the fluid models it only where servers are unlimited")},
     {.name = "a slowdown",
      .keys = "service.*.slowdown",
      .said = "slowdown",
@@ -460,23 +505,32 @@ constexpr Feature kFeatures[] = {
      .keys = "service.*.abandoned",
      .said = "abandoned",
      .by_service = drops_abandoned,
-     .parts = {.late = none("what its clients have given up is not served"),
-               .balance = none("how much of what is left in the queue is served in time is not "
-                               "modelled"),
-               .run = none("how much of what is left in the queue is served in time is not "
+     .parts = {.late = none("attempts that its clients have given up are not served"),
+               .balance = none("the share of the remaining attempts that is served in time is "
+                               "not modelled"),
+               .run = none("the share of the remaining attempts that is served in time is not "
                            "modelled"),
-               .chain = none("in the chain abandoned attempts are served all the same")}},
+               .chain = none("the chain serves abandoned attempts")}},
     {.name = "a queue that sheds",
      .keys = "service.*.queue.discipline",
      .said = "queue.discipline",
      .by_service = sheds,
      .parts = {.waits = none("attempts that wait too long are shed")}},
+    {.name = "attempts that are turned away when they have waited too long",
+     .keys = "service.*.queue.max_age service.*.answers.shed",
+     .said = "queue.max_age",
+     .by_service = bounds_age,
+     .parts = {.waits = none("attempts that wait too long are turned away"),
+               .late = none("attempts that wait too long are turned away"),
+               .balance = none("attempts that wait too long are turned away"),
+               .run = none("attempts that wait too long are turned away"),
+               .chain = none("the chain rejects attempts only when its queue is full")}},
     {.name = "attempts that are dropped when they would be late",
      .keys = "service.*.queue.drop_expired",
      .said = "queue.drop_expired",
      .by_service = drops_expired,
-     .parts = {.late = none("what would be late is not served"),
-               .chain = none("in the chain abandoned attempts are served all the same")}},
+     .parts = {.late = none("attempts that would be late are not served"),
+               .chain = none("the chain serves abandoned attempts")}},
     {.name = "the same where the way back is not known",
      .keys = "service.*.queue.drop_expired network.latency",
      .said = "queue.drop_expired",
@@ -496,7 +550,7 @@ constexpr Feature kFeatures[] = {
              "client.*.keys.hot_share",
      .said = "throttle",
      .by_service = has_limits,
-     .parts = {.loads = without("what the throttle refuses of single operations or keys"),
+     .parts = {.loads = without("refusals of single operations or keys by the throttle"),
                .balance = none("limits of single operations or keys"),
                .run = none("limits of single operations or keys"),
                .chain = none("limits of single operations or keys")}},
@@ -504,10 +558,10 @@ constexpr Feature kFeatures[] = {
      .keys = "service.*.throttle.scope",
      .said = "throttle.scope",
      .by_service = throttles_apart,
-     .parts = {.loads = without("what the throttle refuses of single operations or keys"),
-               .balance = none("what is left to single operations or keys"),
-               .run = none("what is left to single operations or keys"),
-               .chain = none("what is left to single operations or keys")}},
+     .parts = {.loads = without("refusals of single operations or keys by the throttle"),
+               .balance = none("the allowance left to single operations or keys"),
+               .run = none("the allowance left to single operations or keys"),
+               .chain = none("the allowance left to single operations or keys")}},
     {.name = "a throttle with windows",
      .keys = "service.*.throttle.window",
      .said = "throttle.window",
@@ -518,7 +572,7 @@ constexpr Feature kFeatures[] = {
              "service.*.answers.throttled",
      .said = "throttle",
      .by_service = is_throttled,
-     .parts = {.chain = none("the chain turns nothing away but when its queue is full")}},
+     .parts = {.chain = none("the chain rejects attempts only when its queue is full")}},
     {.name = "an answer of its own for the concurrency limit",
      .keys = "service.*.answers.limit",
      .said = "answers.limit",
@@ -567,20 +621,20 @@ constexpr Feature kFeatures[] = {
      .keys = "service.*.reject_cost",
      .said = "reject_cost",
      .by_service = rejecting_costs,
-     .parts = {.chain = none("what the chain turns away costs nothing")}},
+     .parts = {.chain = none("rejections cost nothing in the chain")}},
     {.name = "a queue with a bound",
      .keys = "service.*.queue.capacity service.*.overflow",
      .said = "queue.capacity",
      .by_service = can_be_full,
-     .parts = {.chain = without("what a full queue turns away is not tried again")}},
+     .parts = {.chain = without("attempts that a full queue rejects are not retried")}},
     {.name = "idempotency tokens",
      .keys = "service.*.idempotency.window service.*.idempotency.replay "
              "service.*.idempotency.in_progress service.*.idempotency.replay_cost "
-             "service.*.idempotency.write_delay client.*.mutating client.*.idempotency_token "
-             "client.*.token_reuse",
+             "service.*.idempotency.write_delay service.*.idempotency.stored client.*.mutating "
+             "client.*.idempotency_token client.*.token_reuse client.*.token_from",
      .said = "idempotency",
      .by_service = knows_tokens,
-     .parts = {.loads = without("what idempotency tokens answer"),
+     .parts = {.loads = without("attempts answered because of idempotency tokens"),
                .late = none("a retry may be answered by its token, for less work"),
                .balance = none("a retry may be answered by its token, for less work"),
                .run = none("a retry may be answered by its token, for less work"),
@@ -605,17 +659,24 @@ constexpr Feature kFeatures[] = {
                .balance = none("it waits for the services that it calls"),
                .run = none("it waits for the services that it calls"),
                .chain = none("it waits for the services that it calls")}},
+    {.name = "calls that are not one for every attempt",
+     .keys = "client.*.service client.*.stage client.*.share client.*.one_of client.*.operation "
+             "client.*.callee_operation client.*.callee_key client.*.count client.*.need "
+             "client.*.on_failure client.*.fallback",
+     .said = "calls",
+     .by_service = chooses_calls,
+     .parts = {.loads = without("choices among calls, but for how many there are on average")}},
     {.name = "calls between services",
      .keys = "client.*.calls",
      .by_client = is_call,
      .parts = {.waits = none("when calls come depends on the service that makes them"),
-               .balance = none("calls that a service makes depend on what it is called for"),
-               .run = none("calls that a service makes depend on what it is called for"),
-               .chain = none("calls that a service makes depend on what it is called for")}},
-    {.name = "a strategy of the user's own",
+               .balance = none("the calls of a service depend on the calls that it gets"),
+               .run = none("the calls of a service depend on the calls that it gets"),
+               .chain = none("the calls of a service depend on the calls that it gets")}},
+    {.name = "a custom strategy",
      .keys = "",
      .by_client = has_strategy,
-     .parts = no_theory("what a strategy of the user's own does is not known")},
+     .parts = no_theory("what a custom strategy does is not known")},
     {.name = "requests to several services",
      .keys = "client.*.calls client.*.operation.*.calls",
      .said = "calls",
@@ -646,11 +707,16 @@ constexpr Feature kFeatures[] = {
      .said = "retry.hedging",
      .by_client = has_hedging,
      .parts = {.loads = without("hedging"),
-               .waits = none("attempts beside each other"),
-               .late = none("attempts beside each other"),
-               .balance = none("attempts beside each other"),
-               .run = none("attempts beside each other"),
-               .chain = none("attempts beside each other")}},
+               .waits = none("concurrent attempts of a request"),
+               .late = none("concurrent attempts of a request"),
+               .balance = none("concurrent attempts of a request"),
+               .run = none("concurrent attempts of a request"),
+               .chain = none("concurrent attempts of a request")}},
+    {.name = "retries that avoid the instances of earlier attempts",
+     .keys = "client.*.retry.avoid_hosts",
+     .said = "retry.avoid_hosts",
+     .by_client = avoids_hosts,
+     .parts = no_theory("where an attempt goes depends on where its request has been")},
     {.name = "circuit breakers",
      .keys = "client.*.retry.breaker.failure_share client.*.retry.breaker.min_attempts "
              "client.*.retry.breaker.window client.*.retry.breaker.open",
@@ -680,7 +746,7 @@ constexpr Feature kFeatures[] = {
      .said = "retry.quota.on_empty",
      .by_client = waits_for_quota,
      .parts = no_fluid("retries that wait for tokens")},
-    {.name = "a retry quota that takes what there is",
+    {.name = "a retry quota that takes the remaining tokens",
      .keys = "client.*.retry.quota.partial",
      .said = "retry.quota.partial",
      .by_client = takes_partly,
@@ -731,21 +797,21 @@ constexpr Feature kFeatures[] = {
      .keys = "client.*.arrivals.process client.*.arrivals.start client.*.arrivals.spread",
      .said = "arrivals",
      .by_client = arrives_as<ArrivalProcess::kOnce>,
-     .parts = {.loads = without("when they come: this is the mean over the duration"),
-               .late = none("a herd is no load that lasts"),
-               .balance = none("a herd is no load that lasts")}},
+     .parts = {.loads = without("the time of arrival: this is the mean over the duration"),
+               .late = none("a herd is not a lasting load"),
+               .balance = none("a herd is not a lasting load")}},
     {.name = "a trace",
      .keys = "client.*.arrivals.process client.*.arrivals.file client.*.arrivals.speed_up "
              "client.*.arrivals.scale client.*.arrivals.bucket client.*.arrivals.spacing",
      .said = "arrivals",
      .by_client = arrives_as<ArrivalProcess::kTrace>,
-     .parts = {.loads = without("that the rate varies: this is its mean over the duration"),
+     .parts = {.loads = without("variations of the rate: this is its mean over the duration"),
                .balance = none("the balance changes with the load")}},
     {.name = "a load profile",
      .keys = "client.*.arrivals.profile client.*.arrivals.interpolate",
      .said = "arrivals.profile",
      .by_client = varies,
-     .parts = {.loads = without("that the rate varies: this is its mean over the duration"),
+     .parts = {.loads = without("variations of the rate: this is its mean over the duration"),
                .waits = none("the wait changes with the load"),
                .balance = none("the balance changes with the load"),
                .chain = none("only a constant Poisson stream has no memory")}},
@@ -807,7 +873,29 @@ constexpr Feature kFeatures[] = {
      .keys = "client.*.deadline",
      .said = "deadline",
      .by_client = has_deadline,
-     .parts = {.chain = none("the chain does not know ages")}},
+     .parts = {.chain = none("the chain does not track the age of requests")}},
+    {.name = "a deadline that comes from the caller",
+     .keys = "client.*.deadline",
+     .said = "deadline",
+     .by_client = has_deadline_of_caller,
+     .parts = {.loads = without("calls that end when the caller's client stops waiting"),
+               .late = none("how much time is left depends on the caller"),
+               .balance = none("how much time is left depends on the caller"),
+               .run = none("how much time is left depends on the caller"),
+               .chain = none("the chain does not track the age of requests")}},
+    {.name = "calls of which some are not retried",
+     .keys = "client.*.retry_only_at",
+     .said = "retry_only_at",
+     .by_client = retries_some_calls,
+     .parts = {.late = none("not every call is retried"),
+               .balance = none("not every call is retried"),
+               .run = none("not every call is retried"),
+               .chain = none("not every call is retried")}},
+    {.name = "calls that a cache saves",
+     .keys = "client.*.cache.capacity client.*.cache.policy client.*.cache.ttl client.*.cache_hit",
+     .said = "cache",
+     .by_client = has_cache,
+     .parts = {.loads = without("the time that a cache takes to fill")}},
     {.name = "latency that varies much",
      .keys = "network.latency",
      .said = "attempt_timeout",
@@ -823,7 +911,7 @@ constexpr Feature kFeatures[] = {
      .keys = "network.connect client.*.connect_timeout",
      .said = "attempt_timeout",
      .by_client = connects_slowly,
-     .parts = no_theory("network.connect is no small part of it")},
+     .parts = no_theory("network.connect is not a small part of it")},
     {.name = "connections",
      .keys = "network.connect",
      .by_client = connects,
@@ -865,9 +953,9 @@ constexpr Feature kFeatures[] = {
      .keys = "client.*.operation.*.work",
      .said = "operation",
      .by_client = has_work_that_differs,
-     .parts = {.waits = without("that operations differ in work"),
-               .balance = without("that operations differ in work"),
-               .run = without("that operations differ in work")}},
+     .parts = {.waits = without("differences in work between operations"),
+               .balance = without("differences in work between operations"),
+               .run = without("differences in work between operations")}},
     {.name = "operations",
      .keys = "client.*.operation.*.share",
      .said = "operation",
@@ -882,7 +970,7 @@ constexpr Feature kFeatures[] = {
              "client.*.retry.rate_limit.round_rates",
      .said = "retry.rate_limit",
      .by_client = limiter_may_wake,
-     .parts = {.balance = none("how much a limiter lets pass depends on what was before")}},
+     .parts = {.balance = none("the rate of a limiter depends on its history")}},
     {.name = "adaptive mode",
      .keys = "client.*.retry.rate_limit.min_rate",
      .said = "retry",
@@ -895,21 +983,21 @@ constexpr Feature kFeatures[] = {
      .said = "retry.client_throttle",
      .by_client = has_client_throttle,
      .parts = {.balance =
-                   none("what a client-side throttle lets pass depends on what was before")}},
+                   none("the share that a client-side throttle refuses depends on its history")}},
     {.name = "hedging, breakers, throttles or limiters of clients",
      .keys = "client.*.retry.hedging.delay client.*.retry.breaker.failure_share "
              "client.*.retry.client_throttle.k client.*.retry.rate_limit.min_rate",
      .said = "retry",
      .by_client = client_rules,
-     .parts = {.chain =
-                   none("the chain knows no hedging, breaker, throttle or limiter of clients")}},
+     .parts = {.chain = none("the chain does not model hedging, breakers, throttles or limiters of "
+                             "clients")}},
     {.name = "decorrelated jitter",
      .keys = "client.*.retry.backoff.jitter client.*.retry.backoff.throttle_jitter "
              "client.*.retry.backoff.decorrelated_from_full",
      .said = "retry.backoff.jitter",
      .by_client = is_decorrelated,
-     .parts = {.run = without("that a decorrelated delay depends on the one before")}},
-    {.name = "what every part takes as it is",
+     .parts = {.run = without("the dependence of a decorrelated delay on the previous one")}},
+    {.name = "features that every part models",
      .keys = "duration warmup drain drain_limit service.*.servers service.*.service_time "
              "service.*.concurrency.limit client.*.count client.*.retry.max_retries "
              "client.*.retry.max_attempts client.*.retry.probability client.*.retry.delays "
@@ -923,11 +1011,11 @@ constexpr Feature kFeatures[] = {
              "client.*.retry.backoff.immediate_retries client.*.retry.backoff.quantum "
              "client.*.retry.backoff.rounding client.*.retry.retry_after recovery.share "
              "recovery.hold recovery.window"},
-    {.name = "choices that are written out in other keys",
+    {.name = "choices that only set other keys",
      .keys = "client.*.retry.from_environment client.*.retry.mode client.*.retry.revision "
              "client.*.retry.sdk client.*.retry.api client.*.retry.defect client.*.like "
              "service.*.like"},
-    {.name = "what says how to simulate and measure",
+    {.name = "settings of the simulation and its measurements",
      .keys = "name description seed replications precision precision_metrics max_replications "
              "interval service.*.wait_within service.*.price service.*.rejection_price "
              "phase.*.start phase.*.duration phase.*.end expect.*.metric expect.*.client "
@@ -1115,8 +1203,8 @@ std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t s
                            c.retry.throttle.enabled || c.retry.rate_limit.enabled;
     if (own_state && c.count < kClients) {
       doubts.push_back(
-          fmt::format("{}.count: {} clients, each with a state of its own, are no crowd "
-                      "({:.0f} are needed)",
+          fmt::format("{}.count: {} clients, each with its own state, are too few ({:.0f} are "
+                      "needed)",
                       path, c.count, kClients));
     }
     const double slots = static_cast<double>(c.count) * c.arrivals.concurrency;

@@ -1,6 +1,6 @@
-// What theory covers: one table of the features of scenarios, and for each part of theory whether
-// it models the feature, leaves it out and says so, or gives no figure where the feature is used,
-// and why. What `predict` and `map` give, their words, and the table in README.md come from it.
+// The coverage of theory: one table of the features of scenarios, and for each part of theory
+// whether it models the feature, leaves it out and says so, or gives no figure where it is used,
+// and why. `predict`, `map`, their words, and the table in README.md use it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,7 +22,7 @@ namespace retrysim::prediction {
 /// The parts of theory whose figures stand or fall together.
 enum class Theory : std::uint8_t {
   kLoads,    ///< rates and work of first attempts; the warnings of overload and throttles
-  kWaits,    ///< waiting while all is well (Erlang C), and what is made of it
+  kWaits,    ///< waiting while all is well (Erlang C), and figures from it
   kLate,     ///< the warnings of queues and of last attempts: that every answer comes too late
   kBalance,  ///< where the fluid settles: phase, vulnerable, tipping and dead load
   kRun,      ///< runs of the fluid: goodput, recovery, the shortest triggers that tip it
@@ -66,7 +66,7 @@ struct Feature {
 /// In the order in which reasons are looked for.
 std::span<const Feature> features();
 
-/// The first reason why a part says nothing of a service: "service.api.abandoned: ...".
+/// The first reason why a part has no figures for a service: "service.api.abandoned: ...".
 std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::size_t service);
 /// The features that a part leaves out, a few words each.
 std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::size_t service);

@@ -81,7 +81,7 @@ class Predictor {
       const std::string kept = ignores_;
       ignores_ += noise_of_recovery(run);
       add("fluid", subject, "recovery", *run.recovery, "s",
-          "from the end of the last fault or surge until goodput is back to stay");
+          "from the end of the last fault or surge until goodput has recovered for good");
       ignores_ = kept;
     }
     tipping(s, subject);
@@ -97,7 +97,7 @@ class Predictor {
     if (requests <= 0 || 1 / std::sqrt(requests) <= forgiven) return "";
     return fmt::format(
         "; lapses by chance: in recovery.window there are {:.3g} requests, a number that chance "
-        "moves by {:.0f} %, where recovery.share forgives {:.0f} %, so that simulated recoveries "
+        "moves by {:.0f} %, where recovery.share allows {:.0f} %, so that simulated recoveries "
         "come later",
         requests, 100 / std::sqrt(requests), 100 * forgiven);
   }
@@ -199,14 +199,14 @@ class Predictor {
     const RetrialQueueLaw law = solve_with_orbit(queue);
     std::vector<std::string> words = prediction::left_out(prediction::Theory::kChain, scenario_, s);
     words.emplace_back("the exact number of attempts (its mean counts)");
-    words.emplace_back("that neighbouring attempts time out together");
+    words.emplace_back("the tendency of neighbouring attempts to time out together");
     const std::string left_out = list_of(words);
     ignores_ = left_out;
     add("chain", subject, "mean_queue", law.mean_queue, "attempts", "waiting and in service");
     add("chain", subject, "mean_orbit", law.mean_orbit, "requests", "on their way back");
     add("chain", subject, "late_share", law.beyond_timeout, "1",
         "share of time with more in the queue than is served in a timeout");
-    add("chain", subject, "empty_share", law.empty, "1", "share of time with nothing anywhere");
+    add("chain", subject, "empty_share", law.empty, "1", "share of time without any request");
     ignores_ =
         left_out +
         (law.by_work
@@ -219,11 +219,11 @@ class Predictor {
                " (only the order of magnitude is right: simulations took up to four times "
                "as long)";
     add("chain", subject, "recovery_time", law.recovery_time, "s",
-        "mean time from full until at most a third of what is served in a timeout is there");
+        "mean time from full until at most a third of the attempts served in a timeout are left");
     ignores_ = left_out;
     add("chain", subject, "orbit", queue.orbit, "requests",
-        fmt::format("largest number on their way back that is looked at; it is there for {:.2g} of "
-                    "the time",
+        fmt::format("largest number on their way back in the chain, reached for {:.2g} of the "
+                    "time",
                     law.at_most_orbit));
   }
 

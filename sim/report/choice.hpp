@@ -26,9 +26,9 @@ struct ChoiceReport {
   std::vector<std::string> scenario_notes = {};  ///< that were printed when the policies were read
 };
 
-/// What is assumed, the table of who left when and because of whom, and a sentence that says who is
-/// the best. The result has the scenario of the best policy, else of the one nearest to the limits,
-/// else of the first.
+/// The assumptions, the table of policies that left, when and because of which other, and a
+/// sentence that names the best. The result has the scenario of the best policy, else of the one
+/// nearest to the limits, else of the first.
 Document choice_document(const ChoiceReport& report);
 
 }  // namespace retrysim::report

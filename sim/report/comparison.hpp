@@ -1,4 +1,4 @@
-// What `retrysim compare` finds: sentences that say what a variant does better or worse than the
+// The output of `retrysim compare`: sentences on how each variant is better or worse than the
 // baseline, and tables of the differences.
 //
 // SPDX-License-Identifier: MIT
@@ -24,13 +24,13 @@ struct ComparisonReport {
   std::span<const Evaluation> evaluations;
   bool was_asked_for = false;     ///< the user named the metrics
   std::vector<std::string> vary;  ///< what was varied, as the user wrote it
-  bool show_variance = false;     ///< the table has what common random numbers saved
+  bool show_variance = false;     ///< the table has the savings of common random numbers
 
   std::size_t variants() const { return evaluations.size() - 1; }  ///< without the baseline
   const Evaluation& baseline() const { return evaluations.front(); }
 };
 
-/// Both sides are zero throughout: there is nothing to say.
+/// Both sides are zero throughout: there is no difference to report.
 bool is_nothing(const PairedDifference& difference);
 
 /// A variant in a sentence: "full jitter" for the variant "jitter=full", "no jitter" for
@@ -55,18 +55,18 @@ bool is_negligible(const ComparisonRow& row);
 /// The client groups that are compared, in the order of calls, and last "all".
 std::vector<std::string> clients_of(const ComparisonReport& comparison);
 
-/// What each variant does differently, a sentence or two each: first where it matters most, then
-/// at what price; and where no difference could be told from chance. For all clients together and,
+/// The differences of each variant, a sentence or two each: first where it matters most, then at
+/// what price; and where no difference could be told from chance. For all clients together and,
 /// where there are few, for each group.
 std::vector<std::string> sentences(const ComparisonReport& comparison);
 
-/// What limits the comparison.
+/// Limitations of the comparison.
 std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
 
-/// What the comparison says, in sentences; where services call each other, what each layer makes of
-/// a request; then for each client a table of metrics: the baseline's mean, and the difference of
-/// each variant with its interval, marked where it is significant; if asked for what common random
-/// numbers saved; and notes. compare.csv has a row for each variant, client and metric, and
+/// The comparison in sentences; where services call each other, the attempts of each layer for a
+/// request; then for each client a table of metrics: the baseline's mean, and the difference of
+/// each variant with its interval, marked where it is significant; if asked for, the savings of
+/// common random numbers; and notes. compare.csv has a row for each variant, client and metric, and
 /// result.json the same rows. The scenario files are up to the caller. Refers to the evaluations.
 Document comparison_document(const ComparisonReport& comparison);
 

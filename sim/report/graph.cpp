@@ -78,7 +78,7 @@ std::string arrivals_line(const ClientSpec& client) {
 void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk) {
   const RetryRules& retry = client.retry;
   if (client.strategy) {
-    lines.push_back("retries: a strategy of its own");
+    lines.push_back("retries: a custom strategy");
   } else if (retry.mode == RetryMode::kNone) {
     lines.push_back("no retries");
   } else {
@@ -87,6 +87,10 @@ void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk)
     lines.push_back(retry.max_attempts == RetryRules::kUnlimited
                         ? "any number of attempts"
                         : count_of(retry.max_attempts, "attempt"));
+    if (client.retry_only_at == RetryOnlyAt::kEdge) lines.back() = "retries only at the edge";
+    if (client.retry_only_at == RetryOnlyAt::kFirstAttempt) {
+      lines.push_back("no retries of calls made for a retry");
+    }
   }
   if (retry.quota.enabled) lines.push_back(fmt::format("retry quota {}", retry.quota.capacity));
   const TimeoutSpec& timeouts = client.timeouts;
@@ -96,12 +100,55 @@ void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk)
                         : "timeout varies");
   }
   if (timeouts.deadline != Duration::max()) lines.push_back("deadline " + time(timeouts.deadline));
+  if (timeouts.deadline_of_caller) lines.push_back("deadline of the caller");
 }
 
 Json names_of(const Scenario& scenario, const std::vector<std::size_t>& services) {
   Json names = Json::array();
   for (const std::size_t s : services) names.push_back(scenario.services[s].name);
   return names;
+}
+
+/// When a call is made and what its failure does, as far as it is no plain call.
+void add_call(Json& json, Lines& lines, const CallSpec& call) {
+  if (call.stage > 0) json["stage"] = call.stage;
+  if (!call.one_of.empty()) json["one_of"] = call.one_of;
+  if (!call.one_of.empty()) {
+    json["weight"] = call.share;
+    lines.push_back(fmt::format("one of {}, weight {}", call.one_of, figure(call.share)));
+  } else if (call.share < 1) {
+    json["share"] = call.share;
+    lines.push_back("for " + percent(call.share) + " of the requests");
+  }
+  if (!call.operations.empty()) {
+    json["operations"] = call.operations;
+    lines.push_back(fmt::format("for {}", fmt::join(call.operations, ", ")));
+  }
+  const bool several = call.count != 1 || call.random_count;
+  if (several) {
+    const double mean = call.random_count ? call.random_count->mean_seconds() : call.count;
+    json[call.random_count ? "mean_count" : "count"] = mean;
+    lines.push_back((call.random_count ? "about " : "") + figure(mean) + " at once");
+  }
+  if (call.cache.hit > 0) lines.push_back("a cache saves " + percent(call.cache.hit));
+  if (call.cache.keeps_answers()) {
+    const bool all = call.cache.capacity == CacheSpec::kUnlimited;
+    lines.push_back("cache of " + (all ? "all answers" : count_of(call.cache.capacity, "answer")));
+    if (call.cache.ttl != Duration::max()) lines.back() += " for " + time(call.cache.ttl);
+  }
+  if (call.need != CallSpec::kAll) {
+    json["need"] = call.need;
+    lines.push_back(fmt::format("{} must succeed", call.need));
+  }
+  if (call.on_failure == CallFailure::kIgnore) {
+    json["on_failure"] = "ignore";
+    lines.push_back("failures are ignored");
+  } else if (call.on_failure == CallFailure::kFallback) {
+    const std::string name = call.fallback.substr(call.fallback.find('.') + 1);
+    json["on_failure"] = "fallback";
+    json["fallback"] = name;
+    lines.push_back("falls back on " + name);
+  }
 }
 
 Json group_json(const Scenario& scenario, std::size_t group, std::optional<std::size_t> caller,
@@ -113,6 +160,8 @@ Json group_json(const Scenario& scenario, std::size_t group, std::optional<std::
   Lines lines;
   if (caller) {
     json["caller"] = scenario.services[*caller].name;
+    const auto call = std::ranges::find(scenario.calls, group, &CallSpec::client);
+    if (call != scenario.calls.end()) add_call(json, lines, *call);
   } else {
     if (client.count > 1) lines.push_back(count_of(client.count, "client"));
     lines.push_back(arrivals_line(client));
@@ -166,10 +215,10 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
   } else {
     lines.push_back(time_s > 0 ? "any number of servers × " + of_time(time_s) : "answers at once");
   }
-  if (service.slowdown.enabled()) lines.push_back("slower the more it does at once");
+  if (service.slowdown.enabled()) lines.push_back("slower the more attempts are in service");
   add_throttle(lines, service.throttle);
   if (service.concurrency.control != ConcurrencyControl::kFixed) {
-    lines.push_back(fmt::format("limit at once: {}", name(service.concurrency.control)));
+    lines.push_back(fmt::format("concurrency limit: {}", name(service.concurrency.control)));
   } else if (service.concurrency.limit != ServiceSpec::kUnlimited) {
     lines.push_back(fmt::format("at most {} at once", service.concurrency.limit));
   }

@@ -1,6 +1,6 @@
-// What is simulated, for pictures of it: who calls whom, what to write into each box, and what
-// disturbs them when. Members of result.json, from which pages draw; no other reader needs to know
-// the keys of a scenario.
+// The simulated system, for pictures of it: which parts call each other, the text of each box, and
+// the disturbances with their times. Members of result.json, from which pages draw; no other reader
+// needs to know the keys of a scenario.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,8 +23,8 @@ namespace retrysim::report {
 ///   disturbances   kind (fault or surge), name, start_s, end_s, service or client, what it does
 ///                  in words, and what it changes in figures
 ///
-/// `lines` is what a reader wants to know at a glance, in short lines of plain text. `keys` may be
-/// empty: then the names of SDKs and of files with arrivals are left out.
+/// `lines` are the most important facts, in short lines of plain text. `keys` may be empty: then
+/// the names of SDKs and of files with arrivals are left out.
 nlohmann::ordered_json graph_json(const Scenario& scenario, std::span<const ResolvedKey> keys = {});
 
 }  // namespace retrysim::report

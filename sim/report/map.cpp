@@ -107,8 +107,8 @@ std::vector<std::string> closing_sentences(const MapReport& r) {
   const std::size_t disagree = count_of(r, MapVerdict::kDisagree);
   const std::size_t outside = count_of(r, MapVerdict::kOutsideValidity);
   std::vector<std::string> texts = {fmt::format(
-      "Of {} point{} simulated near the borders, {} agree{}, {} disagree{} and {} {} outside of "
-      "what the fluid is valid for.",
+      "Of {} point{} simulated near the borders, {} agree{}, {} disagree{} and {} {} outside the "
+      "validity of the fluid.",
       r.confirmed.size(), r.confirmed.size() == 1 ? "" : "s", agree, agree == 1 ? "s" : "",
       disagree, disagree == 1 ? "s" : "", outside, outside == 1 ? "is" : "are")};
   if (r.confirmed.size() < r.asked) {

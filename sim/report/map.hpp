@@ -21,7 +21,7 @@ struct MapReport {
   std::vector<MapConfirmation> confirmed;
 };
 
-/// The map as a picture, and what became of the points that were simulated.
+/// The map as a picture, and the results of the points that were simulated.
 Document map_document(const MapReport& report);
 
 }  // namespace retrysim::report

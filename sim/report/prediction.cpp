@@ -217,7 +217,7 @@ Document prediction_document(const Prediction& prediction) {
   Document d;
   show_figures(d, prediction.figures);
   show_remarks(d, "does not apply", prediction.refusals);
-  show_remarks(d, "outside the range where it is good", prediction.doubts);
+  show_remarks(d, "outside the range of validity", prediction.doubts);
   show_unmodelled(d, prediction.unmodelled);
   if (!prediction.warnings.empty()) d.lines("\nwarnings\n");
   for (const Warning& w : prediction.warnings) {

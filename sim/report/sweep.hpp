@@ -55,7 +55,7 @@ const std::vector<const MetricInfo*>& overview_metrics();
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
                                 const std::function<SweepPoint(std::size_t)>& point);
 
-/// What a person reads: the first points in a table, and what is remarkable about all of them.
+/// The text for people: the first points in a table, and remarks on all of them.
 Document sweep_document(const SweepPlan& plan, const SweepOverview& overview);
 
 /// Folders that do not make a whole sweep. The message names them and says what is wrong.

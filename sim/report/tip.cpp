@@ -255,8 +255,8 @@ std::vector<std::string> caveats(const TipReport& r) {
   const std::size_t n = r.found.point.not_monotone();
   if (n > 0 && r.found.point.outcome != TippingOutcome::kEndsExchanged) {
     notes.push_back(fmt::format(
-        "{} of {} replications are not monotone: they recover from a greater trigger than one that "
-        "they do not recover from. They have no threshold, so the interval does not cover them",
+        "{} of {} replications are not monotone: they fail at one trigger but recover from a "
+        "greater one. They have no threshold, so the interval does not cover them",
         n, r.found.point.thresholds.size()));
   }
   return notes;
@@ -406,8 +406,8 @@ class CurveReport {
       const std::size_t odd = point.found.point.not_monotone();
       if (odd > 0 && point.found.point.outcome != TippingOutcome::kEndsExchanged) {
         own.push_back(fmt::format(
-            "{} of {} replications are not monotone: they recover from a greater trigger than one "
-            "that they do not recover from",
+            "{} of {} replications are not monotone: they fail at one trigger but recover from a "
+            "greater one",
             odd, point.found.point.thresholds.size()));
       }
       for (const std::string& note : own) {

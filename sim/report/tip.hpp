@@ -16,13 +16,13 @@
 
 namespace retrysim::report {
 
-/// The search for one tipping point: the answer, then what happened at each value. tip.csv has a
-/// row for each probe: `probability` is that of not recovering, with Wilson's interval;
-/// `metastable` and `twin_recovered` are numbers of replications at the probe whose twins were run.
+/// The search for one tipping point: the answer, then the results at each value. tip.csv has a row
+/// for each probe: `probability` is that of not recovering, with Wilson's interval; `metastable`
+/// and `twin_recovered` are numbers of replications at the probe whose twins were run.
 Document tip_document(const TipPlan& plan, const TipPoint& point);
 
 /// How the tipping point moves with other keys: the answer in sentences, a line of the curve each,
-/// and then its points, with D50, its interval, and what became of each search.
+/// and then its points, with D50, its interval, and the outcome of each search.
 Document curve_document(const TipPlan& plan, std::span<const TipPoint> points);
 
 /// A point of a tipping curve in its place along a line.

@@ -80,8 +80,8 @@ Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgr
 Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, double v,
                    std::uint32_t attempts, double uniform);
 
-/// Draws that have been made already, for the functions below. What they want of `draws`: `uniform`
-/// gives the next uniform draw, `all` the draws as such, before any of them is taken.
+/// Draws that have been made already, for the functions below. Such `draws` have `uniform`, the
+/// next uniform draw, and `all`, the draws as such before any of them is taken.
 struct GivenDraws {
   Draws& given;
 
@@ -122,7 +122,7 @@ template <class BackoffDraws>
           : Duration::from_nanoseconds(spread(jitter, rules.jitter_share, v, uniform));
   if (delay <= rules.cap) [[likely]]
     return delay;
-  // Of a backoff that has been capped already only this jitter makes more.
+  // Only this jitter can raise a backoff that has already been capped.
   if (jitter == Jitter::kProportional && !rules.jitter_before_cap &&
       rules.over_cap != OverCap::kRedraw) {
     return delay;

@@ -1,7 +1,7 @@
 // The order in which a client decides about a retry: retryable, attempts left, quota, then the
 // delay. Source: botocore retries/standard.py and the pseudo-code of the AWS SDK reference;
 // README.md lists where SDKs differ. This runs once per failed attempt of a simulation: it
-// allocates nothing and compares no text, and what only some rules ask for is a function in
+// allocates nothing and compares no text, and steps that only some rules need are functions in
 // retry_strategy.cpp.
 //
 // SPDX-License-Identifier: MIT
@@ -45,7 +45,7 @@ class DrawsOnDemand {
   }
 
  private:
-  // Not compiled into what calls it: the multiplications want all registers for themselves.
+  // Not compiled into its callers: the multiplications need all registers.
   [[gnu::noinline]] static std::uint64_t first_word(const RandomKey& key, DrawId id) {
     return Draws::first_word(key, id);
   }
@@ -67,7 +67,8 @@ struct Payment {
   Duration wait;  ///< until the tokens are there (QuotaOnEmpty::kWait)
 };
 
-Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& error, Time now);
+/// Takes the price of a retry after `error`.
+Payment pay(const RetryRules& rules, const RetryState& state, const ErrorInfo& error, Time now);
 
 /// What a failed attempt tells the client, before any decision.
 void take_note_of_failure(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
@@ -115,18 +116,18 @@ class Charge {
  public:
   enum class Step { kBeforeClassification, kBeforeAttempts, kLast };
 
-  Charge(const QuotaRules& rules, const RetryState& state)
-      : rules_(rules), quota_(rules.enabled ? state.quota : nullptr) {}
+  Charge(const RetryRules& rules, const RetryState& state)
+      : rules_(rules), quota_(rules.quota.enabled ? state.quota : nullptr) {}
 
   /// Charges the price of `error` if this is the step at which this quota is charged.
   void at(Step step, const RetryState& state, const ErrorInfo& error, Time now) {
-    if (quota_ != nullptr && step == step_of(rules_.order))
+    if (quota_ != nullptr && step == step_of(rules_.quota.order))
       payment_ = pay(rules_, state, error, now);
   }
   bool refused() const { return !payment_.made; }
   /// Another rule refuses the retry that has been paid for.
   void give_back() {
-    if (quota_ != nullptr && payment_.made) quota_->release(payment_.amount, rules_.capacity);
+    if (quota_ != nullptr && payment_.made) quota_->release(payment_.amount, rules_.quota.capacity);
   }
   int amount() const { return payment_.amount; }
   Duration wait() const { return payment_.wait; }
@@ -145,7 +146,7 @@ class Charge {
     return Step::kLast;
   }
 
-  const QuotaRules& rules_;
+  const RetryRules& rules_;
   RetryQuota* const quota_;
   Payment payment_{.made = true, .wait = {}};
 };
@@ -162,7 +163,7 @@ template <class BackoffDraws>
   assert(state.quota != nullptr || !rules.quota.enabled);
   const auto end = [](Outcome outcome) { return RetryDecision{outcome, Duration::zero(), 0}; };
   if (state.remembers()) take_note_of_failure(rules, state, error, now);
-  Charge charge(rules.quota, state);
+  Charge charge(rules, state);
 
   // May this request be retried after this error at all?
   charge.at(Charge::Step::kBeforeClassification, state, error, now);

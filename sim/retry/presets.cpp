@@ -37,7 +37,7 @@ void envoy(RetryRules& r, BudgetKind kind) {
 }
 
 const Comparison kComparisons[] = {
-    {"fixed-delay", "three attempts, one second apart: what is written by hand most often",
+    {"fixed-delay", "three attempts, one second apart: the most common hand-written strategy",
      [](RetryRules& r) {
        r.backoff = backoff(ms(1000), ms(1000), kNoCap, Jitter::kNone);
        r.backoff.factor = 1;
@@ -269,7 +269,7 @@ const Row kRows[] = {
    "Smithy guide client-guidance/retries.md, example strategy (524ebb7, April 2026)"},
 
   {kCustom, "", "", "default", 3, kNoBackoff, kNoQuota, kErrors, kIgnore, kReturn,
-   "a plain starting point for studies of principle"},
+   "a plain starting point for theoretical studies"},
 };
 
 // Revision 2.1: these have numbers of their own in every SDK.

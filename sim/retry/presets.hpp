@@ -218,3 +218,13 @@ struct Comparison {
 std::span<const Comparison> comparisons();
 
 }  // namespace retrysim::preset
+
+namespace retrysim {
+
+struct Preset;
+
+/// The release whose decisions agree, call by call, with those of this preset; empty if it was not
+/// compared (tests/sdks).
+std::string_view compared_release(const Preset& preset);
+
+}  // namespace retrysim

@@ -1,6 +1,6 @@
 // What depends on an SDK's release: the mode and revision that it starts in, and the rules it had
 // before they changed. The rows of presets.cpp have the newest rules of each mode and revision.
-// Known defects and default modes are here, too.
+// Known defects, default modes, and what presets have been compared with, are here, too.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>
@@ -79,7 +79,7 @@ constexpr std::string_view kModes = "standard and adaptive mode, revision 2.0";
 constexpr std::string_view kOptIn = "revision 2.1 with AWS_NEW_RETRIES_2026";
 constexpr std::string_view kDefault21 = "revision 2.1";
 constexpr std::string_view kDefault21Standard = "revision 2.1, standard mode by default";
-constexpr std::string_view kOldest = "the oldest release taken";
+constexpr std::string_view kOldest = "the oldest release included";
 constexpr std::string_view kJitter = "jitter after the cap instead of before";
 
 // Of each name the oldest release first. What a release does not say is as before.
@@ -104,7 +104,7 @@ constexpr TurningPoint kTurningPoints[] = {
     {"js-v2", "2.0.0", kOldest, "", "legacy", k20, k20},
     {"js-v3", "3.0.0", "suggested delays are ignored, every success fills the quota",
      "smithy-typescript packages/util-retry before 4.3.0", "standard", k20, k20},
-    {"js-v3", "3.723.0", "what npm installs with it today has revision 2.1",
+    {"js-v3", "3.723.0", "the core that npm installs with it today has revision 2.1",
      "package.json of @aws-sdk/client-dynamodb, npm (@smithy/core 3.41.0)", "", k21, kBoth,
      old_js_v3},
     {"js-v3", "3.1166.0", "revision 2.1 alone", kBlog, "", "", k21},
@@ -133,7 +133,7 @@ constexpr TurningPoint kTurningPoints[] = {
     {"go-v2", "1.0.0", kOldest, "versions of the module aws-sdk-go-v2", "standard", k20, kBoth},
     {"go-v2", "1.48.0", kDefault21, kBlog, "", k21, k21},
     {"rust", "1.0.0", kOldest, "versions of aws-config", "standard", k20, kBoth},
-    {"rust", "1.8.17", "send tokens that are not there are not taken",
+    {"rust", "1.8.17", "missing send tokens are not taken",
      "smithy-rs pull request 4632 (777c24b, April 2026)", "", "", "", reserve_send_tokens},
     {"rust", "1.13.2", "revision 2.1 with BehaviorVersion v2026_11_10", kBlog, "", k21, kBoth},
     {"kotlin", "0.17.7", "the quota waits for its refill", "aws-sdk-kotlin CHANGELOG.md",
@@ -374,6 +374,43 @@ std::optional<std::string_view> default_mode(std::string_view sdk, bool after_20
     if (row.sdk == canonical_sdk(sdk)) return after_2026 ? row.after : row.before;
   }
   return std::nullopt;
+}
+
+// --- Comparisons: those of scripts/compare_sdks. Where a release differs in a rule, README.md says
+// in which.
+
+namespace {
+
+struct ComparedRelease {
+  std::string_view sdk;
+  std::string_view revision;  // empty: of a mode without revisions
+  std::string_view api;       // empty: every row
+  std::string_view release;
+};
+
+constexpr ComparedRelease kComparedReleases[] = {
+    {"botocore", "", "", "1.29.27"},
+    {"botocore", "2.0", "", "1.29.27"},
+    {"js-v2", "", "default", "2.1693.0"},
+    {"js-v2", "", "dynamodb", "2.1693.0"},
+    {"go-v1", "", "", "1.44.133"},
+    {"ruby", "", "default", "core 3.168.1"},
+    {"ruby", "2.0", "default", "core 3.168.1"},
+    {"js-v3", "2.0", "", "3.1143.0, core 3.39.0"},
+    {"js-v3", "2.1", "", "3.1143.0, core 3.41.0"},
+    {"go-v2", "2.0", "", "1.17.1"},
+};
+
+}  // namespace
+
+std::string_view compared_release(const Preset& preset) {
+  for (const ComparedRelease& c : kComparedReleases) {
+    if (c.sdk == preset.sdk && c.revision == preset.revision &&
+        (c.api.empty() || c.api == preset.api)) {
+      return c.release;
+    }
+  }
+  return {};
 }
 
 }  // namespace retrysim

@@ -1,5 +1,5 @@
-// What clients remember between requests: retry quotas, budgets, circuit breakers, throttles, and
-// the send-rate limiter of adaptive mode. Sources: for the quota's fractions and its refill,
+// What clients remember between requests: retry quotas, the limits beyond the SDKs, and the
+// send-rate limiter of adaptive mode. Sources: for the quota's fractions and its refill,
 // smithy-rs token_bucket.rs and smithy-kotlin StandardRetryTokenBucket; for budgets, Finagle's
 // RetryBudget and Envoy's retry_budget; for the guard, RetryGuard (arXiv 2511.23278); for the
 // throttle, Google's SRE book, "Handling overload".
@@ -12,6 +12,8 @@
 #include <sleef.h>
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <type_traits>
 
 namespace retrysim {
 
@@ -175,6 +177,31 @@ bool ClientThrottle::permit(const ThrottleRules& rules, Time now, double uniform
   return !(uniform * (requests + 1) < requests - rules.k * accepts);
 }
 
+namespace {
+
+/// Whether it has a function of its own for the beginning of requests, or for their end.
+template <class Limit>
+constexpr bool kHearsOfRequests =
+    !std::is_same_v<decltype(&Limit::request_begins),
+                    decltype(&RetryLimit<typename Limit::Rules>::request_begins)> ||
+    !std::is_same_v<decltype(&Limit::request_ends),
+                    decltype(&RetryLimit<typename Limit::Rules>::request_ends)>;
+static_assert(kHearsOfRequests<RetryBudget> && !kHearsOfRequests<RetryGuard>);
+
+static_assert(std::tuple_size_v<decltype(RetryState::limits)> ==
+              std::tuple_size_v<decltype(RetryRules::kLimits)>);
+
+}  // namespace
+
+bool counts_requests(const RetryRules& rules) {
+  bool found = rules.quota.credit_on == CreditOn::kStart;
+  const auto look_at = [&]<class Limit>(Limit*) {
+    found |= kHearsOfRequests<Limit> && rules.of_limit<typename Limit::Rules>().in_use();
+  };
+  std::apply([&](auto*... limit) { (look_at(limit), ...); }, RetryState().limits);
+  return found;
+}
+
 std::string_view different_state_rules(const RetryRules& a, const RetryRules& b) {
   if (a.quota != b.quota) return "quota";
   if (a.rate_limit != b.rate_limit) return "rate_limit";
@@ -232,18 +259,13 @@ void RetryStates::take_memory(const RetryRules& rules, std::size_t clients, Time
     take(limiters_, states_of(rules.rate_limit.scope, clients, counts),
          SendRateLimiter(start, rules.rate_limit));
   }
-  if (rules.budget.in_use()) {
-    take(budgets_, clients, RetryBudget(rules.budget), SlidingCounts(rules.budget.window).bytes());
-  }
-  if (rules.breaker.enabled) {
-    take(breakers_, clients, CircuitBreaker(rules.breaker),
-         SlidingCounts(rules.breaker.window).bytes());
-  }
-  if (rules.guard.enabled) take(guards_, clients, RetryGuard(rules.guard));
-  if (rules.throttle.enabled) {
-    take(throttles_, clients, ClientThrottle(rules.throttle),
-         throttle_counts(rules.throttle).bytes());
-  }
+  const auto take_limit = [&]<class Limit>(std::vector<Limit>& states) {
+    const typename Limit::Rules& its_rules = rules.of_limit<typename Limit::Rules>();
+    if (!its_rules.in_use()) return;
+    const Limit limit(its_rules);
+    take(states, clients, limit, limit.further_bytes());
+  };
+  std::apply([&](auto&... states) { (take_limit(states), ...); }, limit_states_);
 }
 
 RetryStates::RetryStates(const RetryRules& rules, std::size_t clients, Time start,

@@ -61,7 +61,9 @@ Duration with_suggestion(const RetryRules& rules, const Failure& failure, Durati
   return backoff;
 }
 
-Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& error, Time now) {
+Payment pay(const RetryRules& all_rules, const RetryState& state, const ErrorInfo& error,
+            Time now) {
+  const QuotaRules& rules = all_rules.quota;
   RetryQuota& quota = *state.quota;
   if (state.accrual != nullptr) state.accrual->refill(rules, quota, now);
   if (!above_threshold(rules, state)) return {};
@@ -70,10 +72,8 @@ Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& e
     payment.amount = std::min(payment.amount, quota.available);
   }
   if (!quota.acquire(payment.amount)) {
-    if (rules.on_empty == QuotaOnEmpty::kFail || state.accrual == nullptr ||
-        !(rules.refill_rate > 0)) {
-      return {};
-    }
+    const bool may_wait = rules.on_empty == QuotaOnEmpty::kWait && !all_rules.hedging.enabled;
+    if (!may_wait || state.accrual == nullptr || !(rules.refill_rate > 0)) return {};
     // The missing tokens are those of the future: the next retry to ask waits behind this one.
     QuotaAccrual& accrual = *state.accrual;
     const double missing =
@@ -159,8 +159,8 @@ void begin_request(const RetryRules& rules, const RetryState& state, Time now) {
 
 bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, Draws& draws,
                     const std::optional<double>& fixed_draw) {
-  if (state.throttle == nullptr) return true;
-  return state.throttle->permit(rules.throttle, now, fixed_draw ? *fixed_draw : draws.uniform());
+  if (state.throttle() == nullptr) return true;
+  return state.throttle()->permit(rules.throttle, now, fixed_draw ? *fixed_draw : draws.uniform());
 }
 
 RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
@@ -175,8 +175,7 @@ bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgre
   if (!decision::attempts_left(rules, progress)) return false;
   if (!decision::limits_permit(rules, state, progress, now)) return false;
   if (state.quota != nullptr) {
-    const decision::Payment payment =
-        decision::pay(rules.quota, state, {ResponseClass::kTransient}, now);
+    const decision::Payment payment = decision::pay(rules, state, {ResponseClass::kTransient}, now);
     if (!payment.made) return false;
     progress.held_cost = payment.amount;
   }
@@ -301,7 +300,7 @@ Duration RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
   };
   const bool first_asked = token.progress_.attempts < token.attempt_;
   token.progress_.attempts = token.attempt_;
-  if (state.throttle != nullptr && first_asked) {
+  if (state.throttle() != nullptr && first_asked) {
     Draws draws = draws_for(token, Purpose::kClientThrottle);
     if (!permit_attempt(rules_, state, now, draws, fixed_draw_)) return refuse();
   }

@@ -1,4 +1,4 @@
-// How much a simulation can tell apart: it numbers what there may be many of by 16 bits.
+// How many things a simulation can tell apart: it numbers these by 16 bits.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

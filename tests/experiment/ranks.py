@@ -9,14 +9,9 @@ Exit status: 0 as it should be, 1 not, 77 skipped: no mpirun, or a program witho
 SPDX-License-Identifier: MIT
 """
 
-import argparse
-import os
-import pathlib
 import shutil
-import sys
-import tempfile
 
-from sweep_interruptions import MPIRUN, SKIPPED, Failed, files_of, run_job
+from harness import MPIRUN, SKIPPED, Failed, files_of, main, run_job
 
 # What steers a run by its own results: a warm-up that is found, a precision; and all kinds of
 # results: two tiers, effects, polls, a profile from a file.
@@ -174,37 +169,27 @@ class Checker:
         print(f"a rank with '{before} {other}' ends the job")
 
 
-def is_possible(checker):
-    if shutil.which("mpirun") is None:
-        print("skipped: there is no mpirun (Debian package openmpi-bin)")
-        return False
-    probe = checker.run([*MPIRUN, checker.program, "run", "none.toml"])
-    if "built without MPI" in probe.stderr:
-        print("skipped: the program was built without MPI (RETRYSIM_MPI=OFF, or not found)")
-        return False
-    return True
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
-    program = os.path.abspath(parser.parse_args().program)
-    with tempfile.TemporaryDirectory(prefix="retrysim-ranks-") as folder:
-        checker = Checker(program, pathlib.Path(folder))
-        if not is_possible(checker):
+    def all(self):
+        if not self.is_possible():
             return SKIPPED
-        try:
-            for name in COMMANDS:
-                checker.check_same(name)
-            for name in MISTAKES:
-                checker.check_mistake(name)
-            for case in OUT_OF_STEP:
-                checker.check_out_of_step(*case)
-        except Failed as failure:
-            print(f"failed: {failure}")
-            return 1
-    return 0
+        for name in COMMANDS:
+            self.check_same(name)
+        for name in MISTAKES:
+            self.check_mistake(name)
+        for case in OUT_OF_STEP:
+            self.check_out_of_step(*case)
+        return 0
+
+    def is_possible(self):
+        if shutil.which("mpirun") is None:
+            print("skipped: there is no mpirun (Debian package openmpi-bin)")
+            return False
+        probe = self.run([*MPIRUN, self.program, "run", "none.toml"])
+        if "built without MPI" in probe.stderr:
+            print("skipped: the program was built without MPI (RETRYSIM_MPI=OFF, or not found)")
+            return False
+        return True
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__, lambda program, folder, _: [Checker(program, folder).all])

@@ -9,16 +9,14 @@ Exit status: 0 as it should be, 1 not.
 SPDX-License-Identifier: MIT
 """
 
-import argparse
 import json
 import os
-import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 import threading
 import zlib
+
+from harness import Checker, Failed, main
 
 WRITERS = 4
 SCENARIO = """
@@ -32,10 +30,6 @@ service_time = "10ms"
 arrivals = { process = "poisson", total_rate = 20 }
 retry = { mode = "none" }
 """
-
-
-class Failed(Exception):
-    """The program did not do what it should."""
 
 
 def read_at_once(folder):
@@ -88,19 +82,11 @@ def fault_of(files):
     return ""
 
 
-class Checker:
+class Replacement(Checker):
     def __init__(self, program, folder, rounds):
-        self.program, self.folder, self.rounds = program, folder, rounds
-        self.out = folder / "out"
+        super().__init__(program, folder, SCENARIO)
+        self.rounds, self.out = rounds, folder / "out"
         self.faults, self.reads = [], 0
-        (folder / "small.toml").write_text(SCENARIO)
-
-    def run(self, *arguments, expected=0):
-        done = subprocess.run([self.program, *arguments], cwd=self.folder, capture_output=True,
-                              text=True, check=False)
-        if done.returncode != expected:
-            raise Failed(f"{arguments}: exit status {done.returncode}:\n{done.stderr}")
-        return done
 
     def write(self, writer):
         for i in range(self.rounds):
@@ -269,24 +255,11 @@ class Checker:
         print(f"{len(texts)} damaged result.json: no one was believed")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--rounds", type=int, default=15)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="retrysim-replace-") as folder:
-        checker = Checker(os.path.abspath(arguments.program), pathlib.Path(folder),
-                          arguments.rounds)
-        try:
-            for check in (checker.concurrent_writers, checker.killed_writers,
-                          checker.writers_beside_notes, checker.killed_writers,
-                          checker.damaged_shards, checker.senseless_json):
-                check()
-        except Failed as failure:
-            print(f"failed: {failure}")
-            return 1
-    return 0
+def checks(program, folder, arguments):
+    checker = Replacement(program, folder, arguments.rounds)
+    return [checker.concurrent_writers, checker.killed_writers, checker.writers_beside_notes,
+            checker.killed_writers, checker.damaged_shards, checker.senseless_json]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__, checks, rounds=15)

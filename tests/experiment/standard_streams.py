@@ -10,14 +10,13 @@ Exit status: 0 as it should be, 1 not.
 SPDX-License-Identifier: MIT
 """
 
-import argparse
 import os
 import pathlib
 import shlex
 import signal
 import subprocess
-import sys
-import tempfile
+
+from harness import INTERRUPTED, OUTPUT_CLOSED, OUTPUT_FAILED, Checker, Failed, main
 
 SCENARIO = """
 name = "small"
@@ -62,20 +61,11 @@ COMMANDS = {
     "--help": 0,
     "run --help": 0,
 }
-OUTPUT_FAILED = 4
-OUTPUT_CLOSED = 141
-INTERRUPTED = 130
 
 
-class Failed(Exception):
-    """The program did not do what it should."""
-
-
-class Checker:
+class Streams(Checker):
     def __init__(self, program, folder):
-        self.program = program
-        self.folder = folder
-        (folder / "small.toml").write_text(SCENARIO.format(duration="10s"))
+        super().__init__(program, folder, SCENARIO.format(duration="10s"))
         (folder / "wrong.toml").write_text(SCENARIO.format(duration="soon"))
         (folder / "piped.toml").write_text(TRACE)
 
@@ -192,21 +182,10 @@ def simulates(command):
     return command.split()[0] in ("run", "compare", "sweep", "tip") and "--help" not in command
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="retrysim-streams-") as folder:
-        checker = Checker(os.path.abspath(arguments.program), pathlib.Path(folder))
-        try:
-            for check in (checker.errors, checker.output, checker.descriptors, checker.file_size,
-                          checker.pipes):
-                check()
-        except Failed as failure:
-            print(f"failed: {failure}")
-            return 1
-    return 0
+def checks(program, folder, _):
+    checker = Streams(program, folder)
+    return [checker.errors, checker.output, checker.descriptors, checker.file_size, checker.pipes]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__, checks)

@@ -11,26 +11,19 @@ Moments are random but seeded, in shares of the time that the undisturbed sweep 
 SPDX-License-Identifier: MIT
 """
 
-import argparse
-import hashlib
 import os
-import pathlib
 import random
 import re
 import resource
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
-SKIPPED = 77
-MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
-# Seconds after which a job, which takes a few, will not end any more. A test that hangs is one that
-# fails, and leaves nothing behind.
-PATIENCE = 300
-# The same after a rank was killed, of which mpirun has nothing to do but to notice it.
+from harness import (MPIRUN, PATIENCE, SKIPPED, Checker, Failed, descendants, end_job, main,
+                     run_job)
+
+# How long to wait after a rank was killed, of which mpirun has nothing to do but to notice it.
 PATIENCE_WITH_MPIRUN = 60
 ATTEMPTS = 5  # values of the second key
 SCENARIO = """
@@ -52,65 +45,48 @@ at_least = 0.5
 """
 
 
-class Failed(Exception):
-    """The sweep did not do what it should."""
+class Sweep(Checker):
+    """One sweep, done again and again."""
 
-
-class Checker:
-    """One sweep, done again and again in a folder of its own."""
-
-    def __init__(self, program, points, kills, seed, folder):
-        self.program, self.kills, self.folder = program, kills, folder
-        self.random = random.Random(seed)
-        self.scenario = folder / "small.toml"
+    def __init__(self, program, folder, arguments):
         # Points of about 1 ms if there are thousands, of some 10 ms if there are few.
-        self.scenario.write_text(SCENARIO.format(duration=30 if points >= 2000 else 300))
-        rates = max(1, points // ATTEMPTS)
+        duration = 30 if arguments.points >= 2000 else 300
+        super().__init__(program, folder, SCENARIO.format(duration=duration))
+        self.kills, self.random = arguments.kills, random.Random(arguments.seed)
+        rates = max(1, arguments.points // ATTEMPTS)
         self.points = rates * ATTEMPTS
         step = 0.01
         self.arguments = [
-            str(self.scenario), "--quiet", "--vary",
+            "sweep", "small.toml", "--quiet", "--vary",
             f"client.web.arrivals.total_rate=60:{60 + (rates - 1) * step:.2f}:{step}", "--vary",
             "client.*.retry.max_attempts=1,2,3,4,5"]
         self.seconds = 0
-        self.whole = None
 
-    def command(self, out, *more):
-        return [self.program, "sweep", *self.arguments, "--out", str(self.folder / out), *more]
+    def sweep(self, out, *more, before=()):
+        return self.run(*self.arguments, "--out", out, *more, before=before)
 
-    def run(self, command, expected=0):
-        done = run_job(command)
-        if done.returncode != expected:
-            raise Failed(f"{' '.join(command)}\nexit status {done.returncode}, expected {expected}:"
-                         f"\n{done.stderr}")
-        return done
+    def start(self, out, *more, before=()):
+        return subprocess.Popen([*before, self.program, *self.arguments, "--out", out, *more],
+                                cwd=self.folder, stderr=subprocess.PIPE, text=True,
+                                start_new_session=bool(before))
 
-    def run_undisturbed(self):
+    def undisturbed(self):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic()
-        self.run(self.command("whole", "--jobs", "2"))
+        self.sweep("whole", "--jobs", "2")
         self.seconds = time.monotonic() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-        self.whole = files_of(self.folder / "whole")
+        size = sum(path.stat().st_size for path in (self.folder / "whole").iterdir())
         print(f"{self.points} points undisturbed: {self.seconds:.1f} s, CPU {cpu:.1f} s, "
-              f"{sum(size for size, _ in self.whole.values()) / 1e6:.0f} MB")
-
-    def check_same(self, out):
-        files = files_of(self.folder / out)
-        if files.keys() != self.whole.keys():
-            raise Failed(f"{out} has the files {sorted(files)}, expected {sorted(self.whole)}")
-        for name, content in files.items():
-            if content != self.whole[name]:
-                raise Failed(f"{out}/{name} differs from that of the undisturbed sweep")
+              f"{size / 1e6:.0f} MB")
 
     def killed(self):
         """SIGKILL at random moments, resume, compare."""
         kills, rounds, kept = 0, 0, 0
         while kills < self.kills:
             out = f"killed-{rounds}"
-            command = self.command(out, "--jobs", "2", "--resume")
-            process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+            process = self.start(out, "--jobs", "2", "--resume")
             time.sleep(self.random.uniform(0.02, 0.2) * self.seconds)
             process.kill()
             errors = process.communicate()[1]
@@ -124,7 +100,7 @@ class Checker:
             shutil.rmtree(self.folder / out)
             rounds, kept = rounds + 1, 0
         out = f"killed-{rounds}"
-        last = self.run(self.command(out, "--resume"))
+        last = self.sweep(out, "--resume")
         self.check_progress(last.stderr, kept)
         self.check_same(out)
         self.check_complete(out)
@@ -132,7 +108,7 @@ class Checker:
               "same files")
 
     def check_complete(self, out):
-        again = self.run(self.command(out, "--resume"))
+        again = self.sweep(out, "--resume")
         if "already complete" not in again.stderr:
             raise Failed(f"a finished sweep was not found to be so:\n{again.stderr}")
 
@@ -152,7 +128,7 @@ class Checker:
         if shutil.which("mpirun") is None:
             print("skipped: there is no mpirun (Debian package openmpi-bin)")
             return SKIPPED
-        probe = run_job(MPIRUN + self.command("probe"))
+        probe = run_job([*MPIRUN, self.program, *self.arguments, "--out", "probe"], self.folder)
         if "built without MPI" in probe.stderr:
             print("skipped: the program was built without MPI (RETRYSIM_MPI=OFF, or not found)")
             return SKIPPED
@@ -162,8 +138,7 @@ class Checker:
         kills, rounds, kept, stuck = 0, 0, 0, 0
         while kills < max(1, self.kills // 2):
             out = f"mpi-{rounds}"
-            process = subprocess.Popen(MPIRUN + self.command(out, "--resume"),
-                                       stderr=subprocess.PIPE, text=True, start_new_session=True)
+            process = self.start(out, "--resume", before=MPIRUN)
             ranks = self.wait_for_ranks(process)
             time.sleep(self.random.uniform(0.02, 0.25) * self.seconds)
             victim = self.random.choice(ranks) if ranks else None
@@ -192,7 +167,7 @@ class Checker:
             self.check_same(out)
             rounds, kept = rounds + 1, 0
         out = f"mpi-{rounds}"
-        self.run(MPIRUN + self.command(out, "--resume"))
+        self.sweep(out, "--resume", before=MPIRUN)
         self.check_same(out)
         print(f"one of three ranks killed {kills} times: same files"
               + (f"; mpirun got stuck {stuck} times" if stuck else ""))
@@ -211,59 +186,11 @@ class Checker:
     def shards(self):
         """Five shards, one of them over one thread, merged."""
         for i in range(1, 6):
-            self.run(self.command(f"shard-{i}", "--shard", f"{i}/5", "--jobs", str(1 + i % 2)))
-        folders = [str(self.folder / f"shard-{i}") for i in (3, 1, 5, 2, 4)]
-        self.run([self.program, "merge", *folders, "--out", str(self.folder / "merged"), "--quiet"])
+            self.sweep(f"shard-{i}", "--shard", f"{i}/5", "--jobs", str(1 + i % 2))
+        folders = [f"shard-{i}" for i in (3, 1, 5, 2, 4)]
+        self.run("merge", *folders, "--out", "merged", "--quiet")
         self.check_same("merged")
         print("five shards merged: same files")
-
-
-def run_job(command, folder=None):
-    """What came of a command that may start others. If it takes too long it is ended with them."""
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, start_new_session=True) as process:
-        try:
-            out, errors = process.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired as too_long:
-            errors = end_job(process)
-            raise Failed(f"{command}\ndoes not end within {PATIENCE} s:\n{errors}") from too_long
-    return subprocess.CompletedProcess(command, process.returncode, out, errors)
-
-
-def end_job(process):
-    """Kills a process and all that it has started, which may take no notice of anything but
-    SIGKILL. What it had to say."""
-    for pid in [process.pid, *descendants(process.pid)]:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    return process.communicate()[1]
-
-
-def files_of(folder):
-    """Size and digest of each file by its name."""
-    files = {}
-    for path in folder.iterdir():
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-        files[path.name] = (path.stat().st_size, digest.digest())
-    return files
-
-
-def descendants(pid):
-    """Process numbers of the children of `pid`, and theirs."""
-    found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = task.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            found += [int(child), *descendants(int(child))]
-    return found
 
 
 def is_program(pid, program):
@@ -273,27 +200,11 @@ def is_program(pid, program):
         return False
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--check", action="append", choices=["killed", "mpi", "shards"])
-    parser.add_argument("--points", type=int, default=200)
-    parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    status = 0
-    with tempfile.TemporaryDirectory(prefix="retrysim-sweep-") as folder:
-        checker = Checker(os.path.abspath(arguments.program), arguments.points, arguments.kills,
-                          arguments.seed, pathlib.Path(folder))
-        try:
-            checker.run_undisturbed()
-            for check in arguments.check or ["killed", "mpi", "shards"]:
-                status = max(status, getattr(checker, check)() or 0)
-        except Failed as failure:
-            print(f"failed: {failure}")
-            return 1
-    return status
+def checks(program, folder, arguments):
+    sweep = Sweep(program, folder, arguments)
+    return [sweep.undisturbed] + [getattr(sweep, check) for check in
+                                  arguments.check or ("killed", "mpi", "shards")]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__, checks, check=[], points=200, kills=10, seed=1)

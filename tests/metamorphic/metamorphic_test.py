@@ -569,9 +569,10 @@ def slower(text):
 
 # What may fail an attempt, as tables or keys of any table.
 FAILING = ("fault", "errors", "request_loss", "response_loss", "attempt_timeout", "deadline",
-           "connect_timeout", "timeout", "throttle", "drop_expired", "concurrency", "retry",
-           "like", "model", "reconcile_read", "idempotency", "precision", "abandoned", "expect",
-           "max_connections", "answers", "unrepeatable", "long_poll", "health_check", "profile")
+           "connect_timeout", "timeout", "throttle", "drop_expired", "max_age", "concurrency",
+           "retry", "like", "model", "reconcile_read", "idempotency", "precision", "abandoned",
+           "expect", "max_connections", "answers", "unrepeatable", "long_poll", "health_check",
+           "profile", "ejection", "accrual")
 
 
 def without_failures(case):
@@ -606,6 +607,13 @@ NO_LIMITS = {"precision", "service.*.autoscaling.target", "service.*.throttle.wi
              "service.*.calls.*.retry.breaker.failure_share", "client.*.retry.client_throttle.k",
              "service.*.calls.*.retry.client_throttle.k", "client.*.retry.guard.failure_share",
              "service.*.calls.*.retry.guard.failure_share",
+             # Whatever answers the instances give, some may be left out.
+             "service.*.ejection.interval", "service.*.ejection.consecutive_5xx",
+             "service.*.ejection.consecutive_gateway_failure",
+             "service.*.ejection.success_rate_stdev_factor",
+             "service.*.ejection.failure_percentage_threshold",
+             "service.*.accrual.max_failures", "service.*.balancing_subset",
+             "client.*.retry.avoid_hosts", "service.*.calls.*.retry.avoid_hosts",
              # A failure brings the next hedge at once, without a backoff.
              "client.*.retry.hedging.delay", "service.*.calls.*.retry.hedging.delay"}
 WITH_LIMIT = {"throttle.rate": {"throttle.burst": HUGE}}

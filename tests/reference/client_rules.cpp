@@ -162,9 +162,12 @@ struct Payment {
   Duration wait = {};
 };
 
-Payment pay(const QuotaRules& rules, Quota& quota, const ErrorInfo& error, Time now) {
+/// With hedging nothing waits for tokens.
+Payment pay(const RetryRules& all_rules, Quota& quota, const ErrorInfo& error, Time now) {
+  const QuotaRules& rules = all_rules.quota;
   quota.refill(rules, now);
   if (rules.threshold != 0 && quota.level <= rules.threshold * Quota::kToken) return {false};
+  const bool may_wait = rules.on_empty == QuotaOnEmpty::kWait && !all_rules.hedging.enabled;
   Payment payment;
   payment.amount = error.timeout          ? rules.timeout_cost
                    : is_throttling(error) ? rules.throttle_cost
@@ -172,7 +175,7 @@ Payment pay(const QuotaRules& rules, Quota& quota, const ErrorInfo& error, Time 
   if (rules.partial && quota.whole() > 0) payment.amount = std::min(payment.amount, quota.whole());
   if (payment.amount <= quota.whole()) {
     quota.level -= payment.amount * Quota::kToken;
-  } else if (rules.on_empty == QuotaOnEmpty::kWait && rules.refill_rate > 0) {
+  } else if (may_wait && rules.refill_rate > 0) {
     // It takes the tokens of the time to come; whoever asks next waits behind it.
     const double missing =
         payment.amount - quota.whole() - static_cast<double>(quota.level % Quota::kToken) * 1e-9;
@@ -423,14 +426,14 @@ Decision decide(const RetryRules& rules, const ClientState& state, Progress& pro
   // Who pays before it is known whether there will be a retry.
   std::optional<Payment> paid;
   if (has_quota && order == QuotaOrder::kBeforeClassification) {
-    paid = pay(rules.quota, *state.quota, error, now);
+    paid = pay(rules, *state.quota, error, now);
     if (!paid->made && error.retryable() && failure.repeatable) return {Outcome::kQuotaExceeded};
   }
   if (!error.retryable() || !failure.repeatable) return {Outcome::kNotRetryable};
 
   const bool attempts_left = has_attempts_left(rules, progress);
   if (has_quota && (order == QuotaOrder::kBeforeAttempts || order == QuotaOrder::kRollback)) {
-    paid = pay(rules.quota, *state.quota, error, now);
+    paid = pay(rules, *state.quota, error, now);
     if (!attempts_left && !paid->made) return {Outcome::kQuotaExceeded};
   }
   const auto give_back = [&] {
@@ -461,7 +464,7 @@ Decision decide(const RetryRules& rules, const ClientState& state, Progress& pro
                                                     : state.limiter->wait(now, send_cost);
   }
 
-  if (has_quota && !paid) paid = pay(rules.quota, *state.quota, error, now);
+  if (has_quota && !paid) paid = pay(rules, *state.quota, error, now);
   const bool refused = paid && !paid->made;
   if (refused && !(failure.long_poll && rules.long_poll != LongPoll::kReturn)) {
     return {Outcome::kQuotaExceeded};
@@ -501,7 +504,7 @@ bool permit_hedge(const RetryRules& rules, const ClientState& state, Progress& p
   if (!has_attempts_left(rules, progress)) return false;
   if (!others_permit(rules, state, progress, now)) return false;
   if (state.quota != nullptr) {
-    const Payment payment = pay(rules.quota, *state.quota, {ResponseClass::kTransient}, now);
+    const Payment payment = pay(rules, *state.quota, {ResponseClass::kTransient}, now);
     if (!payment.made) return false;
     progress.held_cost = payment.amount;
   }

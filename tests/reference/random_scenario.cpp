@@ -19,7 +19,7 @@ constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
 class Generator {
  public:
   Generator(std::uint64_t seed, const Features& allowed)
-      : key_(seed, 77), allowed_(allowed), theme_(seed % 12) {}
+      : key_(seed, 77), allowed_(allowed), theme_(seed % 20) {}
 
   RandomScenario make() {
     scenario_.name = "random";
@@ -42,12 +42,21 @@ class Generator {
   // Half of the scenarios are about one thing, so that what belongs together comes together.
   bool is_in_theme(Feature f) const {
     static const std::vector<std::vector<Feature>> themes = {
-        {kSideEffects, kIdempotency, kTokenReuse, kTokenWait, kWriteDelay, kErrors},
+        {kSideEffects, kIdempotency, kTokenReuse, kTokenWait, kWriteDelay, kTokenFirst,
+         kTokenOfContent, kErrors},
         {kLimiter, kThrottle, kErrors, kSecondGroup, kSharedRetryer, kStateScope},
         {kFaults, kFaultCapacity, kFaultSpeed, kFaultLatency, kSecondService, kInstances},
-        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout},
+        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout,
+         kDeadlineOfCaller, kRetryOnlyAt},
         {kHedging, kInstances, kAbandoned, kPool, kSecondGroup},
-        {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired},
+        {kInstances, kFaults, kFaultErrors, kFaultOfInstance, kTimeout, kAvoidHosts},
+        {kInstances, kFaults, kFaultErrors, kErrors, kBalancers, kEjection, kAccrual, kPanic},
+        {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired, kMaxAge,
+         kAdaptiveLifo},
+        {kSecondService, kCalls, kSecondCall, kExtraCall, kBranches, kFanOut, kQuorum, kOnFailure,
+         kStages},
+        {kSecondService, kCalls, kSecondCall, kExtraCall, kOperations, kKeys, kThrottle,
+         kThrottleScope, kThrottleLimits, kCallsByOperation, kTakesOver, kPriority},
     };
     return theme_ < themes.size() && std::ranges::find(themes[theme_], f) != themes[theme_].end();
   }
@@ -139,13 +148,19 @@ class Generator {
     }
     if (on(kInstances, 0.25)) {
       s.instances.count = pick<std::uint32_t>(kInstances, {2, 3, 4});
-      s.instances.balancing = any(kInstances, Balancing::kTwoChoices);
+      s.instances.balancing = any(kInstances, Balancing::kPeakEwma);
+      balancing(s.instances);
     }
     slowdown(s);
     if (on(kLifo, 0.2)) s.queue.discipline = Discipline::kLifo;
+    if (on(kAdaptiveLifo, 0.2)) {
+      s.queue.discipline = Discipline::kAdaptiveLifo;
+      s.queue.lifo_above = pick<std::int64_t>(kAdaptiveLifo, {0, 1, 2, 5, QueueSpec::kAsServers});
+    }
     if (on(kPriority, 0.2)) s.queue.discipline = Discipline::kPriority;
     if (on(kBoundedQueue, 0.5)) s.queue.capacity = pick<std::int64_t>(kBoundedQueue, {0, 1, 5, 20});
     if (on(kDropExpired, 0.15)) s.queue.drop_expired = true;
+    if (on(kMaxAge, 0.25)) s.queue.max_age = pick(kMaxAge, {ms(0), ms(5), ms(20), ms(20), ms(100)});
     if (on(kConcurrency, 0.2)) s.concurrency.limit = pick<std::int64_t>(kConcurrency, {1, 3, 10});
     if (on(kOverflow, 0.4)) s.rejection.overflow = any(kOverflow, Overflow::kDrop);
     if (on(kRejectCost, 0.15)) s.rejection.cost = pick(kRejectCost, {ms(1), ms(2), ms(5)});
@@ -153,6 +168,7 @@ class Generator {
     if (on(kServiceTimeout, 0.15)) s.timeout = time(kServiceTimeout);
     throttle(s);
     if (on(kOwnAnswers, 0.15)) s.answers.overflow = ServiceAnswer{{503, "SlowDown"}, ms(30)};
+    if (on(kOwnAnswers, 0.15)) s.answers.shed = ServiceAnswer{{429, "Shed"}, {}};
     if (on(kOwnAnswers, 0.15)) s.answers.call_failed = ServiceAnswer{{429, ""}};
     if (on(kCapacityProfile, 0.1) && s.servers != ServiceSpec::kUnlimited) {
       s.profile = {{Time::zero(), Time::zero() + ms(200), Time::zero() + ms(400)},
@@ -160,6 +176,38 @@ class Generator {
     }
     s.parallel_calls = on(kParallelCalls, 0.5);
     idempotency(s);
+  }
+
+  void balancing(InstancesSpec& i) {
+    if (on(kTies, 0.4)) i.ties = any(kTies, Ties::kTurns);
+    if (on(kTies, 0.3)) i.decay = time(kTies);
+    if (on(kBalancers, 0.4)) i.balancer = BalancerScope::kClient;
+    if (on(kBalancers, 0.4)) i.subset = pick<std::uint32_t>(kBalancers, {1, 2, 2});
+    if (on(kPanic, 0.3)) i.panic_threshold = pick(kPanic, {0.3, 0.5, 0.5, 1.0});
+    if (on(kEjection, 0.4)) {
+      EjectionSpec& e = i.ejection;
+      e.interval = pick(kEjection, {ms(10), ms(50), ms(100)});
+      e.base_ejection_time = pick(kEjection, {ms(1), ms(20), ms(50), ms(200)});
+      e.max_ejection_time = e.base_ejection_time * pick(kEjection, {1, 2, 10});
+      e.consecutive_5xx = pick<std::uint32_t>(kEjection, {1, 2, 3, EjectionSpec::kNever});
+      e.consecutive_gateway_failure =
+          pick<std::uint32_t>(kEjection, {1, 2, EjectionSpec::kNever, EjectionSpec::kNever});
+      e.max_ejection_percent = pick(kEjection, {10.0, 50.0, 100.0, 100.0});
+      e.always_eject_one_host = draws(kEjection).uniform() < 0.5;
+      e.success_rate_stdev_factor = pick(kEjection, {0.0, 500.0, 1000.0, 1900.0});
+      e.success_rate_minimum_hosts = pick<std::uint32_t>(kEjection, {1, 2, 3});
+      e.success_rate_request_volume = pick<std::uint32_t>(kEjection, {1, 3, 5});
+      e.failure_percentage_threshold = pick(kEjection, {0.0, 50.0, 85.0});
+      e.failure_percentage_minimum_hosts = pick<std::uint32_t>(kEjection, {1, 2});
+      e.failure_percentage_request_volume = pick<std::uint32_t>(kEjection, {1, 3});
+    }
+    if (on(kAccrual, 0.3)) {
+      AccrualSpec& a = i.accrual;
+      a.max_failures = pick<std::uint32_t>(kAccrual, {1, 2, 3});
+      a.min_penalty = pick(kAccrual, {ms(1), ms(10), ms(50)});
+      a.max_penalty = a.min_penalty * pick(kAccrual, {1, 3, 50});
+      a.jitter_ratio = pick(kAccrual, {0.0, 0.5, 1.0});
+    }
   }
 
   std::vector<RandomError> errors(Feature f) {
@@ -203,6 +251,10 @@ class Generator {
     if (on(kTokenWait, 0.4)) i.in_progress = InProgress::kWait;
     i.replay_cost = pick(kIdempotency, {Duration::zero(), ms(1)});
     if (on(kWriteDelay, 0.3)) i.write_delay = length(kWriteDelay);
+    if (on(kTokenFirst, 0.3)) {
+      i.stored = TokenStored::kBeforeEffect;
+      i.write_delay = {};
+    }
   }
 
   void fault() {
@@ -238,14 +290,95 @@ class Generator {
       for (std::size_t callee = caller + 1; callee < scenario_.services.size(); ++callee) {
         ++place_;
         if (!on(callee == caller + 1 ? kCalls : kSecondCall, 0.6)) continue;
-        ClientSpec& c = scenario_.clients.emplace_back();
-        c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
-        c.service = callee;
-        c.arrivals.process = ArrivalProcess::kCalls;
-        scenario_.calls.push_back({.caller = caller, .client = scenario_.clients.size() - 1});
-        c.count = scenario_.services[caller].instances.count;
-        client(c);
+        call(caller, callee);
+        if (!on(kExtraCall, 0.3)) continue;
+        const std::uint32_t place = std::exchange(place_, place_ + 1000);
+        call(caller, callee);
+        place_ = place;
       }
+      alternatives(caller);
+      fallbacks(caller);
+    }
+  }
+
+  void call(std::size_t caller, std::size_t callee) {
+    ClientSpec& c = scenario_.clients.emplace_back();
+    c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
+    c.service = callee;
+    c.arrivals.process = ArrivalProcess::kCalls;
+    CallSpec& call = scenario_.calls.emplace_back();
+    call.caller = caller;
+    call.client = scenario_.clients.size() - 1;
+    c.count = scenario_.services[caller].instances.count;
+    if (on(kBranches, 0.2)) call.share = pick(kBranches, {0.0, 0.3, 0.5, 0.9});
+    if (on(kCallsByOperation, 0.2)) {
+      call.operations = {pick<std::string>(kCallsByOperation, {"get", "put"})};
+    }
+    if (on(kTakesOver, 0.3)) {
+      call.callers_operation = draws(kTakesOver).uniform() < 0.7;
+      call.callers_key = draws(kTakesOver).uniform() < 0.7;
+      call.callers_priority = draws(kTakesOver).uniform() < 0.7;
+    }
+    if (on(kFanOut, 0.2)) {
+      call.count = pick<std::uint32_t>(kFanOut, {0, 2, 3, 5});
+      if (draws(kFanOut).uniform() < 0.3) call.random_count = Distribution::uniform(0, 4);
+    }
+    if (on(kQuorum, 0.5) && (call.count > 1 || call.random_count)) {
+      call.need = 1 + draws(kQuorum).below(call.random_count ? 4 : call.count);
+    }
+    if (on(kStages, 0.3)) call.stage = 1 + draws(kStages).below(3);
+    if (on(kOnFailure, 0.3)) call.on_failure = CallFailure::kIgnore;
+    if (on(kCache, 0.3)) cache(call.cache);
+    client(c);
+    if (on(kDeadlineOfCaller, 0.4)) {
+      c.timeouts.deadline = Duration::max();
+      c.timeouts.deadline_of_caller = true;
+    }
+    if (on(kRetryOnlyAt, 0.4)) {
+      c.retry_only_at = pick(kRetryOnlyAt, {RetryOnlyAt::kEdge, RetryOnlyAt::kFirstAttempt,
+                                            RetryOnlyAt::kFirstAttempt});
+    }
+  }
+
+  void cache(CacheSpec& cache) {
+    if (draws(kCache).uniform() < 0.3) {
+      cache.hit = pick(kCache, {0.3, 1.0});
+      return;
+    }
+    cache.capacity = pick(kCache, {1u, 2u, 5u, CacheSpec::kUnlimited});
+    cache.policy = any(kCache, CachePolicy::kFifo);
+    if (draws(kCache).uniform() < 0.5) cache.ttl = pick(kCache, {ms(10), ms(50), ms(200)});
+  }
+
+  std::vector<CallSpec*> calls_of(std::size_t caller) {
+    std::vector<CallSpec*> all;
+    for (CallSpec& call : scenario_.calls) {
+      if (call.caller == caller) all.push_back(&call);
+    }
+    return all;
+  }
+
+  // Some calls of a service, all of one stage.
+  void alternatives(std::size_t caller) {
+    for (CallSpec* call : calls_of(caller)) {
+      if (!on(kBranches, 0.3)) continue;
+      call->one_of = "some";
+      call->share = pick(kBranches, {0.5, 1.0, 3.0});
+      call->stage = 2;
+    }
+  }
+
+  // A call falls back on one after it that is no alternative.
+  void fallbacks(std::size_t caller) {
+    const std::vector<CallSpec*> all = calls_of(caller);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i + 1 == all.size() || !on(kOnFailure, 0.4)) continue;
+      const std::size_t after = all.size() - i - 1;
+      const CallSpec* other =
+          all[i + 1 + draws(kOnFailure).below(static_cast<std::uint32_t>(after))];
+      if (!other->one_of.empty()) continue;
+      all[i]->on_failure = CallFailure::kFallback;
+      all[i]->fallback = scenario_.clients[other->client].name;
     }
   }
 
@@ -336,6 +469,7 @@ class Generator {
       c.side_effects.mutating = pick(kSideEffects, {0.5, 1.0});
       c.side_effects.idempotency_token = draws(kSideEffects).uniform() < 0.9;
       if (on(kTokenReuse, 0.2)) c.side_effects.token_reuse = 0.2;
+      if (on(kTokenOfContent, 0.4)) c.side_effects.token_from = TokenSource::kContent;
     }
     strategy(c.retry);
     if (!on(kSharedRetryer, 0.15) || c.makes_calls()) return;
@@ -378,6 +512,9 @@ class Generator {
                     pick(kClientThrottle, {0, 20})};
     }
     if (on(kHedging, 0.15)) r.hedging = {true, time(kHedging)};
+    if (on(kAvoidHosts, 0.3)) {
+      r.avoid_hosts = pick<std::uint32_t>(kAvoidHosts, {1, 1, 3, RetryRules::kUnlimited});
+    }
     if (on(kProbability, 0.1)) r.probability = 0.6;
     if (on(kRetryAfter, 0.4)) r.retry_after = any(kRetryAfter, RetryAfter::kAddWhenThrottled);
     if (on(kLongPoll, 0.3)) r.long_poll = any(kLongPoll, LongPoll::kWaitBase);

@@ -32,12 +32,14 @@ enum class Feature : std::uint8_t {
   kIndependent,
   kSlowdown,
   kLifo,
+  kAdaptiveLifo,
   kPriority,
   kBoundedQueue,
   kOverflow,
   kRejectCost,
   kAbandoned,
   kDropExpired,
+  kMaxAge,
   kServiceTimeout,
   kConcurrency,
   kThrottle,
@@ -53,6 +55,9 @@ enum class Feature : std::uint8_t {
   kCalls,
   kSecondCall,
   kParallelCalls,
+  kDeadlineOfCaller,
+  kRetryOnlyAt,
+  kCache,
   kFaults,
   kFaultCapacity,
   kFaultSpeed,
@@ -100,9 +105,25 @@ enum class Feature : std::uint8_t {
   kTokenReuse,
   kTokenWait,
   kWriteDelay,
+  kTokenFirst,
+  kTokenOfContent,
   kNoDrain,
+  kBranches,
+  kCallsByOperation,
+  kTakesOver,
+  kFanOut,
+  kQuorum,
+  kOnFailure,
+  kStages,
+  kExtraCall,
+  kTies,
+  kBalancers,
+  kPanic,
+  kEjection,
+  kAccrual,
+  kAvoidHosts,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kNoDrain) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kAvoidHosts) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -121,11 +142,14 @@ template <>
 inline constexpr std::string_view kWords<reference::Feature> =
     "second group|third group|second service|closed loop|think from start|constant arrivals|herd|"
     "trace|rate profile|surge|other distributions|no service time|unlimited servers|"
-    "model independent|slowdown|lifo|priority|bounded queue|overflow|reject cost|abandoned work|"
-    "drop expired|service timeout|concurrency limit|throttle|throttle window|throttle scope|"
+    "model independent|slowdown|lifo|adaptive lifo|priority|bounded queue|overflow|reject "
+    "cost|abandoned work|"
+    "drop expired|max age|service timeout|concurrency limit|throttle|throttle window|throttle "
+    "scope|"
     "throttle limits|random errors|late errors|own answers|retry-after|instances|capacity "
     "profile|calls|"
-    "second call|parallel calls|faults|fault of capacity|fault of speed|fault of latency|"
+    "second call|parallel calls|deadline of the caller|retry only at|cache|faults|fault of "
+    "capacity|fault of speed|fault of latency|"
     "fault with errors|fault with loss|fault unreachable|fault black hole|fault with restart|"
     "fault with crash|fault of single instances|latency|random latency|loss|connect "
     "time|connection pool|timeout|"
@@ -133,7 +157,11 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "quota threshold|quota order|send-rate limiter|scope of states|budget|breaker|"
     "guard|"
     "client throttle|hedging|probability|long poll|unrepeatable|shared retryer|operations|keys|"
-    "several targets|side effects|idempotency|token reuse|token wait|write delay|no drain";
-static_assert(words_end_with(reference::Feature::kNoDrain));
+    "several targets|side effects|idempotency|token reuse|token wait|write delay|"
+    "token first|token of content|no drain|"
+    "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
+    "stages|calls to one service|"
+    "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts";
+static_assert(words_end_with(reference::Feature::kAvoidHosts));
 
 }  // namespace retrysim

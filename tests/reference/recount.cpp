@@ -38,7 +38,8 @@ struct OfGroup {
   ClientFlow window;
   std::vector<ClientFlow> bins;
   // The cohort.
-  std::uint64_t requests = 0, attempts = 0, arrivals = 0, executed = 0, late = 0, abandoned = 0;
+  std::uint64_t requests = 0, attempts = 0, arrivals = 0, executed = 0, late = 0, abandoned = 0,
+                degraded = 0;
   std::array<std::uint64_t, kOutcomeCount> outcomes{};
   Lengths latency, latency_ok, attempt_latency, service_latency;
   std::map<std::uint32_t, OfNumber> numbers;
@@ -56,6 +57,7 @@ struct OneAttempt {
   std::size_t service = 0;
   Time sent, arrived;
   std::optional<Time> queued, taken;  // since when it waits, or has a server
+  bool degraded = false;              // it succeeds, but one of its calls has failed
 };
 
 class Recount {
@@ -198,6 +200,7 @@ class Recount {
         break;
       case Step::kCalled:
         leave_server(a, now);
+        a.degraded = step.first != 0;
         executed();
         break;
       case Step::kAborted:
@@ -205,6 +208,7 @@ class Recount {
         break;
       case Step::kDelivered:
         ended();
+        group.degraded += in_cohort && a.degraded;
         break;
       case Step::kGivenUp:
         ended();
@@ -272,6 +276,7 @@ class Recount {
     same("arrivals", a.arrivals, b.arrivals);
     same("executed", a.executed, b.executed);
     same("late", a.late, b.late);
+    same("degraded", a.degraded, b.degraded);
     same("latency", a.latency, b.latency_m);
     same("latency_ok", a.latency_ok, b.latency_ok_m);
     same("attempt_latency", a.attempt_latency, b.attempt_latency_m);

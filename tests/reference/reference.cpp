@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -30,6 +31,7 @@ using model::Step;
 using model::TraceStep;
 
 struct Attempt;
+struct Balancer;
 struct Group;
 struct Instance;
 struct Request;
@@ -58,15 +60,37 @@ struct Request {
   bool new_connection = false;
   bool mutating = false, has_token = false;
   Token token;
+  std::uint64_t content = 0;  ///< what the service takes it for: its own name, or its token's
   std::optional<Calendar::Key> timeout, deadline, hedge;
-  Attempt* caller = nullptr;  ///< the attempt that it is a call of
+  std::set<std::uint32_t> been_at;  ///< instances
+  Attempt* caller = nullptr;        ///< the attempt that it is a call of
+  bool for_retry = false;           ///< that is a retry, or was made for one
   int caller_round = 0;
+  std::size_t caller_call = 0;           ///< among those of its stage
+  const CallSpec* call = nullptr;        ///< that it is made for
+  std::optional<std::string> operation;  ///< of that attempt, if its service sees it
+  double work = 1;                       ///< of that operation
+  std::optional<std::uint32_t> key, priority;
+};
+
+/// A call in the stage of an attempt.
+struct OpenCall {
+  const CallSpec* spec = nullptr;
+  std::uint64_t name = 0;  ///< of its first request
+  std::uint32_t copies = 0, succeeded = 0, failed = 0;
+  bool decided = false;
+  bool to_be_made = false;          ///< in the place of one that has failed,
+  std::optional<Draws> names = {};  ///< by these names
+
+  std::uint32_t needed() const { return std::min(spec->need, copies); }
 };
 
 struct Attempt {
   Request* request = nullptr;
   Group* group = nullptr;
   Instance* at = nullptr;
+  Balancer* balancer = nullptr;
+  Time sent;
   int number = 0;
   bool given_up = false;
   bool new_connection = false;
@@ -84,8 +108,10 @@ struct Attempt {
   std::optional<Calendar::Key> service_timeout;
   // Its calls to other services.
   bool calling = false, call_failed = false;
-  int round = 0;
-  std::size_t next_call = 0, open_calls = 0;
+  int round = 0;  ///< counts stages
+  bool degraded = false;
+  std::size_t calls_stage = 0;  ///< the next one
+  std::vector<OpenCall> calls;  ///< of the present one
 };
 
 /// What is wrong with an instance at present.
@@ -111,13 +137,38 @@ struct Instance {
   std::list<Attempt*> served, held;    ///< each has a server
   std::list<Attempt*> queue, refused;  ///< first come first
   std::int64_t admitted = 0;           ///< there now, of those that the limit on concurrency counts
-  int under_way = 0;                   ///< attempts, as the balancer sees it
 
   std::int64_t taken() const { return static_cast<std::int64_t>(served.size() + held.size()); }
 };
 
+/// An instance, as a balancer sees it.
+struct Host {
+  int under_way = 0;
+  double latency_ns = 0;  ///< average, and since when
+  Time latency_since;
+  // Outlier detection.
+  std::uint32_t failures = 0, gateway_failures = 0;  ///< in a row
+  int attempts = 0, successes = 0;                   ///< since the last look
+  int times = 0;                                     ///< of the base ejection time
+  std::optional<Time> ejected, came_back;
+  // Failure accrual.
+  std::uint32_t accrued = 0, penalties_in_a_row = 0, penalties = 0;
+  enum { kTrusted, kPunished, kMayTry, kTries } accrual = kTrusted;
+
+  bool is_in() const { return !ejected && (accrual == kTrusted || accrual == kMayTry); }
+};
+
+/// Chooses among the instances of a service, for all clients or for one.
+struct Balancer {
+  Service* service = nullptr;
+  RandomKey key{0, 0};
+  std::uint32_t client = 0;
+  std::map<std::uint32_t, Host> hosts;  ///< by number
+  std::optional<std::uint32_t> last;    ///< chosen
+};
+
 struct Session {
-  std::uint64_t intent = 0;
+  std::uint64_t content = 0;  ///< what it is about, to the service
   Time stored;
   std::optional<Time> expires;  ///< none: in progress
   int executions = 0;
@@ -133,8 +184,9 @@ struct Service {
   std::size_t index = 0;
   ServiceAnswers answers;
   std::deque<Instance> instances;
-  std::vector<Group*> callees;
-  Instance* last = nullptr;  ///< that the balancer chose
+  std::vector<std::vector<const CallSpec*>> stages;  ///< of its calls
+  std::deque<Balancer> balancers;
+  std::map<std::pair<std::size_t, std::uint32_t>, Balancer*> balancer_of;  ///< group and client
   std::map<std::tuple<std::string, std::size_t, std::string>, Allowance> allowances;
   std::map<Token, Session> sessions;
   std::map<Token, std::list<Attempt*>> token_waits;
@@ -205,12 +257,14 @@ class World {
       : scenario_(scenario), most_(most), end_(Time::zero() + scenario.duration) {
     add_services();
     add_groups(RandomKey(scenario.seed, replication));
+    for (Service& s : services_) add_balancers(s, RandomKey(scenario.seed, replication));
     schedule_faults();
     for (const ClientSpec* spec : by_name(scenario.clients)) {
       Group& g = group_of(*spec);
       if (spec->makes_calls() || spec->arrivals.process == ArrivalProcess::kClosed) continue;
       schedule_arrivals(*spec, g.key, end_, calendar_, g.submit);
     }
+    schedule_looks();
     for (const ClientSpec* spec : by_name(scenario.clients)) {
       if (spec->arrivals.process != ArrivalProcess::kClosed) continue;
       for (std::uint32_t client = 0; client < spec->count; ++client) {
@@ -285,12 +339,39 @@ class World {
       std::shared_ptr<States> own = std::make_shared<States>();
       g.states = g.spec->retryer.empty() ? own : shared.emplace(g.spec->retryer, own).first->second;
     }
-    for (const CallSpec& call : scenario_.calls) {
-      services_[call.caller].callees.push_back(&groups_[call.client]);
+    for (Service& s : services_) order_calls(s);
+  }
+
+  const std::string& client_of(const CallSpec& call) const {
+    return scenario_.clients[call.client].name;
+  }
+  const CallSpec* fallback_of(const CallSpec& call) const {
+    for (const CallSpec& other : scenario_.calls) {
+      const bool is_it = other.caller == call.caller && client_of(other) == call.fallback;
+      if (is_it && call.on_failure == CallFailure::kFallback) return &other;
     }
-    for (Service& s : services_) {
-      if (!s.spec->parallel_calls) continue;
-      std::ranges::stable_sort(s.callees, {}, [](const Group* g) { return g->spec->name; });
+    return nullptr;
+  }
+  void order_calls(Service& s) {
+    std::map<std::uint32_t, std::vector<const CallSpec*>> stages;
+    std::map<std::string, std::uint32_t> alternatives;
+    std::uint32_t place = 0;
+    for (const CallSpec& call : scenario_.calls) {
+      if (call.caller != s.index) continue;
+      ++place;
+      const bool is_fallback = std::ranges::any_of(
+          scenario_.calls, [&](const CallSpec& other) { return fallback_of(other) == &call; });
+      if (is_fallback) continue;
+      std::uint32_t stage = call.stage;
+      if (stage == 0) stage = s.spec->parallel_calls ? 1 : place;
+      if (!call.one_of.empty()) {
+        stage = alternatives.try_emplace(call.one_of, stage).first->second;
+      }
+      stages[stage].push_back(&call);
+    }
+    for (auto& [number, calls] : stages) {
+      std::ranges::stable_sort(calls, {}, [&](const CallSpec* c) { return client_of(*c); });
+      s.stages.push_back(calls);
     }
   }
 
@@ -298,7 +379,7 @@ class World {
 
   void think(Group& g, std::uint32_t client, Time last_submitted) {
     const ArrivalSpec& loop = g.spec->arrivals;
-    const std::uint64_t entity = name_of(client, g.thinks[client]++);
+    const std::uint64_t entity = reference::name_of(client, g.thinks[client]++);
     Draws random(g.key, {entity, 0, 0, Purpose::kThinkTime});
     Duration time = loop.think_time.sample(random);
     if (loop.think_from_start) {
@@ -306,18 +387,33 @@ class World {
     }
     if (now() + time >= end_) return;
     calendar_.in(time, [this, &g, client] {
-      submit(g, client, name_of(client, g.ordinals[client]++), nullptr);
+      submit(g, client, reference::name_of(client, g.ordinals[client]++), nullptr);
     });
   }
 
-  void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller) {
+  void tell_of_caller(Request& r, std::size_t call, const CallSpec* spec) {
+    const Request& above = *r.caller->request;
+    r.caller_round = r.caller->round;
+    r.for_retry = r.caller->number > 1 || above.for_retry;
+    r.caller_call = call;
+    r.call = spec;
+    if (r.call->callers_operation) {
+      r.operation = operation(above);
+      r.work = work_of(above);
+    }
+    if (r.call->callers_key) r.key = key_asked(above);
+    if (r.call->callers_priority) r.priority = priority_of(above);
+  }
+
+  void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller,
+              std::size_t call = 0, const CallSpec* spec = nullptr) {
     Request& r = requests_.emplace_back();
     r.group = &g;
     r.entity = entity;
     r.client = client;
     r.submitted = now();
     r.caller = caller;
-    if (caller != nullptr) r.caller_round = caller->round;
+    if (caller != nullptr) tell_of_caller(r, call, spec);
     r.send_tokens = g.spec->retry.rate_limit.enabled ? 1 : 0;
     tell(Step::kSubmitted, r, client);
     decide_effects(r);
@@ -325,7 +421,17 @@ class World {
       r.deadline = calendar_.in(
           g.spec->timeouts.deadline, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
     }
+    bool in_time = true;
+    if (g.spec->timeouts.deadline_of_caller) {
+      const Time limit = caller->given_up ? now() : end_of_wait(*caller);
+      in_time = limit > now();
+      if (in_time && limit != Time::max()) {
+        r.deadline = calendar_.at(
+            limit, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
+      }
+    }
     request_begins(g.spec->retry, state_of(r), now());
+    if (!in_time) return end(r, Outcome::kDeadlineExceeded);
     begin_attempt(r);
   }
 
@@ -337,12 +443,14 @@ class World {
     if (!r.mutating) return;
     r.has_token = spec.idempotency_token;
     r.token = {r.group->index, r.entity};
+    r.content = r.entity;
     if (spec.token_reuse <= 0) return;
     const auto last = r.group->last_tokens.find(r.client);
     if (last != r.group->last_tokens.end() && random.uniform() < spec.token_reuse) {
       r.token.name = last->second;
     }
     r.group->last_tokens[r.client] = r.token.name;
+    if (spec.token_from == TokenSource::kContent) r.content = r.token.name;
   }
 
   void end(Request& r, Outcome outcome) {
@@ -358,7 +466,16 @@ class World {
 
   // --- What a request is about: the same in every attempt
 
+  std::uint32_t priority_of(const Request& r) const {
+    return r.priority.value_or(r.group->spec->priority);
+  }
+  double work_of(const Request& r) const {
+    if (r.operation) return r.work;
+    const std::size_t i = operation_index(r);
+    return i == kNone ? 1 : r.group->spec->operations[i].work;
+  }
   std::string operation(const Request& r) const {
+    if (r.operation) return *r.operation;
     const std::size_t i = operation_index(r);
     return i == kNone ? "" : r.group->spec->operations[i].name;
   }
@@ -378,6 +495,7 @@ class World {
     return static_cast<std::size_t>(chosen - all.data());
   }
   std::uint32_t key_asked(const Request& r) const {
+    if (r.key) return *r.key;
     const KeySpec& spec = r.group->spec->keys;
     if (spec.count <= 1) return 0;
     Draws random = draws(r, Purpose::kKey);
@@ -615,7 +733,7 @@ class World {
     set_timeout(r);
     set_hedge(r);
     a.at = &choose_instance(a, service_of(r));
-    ++a.at->under_way;
+    a.sent = now();
     tell(Step::kSent, a, a.at->id);
     travel(a);
   }
@@ -638,39 +756,278 @@ class World {
     r.timeout.reset();
   }
 
-  Instance& choose_instance(const Attempt& a, Service& s) {
-    const auto n = static_cast<std::uint32_t>(s.instances.size());
-    std::uint32_t chosen = 0;
-    Draws random = draws(a, Purpose::kBalancing);
-    switch (s.spec->instances.balancing) {
-      case Balancing::kRoundRobin:
-        chosen = s.last == nullptr ? 0 : (s.last->number + 1) % n;
-        break;
-      case Balancing::kRandom:
-        if (n > 1) chosen = random.below(n);
-        break;
-      case Balancing::kLeastConnections: {
-        std::vector<std::uint32_t> least;
-        for (const Instance& i : s.instances) {
-          if (!least.empty() && i.under_way > s.instances[least[0]].under_way) continue;
-          if (!least.empty() && i.under_way < s.instances[least[0]].under_way) least.clear();
-          least.push_back(i.number);
+  // --- Balancers
+
+  void add_balancers(Service& s, const RandomKey& world) {
+    const InstancesSpec& spec = s.spec->instances;
+    const RandomKey key = world.named("service", s.spec->name);
+    const auto add = [&](const RandomKey& own_key, std::uint32_t client) -> Balancer& {
+      Balancer& b = s.balancers.emplace_back();
+      b.service = &s;
+      b.key = own_key;
+      b.client = client;
+      std::vector<std::uint32_t> numbers;
+      for (std::uint32_t i = 0; i < spec.count; ++i) numbers.push_back(i);
+      const bool one_of_many = spec.balancer == BalancerScope::kClient && spec.count > 1;
+      if (one_of_many && spec.subset < spec.count) {
+        Draws random(own_key, {client, 0, 0, Purpose::kSubset});
+        for (std::uint32_t i = 0; i < spec.subset; ++i) {
+          std::swap(numbers[i], numbers[i + random.below(spec.count - i)]);
         }
-        chosen =
-            least[least.size() == 1 ? 0 : random.below(static_cast<std::uint32_t>(least.size()))];
-        break;
+        numbers.resize(spec.subset);
       }
-      case Balancing::kTwoChoices:
-        if (n > 1) {
-          chosen = random.below(n);
-          std::uint32_t other = random.below(n - 1);
-          if (other >= chosen) ++other;
-          if (s.instances[other].under_way < s.instances[chosen].under_way) chosen = other;
-        }
-        break;
+      for (const std::uint32_t number : numbers) b.hosts[number] = {};
+      return b;
+    };
+    if (spec.balancer == BalancerScope::kShared || spec.count == 1) {
+      Balancer& shared = add(key, 0);
+      for (const Group& g : groups_) {
+        for (std::uint32_t k = 0; k < g.spec->count; ++k) s.balancer_of[{g.index, k}] = &shared;
+      }
+      return;
     }
-    s.last = &s.instances[chosen];
-    return *s.last;
+    for (const ClientSpec* c : by_name(scenario_.clients)) {
+      const Group& g = group_of(*c);
+      if (share_of_calls(*c, s.index) <= 0) continue;
+      for (std::uint32_t k = 0; k < c->count; ++k) {
+        s.balancer_of[{g.index, k}] = &add(key.named("client", c->name), k);
+      }
+    }
+  }
+
+  void schedule_looks() {
+    for (const ServiceSpec* spec : by_name(scenario_.services)) {
+      Service& s = services_[static_cast<std::size_t>(spec - scenario_.services.data())];
+      if (!spec->instances.ejection.enabled()) continue;
+      double turn = 0;
+      for (Balancer& b : s.balancers) {
+        ++turn;
+        if (b.hosts.size() == 1) continue;
+        const double ns = static_cast<double>(spec->instances.ejection.interval.count()) *
+                          (turn / static_cast<double>(s.balancers.size()));
+        calendar_.in(Duration::from_nanoseconds(ns), [this, &b] { look(b); });
+      }
+    }
+  }
+
+  Instance& choose_instance(Attempt& a, Service& s) {
+    Balancer& b = *s.balancer_of.at({a.group->index, a.request->client});
+    a.balancer = &b;
+    Draws random = draws(a, Purpose::kBalancing);
+    std::vector<std::uint32_t> in;
+    for (const auto& [number, host] : b.hosts) {
+      if (host.is_in() || b.hosts.size() == 1) in.push_back(number);
+    }
+    const double share = static_cast<double>(in.size()) / static_cast<double>(b.hosts.size());
+    if (in.empty() || share < s.spec->instances.panic_threshold) {
+      in.clear();
+      for (const auto& [number, host] : b.hosts) in.push_back(number);
+    }
+    std::set<std::uint32_t>& been_at = a.request->been_at;
+    const std::uint32_t tries = a.number > 1 ? a.group->spec->retry.avoid_hosts : 0;
+    std::vector<std::uint32_t> others;
+    for (const std::uint32_t number : in) {
+      if (!been_at.contains(number)) others.push_back(number);
+    }
+    std::uint32_t chosen = 0;
+    if (tries == RetryRules::kUnlimited) {
+      chosen = pick(b, others.empty() ? in : others, random);
+    } else {
+      chosen = pick(b, in, random);
+      for (std::uint32_t k = 0; k < tries && been_at.contains(chosen) && in.size() > 1; ++k) {
+        if (s.spec->instances.balancing == Balancing::kLeastConnections) std::erase(in, chosen);
+        chosen = pick(b, in, random);
+      }
+    }
+    been_at.insert(chosen);
+    Host& host = b.hosts.at(chosen);
+    ++host.under_way;
+    if (host.accrual == Host::kMayTry) host.accrual = Host::kTries;
+    return s.instances[chosen];
+  }
+
+  std::uint32_t pick(Balancer& b, const std::vector<std::uint32_t>& from, Draws& random) {
+    const InstancesSpec& spec = b.service->spec->instances;
+    const auto n = static_cast<std::uint32_t>(from.size());
+    const auto next = [&](const std::vector<std::uint32_t>& all) {
+      for (const std::uint32_t number : all) {
+        if (b.last && number > *b.last) return number;
+      }
+      return all.front();
+    };
+    std::uint32_t chosen = from.front();
+    if (n > 1) {
+      switch (spec.balancing) {
+        case Balancing::kRoundRobin:
+          chosen = next(from);
+          break;
+        case Balancing::kRandom:
+          chosen = from[random.below(n)];
+          break;
+        case Balancing::kLeastConnections: {
+          int least = b.hosts.at(from[0]).under_way;
+          for (const std::uint32_t i : from) least = std::min(least, b.hosts.at(i).under_way);
+          std::vector<std::uint32_t> equal;
+          for (const std::uint32_t i : from) {
+            if (b.hosts.at(i).under_way == least) equal.push_back(i);
+          }
+          chosen = equal[0];
+          if (spec.ties == Ties::kTurns) chosen = next(equal);
+          if (spec.ties == Ties::kRandom && equal.size() > 1) {
+            chosen = equal[random.below(static_cast<std::uint32_t>(equal.size()))];
+          }
+          break;
+        }
+        case Balancing::kTwoChoices:
+        case Balancing::kPeakEwma: {
+          const std::uint32_t one = random.below(n);
+          std::uint32_t two = random.below(n - 1);
+          if (two >= one) ++two;
+          const std::uint32_t x = from[one], y = from[two];
+          const bool by_latency = spec.balancing == Balancing::kPeakEwma;
+          const double at_x = by_latency ? cost(b, x) : b.hosts.at(x).under_way;
+          const double at_y = by_latency ? cost(b, y) : b.hosts.at(y).under_way;
+          chosen = at_y < at_x ? y : x;
+          if (at_x != at_y || spec.ties == Ties::kRandom) break;
+          chosen =
+              spec.ties == Ties::kFirst ? std::min(x, y) : next({std::min(x, y), std::max(x, y)});
+          break;
+        }
+      }
+    }
+    b.last = chosen;
+    return chosen;
+  }
+
+  double cost(Balancer& b, std::uint32_t number) {
+    Host& h = b.hosts.at(number);
+    took(b, h, 0);
+    if (h.latency_ns == 0 && h.under_way > 0) return 140737488355327.0 + h.under_way;
+    return h.latency_ns * (h.under_way + 1);
+  }
+  void took(const Balancer& b, Host& h, double ns) const {
+    const auto passed = static_cast<double>((now() - h.latency_since).count());
+    const auto decay = static_cast<double>(b.service->spec->instances.decay.count());
+    const double left = Sleef_cinz_expd1_u10purec(-passed / decay);
+    h.latency_ns = ns > h.latency_ns ? ns : h.latency_ns * left + ns * (1 - left);
+    h.latency_since = now();
+  }
+
+  /// The attempt is not under way any more. `answer`: what its client has, or makes of a timeout.
+  void not_under_way(const Attempt& a, const Response* answer) {
+    Balancer& b = *a.balancer;
+    Host& h = b.hosts.at(a.at->number);
+    --h.under_way;
+    took(b, h, static_cast<double>((now() - a.sent).count()));
+    if (b.hosts.size() == 1) return;
+    if (answer == nullptr) {
+      if (h.accrual == Host::kTries && h.under_way == 0) h.accrual = Host::kMayTry;
+      return;
+    }
+    const bool transport = answer->transport != TransportError::kNone;
+    const bool failed = transport || answer->status >= 500;
+    const bool gateway =
+        transport || answer->status == 502 || answer->status == 503 || answer->status == 504;
+    const InstancesSpec& spec = a.at->service->spec->instances;
+    if (spec.ejection.enabled()) judge(b, h, failed, gateway);
+    if (spec.accrual.enabled()) accrue(b, a.at->number, failed);
+  }
+
+  void judge(Balancer& b, Host& h, bool failed, bool gateway) {
+    const EjectionSpec& spec = b.service->spec->instances.ejection;
+    ++h.attempts;
+    if (!failed) ++h.successes;
+    h.failures = failed ? h.failures + 1 : 0;
+    h.gateway_failures = gateway ? h.gateway_failures + 1 : 0;
+    if (gateway && h.gateway_failures == spec.consecutive_gateway_failure && !h.ejected) {
+      eject(b, h);
+      h.gateway_failures = 0;
+    }
+    if (failed && h.failures == spec.consecutive_5xx && !h.ejected) {
+      eject(b, h);
+      h.failures = 0;
+    }
+  }
+
+  void eject(Balancer& b, Host& h) {
+    const EjectionSpec& spec = b.service->spec->instances.ejection;
+    if (h.ejected) return;
+    double ejected = 1;
+    for (const auto& [number, other] : b.hosts) ejected += other.ejected ? 1 : 0;
+    const double percent = 100 * ejected / static_cast<double>(b.hosts.size());
+    const bool one_at_least = ejected == 1 && spec.always_eject_one_host;
+    if (percent > spec.max_ejection_percent + 1e-6 && !one_at_least) return;
+    h.ejected = now();
+    const double base = spec.base_ejection_time.in_seconds();
+    if (h.times * base < spec.max_ejection_time.in_seconds() + base) ++h.times;
+  }
+
+  void look(Balancer& b) {
+    const EjectionSpec& spec = b.service->spec->instances.ejection;
+    calendar_.in(spec.interval, [this, &b] { look(b); });
+    for (auto& [number, h] : b.hosts) {
+      if (!h.ejected) continue;
+      const Duration length = std::min(spec.base_ejection_time * h.times, spec.max_ejection_time);
+      if (now() - *h.ejected < length) continue;
+      h.ejected.reset();
+      h.came_back = now();
+      h.failures = h.gateway_failures = 0;
+    }
+    std::vector<Host*> by_rate, by_percentage;
+    const auto rate_of = [](const Host* h) { return 100.0 * h->successes / h->attempts; };
+    for (auto& [number, h] : b.hosts) {
+      if (h.ejected || h.attempts == 0) continue;
+      const auto attempts = static_cast<std::uint32_t>(h.attempts);
+      if (attempts >= spec.success_rate_request_volume) by_rate.push_back(&h);
+      if (attempts >= spec.failure_percentage_request_volume) by_percentage.push_back(&h);
+    }
+    const bool rule = spec.success_rate_stdev_factor > 0;
+    if (rule && !by_rate.empty() && by_rate.size() >= spec.success_rate_minimum_hosts) {
+      const auto n = static_cast<double>(by_rate.size());
+      double sum = 0, squares = 0;
+      for (const Host* h : by_rate) sum += rate_of(h);
+      for (const Host* h : by_rate) squares += (rate_of(h) - sum / n) * (rate_of(h) - sum / n);
+      const double least = sum / n - spec.success_rate_stdev_factor / 1000 * std::sqrt(squares / n);
+      for (Host* h : by_rate) {
+        if (rate_of(h) < least) eject(b, *h);
+      }
+    }
+    const double most = spec.failure_percentage_threshold;
+    if (most > 0 && !by_percentage.empty() &&
+        by_percentage.size() >= spec.failure_percentage_minimum_hosts) {
+      for (Host* h : by_percentage) {
+        if (100 - rate_of(h) >= most) eject(b, *h);
+      }
+    }
+    for (auto& [number, h] : b.hosts) {
+      h.attempts = h.successes = 0;
+      if (h.ejected || !h.came_back || now() - *h.came_back < spec.interval) continue;
+      h.times = std::max(0, h.times - 1);
+    }
+  }
+
+  void accrue(Balancer& b, std::uint32_t number, bool failed) {
+    const AccrualSpec& spec = b.service->spec->instances.accrual;
+    Host& h = b.hosts.at(number);
+    if (h.accrual == Host::kPunished) return;
+    if (!failed) {
+      h.accrual = Host::kTrusted;
+      h.accrued = h.penalties_in_a_row = 0;
+      return;
+    }
+    ++h.accrued;
+    if (h.accrual == Host::kTrusted && h.accrued < spec.max_failures) return;
+    h.accrued = 0;
+    h.accrual = Host::kPunished;
+    ++h.penalties;
+    const auto longest = static_cast<double>(spec.max_penalty.count());
+    const double exponential =
+        static_cast<double>(spec.min_penalty.count()) * std::pow(2.0, h.penalties_in_a_row++);
+    const double base = std::min(exponential, longest);
+    Draws random(b.key,
+                 {std::uint64_t{b.client} << 32 | h.penalties, number, 0, Purpose::kPenalty});
+    const double ns = std::min(base * (1 + spec.jitter_ratio * random.uniform()), longest);
+    calendar_.in(Duration::from_nanoseconds(ns), [&h] { h.accrual = Host::kMayTry; });
   }
 
   Duration latency(const Attempt& a, Purpose purpose) const {
@@ -841,45 +1198,72 @@ class World {
   }
   Attempt& next_of(Instance& i) {
     std::list<Attempt*>& line = i.refused.empty() ? i.queue : i.refused;
-    auto next = line.begin();
-    if (i.refused.empty()) {
-      switch (i.service->spec->queue.discipline) {
-        case Discipline::kLifo:
-          next = std::prev(line.end());
-          break;
-        case Discipline::kPriority:
-          next = std::ranges::max_element(
-              line, {}, [](const Attempt* a) { return a->group->spec->priority; });
-          break;
-        default:
-          break;
-      }
-    }
+    const auto next = i.refused.empty() ? next_to_serve(i) : line.begin();
     Attempt& a = **next;
     line.erase(next);
     return a;
+  }
+  /// Or to be turned away, if it has waited too long.
+  std::list<Attempt*>::iterator next_to_serve(Instance& i) {
+    std::list<Attempt*>& line = i.queue;
+    const ServiceSpec& spec = *i.service->spec;
+    const auto priority = [&](const Attempt* a) {
+      return static_cast<int>(priority_of(*a->request));
+    };
+    // Of those that came at the same instant the queue may only know which is more important.
+    const bool is_ordered = spec.queue.discipline == Discipline::kPriority;
+    const auto oldest = std::ranges::min_element(line, {}, [&](const Attempt* a) {
+      return std::pair(a->arrived, is_ordered ? -priority(a) : 0);
+    });
+    if (is_too_old(**oldest)) return oldest;
+    const std::int64_t limit = spec.queue.lifo_above;
+    switch (spec.queue.discipline) {
+      case Discipline::kLifo:
+        return std::prev(line.end());
+      case Discipline::kAdaptiveLifo:
+        if (static_cast<std::int64_t>(line.size()) >
+            (limit == QueueSpec::kAsServers ? spec.servers : limit)) {
+          return std::prev(line.end());
+        }
+        break;
+      case Discipline::kPriority:
+        return std::ranges::max_element(line, {}, priority);
+      default:
+        break;
+    }
+    return line.begin();
+  }
+  bool is_too_old(const Attempt& a) const {
+    return !a.refused && now() - a.arrived > a.at->service->spec->queue.max_age;
   }
   /// Its turn has come: is it worth serving?
   bool is_dropped(Attempt& a) {
     const ServiceSpec& spec = *a.at->service->spec;
     const bool in_vain = a.given_up && spec.abandoned == Abandoned::kDropAtDequeue;
     const bool late = !a.refused && spec.queue.drop_expired && would_be_late(a);
-    if (!in_vain && !late) return false;
+    const bool too_old = is_too_old(a);
+    if (!in_vain && !late && !too_old) return false;
     tell(Step::kLeftQueue, a);
     leave(a);
     if (in_vain) {
       gone(a);
-    } else {
+    } else if (late) {
       lose(a);
+    } else {
+      refuse(a, a.at->service->answers.shed);
     }
     return true;
   }
-  bool would_be_late(const Attempt& a) {
-    if (a.given_up) return true;
+  Time end_of_wait(const Attempt& a) const {
     const Request& r = *a.request;
     Time end = Time::max();
     if (r.timeout) end = std::min(end, r.timeout->first);
     if (r.deadline) end = std::min(end, r.deadline->first);
+    return end;
+  }
+  bool would_be_late(const Attempt& a) {
+    if (a.given_up) return true;
+    const Time end = end_of_wait(a);
     if (end == Time::max()) return false;
     const Impairment& wrong = a.at->wrong;
     const Distribution& network = scenario_.network.latency;
@@ -934,9 +1318,7 @@ class World {
     if (a.replayed) return static_cast<double>(spec.idempotency.replay_cost.count());
     Draws random = draws(a, Purpose::kServiceTime);
     auto ns = static_cast<double>(spec.service_time.sample(random).count());
-    if (const std::size_t i = operation_index(*a.request); i != kNone) {
-      ns = std::round(ns * a.group->spec->operations[i].work);
-    }
+    ns = std::round(ns * work_of(*a.request));
     if (spec.slowdown.enabled()) ns = std::round(ns * slowdown(spec.slowdown, a.at->taken()));
     return ns;
   }
@@ -984,14 +1366,13 @@ class World {
     if (executed && i.service->spec->model == ServiceModelKind::kIndependent) {
       if (const ErrorAnswer* error = random_error(a)) response = response_of(*error);
     }
-    if (executed && !i.service->callees.empty() && response.status == 200) {
+    a.calls_stage = 0;
+    if (executed && response.status == 200 && choose_calls(a)) {
       tell(Step::kCalling, a);
       a.stage = Attempt::kHeld;
       i.held.push_back(&a);
       a.calling = true;
-      a.call_failed = false;
-      ++a.round;
-      a.next_call = 0;
+      a.call_failed = a.degraded = false;
       return make_calls(a);
     }
     tell(Step::kServed, a, executed);
@@ -1070,12 +1451,12 @@ class World {
     const auto found = s.sessions.find(token);
     a.replayed = false;
     if (found == s.sessions.end()) {
-      s.sessions[token] = {a.request->entity, stored, {}, 1};
+      s.sessions[token] = {a.request->content, stored, {}, 1};
       a.in_session = true;
       return true;
     }
     Session& session = found->second;
-    const bool is_other = session.intent != a.request->entity;
+    const bool is_other = session.content != a.request->content;
     if (now() < session.stored) {
       if (is_other) return true;
       session.stored = std::min(session.stored, stored);
@@ -1109,7 +1490,7 @@ class World {
     a.in_session = false;
     Service& s = *a.at->service;
     Session& session = s.sessions[a.request->token];
-    session.intent = a.request->entity;
+    session.content = a.request->content;
     session.expires = now() + s.spec->idempotency.window;
     token_is_free(a);
   }
@@ -1117,8 +1498,13 @@ class World {
     if (!std::exchange(a.in_session, false)) return;
     Service& s = *a.at->service;
     const auto found = s.sessions.find(a.request->token);
-    if (found != s.sessions.end() && !found->second.expires) {
-      if (--found->second.executions == 0) s.sessions.erase(found);
+    const IdempotencySpec& spec = s.spec->idempotency;
+    if (found != s.sessions.end() && !found->second.expires && --found->second.executions == 0) {
+      if (spec.stored == TokenStored::kBeforeEffect) {
+        found->second.expires = now() + spec.window;
+      } else {
+        s.sessions.erase(found);
+      }
     }
     token_is_free(a);
   }
@@ -1136,29 +1522,156 @@ class World {
 
   // --- Calls to other services
 
-  void make_calls(Attempt& a) {
+  /// What a request draws for a call is the same in all its attempts.
+  Draws choice(const Attempt& a, const CallSpec& call, Purpose purpose) const {
+    const std::uint64_t name = draws(*a.request, Purpose::kCallChoice).next();
+    return {groups_[call.client].key, {name, 0, 0, purpose}};
+  }
+  bool permits(const CallSpec& call, const Attempt& a) const {
+    const auto& all = call.operations;
+    return all.empty() || std::ranges::find(all, operation(*a.request)) != all.end();
+  }
+  std::uint32_t copies_of(const CallSpec& call, const Attempt& a) const {
+    if (!permits(call, a)) return 0;
+    if (call.one_of.empty() && choice(a, call, Purpose::kCallChoice).uniform() >= call.share) {
+      return 0;
+    }
+    if (!call.one_of.empty() && &call != chosen_alternative(call, a)) return 0;
+    if (!call.random_count) return call.count;
+    Draws random = choice(a, call, Purpose::kCallCount);
+    const double s = std::min(call.random_count->sample(random).in_seconds(), 1000.0);
+    return static_cast<std::uint32_t>(std::floor(s + 0.5));
+  }
+  const CallSpec* chosen_alternative(const CallSpec& call, const Attempt& a) const {
+    const CallSpec* first = nullptr;
+    std::vector<const CallSpec*> all;
+    for (const auto& stage : a.at->service->stages) {
+      for (const CallSpec* other : stage) {
+        if (other->one_of != call.one_of) continue;
+        if (first == nullptr) first = other;
+        if (permits(*other, a)) all.push_back(other);
+      }
+    }
+    double sum = 0, up_to = 0;
+    for (const CallSpec* c : all) sum += c->share;
+    const double u = choice(a, *first, Purpose::kCallChoice).uniform() * sum;
+    for (const CallSpec* c : all) {
+      up_to += c->share;
+      if (u < up_to) return c;
+    }
+    return all.back();
+  }
+
+  /// Those of the next stage in which there are some.
+  bool choose_calls(Attempt& a) {
     const Service& s = *a.at->service;
-    const std::size_t first = a.next_call;
-    a.open_calls = s.spec->parallel_calls ? s.callees.size() : 1;
-    a.next_call += a.open_calls;
-    const std::uint64_t entity = draws(a, Purpose::kCall).next();
-    for (std::size_t i = first; i < a.next_call; ++i) {
-      submit(*s.callees[i], a.at->number, entity, &a);
+    a.calls.clear();
+    while (a.calls.empty() && a.calls_stage < s.stages.size()) {
+      for (const CallSpec* call : s.stages[a.calls_stage]) {
+        const std::uint32_t copies = copies_of(*call, a);
+        if (copies > 0 && !is_cached(*call, a))
+          a.calls.push_back({call, draws(a, Purpose::kCall).next(), copies});
+      }
+      ++a.calls_stage;
+    }
+    return !a.calls.empty();
+  }
+  void make_calls(Attempt& a) {
+    ++a.round;
+    for (std::size_t i = 0; i < a.calls.size(); ++i) {
+      send_call(a, i, draws(a, Purpose::kCall));
+    }
+  }
+  /// All copies, even if some fail at once, and a fallback takes the place of the call.
+  void send_call(Attempt& a, std::size_t i, Draws names) {
+    const CallSpec& call = *a.calls[i].spec;
+    const std::uint32_t copies = a.calls[i].copies;
+    for (std::uint32_t copy = 0; copy < copies; ++copy) {
+      submit(groups_[call.client], a.at->number, names.next(), &a, i, &call);
     }
   }
   void call_ended(const Request& r, bool succeeded) {
     Attempt& a = *r.caller;
     if (!a.calling || a.round != r.caller_round) return;
-    a.call_failed |= !succeeded;
-    if (--a.open_calls == 0) calls_over_.push_back(&a);
+    OpenCall& call = a.calls[r.caller_call];
+    if (call.decided || call.spec != r.call) return;
+    ++(succeeded ? call.succeeded : call.failed);
+    if (call.succeeded >= call.needed()) {
+      call.decided = true;
+      keep_answer(*call.spec, a);
+    } else if (call.copies - call.failed < call.needed()) {
+      call_fails(a, call);
+    } else {
+      return;
+    }
+    const auto decided = [](const OpenCall& c) { return c.decided; };
+    if (call.to_be_made || std::ranges::all_of(a.calls, decided)) {
+      calls_decided_.emplace_back(&a, a.round, r.caller_call);
+    }
   }
-  void go_on_after_calls(Attempt& a) {
-    if (!a.calling) return;
+  void call_fails(Attempt& a, OpenCall& call) {
+    if (call.spec->on_failure == CallFailure::kFallback) {
+      const CallSpec* other = fallback_of(*call.spec);
+      if (const std::uint32_t copies = copies_of(*other, a); copies > 0) {
+        a.degraded = true;
+        call.decided = is_cached(*other, a);
+        if (call.decided) return;
+        const Draws names(groups_[call.spec->client].key, {call.name, 0, 0, Purpose::kCall});
+        call = {other, Draws(names).next(), copies};
+        call.names = names;
+        call.to_be_made = true;
+        return;
+      }
+    }
+    call.decided = true;
+    (call.spec->on_failure == CallFailure::kIgnore ? a.degraded : a.call_failed) = true;
+  }
+  /// Answers that an instance keeps of one of its calls, by key.
+  struct CachedAnswers {
+    std::map<std::uint32_t, Time> stored;
+    std::list<std::uint32_t> order;  ///< that which goes first is the first
+  };
+  bool is_cached(const CallSpec& call, const Attempt& a) {
+    if (call.cache.hit > 0) {
+      const std::uint64_t name = draws(a, Purpose::kCall).next();
+      Draws random(groups_[call.client].key, {name, 0, 0, Purpose::kCache});
+      return random.uniform() < call.cache.hit;
+    }
+    if (call.cache.capacity == 0) return false;
+    CachedAnswers& cache = caches_[{&call, a.at}];
+    const std::uint32_t key = key_asked(*a.request);
+    const auto found = cache.stored.find(key);
+    if (found == cache.stored.end()) return false;
+    const bool good = call.cache.ttl == Duration::max() || now() - found->second < call.cache.ttl;
+    if (good && call.cache.policy == CachePolicy::kFifo) return true;
+    cache.order.remove(key);
+    if (good) cache.order.push_back(key);
+    if (!good) cache.stored.erase(found);
+    return good;
+  }
+  void keep_answer(const CallSpec& call, const Attempt& a) {
+    if (call.cache.capacity == 0) return;
+    CachedAnswers& cache = caches_[{&call, a.at}];
+    const std::uint32_t key = key_asked(*a.request);
+    cache.order.remove(key);
+    cache.order.push_back(key);
+    cache.stored[key] = now();
+    if (cache.order.size() <= call.cache.capacity) return;
+    cache.stored.erase(cache.order.front());
+    cache.order.pop_front();
+  }
+
+  void go_on_after_call(Attempt& a, int round, std::size_t i) {
+    if (!a.calling || a.round != round) return;
+    if (a.calls[i].to_be_made) {
+      a.calls[i].to_be_made = false;
+      return send_call(a, i, *a.calls[i].names);
+    }
     const Service& s = *a.at->service;
-    if (!a.call_failed && a.next_call < s.callees.size()) return make_calls(a);
+    if (!a.call_failed && choose_calls(a)) return make_calls(a);
     a.calling = false;
     a.at->held.remove(&a);
-    tell(Step::kCalled, a);
+    tell(Step::kCalled, a, a.degraded && !a.call_failed);
     server_is_free(a, a.call_failed ? response_of(s.answers.call_failed) : Response{}, true);
   }
 
@@ -1175,7 +1688,7 @@ class World {
     const ErrorInfo error = classify(g.spec->retry.errors, g.spec->retry.api, a.answer);
     r.under_way.remove(&a);
     if (r.under_way.empty()) stop_timeout(r);
-    --a.at->under_way;
+    not_under_way(a, &a.answer);
     const bool reusable = error.response_class != ResponseClass::kTransient &&
                           error.response_class != ResponseClass::kTimeout;
     give_connection_back(r, reusable);
@@ -1198,7 +1711,8 @@ class World {
       r.under_way.pop_front();
       tell(Step::kGivenUp, a, static_cast<int>(result));
       a.given_up = true;
-      --a.at->under_way;
+      const Response timeout = no_response(TransportError::kTimeout);
+      not_under_way(a, result == AttemptResult::kTimeout ? &timeout : nullptr);
       const Abandoned policy = a.at->service->spec->abandoned;
       const bool at_server = a.stage == Attempt::kServed || a.stage == Attempt::kHeld;
       if (a.stage == Attempt::kLost) {
@@ -1236,8 +1750,19 @@ class World {
     if (!own.line.empty()) schedule_wake(own);
   }
 
+  /// Of the calls between services, some are not retried.
+  bool may_repeat(const Request& r) const {
+    const RetryOnlyAt where = r.group->spec->retry_only_at;
+    if (where == RetryOnlyAt::kFirstAttempt) return !r.for_retry;
+    return where == RetryOnlyAt::kAnywhere;
+  }
+
   void fail(Request& r, const Response& response) {
-    const RetryRules& rules = r.group->spec->retry;
+    RetryRules rules = r.group->spec->retry;
+    if (!may_repeat(r)) {
+      rules.max_attempts = 1;
+      rules.quota.order = QuotaOrder::kAfterAttempts;  // it is not charged
+    }
     const Failure failure{classify(rules.errors, rules.api, response), response.retry_after,
                           r.group->spec->long_poll, is_repeatable(r)};
     const ClientState state = state_of(r);
@@ -1283,6 +1808,7 @@ class World {
     if (!rules.hedging.enabled) return;
     if (r.hedge) calendar_.cancel(*r.hedge);
     r.hedge.reset();
+    if (!may_repeat(r)) return;
     if (rules.max_attempts != RetryRules::kUnlimited &&
         static_cast<std::uint32_t>(r.progress.attempts) >= rules.max_attempts) {
       return;
@@ -1302,11 +1828,14 @@ class World {
   // --- What an event leaves to be done at its instant
 
   void settle() {
-    while (!answered_.empty() || !connected_.empty() || !calls_over_.empty() ||
+    while (!answered_.empty() || !connected_.empty() || !calls_decided_.empty() ||
            !free_tokens_.empty()) {
       for (Attempt* a : std::exchange(answered_, {})) deliver(*a);
       for (; !connected_.empty(); connected_.pop_front()) send(*connected_.front());
-      for (; !calls_over_.empty(); calls_over_.pop_front()) go_on_after_calls(*calls_over_.front());
+      for (; !calls_decided_.empty(); calls_decided_.pop_front()) {
+        const auto [a, round, call] = calls_decided_.front();
+        go_on_after_call(*a, round, call);
+      }
       for (; !free_tokens_.empty(); free_tokens_.pop_front()) {
         go_on_after_token(*free_tokens_.front().first, free_tokens_.front().second);
       }
@@ -1339,12 +1868,22 @@ class World {
       calendar_.at(c.time, [this, c] {
         for (Instance& i : c.service->instances) {
           if (c.fault != nullptr && !c.fault->concerns(i.number)) continue;
-          if (c.begins && c.fault->cold_restart) {
-            restart(i, true, c.fault->instance == FaultSpec::kAllInstances);
-          } else if (c.begins && c.fault->crash) {
-            restart(i, false, false);
-          }
+          const bool restarts = c.begins && c.fault->cold_restart;
+          std::list<Attempt*> broken_off;
+          if (restarts || (c.begins && c.fault->crash)) broken_off = break_off(i, restarts);
           impair(i);
+          for (Attempt* a : broken_off) {  // messages of this moment, to which this fault applies
+            if (a->given_up) {
+              gone(*a);
+            } else {
+              answer_later(*a, no_response(TransportError::kConnection));
+            }
+          }
+          if (restarts && c.fault->instance == FaultSpec::kAllInstances) {
+            i.service->allowances.clear();
+          }
+          std::erase_if(caches_,
+                        [&](const auto& one) { return restarts && one.first.second == &i; });
           serve_queue(i);
         }
       });
@@ -1413,8 +1952,8 @@ class World {
     return all;
   }
 
-  /// Connections break: of all who are there, or of those with a server.
-  void restart(Instance& i, bool queue_too, bool throttle_too) {
+  /// Whose connections break: all who are there, or those with a server.
+  std::list<Attempt*> break_off(Instance& i, bool queue_too) {
     std::list<Attempt*> all = in_order_of_completion(i);
     for (Attempt* a : all) take_out(*a);
     while (queue_too && (!i.refused.empty() || !i.queue.empty())) {
@@ -1427,14 +1966,7 @@ class World {
       all.push_back(i.held.front());
       take_out(*i.held.front());
     }
-    for (Attempt* a : all) {
-      if (a->given_up) {
-        gone(*a);
-      } else {
-        answer_later(*a, no_response(TransportError::kConnection));
-      }
-    }
-    if (throttle_too) i.service->allowances.clear();
+    return all;
   }
 
   const Scenario& scenario_;
@@ -1445,9 +1977,10 @@ class World {
   std::vector<Group> groups_;
   std::deque<Request> requests_;
   std::deque<Attempt> attempts_;
+  std::map<std::pair<const CallSpec*, const Instance*>, CachedAnswers> caches_;
   std::vector<Attempt*> answered_;
   std::deque<Request*> connected_;
-  std::deque<Attempt*> calls_over_;
+  std::deque<std::tuple<Attempt*, int, std::size_t>> calls_decided_;
   std::deque<std::pair<Service*, Token>> free_tokens_;
   std::vector<TraceStep> steps_;
 };

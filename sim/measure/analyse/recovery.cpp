@@ -338,15 +338,16 @@ namespace {
 double seconds(Duration d) { return d.in_seconds(); }
 
 /// Requests that the groups submit in the count bins [first, last). Those of a service that calls
-/// another one come one from each request that it gets itself, not one from each attempt: the work
-/// of retries is not offered.
+/// another one come from each request that it gets itself, not from each attempt: the work of
+/// retries is not offered.
 class OfferedRequests {
  public:
   OfferedRequests(const Scenario& scenario, const RunResult& run, BinRange bins)
       : scenario_(scenario),
         requests_(run.clients.size()),
         callers_(run.services.size()),
-        calls_(scenario) {
+        calls_(scenario),
+        per_attempt_(scenario::calls_per_attempt(scenario)) {
     StopCounter<> stop;
     for (std::size_t c = 0; c < run.clients.size(); ++c) {
       stop.count();
@@ -384,13 +385,14 @@ class OfferedRequests {
     double requests = 0;
     for (const auto& [c, share] : callers_[service]) requests += share * requests_[c];
     requests *= 1 - scenario::free_error_share(scenario_.services[service]);
-    for (const std::size_t c : calls_.groups_of(service)) requests_[c] = requests;
+    for (const std::size_t c : calls_.groups_of(service)) requests_[c] = requests * per_attempt_[c];
   }
 
   const Scenario& scenario_;
   std::vector<double> requests_;              // by group
   std::vector<std::vector<Caller>> callers_;  // of a service
   scenario::CallGraph calls_;
+  std::vector<double> per_attempt_;  // calls, by group
 };
 
 bool has_capacity(const ServiceResult& service) {

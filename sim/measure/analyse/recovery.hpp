@@ -3,11 +3,11 @@
 // prevent it.
 //
 // The measure is the shortfall: the successes that were due (`RecoverySpec::share` of the earlier
-// success rate, for each request) minus the successes that there were. It grows while the system is
-// down and shrinks once goodput is above the bar. The system has recovered at the moment from which
-// the shortfall, for `RecoverySpec::hold`, does not grow by more than chance explains; that moment
-// is where the shortfall was greatest. All of it is counted in the run's count bins, so the width
-// of time-series bins plays no part.
+// success rate, for each request) minus the actual successes. It grows while the system is down and
+// shrinks once goodput is above the bar. The system has recovered at the moment from which the
+// shortfall, for `RecoverySpec::hold`, does not grow by more than chance explains; that moment is
+// where the shortfall was greatest. All of it is counted in the run's count bins, so the width of
+// time-series bins plays no part.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

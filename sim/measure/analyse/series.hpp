@@ -37,9 +37,8 @@ FlowSeries in_system_series(const RunResult& run, std::size_t service, BinRange 
 
 // --- A replication in few bins -------------------------------------------------------------------
 
-// Sums that can be added up, bin by bin, and the figures that people look at (rates, shares,
-// levels, latencies), which follow from them. Small enough to be kept for every replication of a
-// sweep.
+// Sums that can be added up, bin by bin, and the displayed figures (rates, shares, levels,
+// latencies), which follow from them. Small enough to be kept for every replication of a sweep.
 
 /// How many sums a bin of a client group has, and one of a service.
 inline constexpr std::size_t kClientSums = 14;
@@ -60,13 +59,13 @@ struct RunSeries {
 /// drain a rest at the end that does not fill a bin is left out.
 RunSeries run_series(const Scenario& scenario, const RunResult& run, std::size_t most_bins);
 
-/// Joins bins until they are `width` wide, a power of two times what they are.
+/// Joins bins until they are `width` wide, a power of two times their width.
 void widen(RunSeries& series, Duration width);
 
 /// Appends bins in which nothing happens, up to `bins` of them.
 void extend(RunSeries& series, std::size_t bins);
 
-/// A quantity over time: what it is called, and how a bin's value follows from its sums.
+/// A quantity over time: its name, and how a bin's value follows from its sums.
 struct SeriesColumn {
   std::string_view name;  ///< that of the metric, where there is one
   std::string_view unit;

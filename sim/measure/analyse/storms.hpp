@@ -1,5 +1,5 @@
-// Retry storms: stretches in which amplification and attempt rate stand out from what they were
-// before the first disturbance.
+// Retry storms: stretches in which amplification and attempt rate stand out from their level before
+// the first disturbance.
 //
 // All series are averages over a trailing window of w = attempt timeout + largest backoff of one
 // retry, at least 10 bins: attempts then fall into the same window as the request they belong to.
@@ -55,7 +55,7 @@ std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run)
 /// The verdict on a run as a whole.
 struct Fate {
   StormVerdict verdict = StormVerdict::kTransient;
-  std::optional<Aftermath> aftermath;  ///< what the verdict is about; empty: nothing happened
+  std::optional<Aftermath> aftermath;  ///< that the verdict judges; empty: nothing happened
 };
 
 /// With a fault or surge in the scenario: whether goodput recovers from the last one. Without there

@@ -96,6 +96,27 @@ bool single_limited(std::span<const ServiceResult> services) {
   return single(services) && all_limited(services);
 }
 
+bool some_listens(std::span<const ServiceResult> services) {
+  return std::any_of(services.begin(), services.end(),
+                     [](const ServiceResult& s) { return s.listens; });
+}
+
+double ejections(const MetricInput& in) {
+  double sum = 0;
+  for (const ServiceResult& s : in.services) {
+    for (const InstanceResult& i : s.instances) sum += static_cast<double>(i.ejections);
+  }
+  return sum;
+}
+
+double ejected_ns(const MetricInput& in) {
+  double sum = 0;
+  for (const ServiceResult& s : in.services) {
+    for (const InstanceResult& i : s.instances) sum += i.ejected_ns;
+  }
+  return sum;
+}
+
 double wasted_ns(const MetricInput& in) {
   double sum = 0;
   for (const ServiceResult& s : in.services) sum += s.wasted_full_ns;

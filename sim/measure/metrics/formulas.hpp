@@ -1,5 +1,5 @@
-// What the table of metrics is computed from: sums of counts, and the formulas of metrics with a
-// rule of their own.
+// The inputs of the table of metrics: sums of counts, and the formulas of metrics with a rule of
+// their own.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -24,6 +24,11 @@ double cohort(const MetricInput& in) {
   return static_cast<double>(in.client.*Member);
 }
 
+/// Of the caches before calls.
+template <auto Member>
+double cached(const MetricInput& in) {
+  return static_cast<double>(in.client.cache.*Member);
+}
 /// Of the waits at services that have a `wait_within`.
 template <auto Member>
 double waits(const MetricInput& in) {
@@ -138,11 +143,14 @@ std::optional<double> phase_quantile_s(const PhaseResult& phase) {
   return latency.quantiles_s[place];
 }
 
-// Services: all of them, or that of a group. Levels add up over services; what does not add up
-// exists for a single service only.
+// Services: all of them, or that of a group. Levels add up over services; figures that do not exist
+// for a single service only.
 bool all_limited(std::span<const ServiceResult> services);
+bool some_listens(std::span<const ServiceResult> services);
 bool single(std::span<const ServiceResult> services);
 bool single_limited(std::span<const ServiceResult> services);
+double ejections(const MetricInput& in);
+double ejected_ns(const MetricInput& in);
 double wasted_ns(const MetricInput& in);
 double wasted_s(const MetricInput& in);
 double wasted_after_give_up_ns(const MetricInput& in);

@@ -40,7 +40,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .in_phases(made<&M::successes>),
     count("failures", "requests", "Requests that ended without success", failures)
         .in_phases(made<&M::failures>),
-    count("unfinished", "requests", "Requests that had not ended when the run was over",
+    count("unfinished", "requests", "Requests still open when the run ended",
           outcome<Outcome::kUnfinished>)
         .shown(Display().line(kRequests, 7, "unfinished", kZero)),
     share("success_rate", "Successes per request", successes, requests)
@@ -60,6 +60,10 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .shown(Display().line(kRequests, 3, "finished in the drain", kShortDrain)),
     share("finished_in_drain_share", "Requests that ended after `duration`, per request",
           finished_in_drain, requests),
+    share("degraded_share", "Successes although a call of the service to another one had failed "
+          "(on_failure = ignore or fallback), per success; only of groups that call such a service",
+          cohort<&C::degraded>, cohort<&C::degradable>)
+        .shown(Display().lower_is_better().line(kRequests, 9, "degraded", kZero)),
     share("attempt_success_rate", "Successful attempts per attempt",
           result<AttemptResult::kSuccess>, attempts)
         .shown(Display().higher_is_better().line(kAttempts, 1, "success")),
@@ -79,8 +83,8 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .bins(in_bin<&F::attempts>, in_bin<&F::successes>)
         .in_phases(made<&M::attempts>, made<&M::successes>)
         .shown(Display().lower_is_better()),
-    count("cost", "1", "Price of all attempts; of those that the service refuses or answers with a "
-          "throttling error, the rejection price", price_of_attempts)
+    count("cost", "1", "Price of all attempts; those that the service refuses or answers with a "
+          "throttling error have the rejection price", price_of_attempts)
         .shown(Display().lower_is_better()),
     ratio("cost_per_success", "That price per successful request", price_of_attempts, successes)
         .shown(Display().lower_is_better().line(kRequests, 8, "cost per success", kUnpriced)),
@@ -99,8 +103,8 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .shown(label("goodput").higher_is_better().spoken(10)
             .line(kLoad, 5, "goodput")
             .in(kCompared, 3).in(kSwept, 3).in(kSweptTable, 1).in(kOfModes, 1).in(kWarmup, 1)),
-    service_rate("badput", "Executions per second that brought no client a success: no client was "
-                 "waiting for the answer any more, or it was a failure", bad_executions)
+    service_rate("badput", "Executions per second that brought no client a success: no client "
+                 "was still waiting for the answer, or it was a failure", bad_executions)
         .shown(Display().lower_is_better()),
     capacity("work_load", "Mean service time of all attempts that arrive (model occ: read and "
              "write), rejected ones included and random errors that take no server left out, per "
@@ -143,8 +147,9 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .bins(in_bin<&F::quota_denied>, in_bin<&F::requests>)
         .in_phases(made_that_ended<Outcome::kQuotaExceeded>, made<&M::requests>)
         .shown(Display().line(kRequests, 4, "denied by retry quota", kZero)),
-    share("no_send_token_share", "Requests that ended because their client did not let an attempt "
-          "be sent (client throttle, or a send token that is not waited for), per request",
+    share("no_send_token_share", "Requests that ended because their client refused to send an "
+          "attempt (client throttle, or no send token where clients do not wait for one), per "
+          "request",
           outcome<Outcome::kNoSendToken>, requests)
         .shown(Display().line(kRequests, 5, "not let through by the client", kZero)),
     share("deadline_exceeded_share", "Requests that ended because their deadline passed, or would "
@@ -166,8 +171,16 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     own(kDeviation, "in_system_variance", "1",
         "Variance over time of that number (a single service)", in_system_variance)
         .of(kServices).only_if(single),
+    count("ejections", "1", "Times that a balancer took an instance out of rotation because of its "
+          "answers", ejections)
+        .of(kServices).only_if(some_listens),
+    of_sum(MetricKind::kLevel, "ejected_mean", "instances", "Mean number of instances out of "
+           "rotation because of their answers; of balancers of single clients, on average over "
+           "them",
+           ejected_ns)
+        .of(kServices).only_if(some_listens),
     level<&F::in_backoff_ns>("in_backoff_mean", "requests",
-                             "Mean number of requests that wait out a backoff")
+                             "Mean number of requests in backoff")
         .shown(Display().line(kRetries, 2, "requests in backoff", kZero)),
     service_level<&S::all_busy_ns>("all_busy_share", "1",
                                    "Share of time with no free server (a single service)")
@@ -175,13 +188,17 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     share("wait_probability", "Admitted attempts that found no free server, per admitted attempt",
           cohort<&C::waited>, cohort<&C::admitted>)
         .in_percent(false),
-    share("service_level", "Attempts that a server began with after a wait of at most wait_within, "
-          "per attempt that arrived: those refused or dropped count against it",
+    share("service_level", "Attempts that a server began to serve after a wait of at most "
+          "wait_within, per attempt that arrived: refused and dropped ones count against it",
           waits<&WaitCounts::within>, waits<&WaitCounts::arrivals>)
         .shown(Display().higher_is_better().line(kService, 5, "service level")),
-    share("wait_within_share", "Attempts that a server began with after a wait of at most "
-          "wait_within, per attempt that one began with",
+    share("wait_within_share", "Attempts that a server began to serve after a wait of at most "
+          "wait_within, per attempt that a server began to serve",
           waits<&WaitCounts::within>, waits<&WaitCounts::started>)
+        .shown(Display().higher_is_better()),
+    share("cache_hit_share", "Calls that were not made because of a cache, per call that was to be "
+          "made and had one before it",
+          cached<&CacheCounts::hits>, cached<&CacheCounts::lookups>)
         .shown(Display().higher_is_better()),
 });
 
@@ -222,8 +239,9 @@ constexpr auto kOfDurations = all_of(
         .rows(),
     durations<"latency_intended", "From when a request was due to its end",
               &C::latency_intended_m, &C::latency_intended>()
-        .mean_means("From when a request was due to its end: mean (closed loops with think_from = "
-                    "start, one request at a time: think time after the start of the one before)")
+        .mean_means("From when a request was due to its end: mean (closed loops with think_from "
+                    "= start, one request at a time: think time after the start of the previous "
+                    "one)")
         .rows());
 
 constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
@@ -250,6 +268,14 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     share("duplicate_share", "Requests with side effects that took effect more than once, per "
           "such request", cohort<&C::duplicated>, mutating)
         .shown(Display().lower_is_better()),
+    share("lost_share", "Requests with side effects that succeeded for their client although "
+          "nothing took effect (idempotency.stored = before-effect), per such request",
+          cohort<&C::lost_effects>, mutating)
+        .shown(Display().lower_is_better()),
+    share("swallowed_share", "Requests with side effects that succeeded without an effect of their "
+          "own, because the service took them for another request that says the same (token_from = "
+          "content), per such request", cohort<&C::swallowed>, mutating)
+        .shown(Display().lower_is_better()),
     share("ambiguous_share", "Requests with side effects that failed for their client but took "
           "effect, per such request", cohort<&C::ambiguous>, mutating)
         .shown(Display().lower_is_better()),
@@ -273,9 +299,9 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
           cohort<&C::reconciled>, mutating),
     ratio("mismatches_per_request", "Attempts refused because their token belonged to another "
           "request, per request with side effects", cohort<&C::mismatches>, mutating),
-    capacity("wasted_share", "Share of capacity spent on answers that were lost or that no client "
-             "was waiting for any more, counting whole service times; failures that reached their "
-             "client do not count", wasted_ns)
+    capacity("wasted_share", "Share of capacity spent on answers that were lost or that no "
+             "client was still waiting for, counting whole service times; failures that reached "
+             "their client do not count", wasted_ns)
         .within(MetricRange::kShare)
         .in_percent()
         .shown(label("wasted capacity").lower_is_better()
@@ -312,21 +338,21 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         "attempt timeout + longest backoff, at least 10 bins", peak_amplification_of)
         .shown(label("peak amplification").lower_is_better()
             .line(kLoad, 8, "peak amplification").in(kSwept, 12)),
-    own(kOther, "recovery_s", "s", "From the end of the last fault or surge until goodput is back "
-        "for good; absent if that did not happen during the run", recovery)
+    own(kOther, "recovery_s", "s", "From the end of the last fault or surge until goodput has "
+        "recovered for good; absent if it did not during the run", recovery)
         .shown(label("recovery time").lower_is_better()
             .spoken(4, {"shorter recovery time", "longer recovery time"})
             .line(kRetries, 6, "recovery").in(kCompared, 9).in(kSwept, 13)),
-    own(kOther, "disturbed_success_rate", "1", "Share of the requests submitted during a fault or "
-        "surge, a time that recovery_s leaves out, that did not fail", disturbed_success_rate)
+    own(kOther, "disturbed_success_rate", "1", "Share of the requests submitted during a fault "
+        "or surge that did not fail; recovery_s leaves that time out", disturbed_success_rate)
         .in_percent()
         .shown(Display().higher_is_better().line(kRetries, 7, "success while disturbed")),
-    probability("recovered", "Whether that happened during the run: 1 or 0", recovered)
+    probability("recovered", "Whether goodput recovered for good during the run: 1 or 0", recovered)
         .shown(label("recovery").higher_is_better()
             .spoken(1, {"lower probability of recovery", "higher probability of recovery"})
             .in(kCompared, 10)),
-    own(kOther, "recovery_censored_s", "s", "In a run without recovery: how long after that end "
-        "goodput was still not back", recovery_censored),
+    own(kOther, "recovery_censored_s", "s", "In a run without recovery: how long after the end "
+        "of the last fault or surge goodput had still not recovered", recovery_censored),
     own(kOther, "recovery_median_s", "s", "Median of recovery_s over all replications, including "
         "those that did not recover (Kaplan and Meier); summary only", nothing)
         .summarized_as(MetricSummary::kMedianRecovery).shown(Display().lower_is_better()),

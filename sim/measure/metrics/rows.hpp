@@ -58,7 +58,7 @@ constexpr Display label(std::string_view text) {
   return d;
 }
 
-/// A row, and what may be added to it.
+/// A row, and its optional parts.
 struct MetricRow : MetricInfo {
   constexpr MetricRow shown(Display how) const {
     MetricRow row = *this;
@@ -186,8 +186,8 @@ constexpr MetricRow service_level(std::string_view name, std::string_view unit,
       .service_bins(formula::at_service<Member>);
 }
 
-/// Server time, in nanoseconds, per server time that there was (ServiceResult::capacity_ns).
-/// Services that are unlimited have no such share.
+/// Server time, in nanoseconds, per available server time (ServiceResult::capacity_ns). Services
+/// that are unlimited have no such share.
 constexpr MetricRow capacity(std::string_view name, std::string_view meaning, Sum server_ns) {
   return of_sum(MetricKind::kCapacity, name, "1", meaning, server_ns)
       .of(MetricScope::kServices)

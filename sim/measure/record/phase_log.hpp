@@ -1,4 +1,4 @@
-// What happens between the moments at which phases may begin or end.
+// Counts between the moments at which phases may begin or end.
 //
 // The start and end of faults, surges and named phases are known beforehand. The moment at which a
 // client group has recovered is known only after the run, so the time after the last disturbance is
@@ -29,8 +29,8 @@ namespace retrysim::stats {
 /// The counts; integrals of levels stay zero.
 ClientFlow counts_between(const ClientFlow& before, const ClientFlow& after);
 
-/// Counts and integrals; `queue_max`, which is no sum, stays zero. An integral that did not grow by
-/// more than the rounding of sums has not grown.
+/// Counts and integrals; `queue_max`, which is not a sum, stays zero. An integral that did not grow
+/// by more than the rounding of sums has not grown.
 ServiceFlow flow_between(const ServiceFlow& before, const ServiceFlow& after);
 
 /// The requests of the cohort of one client group that end in another stretch than the one they

@@ -152,6 +152,9 @@ void ClientRecorder::side_effects(const RequestEffects& e) {
   r.effects += e.effects;
   r.duplicated += e.effects >= 2;
   r.ambiguous += e.failed && e.effects > 0;
+  const bool for_nothing = e.succeeded && e.effects == 0;
+  r.lost_effects += for_nothing && !e.by_another;
+  r.swallowed += for_nothing && e.by_another;
   r.replays += e.replays;
   r.mismatches += e.mismatches;
   r.expired_replays += e.expired_replays;
@@ -274,6 +277,7 @@ ClientResult ClientRecorder::finish() {
   passage.close(r);
   quota.close(r);
   r.jobs = jobs.counts();
+  r.cache = cache_;
   ClientEnds::close(r.successes_per_client, r.ended_per_client);
   r.requests = cohort_calls_;
   // Results of many replications are kept: without the room that vectors take to grow.
@@ -479,6 +483,20 @@ std::vector<ServiceRecorder> service_recorders(const Scenario& scenario, const R
   return all;
 }
 
+/// Whether a group asks a service that may succeed although one of its calls has failed.
+std::vector<bool> groups_that_may_be_degraded(const Scenario& scenario) {
+  std::vector<bool> services(scenario.services.size()), groups(scenario.clients.size());
+  for (const CallSpec& call : scenario.calls) {
+    if (call.on_failure != CallFailure::kFail) services[call.caller] = true;
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const ServiceShare& called : service_shares(scenario.clients[g])) {
+      if (services[called.service]) groups[g] = true;
+    }
+  }
+  return groups;
+}
+
 }  // namespace
 
 Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
@@ -659,11 +677,13 @@ RunResult Recorder::finish(Time end) {
   result.interval = span_.interval;
   result.count_width = span_.count_width;
   result.ended = end;
+  const std::vector<bool> may_be_degraded = groups_that_may_be_degraded(scenario_);
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     result.last_request_end = std::max(result.last_request_end, clients_[i].last_end());
     phases_.note_late(i, clients_[i].late.take());
     ClientResult& client = result.clients.emplace_back(clients_[i].finish());
     if (!is_inner(i)) client.requests = client.window.requests;
+    if (may_be_degraded[i]) client.degradable = count_of(client.outcomes, Outcome::kSuccess);
   }
   for (ServiceRecorder& service : services_) result.services.push_back(service.finish());
   all_bins_.shrink_to_fit();

@@ -69,7 +69,7 @@ struct RunSpan {
     const Time begin = std::max(from, window_start), end = std::min(to, window_end);
     return end > begin ? static_cast<double>((end - begin).count()) : 0;
   }
-  /// Later ones share the last bin, which is no part of the result.
+  /// Later ones share the last bin, which is not part of the result.
   std::size_t count_bin_of(Time t) const {
     return std::min(static_cast<std::size_t>(t.count() / count_width.count()), count_bins);
   }
@@ -134,7 +134,7 @@ class StationLog {
   }
   Levels now() const { return {busy_[last_], in_system_[last_]}; }
 
-  /// From the levels noted last on, so many busy servers are all of them.
+  /// From the levels noted last on, this many busy servers are all of them.
   void set_servers(std::int64_t servers) {
     integrate();
     servers_ = static_cast<double>(servers);
@@ -162,8 +162,8 @@ class StationLog {
 
 // --- A client group ------------------------------------------------------------------------------
 
-// What is counted of one client group: its requests, their attempts, and what services do with
-// these. Events that carry more than a few words have a struct each, filled in by name.
+// The counts of one client group: its requests, their attempts, and what services do with these.
+// Events that carry more than a few words have a struct each, filled in by name.
 
 /// A request has ended, or is unfinished when the run is over.
 struct RequestEnded {
@@ -203,7 +203,8 @@ struct RequestEffects {
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see SideEffectTotals
   std::uint32_t token_races = 0, token_waits = 0;
   std::uint32_t reconciliations = 0, reconciled = 0;
-  bool failed = false;  ///< as its client saw it
+  bool by_another = false;                 ///< the effect of another request has answered it
+  bool failed = false, succeeded = false;  ///< as its client saw it; neither: not ended
 };
 
 /// The numbers of busy servers, of attempts at a service and, of those, in the queue, and of
@@ -280,7 +281,7 @@ class ClientEnds {
   void succeeded(std::uint32_t client) { add(client, kEnded); }
   void failed(std::uint32_t client) { add(client, kEnded + kFailed); }
 
-  /// Makes of the words how many requests of each client have succeeded, and have ended.
+  /// Turns the words into the numbers of requests of each client that succeeded, and that ended.
   static void close(std::vector<double>& successes, std::vector<std::uint32_t>& ended) {
     for (std::size_t c = 0; c < ended.size(); ++c) {
       const auto word = std::bit_cast<std::uint64_t>(successes[c]);
@@ -362,7 +363,7 @@ class AttemptRows {
 
   void begin_window();
   void end_window();
-  /// The counts of every number that there was.
+  /// The counts of every number that occurred.
   std::vector<AttemptNumberCounts> counts() const;
 
  private:
@@ -401,9 +402,11 @@ class PassageCounts {
   }
   /// Turned away by a full queue, which answers with another error than a throttling one.
   void rejected(bool in_cohort) { ++rejected_[in_cohort]; }
-  /// The service will not serve the attempt: told when it decides that, whatever the client hears.
+  /// The service will not serve the attempt: told when it decides that, regardless of the answer.
   void refused(bool in_cohort) { refused_ += in_cohort; }
   void dropped(bool in_cohort) { dropped_ += in_cohort; }
+  /// Its client has a success, although a call of its service had failed.
+  void degraded(bool in_cohort) { degraded_ += in_cohort; }
   /// At a service that has a `wait_within`: an attempt arrives, a server begins with it.
   void arrived_to_be_timed(bool in_cohort) { timed_.arrivals += in_cohort; }
   void started_timed(bool in_cohort, bool within) {
@@ -426,6 +429,7 @@ class PassageCounts {
     r.rejected = rejected_[1];
     r.refused = refused_;
     r.dropped = dropped_;
+    r.degraded = degraded_;
     r.lost = lost_;
     r.waits = timed_;
     add_noted();
@@ -446,7 +450,7 @@ class PassageCounts {
   std::array<std::uint64_t, 2> arrived_{}, rejected_{};
   // Of the cohort: those that found a free server, and those that did not.
   std::array<std::uint64_t, 2> admitted_{};
-  std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, dropped_ = 0, lost_ = 0;
+  std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, dropped_ = 0, lost_ = 0, degraded_ = 0;
   WaitCounts timed_;
   std::size_t count_ = 0;
   std::array<std::uint64_t, 32> noted_{};  // the first count_ of them
@@ -484,7 +488,7 @@ class QuotaRecorder {
     level_ = buckets_ * static_cast<double>(level);
   }
   void changed(std::int64_t change, Time now);
-  /// A retry was not made for want of tokens.
+  /// A retry was not made for lack of tokens.
   void denied() { ++denied_; }
 
   std::int64_t level() const { return static_cast<std::int64_t>(level_); }
@@ -558,6 +562,11 @@ class alignas(64) ClientRecorder {
   void called(bool in_cohort) {
     ++tally_.requests;
     cohort_calls_ += in_cohort;
+  }
+  /// A call is to be made; on a hit of the cache before it, it is not.
+  void looked_up(bool in_cohort, bool hit) {
+    cache_.lookups += in_cohort;
+    cache_.hits += in_cohort && hit;
   }
   [[gnu::always_inline]] void ended(const RequestEnded& event) {
     const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
@@ -682,6 +691,7 @@ class alignas(64) ClientRecorder {
   const RunSpan* span_;
   bool in_window_ = false;
   RequestTally tally_;
+  CacheCounts cache_;
   std::uint64_t cohort_calls_ = 0, attempts_squared_ = 0;
   std::uint64_t attempts_of_ended_ = 0, unsent_ = 0;  // of the cohort
   Time last_end_, stretch_start_;
@@ -706,8 +716,8 @@ void ClientRecorder::take_memory(const ClientSpec& client, std::size_t bins,
 
 // --- A service -----------------------------------------------------------------------------------
 
-// What is counted of one service. A service with several instances is recorded as a whole, as any
-// other is; `InstanceLog` adds the window totals of each instance.
+// The counts of one service. A service with several instances is recorded as a whole, as any other
+// is; `InstanceLog` adds the window totals of each instance.
 
 /// The window totals of each instance of a service.
 class InstanceLog {
@@ -728,10 +738,16 @@ class InstanceLog {
     one.levels = levels;
     if (in_window(now)) raise_maximum(one);
   }
-  /// Whether it is out of rotation from `now` on.
-  void out_of_rotation(std::size_t instance, bool out, Time now) {
+  /// For which share of the balancers that know it it is out of rotation from `now` on, and for
+  /// which because of its answers.
+  void out_of_rotation(std::size_t instance, double out, double ejected, Time now) {
     integrate(all_[instance], now);
     all_[instance].out = out;
+    all_[instance].ejected = ejected;
+  }
+  /// A balancer takes it out because of its answers.
+  void ejected(std::size_t instance, Time now) {
+    all_[instance].result.ejections += in_window(now);
   }
 
   /// The totals, when the run is over.
@@ -745,7 +761,7 @@ class InstanceLog {
     InstanceResult result;
     StationLevels levels;
     Time since;  // the levels have been integrated up to here
-    bool out = false;
+    double out = 0, ejected = 0;
   };
 
   bool in_window(Time now) const { return now >= window_start_ && now < window_end_; }
@@ -763,7 +779,8 @@ class InstanceLog {
     one.result.busy_ns += ns * static_cast<double>(one.levels.busy);
     one.result.in_system_ns += ns * static_cast<double>(one.levels.in_system);
     one.result.queue_ns += ns * static_cast<double>(one.levels.queued);
-    one.result.out_ns += one.out ? ns : 0;
+    one.result.out_ns += ns * one.out;
+    one.result.ejected_ns += ns * one.ejected;
     raise_maximum(one);  // those that the window begins with
   }
 
@@ -798,8 +815,8 @@ class alignas(64) ServiceRecorder {
 
   /// Server time [from, to) went to an attempt whose client had given up.
   void add_wasted_work(Time from, Time to);
-  /// From `now` on so many servers work for attempts whose clients have given up: told of services
-  /// where that is not a matter of one server at a time.
+  /// From `now` on this many servers work for attempts whose clients have given up: told of
+  /// services where these do not change by one server at a time.
   void wasting_servers(double servers, Time now);
   /// No client waited for the answer that the service had at `finished`, after `server_ns` of
   /// server time. `executed`: it ended an attempt; otherwise another call was to follow.
@@ -843,8 +860,8 @@ class alignas(64) ServiceRecorder {
   /// Since they were integrated last.
   double servers_ns_until(Time now) const;
   void integrate_servers(Time now);
-  /// From `now` on there are so many servers beyond the nominal ones: that work, or that finish
-  /// what they do.
+  /// From `now` on there are this many servers beyond the nominal ones: that work, or that finish
+  /// their attempts.
   void note_extra(std::int64_t servers, Time now);
   void find_extra(std::int64_t busy, Time now);
   double extra_ns_until(Time now) const;

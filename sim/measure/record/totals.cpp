@@ -471,6 +471,7 @@ void RequestCounts::merge(const RequestCounts& o) { stats::add_fields(*this, o);
 
 void JobCounts::merge(const JobCounts& o) { stats::add_fields(*this, o); }
 void WaitCounts::merge(const WaitCounts& o) { stats::add_fields(*this, o); }
+void CacheCounts::merge(const CacheCounts& o) { stats::add_fields(*this, o); }
 
 void ServiceFlow::merge(const ServiceFlow& o) {
   const std::uint64_t most = std::max(queue_max, o.queue_max);

@@ -1,4 +1,4 @@
-// What results are made of, and how it adds up: counts, sums and histograms of durations, and all
+// The parts of results, and how they add up: counts, sums and histograms of durations, and all
 // other fields. Durations are noted as they come and added up in blocks, which takes a third of the
 // instructions of adding them one by one.
 //
@@ -120,7 +120,7 @@ class DurationBooks {
 
   /// Books a duration, which is not negative, under each of `headings`.
   [[gnu::always_inline]] void add(unsigned headings, Duration duration) {
-    // Nearly all of what is turned away at once takes no time, and nearly nothing else.
+    // Nearly all attempts turned away at once take no time, and hardly any others do.
     if (duration == Duration::zero()) {
       ++log_of(headings).zeros;
       return;

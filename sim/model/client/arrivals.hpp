@@ -68,7 +68,7 @@ class RateFunction {
   std::vector<Piece> pieces_;
 };
 
-/// Steps that lead to no event: bursts in which nobody sends, requests that a varying rate leaves
+/// Steps that lead to no event: bursts without any request, requests that a varying rate leaves
 /// out. A scenario may need any number of them between two events, so they look at the limits
 /// themselves.
 class IdleSteps {
@@ -187,8 +187,8 @@ inline std::uint64_t client_entity(std::uint32_t client, std::uint32_t ordinal) 
 class ArrivalStream {
  public:
   /// `key` is that of the client group, `sequence` the simulation's counter of scheduled events;
-  /// what would come at `end` or later is not asked for. `most_steps`: of those that lead to no
-  /// request; `LimitExceeded` beyond.
+  /// requests at `end` or later are not made. `most_steps`: of those that lead to no request;
+  /// `LimitExceeded` beyond.
   ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::uint64_t* sequence,
                 Time end = Time::max(), std::uint64_t most_steps = ~std::uint64_t{0});
 
@@ -198,7 +198,7 @@ class ArrivalStream {
   /// Key of the next request; `EventKey::never()` after the last.
   kernel::EventKey head() const;
 
-  /// Who makes the next request, where that is known already; otherwise any client.
+  /// The client that makes the next request, where it is known already; otherwise any client.
   std::uint32_t next_client() const { return next_.client; }
 
   /// Takes the next request and schedules the one after it.
@@ -215,7 +215,7 @@ class ArrivalStream {
     Time time;
     std::uint32_t client = 0;
   };
-  /// What is drawn for a request before its time is known.
+  /// The draws for a request before its time is known.
   struct Drawn {
     double gap = 0;  // from the request before, at rate 1; kEven has none
     std::uint32_t client = 0;
@@ -256,7 +256,7 @@ class ArrivalStream {
   std::optional<Bursts> bursts_;
 };
 
-/// Clients that wait for asynchronous jobs: each job is asked about again and again, with growing
+/// Clients that wait for asynchronous jobs: each job is polled again and again, with growing
 /// pauses, until it is done (the polling loop of the AWS guidance on retries). Every check is a
 /// request like any other, with the client's retry strategy.
 struct Job {

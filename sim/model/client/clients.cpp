@@ -97,6 +97,20 @@ std::uint8_t send_tokens_of_hedge(const SendRateRules& rules) {
   return static_cast<std::uint8_t>(takes_any ? rules.retry_cost : 0);
 }
 
+void check_calls(const ClientSpec& client) {
+  const bool asks_caller =
+      client.timeouts.deadline_of_caller || client.retry_only_at != RetryOnlyAt::kAnywhere;
+  if (asks_caller && !client.makes_calls()) {
+    throw std::invalid_argument("client " + client.name +
+                                ": only calls of services have a caller, whose deadline or "
+                                "retries they could go by");
+  }
+  if (client.timeouts.deadline_of_caller && client.timeouts.deadline != Duration::max()) {
+    throw std::invalid_argument("client " + client.name +
+                                ": its deadline is its own or that of its caller, not both");
+  }
+}
+
 void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
   if (!client.side_effects.reconciles) return;
   bool occ = false;
@@ -113,10 +127,16 @@ void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
 
 void Clients::prepare() {
   groups_.resize(state_.scenario.clients.size());
+  for (const CallSpec& call : state_.scenario.calls) {
+    if (call.client >= groups_.size()) continue;  // `Calls` says what is wrong
+    if (!call.callers_operation && !call.callers_key && !call.callers_priority) continue;
+    groups_[GroupId(call.client)].takes_over = &call;
+  }
   const OperationNames operations(state_.scenario);
   for (const std::size_t at : name_order(state_.scenario.clients)) {
     stop_point();
     const GroupId i(at);
+    check_calls(state_.scenario.clients[i]);
     check_reconciliation(state_.scenario, state_.scenario.clients[i]);
     groups_[i].set_up(state_, groups_, i, operations);
   }
@@ -174,9 +194,26 @@ void Clients::submit_call(GroupId group, ClientId client, std::uint64_t entity, 
   Request& r = new_request(g, client, entity);
   callers_.reach(r.id);
   callers_[r.id] = call;
+  const Attempt& caller = state_.attempts[call.attempt];
+  r.for_retry = caller.number > 1 || caller.is(Attempt::kForRetry);
+  if (g.takes_over != nullptr) [[unlikely]]
+    take_over(g, r, caller);
   g.recorder->called(in_cohort);
   r.in_cohort = in_cohort;
   begin(g, r);
+}
+
+// What a call shows its service of the attempt that it is made for.
+void Clients::take_over(ClientGroup& g, const Request& r, const Attempt& caller) {
+  const Group& above = *caller.clients;
+  g.taken_over.reach(r.id);
+  TakenOver& taken = g.taken_over[r.id];
+  taken.operation = state_.operation_of(caller);
+  taken.work = above.takes_over != nullptr && above.takes_over->callers_operation
+                   ? state_.taken_over[caller.id].work
+                   : above.about.work(*above.key, caller.entity);
+  taken.key = state_.key_of(caller);
+  taken.priority = g.takes_over->callers_priority ? caller.priority : g.new_attempt.priority;
 }
 
 RETRYSIM_IN_LOOP Request& Clients::new_request(ClientGroup& g, ClientId client,
@@ -202,9 +239,24 @@ RETRYSIM_IN_LOOP void Clients::begin(ClientGroup& g, Request& r) {
 bool Clients::begin_in_steps(ClientGroup& g, Request& r) {
   if (g.mutates) effects_.begin(g, r);
   if (g.polling) g.polling->attach(r.id);
-  if (g.timers.deadline_source != kNone) timeouts_.arm_deadline(g, r);
+  bool in_time = true;
+  if (g.timers.deadlines_of_callers) {
+    in_time = timeouts_.arm_deadline_at(g, r, end_of_caller(r));
+  } else if (g.timers.deadline_source != kNone) {
+    timeouts_.arm_deadline(g, r);
+  }
   const Duration held = decisions_.open(g, r);
+  if (!in_time) {
+    finish(g, r, Outcome::kDeadlineExceeded);
+    return false;
+  }
   return held == Duration::zero() || passes(g, r, gate_.wait_once(g, r, held));
+}
+
+// When the client of the attempt for which the call is made stops waiting for it, or has stopped.
+Time Clients::end_of_caller(const Request& r) const {
+  const Attempt& caller = state_.attempts[callers_[r.id].attempt];
+  return caller.given_up() ? caller.gave_up : end_of_wait(caller);
 }
 
 // --- An attempt: through the gates, and on its way.
@@ -278,6 +330,12 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
 // What only the attempts of some groups need before they are sent.
 void Clients::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
   if (r.connecting) a.set(Attempt::kConnecting);
+  if (r.for_retry) a.set(Attempt::kForRetry);
+  if (g.takes_over != nullptr) {
+    state_.taken_over.reach(a.id);
+    state_.taken_over[a.id] = g.taken_over[r.id];
+    a.priority = g.taken_over[r.id].priority;
+  }
   if (r.mutating) {
     a.set(Attempt::kMutating);
     effects_.attempt_sent(r.id, a.id);
@@ -393,7 +451,15 @@ RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
 
 void Clients::deadline_passes(GroupId group) {
   ClientGroup& g = groups_[group];
-  Request& r = timeouts_.past_deadline(g);
+  pass_deadline(g, timeouts_.past_deadline(g));
+}
+
+void Clients::callers_deadline_passes() {
+  Request& r = timeouts_.past_callers_deadline();
+  pass_deadline(groups_[r.group], r);
+}
+
+void Clients::pass_deadline(ClientGroup& g, Request& r) {
   state_.note_event(EventKind::kDeadline, r.id);
   switch (r.phase) {
     case Request::Phase::kWaitingToSend:
@@ -616,6 +682,11 @@ void RetryDecisions::prepare() {
     if (!quotas.empty()) {
       g.recorder->quota.starts(quotas.size(), quotas.front().available);
     }
+    if (g.spec->retry_only_at != RetryOnlyAt::kAnywhere) {
+      own.once_rules = g.spec->retry;
+      own.once_rules.max_attempts = 1;
+      own.once_rules.quota.order = QuotaOrder::kAfterAttempts;  // nothing is charged
+    }
     if (state_.options.retries_until == Time::max()) continue;
     own.last_rules = g.spec->retry;
     own.last_rules.max_attempts = 1;
@@ -662,27 +733,39 @@ Duration RetryDecisions::open(ClientGroup& g, Request& r) {
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
                                                       const Failure& failure) {
-  return g.spec->strategy ? ask_strategy(g, r, failure) : decide_and_note(g, r, failure);
+  if (g.decides_in_steps) return decide_in_steps(g, r, failure);
+  return decide_and_note(g, r, rules_of(g), failure);
+}
+
+RETRYSIM_IN_LOOP const RetryRules& RetryDecisions::rules_of(const ClientGroup& g) const {
+  return state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
+}
+
+// With a strategy of the user's own, or where only some requests are retried.
+RetryDecision RetryDecisions::decide_in_steps(ClientGroup& g, Request& r, const Failure& failure) {
+  if (g.spec->strategy) return ask_strategy(g, r, failure);
+  const bool once = !g.may_repeat(r);
+  return decide_and_note(g, r, once ? clients_[g.index].once_rules : rules_of(g), failure);
 }
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_and_note(ClientGroup& g, Request& r,
+                                                               const RetryRules& rules,
                                                                const Failure& failure) {
   // The same steps, of which the compiler leaves few where nothing is remembered.
-  if (g.states->empty()) return decide_by_rules(g, r, {}, failure);
+  if (g.states->empty()) return decide_by_rules(g, r, rules, {}, failure);
   const RetryState state = g.state_of(r);
   const std::int32_t before = quota_of(state);
-  const RetryDecision decision = decide_by_rules(g, r, state, failure);
+  const RetryDecision decision = decide_by_rules(g, r, rules, state, failure);
   note_quota(g, state, before);
   RETRYSIM_TELL(Step::kRetryState, state_.now, r, quota_of(state), bits_of_rate(state.limiter));
   return decision;
 }
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_by_rules(ClientGroup& g, Request& r,
+                                                               const RetryRules& rules,
                                                                const RetryState& state,
                                                                const Failure& failure) {
   DrawsOnDemand draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
-  const RetryRules& rules =
-      state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
   return decision::decide(rules, state, r.progress, failure, state_.now, draws);
 }
 
@@ -692,8 +775,10 @@ RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Fai
   const RetryDecision decision =
       checked(g, own.strategies[r.client]->refresh_retry_token(
                      request_numbers_[r.id], r.progress.attempts, failure, state_.now, draws));
-  const bool too_late = state_.retries_are_over() && decision.outcome == Outcome::kRetry;
-  return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
+  const bool refused = state_.retries_are_over() || !g.may_repeat(r);
+  return refused && decision.outcome == Outcome::kRetry
+             ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0}
+             : decision;
 }
 
 RETRYSIM_IN_LOOP bool RetryDecisions::learns_from_success(const ClientGroup& g,
@@ -742,7 +827,8 @@ void Hedging::schedule(const ClientGroup& g, const Request& r) {
   const RetryRules& rules = g.spec->retry;
   if (sequences_.size() < state_.requests.slots()) sequences_.resize(state_.requests.slots());
   const std::uint32_t attempts = r.progress.attempts;
-  if (attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited) {
+  const bool last = attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited;
+  if (last || !g.may_repeat(r)) {
     sequences_[r.id] = kNoHedge;
     return;
   }
@@ -789,6 +875,12 @@ auto Timeouts::position() {
   };
 }
 
+auto Timeouts::callers_position() {
+  return [this](std::uint32_t r) -> std::uint32_t& {
+    return callers_deadlines_[RequestId(r)].position;
+  };
+}
+
 void Timeouts::add_sources() {
   for (ClientGroup& g : groups_) {
     ClientTimers& t = g.timers;
@@ -798,6 +890,15 @@ void Timeouts::add_sources() {
       t.timeout_source = state_.add_source(EventKind::kTimeout, g.index, SourceRole::kTimeout);
     } else if (g.spec->timeouts.has_attempt && varying_source_ == kNone) {
       varying_source_ = state_.add_source(EventKind::kVaryingTimeout, 0, SourceRole::kTimeout);
+    }
+    t.deadlines_of_callers = g.spec->timeouts.deadline_of_caller;
+    if (t.deadlines_of_callers) {
+      if (of_callers_source_ == kNone) {
+        of_callers_source_ =
+            state_.add_source(EventKind::kCallersDeadline, 0, SourceRole::kTimeout);
+      }
+      t.deadline_source = of_callers_source_;
+      continue;
     }
     if (g.spec->timeouts.deadline == Duration::max()) continue;
     t.deadline_source = state_.add_source(EventKind::kDeadline, g.index, SourceRole::kTimeout);
@@ -823,7 +924,23 @@ void Timeouts::arm_deadline(ClientGroup& g, Request& r) {
   state_.queue.offer(g.timers.deadline_source, key);
 }
 
+bool Timeouts::arm_deadline_at(ClientGroup& g, Request& r, Time end) {
+  callers_deadlines_.reach(r.id);
+  callers_deadlines_[r.id].at = end;
+  if (end <= state_.now) return false;
+  if (end == Time::max()) return true;
+  const EventKey key{end, state_.sequence++};
+  of_callers_.push(r.id, key, callers_position());
+  state_.queue.offer(g.timers.deadline_source, key);
+  return true;
+}
+
 void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
+  if (g.timers.deadlines_of_callers) {
+    const auto position = callers_position();
+    if (position(r.id) != kernel::IndexedHeap::kNotInHeap) of_callers_.erase(r.id, position);
+    return;
+  }
   g.timers.deadlines.erase(r.id, deadline_link());
 }
 
@@ -838,7 +955,7 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
             return state_.requests[RequestId(id)].timeout.in_heap;
           })).time;
   }
-  if (g.timers.deadline_source != kNone) end = std::min(end, armed(deadlines_[r.id].key()).time);
+  if (g.timers.deadline_source != kNone) end = std::min(end, deadline_of(g, r));
   return end;
 }
 

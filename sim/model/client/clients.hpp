@@ -1,4 +1,4 @@
-// What clients do: a request from its submission to its end, what the retry strategy is asked on
+// What clients do: a request from its submission to its end, the questions to the retry strategy on
 // the way, and hedges.
 //
 // SPDX-License-Identifier: MIT
@@ -26,7 +26,7 @@
 
 namespace retrysim::model {
 
-/// When clients stop waiting: for the answer to an attempt, and for a request at all.
+/// When clients stop waiting: for the answer to an attempt, and for a whole request.
 class Timeouts {
  public:
   Timeouts(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
@@ -38,10 +38,13 @@ class Timeouts {
   RETRYSIM_IN_LOOP void disarm(ClientGroup& g, Request& r);
   void arm_deadline(ClientGroup& g, Request& r);
   void disarm_deadline(ClientGroup& g, Request& r);
+  /// The same for a call whose deadline is what remains of its caller's: `end`, or none if that is
+  /// `Time::max()`. False if it has come already.
+  bool arm_deadline_at(ClientGroup& g, Request& r, Time end);
 
   /// Whether the request has a deadline at `t` or before.
   bool deadline_is_by(const ClientGroup& g, const Request& r, Time t) const {
-    return g.timers.deadline_source != kNone && t >= kernel::armed(deadlines_[r.id].key()).time;
+    return g.timers.deadline_source != kNone && t >= deadline_of(g, r);
   }
   /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
   Time end_of_wait(const Attempt& a) const;
@@ -53,13 +56,18 @@ class Timeouts {
   Request& past_deadline(const ClientGroup& g) {
     return state_.requests[g.timers.deadlines.front()];
   }
+  Request& past_callers_deadline() { return state_.requests[RequestId(of_callers_.front())]; }
 
   /// Keys of those.
   RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
   kernel::EventKey next_varying_timeout() const { return varying_.head(); }
   kernel::EventKey next_deadline(GroupId group) const;
+  kernel::EventKey next_callers_deadline() const { return of_callers_.head(); }
 
-  std::uint64_t bytes() const { return varying_.bytes() + kernel::bytes_of(deadlines_); }
+  std::uint64_t bytes() const {
+    return varying_.bytes() + kernel::bytes_of(deadlines_) + of_callers_.bytes() +
+           kernel::bytes_of(callers_deadlines_);
+  }
 
  private:
   // Of clients whose timeout varies, or who have none.
@@ -69,12 +77,28 @@ class Timeouts {
   [[gnu::always_inline]] inline kernel::EventKey look_ahead(const Request* r) const;
   auto deadline_link();
   auto position();
+  auto callers_position();
+  /// Of a group that has them.
+  Time deadline_of(const ClientGroup& g, const Request& r) const {
+    if (g.timers.deadlines_of_callers) [[unlikely]]
+      return callers_deadlines_[r.id].at;
+    return kernel::armed(deadlines_[r.id].key()).time;
+  }
+
+  /// A deadline that is what remains of the caller's.
+  struct CallersDeadline {
+    Time at;  // `Time::max()`: there is none
+    std::uint32_t position = kernel::IndexedHeap::kNotInHeap;
+  };
 
   RunState& state_;
   ClientGroups& groups_;
   ByRequest<kernel::LaneLink<RequestId>> deadlines_;  // of groups that have them
   kernel::IndexedHeap varying_;                       // by request
   std::uint32_t varying_source_ = kNone;
+  ByRequest<CallersDeadline> callers_deadlines_;  // of groups that have them
+  kernel::IndexedHeap of_callers_;                // the same by request
+  std::uint32_t of_callers_source_ = kNone;
 };
 
 class Attempts;
@@ -83,7 +107,7 @@ class Network;
 class Services;
 
 /// What a client's retry strategy is told, and asked: that a request begins, that it has succeeded,
-/// and what follows when an attempt has failed. The rules themselves are in sim/retry.
+/// and how to go on when an attempt has failed. The rules themselves are in sim/retry.
 class RetryDecisions {
  public:
   /// Of all retry quotas of one group, for the check at the end.
@@ -96,6 +120,7 @@ class RetryDecisions {
     ByClient<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
     ByClient<std::uint64_t> strategy_requests;             ///< their requests so far
     RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
+    RetryRules once_rules;  ///< of requests that `ClientGroup::may_repeat` refuses retries
     TokenBooks tokens;
 
     template <class Take>
@@ -106,7 +131,7 @@ class RetryDecisions {
 
   RetryDecisions(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
 
-  /// Takes the memory for all groups, and makes the strategies of the user's own.
+  /// Takes the memory for all groups, and makes the custom strategies.
   void prepare();
 
   /// A request begins, of a group for which there is something to do then. The strategy may hold it
@@ -115,7 +140,7 @@ class RetryDecisions {
   [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
   /// Whether that would change anything, where the group's strategy learns of successes.
   RETRYSIM_IN_LOOP bool learns_from_success(const ClientGroup& g, const Request& r) const;
-  /// What follows a failed attempt: by rules, or by a strategy of the user's own.
+  /// What follows a failed attempt: by rules, or by a custom strategy.
   RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
   /// Whether its body could be sent again.
   bool can_be_repeated(const ClientGroup& g, const Request& r) const {
@@ -129,17 +154,21 @@ class RetryDecisions {
   const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
 
  private:
+  RETRYSIM_IN_LOOP const RetryRules& rules_of(const ClientGroup& g) const;
   RETRYSIM_IN_LOOP RetryDecision decide_and_note(ClientGroup& g, Request& r,
-                                                 const Failure& failure);
+                                                 const RetryRules& rules, const Failure& failure);
   RETRYSIM_IN_LOOP RetryDecision decide_by_rules(ClientGroup& g, Request& r,
-                                                 const RetryState& state, const Failure& failure);
-  [[gnu::noinline]] RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
+                                                 const RetryRules& rules, const RetryState& state,
+                                                 const Failure& failure);
+  [[gnu::noinline]] RetryDecision decide_in_steps(ClientGroup& g, Request& r,
+                                                  const Failure& failure);
+  RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
   std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
 
   RunState& state_;
   ClientGroups& groups_;
   ByGroup<OfGroup> clients_;
-  // By request of a group with the user's own strategies: its number at its client.
+  // By request of a group with custom strategies: its number at its client.
   ByRequest<std::uint64_t> request_numbers_;
 };
 
@@ -170,8 +199,8 @@ class Hedging {
 ///   Network -> answered, or an event: time_out
 ///   -> succeed: finish; or fail (the retry strategy) -> back_off -> begin_attempt, or finish
 ///
-/// What stands between two steps (gates, timeouts, decisions, workload) returns what is to be done;
-/// only this class does it.
+/// The helpers between two steps (gates, timeouts, decisions, workload) return the next step; only
+/// this class takes it.
 class Clients {
  public:
   Clients(RunState& state, Agenda& agenda, Network& network, Services& services, Effects& effects,
@@ -207,7 +236,7 @@ class Clients {
   /// The client has its answer, for which it has waited. The last step of an event, or of the
   /// agenda.
   RETRYSIM_IN_LOOP void answered(Attempt& a);
-  /// The same for an answer that is no success.
+  /// The same for an answer other than a success.
   RETRYSIM_IN_LOOP void refused(Attempt& a);
   /// A request that waited for a connection has got one, and goes on.
   void connected(RequestId request);
@@ -220,11 +249,13 @@ class Clients {
   void attempt_times_out(GroupId group);
   void attempt_times_out_varying();
   void deadline_passes(GroupId group);
+  void callers_deadline_passes();
   void send_token_due(GroupId group);
   /// When the next one of a source is due whose timers may have been cancelled.
   RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
   kernel::EventKey next_varying_timeout() const { return timeouts_.next_varying_timeout(); }
   kernel::EventKey next_deadline(GroupId group) const { return timeouts_.next_deadline(group); }
+  kernel::EventKey next_callers_deadline() const { return timeouts_.next_callers_deadline(); }
   kernel::EventKey next_send_token(GroupId group) const { return gate_.next_wake(group); }
 
   /// At the end of the run: requests and jobs that are still open are unfinished.
@@ -240,6 +271,7 @@ class Clients {
 
  private:
   void submit(ClientGroup& g, ClientId client, std::uint64_t entity);
+  [[gnu::noinline]] void take_over(ClientGroup& g, const Request& r, const Attempt& caller);
   RETRYSIM_IN_LOOP Request& new_request(ClientGroup& g, ClientId client, std::uint64_t entity);
   RETRYSIM_IN_LOOP void begin(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool begin_in_steps(ClientGroup& g, Request& r);
@@ -266,6 +298,8 @@ class Clients {
   void forget(Request& r, const Attempt& a);
   [[gnu::noinline]] void forget_later(const Request& r, const Attempt& a);
   void time_out(ClientGroup& g, Request& r);
+  void pass_deadline(ClientGroup& g, Request& r);
+  Time end_of_caller(const Request& r) const;
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
   RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
 

@@ -1,5 +1,5 @@
-// What an attempt may have to wait for at its client before it is sent: the client-side throttle,
-// a send token, a connection.
+// The gates that an attempt passes at its client before it is sent: the client-side throttle, a
+// send token, a connection.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -141,8 +141,8 @@ class Connections {
   /// Takes an idle connection, or opens one. False if the request waits, in order, or was to be a
   /// hedge, which does not wait.
   bool take(ClientGroup& g, Request& r);
-  /// The attempt that had the connection has ended. Whoever is first in line has it, or a new one
-  /// in its place, when the event is over.
+  /// The attempt that had the connection has ended. The first in line gets it, or a new one in its
+  /// place, when the event is over.
   [[gnu::noinline]] void give_back(ClientGroup& g, const Request& of, bool reusable);
   /// The deadline has passed meanwhile.
   void leave_queue(ClientGroup& g, Request& r);

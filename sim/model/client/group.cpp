@@ -35,17 +35,26 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   pools_connections = Connections::are_simulated(state.scenario, *spec);
   const bool hedging = !spec->strategy && rules.hedging.enabled;
   gated = states->limit_send_rate() || states->throttle() || pools_connections || hedging;
-  counts_requests = !spec->strategy && rules.counts_requests();
+  counts_requests = !spec->strategy && retrysim::counts_requests(rules);
   hedges = rules.hedging.enabled;
   for (const ServiceShare& called : service_shares(*spec)) {
     balanced |= state.scenario.services[called.service].instances.count > 1;
   }
+  if (balanced && !spec->strategy) avoid_hosts = rules.avoid_hosts;
   is_routed = balanced || calls_several;
-  sends_in_steps = hedges || pools_connections || mutates;
+  const auto minds_retries = [](const ClientSpec& c) {
+    return c.retry_only_at == RetryOnlyAt::kFirstAttempt;
+  };
+  const bool passes_mark_on =
+      spec->makes_calls() && std::ranges::any_of(state.scenario.clients, minds_retries);
+  sends_in_steps =
+      hedges || pools_connections || mutates || takes_over != nullptr || passes_mark_on;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
-  const bool has_deadline = spec->timeouts.deadline != Duration::max();
+  const TimeoutSpec& timeouts = spec->timeouts;
+  const bool has_deadline = timeouts.deadline != Duration::max() || timeouts.deadline_of_caller;
+  decides_in_steps = spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere;
   const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
   begins_in_steps = counts_requests || spec->strategy || mutates || has_deadline || polls;
   reports_ends = spec->makes_calls() || polls;

@@ -19,32 +19,35 @@
 
 namespace retrysim::model {
 
-/// When a group's clients stop waiting. Timeouts that vary are in a heap of `Timeouts`.
+/// When a group's clients stop waiting. Timeouts and deadlines that vary are in heaps of
+/// `Timeouts`.
 struct ClientTimers {
   kernel::TimerLane<Request*> timeouts;  ///< all of one length
   kernel::TimerLane<RequestId> deadlines;
   std::uint32_t timeout_source = kNone, deadline_source = kNone;  ///< kNone: there are none
   bool constant_timeout = false;
+  bool deadlines_of_callers = false;  ///< `TimeoutSpec::deadline_of_caller`
   Duration constant_timeout_length;
 };
 
-/// What the requests of a group need, so that those that need little ask little.
+/// The steps that the requests of a group need, so that simple groups skip the others.
 struct ClientTraits {
   /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
   bool gated = false;
   bool pools_connections = false;
   bool hedges = false;
   bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
-  bool ends_connections = false;    ///< somebody counts the connections of its attempts
+  bool ends_connections = false;    ///< the connections of its attempts are counted
   bool books_successes = false;     ///< the strategy learns of successes
   bool has_only_quotas = false;     ///< but only if they refill a quota
   bool begins_in_steps = false;     ///< there is more to do when a request begins
   bool ends_in_steps = false;       ///< there is more to do when a request ends
   bool closed = false;              ///< each client thinks, asks, thinks ...
   bool mutates = false;             ///< some requests have side effects
-  bool reports_ends = false;        ///< somebody waits for its requests: a caller, or a job
+  bool reports_ends = false;        ///< a caller or a job waits for its requests
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
+  bool decides_in_steps = false;    ///< there is more to a retry decision than the rules
 };
 
 struct ClientGroup : Group, ClientTraits {
@@ -56,12 +59,34 @@ struct ClientGroup : Group, ClientTraits {
   /// The retry state that a request of this group uses.
   RetryState state_of(const Request& r) {
     if (!keeps_states_apart) return states->of(r.client);
-    return states->of(r.client, about.place(*key, r.entity));
+    return states->of(r.client, place_of(r));
   }
   /// The number of the limiter that it uses.
   std::size_t limiter_of(const Request& r) const {
     if (!keeps_states_apart) return states->limiter_of(r.client);
-    return states->limiter_of(r.client, about.place(*key, r.entity));
+    return states->limiter_of(r.client, place_of(r));
+  }
+  /// Which of a client's states it uses, where they are kept apart.
+  StatePlace place_of(const Request& r) const {
+    StatePlace place = about.place(*key, r.entity);
+    if (takes_over == nullptr) return place;
+    const TakenOver& taken = taken_over[r.id];
+    if (takes_over->callers_operation) place.operation = taken.operation;
+    if (takes_over->callers_key) place.key = taken.key;
+    return place;
+  }
+
+  /// Whether the request may be sent more than once, by where it comes from.
+  bool may_repeat(const Request& r) const {
+    switch (spec->retry_only_at) {
+      case RetryOnlyAt::kAnywhere:
+        break;
+      case RetryOnlyAt::kEdge:
+        return false;
+      case RetryOnlyAt::kFirstAttempt:
+        return !r.for_retry;
+    }
+    return true;
   }
 
   std::optional<ArrivalStream> arrivals;  ///< open processes
@@ -69,8 +94,9 @@ struct ClientGroup : Group, ClientTraits {
   std::optional<Polling> polling;  ///< arrivals are jobs
   RetryStates* states = nullptr;   ///< its own, or those of the group `holder`
   RetryStates own_states;
-  GroupId holder;                ///< of the states: itself, or the first that shares them
-  std::vector<GroupId> sharers;  ///< of the holder's states, if there are several groups
+  GroupId holder;                   ///< of the states: itself, or the first that shares them
+  std::vector<GroupId> sharers;     ///< of the holder's states, if there are several groups
+  ByRequest<TakenOver> taken_over;  ///< of its requests, where `takes_over` says so
   ClientTimers timers;
   Request new_request;  ///< as each of the group's requests begins
   Attempt new_attempt;  ///< as each of their attempts begins

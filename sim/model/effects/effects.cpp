@@ -43,6 +43,9 @@ void Effects::begin(const Group& g, Request& r) {
       account.token.token = last;
     last = account.token.token;
   }
+  // Only what it says tells the service one request from another.
+  if (g.spec->side_effects.token_from == TokenSource::kContent)
+    account.intent = account.token.token;
   books_.begin(r.id, account);
 }
 
@@ -69,7 +72,7 @@ void Effects::attempt_gone(Attempt& a) {
 
 bool is_read(const Attempt& a) {
   return a.is(Attempt::kMutating) && a.number > 1 &&
-         !a.is(Attempt::kSecondCall | Attempt::kRejection) &&
+         !a.is(Attempt::kSecondMessage | Attempt::kRejection) &&
          a.clients->spec->side_effects.reconciles;
 }
 
@@ -88,7 +91,7 @@ void Effects::remember_tokens(ServiceId service) {
   if (!rules.remembers()) return;
   Desk& desk = desks_[service];
   desk.rules = &rules;
-  desk.sessions = std::make_unique<Sessions>(rules.window);
+  desk.sessions = std::make_unique<Sessions>(rules);
   desk.already_exists = state_.answers.number({409, "EntityAlreadyExists"});
   desk.in_progress = state_.answers.number({400, "PriorRequestNotComplete"});
   desk.mismatch = state_.answers.number({400, "IdempotentParameterMismatch"});
@@ -139,6 +142,8 @@ bool Effects::look_at_token(Desk& desk, Attempt& a, Time now) {
       break;
     case Sessions::Found::kDone:
       ++account.effects.replays;
+      account.effects.by_another |=
+          account.effects.effects == 0 && desk.sessions->has_effect(account.token);
       a.answer = rules.replay == IdempotentReplay::kEquivalent ? 0 : desk.already_exists;
       break;
     case Sessions::Found::kOtherIntent:
@@ -160,7 +165,7 @@ Time Effects::storing_time(const IdempotencySpec& rules, const Attempt& a, Time 
 void Effects::drop_session(Attempt& a) {
   a.clear(Attempt::kHasSession);
   const TokenKey key = books_.of_attempt(a.id).token;
-  desk_of(a).sessions->drop(key);
+  desk_of(a).sessions->drop(key, state_.now);
   session_ended(a, key);
 }
 

@@ -31,7 +31,8 @@ class Instance;
 
 /// What a service remembers of requests with an idempotency token: a session for each token, from
 /// the moment it begins to execute a request until a time after the effect. A second attempt with
-/// the same token finds it.
+/// the same token finds it. Where tokens are stored before the effect, the session of an execution
+/// that has none looks the same as any other that is done.
 class Sessions {
  public:
   enum class Found : std::uint8_t {
@@ -39,12 +40,15 @@ class Sessions {
     kNotStoredYet,       ///< who has checked the token before has yet to store it
     kOtherNotStoredYet,  ///< the same, and the token belongs to another request
     kInProgress,
-    kDone,         ///< the request has had its effect
+    kDone,         ///< the request has had its effect, as far as the token says
     kOtherIntent,  ///< the token belongs to another request
   };
 
-  /// `window`: how long a session outlives the effect.
-  explicit Sessions(Duration window) : window_(window), sessions_(&memory_), expiries_(&memory_) {}
+  explicit Sessions(const IdempotencySpec& rules)
+      : window_(rules.window),
+        keeps_without_effect_(rules.keeps_without_effect()),
+        sessions_(&memory_),
+        expiries_(&memory_) {}
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
 
@@ -61,7 +65,7 @@ class Sessions {
 
   /// An execution begins whose token is stored at `stored`.
   void begin(TokenKey key, std::uint64_t intent, Time stored) {
-    sessions_[key] = {intent, Time::max(), stored, 1};
+    sessions_[key] = {intent, Time::max(), stored, 1, false};
   }
   /// Another execution of the same request does, because that is yet to come.
   void join(TokenKey key, Time stored) {
@@ -74,28 +78,39 @@ class Sessions {
   void done(TokenKey key, std::uint64_t intent, Time now) {
     Session& s = sessions_[key];
     s.intent = intent;
-    s.expires = now + window_;
-    expiries_.push_back({now + window_, key});
+    s.has_effect = true;
+    keep(s, key, now);
   }
 
   /// An execution has come to nothing. Another one may have been done meanwhile, or go on.
-  void drop(TokenKey key) {
+  void drop(TokenKey key, Time now) {
     const auto at = sessions_.find(key);
     if (at == sessions_.end() || at->second.expires != Time::max()) return;
-    if (--at->second.executions == 0) sessions_.erase(at);
+    if (--at->second.executions > 0) return;
+    if (keeps_without_effect_) return keep(at->second, key, now);
+    sessions_.erase(at);
   }
+
+  /// Of a session that is done.
+  bool has_effect(TokenKey key) const { return sessions_.find(key)->second.has_effect; }
 
  private:
   struct Session {
     std::uint64_t intent = 0;
     Time expires;  // max() while in progress
-    Time stored;   // before, nobody finds it
+    Time stored;   // before, no attempt finds it
     std::uint32_t executions = 0;
+    bool has_effect = false;
   };
   struct Expiry {
     Time time;
     TokenKey key;
   };
+
+  void keep(Session& s, TokenKey key, Time now) {
+    s.expires = now + window_;
+    expiries_.push_back({s.expires, key});
+  }
 
   // The window is the same for all, so that they expire in the order in which they were done.
   void forget_expired(Time now) {
@@ -106,6 +121,7 @@ class Sessions {
   }
 
   Duration window_;
+  bool keeps_without_effect_;
   std::pmr::unsynchronized_pool_resource memory_;  // keeps what is given back
   std::pmr::unordered_map<TokenKey, Session, TokenKeyHash> sessions_;
   std::pmr::deque<Expiry> expiries_;
@@ -117,7 +133,7 @@ class Sessions {
 class SideEffects {
  public:
   struct Account {
-    std::uint64_t intent = 0;  ///< the request's own name
+    std::uint64_t intent = 0;  ///< what the service takes the request for
     TokenKey token;
     stats::RequestEffects effects;
     std::uint32_t holders = 0;  ///< the request, and its attempts; 0: the slot is free
@@ -143,7 +159,8 @@ class SideEffects {
 
   void attempt_gone(AttemptId attempt) { let_go(by_attempt_[attempt]); }
   void request_ended(RequestId request, bool failed) {
-    accounts_[by_request_[request]].effects.failed = failed;
+    stats::RequestEffects& effects = accounts_[by_request_[request]].effects;
+    (failed ? effects.failed : effects.succeeded) = true;
     let_go(by_request_[request]);
   }
 

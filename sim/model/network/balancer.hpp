@@ -1,5 +1,5 @@
-// Which instance of a service an attempt goes to: the balancer, and the health checks that tell it
-// which instances to leave out.
+// Which instance of a service an attempt goes to: the balancers, and the health checks that tell
+// them which instances to leave out.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,11 +10,14 @@
 
 #include "kernel/timer_queue.hpp"
 #include "measure/record/recorder.hpp"
+#include "model/network/ejection.hpp"
 #include "model/run/request.hpp"
 #include "model/service/instance.hpp"
+#include "retry/decision.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,54 +25,130 @@ namespace retrysim::model {
 
 struct RunState;
 
-/// The balancer in front of the instances of a service. It chooses one for each attempt, so that a
-/// retry may well go to another one; it knows how many attempts it has under way at each, and which
-/// ones health checks have taken out of rotation.
+/// Who chooses an instance for each attempt, retries included: one balancer for all clients of the
+/// service, or one for each client (`BalancerScope`). A balancer knows the attempts that it has
+/// under way at each of its instances, how long others took, what their answers were, and which
+/// instances health checks have taken out of rotation.
 ///
 /// An attempt is under way from its send until its client has the answer or stops waiting, which
 /// closes the connection. An instance may still be at work on it.
 ///
-/// If all instances are out of rotation, attempts go to all of them, as AWS's load balancers do
-/// ("fail open": Elastic Load Balancing, Application Load Balancers, "Target group health").
+/// If too few of its instances are in rotation (`InstancesSpec::panic_threshold`), or none is, a
+/// balancer sends attempts to all of them, as Envoy does below its panic threshold and AWS's load
+/// balancers do if none is left ("fail open": Elastic Load Balancing, Application Load Balancers,
+/// "Target group health").
 class Balancer {
  public:
   explicit Balancer(RunState& state) : state_(state) {}
 
   /// The services are known.
   void prepare();
+  void add_sources();
+  /// Offers the first events.
+  void start();
 
   /// The instance that the attempt goes to, which is under way there from now on.
   [[gnu::noinline]] InstanceId choose(const Attempt& a);
   /// The attempt is not under way any more.
   [[gnu::noinline]] void ended(const Attempt& a, AttemptResult result);
+  /// The event: a balancer looks at its instances, or the penalty of one is over.
+  void due();
 
   /// Health checks take an instance out of rotation, or bring it back.
   void set_in_rotation(InstanceId instance, bool in);
+  /// An instance in rotation has passed a health check.
+  void passed_check(InstanceId instance);
 
   /// Attempts under way at all instances of the service.
   std::uint64_t under_way(ServiceId service) const;
+  /// The most instances that one of its balancers had ejected at once, of so many that it knows.
+  struct MostEjected {
+    std::uint32_t ejected = 0, known = 0;
+  };
+  MostEjected most_ejected(ServiceId service) const;
   /// Enters what is known of single instances into the result of the run.
   void close(RunResult& result);
 
+  /// The memory that grows with the requests under way; of all balancers of a service, and how many
+  /// there are.
+  std::uint64_t bytes() const;
+  static std::uint64_t bytes_of(const Scenario& scenario, std::size_t service);
+  static std::uint64_t count_of(const Scenario& scenario, std::size_t service);
+
  private:
-  struct One {  // instance
-    std::uint32_t under_way = 0;
-    bool in_rotation = true;
+  using Place = std::uint16_t;  // of an instance among those that a balancer knows
+  static constexpr Place kNoPlace = ~Place{0};
+
+  /// The average latency of an instance, as Finagle's PeakEwma keeps it (finagle-core,
+  /// loadbalancer/PeakEwma.scala, release 24.2).
+  struct Latency {
+    double ns = 0;
+    Time since;
   };
-  /// The instances of one service.
-  struct Hosts {
-    std::vector<InstanceId> in_rotation;  // all, if none is
-    InstanceId last;                      // chosen by turns
+  /// What only balancers keep that listen to answers.
+  struct Listener {
+    std::optional<OutlierDetection> outliers;
+    std::optional<FailureAccrual> accrual;
+    std::vector<std::uint8_t> out,
+        ejected;  // by place: whether one of these, or the first, says so
   };
-  void rebuild_rotation(ServiceId service);
-  InstanceId next_by_turns(Hosts& hosts) const;
-  InstanceId least_busy(const Hosts& hosts, const Attempt& a) const;
-  InstanceId better_of_two(const Hosts& hosts, const Attempt& a) const;
-  Draws draws_for(const Attempt& a) const;
+  struct One {  // balancer
+    const InstancesSpec* spec = nullptr;
+    ServiceId service;
+    ClientId client{0};
+    std::uint32_t key = 0;                 // of its draws
+    InstanceId first;                      // of the service
+    std::vector<Place> subset;             // numbers of the instances that it knows; empty: all
+    std::vector<std::uint32_t> under_way;  // by place
+    std::vector<Place> rotation;           // all, in a panic
+    Place last = kNoPlace;                 // chosen
+    std::vector<Latency> latencies;        // of peak-ewma
+    std::unique_ptr<Listener> listener;
+  };
+  struct OfService {
+    std::uint32_t first = 0, end = 0;  // its balancers
+    ByGroup<std::uint32_t> of_group;   // the first one of a group's clients; empty: all share
+  };
+  struct OfInstance {
+    std::uint32_t known_by = 0;  // balancers
+    std::uint32_t out_at = 0;    // of these, because of its answers
+    bool healthy = true;         // to health checks
+  };
+  /// Earlier attempts of a request went there.
+  using Earlier = std::vector<InstanceId>;
+
+  void add(ServiceId service, ClientId client, std::uint32_t key);
+  One& balancer_of(const Attempt& a);
+  static Place place_of(const One& b, InstanceId instance);
+  static InstanceId instance_at(const One& b, Place place);
+  void rebuild_rotation(One& b);
+  void log_rotation(InstanceId instance);
+  void note_changes(One& b);
+  void schedule(std::uint32_t balancer, std::uint32_t what, Duration after);
+  void punish(One& b, Place place);
+  static std::vector<Place> subset_of(const InstancesSpec& spec, const RandomKey& key,
+                                      ClientId client);
+
+  Place choose_new(One& b, const Attempt& a, DrawsOnDemand& draws);
+  Place pick(One& b, const std::vector<Place>& from, DrawsOnDemand& draws);
+  static Place next_by_turns(const std::vector<Place>& from, Place last);
+  Place least_busy(const One& b, const std::vector<Place>& from, DrawsOnDemand& draws);
+  Place better_of_two(One& b, const std::vector<Place>& from, DrawsOnDemand& draws);
+  double cost_of(One& b, Place place) const;
+  void observe(const One& b, Latency& latency, double ns) const;
+  void listen(One& b, Place place, const Attempt& a, AttemptResult result);
+  void remember(const Attempt& a, InstanceId instance);
 
   RunState& state_;
-  IndexedBy<InstanceId, std::vector<One>> all_;
-  ByService<Hosts> hosts_;
+  std::vector<One> all_;  // service by service, in the order of their names
+  std::vector<RandomKey> keys_;
+  ByService<OfService> services_;
+  IndexedBy<InstanceId, std::vector<OfInstance>> instances_;
+  std::vector<Place> candidates_, equals_;  // while one is chosen
+  ByRequest<Earlier> earlier_;              // of groups that avoid these
+  std::uint64_t earlier_bytes_ = 0;
+  std::uint32_t source_ = 0;
+  kernel::TimerQueue timers_;
 };
 
 /// Health checks: every `interval` the balancer asks each instance how it is, one instance after

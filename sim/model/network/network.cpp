@@ -26,7 +26,7 @@ bool delays_differ(const Scenario& scenario) {
 /// Draws decide, one after the other, what gets lost of the messages of an attempt: the
 /// second call passes over those of the first.
 void skip_first_call(Draws& draws, const Attempt& a) {
-  if (a.is(Attempt::kSecondCall)) draws.next(), draws.next();
+  if (a.is(Attempt::kSecondMessage)) draws.next(), draws.next();
 }
 
 }  // namespace
@@ -46,6 +46,7 @@ Network::Network(RunState& state, Agenda& agenda, Clients& clients, Services& se
 
 void Network::add_sources() {
   health_checks_.add_sources();
+  balancer_.add_sources();
   if (!takes_time_) return;
   if (latency_.is_constant()) {
     request_source_ = state_.add_source(EventKind::kAttemptArrives);
@@ -79,7 +80,7 @@ void Network::route(const Group& g, Attempt& a) {
 
 // Without what faults add.
 inline Duration Network::drawn(const Attempt& a, Purpose purpose) const {
-  if (a.is(Attempt::kSecondCall)) {
+  if (a.is(Attempt::kSecondMessage)) {
     purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
   }
   return latency_.sample(*a.clients->key, {a.entity, a.number, 0, purpose});
@@ -251,7 +252,7 @@ void Network::deliver_unawaited(Attempt& a) {
     return attempts_.release(a);
   }
   a.clear(Attempt::kGoesOn);
-  a.set(Attempt::kSecondCall);
+  a.set(Attempt::kSecondMessage);
   travel_to_service(a);
 }
 

@@ -1,5 +1,5 @@
 // The network between clients and services: which instance an attempt goes to, how long messages
-// take, which get lost, and what an answer that arrives means: its client has it, nobody waits for
+// take, which get lost, and what an arriving answer means: its client has it, no client waits for
 // it, or another message follows.
 //
 // SPDX-License-Identifier: MIT
@@ -33,15 +33,18 @@ class Network {
   /// The services are known.
   void prepare() { balancer_.prepare(); }
   void add_sources();
-  /// Offers the first health checks.
-  void start() { health_checks_.start(); }
+  /// Offers the first health checks, and when balancers look at their instances.
+  void start() {
+    health_checks_.start();
+    balancer_.start();
+  }
 
   /// The attempt of a client sets out.
   RETRYSIM_IN_LOOP void send(const Group& g, Attempt& a);
   /// The service answers the attempt, as the last step of its event: an answer that takes no time
   /// is delivered at once, and what its client makes of it may come back to the service.
   RETRYSIM_IN_LOOP void answer_last(Attempt& a, std::uint16_t answer);
-  /// The service answers the attempt in the midst of something: an answer that takes no time is
+  /// The service answers the attempt in the middle of a step: an answer that takes no time is
   /// delivered when the event is over.
   void answer(Attempt& a, std::uint16_t answer);
   /// The attempt is not under way any more, to the balancer: its client has the answer, or has
@@ -55,6 +58,7 @@ class Network {
   void attempt_arrives(bool late);
   void answer_arrives(bool late);
   void health_check_due() { health_checks_.due(); }
+  void ejection_due() { balancer_.due(); }
 
   /// Enters what is known of single instances into the result of the run.
   void close(RunResult& result) { balancer_.close(result); }
@@ -62,7 +66,8 @@ class Network {
   // For limits and books.
   const Balancer& balancer() const { return balancer_; }
   std::uint64_t bytes() const {
-    return late_requests_.bytes() + late_answers_.bytes() + requests_.bytes() + answers_.bytes();
+    return late_requests_.bytes() + late_answers_.bytes() + requests_.bytes() + answers_.bytes() +
+           balancer_.bytes();
   }
 
  private:

@@ -102,7 +102,8 @@ bool refuses_at_once(const Scenario& scenario, std::size_t service) {
         return f.service == service && !f.errors_at.on_arrival();
       });
   return !errors_come_later && s.model == ServiceModelKind::kQueue &&
-         s.queue.discipline != Discipline::kCodel && !s.idempotency.remembers();
+         s.queue.discipline != Discipline::kCodel && s.queue.max_age == Duration::max() &&
+         !s.idempotency.remembers();
 }
 
 /// What its services did with the attempts of a group, against what became of them.
@@ -177,20 +178,33 @@ std::string_view lost_time(const ServiceResult& s, const Instance::TimeSpent& sp
   return "";
 }
 
+/// What the services of a group do about tokens: some of them, where it says "some".
+struct TokenRules {
+  bool some_wait = false, some_store_late = false, some_store_before = false;
+};
+
 /// What tokens and questions before a retry did, against what the rules allow.
+/// `only_service_succeeds`: no success is an error that the client takes for one.
 std::string_view miscount_of_effects(const ClientResult& c, const ClientSpec& client,
-                                     bool waits_for_tokens, bool stores_late) {
+                                     const TokenRules& rules, bool only_service_succeeds) {
   const std::uint64_t first = c.by_attempt.empty() ? 0 : c.by_attempt[0].sent;
   if (c.reconciled > c.reconciliations) return "more effects found than questions asked";
   if (c.reconciliations > (client.side_effects.reconciles ? c.attempts - first : 0)) {
     return "more questions than retries";
   }
   if (c.reconciled > 0 && c.effects == 0) return "an effect was found that had not happened";
-  if (c.token_waits > (waits_for_tokens ? c.admitted : 0)) {
+  if (c.token_waits > (rules.some_wait ? c.admitted : 0)) {
     return "an attempt waited for another one with its token against the rules";
   }
-  if (c.token_races > (stores_late ? c.admitted : 0)) {
+  if (c.token_races > (rules.some_store_late ? c.admitted : 0)) {
     return "a token that had been stored was not found";
+  }
+  if (c.lost_effects > (rules.some_store_before || !only_service_succeeds ? c.mutating : 0)) {
+    return "a request succeeded without an effect";
+  }
+  const bool by_content = client.side_effects.token_from == TokenSource::kContent;
+  if (c.swallowed > (by_content ? std::min(c.mutating, c.replays) : 0)) {
+    return "a request was answered by the effect of another one";
   }
   return "";
 }
@@ -249,7 +263,8 @@ void Books::check_group(const RunResult& result, GroupId group, bool polls) cons
   check(miscount(c, open_attempts(group)));
   check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all, rounding_after(result.events)));
   bool refused_at_once = true, only_service_succeeds = true, deduplicated = true;
-  bool waits_for_tokens = false, stores_late = false, times_all_waits = true;
+  bool times_all_waits = true;
+  TokenRules token_rules;
   std::uint64_t passes = spec.side_effects.reconciles ? 2 : 1;
   for (const std::size_t i : called_services(spec)) {
     refused_at_once &= refuses_at_once(scenario, i);
@@ -259,11 +274,12 @@ void Books::check_group(const RunResult& result, GroupId group, bool polls) cons
     // begin with a read.
     if (scenario.services[i].model == ServiceModelKind::kOcc) passes = 2;
     const IdempotencySpec& tokens = scenario.services[i].idempotency;
-    waits_for_tokens |= tokens.in_progress == InProgress::kWait;
-    stores_late |= tokens.has_write_delay();
+    token_rules.some_wait |= tokens.in_progress == InProgress::kWait;
+    token_rules.some_store_late |= tokens.has_write_delay();
+    token_rules.some_store_before |= tokens.keeps_without_effect();
     times_all_waits &= scenario.services[i].wait_within != Duration::max();
   }
-  check(miscount_of_effects(c, spec, waits_for_tokens, stores_late));
+  check(miscount_of_effects(c, spec, token_rules, only_service_succeeds));
   check(miscount_of_waits(c, times_all_waits));
   check(miscount_at_service(c, refused_at_once, passes, only_service_succeeds));
   const RetryDecisions::TokenBooks& tokens = clients_.decisions().tokens(group);
@@ -502,7 +518,11 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
     sum.attempts += one.attempts;
     sum.busy_ns += one.busy_ns;
     sum.in_system_ns += one.in_system_ns;
-    if (one.out_ns > window_ns) return "an instance was out of rotation for longer than the window";
+    if (one.ejected_ns > one.out_ns * (1 + rounding) + 1) {
+      return "an instance was ejected for longer than it was out of rotation";
+    }
+    if (one.out_ns > window_ns * (1 + rounding))
+      return "an instance was out of rotation for longer than the window";
     if (one.queue_ns > static_cast<double>(one.queue_max) * window_ns * (1 + rounding) + 1) {
       return "the mean of an instance's queue is above its maximum";
     }
@@ -522,6 +542,12 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
   if (all_known &&
       network_.balancer().under_way(service) != static_cast<std::uint64_t>(in_flight)) {
     return "balancer and clients disagree on the attempts under way";
+  }
+  const Balancer::MostEjected most = network_.balancer().most_ejected(service);
+  const EjectionSpec& ejection = state_.scenario.services[service].instances.ejection;
+  const double allowed = ejection.max_ejection_percent * most.known / 100 + 1e-6;
+  if (most.ejected > allowed && !(most.ejected == 1 && ejection.always_eject_one_host)) {
+    return "a balancer has ejected more instances than it may";
   }
   if (differ(sum.busy_ns, s.window.busy_ns, rounding)) return "busy time of the instances";
   if (differ(sum.in_system_ns, s.window.in_system_ns, rounding)) {

@@ -1,4 +1,4 @@
-// The books of a run, checked at its end: in every run, in every build, whatever the scenario.
+// The books of a run, checked at its end: in every run, in every build, for every scenario.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -13,10 +13,10 @@
 // function there; elsewhere they are functions like others.
 //
 //   RETRYSIM_FLATTEN   of a function: all that it calls is compiled into it
-//   RETRYSIM_IN_LOOP   of a function that is called in another file: so is it, for sure
+//   RETRYSIM_IN_LOOP of a function that is called in another file: it is, too, for sure
 //
 // Not under sanitizers: with their checks that takes the compiler many minutes. Nor where the files
-// of the model are compiled one by one: whoever does that defines RETRYSIM_FLATTEN as nothing.
+// of the model are compiled one by one: such a build defines RETRYSIM_FLATTEN as nothing.
 #ifdef RETRYSIM_FLATTEN
 #define RETRYSIM_IN_LOOP
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -57,8 +57,10 @@ enum class EventKind : std::uint8_t {
   kScaling,
   kCheckDue,
   kHealthCheck,
+  kEjection,  ///< a balancer looks at its instances, or the penalty of one is over
   // Of sources only; their events are of a kind above.
   kVaryingTimeout,
+  kCallersDeadline,
   kLateAttempt,
   kLateResponse,
   kTimer,
@@ -77,10 +79,10 @@ struct EventSource {
 
 // --- The agenda ----------------------------------------------------------------------------------
 
-// What an event leaves to be done at the same instant. A step that could lead back to itself (an
+// The steps that an event leaves for the same instant. A step that could lead back to itself (an
 // answer that takes no time, the hand-over of a connection, the end of a call) is not taken in the
-// midst of another one: it is put down here, and taken when the event is over. So nothing recurses,
-// however long a chain of such steps is, and no step finds another one half done.
+// middle of another one: it is put down here, and taken when the event is over. So nothing
+// recurses, however long a chain of such steps is, and no step finds another one half done.
 //
 // Modules put down; only `World::settle` reads.
 

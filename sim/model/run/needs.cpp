@@ -12,7 +12,9 @@
 #include "model/client/gates.hpp"
 #include "model/client/workload.hpp"
 #include "model/effects/effects.hpp"
+#include "model/network/balancer.hpp"
 #include "model/run/request.hpp"
+#include "model/service/cache.hpp"
 #include "model/service/instance.hpp"
 #include "scenario/derived/derived.hpp"
 
@@ -82,6 +84,12 @@ class Traffic {
       if (s.instances.count == 1 || !s.instances.health_check.enabled()) continue;
       const double checks = duration_s / std::max(seconds(s.instances.health_check.interval), 1e-9);
       events += 2 * s.instances.count * checks;  // each begins, and ends
+    }
+    for (std::size_t i = 0; i < scenario_.services.size(); ++i) {
+      const InstancesSpec& spec = scenario_.services[i].instances;
+      if (spec.count == 1 || !spec.ejection.enabled()) continue;
+      const double looks = duration_s / std::max(seconds(spec.ejection.interval), 1e-9);
+      events += looks * static_cast<double>(model::Balancer::count_of(scenario_, i));
     }
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
       const ClientSpec& c = scenario_.clients[g];
@@ -209,16 +217,33 @@ std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   return bytes;
 }
 
-std::uint64_t bytes_of_requests(Traffic& traffic, std::size_t group) {
+std::uint64_t bytes_of_requests(Traffic& traffic, std::size_t group, bool avoids_hosts) {
   constexpr double kRequest = sizeof(model::Request) + sizeof(model::Attempt);
   constexpr double kTimer = sizeof(kernel::TimerEntry) * kGrowth;
   constexpr double kFreeSlots = 2 * sizeof(std::uint32_t) * kGrowth;
-  return rounded(traffic.under_way(group) * (kRequest + kFreeSlots) +
+  // Where it has been: a few instances, in a block of their own.
+  constexpr double kEarlier = (sizeof(std::vector<model::InstanceId>) + 16) * kGrowth;
+  const double earlier = avoids_hosts ? kEarlier : 0;
+  return rounded(traffic.under_way(group) * (kRequest + kFreeSlots + earlier) +
                  traffic.waiting(group) * kTimer);
 }
 
 void add(std::vector<MemoryPart>& parts, std::string what, std::string keys, std::uint64_t bytes) {
   if (bytes > 0) parts.push_back({std::move(what), std::move(keys), bytes});
+}
+
+std::vector<MemoryPart> cache_parts(const Scenario& scenario) {
+  std::vector<MemoryPart> parts;
+  std::vector<std::uint32_t> keys;
+  for (const CallSpec& call : scenario.calls) {
+    if (!call.cache.keeps_answers()) continue;
+    if (keys.empty()) keys = scenario::keys_at(scenario);
+    const ClientSpec& client = scenario.clients[call.client];
+    add(parts, fmt::format("caches of {}", client.name),
+        fmt::format("{}.cache, client.*.keys.count", scenario::path_of(client)),
+        client.count * model::Cache::bytes(keys[call.caller]));
+  }
+  return parts;
 }
 
 std::vector<MemoryPart> client_parts(const Scenario& scenario) {
@@ -239,6 +264,10 @@ std::vector<MemoryPart> instance_parts(const Scenario& scenario) {
     constexpr std::uint64_t kInstance = sizeof(model::Instance) + 2 * sizeof(InstanceResult);
     add(parts, fmt::format("instances of {}", s.name), fmt::format("service.{}.instances", s.name),
         s.instances.count * kInstance);
+    const auto service = static_cast<std::size_t>(&s - scenario.services.data());
+    add(parts, fmt::format("balancers of {}", s.name),
+        fmt::format("service.{0}.instances, service.{0}.balancer, client.*.count", s.name),
+        model::Balancer::bytes_of(scenario, service));
   }
   return parts;
 }
@@ -252,7 +281,7 @@ std::vector<MemoryPart> request_parts(const Scenario& scenario, Traffic& traffic
     if (closed && c.arrivals.concurrency > 1) keys += ", " + key_of(c, "arrivals.concurrency");
     add(parts, fmt::format("requests of {} under way", c.name),
         keys + fmt::format(", service.{}.queue.capacity", scenario.services[c.service].name),
-        bytes_of_requests(traffic, g));
+        bytes_of_requests(traffic, g, c.retry.avoid_hosts > 0));
   }
   return parts;
 }
@@ -360,6 +389,7 @@ RunNeeds needs_of(const Scenario& scenario) {
   Traffic traffic(scenario);
   RunNeeds needs;
   needs.clients = client_parts(scenario);
+  for (MemoryPart& part : cache_parts(scenario)) needs.clients.push_back(std::move(part));
   for (MemoryPart& part : instance_parts(scenario)) needs.clients.push_back(std::move(part));
   needs.requests = request_parts(scenario, traffic);
   needs.result = result_parts(scenario, traffic);

@@ -95,6 +95,7 @@ OperationNames::OperationNames(const Scenario& scenario) {
 
 std::uint32_t OperationNames::number(std::string_view name) const {
   const auto at = std::ranges::lower_bound(names_, name);
+  if (at == names_.end() || *at != name) return ~std::uint32_t{0};
   return static_cast<std::uint32_t>(at - names_.begin()) + 1;
 }
 
@@ -106,7 +107,7 @@ Addressing::Addressing(const ClientSpec& client, const OperationNames& names)
   if (client.operations.empty()) return;
   choice_ = OperationChoice(client.operations);
   for (const OperationSpec& o : client.operations) {
-    operations_.push_back({names.number(o.name), {}});
+    operations_.push_back({names.number(o.name), o.work, {}});
     if (!o.service) continue;
     operations_.back().service = ServiceId(*o.service);
     has_services_of_operations_ = true;
@@ -125,6 +126,10 @@ ServiceId Addressing::service(const RandomKey& key, std::uint64_t entity) const 
 
 std::uint32_t Addressing::operation(const RandomKey& key, std::uint64_t entity) const {
   return choice_.empty() ? 0 : operations_[choice_.of(key, entity)].number;
+}
+
+double Addressing::work(const RandomKey& key, std::uint64_t entity) const {
+  return choice_.empty() ? 1 : operations_[choice_.of(key, entity)].work;
 }
 
 }  // namespace retrysim::model

@@ -1,5 +1,5 @@
 // The things that move through the simulated world, requests and attempts; the ids that name them
-// and all else; and what follows from names: random numbers, and what a request is about.
+// and everything else; and what names determine: random numbers, and the subject of a request.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -34,12 +34,12 @@ struct Attempt;
 template <class Tag, class Number>
 class Id {
  public:
-  /// That of none.
+  /// The id of nothing.
   constexpr Id() = default;
   constexpr explicit Id(std::integral auto number) : number_(static_cast<Number>(number)) {}
 
   constexpr operator Number() const { return number_; }
-  /// Whether it is that of one.
+  /// Whether it is the id of something.
   constexpr bool exists() const { return number_ != Id().number_; }
 
   friend constexpr bool operator==(Id a, Id b) { return a.number_ == b.number_; }
@@ -159,7 +159,7 @@ struct alignas(64) Request {
     group = r.group;
     phase = Phase::kInFlight;
     open = true;
-    retrying = backoff_follows = connecting = mutating = false;
+    retrying = backoff_follows = connecting = mutating = for_retry = false;
     send_tokens = r.send_tokens;
   }
 
@@ -178,6 +178,7 @@ struct alignas(64) Request {
   bool backoff_follows : 1 = false;  ///< after the wait for a send token
   bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
   bool mutating : 1 = false;         ///< it has side effects
+  bool for_retry : 1 = false;        ///< a call made for a retry, or for what was made for one
   std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
   RequestId id;                      ///< its place among the requests
   TimeoutPlace timeout;
@@ -190,22 +191,26 @@ struct alignas(64) Attempt {
     kOnTheWire,  ///< travelling to the service or back
     kQueued,
     kInService,
-    kCalling,  ///< its server waits: for other services, or for an attempt with the same token
-    kLost,     ///< the service's side has ended; no answer will come
+    kHoldingServer,  ///< its server waits: for other services, or for an attempt with the same
+                     ///< token
+    kLost,           ///< the service's side has ended; no answer will come
   };
   /// What is true of it. Most are true of few attempts, and one test finds that none of them is.
   enum Flag : std::uint16_t {
     kExecuted = 1 << 0,    ///< served to the end
-    kGivenUp = 1 << 1,     ///< its client does not wait any more
+    kGivenUp = 1 << 1,     ///< its client no longer waits
     kConnecting = 1 << 2,  ///< on a new connection
     kRejection = 1 << 3,   ///< what it waits for, or a server does, is turning it away
     kWatched = 1 << 4,     ///< the service wants to know when it leaves
     kMutating = 1 << 5,    ///< its request has side effects
     kReplay = 1 << 6,      ///< answered because of its token, not executed
     kHasSession = 1 << 7,  ///< its execution is the one that its token stands for
-    // Of an attempt that consists of two calls (model "occ").
-    kGoesOn = 1 << 8,      ///< the answer under way asks for the second call
-    kSecondCall = 1 << 9,  ///< the first one is done
+    // Of an attempt that consists of two messages (model "occ", a read before a retry).
+    kGoesOn = 1 << 8,         ///< the answer under way asks for the second message
+    kSecondMessage = 1 << 9,  ///< the first one is answered
+    kDegraded = 1 << 10,      ///< it succeeds, but a call that was made for it has failed
+    // Set only where calls ask for it (`RetryOnlyAt::kFirstAttempt`).
+    kForRetry = 1 << 11,  ///< of a request that is a call made for a retry
   };
 
   static constexpr double kNotDrawn = -1;
@@ -258,7 +263,7 @@ struct alignas(64) Attempt {
     Time gave_up = Time::max();  ///< when its client stopped waiting
     std::int64_t way_back_ns;    ///< before that, if messages take time: of the answer to come
   };
-  double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves nobody else
+  double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves no other
   union {
     QueueLinks queue;       ///< while it waits for a server
     std::size_t place;      ///< the same in a queue without order
@@ -272,11 +277,21 @@ struct HeldAttempt {
   AttemptId attempt;
 };
 
-/// One attempt that makes calls to other services. `serial` tells it from attempts that had the
-/// slot before.
+/// One request of a call to another service: the attempt that makes it, which of the calls of a
+/// stage it belongs to, and which call of the service that is (a fallback may have taken its
+/// place). `serial` tells the stage from earlier ones, also of attempts that had the slot before.
 struct CallId {
   AttemptId attempt;
   std::uint32_t serial = 0;
+  std::uint16_t slot = 0, call = 0;
+};
+
+/// What a request, or one of its attempts, has taken over from the attempt that it is a call for
+/// (`CallSpec::callers_operation` and so on).
+struct TakenOver {
+  std::uint32_t operation = 0, key = 0;
+  double work = 1;  ///< factor of the operation on service times
+  std::uint8_t priority = 0;
 };
 
 /// An idempotency token is unique within a client group.
@@ -306,7 +321,7 @@ static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);
 
 // --- Names ---------------------------------------------------------------------------------------
 
-// What follows from names, and so from nothing else in a scenario: the order in which a world goes
+// What names alone determine, and nothing else in a scenario: the order in which a world goes
 // through groups and services, their random numbers, and what a request is about.
 
 /// Indices of `all` by `name`; those of equal names keep their order. What a world does with all
@@ -378,6 +393,7 @@ class KeyChoice {
 class OperationNames {
  public:
   explicit OperationNames(const Scenario& scenario);
+  /// Of a name that no group has: that of no request.
   std::uint32_t number(std::string_view name) const;
 
  private:
@@ -398,6 +414,8 @@ class Addressing {
   ServiceId service(const RandomKey& key, std::uint64_t entity) const;
   /// By its number among those of all groups.
   std::uint32_t operation(const RandomKey& key, std::uint64_t entity) const;
+  /// The factor of that operation on service times.
+  double work(const RandomKey& key, std::uint64_t entity) const;
   std::uint32_t key(const RandomKey& key, std::uint64_t entity) const {
     return keys_.of(key, entity);
   }
@@ -409,6 +427,7 @@ class Addressing {
  private:
   struct Operation {
     std::uint32_t number = 0;
+    double work = 1;
     ServiceId service;  // does not exist: as all requests
   };
   std::vector<ServiceId> services_;

@@ -27,7 +27,11 @@ void Attempts::discard(Attempt& a) {
   a.stage = Attempt::Stage::kLost;
 }
 
-void Attempts::tell_effects(Attempt& a) { effects_.attempt_gone(a); }
+void Attempts::tell_others(Attempt& a) {
+  // Its client has the answer.
+  if (a.is(Attempt::kDegraded) && !a.given_up()) a.clients->recorder->passage.degraded(a.in_cohort);
+  if (a.is(Attempt::kMutating)) effects_.attempt_gone(a);
+}
 
 // --- Limits --------------------------------------------------------------------------------------
 
@@ -75,7 +79,8 @@ void RunLimits::check_memory() const {
   if (most == ~std::uint64_t{0}) return;
   const std::uint64_t bytes = state_.requests.bytes() + state_.attempts.bytes() +
                               state_.timers.bytes() + clients_.bytes() + network_.bytes() +
-                              services_.bytes() + effects_.bytes();
+                              services_.bytes() + effects_.bytes() +
+                              kernel::bytes_of(state_.taken_over);
   if (bytes <= most) return;
   throw LimitExceeded(
       fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "

@@ -123,10 +123,14 @@ struct Group {
   GroupId index;
   stats::ClientRecorder* recorder = nullptr;
   Addressing about;               ///< what its requests are about
-  std::vector<ErrorInfo> errors;  ///< what its clients make of each of the world's answers
+  std::vector<ErrorInfo> errors;  ///< how its clients classify each of the world's answers
   bool calls_several = false;     ///< its requests go to different services
   bool balanced = false;          ///< a service that it calls has several instances
+  /// Its requests avoid the instances of earlier attempts: RetryRules::avoid_hosts.
+  std::uint32_t avoid_hosts = 0;
   bool is_routed = false;         ///< one of the two: for each attempt there is something to choose
+  /// Its requests take something over from the attempts that they are calls for; null: nothing.
+  const CallSpec* takes_over = nullptr;
 };
 
 /// Data only; what happens to it is decided by the modules.
@@ -164,7 +168,21 @@ struct RunState {
     mix(static_cast<std::uint64_t>(kind) << 56 ^ entity);
   }
 
-  /// What its client makes of this answer.
+  // What an attempt is about, as its service sees it.
+  std::uint32_t operation_of(const Attempt& a) const {
+    const CallSpec* call = a.clients->takes_over;
+    if (call != nullptr && call->callers_operation) [[unlikely]]
+      return taken_over[a.id].operation;
+    return a.clients->about.operation(*a.clients->key, a.entity);
+  }
+  std::uint32_t key_of(const Attempt& a) const {
+    const CallSpec* call = a.clients->takes_over;
+    if (call != nullptr && call->callers_key) [[unlikely]]
+      return taken_over[a.id].key;
+    return a.clients->about.key(*a.clients->key, a.entity);
+  }
+
+  /// How its client classifies this answer.
   bool is_throttling(const Attempt& a, std::uint16_t answer) const {
     return a.clients->errors[answer].response_class == ResponseClass::kThrottling;
   }
@@ -185,6 +203,7 @@ struct RunState {
   Answers answers;
   IndexedBy<RequestId, kernel::LinkedPool<Request>> requests;
   IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> attempts;
+  ByAttempt<TakenOver> taken_over;  ///< of attempts of groups that take something over
   Instances instances;
   /// Of single instances; only where a service has several.
   std::optional<stats::InstanceLog> instance_log;
@@ -211,15 +230,15 @@ class Attempts {
 
   /// The service's side of an attempt has ended, and no answer is on its way.
   void discard(Attempt& a);
-  /// The attempt is no more.
+  /// The attempt has ended for both sides.
   [[gnu::always_inline]] void release(Attempt& a) {
-    if (a.is(Attempt::kMutating)) [[unlikely]]
-      tell_effects(a);
+    if (a.is(Attempt::kMutating | Attempt::kDegraded)) [[unlikely]]
+      tell_others(a);
     state_.attempts.release(a);
   }
 
  private:
-  void tell_effects(Attempt& a);
+  void tell_others(Attempt& a);
 
   RunState& state_;
   Effects& effects_;
@@ -227,8 +246,8 @@ class Attempts {
 
 // --- Limits --------------------------------------------------------------------------------------
 
-// The limits of a run: events, events at one instant, memory, and the wish of somebody outside to
-// stop it.
+// The limits of a run: events, events at one instant, memory, and a request from outside to stop
+// it.
 
 class RunLimits {
  public:

@@ -1,6 +1,6 @@
-// The steps of a run one by one, for whoever compares them with those of another implementation of
-// the same rules (tests/reference). Nothing of this is in the program: RETRYSIM_TELL is nothing at
-// all unless RETRYSIM_TRACE is defined.
+// The steps of a run one by one, for a comparison with those of another implementation of the same
+// rules (tests/reference). Nothing of this is in the program: RETRYSIM_TELL is nothing at all
+// unless RETRYSIM_TRACE is defined.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -36,13 +36,13 @@ enum class Step : std::uint8_t {
   kHolding,     ///< a server is taken, and waits for another attempt with the same token
   kServed,      ///< the server has finished: 1, or 0 if that was no execution
   kCalling,     ///< it has finished its own work, and calls others
-  kCalled,      ///< the calls are over
+  kCalled,      ///< the calls are over: 1 if it succeeds although one of them has failed
   kAborted,     ///< it leaves its server unfinished
   kLeftQueue,   ///< it leaves the queue unserved
   kAnswering,   ///< the service answers: mark of the answer
   kLost,        ///< no answer will come
   kDelivered,   ///< the client has its answer: mark of the answer
-  kUnused,      ///< an answer comes that nobody waits for
+  kUnused,      ///< an answer arrives that no client waits for
   kGivenUp,     ///< the client stops waiting: AttemptResult
   kDecided,     ///< after a failure: delay in ns; outcome, and 256 x send tokens
   kRetryState,  ///< level of the quota, bits of the limiter's fill rate

@@ -95,6 +95,8 @@ RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
   switch (s.kind) {
     case EventKind::kVaryingTimeout:
       return clients_.next_varying_timeout();
+    case EventKind::kCallersDeadline:
+      return clients_.next_callers_deadline();
     case EventKind::kServiceTimeout:
       return services_.next_timeout(ServiceId(s.index));
     case EventKind::kSendTokenDue:
@@ -122,6 +124,8 @@ void World::dispatch_rarer(const EventSource& s) {
       return clients_.attempt_times_out_varying();
     case EventKind::kDeadline:
       return clients_.deadline_passes(GroupId(s.index));
+    case EventKind::kCallersDeadline:
+      return clients_.callers_deadline_passes();
     case EventKind::kAttemptArrives:
       return network_.attempt_arrives(false);
     case EventKind::kLateAttempt:
@@ -135,11 +139,13 @@ void World::dispatch_rarer(const EventSource& s) {
     case EventKind::kFault:
       return services_.faults_change();
     case EventKind::kServiceTimeout:
-      return services_.attempt_times_out(ServiceId(s.index));
+      return services_.service_times_out(ServiceId(s.index));
     case EventKind::kScaling:
       return services_.scaling_due(ServiceId(s.index));
     case EventKind::kHealthCheck:
       return network_.health_check_due();
+    case EventKind::kEjection:
+      return network_.ejection_due();
     default:
       assert(false);
   }

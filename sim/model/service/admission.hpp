@@ -1,4 +1,4 @@
-// What limits the attempts that a service lets in: a throttle on how many arrive in a time, and a
+// The limits on the attempts that a service lets in: a throttle on how many arrive in a time, and a
 // limit on how many are there at once.
 //
 // SPDX-License-Identifier: MIT
@@ -53,8 +53,8 @@ class Allowances {
   }
 
  private:
-  // A token that is there but for rounding (less than a billionth is missing) counts, so that a
-  // rate is kept exactly at exact intervals.
+  // A token that is missing only by rounding (less than a billionth of it) counts, so that a rate
+  // is kept exactly at exact intervals.
   bool take(Allowance& a, Time now) const {
     if (!windows_) {
       a.left = std::min(most_, a.left + (now - a.since).in_seconds() * rate_);
@@ -198,7 +198,7 @@ class ConcurrencyLimit {
     limit_ = std::clamp(limit_, static_cast<double>(spec_->min), static_cast<double>(spec_->max));
   }
 
-  /// Forgets what it has learnt; nobody is there any more.
+  /// Forgets what it has learnt; no attempt is left.
   void reset() { *this = ConcurrencyLimit(*spec_); }
 
  private:

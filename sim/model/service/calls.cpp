@@ -7,72 +7,341 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 namespace retrysim::model {
 
+// --- The plan of a service: stages, and the calls of each.
+
 void Calls::link_services() {
   const std::vector<ClientSpec>& clients = state_.scenario.clients;
   const std::vector<ServiceSpec>& services = state_.scenario.services;
-  const scenario::CallGraph checked(state_.scenario);
-  callees_.resize(services.size());
-  for (const CallSpec& call : state_.scenario.calls) {
-    const ServiceId caller(call.caller);
-    if (clients[call.client].count != services[caller].instances.count) {
-      throw std::invalid_argument("a service calls another as one client for each instance");
+  const scenario::CallGraph graph(state_.scenario);
+  plans_.resize(services.size());
+  for (const ServiceId caller : Ids<ServiceId>(services.size())) {
+    if (graph.calls_of(caller).empty()) continue;
+    Plan& plan = plans_[caller];
+    std::vector<std::uint16_t> places(state_.scenario.calls.size(), kNoCall);
+    const auto add = [&](std::size_t call) {
+      if (clients[state_.scenario.calls[call].client].count != services[caller].instances.count) {
+        throw std::invalid_argument("a service calls another as one client for each instance");
+      }
+      places[call] = static_cast<std::uint16_t>(plan.calls.size());
+      add_call(plan, call);
+    };
+    for (const std::vector<std::size_t>& calls : graph.stages_of(caller)) {
+      Stage& stage = plan.stages.emplace_back();
+      stage.first = static_cast<std::uint16_t>(plan.calls.size());
+      for (const std::size_t call : calls) add(call);
+      stage.end = static_cast<std::uint16_t>(plan.calls.size());
     }
-    callees_[caller].push_back(GroupId(call.client));
+    for (const std::size_t call : graph.calls_of(caller)) {
+      if (places[call] == kNoCall) add(call);
+    }
+    for (const std::size_t call : graph.calls_of(caller)) {
+      if (const auto other = graph.fallback_of(call)) {
+        plan.calls[places[call]].fallback = places[*other];
+      }
+    }
+    for (Stage& stage : plan.stages) {
+      for (std::uint16_t i = stage.first; i < stage.end; ++i) {
+        Call& call = plan.calls[i];
+        stage.is_plain &= scenario::is_plain(*call.spec);
+        stage.orders.push_back({call.group, 1, static_cast<std::uint16_t>(i - stage.first), i});
+        if (call.spec->one_of.empty()) continue;
+        call.alternatives = i;
+        for (std::uint16_t k = stage.first; k < i; ++k) {
+          if (plan.calls[k].spec->one_of != call.spec->one_of) continue;
+          call.alternatives = k;
+          break;
+        }
+      }
+    }
     for (const InstanceId instance : state_.instances.of(caller)) {
       state_.instances[instance].call_others();
     }
-  }
-  // Calls that are made together have no order of their own.
-  for (const ServiceId i : Ids<ServiceId>(services.size())) {
-    if (!services[i].parallel_calls) continue;
-    std::ranges::stable_sort(
-        callees_[i], {}, [&](GroupId group) -> const std::string& { return clients[group].name; });
   }
   if (!scenario::circle_of_calls(state_.scenario).empty()) {
     throw std::invalid_argument("services call each other in a circle");
   }
 }
 
-const std::vector<GroupId>& Calls::callees_of(const Attempt& a) const {
-  return callees_[a.at->place.service];
+void Calls::add_call(Plan& plan, std::size_t call) {
+  const CallSpec& spec = state_.scenario.calls[call];
+  Call added{&spec, GroupId(spec.client), &state_.streams.of_group(spec.client), {}};
+  if (spec.cache.keeps_answers()) {
+    if (spec.cache.hit > 0) {
+      throw std::invalid_argument("a cache hits by chance or by what it keeps, not both");
+    }
+    added.caches = static_cast<std::uint32_t>(caches_.size());
+    const std::uint32_t instances = state_.scenario.services[spec.caller].instances.count;
+    const std::uint32_t keys = scenario::keys_at(state_.scenario)[spec.caller];
+    caches_.emplace_back();
+    for (std::uint32_t i = 0; i < instances; ++i) {
+      stop_point();
+      caches_.back().emplace_back(spec.cache, keys);
+    }
+  }
+  if (!spec.operations.empty()) {
+    const OperationNames names(state_.scenario);
+    for (const std::string& name : spec.operations) added.operations.push_back(names.number(name));
+  }
+  plan.calls.push_back(std::move(added));
 }
 
-void Calls::begin(AttemptId attempt) {
-  progress_.reach(attempt);
-  Progress& p = progress_[attempt];
-  p = {state_.sequence++, p.serial + 1, 0, 0, true, false};
+ServiceId Calls::place_of(const Attempt& a) { return a.at->place.service; }
+
+// --- Which calls are made.
+
+class Calls::Choice {
+ public:
+  Choice(const RunState& state, const Attempt& a) : state_(state), a_(a) {}
+
+  /// The draw for one call, or for the alternatives that begin with it.
+  DrawId draw(Purpose purpose) {
+    if (!request_) {
+      request_ = Draws::first_word(*a_.clients->key, {a_.entity, 0, 0, Purpose::kCallChoice});
+    }
+    return {*request_, 0, 0, purpose};
+  }
+  double uniform(const Call& call) {
+    return static_cast<double>(Draws::first_word(*call.key, draw(Purpose::kCallChoice)) >> 11) *
+           0x1p-53;
+  }
+  std::uint32_t operation() {
+    if (!operation_) operation_ = state_.operation_of(a_);
+    return *operation_;
+  }
+
+ private:
+  const RunState& state_;
+  const Attempt& a_;
+  std::optional<std::uint64_t> request_;  // its name
+  std::optional<std::uint32_t> operation_;
+};
+
+bool Calls::permits(const Call& call, Choice& choice) {
+  return call.operations.empty() ||
+         std::ranges::find(call.operations, choice.operation()) != call.operations.end();
 }
 
-Calls::Round Calls::next(const Attempt& a) {
-  const std::vector<GroupId>& callees = callees_of(a);
+bool Calls::is_made(const Plan& plan, std::uint16_t call, Choice& choice) {
+  const Call& c = plan.calls[call];
+  if (!permits(c, choice)) return false;
+  if (c.alternatives == kNoCall) return c.spec->share >= 1 || choice.uniform(c) < c.spec->share;
+  const auto each = [&](auto&& use) {
+    for (std::size_t i = c.alternatives; i < plan.calls.size(); ++i) {
+      const Call& other = plan.calls[i];
+      if (other.alternatives == c.alternatives && permits(other, choice)) use(i, other.spec->share);
+    }
+  };
+  double sum = 0, up_to = 0;
+  each([&](std::size_t, double weight) { sum += weight; });
+  const double chosen_at = choice.uniform(plan.calls[c.alternatives]) * sum;
+  std::size_t chosen = plan.calls.size(), last = chosen;
+  each([&](std::size_t i, double weight) {
+    up_to += weight;
+    last = i;
+    if (chosen_at < up_to && chosen == plan.calls.size()) chosen = i;
+  });
+  return call == (chosen == plan.calls.size() ? last : chosen);
+}
+
+// How many requests a call consists of; 0: it is not made.
+std::uint16_t Calls::copies_of(const Plan& plan, std::uint16_t call, Choice& choice) {
+  if (!is_made(plan, call, choice)) return 0;
+  const Call& c = plan.calls[call];
+  if (!c.spec->random_count) return static_cast<std::uint16_t>(c.spec->count);
+  constexpr std::int64_t kOne = 1'000'000'000;
+  const std::int64_t drawn =
+      c.spec->random_count->sample(*c.key, choice.draw(Purpose::kCallCount)).count();
+  const std::int64_t most = std::min(drawn, CallSpec::kMostCopies * kOne);
+  return static_cast<std::uint16_t>((most + kOne / 2) / kOne);
+}
+
+// The first stage from this one on in which calls are made; false if there is none.
+bool Calls::find_orders(const Attempt& a, std::size_t stage) {
+  const Plan& plan = plan_of(a);
+  due_.clear();
+  for (; stage < plan.stages.size(); ++stage) {
+    due_stage_ = static_cast<std::uint16_t>(stage);
+    const Stage& s = plan.stages[stage];
+    if (s.is_plain) return true;
+    Choice choice(state_, a);
+    for (std::uint16_t i = s.first; i < s.end; ++i) {
+      const std::uint16_t copies = copies_of(plan, i, choice);
+      if (copies == 0 || is_cached(plan.calls[i], a)) continue;
+      due_.push_back({plan.calls[i].group, copies, static_cast<std::uint16_t>(due_.size()), i});
+    }
+    if (!due_.empty()) return true;
+  }
+  return false;
+}
+
+// --- An attempt makes them.
+
+bool Calls::will_call(const Attempt& a) { return find_orders(a, 0); }
+
+std::span<const Calls::Order> Calls::begin(const Attempt& a) {
+  progress_.reach(a.id);
   Progress& p = progress_[a.id];
-  const bool together = state_.scenario.services[a.at->place.service].parallel_calls;
-  p.open = together ? static_cast<std::uint16_t>(callees.size()) : std::uint16_t{1};
-  const Round round{{a.id, p.serial}, std::span(callees).subspan(p.next, p.open)};
-  p.next = static_cast<std::uint16_t>(p.next + p.open);
-  return round;
+  p = {state_.sequence++, p.serial, 0, 0, true, false, false, true};
+  return enter_stage(a);
 }
 
-bool Calls::has_more(const Attempt& a) const {
-  const Progress& p = progress_[a.id];
-  return !p.failed && p.next < callees_of(a).size();
+// That which `find_orders` has found.
+std::span<const Calls::Order> Calls::enter_stage(const Attempt& a) {
+  Progress& p = progress_[a.id];
+  const Plan& plan = plan_of(a);
+  const Stage& stage = plan.stages[due_stage_];
+  const std::vector<Order>& orders = stage.is_plain ? stage.orders : due_;
+  ++p.serial;
+  p.stage = due_stage_;
+  p.is_plain = stage.is_plain;
+  p.open = static_cast<std::uint16_t>(orders.size());
+  if (stage.is_plain) return orders;
+  slots_.reach(a.id);
+  std::vector<Slot>& slots = slots_[a.id];
+  slot_bytes_ -= slots.capacity() * sizeof(Slot);
+  slots.clear();
+  for (const Order& o : orders) {
+    const std::uint32_t need = plan.calls[o.call].spec->need;
+    slots.push_back({o.call, o.call, o.copies,
+                     static_cast<std::uint16_t>(std::min<std::uint32_t>(need, o.copies))});
+  }
+  slot_bytes_ += slots.capacity() * sizeof(Slot);
+  return orders;
+}
+
+Draws Calls::names_of(const Attempt& a, const Order& order) const {
+  Draws names(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
+  if (progress_[a.id].is_plain) return names;
+  // A fallback is named after the call that has failed: if it is that of several calls, it is a
+  // request of its own for each.
+  const std::vector<Call>& calls = plan_of(a).calls;
+  std::uint16_t call = slots_[a.id][order.slot].root;
+  for (; call != order.call; call = calls[call].fallback) {
+    names = Draws(*calls[call].key, {names.next(), 0, 0, Purpose::kCall});
+  }
+  return names;
+}
+
+std::span<const Calls::Order> Calls::next(const Attempt& a, CallId id) {
+  Progress& p = progress_[a.id];
+  if (!p.is_plain) {
+    Slot& slot = slots_[a.id][id.slot];
+    if (slot.falls_back) {
+      slot.falls_back = false;
+      due_.assign(1, {plan_of(a).calls[slot.call].group, slot.open, id.slot, slot.call});
+      return due_;
+    }
+  }
+  if (p.failed || !find_orders(a, p.stage + std::size_t{1})) return {};
+  return enter_stage(a);
 }
 
 bool Calls::ended(CallId id, bool succeeded) {
   if (!is_waiting(id)) return false;  // nobody waits for it any more
   Progress& p = progress_[id.attempt];
+  if (!p.is_plain) return ended_in_slot(id, succeeded);
   p.failed |= !succeeded;
   return --p.open == 0;
 }
 
-bool Calls::end(AttemptId attempt) {
-  progress_[attempt].active = false;
-  return progress_[attempt].failed;
+// A call is decided as soon as enough of its requests have succeeded, or too many have failed.
+bool Calls::ended_in_slot(CallId id, bool succeeded) {
+  Progress& p = progress_[id.attempt];
+  Slot& slot = slots_[id.attempt][id.slot];
+  if (slot.decided || slot.call != id.call) return false;
+  --slot.open;
+  if (succeeded) --slot.needed;
+  if (slot.needed > 0) {
+    if (slot.open >= slot.needed) return false;
+    switch (plan_of(state_.attempts[id.attempt]).calls[slot.call].spec->on_failure) {
+      case CallFailure::kFail:
+        p.failed = true;
+        break;
+      case CallFailure::kIgnore:
+        p.degraded = true;
+        break;
+      case CallFailure::kFallback:
+        switch (begin_fallback(state_.attempts[id.attempt], slot)) {
+          case Instead::kCall:
+            p.degraded = true;
+            return true;
+          case Instead::kCachedAnswer:
+            p.degraded = true;
+            break;
+          case Instead::kNothing:
+            p.failed = true;
+            break;
+        }
+        break;
+    }
+  } else {
+    const Attempt& a = state_.attempts[id.attempt];
+    keep_answer(plan_of(a).calls[slot.call], a);
+  }
+  slot.decided = true;
+  return --p.open == 0;
+}
+
+// Nothing if the request is none of those for which the other call is made.
+Calls::Instead Calls::begin_fallback(const Attempt& a, Slot& slot) {
+  const Plan& plan = plan_of(a);
+  Choice choice(state_, a);
+  const std::uint16_t other = plan.calls[slot.call].fallback;
+  const std::uint16_t copies = copies_of(plan, other, choice);
+  if (copies == 0) return Instead::kNothing;
+  if (is_cached(plan.calls[other], a)) return Instead::kCachedAnswer;
+  const std::uint32_t need = plan.calls[other].spec->need;
+  slot.call = other;
+  slot.open = copies;
+  slot.needed = static_cast<std::uint16_t>(std::min<std::uint32_t>(need, copies));
+  slot.falls_back = true;
+  return Instead::kCall;
+}
+
+// --- Caches.
+
+Cache& Calls::cache_of(const Call& call, const Attempt& a) {
+  return caches_[call.caches][state_.instances.number_of(a.at->place.instance)];
+}
+
+// Whether the attempt needs no call, although it would make one.
+bool Calls::is_cached(const Call& call, const Attempt& a) {
+  const CacheSpec& cache = call.spec->cache;
+  if (!cache.in_use()) return false;
+  bool hit = false;
+  if (cache.keeps_answers()) {
+    hit = cache_of(call, a).find(state_.key_of(a), state_.now);
+  } else {
+    Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
+    hit = Draws(*call.key, {name.next(), 0, 0, Purpose::kCache}).uniform() < cache.hit;
+  }
+  state_.recorder.client(call.group).looked_up(a.in_cohort, hit);
+  return hit;
+}
+
+// The call has succeeded, and the attempt that it was made for has waited for it.
+void Calls::keep_answer(const Call& call, const Attempt& a) {
+  if (call.caches == kNone) return;
+  cache_of(call, a).store(state_.key_of(a), state_.now);
+}
+
+void Calls::forget(InstanceId instance) {
+  const std::uint32_t number = state_.instances.number_of(instance);
+  for (const Call& call : plans_[state_.instances.service_of(instance)].calls) {
+    if (call.caches != kNone) caches_[call.caches][number].clear();
+  }
+}
+
+Calls::Outcome Calls::end(AttemptId attempt) {
+  Progress& p = progress_[attempt];
+  p.active = false;
+  return {p.failed, p.degraded};
 }
 
 std::vector<HeldAttempt> Calls::waiting() const {

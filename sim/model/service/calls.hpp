@@ -1,14 +1,19 @@
 // Services that call other services: which calls an attempt makes between the end of its own
 // service time and its answer, and how far it has got with them. Each call is a request of a client
-// group that belongs to the calling service, so that it is retried, timed and counted as any other
-// request is.
+// group that belongs to the calling service, or several of them, so that it is retried, timed and
+// counted as any other request is.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/random.hpp>
+#include <retrysim/scenario.hpp>
+
 #include "kernel/memory.hpp"
 #include "model/run/request.hpp"
+#include "model/service/cache.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,50 +24,125 @@ struct RunState;
 
 class Calls {
  public:
-  /// Calls that are made together, or a single one: each is a request of one of these groups.
-  struct Round {
-    CallId id;  ///< by which they are told back
-    std::span<const GroupId> groups;
+  /// Requests to be submitted for one call: of one group, and alike but for their names.
+  struct Order {
+    GroupId group;
+    std::uint16_t copies = 1;
+    std::uint16_t slot = 0, call = 0;  ///< as in `CallId`
   };
 
   explicit Calls(RunState& state) : state_(state) {}
 
-  /// Finds out which services call which; throws std::invalid_argument if they do so in a circle.
+  /// Finds out which services call which; throws std::invalid_argument if they do so in a circle,
+  /// and where `scenario::CallGraph` does.
   void link_services();
 
-  /// The own work on the attempt is done, and it is going to make calls.
-  void begin(AttemptId attempt);
-  /// The next calls of the attempt.
-  Round next(const Attempt& a);
-  bool has_more(const Attempt& a) const;
-  /// A call has ended. True if it was the last one under way of an attempt that still waits.
+  /// The own work on the attempt is done: whether it makes calls. If so, `begin` comes next.
+  bool will_call(const Attempt& a);
+  /// The first calls of the attempt. The orders are valid until the next question.
+  std::span<const Order> begin(const Attempt& a);
+  /// What `ended` has called for: a call instead of one that has failed, or those of the next
+  /// stage. None: the attempt has made all its calls, or one of them has failed for good.
+  std::span<const Order> next(const Attempt& a, CallId id);
+  /// A request has ended. True if the attempt, which still waits, has to go on: `next`.
   bool ended(CallId id, bool succeeded);
   bool is_waiting(CallId id) const {
     const Progress& p = progress_[id.attempt];
     return p.active && p.serial == id.serial;
   }
-  /// All calls of the attempt have ended, or are not made after a failure. True if one has failed.
-  bool end(AttemptId attempt);
+  /// By which the requests of an order of the attempt are told back.
+  CallId id_of(const Attempt& a, const Order& order) const {
+    return {a.id, progress_[a.id].serial, order.slot, order.call};
+  }
+  /// The words that name the requests of an order, one each: the same attempt makes the same calls
+  /// whatever else happens. Those of a stage have the same names, in different groups.
+  Draws names_of(const Attempt& a, const Order& order) const;
+
+  struct Outcome {
+    bool failed = false;
+    bool degraded = false;  ///< a call has failed that the attempt can do without
+  };
+  /// The attempt waits for no further calls.
+  Outcome end(AttemptId attempt);
   /// The attempt does not wait any more. Calls under way run on to their own end.
   void cancel(AttemptId attempt) { progress_[attempt].active = false; }
   /// The attempts that wait for calls, wherever they are, and since which event.
   std::vector<HeldAttempt> waiting() const;
 
-  std::uint64_t bytes() const { return kernel::bytes_of(progress_); }
+  /// The instance has restarted: what it had kept of answers is gone.
+  void forget(InstanceId instance);
+
+  std::uint64_t bytes() const { return kernel::bytes_of(progress_) + slot_bytes_; }
 
  private:
-  struct Progress {  // of an attempt
-    std::uint64_t since = 0;
-    std::uint32_t serial = 0;
-    std::uint16_t next = 0;  // of its service's callees
-    std::uint16_t open = 0;
-    bool active = false, failed = false;
+  static constexpr std::uint16_t kNoCall = ~std::uint16_t{0};
+
+  /// A call of a service.
+  struct Call {
+    const CallSpec* spec;
+    GroupId group;
+    const RandomKey* key;                   // of that group: what is drawn for the call
+    std::vector<std::uint32_t> operations;  // for which it is made; none: for all
+    std::uint16_t fallback = kNoCall;
+    std::uint16_t alternatives = kNoCall;  // the first of those that it is one of
+    std::uint32_t caches = kNone;          // one for each instance, if it keeps answers
   };
-  const std::vector<GroupId>& callees_of(const Attempt& a) const;
+  struct Stage {
+    std::uint16_t first = 0, end = 0;  // among the calls of the service
+    /// Each call is made once for every attempt, which fails if one of them does.
+    bool is_plain = true;
+    std::vector<Order> orders;  // of a plain one
+  };
+  struct Plan {
+    std::vector<Call> calls;  // those of each stage follow each other; then the fallbacks
+    std::vector<Stage> stages;
+  };
+
+  /// Of an attempt.
+  struct Progress {
+    std::uint64_t since = 0;
+    std::uint32_t serial = 0;  // of the stage
+    std::uint16_t stage = 0;
+    std::uint16_t open = 0;  // calls of the stage that are not decided
+    bool active = false, failed = false, degraded = false;
+    bool is_plain = true;  // the stage: it needs no slots
+  };
+  /// One call of the stage that an attempt is in, or the fallback that has taken its place.
+  struct Slot {
+    std::uint16_t root = 0;    // the call of the stage
+    std::uint16_t call = 0;    // the same, or its fallback
+    std::uint16_t open = 0;    // requests that have not ended
+    std::uint16_t needed = 0;  // successes that are still missing
+    bool decided = false;
+    bool falls_back = false;  // the requests of a fallback have not been submitted yet
+  };
+  /// The request that an attempt belongs to chooses for all its attempts.
+  class Choice;
+
+  void add_call(Plan& plan, std::size_t call);
+  const Plan& plan_of(const Attempt& a) const { return plans_[place_of(a)]; }
+  static ServiceId place_of(const Attempt& a);
+  bool find_orders(const Attempt& a, std::size_t stage);
+  static std::uint16_t copies_of(const Plan& plan, std::uint16_t call, Choice& choice);
+  static bool is_made(const Plan& plan, std::uint16_t call, Choice& choice);
+  static bool permits(const Call& call, Choice& choice);
+  std::span<const Order> enter_stage(const Attempt& a);
+  [[gnu::noinline]] bool ended_in_slot(CallId id, bool succeeded);
+  enum class Instead : std::uint8_t { kNothing, kCall, kCachedAnswer };
+  Instead begin_fallback(const Attempt& a, Slot& slot);
+  Cache& cache_of(const Call& call, const Attempt& a);
+  bool is_cached(const Call& call, const Attempt& a);
+  void keep_answer(const Call& call, const Attempt& a);
 
   RunState& state_;
-  ByService<std::vector<GroupId>> callees_;  // the client groups of the service itself
+  ByService<Plan> plans_;
   ByAttempt<Progress> progress_;
+  ByAttempt<std::vector<Slot>> slots_;  // where stages are not plain
+  std::uint64_t slot_bytes_ = 0;
+  std::vector<std::vector<Cache>> caches_;
+  // The stage that is entered next: its number, and its orders if it is not plain.
+  std::uint16_t due_stage_ = 0;
+  std::vector<Order> due_;
 };
 
 }  // namespace retrysim::model

@@ -14,7 +14,8 @@ namespace retrysim::model {
 ServiceTraits::ServiceTraits(const ServiceSpec& spec) {
   always_succeeds = spec.model == ServiceModelKind::kQueue;
   screens_queue = spec.abandoned == Abandoned::kDropAtDequeue || spec.queue.drop_expired ||
-                  spec.queue.discipline == Discipline::kCodel;
+                  spec.queue.discipline == Discipline::kCodel ||
+                  spec.queue.max_age != Duration::max();
   limits_concurrency = !ConcurrencyLimit(spec.concurrency).is_unlimited();
   times_waits = spec.wait_within != Duration::max();
   watches_attempts = limits_concurrency || spec.timeout != Duration::max();
@@ -55,7 +56,7 @@ void AttemptsInService::meet_late_error(Attempt& a) const {
   if (a.is(Attempt::kRejection) || (a.is(Attempt::kReplay) && !is_read(a))) return;
   a.answer = 0;
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLateError});
-  if (a.is(Attempt::kSecondCall)) draws.next();  // decided what the read before came to
+  if (a.is(Attempt::kSecondMessage)) draws.next();  // decided what the read before came to
   const double u = draws.uniform();
   for (const LateError& e : *late_errors_) {
     if (u >= e.cumulative) continue;
@@ -67,7 +68,7 @@ void AttemptsInService::meet_late_error(Attempt& a) const {
 
 // It waits for another attempt with its token, but keeps its server.
 void AttemptsInService::hold_server(Attempt& a) {
-  a.stage = Attempt::Stage::kCalling;
+  a.stage = Attempt::Stage::kHoldingServer;
   servers_.take();
 }
 
@@ -94,7 +95,7 @@ Attempt& AttemptsInService::complete(Time now) {
 
 void AttemptsInService::hold(Time now) {
   Attempt& a = (*attempts_)[servers_.hold(now)];
-  a.stage = Attempt::Stage::kCalling;
+  a.stage = Attempt::Stage::kHoldingServer;
   RETRYSIM_TELL(Step::kCalling, now, a);
 }
 
@@ -104,14 +105,14 @@ void AttemptsInService::release(Attempt& a, Time now) {
   time_spent_ += time_between(a.started, now);
   a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
-  RETRYSIM_TELL(Step::kCalled, now, a);
+  RETRYSIM_TELL(Step::kCalled, now, a, a.is(Attempt::kDegraded));
 }
 
 void AttemptsInService::abort(Attempt& a, Time now) {
   RETRYSIM_TELL(Step::kAborted, now, a);
   if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
   time_spent_ += time_between(a.started, now);
-  if (a.stage == Attempt::Stage::kCalling) return servers_.let_go();
+  if (a.stage == Attempt::Stage::kHoldingServer) return servers_.let_go();
   assert(a.stage == Attempt::Stage::kInService);
   servers_.abort(a.id, now);
 }
@@ -175,7 +176,7 @@ void Instance::remove_from_queue(const Attempt& a, Time now) {
 
 std::vector<std::uint32_t> Instance::take_all(Time now) {
   std::vector<std::uint32_t> all = in_service.take_all(now);
-  while (Attempt* a = queue_.take()) {
+  while (Attempt* a = queue_.take(now)) {
     leave_unserved(*a, now);
     RETRYSIM_TELL(Step::kLeftQueue, now, *a);
     // A second call may have the session of the first.

@@ -28,22 +28,22 @@
 
 namespace retrysim::model {
 
-/// Target tracking: every interval the number of servers is made what would bring their utilization
-/// to the target,
+/// Target tracking: every interval the number of servers is set to what would bring their
+/// utilization to the target,
 ///
 ///   wanted = ceil(servers x utilization / target)
 ///
 /// unless that is within the tolerance, or a change was made less than the cool-down ago. New
-/// servers work after a delay; those that are not needed go at once (each finishes what it is
-/// doing). Rule and tolerance are those of the Kubernetes Horizontal Pod Autoscaler ("Algorithm
-/// details" of its documentation), the cool-down that of EC2 Auto Scaling; utilization is the mean
-/// over the interval.
+/// servers work after a delay; those that are not needed go at once (each finishes its attempt).
+/// Rule and tolerance are those of the Kubernetes Horizontal Pod Autoscaler ("Algorithm details" of
+/// its documentation), the cool-down that of EC2 Auto Scaling; utilization is the mean over the
+/// interval.
 class Autoscaler {
  public:
   Autoscaler(const AutoscalingSpec& spec, std::int64_t servers)
       : spec_(&spec), servers_(servers), next_look_(Time::zero() + spec.interval) {}
 
-  /// Servers that have been started, whatever faults do to them.
+  /// Servers that have been started, regardless of faults.
   std::int64_t servers() const { return servers_; }
 
   /// From `now` on so many servers are busy, of so many that work.
@@ -81,7 +81,7 @@ class Autoscaler {
   void look(Time now) {
     const double utilization = working_ns_ > 0 ? busy_ns_ / working_ns_ : -1;
     busy_ns_ = working_ns_ = 0;
-    if (utilization < 0) return;  // nobody worked: there is nothing to go by
+    if (utilization < 0) return;  // no server worked: nothing to go by
     const double ratio = utilization / spec_->target;
     if (std::abs(ratio - 1) <= spec_->tolerance || now < quiet_until_) return;
     // Less than a millionth of a server too few is a matter of rounding.
@@ -180,7 +180,7 @@ struct ServiceTraits {
   bool limits_concurrency = false;
   bool watches_attempts = false;  ///< it wants to be told, by `leave`, when an attempt is gone that
                                   ///< it had admitted
-  bool takes_no_time = false;     ///< whoever finds nobody there is served within the instant
+  bool takes_no_time = false;     ///< an attempt that finds none there is served at once
   bool times_waits = false;       ///< attempts that wait no longer than `wait_within` are counted
 };
 
@@ -192,8 +192,8 @@ inline std::uint64_t time_between(Time from, Time to) {
 /// The attempts in service at one service, or at one of its instances: from the moment a server
 /// takes an attempt until it has finished or the attempt is aborted. The server works on the
 /// attempt, or is held for it while it waits for its calls to other services or for another attempt
-/// with its token. Who is served next is decided elsewhere, as is what becomes of an attempt that
-/// has been served.
+/// with its token. Which attempt is served next is decided elsewhere, and so is the outcome of one
+/// that has been served.
 class AttemptsInService {
  public:
   ServiceDemand demand;
@@ -239,7 +239,7 @@ class AttemptsInService {
   void set_power(std::int64_t servers, double speed, Time now) {
     servers_.set_power(servers, speed, now);
   }
-  /// Who is started from now on may meet one of these; null: there are none.
+  /// Attempts started from now on may meet one of these; null: there are none.
   void set_late_errors(const std::vector<LateError>* errors) { late_errors_ = errors; }
 
   /// How long attempts have been here, summed when they go.
@@ -320,8 +320,8 @@ class Instance {
 
   /// What a free server does next: the attempt leaves the queue; null if there is no server or no
   /// attempt.
-  Attempt* take_from_queue() { return servers().has_room() ? queue_.take() : nullptr; }
-  /// Whether controlled delay sheds this attempt, which has just been taken from the queue.
+  Attempt* take_from_queue(Time now) { return servers().has_room() ? queue_.take(now) : nullptr; }
+  /// Whether this attempt, which has just been taken from the queue, has waited too long.
   bool sheds(const Attempt& a, Time now) { return queue_.sheds(a, now); }
   /// The wait of the attempt is over: a free server takes it.
   void start(Attempt& a, Time now);

@@ -119,29 +119,26 @@ void Services::faults_change() {
 }
 
 void Services::change_instance(InstanceId instance, const FaultTimeline::Change& change) {
-  const bool whole = change.fault == nullptr || change.fault->instance == FaultSpec::kAllInstances;
-  if (change.cold_restart()) {
-    restart(instance, whole);
-  } else if (change.crash()) {
-    Instance& s = state_.instances[instance];
-    break_off(s, s.in_service.take_all(state_.now));
-  }
   Instance& s = state_.instances[instance];
+  std::vector<AttemptId> broken_off;
+  if (change.cold_restart()) {
+    broken_off = break_off(s, s.take_all(state_.now));
+  } else if (change.crash()) {
+    broken_off = break_off(s, s.in_service.take_all(state_.now));
+  }
   s.impair(impairment_of(instance), state_.now);
+  connections_break(broken_off);  // which clients hear of as the faults of this moment let them
+  if (change.cold_restart()) {
+    const bool whole = change.fault->instance == FaultSpec::kAllInstances;
+    s.forget(whole);
+    if (s.traits().calls_others) calls_.forget(instance);
+  }
   serve_queue(s);
   changed(s);
 }
 
-// The process dies and comes back empty.
-void Services::restart(InstanceId instance, bool throttle_too) {
-  Instance& s = state_.instances[instance];
-  break_off(s, s.take_all(state_.now));
-  s.forget(throttle_too);
-}
-
-// The connections of these attempts, which have been taken out of queue and servers, break, and
-// those of attempts for which a server is held.
-void Services::break_off(Instance& s, const std::vector<std::uint32_t>& taken) {
+// The attempts that have been taken out of queue and servers, and those for which a server is held.
+std::vector<AttemptId> Services::break_off(Instance& s, const std::vector<std::uint32_t>& taken) {
   std::vector<AttemptId> all;
   for (const std::uint32_t id : taken) all.emplace_back(id);
   for (const AttemptId id : waiting_at(s)) {
@@ -149,7 +146,11 @@ void Services::break_off(Instance& s, const std::vector<std::uint32_t>& taken) {
     s.in_service.abort(state_.attempts[id], state_.now);
     all.push_back(id);
   }
-  for (const AttemptId id : all) {
+  return all;
+}
+
+void Services::connections_break(const std::vector<AttemptId>& broken_off) {
+  for (const AttemptId id : broken_off) {
     Attempt& a = state_.attempts[id];
     watch_.leave(a);
     if (a.given_up()) {
@@ -157,7 +158,7 @@ void Services::break_off(Instance& s, const std::vector<std::uint32_t>& taken) {
       a.clients->recorder->passage.dropped(a.in_cohort);
       attempts_.release(a);
     } else {
-      s.place.recorder->error_answered();
+      a.at->place.recorder->error_answered();
       network_.answer(a, Answers::kConnectionRefused);
     }
   }

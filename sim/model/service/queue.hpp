@@ -12,7 +12,10 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -44,7 +47,7 @@ class Codel {
     return true;
   }
 
-  /// A server is free and nobody waits.
+  /// A server is free and no attempt waits.
   void queue_is_empty() {
     long_from_ = Time::max();
     deliver_next_ = false;
@@ -89,12 +92,35 @@ class Codel {
   bool just_shed_ = false;
 };
 
+/// Attempts in the order in which they came, where the queue has no such order. Each is known by a
+/// number.
+class OrderOfArrival {
+ public:
+  std::uint64_t push(Attempt& a) {
+    line_.push_back(&a);
+    return first_ + line_.size() - 1;
+  }
+  void erase(std::uint64_t number) {
+    line_[number - first_] = nullptr;
+    for (; !line_.empty() && line_.front() == nullptr; line_.pop_front()) ++first_;
+  }
+  /// There must be one.
+  Attempt& oldest() const { return *line_.front(); }
+
+ private:
+  std::deque<Attempt*> line_;  // null: has left; not so the first one
+  std::uint64_t first_ = 0;    // number of the first one
+};
+
 /// The attempts that wait for a server, in the order that the queue discipline gives them: O(1) for
-/// each that comes, is taken, or leaves before its turn, without allocation.
+/// each that comes, is taken, or leaves before its turn; without allocation, unless the order is
+/// random.
 class WaitingLine {
  public:
-  /// `key`: for the draws of the discipline "random".
-  WaitingLine(Discipline discipline, const RandomKey& key) : discipline_(discipline), key_(key) {
+  /// `lifo_above`: disciplines of one list take the newest attempt while more wait than this, else
+  /// the oldest. `key`: for the draws of the discipline "random".
+  WaitingLine(Discipline discipline, std::uint64_t lifo_above, const RandomKey& key)
+      : discipline_(discipline), lifo_above_(lifo_above), key_(key) {
     if (discipline == Discipline::kPriority) by_priority_.resize(kPriorities);
   }
 
@@ -116,6 +142,10 @@ class WaitingLine {
     return a;
   }
 
+  /// The one that has waited longest; there must be one. Of several that came at the same instant,
+  /// the first, or that of the highest priority.
+  Attempt& oldest() const { return is_one_list() ? *line_.first : oldest_elsewhere(); }
+
   void erase(const Attempt& a) {
     assert(size_ > 0);
     --size_;
@@ -132,7 +162,7 @@ class WaitingLine {
     };
     walk(line_);
     for (const Ends& ends : by_priority_) walk(ends);
-    for (const Attempt* a : anywhere_) visit(*a);
+    for (const Place& place : anywhere_) visit(*place.attempt);
   }
 
  private:
@@ -141,6 +171,10 @@ class WaitingLine {
   struct Ends {
     Attempt* first = nullptr;
     Attempt* last = nullptr;
+  };
+  struct Place {
+    Attempt* attempt;
+    std::uint64_t number;  // in the order of arrival
   };
 
   bool is_one_list() const {
@@ -162,7 +196,7 @@ class WaitingLine {
   Attempt& next() {
     if (!is_one_list()) [[unlikely]]
       return next_elsewhere();
-    return discipline_ == Discipline::kLifo ? *line_.last : *line_.first;
+    return size_ > lifo_above_ ? *line_.last : *line_.first;
   }
 
   // The disciplines that need more than one list; not compiled into the path of the others.
@@ -173,7 +207,7 @@ class WaitingLine {
       return append(by_priority_[a.priority], a);
     }
     a.place = anywhere_.size();
-    anywhere_.push_back(&a);
+    anywhere_.push_back({&a, arrivals_.push(a)});
   }
 
   [[gnu::noinline]] void erase_elsewhere(const Attempt& a) {
@@ -183,9 +217,10 @@ class WaitingLine {
       if (ends.first == nullptr) occupied_ &= ~(std::uint64_t{1} << a.priority);
       return;
     }
-    Attempt& last = *anywhere_.back();
-    anywhere_[a.place] = &last;
-    last.place = a.place;
+    arrivals_.erase(anywhere_[a.place].number);
+    const Place last = anywhere_.back();
+    anywhere_[a.place] = last;
+    last.attempt->place = a.place;
     anywhere_.pop_back();
   }
 
@@ -194,17 +229,30 @@ class WaitingLine {
       return *by_priority_[static_cast<std::size_t>(std::bit_width(occupied_)) - 1].first;
     }
     Draws draws(key_, {picks_++, 0, 0, Purpose::kQueuePick});
-    return *anywhere_[draws.below(static_cast<std::uint32_t>(anywhere_.size()))];
+    return *anywhere_[draws.below(static_cast<std::uint32_t>(anywhere_.size()))].attempt;
+  }
+
+  [[gnu::noinline]] Attempt& oldest_elsewhere() const {
+    if (discipline_ == Discipline::kRandom) return arrivals_.oldest();
+    Attempt* oldest = nullptr;
+    for (std::size_t priority = kPriorities; priority-- > 0;) {
+      Attempt* first = by_priority_[priority].first;
+      if (first == nullptr) continue;
+      if (oldest == nullptr || first->arrived < oldest->arrived) oldest = first;
+    }
+    return *oldest;
   }
 
   Discipline discipline_;
+  std::uint64_t lifo_above_;
   Ends line_;
   std::uint64_t size_ = 0;
   // priority: a list for each, and which of them are not empty.
   std::vector<Ends> by_priority_;
   std::uint64_t occupied_ = 0;
   // random: the attempts in no order, each of which knows its place.
-  std::vector<Attempt*> anywhere_;
+  std::vector<Place> anywhere_;
+  OrderOfArrival arrivals_;
   std::uint64_t picks_ = 0;
   RandomKey key_;
 };
@@ -216,8 +264,10 @@ class ServiceQueue {
   ServiceQueue(const ServiceSpec& spec, const RandomKey& key)
       : capacity_(static_cast<std::uint64_t>(spec.queue.capacity)),
         controls_delay_(spec.queue.discipline == Discipline::kCodel),
-        line_(spec.queue.discipline, key),
-        rejections_(Discipline::kFifo, key),
+        looks_at_waits_(controls_delay_ || spec.queue.max_age != Duration::max()),
+        max_age_(spec.queue.max_age),
+        line_(spec.queue.discipline, lifo_above(spec), key),
+        rejections_(Discipline::kFifo, kNever, key),
         codel_(spec.queue.codel) {}
 
   std::uint64_t size() const { return line_.size() + rejections_.size(); }
@@ -229,15 +279,20 @@ class ServiceQueue {
     (a.is(Attempt::kRejection) ? rejections_ : line_).push(a);
   }
   void leave(const Attempt& a) { (a.is(Attempt::kRejection) ? rejections_ : line_).erase(a); }
-  /// Takes out the attempt whose turn it is, now that a server is free; null if nobody waits.
-  Attempt* take() {
-    if (controls_delay_ && line_.empty()) codel_.queue_is_empty();
+  /// Takes out the attempt whose turn it is, now that a server is free, or before that one that
+  /// has waited too long; null if none waits.
+  Attempt* take(Time now) {
+    if (looks_at_waits_) [[unlikely]] {
+      if (Attempt* too_old = look_at_waits(now)) return too_old;
+    }
     if (!rejections_.empty()) [[unlikely]]
       return &rejections_.pop();
     return line_.empty() ? nullptr : &line_.pop();
   }
-  /// Whether controlled delay sheds this attempt, which has just been taken.
+  /// Whether this attempt, which has just been taken, is turned away because of its wait: it is too
+  /// old, or controlled delay sheds it.
   bool sheds(const Attempt& a, Time now) {
+    if (is_too_old(a, now)) return true;
     return controls_delay_ && codel_.turns_away(now - a.arrived, line_.size(), now);
   }
   /// Forgets how long attempts have waited.
@@ -250,8 +305,34 @@ class ServiceQueue {
   }
 
  private:
+  static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+  static std::uint64_t lifo_above(const ServiceSpec& spec) {
+    const std::int64_t given = spec.queue.lifo_above;
+    switch (spec.queue.discipline) {
+      case Discipline::kLifo:
+        return 0;
+      case Discipline::kAdaptiveLifo:
+        return static_cast<std::uint64_t>(given == QueueSpec::kAsServers ? spec.servers : given);
+      default:
+        return kNever;
+    }
+  }
+  bool is_too_old(const Attempt& a, Time now) const { return now - a.arrived > max_age_; }
+
+  // Takes out the next attempt that has waited too long, if its turn has come to be turned away.
+  [[gnu::noinline]] Attempt* look_at_waits(Time now) {
+    if (controls_delay_ && line_.empty()) codel_.queue_is_empty();
+    if (!rejections_.empty() || line_.empty()) return nullptr;
+    Attempt& oldest = line_.oldest();
+    if (!is_too_old(oldest, now)) return nullptr;
+    line_.erase(oldest);
+    return &oldest;
+  }
+
   std::uint64_t capacity_;
-  bool controls_delay_;
+  bool controls_delay_, looks_at_waits_;
+  Duration max_age_;
   WaitingLine line_, rejections_;
   Codel codel_;
 };

@@ -70,7 +70,12 @@ double ServiceDemand::of_other(const Attempt& a, std::int64_t others) const {
 
 double ServiceDemand::varied(double own_ns, const Attempt& a, std::int64_t others) const {
   const RandomKey& key = streams_->of_group(a.group);
-  if (!operations_.empty()) own_ns = std::round(own_ns * operations_.work(key, a.entity, a.group));
+  const CallSpec* call = taken_over_ != nullptr ? a.clients->takes_over : nullptr;
+  if (call != nullptr && call->callers_operation) {
+    own_ns = std::round(own_ns * (*taken_over_)[a.id].work);
+  } else if (!operations_.empty()) {
+    own_ns = std::round(own_ns * operations_.work(key, a.entity, a.group));
+  }
   if (!spec_->slowdown.enabled()) return own_ns;
   return std::round(own_ns * slowdown_factor(*spec_, others));
 }

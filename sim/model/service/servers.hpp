@@ -51,7 +51,7 @@ class IndependentModel {
   Reply reply(const Attempt& a, const ReplyContext& context) const {
     if (context.errors.empty()) return {};
     Draws draws(context.key, {a.entity, a.number, 0, Purpose::kServiceError});
-    if (a.is(Attempt::kSecondCall)) draws.next();  // decided what the read before came to
+    if (a.is(Attempt::kSecondMessage)) draws.next();  // decided what the read before came to
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : context.errors) {
       if (u < cumulative) return {answer};
@@ -70,7 +70,7 @@ class OccModel {
   explicit OccModel(std::uint16_t conflict) : conflict_(conflict) {}
 
   Reply reply(Attempt& attempt, const ReplyContext&) {
-    if (!attempt.is(Attempt::kSecondCall)) {
+    if (!attempt.is(Attempt::kSecondMessage)) {
       attempt.version = version_;
       return {0, true};
     }
@@ -158,6 +158,11 @@ class ServiceDemand {
     operations_ = OperationMix(index, clients);
     varies_ = spec_->slowdown.enabled() || !operations_.empty();
   }
+  /// Some attempts have the operation of another one, for which they are calls.
+  void take_over(const ByAttempt<TakenOver>& all) {
+    taken_over_ = &all;
+    varies_ = true;
+  }
 
   /// What a read before a retry takes of a server of speed 1, in nanoseconds.
   static double of_read(const Attempt& a);
@@ -171,7 +176,7 @@ class ServiceDemand {
   /// What the attempt takes of a server of speed 1 if it begins while `others` are in service; in
   /// nanoseconds.
   double of(const Attempt& a, std::int64_t others) const {
-    if (a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondCall)) [[unlikely]]
+    if (a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondMessage)) [[unlikely]]
       return of_other(a, others);
     const double own = a.demand_ns >= 0 ? a.demand_ns : drawn(a, Purpose::kServiceTime);
     return varies_ ? varied(own, a, others) : own;
@@ -188,6 +193,7 @@ class ServiceDemand {
   const ServiceSpec* spec_;
   const Streams* streams_;
   OperationMix operations_;
+  const ByAttempt<TakenOver>* taken_over_ = nullptr;  // where operations differ in work
   bool varies_;
 };
 
@@ -523,7 +529,7 @@ class SharedServers {
     sharing_.set_power(servers, 1);
   }
 
-  /// Nobody queues; a capacity limits how many are served.
+  /// No attempt queues; a capacity limits how many are served.
   static bool has_room() { return true; }
   bool is_full(std::uint64_t capacity) const {
     return static_cast<std::uint64_t>(sharing_.size() - rejections_ + held_) >= capacity;
@@ -615,8 +621,8 @@ class SharedServers {
 };
 
 /// The servers of a service, of whichever kind they are: each works for one attempt at a time
-/// (`OwnServers`), or all are shared (`SharedServers`). Whatever depends on how servers
-/// are given to attempts is asked here; the kinds answer, and nobody asks which kind it is.
+/// (`OwnServers`), or all are shared (`SharedServers`). Everything that depends on how servers are
+/// given to attempts is asked here; the kinds answer, and no caller asks which kind it is.
 class ServerPool {
   // Which kind it is takes one comparison, whose result never changes during a run.
   template <class Use>

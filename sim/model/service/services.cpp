@@ -35,6 +35,9 @@ void check_instances(const ServiceSpec& spec) {
 }
 
 void check_idempotency(const ServiceSpec& spec) {
+  if (spec.idempotency.keeps_without_effect() && spec.idempotency.has_write_delay()) {
+    throw std::invalid_argument("a token that is stored before the effect is not stored later");
+  }
   if (spec.model != ServiceModelKind::kOcc) return;
   // The write of the attempt that is waited for might not find a server.
   if (spec.idempotency.remembers() && spec.idempotency.in_progress == InProgress::kWait) {
@@ -72,6 +75,11 @@ void Services::prepare() {
   Instances& instances = state_.instances;
   const bool operations = std::ranges::any_of(
       scenario.clients, [](const ClientSpec& c) { return !c.operations.empty(); });
+  std::vector<bool> takes_over(scenario.services.size());  // some of its attempts do
+  for (const CallSpec& call : scenario.calls) {
+    if (!call.callers_operation || call.client >= scenario.clients.size()) continue;
+    takes_over[scenario.clients[call.client].service] = true;
+  }
   for (const ServiceId i : Ids<ServiceId>(scenario.services.size())) {
     stop_point();  // there may be many services and groups
     const ServiceSpec& spec = scenario.services[i];
@@ -86,6 +94,7 @@ void Services::prepare() {
                                            &state_.sequence, &effects_));
       s.place.recorder = &state_.recorder.service(i);
       if (operations) s.in_service.demand.set_operations(i, scenario.clients);
+      if (operations && takes_over[i]) s.in_service.demand.take_over(state_.taken_over);
     }
     if (spec.throttle.has_limits()) number_limits(i);
     effects_.remember_tokens(i);
@@ -130,7 +139,7 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
   Instance& s = *a.at;
   a.arrived = state_.now;
   RETRYSIM_TELL(Step::kArrived, state_.now, a);
-  if (!a.is(Attempt::kSecondCall)) [[likely]]
+  if (!a.is(Attempt::kSecondMessage)) [[likely]]
     record_arrival(a);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
     // Its client gave up while it was on its way.
@@ -158,7 +167,7 @@ void Services::arrive_by_event(Attempt& a) {
   if (!a.at->traits().takes_no_time || !finds_nobody(a)) return arrive(a);
   a.arrived = state_.now;
   RETRYSIM_TELL(Step::kArrived, state_.now, a);
-  if (!a.is(Attempt::kSecondCall)) record_arrival(a);
+  if (!a.is(Attempt::kSecondMessage)) record_arrival(a);
   a.at->place.recorder->admitted();
   a.clients->recorder->passage.admitted(a.in_cohort, false);
   serve_at_once(a);
@@ -168,7 +177,7 @@ void Services::arrive_by_event(Attempt& a) {
 // no time, so that its completion would be the next event.
 bool Services::finds_nobody(const Attempt& a) const {
   const Instance& s = *a.at;
-  return !a.is(~unsigned{Attempt::kSecondCall}) && !s.traits().screens_arrivals &&
+  return !a.is(~unsigned{Attempt::kSecondMessage}) && !s.traits().screens_arrivals &&
          !s.traits().calls_others && !others_observe_ && s.in_system() == 0 &&
          s.servers().has_room() && state_.queue.earliest() > state_.now;
 }
@@ -206,7 +215,7 @@ bool Services::meets_random_error(Attempt& a) {
   }
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
   // The read of a retry and what follows it have luck of their own.
-  if (a.is(Attempt::kSecondCall) && s.spec().model != ServiceModelKind::kOcc) draws.next();
+  if (a.is(Attempt::kSecondMessage) && s.spec().model != ServiceModelKind::kOcc) draws.next();
   const double u = draws.uniform();
   for (const auto& [cumulative, answer] : s.impairment().errors) {
     if (u >= cumulative) continue;
@@ -222,17 +231,13 @@ bool Services::meets_random_error(Attempt& a) {
 bool Services::passes_throttle(const Attempt& a, Instance& keeper) const {
   const ThrottleSpec& spec = keeper.spec().throttle;
   if (spec.rate <= 0) return true;
-  const Addressing& about = a.clients->about;
-  const RandomKey& key = *a.clients->key;
   std::uint32_t number = a.client;
   if (spec.scope > ThrottleScope::kClient) {
-    number = spec.scope == ThrottleScope::kKey ? about.key(key, a.entity)
-                                               : about.operation(key, a.entity);
+    number = spec.scope == ThrottleScope::kKey ? state_.key_of(a) : state_.operation_of(a);
   }
   if (!spec.has_limits()) return keeper.throttle.pass(a.group, number, state_.now);
   // Operations or keys may have limits of their own.
-  const std::uint32_t own =
-      spec.keys.empty() ? about.operation(key, a.entity) : about.key(key, a.entity);
+  const std::uint32_t own = spec.keys.empty() ? state_.operation_of(a) : state_.key_of(a);
   return keeper.throttle.pass(a.group, number, state_.now, own);
 }
 
@@ -339,7 +344,7 @@ void Services::served_in_vain(Attempt& a) {
 
 // Free servers take what waits.
 void Services::serve_queue(Instance& s) {
-  while (Attempt* next = s.take_from_queue()) {
+  while (Attempt* next = s.take_from_queue(state_.now)) {
     Attempt& a = *next;
     if (s.traits().screens_queue && leaves_unserved(a)) [[unlikely]]
       continue;
@@ -367,6 +372,7 @@ bool Services::leaves_unserved(Attempt& a) {
     return true;
   }
   if (!s.sheds(a, state_.now)) return false;
+  RETRYSIM_TELL(Step::kLeftQueue, state_.now, a);
   watch_.leave(a);
   overflow(a, Refusal::kShed);
   return true;
@@ -426,11 +432,11 @@ RETRYSIM_IN_LOOP void Services::abandon(Attempt& a) {
     a.clients->recorder->passage.dropped(a.in_cohort);
     changed(s);
     attempts_.release(a);
-  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
+  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kHoldingServer) {
     const bool in_service = a.stage == Attempt::Stage::kInService;
     const bool is_a_level = in_service ? s.in_service.given_up(state_.now) : false;
     if (policy == Abandoned::kAbort) {
-      if (a.stage == Attempt::Stage::kCalling) cancel_wait(a.id);
+      if (a.stage == Attempt::Stage::kHoldingServer) cancel_wait(a.id);
       watch_.leave(a);
       s.in_service.abort(a, state_.now);
       a.clients->recorder->passage.dropped(a.in_cohort);
@@ -452,30 +458,30 @@ RETRYSIM_IN_LOOP void Services::refill_freed() {
 
 // --- Calls to other services, and waits for attempts with the same token: a server is held.
 
-// The own work on the attempt that completes next is done. False if that ends it: it has failed, or
-// was not to be executed.
+// The own work on the attempt that completes next is done. False if that ends it: it has failed,
+// was not to be executed, or makes no calls.
 bool Services::begin_calls(Instance& s) {
   const AttemptId id(s.servers().next_to_complete());
   Attempt& a = state_.attempts[id];
   if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
   if (a.answer != 0 || (!s.traits().always_succeeds && s.reply(a).answer != 0)) return false;
+  if (!calls_.will_call(a)) return false;
   s.in_service.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
   changed(s);
-  calls_.begin(id);
-  make_calls(a);
+  make_calls(a, calls_.begin(a));
   return true;
 }
 
-// The next call, or all of them.
-void Services::make_calls(const Attempt& a) {
-  const Calls::Round round = calls_.next(a);
-  // The same attempt makes the same calls whatever else happens.
-  Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
-  const std::uint64_t entity = name.next();
+void Services::make_calls(const Attempt& a, std::span<const Calls::Order> orders) {
+  const Draws names = calls_.names_of(a, orders.front());
   const ClientId client(state_.instances.number_of(a.at->place.instance));
-  for (const GroupId group : round.groups) {
-    clients_.submit_call(group, client, entity, round.id, a.in_cohort);
+  for (const Calls::Order& order : orders) {
+    const CallId id = calls_.id_of(a, order);
+    Draws name = names;
+    for (std::uint32_t i = 0; i < order.copies; ++i) {
+      clients_.submit_call(order.group, client, name.next(), id, a.in_cohort);
+    }
   }
 }
 
@@ -486,13 +492,15 @@ void Services::call_ended(CallId id, bool succeeded) {
 void Services::calls_over(CallId id) {
   if (!calls_.is_waiting(id)) return;  // the attempt has been aborted meanwhile
   Attempt& a = state_.attempts[id.attempt];
-  if (calls_.has_more(a)) return make_calls(a);
+  const std::span<const Calls::Order> orders = calls_.next(a, id);
+  if (!orders.empty()) return make_calls(a, orders);
   Instance& s = *a.at;
-  const bool failed = calls_.end(a.id);
+  const Calls::Outcome outcome = calls_.end(a.id);
+  if (outcome.degraded && !outcome.failed) a.set(Attempt::kDegraded);
   s.in_service.release(a, state_.now);
   watch_.leave(a);
   Reply reply;
-  if (failed) {
+  if (outcome.failed) {
     s.place.recorder->error_answered();
     reply.answer = state_.answers.of_service(s.place.service).call_failed;
   }
@@ -573,13 +581,13 @@ EventKey AttemptWatch::next_timeout(ServiceId service) const {
   return lane.empty() ? EventKey::never() : armed(links_[lane.front()].key());
 }
 
-void Services::attempt_times_out(ServiceId service) {
+void Services::service_times_out(ServiceId service) {
   Attempt& a = watch_.expired(service);
   Instance& s = *a.at;
   if (a.stage == Attempt::Stage::kQueued) {
     s.remove_from_queue(a, state_.now);
   } else {
-    if (a.stage == Attempt::Stage::kCalling) cancel_wait(a.id);
+    if (a.stage == Attempt::Stage::kHoldingServer) cancel_wait(a.id);
     s.in_service.abort(a, state_.now);
     if (a.given_up()) wasted_work(a);
     serve_queue(s);

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace retrysim::model {
@@ -86,7 +87,7 @@ class Services {
   /// attempt at `refill_freed`, when all attempts of the request have been given up.
   RETRYSIM_IN_LOOP void abandon(Attempt& a);
   RETRYSIM_IN_LOOP void refill_freed();
-  /// An attempt has been given server time for an answer that nobody waits for.
+  /// An attempt has been given server time for an answer that no client waits for.
   void answer_unused(const Attempt& a);
   /// An attempt that was executed has failed, to its client.
   void execution_failed(const Attempt& a) { a.at->place.recorder->execution_failed(a.finished); }
@@ -105,12 +106,12 @@ class Services {
 
   /// What the instance completes next has completed.
   void complete(Instance& s);
-  void attempt_times_out(ServiceId service);
+  void service_times_out(ServiceId service);
   kernel::EventKey next_timeout(ServiceId service) const { return watch_.next_timeout(service); }
   void faults_change();
   void scaling_due(ServiceId service);
 
-  /// At the end of the run: work that nobody waits for goes on to the end of the window.
+  /// At the end of the run: work that no client waits for goes on to the end of the window.
   void close();
 
   // For limits and books.
@@ -146,7 +147,7 @@ class Services {
   void wasted_work(const Attempt& a);
 
   [[gnu::noinline]] bool begin_calls(Instance& s);
-  void make_calls(const Attempt& a);
+  void make_calls(const Attempt& a, std::span<const Calls::Order> orders);
   [[gnu::noinline]] void cancel_wait(AttemptId attempt);
 
   // Something has changed at the instance: its next completion, its levels.
@@ -159,8 +160,8 @@ class Services {
   // outside.cpp
   Impairment impairment_of(InstanceId instance) const;
   void change_instance(InstanceId instance, const FaultTimeline::Change& change);
-  void restart(InstanceId instance, bool throttle_too);
-  void break_off(Instance& s, const std::vector<std::uint32_t>& taken);
+  std::vector<AttemptId> break_off(Instance& s, const std::vector<std::uint32_t>& taken);
+  void connections_break(const std::vector<AttemptId>& broken_off);
 
   /// Levels of a service with several instances.
   struct Levels {

@@ -209,8 +209,8 @@ class FactFinder {
 
   /// Of the services that a group calls.
   std::string calls_of_services(const ClientSpec& c) const {
-    for (const CallSpec& call : scenario_.calls) {
-      if (share_of_calls(c, call.caller) > 0) {
+    for (const ServiceShare& called : service_shares(c)) {
+      if (scenario::calls_others(scenario_, called.service)) {
         return "waiting at services that other services call";
       }
     }
@@ -288,7 +288,7 @@ class FactFinder {
 
   void backoff_facts(const std::string& subject, const ClientSpec& c) {
     constexpr int kMost = 9;
-    const auto retries = static_cast<int>(std::min<std::uint32_t>(c.retry.max_attempts - 1, kMost));
+    const auto retries = static_cast<int>(std::min<double>(scenario::most_attempts(c) - 1, kMost));
     const BackoffRules& rules = c.retry.backoff;
     const bool differs = throttling_differs(rules);
     BackoffLaws laws(rules, false), throttled(rules, true);
@@ -303,7 +303,8 @@ class FactFinder {
 
   void quota_facts(const std::string& subject, const ClientTimes& t) {
     const RetryRules& retry = t.spec->retry;
-    if (!retry.quota.enabled || retry.max_attempts < 2 || !has_plain_quota(*t.spec)) return;
+    const double most = scenario::most_attempts(*t.spec);
+    if (!retry.quota.enabled || most < 2 || !has_plain_quota(*t.spec)) return;
     const struct {
       const char* name;
       const char* of;
@@ -311,7 +312,7 @@ class FactFinder {
     } prices[] = {{"quota_critical_share", "errors", retry.quota.cost},
                   {"quota_critical_share_throttling", "throttling", retry.quota.throttle_cost},
                   {"quota_critical_share_timeouts", "timeouts", retry.quota.timeout_cost}};
-    const double attempts = std::min<double>(retry.max_attempts, 1000);
+    const double attempts = std::min<double>(most, 1000);
     for (const auto& price : prices) {
       if (price.cost <= 0) continue;
       add(subject, price.name, quota_critical_share(attempts, price.cost, retry.quota.credit), "1",

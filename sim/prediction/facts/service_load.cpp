@@ -16,9 +16,7 @@
 namespace retrysim::prediction {
 namespace {
 
-double most_attempts(const ClientSpec& client) {
-  return client.retry.max_attempts == RetryRules::kUnlimited ? kForever : client.retry.max_attempts;
-}
+using scenario::most_attempts;
 
 /// Erlang's C formula: probability of having to wait.
 double waiting_probability(double servers, double load) {

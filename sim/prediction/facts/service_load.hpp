@@ -23,7 +23,7 @@ struct ServiceLoad {
   double rate = 0;                   ///< new requests per second
   bool varies = false;               ///< a profile, a trace, a herd
   bool from_services = false;        ///< other services call it
-  bool is_closed = false;            ///< only closed loops call it: who waits asks for less
+  bool is_closed = false;            ///< only closed loops call it: waiting clients ask for less
   double capacity = 0;               ///< servers; infinite: no limit
   double calls_time = 0;             ///< that it waits for the services that it calls, s
   double service_time = 0;  ///< mean time that an attempt keeps a server, with its calls, s
@@ -36,7 +36,7 @@ struct ServiceLoad {
   double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
 };
 /// The work that a scenario asks of its services, with first attempts only, with those that errors
-/// make necessary, and with all that there may be.
+/// cause, and with as many as there may be.
 struct Demands {
   explicit Demands(const Scenario& scenario);
   scenario::Demand first, needed, most;
@@ -80,7 +80,7 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const 
 
 // --- Warnings ------------------------------------------------------------------------------------
 
-// Each warning tells the user, before a run, the keys, the figure and what would change it.
+// Each warning gives the user, before a run, the keys, the figure and a remedy.
 
 void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings);

@@ -102,7 +102,8 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
        fmt::format("{}, and {} waits {} for an answer: once the queue is long enough, every answer "
                    "comes too late.",
                    holds, group, time_text(timeout)),
-       fmt::format("With {}.queue.capacity = {:.0f} or less, what is served is served in time.",
+       fmt::format("With {}.queue.capacity = {:.0f} or less, every attempt that is served is "
+                   "served in time.",
                    path, places)});
 }
 
@@ -117,7 +118,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   for (const std::size_t i : load.clients) {
     const RetryRules& retry = scenario.clients[i].retry;
     const bool limited = retry.quota.enabled || retry.has_limits();
-    unlimited = unlimited || (retry.max_attempts > 1 && !limited);
+    unlimited = unlimited || (scenario::most_attempts(scenario.clients[i]) > 1 && !limited);
   }
   if (!unlimited) return;
   const std::string path = "service." + load.spec->name;
@@ -130,7 +131,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
             : fmt::format("If every request needs its last attempt, the load is {:.3g} times the "
                           "capacity: ",
                           load.last_attempt)) +
-           "a state in which every answer is late keeps itself alive when its cause is gone.",
+           "a state in which every answer is late sustains itself when its cause is gone.",
        fmt::format(
            "It recovers by itself with {}, with a retry quota, or with a queue too short for "
            "late answers.",
@@ -162,9 +163,9 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
   if (floor > load.granted) {
     warnings.push_back(
         {path, path + ".throttle.rate" + counts,
-         fmt::format("Adaptive mode never goes below its least rate: together the clients may send "
+         fmt::format("Even at its lowest rate, adaptive mode lets the clients together send "
                      "{:.3g} attempts a second where {:.3g} pass, so that at least {:.3g} % are "
-                     "throttled while there is so much to send.",
+                     "throttled while they have that much to send.",
                      floor, load.granted, 100 * (1 - load.granted / floor)),
          fmt::format("At most {:.0f} % of the clients, each of which sends more.",
                      std::floor(100 * load.granted / floor))});
@@ -176,15 +177,15 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
   const ClientSpec& c = *t.spec;
   const ServiceSpec& s = scenario.services[c.service];
   const double suggested = s.throttle.retry_after.in_seconds();
-  if (suggested <= 0 || s.throttle.rate <= 0 || c.retry.max_attempts < 2) return;
+  if (suggested <= 0 || s.throttle.rate <= 0 || scenario::most_attempts(c) < 2) return;
   const std::string path = "client." + c.name, keys = "service." + s.name +
                                                       ".throttle.retry_after, " + path +
                                                       ".retry.retry_after";
   const double first = backoff_moments(c.retry.backoff, true, 1).mean;
   if (c.retry.retry_after == RetryAfter::kIgnore) {
     warnings.push_back({path, keys,
-                        fmt::format("The service suggests {} before a retry; the client does not "
-                                    "look at it and waits {} on average.",
+                        fmt::format("The service suggests {} before a retry; the client ignores "
+                                    "it and waits {} on average.",
                                     time_text(suggested), time_text(first)),
                         fmt::format("{}.retry.retry_after = \"minimum\" would respect it.", path)});
   } else if (suggested < first && (c.retry.retry_after == RetryAfter::kMinimum ||
@@ -201,7 +202,9 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
 void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
   constexpr double kLong = 60;  // s: much longer than most hiccups
   const RetryRules& retry = t.spec->retry;
-  if (!retry.quota.enabled || retry.max_attempts < 2 || !has_plain_quota(*t.spec)) return;
+  if (!retry.quota.enabled || scenario::most_attempts(*t.spec) < 2 || !has_plain_quota(*t.spec)) {
+    return;
+  }
   if (t.time_to_dry <= kLong) return;
   if (t.time_to_dry == kForever) return;
   const std::string path = "client." + t.spec->name;

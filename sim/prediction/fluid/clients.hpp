@@ -35,7 +35,7 @@ class BucketLaw {
   void fail(double events);              ///< retryable failures (QuotaRules::failure_cost)
   void begin(double events);             ///< requests that begin
   void succeed_first(double events);     ///< on the first attempt
-  void succeed_later(double cost, double events);  ///< after a retry that cost so much
+  void succeed_later(double cost, double events);  ///< after a retry at this cost
 
   void advance(double seconds);
 
@@ -67,7 +67,7 @@ class LimiterFleet {
 
   /// Replaces the rates of attempts that want to be sent, by number, by those that are sent within
   /// `step` seconds. `throttled`: share of attempts that the service throttles at present.
-  /// `patience`: the longest wait; what would wait longer is refused, at the rate that is returned.
+  /// `patience`: the longest wait; longer ones are refused, at the rate that is returned.
   double send(double step, double throttled, double patience, std::vector<double>& rates);
 
  private:
@@ -150,7 +150,7 @@ class GroupFlows {
   /// The attempts that leave the clients in this bin. `throttled`: the share of those of the bin
   /// before that the service's throttle refused.
   void send(const FluidBin& bin, double throttled, FluidSample& sample);
-  /// Books what becomes of them, and hands on their retries.
+  /// Books their results, and hands on their retries.
   void settle(const FluidBin& bin, const Shares& s, FluidSample& sample);
 
   /// Attempts per second in this bin.

@@ -19,7 +19,7 @@ namespace retrysim::prediction {
 /// at once or spread evenly. Time is in bins; rates are of whole bins.
 class Flow {
  public:
-  /// Holds what arrives in the next `bins` bins; what arrives later is dropped.
+  /// Holds the arrivals of the next `bins` bins; later ones are dropped.
   explicit Flow(std::size_t bins) {
     std::size_t size = 4;
     while (size < bins + 4) size *= 2;
@@ -72,14 +72,13 @@ class Flow {
   std::vector<double> single_, change_;
 };
 
-/// Shares of a group's attempts in one bin, by what becomes of them, and when they know, in
-/// seconds.
+/// Shares of a group's attempts in one bin, by result, and when they know it, in seconds.
 struct Shares {
   std::array<double, kFates> fate{};
   std::array<double, kFates> known{};
   double success = 0, answered = 0;
   double error_retryable = 1;  ///< of error answers
-  double throttled = 0;        ///< of those that arrive: what the service's token bucket refuses
+  double throttled = 0;        ///< of those that arrive: refused by the service's token bucket
   bool strained = false;       ///< some fail for lack of capacity
 };
 
@@ -118,9 +117,9 @@ class FluidService {
   /// has a bucket of its own. `demand`: attempts per second.
   double pass(double demand);
   double pass_by_client(std::size_t group, double demand);
-  /// Moves the backlog on by a bin; finds who is late and how many are turned away.
+  /// Moves the backlog on by a bin; finds which attempts are late and how many are turned away.
   void queue(double before, double inflow);
-  /// Servers without limit: who is in service, for the slowdown.
+  /// Servers without limit: attempts in service, for the slowdown.
   void crowd();
   void share_out(std::size_t group, double before);
 

@@ -81,7 +81,7 @@ struct FluidSystem {
   double room = 0;                               ///< work that may wait, s; infinite: no limit
   double turning_away = 0;                       ///< work of a rejection, s of one server
   bool zombies = true;                           ///< abandoned attempts are served
-  bool drops = false;                            ///< what is turned away gets no answer
+  bool drops = false;                            ///< rejected attempts get no answer
   bool errors_at_door = true;                    ///< they are answered at once, and take no server
   double throttle_rate = 0, throttle_burst = 0;  ///< 0: none
   bool throttle_by_client = false;

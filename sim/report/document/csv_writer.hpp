@@ -1,6 +1,6 @@
 // Rows of comma-separated values as RFC 4180 has them, except that lines end with a line feed
-// alone. Numbers are the shortest that read back as the same double; what does not exist is an
-// empty cell.
+// alone. Numbers are the shortest that read back as the same double; a value that does not exist is
+// an empty cell.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,6 +1,6 @@
-// What a command has to say, said once. A report describes its result as a `Document`: paragraphs,
-// tables with typed cells, figures and notes. What a terminal shows, the CSV tables and result.json
-// are renderings of it, which know nothing of the command.
+// The output of a command, described once. A report describes its result as a `Document`:
+// paragraphs, tables with typed cells, figures and notes. The text on a terminal, the CSV tables
+// and result.json are renderings of it, which do not know the command.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -39,10 +39,10 @@ struct Ranged {
 Ranged ranged(const std::optional<Estimate>& estimate);
 /// A share with Wilson's interval; nothing of nothing.
 Ranged share(std::size_t count, std::size_t all);
-/// "12 % (3 % to 30 %)", the share itself in at least so many columns. Empty if there is none.
+/// "12 % (3 % to 30 %)", the share itself in at least this many columns. Empty if there is none.
 std::string share_text(const Ranged& share, std::size_t width = 0);
 
-/// What a row has in a column. Files get the value; people the text, if it has one of its own.
+/// The value of a row in a column. Files get the value; people the text, if it has one of its own.
 class Cell {
  public:
   using Value = std::variant<std::monostate, std::string, std::uint64_t, double, bool, Ranged,
@@ -91,7 +91,7 @@ struct TextCell {
   TextCell(std::string cell, bool quiet) : text(std::move(cell)), is_quiet(quiet) {}
 
   std::string text;
-  bool is_quiet;  ///< it alone would be no reason to show its row
+  bool is_quiet;  ///< it alone does not make its row appear
 };
 
 struct TextRow {
@@ -106,7 +106,7 @@ struct TextTable {
   std::vector<TextRow> rows;
   std::size_t indent = 0;
   bool has_heading = true;
-  /// The last column is broken into lines where the others leave it so much room, and otherwise
+  /// The last column is broken into lines where the others leave it this much room, and otherwise
   /// `alone` has lines of its own: the last column below its row, another one above it.
   std::size_t room = 0;
   std::size_t alone = 0;
@@ -121,13 +121,13 @@ std::string text_of(const TextTable& table, std::size_t columns);
 struct Listing {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
-  std::size_t names = 1;   ///< so many columns at the front name a row
+  std::size_t names = 1;   ///< this many columns at the front name a row
   std::string prose = {};  ///< the column that is a sentence and needs no name of its own, if any
 };
 
 /// The listing for a terminal of that many columns. It is an aligned table if the last column,
 /// whose cells are broken into lines, keeps enough room beside the others. Else each row is a
-/// block: its names; then, indented, its prose and those of its other cells that say something.
+/// block: its names; then, indented, its prose and those of its other cells that are not empty.
 std::string listing_text(const Listing& listing, std::size_t columns);
 /// The blocks in any case.
 std::string listing_in_blocks(const Listing& listing, std::size_t columns);
@@ -242,7 +242,7 @@ class Document {
   /// Lines as they are; or as they are for a terminal of that many columns.
   Document& lines(std::string ready);
   Document& lines(std::function<std::string(std::size_t columns)> ready);
-  /// What the result is of: the name of the scenario and `what`, and its description.
+  /// The subject of the result: the name of the scenario and `what`, and its description.
   Document& title(const Scenario& scenario, std::string_view what);
   Document& gap() { return lines("\n"); }
   Document& show(TextTable table);

@@ -74,8 +74,8 @@ void append_member(nlohmann::ordered_json& object, std::string name, nlohmann::o
 /// Null if there is no value.
 nlohmann::ordered_json optional_json(const std::optional<double>& value);
 
-/// What the scripts that draw metrics need to know of them, by name: label, unit, whether people
-/// read it as a percentage, and the better direction ("lower", "higher" or "").
+/// The facts about metrics that the drawing scripts need, by name: label, unit, whether people read
+/// it as a percentage, and the better direction ("lower", "higher" or "").
 nlohmann::ordered_json metrics_json(const std::vector<const MetricInfo*>& metrics);
 
 }  // namespace retrysim::report

@@ -1,5 +1,5 @@
-// What a terminal shows: numbers with their units, sentences broken into lines, the standard
-// streams, which only this file writes to for people, and the line that shows how far the work is.
+// Output on a terminal: numbers with their units, sentences broken into lines, the standard
+// streams, which only this file writes to for people, and the line that shows progress.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -43,7 +43,7 @@ std::string pad_left(std::string_view text, std::size_t width);
 std::string pad_right(std::string_view text, std::size_t width);
 
 /// Whether people read the values of a metric as percentages, and differences in percentage points:
-/// shares, and what is 0 or 1 in each replication, so that its mean is a probability.
+/// shares, and metrics that are 0 or 1 in each replication, so that the mean is a probability.
 bool shown_as_percentage(const MetricInfo& metric);
 
 /// Columns of a terminal that is not known.
@@ -60,16 +60,16 @@ struct Wrapping {
 std::string wrapped(std::string_view text, const Wrapping& wrapping);
 
 /// Opens /dev/null for those of the descriptors 0 to 2 that the caller has closed, so that no file
-/// of ours lands there. What is written to a closed standard output still fails; what is written to
-/// a closed standard error is lost. And has writing to a broken pipe, or beyond the limit on the
-/// size of files, fail like any other writing instead of ending the process. Call it first of all.
+/// of ours lands there. Writing to a closed standard output still fails; output to a closed
+/// standard error is lost. Also makes writing to a broken pipe, or beyond the limit on the size of
+/// files, fail like any other writing instead of ending the process. Call it first of all.
 void prepare_standard_streams();
 
 /// What messages call it.
 inline constexpr const char* kStandardOutput = "standard output";
 
-/// Standard output, through a buffer. For people, what a terminal might obey is written as an
-/// escape; programs get the text as it is. Throws OutputError; call `flush` at the end.
+/// Standard output, through a buffer. For people, unprintable characters are written as escapes;
+/// programs get the text as it is. Throws OutputError; call `flush` at the end.
 class StandardOutput : public Sink {
  public:
   enum class For { kPeople, kPrograms };
@@ -93,11 +93,11 @@ std::size_t output_columns();
 /// Writes a whole text for people to standard output. Throws OutputError.
 void print(std::string_view text);
 
-/// Writes to standard error what people are to read, with escapes as above. Never throws: whoever
-/// closed standard error, or filled its disk, does not want to know.
+/// Writes a message for people to standard error, with escapes as above. Never throws: if standard
+/// error is closed, or its disk is full, the message is lost.
 void print_error(std::string_view text) noexcept;
 
-/// As `print_error`, but the text as it is: what steers the terminal on purpose.
+/// As `print_error`, but the text as it is: it controls the terminal on purpose.
 void print_error_raw(std::string_view text) noexcept;
 
 /// `print` and `print_error` of a formatted text.
@@ -110,18 +110,17 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) noexcept
     requires(sizeof...(Args) > 0) {
   try {
     print_error(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
-  } catch (...) {  // out of memory: there is nothing left to say it with
+  } catch (...) {  // out of memory: the message is lost
   }
 }
 
 /// The text of the line: "name [=====>    ]  52 %  ~12 s left", at most `columns` wide. `share` is
-/// clamped to [0, 1]; `elapsed_s` gives the estimate of what is left.
+/// clamped to [0, 1]; `elapsed_s` gives the estimate of the time left.
 std::string progress_line(std::string_view name, double share, double elapsed_s,
                           std::size_t columns);
 
-/// One line on standard error that shows how far the work is. Only on a terminal, so that logs and
-/// pipes stay clean; wall-clock figures appear here and nowhere else. Not for use by several
-/// threads at once.
+/// One line on standard error that shows progress. Only on a terminal, so that logs and pipes stay
+/// clean; wall-clock figures appear here and nowhere else. Not for use by several threads at once.
 class ProgressBar {
  public:
   /// Draws nothing unless `wanted` and standard error is a terminal.

@@ -1,6 +1,6 @@
-// What result.json says of its folder: the files with their checksums, so that damage is noticed,
-// and the question that the result answers, so that the answer to another one does not take its
-// place.
+// The description of a folder in result.json: the files with their checksums, so that damage is
+// noticed, and the question that the result answers, so that the answer to another one does not
+// replace it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -40,7 +40,7 @@ struct FileRecord {
 /// Whether `name` can be that of a file in the folder itself.
 bool is_plain_name(std::string_view name);
 
-/// A result folder that cannot be read or is not what it should be. The message names the file.
+/// A result folder that cannot be read or is not as it should be. The message names the file.
 class DamagedResult : public std::runtime_error {
  public:
   DamagedResult(const std::filesystem::path& file, std::string_view what);
@@ -72,7 +72,7 @@ std::string fault_of(const std::filesystem::path& folder, const FileRecord& reco
 
 /// Which question a result answers.
 struct ResultIdentity {
-  /// Of a result of which no more is known than its scenario.
+  /// Of a result of which only the scenario is known.
   ResultIdentity(std::string scenario_name) : scenario(std::move(scenario_name)) {}
   ResultIdentity(const char* scenario_name) : scenario(scenario_name) {}
 
@@ -80,7 +80,7 @@ struct ResultIdentity {
   std::string version;
   std::string command;               ///< its name, such as "run"; empty: not known
   std::vector<std::string> options;  ///< those that matter to the answer: "--vary PATH=VALUES"
-  /// The keys in force and their values as TOML; of several variants those that they share.
+  /// The effective keys and their values as TOML; of several variants those that they share.
   std::vector<std::pair<std::string, std::string>> keys;
   std::vector<FileRecord> files;  ///< with the CSV inputs among them
   /// Files and folders that the command reads, which it must not replace.

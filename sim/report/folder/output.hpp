@@ -1,6 +1,6 @@
 // Where text goes: a string, a file descriptor, a file that is replaced as a whole; and the one
 // error of everything that writes. Only regular files are replaced, and none that the command
-// reads; pipes and terminals are written to; whatever else is there is refused.
+// reads; pipes and terminals are written to; anything else is refused.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -31,7 +31,7 @@ class OutputError : public std::runtime_error {
   std::string reason_;
 };
 
-/// Nobody reads any more from the pipe that output goes to, as after `| head`.
+/// The pipe that output goes to has no reader any more, as after `| head`.
 class OutputClosed : public OutputError {
  public:
   explicit OutputClosed(std::filesystem::path path)
@@ -54,10 +54,9 @@ class StringSink : public Sink {
 };
 
 /// Writes to an open file descriptor through a buffer; does not own the descriptor. Throws
-/// OutputError, which names `path`, if the system refuses (OutputClosed if nobody reads from the
-/// other end of a pipe), and Interrupted if asked to stop, even
-/// while nobody reads from the other end of a pipe. Call `flush` at the end: the destructor drops
-/// what is left.
+/// OutputError, which names `path`, if the system refuses (OutputClosed if a pipe has no reader),
+/// and Interrupted if asked to stop, even while the reader of a pipe does not read. Call `flush` at
+/// the end: the destructor drops the rest.
 class DescriptorSink : public Sink {
  public:
   DescriptorSink(int descriptor, std::filesystem::path path);
@@ -78,28 +77,28 @@ class DescriptorSink : public Sink {
 /// pipe", ...; otherwise empty.
 std::string irregular_kind(const std::filesystem::path& path);
 
-/// Whether `path` leads to one of these files or folders, by whatever name.
+/// Whether `path` leads to one of these files or folders, under any name.
 bool is_one_of(const std::filesystem::path& path, const std::vector<std::filesystem::path>& files);
 
 /// Which files an output file may replace.
 struct Replaceable {
-  /// Whether it is one that may be replaced, and otherwise why not ("it is no page of retrysim");
-  /// `force` replaces it nevertheless.
+  /// Whether it is one that may be replaced, and otherwise why not ("it is not a page of
+  /// retrysim"); `force` replaces it nevertheless.
   std::function<bool(const std::filesystem::path&)> is_ours;
   std::string_view otherwise;
   bool force = false;
   std::vector<std::filesystem::path> reads;  ///< never these
 };
 
-/// A file that is written as a whole: whoever opens it sees the earlier one or the new one. Of a
-/// symbolic link it is the file that this leads to. What is written to a pipe or a character device
-/// goes there as it comes.
+/// A file that is written as a whole: a reader sees the earlier one or the new one. Of a symbolic
+/// link it is the file that this leads to. Output to a pipe or a character device goes there as it
+/// is written.
 class OutputFile {
  public:
   /// Throws OutputError if it must not be written.
   OutputFile(std::filesystem::path path, Replaceable replaceable);
 
-  /// Whether what is written goes to somebody rather than into a file.
+  /// Whether output goes to a reader rather than into a file.
   bool is_stream() const;
 
   /// Throws OutputError. Does not wait for a reader of a pipe.

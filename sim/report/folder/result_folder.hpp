@@ -1,6 +1,6 @@
 // A result folder that appears, or is replaced, as a whole or not at all: its files are collected
 // in a staging folder beside the place of the result, made durable, and moved there in one step.
-// What a killed program leaves behind is cleaned up by the next one.
+// The next program cleans up after one that was killed.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -115,7 +115,7 @@ using EarlierKept =
 
 /// Collects the files of one result in a staging folder beside the place of the result, and moves
 /// them there at `commit`. Without a commit nothing is left behind and an earlier result stays as
-/// it was. What a program that was killed leaves behind goes with the next result there.
+/// it was. The next result there removes the remains of a program that was killed.
 ///
 /// A folder that is new or empty is taken; one that holds a result of the same scenario that
 /// answers the same question (`difference`) is replaced: its result files go, with pictures of
@@ -123,21 +123,20 @@ using EarlierKept =
 /// unless `force` is set; even then files that are not ours stay. A folder with a journal belongs
 /// to the sweep, search or race under way: others are refused, and with `force` the journal goes.
 ///
-/// With `kept`, another result is not refused but keeps all it has under the next free of the names
-/// "NAME.1", "NAME.2", ... beside the new one: whoever looks sees one of them under NAME at any
-/// time.
+/// With `kept`, another result is not refused but is kept under the next free of the names
+/// "NAME.1", "NAME.2", ... beside the new one: at any time a reader sees one of them under NAME.
 ///
-/// Only regular files are replaced, and none that the command reads (`ResultIdentity::reads`), be
-/// it by another name, unless they are as the earlier result of the same question left them.
+/// Only regular files are replaced, and none that the command reads (`ResultIdentity::reads`), even
+/// under another name, unless they are as the earlier result of the same question left them.
 ///
-/// A folder that holds nothing but a result changes in one step: the old folder and the new one are
-/// exchanged (renameat2), and whoever looks sees one of them. A folder with other things in it
-/// stays, and they are not touched: result.json is taken away, the files are replaced one by one,
-/// and result.json of the new result comes last. If the program is killed in between, the next
-/// result there first restores the earlier one. The same is done where the system cannot exchange
-/// folders, or cannot rename this one: it is a mount point, the current folder, or lies in a folder
-/// that cannot be written. Both happen under a lock on the folder that the result lies in, so that
-/// of several writers one comes after the other. Not for use by several threads at once.
+/// A folder that holds only a result changes in one step: the old folder and the new one are
+/// exchanged (renameat2), and a reader sees one of them. A folder with other things in it stays,
+/// and they are not touched: result.json is taken away, the files are replaced one by one, and
+/// result.json of the new result comes last. If the program is killed in between, the next result
+/// there first restores the earlier one. The same is done where the system cannot exchange folders,
+/// or cannot rename this one: it is a mount point, the current folder, or lies in a folder that
+/// cannot be written. Both happen under a lock on the folder that the result lies in, so that of
+/// several writers one comes after the other. Not for use by several threads at once.
 class ResultFolder {
  public:
   /// `own_journal`: the name of the journal that the result is made with; empty without one. Throws

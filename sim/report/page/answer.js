@@ -76,8 +76,8 @@ function fallback(result, v, group, groups) {
     parts.unshift("does not recover");
     severity = "bad";
   } else if (disturbed && recovery) {
-    parts.unshift(recovery[0] > 0 ? `back ${seconds(recovery[0])} after the disturbance ends`
-      : "back at once");
+    parts.unshift(recovery[0] > 0 ? `recovers ${seconds(recovery[0])} after the disturbance ends`
+      : "recovers at once");
     if (recovered && recovered[0] < 1) {
       parts[0] += `, in ${percent(recovered[0])} of the replications`;
       severity = "bad";

@@ -24,7 +24,7 @@ function mapPicture(result) {
   const values = (i) => [...new Set(points.map((p) => p.at[i]))];
   const [xs, ys] = [values(0), values(1).reverse()];
   const phaseAt = new Map(points.map((p) => [p.at.join("\n"), p.phase]));
-  return heatMap({ title: `What the fluid model says of ${result.map.service}`, xs, ys,
+  return heatMap({ title: `What the fluid model predicts for ${result.map.service}`, xs, ys,
     xLabel: columns[0], yLabel: columns[1], chosen: [], onpick: () => {},
     shade: (place) => place / (PHASES.length - 1),
     value: (i, k) => {

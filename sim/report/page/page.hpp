@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,37 @@ inline constexpr const char* kPageHead = "<!doctype html><!-- retrysim report --
 
 /// The page of the results in `folders`, at least one. Throws DamagedResult.
 std::string html_page(std::span<const std::filesystem::path> folders);
+
+// The tables of a result, whose columns are known only once their header has been read.
+
+/// The rows of a table as RFC 4180 has them. Damage is reported as `DamagedResult` with file and
+/// line.
+class CsvReader {
+ public:
+  /// Reads the file and its header.
+  explicit CsvReader(const std::filesystem::path& file);
+
+  const std::vector<std::string>& header() const { return header_; }
+  /// The place of a column that the table must have.
+  std::size_t column(std::string_view name) const;
+  /// Goes to the next row; false at the end.
+  bool next();
+
+  const std::string& text(std::size_t column) const { return cells_[column]; }
+  /// The number in a cell; nothing if it is empty.
+  std::optional<double> number(std::size_t column) const;
+
+ private:
+  bool read_row();
+  [[noreturn]] void fail(std::string_view what) const;
+
+  std::filesystem::path file_;
+  std::string content_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 0;      ///< that the next row begins with, from 0
+  std::size_t row_line_ = 0;  ///< of the row at hand, from 1
+  std::vector<std::string> header_, cells_;
+};
 
 // JSON inside a page: short numbers, and texts that no browser takes for markup.
 
@@ -57,7 +89,7 @@ class PageSeriesTable {
   PageSeriesTable(const std::filesystem::path& folder, const std::vector<std::string>& variants);
 
   /// `[variant, ...]`, each `{"dt":width,"c":{client:{quantity:[means,halves]}},"s":{service:...}}`
-  /// or null; in at most about `most_bytes`: if need be with bins joined by twos, whose intervals
+  /// or null; in at most about `most_bytes`: if necessary with bins joined by twos, whose intervals
   /// are then upper bounds. Where every value is the same, its number stands instead of the list; a
   /// quantity that never exists is left out.
   std::string json(std::size_t most_bytes) const;
@@ -78,7 +110,7 @@ class PageSeriesTable {
   std::vector<Variant> variants_;
 };
 
-// What the page of `retrysim report` knows of result folders.
+// Reading result folders for the page of `retrysim report`.
 
 /// One result for a page.
 struct PageResult {

@@ -355,8 +355,8 @@ function caveat(result) {
   return el("p", { class: "note" }, result.comparison
     ? "The scenario below is that of the first variant; the result folder has one for each. "
     : "The scenario below is the one that the keys were varied from. ",
-  "A key such as retry.mode brings the values of many others with it: to vary that one, begin with ",
-  "the original file, in which those are not set.");
+  "A key such as retry.mode sets the values of many others: to vary it, start from the original ",
+  "file, in which those are not set.");
 }
 
 /** "Seed 1, 20 replications, "; nothing where nothing was simulated. */
@@ -377,7 +377,7 @@ function reproduction(result) {
   el("pre", {}, commandOf(result)), caveat(result),
   el("p", {}, `${computed(result)}retrysim ${
     result.version}: the same numbers come out on every machine.`),
-  el("details", {}, el("summary", {}, "The scenario with every value in force"),
+  el("details", {}, el("summary", {}, "The scenario with every effective value"),
     el("button", { type: "button", onclick: save }, "save as scenario.toml"),
     el("pre", { class: "toml" }, result.toml))];
 }

@@ -9,7 +9,7 @@ function predictionAnswer(result) {
     { safe: "good", vulnerable: "info" }[f.value] || "bad",
     `${f.value}: ${PHASE_WORDS[f.value] || f.meaning}`, f.subject.replace(/^(service|client)\./, "")));
   if (phases.length === 0) {
-    phases.push(sentence("info", "theory names no phase for this scenario; why not stands below"));
+    phases.push(sentence("info", "theory gives no phase for this scenario; the reason is below"));
   }
   return [phases, warnings.map(({ subject, keys, message, remedy }) =>
     sentence("bad", `${message} ${remedy} (${keys})`, subject))];
@@ -29,7 +29,7 @@ function predictionTables(result) {
   const remarks = (title, rows) => (rows.length === 0 ? null : [el("h3", {}, title),
     el("ul", {}, rows.map((r) => el("li", {}, `${r.part} of ${r.subject}: ${r.reason}`)))]);
   return [[...new Set(figures.map((f) => f.part))].map(table),
-    remarks("Does not apply", refused), remarks("Outside the range where it is good", doubts),
+    remarks("Does not apply", refused), remarks("Outside the range of validity", doubts),
     unmodelled.length === 0 ? null : sortable({ caption: "Not modelled", rows: unmodelled, columns: [
       { title: "feature", text: (f) => f.feature }, { title: "at", text: (f) => f.places.join(", ") },
       { title: "left out by", text: (f) => f.left_out_by },

@@ -29,7 +29,7 @@ struct ResultSet {
   std::vector<RunResult> runs;
   /// The storms of each run after the test with twins, if there was one.
   std::shared_ptr<const std::vector<std::vector<stats::Storm>>> storms_with_twins = nullptr;
-  /// What is different without parts of the scenario, if that was asked for.
+  /// The differences without parts of the scenario, if they were asked for.
   std::vector<Verdict> twin_verdicts = {};
   std::optional<FoundWarmup> warmup = std::nullopt;         ///< if the program looked for it
   std::optional<PrecisionReport> precision = std::nullopt;  ///< if there was a target

@@ -1,5 +1,5 @@
 // The tidy CSV tables of what was simulated: one observation a row, seconds everywhere. They may be
-// long, and so are written as they come. Each function writes a whole table with its header line;
+// long, and so are written row by row. Each function writes a whole table with its header line;
 // several evaluations are several variants of a scenario in one table.
 //
 // SPDX-License-Identifier: MIT

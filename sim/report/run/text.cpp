@@ -709,8 +709,8 @@ std::vector<std::string> further_notes(const Evaluation& e) {
   if (const SummaryRow* row = find_row(e.summary, "all", "unfinished");
       row != nullptr && row->estimate.max > 0) {
     notes.push_back(
-        fmt::format("short runs: up to {} requests in a replication had not ended when the run was "
-                    "over; they count as unfinished",
+        fmt::format("short runs: up to {} requests in a replication were still open when the run "
+                    "ended; they count as unfinished",
                     row->estimate.max));
   }
   const SummaryRow* requests = find_row(e.summary, "all", "requests");

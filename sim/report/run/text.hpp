@@ -1,5 +1,5 @@
-// What `retrysim run` finds, in words: what became of each client group and why, the phases, the
-// metrics, and how sure all this is (warm-up found, precision reached, intervals, two modes).
+// The findings of `retrysim run` in words: how each client group fared and why, the phases, the
+// metrics, and the accuracy of all this (warm-up found, precision reached, intervals, two modes).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,11 +25,11 @@ void show_modes(Document& document, const Evaluation& evaluation);
 /// What two modes mean for the means, without "note: ". Only if there are two (`bistability`).
 std::string modes_note(const Evaluation& evaluation);
 
-/// That so few requests a replication say little about the farthest quantiles; empty for 10,000 or
-/// more.
+/// A note that there are too few requests a replication for the farthest quantiles; empty for
+/// 10,000 or more.
 std::string short_runs_note(double requests);
 
-/// For each client group that needs it: how much of its success rate is owed to the drain, which
+/// For each client group that needs it: how much of its success rate comes from the drain, which
 /// had no new requests. One line each, without "note: "; where the rate within `duration` differs
 /// from that to the end of the drain by more than one percentage point.
 std::vector<std::string> drain_notes(const Evaluation& evaluation);
@@ -41,8 +41,8 @@ std::vector<std::string> certainty_notes(const Evaluation& evaluation);
 void add_certainty(nlohmann::ordered_json& variant, const Evaluation& evaluation);
 
 /// A paragraph for the client groups with the same answer: their names, the answer, and its causes,
-/// those that explain the most groups first; a cause that only some of them have names these. What
-/// explains every group comes once, at the end. A service's own calls are left out unless they are
+/// those that explain the most groups first; a cause that only some of them have names these.
+/// Causes of every group come once, at the end. A service's own calls are left out unless they are
 /// in trouble. Nothing if there are no verdicts.
 void say_answer(Document& document, const Evaluation& evaluation);
 
@@ -62,17 +62,17 @@ std::string format_metric(const Estimate& estimate, const MetricInfo& metric);
 /// A number without interval, in the unit that suits it.
 std::string format_number(double value, std::string_view unit);
 
-/// What limits the result: one replication, too short a run, a drain that the figures rest on. One
+/// Limitations of the result: one replication, too short a run, figures that rest on the drain. One
 /// line each, without "note: ".
 std::vector<std::string> result_notes(const Evaluation& evaluation);
 
 /// "slo: success_rate 61.2 % (95 % CI from 60.1 % to 62.3 %), expected at least 99 %"
 std::string expectation_text(const ExpectationResult& result);
 
-/// What `run` finds: the scenario and what it asks, the answer in words, expectations; then tables
-/// of related metrics, with a column for each client group and one for all together (a single group
-/// has one column); storms; and notes on what limits the result (one replication, too short a run).
-/// Refers to the evaluation.
+/// The output of `run`: the scenario and its question, the answer in words, expectations; then
+/// tables of related metrics, with a column for each client group and one for all together (a
+/// single group has one column); storms; and notes on its limitations (one replication, too short a
+/// run). Refers to the evaluation.
 Document run_document(const Evaluation& evaluation);
 
 }  // namespace retrysim::report

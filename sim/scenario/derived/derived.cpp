@@ -9,6 +9,8 @@
 #include <retrysim/service_spec.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "scenario/derived/caches.hpp"
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -102,10 +104,6 @@ double error_share(const ServiceSpec& service) {
   return share;
 }
 
-double most_attempts(const ClientSpec& client) {
-  return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
-}
-
 /// What becomes of one attempt at an idle service.
 struct AttemptFate {
   double success = 0;
@@ -138,14 +136,22 @@ struct AttemptFate {
   }
 };
 
-/// Attempts per request, and the share of requests that succeed.
-std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fate) {
-  const double most = most_attempts(client), again = std::min(fate.again, 1.0);
+/// Attempts, `most` at most, of which each is followed by another one with probability `again`.
+double in_a_row(double again, double most) {
+  if (again >= 1) return most;
+  return (1 - (most == kNoLimit ? 0 : std::pow(again, most))) / (1 - again);
+}
+
+/// Attempts per request, `most` at most, and the share of requests that succeed. `fate` is that of
+/// the first attempt, `later` that of the others, if it differs.
+std::pair<double, double> needed(const ClientSpec& client, double most, const AttemptFate& fate,
+                                 const AttemptFate* later = nullptr) {
+  const double again = std::min(fate.again, 1.0);
   double attempts = 1;
-  if (again >= 1) {
-    attempts = most;
-  } else {
-    attempts = (1 - (most == kNoLimit ? 0 : std::pow(again, most))) / (1 - again);
+  if (later == nullptr) {
+    attempts = in_a_row(again, most);
+  } else if (most > 1) {
+    attempts = 1 + product(again, in_a_row(std::min(later->again, 1.0), most - 1));
   }
   attempts = 1 + product(1 - client.unrepeatable, attempts - 1);
   const QuotaRules& quota = client.retry.quota;
@@ -158,18 +164,256 @@ std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fa
     const double failing = quota.refund != Refund::kNone ? 1 - fate.success : 1;
     if (failing > 0) attempts = std::min(attempts, 1 + credit / (price * failing));
   }
-  const double success = attempts == kNoLimit ? 0 : std::min(1.0, attempts * fate.success);
-  return {attempts, success};
+  if (attempts == kNoLimit) return {attempts, 0};
+  const double success =
+      later == nullptr ? attempts * fate.success : fate.success + (attempts - 1) * later->success;
+  return {attempts, std::min(1.0, success)};
+}
+
+// --- Which calls are made
+
+/// One operation among the requests at a service.
+struct OperationShare {
+  double share = 0, work = 0;  // work: the sum of their factors, times their shares
+};
+/// By name; requests without one have the empty name.
+using OperationMix = std::map<std::string_view, OperationShare>;
+
+bool permits(const CallSpec& call, std::string_view operation) {
+  return call.operations.empty() ||
+         std::ranges::find(call.operations, operation) != call.operations.end();
+}
+
+/// How likely requests at each service are to have which operation, and so to make which calls. The
+/// groups that call a service count by their rates (closed loops, whose rates are not known yet, by
+/// their clients).
+class CallChances {
+ public:
+  CallChances(const Scenario& scenario, const CallGraph& calls)
+      : scenario_(scenario), made_(scenario.calls.size(), 1) {
+    bool by_operation = false;
+    for (const CallSpec& c : scenario.calls) {
+      by_operation |= !c.operations.empty() || c.callers_operation;
+    }
+    if (by_operation) {
+      mixes_.resize(scenario.services.size());
+      weights_.resize(scenario.services.size());
+      for (const ClientSpec& c : scenario.clients) {
+        if (!c.makes_calls()) add_outside(c);
+      }
+    }
+    for (const std::size_t s : callers_first(scenario)) {
+      for (const std::vector<std::size_t>& stage : calls.stages_of(s)) find_stage(s, stage);
+      for (const std::size_t i : calls.calls_of(s)) {
+        if (const auto other = calls.fallback_of(i)) {
+          made_[*other] = mean_over(s, [&](std::string_view o) {
+            return permits(scenario_.calls[*other], o) ? scenario_.calls[*other].share : 0;
+          });
+        }
+      }
+      if (by_operation) {
+        for (const std::size_t i : calls.calls_of(s)) pass_on(s, scenario.calls[i], made_[i]);
+      }
+    }
+  }
+
+  /// Probability that an attempt at the caller makes the call, or falls back on it.
+  double made(std::size_t call) const {
+    return copies(scenario_.calls[call]) > 0 ? made_[call] : 0;
+  }
+  /// Requests that it then sends.
+  static double copies(const CallSpec& call) {
+    if (!call.random_count) return call.count;
+    return std::min<double>(call.random_count->mean_seconds(), CallSpec::kMostCopies);
+  }
+  /// The mean factor on the service time of the callee that comes from the caller's operation.
+  double work(const CallSpec& call) const {
+    if (!call.callers_operation || mixes_.empty()) return 1;
+    double sum = 0, work = 0;
+    for (const auto& [name, o] : mixes_[call.caller]) {
+      if (!permits(call, name)) continue;
+      sum += o.share;
+      work += o.work;
+    }
+    return sum > 0 ? work / sum : 1;
+  }
+
+ private:
+  void add_outside(const ClientSpec& c) {
+    const double rate = mean_request_rate(scenario_, c);
+    const double slots = static_cast<double>(c.count) * c.arrivals.concurrency;
+    for (const auto& [s, share] : service_shares(c)) {
+      const double weight = share * (rate > 0 ? rate : slots);
+      weights_[s] += weight;
+      if (c.operations.empty()) add(s, "", weight, weight);
+      double of_all = 0;
+      for (const OperationSpec& o : c.operations) {
+        if (!o.service || *o.service == s) of_all += o.share;
+      }
+      for (const OperationSpec& o : c.operations) {
+        if (o.service && *o.service != s) continue;
+        const double its = weight * o.share / of_all;
+        add(s, o.name, its, its * o.work);
+      }
+    }
+  }
+  void add(std::size_t s, std::string_view name, double share, double work) {
+    OperationShare& there = mixes_[s][name];
+    there.share += share;
+    there.work += work;
+  }
+  void pass_on(std::size_t s, const CallSpec& call, double made) {
+    const std::size_t callee = scenario_.clients[call.client].service;
+    const double weight = weights_[s] * made * copies(call);
+    weights_[callee] += weight;
+    if (!call.callers_operation) return add(callee, "", weight, weight);
+    double all = 0;
+    for (const auto& [name, o] : mixes_[s]) all += permits(call, name) ? o.share : 0;
+    if (all <= 0) return;
+    for (const auto& [name, o] : mixes_[s]) {
+      if (permits(call, name)) add(callee, name, weight * o.share / all, weight * o.work / all);
+    }
+  }
+
+  /// The mean over the operations of requests at a service.
+  template <class Function>
+  double mean_over(std::size_t s, Function function) const {
+    if (mixes_.empty() || mixes_[s].empty()) return function("");
+    double sum = 0, all = 0;
+    for (const auto& [name, o] : mixes_[s]) {
+      sum += o.share * function(name);
+      all += o.share;
+    }
+    return all > 0 ? sum / all : function("");
+  }
+
+  void find_stage(std::size_t s, const std::vector<std::size_t>& stage) {
+    for (const std::size_t i : stage) {
+      const CallSpec& call = scenario_.calls[i];
+      made_[i] = mean_over(s, [&](std::string_view o) {
+        if (!permits(call, o)) return 0.0;
+        if (call.one_of.empty()) return call.share;
+        double weights = 0;
+        for (const std::size_t other : stage) {
+          const CallSpec& c = scenario_.calls[other];
+          if (c.one_of == call.one_of && permits(c, o)) weights += c.share;
+        }
+        return call.share / weights;
+      });
+    }
+  }
+
+  const Scenario& scenario_;
+  std::vector<double> made_;  // by call
+  std::vector<OperationMix> mixes_;
+  std::vector<double> weights_;  // of the mixes
+};
+
+/// The keys that attempts at a service ask for.
+class KeyMixes {
+ public:
+  explicit KeyMixes(std::size_t services) : mixes_(services) {}
+
+  const std::vector<KeyMix>& at(std::size_t service) const { return mixes_[service]; }
+  void add(std::size_t service, const KeySpec& keys, double rate) {
+    if (rate <= 0) return;
+    for (KeyMix& m : mixes_[service]) {
+      const KeySpec& k = m.keys;
+      if (std::tie(k.count, k.popularity, k.exponent, k.hot_share) !=
+          std::tie(keys.count, keys.popularity, keys.exponent, keys.hot_share)) {
+        continue;
+      }
+      m.share += rate;
+      return;
+    }
+    mixes_[service].push_back({keys, rate});
+  }
+
+ private:
+  std::vector<std::vector<KeyMix>> mixes_;
+};
+
+/// By call: the share of the attempts that would make it which need not, as a cache has the answer.
+/// In the long run, and at the rates of first attempts (of closed loops one a second for each
+/// client, as their rates are not known yet).
+std::vector<double> hits_of_caches(const Scenario& scenario, const CallGraph& calls,
+                                   const CallChances& chances) {
+  std::vector<double> hits(scenario.calls.size());
+  const bool some =
+      std::ranges::any_of(scenario.calls, [](const CallSpec& c) { return c.cache.in_use(); });
+  if (!some) return hits;
+  std::vector<double> rates(scenario.services.size());
+  KeyMixes mixes(scenario.services.size());
+  for (const ClientSpec& c : scenario.clients) {
+    if (c.makes_calls()) continue;
+    double rate = mean_request_rate(scenario, c);
+    if (rate <= 0) rate = static_cast<double>(c.count) * c.arrivals.concurrency;
+    for (const auto& [s, share] : service_shares(c)) {
+      rates[s] += share * rate;
+      mixes.add(s, c.keys, share * rate);
+    }
+  }
+  for (const std::size_t s : callers_first(scenario)) {
+    for (const std::size_t i : calls.calls_of(s)) {
+      const CallSpec& call = scenario.calls[i];
+      const double made = rates[s] * chances.made(i);
+      hits[i] = call.cache.hit;
+      if (call.cache.keeps_answers() && made > 0) {
+        hits[i] = hit_share(call.cache, mixes.at(s), made / scenario.services[s].instances.count);
+      }
+      const double rate = made * CallChances::copies(call) * (1 - hits[i]);
+      const ClientSpec& client = scenario.clients[call.client];
+      rates[client.service] += rate;
+      if (!call.callers_key) {
+        mixes.add(client.service, client.keys, rate);
+        continue;
+      }
+      const std::vector<KeyMix> own = mixes.at(s);
+      for (const KeyMix& m : own) mixes.add(client.service, m.keys, rate * m.share / rates[s]);
+    }
+  }
+  return hits;
+}
+
+/// Probability that at most `most` of `n` happen, each with probability `p` <= 0.5.
+double at_most(std::uint32_t most, std::uint32_t n, double p) {
+  double one = std::pow(1 - p, n), sum = one;
+  for (std::uint32_t k = 0; k < most; ++k) {
+    one *= p / (1 - p) * (n - k) / (k + 1);
+    sum += one;
+  }
+  return std::min(1.0, sum);
+}
+
+/// Probability that at least `need` of `copies` succeed, each with probability `p`.
+double at_least(std::uint32_t need, std::uint32_t copies, double p) {
+  if (need > copies) return 0;
+  if (need == 0) return 1;
+  return p > 0.5 ? at_most(copies - need, copies, 1 - p) : 1 - at_most(need - 1, copies, p);
 }
 
 class DemandFinder {
  public:
   DemandFinder(const Scenario& scenario, Attempts attempts, const DemandOptions& options)
-      : scenario_(scenario), attempts_(attempts), options_(options), calls_(scenario) {
+      : scenario_(scenario),
+        attempts_(attempts),
+        options_(options),
+        calls_(scenario),
+        chances_(scenario, calls_),
+        hits_(hits_of_caches(scenario, calls_, chances_)) {
+    for (std::size_t i = 0; i < hits_.size(); ++i) {
+      // At worst the caches are cold.
+      if (attempts == Attempts::kMost && scenario.calls[i].cache.keeps_answers()) hits_[i] = 0;
+    }
     demand_.groups.resize(scenario.clients.size());
     demand_.services.resize(scenario.services.size());
     callers_.resize(scenario.services.size());
     below_.resize(scenario.services.size());
+    of_retries_.resize(scenario.clients.size());
+    marks_retries_ = std::ranges::any_of(scenario.clients, [](const ClientSpec& c) {
+      return c.retry_only_at == RetryOnlyAt::kFirstAttempt;
+    });
+    made_for_first_.assign(scenario.clients.size(), 1);
     for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
       called_.push_back(service_shares(scenario.clients[g]));
       for (const auto& [s, share] : called_.back()) callers_[s].push_back({g, share});
@@ -192,30 +436,125 @@ class DemandFinder {
     std::size_t group;
     double share;  // of its requests
   };
-  /// What the calls of one service come to.
+  /// What calls come to: those of one service, or one of them.
   struct Below {
-    double success = 1;  // all calls succeed
-    double time = 0;     // that a served attempt waits for them, s
+    double success = 1;           // all calls succeed that have to
+    double time = 0;              // that a served attempt waits for them, s
+    double success_of_retry = 1;  // the first of an attempt whose calls are made for a retry
   };
 
   /// Services below have been looked at; they do not call each other in a circle.
   void look_below(std::size_t s) {
+    for (const std::size_t call : calls_.calls_of(s)) find_attempts(scenario_.calls[call].client);
     Below found;
-    for (const std::size_t call : calls_.calls_of(s)) {
-      const std::size_t g = scenario_.calls[call].client;
-      const ClientSpec& c = scenario_.clients[g];
-      double time = 0;
-      for (const auto& [to, share] : called_[g]) {
-        time += share * time_at(c, to);
-      }
-      find_attempts(g);
-      const GroupDemand& calls = demand_.groups[g];
-      if (attempts_ == Attempts::kNeeded) time *= std::min(calls.attempts, 1e6);
-      const bool together = scenario_.services[s].parallel_calls;
-      found.time = together ? std::max(found.time, time) : found.time + found.success * time;
-      found.success *= calls.success;
+    for (const std::vector<std::size_t>& calls : calls_.stages_of(s)) {
+      const Below stage = look_at_stage(calls);
+      found.time += found.success * stage.time;
+      found.success *= stage.success;
+      if (marks_retries_) found.success_of_retry *= look_at_stage(calls, true).success;
     }
     below_[s] = found;
+  }
+
+  /// The calls of a stage are made together, and the slowest of those that are made counts, by its
+  /// mean time. `of_retry`: of calls that are made for a retry.
+  Below look_at_stage(const std::vector<std::size_t>& calls, bool of_retry = false) const {
+    struct Part {  // a call, or the alternatives together
+      double made = 0, success = 0, time = 0;
+    };
+    std::vector<Part> parts;
+    std::map<std::string_view, std::size_t> alternatives;
+    for (const std::size_t call : calls) {
+      const double made = made_without_cache(call);
+      const Below below = look_at_call(call, of_retry);
+      const std::string& one_of = scenario_.calls[call].one_of;
+      const auto [at, is_new] = alternatives.try_emplace(one_of, parts.size());
+      const bool alone = one_of.empty();
+      if (alone || is_new) parts.emplace_back();
+      Part& part = alone ? parts.back() : parts[at->second];
+      part.made += made;
+      part.success += made * below.success;
+      part.time += made * below.time;
+    }
+    Below stage;
+    for (Part& p : parts) {
+      stage.success *= std::clamp(1 - p.made + p.success, 0.0, 1.0);
+      if (p.made > 0) p.time /= p.made;
+    }
+    std::ranges::stable_sort(parts, [](const Part& a, const Part& b) { return a.time > b.time; });
+    double slower_not_made = 1;
+    for (const Part& p : parts) {
+      stage.time += product(slower_not_made * p.made, p.time);
+      slower_not_made *= std::max(0.0, 1 - p.made);
+    }
+    return stage;
+  }
+
+  /// A call that is made, with what follows its failure.
+  Below look_at_call(std::size_t call, bool of_retry) const {
+    const CallSpec& spec = scenario_.calls[call];
+    const double success = success_of(call, of_retry);
+    Below found{success, time_of(call), success};
+    if (spec.on_failure == CallFailure::kIgnore) found.success = 1;
+    if (const auto other = calls_.fallback_of(call)) {
+      const double instead = (1 - success) * made_without_cache(*other);
+      const Below below = look_at_call(*other, of_retry);
+      found.success += instead * below.success;
+      found.success += (1 - success) * (chances_.made(*other) - made_without_cache(*other));
+      found.time += product(instead, below.time);
+    }
+    return found;
+  }
+
+  /// Probability that the call is made, and not saved by a cache.
+  double made_without_cache(std::size_t call) const {
+    return hits_[call] > 0 ? chances_.made(call) * (1 - hits_[call]) : chances_.made(call);
+  }
+
+  static std::uint32_t copies_of(const CallSpec& call) {
+    return static_cast<std::uint32_t>(std::max(1.0, std::round(CallChances::copies(call))));
+  }
+  static std::uint32_t needed_of(const CallSpec& call) {
+    return std::min(call.need, copies_of(call));
+  }
+
+  /// That enough of its copies succeed.
+  double success_of(std::size_t call, bool of_retry = false) const {
+    const CallSpec& spec = scenario_.calls[call];
+    const double one = (of_retry ? of_retries_ : demand_.groups)[spec.client].success;
+    return copies_of(spec) == 1 ? one : at_least(needed_of(spec), copies_of(spec), one);
+  }
+
+  /// Until enough of its copies have ended: exact for the fastest k of n exponential times; where
+  /// the service time of the callee is constant all end together.
+  double time_of(std::size_t call) const {
+    const CallSpec& spec = scenario_.calls[call];
+    const ClientSpec& c = scenario_.clients[spec.client];
+    double time = 0;
+    bool constant = true;
+    for (const auto& [to, share] : called_[spec.client]) {
+      time += share * time_at(c, to);
+      constant &= scenario_.services[to].service_time.is_constant();
+    }
+    if (attempts_ == Attempts::kNeeded) {
+      time *= std::min(demand_.groups[spec.client].attempts, 1e6);
+    }
+    if (constant) return time;
+    double factor = 0;
+    const std::uint32_t copies = copies_of(spec);
+    for (std::uint32_t i = 0; i < needed_of(spec); ++i) factor += 1.0 / (copies - i);
+    return time * factor;
+  }
+
+  /// `rate`: attempts per second that make the call if their request does, or fall back on it.
+  void ask_for_call(std::size_t call, double rate) {
+    const CallSpec& spec = scenario_.calls[call];
+    rate = product(made_without_cache(call), rate);
+    demand_.groups[spec.client].requests += product(CallChances::copies(spec), rate);
+    const auto other = calls_.fallback_of(call);
+    if (!other) return;
+    const double failed = attempts_ == Attempts::kMost ? 1 : 1 - success_of(call);
+    if (failed > 0) ask_for_call(*other, product(failed, rate));
   }
 
   /// Round trip, service and calls of an attempt.
@@ -225,7 +564,8 @@ class DemandFinder {
            (1 - free_error_share(spec)) * (service_seconds_at(scenario_, c, s) + below_[s].time);
   }
 
-  AttemptFate fate_at(const ClientSpec& c, std::size_t s) const {
+  AttemptFate fate_at(const ClientSpec& c, std::size_t s, bool is_retry) const {
+    const double below = is_retry ? below_[s].success_of_retry : below_[s].success;
     const ServiceSpec& spec = scenario_.services[s];
     AttemptFate fate;
     const double arrives = 1 - scenario_.network.request_loss;
@@ -236,8 +576,8 @@ class DemandFinder {
       errors += e.probability;
     }
     const double served = std::max(0.0, 1 - errors);
-    fate.success += answered * served * below_[s].success;
-    const double failed = answered * served * (1 - below_[s].success);
+    fate.success += answered * served * below;
+    const double failed = answered * served * (1 - below);
     if (failed > 0) fate.add(failed, c, answers_of(spec).call_failed.error);
     fate.lose(1 - answered, c);
     return fate;
@@ -247,18 +587,37 @@ class DemandFinder {
   void find_attempts(std::size_t g) {
     const ClientSpec& c = scenario_.clients[g];
     GroupDemand& group = demand_.groups[g];
-    if (attempts_ == Attempts::kMost) group.attempts = most_attempts(c);
+    GroupDemand& of_retries = of_retries_[g];
+    const bool once = c.retry_only_at == RetryOnlyAt::kFirstAttempt;  // if made for a retry
+    const double most = most_attempts(c);
+    if (attempts_ == Attempts::kMost) {
+      group.attempts = most;
+      of_retries.attempts = once ? 1 : most;
+    }
     if (attempts_ != Attempts::kNeeded) return;
+    const AttemptFate first = fate_of_attempt(g, false);
+    if (!marks_retries_) {
+      std::tie(group.attempts, group.success) = needed(c, most, first);
+      return;
+    }
+    const AttemptFate later = fate_of_attempt(g, true);
+    std::tie(group.attempts, group.success) = needed(c, most, first, &later);
+    std::tie(of_retries.attempts, of_retries.success) = needed(c, once ? 1 : most, later);
+  }
+
+  /// `is_retry`: of one whose calls are made for a retry.
+  AttemptFate fate_of_attempt(std::size_t g, bool is_retry) const {
+    const ClientSpec& c = scenario_.clients[g];
     AttemptFate fate;
     for (const auto& [s, share] : called_[g]) {
       stop_point();
-      const AttemptFate there = fate_at(c, s);
+      const AttemptFate there = fate_at(c, s, is_retry);
       fate.success += share * there.success;
       fate.again += share * there.again;
       fate.cost += share * there.cost;
     }
     if (c.strategy) fate.again = 0;  // unknown
-    std::tie(group.attempts, group.success) = needed(c, fate);
+    return fate;
   }
 
   double own_requests(std::size_t g) const {
@@ -289,7 +648,7 @@ class DemandFinder {
     const double arrives = 1 - scenario_.network.request_loss;
     const double not_free = 1 - free_error_share(spec);
     std::vector<double> passing, seconds;
-    double all = 0;
+    double all = 0, first = 0;
     for (const auto& [g, share] : callers_[s]) {
       stop_point();
       const ClientSpec& c = scenario_.clients[g];
@@ -298,6 +657,7 @@ class DemandFinder {
       const double attempts = product(requests * arrives, group.attempts);
       d.requests += requests;
       d.attempts += attempts;
+      first += product(requests * arrives, made_for_first_[g]);
       const double past_errors = product(not_free, attempts);
       all += past_errors;
       passing.push_back(throttled_by_client(spec)
@@ -327,10 +687,22 @@ class DemandFinder {
     if (!spec.errors_at.on_arrival()) {  // those that fail later make none
       calls *= std::max(0.0, 1 - error_share(spec)) / std::max(not_free, 1e-300);
     }
-    for (const std::size_t call : calls_.calls_of(s)) {
-      const std::size_t g = scenario_.calls[call].client;
-      demand_.groups[g].requests += calls;
-      if (!spec.parallel_calls) calls = product(demand_.groups[g].success, calls);
+    if (marks_retries_) mark_calls(s, d.attempts, first);
+    for (const std::vector<std::size_t>& stage : calls_.stages_of(s)) {
+      for (const std::size_t call : stage) ask_for_call(call, calls);
+      calls = product(look_at_stage(stage).success, calls);
+    }
+  }
+
+  /// So many of the attempts at a service are `first` ones, whose calls are not made for a retry.
+  void mark_calls(std::size_t s, double attempts, double first) {
+    const double share = attempts > 0 && attempts < kNoLimit ? std::min(1.0, first / attempts) : 1;
+    for (const std::size_t g : calls_.groups_of(s)) {
+      GroupDemand& group = demand_.groups[g];
+      const GroupDemand& of_retries = of_retries_[g];
+      made_for_first_[g] = share;
+      group.attempts = product(share, group.attempts) + product(1 - share, of_retries.attempts);
+      group.success = share * group.success + (1 - share) * of_retries.success;
     }
   }
 
@@ -348,12 +720,45 @@ class DemandFinder {
   DemandOptions options_;
   Demand demand_;
   CallGraph calls_;
+  CallChances chances_;
+  std::vector<double> hits_;                       // of caches, by call
   std::vector<std::vector<ServiceShare>> called_;  // services that a group calls
   std::vector<std::vector<Caller>> callers_;       // groups that call a service
   std::vector<Below> below_;
+  bool marks_retries_ = false;           // some calls are retried only if not made for a retry
+  std::vector<GroupDemand> of_retries_;  // calls that are: their attempts and successes
+  std::vector<double> made_for_first_;   // share of a group's requests that are not
 };
 
+/// The mean factor on the service time that the calls of a group take over from their callers.
+double work_of_callers(const Scenario& scenario, const ClientSpec& client) {
+  const auto group = static_cast<std::size_t>(&client - scenario.clients.data());
+  // The loader puts calls in the order of their groups.
+  auto call = std::ranges::lower_bound(scenario.calls, group, {}, &CallSpec::client);
+  if (call == scenario.calls.end() || call->client != group) {
+    call = std::ranges::find(scenario.calls, group, &CallSpec::client);
+  }
+  if (call == scenario.calls.end() || !call->callers_operation) return 1;
+  return CallChances(scenario, CallGraph(scenario)).work(*call);
+}
+
 }  // namespace
+
+std::vector<double> calls_per_attempt(const Scenario& scenario) {
+  const CallGraph calls(scenario);
+  const CallChances chances(scenario, calls);
+  const std::vector<double> hits = hits_of_caches(scenario, calls, chances);
+  std::vector<double> all(scenario.clients.size());
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    for (const std::vector<std::size_t>& stage : calls.stages_of(s)) {
+      for (const std::size_t i : stage) {
+        const CallSpec& call = scenario.calls[i];
+        all[call.client] += chances.made(i) * CallChances::copies(call) * (1 - hits[i]);
+      }
+    }
+  }
+  return all;
+}
 
 Demand demand_of(const Scenario& scenario, Attempts attempts, const DemandOptions& options) {
   return DemandFinder(scenario, attempts, options).all();
@@ -378,6 +783,11 @@ double mean_request_rate(const Scenario& scenario, const ClientSpec& client, boo
                                                           : jobs;
 }
 
+double most_attempts(const ClientSpec& client) {
+  if (client.retry_only_at == RetryOnlyAt::kEdge) return 1;
+  return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
+}
+
 double servers_of(const ServiceSpec& service) {
   return service.servers == ServiceSpec::kUnlimited ? kNoLimit
                                                     : static_cast<double>(service.all_servers());
@@ -392,7 +802,8 @@ double free_error_share(const ServiceSpec& service) {
 double service_seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service) {
   const ServiceSpec& spec = scenario.services[service];
   const double share = share_of_calls(client, service);
-  const double work = share > 0 ? mean_work(client, service) / share : 1;
+  double work = share > 0 ? mean_work(client, service) / share : 1;
+  if (client.makes_calls()) work *= work_of_callers(scenario, client);
   return spec.service_time.mean_seconds() * passes(spec) * work;
 }
 
@@ -447,7 +858,9 @@ std::string path_of(const ClientSpec& client) {
 CallGraph::CallGraph(const Scenario& scenario)
     : calls_(scenario.services.size()),
       groups_(scenario.services.size()),
-      callers_(scenario.clients.size()) {
+      stages_(scenario.services.size()),
+      callers_(scenario.clients.size()),
+      fallbacks_(scenario.calls.size()) {
   for (std::size_t i = 0; i < scenario.calls.size(); ++i) {
     const std::size_t caller = scenario.calls[i].caller, group = scenario.calls[i].client;
     if (caller >= calls_.size() || group >= callers_.size()) {
@@ -466,6 +879,130 @@ CallGraph::CallGraph(const Scenario& scenario)
     if (!scenario.clients[g].makes_calls() || callers_[g]) continue;
     throw std::invalid_argument("client " + scenario.clients[g].name + " has no calls to make");
   }
+  for (std::size_t s = 0; s < calls_.size(); ++s) {
+    find_fallbacks(scenario, s);
+    find_stages(scenario, s);
+  }
+}
+
+void CallGraph::find_fallbacks(const Scenario& scenario, std::size_t service) {
+  const auto name_of = [&](std::size_t call) -> const std::string& {
+    return scenario.clients[scenario.calls[call].client].name;
+  };
+  for (const std::size_t i : calls_[service]) {
+    const CallSpec& call = scenario.calls[i];
+    const bool none = call.need == 0 || call.count > CallSpec::kMostCopies ||
+                      (!call.random_count && call.need != CallSpec::kAll && call.need > call.count);
+    const bool wrong_share =
+        call.one_of.empty() ? !(call.share >= 0 && call.share <= 1) : !(call.share > 0);
+    if (none || wrong_share) {
+      throw std::invalid_argument("the count, need or share of call " + name_of(i) +
+                                  " is out of range");
+    }
+    if (call.on_failure != CallFailure::kFallback) continue;
+    const auto other = std::ranges::find_if(
+        calls_[service], [&](std::size_t c) { return name_of(c) == call.fallback; });
+    if (other == calls_[service].end() || !scenario.calls[*other].one_of.empty()) {
+      throw std::invalid_argument("call " + name_of(i) +
+                                  " falls back on a call that is not there, or is an alternative");
+    }
+    fallbacks_[i] = *other;
+  }
+  for (const std::size_t i : calls_[service]) {
+    std::size_t steps = 0;
+    for (auto at = fallbacks_[i]; at; at = fallbacks_[*at]) {
+      if (++steps <= calls_[service].size()) continue;
+      throw std::invalid_argument("calls of " + name_of(i) +
+                                  " fall back on each other in a circle");
+    }
+  }
+}
+
+void CallGraph::find_stages(const Scenario& scenario, std::size_t service) {
+  std::set<std::size_t> fallbacks;
+  for (const std::size_t i : calls_[service]) {
+    if (fallbacks_[i]) fallbacks.insert(*fallbacks_[i]);
+  }
+  std::map<std::uint32_t, std::vector<std::size_t>> stages;
+  std::map<std::string_view, std::uint32_t> of_alternatives;
+  std::uint32_t place = 0;
+  for (const std::size_t i : calls_[service]) {
+    ++place;
+    const CallSpec& call = scenario.calls[i];
+    if (fallbacks.count(i) > 0) continue;
+    const auto known = of_alternatives.find(call.one_of);
+    std::uint32_t stage = call.stage;
+    if (stage == 0) {
+      stage = scenario.services[service].parallel_calls ? 1
+              : known != of_alternatives.end()          ? known->second
+                                                        : place;
+    }
+    if (!call.one_of.empty() &&
+        of_alternatives.try_emplace(call.one_of, stage).first->second != stage) {
+      throw std::invalid_argument("alternatives among the calls of service " +
+                                  scenario.services[service].name + " are in different stages");
+    }
+    stages[stage].push_back(i);
+  }
+  for (auto& [number, calls] : stages) {
+    std::ranges::stable_sort(calls, {}, [&](std::size_t i) -> const std::string& {
+      return scenario.clients[scenario.calls[i].client].name;
+    });
+    stages_[service].push_back(std::move(calls));
+  }
+}
+
+std::vector<std::uint32_t> keys_at(const Scenario& scenario) {
+  std::vector<std::uint32_t> keys(scenario.services.size(), 1);
+  const auto add = [&](std::size_t service, std::uint32_t count) {
+    keys[service] = std::max(keys[service], count);
+  };
+  for (const ClientSpec& c : scenario.clients) {
+    for (const std::size_t s : called_services(c)) add(s, c.keys.count);
+  }
+  std::vector<std::vector<std::size_t>> passing(scenario.services.size());
+  for (std::size_t i = 0; i < scenario.calls.size(); ++i) {
+    if (scenario.calls[i].callers_key) passing[scenario.calls[i].caller].push_back(i);
+  }
+  for (const std::size_t s : callers_first(scenario)) {
+    for (const std::size_t i : passing[s]) {
+      add(scenario.clients[scenario.calls[i].client].service, keys[s]);
+    }
+  }
+  return keys;
+}
+
+std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario) {
+  std::vector<std::set<std::string_view>> all(scenario.services.size());
+  for (const ClientSpec& c : scenario.clients) {
+    const std::vector<std::size_t> called = called_services(c);
+    for (const OperationSpec& o : c.operations) {
+      for (const std::size_t s : called) {
+        if (!o.service || *o.service == s) all[s].insert(o.name);
+      }
+    }
+  }
+  std::vector<std::vector<std::size_t>> passing(scenario.services.size());
+  for (std::size_t i = 0; i < scenario.calls.size(); ++i) {
+    if (scenario.calls[i].callers_operation) passing[scenario.calls[i].caller].push_back(i);
+  }
+  for (const std::size_t s : callers_first(scenario)) {
+    for (const std::size_t i : passing[s]) {
+      const CallSpec& call = scenario.calls[i];
+      std::set<std::string_view>& there = all[scenario.clients[call.client].service];
+      for (const std::string_view name : all[s]) {
+        const bool made = call.operations.empty() ||
+                          std::ranges::find(call.operations, name) != call.operations.end();
+        if (made) there.insert(name);
+      }
+    }
+  }
+  return all;
+}
+
+bool is_plain(const CallSpec& call) {
+  return call.share >= 1 && call.one_of.empty() && call.operations.empty() && call.count == 1 &&
+         !call.random_count && call.on_failure == CallFailure::kFail && !call.cache.in_use();
 }
 
 bool calls_others(const Scenario& scenario, std::size_t service) {
@@ -623,7 +1160,8 @@ bool turns_attempts_away(const ServiceSpec& service) {
   }
   return service.servers != ServiceSpec::kUnlimited &&
          (service.queue.capacity != ServiceSpec::kUnlimited ||
-          service.queue.discipline == Discipline::kCodel);
+          service.queue.discipline == Discipline::kCodel ||
+          service.queue.max_age != Duration::max());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a scenario asks for, worked out from its keys: new requests per second, calls per request
+// The demand of a scenario, worked out from its keys: new requests per second, calls per request
 // through every layer of services, and the work that all of them bring to each service. All code
 // that needs "rate times service time" takes it from here. Faults and chance are left out.
 //
@@ -10,9 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::scenario {
@@ -71,6 +74,10 @@ double mean_request_rate(const Scenario& scenario, const ClientSpec& client, boo
 /// Polling: jobs per second.
 double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
 
+/// Attempts that a request of the group may make, if nothing but its rules limits them; infinite:
+/// no limit. Those of calls that are not made for a retry (`RetryOnlyAt::kFirstAttempt`).
+double most_attempts(const ClientSpec& client);
+
 /// Servers of all instances; infinite: unlimited.
 double servers_of(const ServiceSpec& service);
 /// The share of server time that random errors save: all of it where they are answered on arrival.
@@ -100,8 +107,9 @@ std::string path_of(const ClientSpec& client);
 /// Who calls whom: an index of `Scenario::calls`. Keeps nothing of the scenario.
 class CallGraph {
  public:
-  /// Throws std::invalid_argument if a call names a service or a group that there is not, and if a
-  /// group that makes calls does not make those of exactly one service.
+  /// Throws std::invalid_argument if a call names a service, a group or a fallback that there is
+  /// not, if a group that makes calls does not make those of exactly one service, and if the rules
+  /// of `CallSpec` are broken.
   explicit CallGraph(const Scenario& scenario);
 
   /// The calls of a service in their order, as indices into `Scenario::calls`.
@@ -110,11 +118,38 @@ class CallGraph {
   std::span<const std::size_t> groups_of(std::size_t service) const { return groups_[service]; }
   /// The service whose calls a group makes; none for groups outside.
   std::optional<std::size_t> caller_of(std::size_t group) const { return callers_[group]; }
+  /// The stages in which a service makes its calls, in order: each is a list of calls, sorted by
+  /// the names of their groups. Fallbacks are in no stage.
+  std::span<const std::vector<std::size_t>> stages_of(std::size_t service) const {
+    return stages_[service];
+  }
+  /// The call that is made if this one fails.
+  std::optional<std::size_t> fallback_of(std::size_t call) const { return fallbacks_[call]; }
 
  private:
-  std::vector<std::vector<std::size_t>> calls_, groups_;  // of a service
-  std::vector<std::optional<std::size_t>> callers_;       // of a group
+  void find_fallbacks(const Scenario& scenario, std::size_t service);
+  void find_stages(const Scenario& scenario, std::size_t service);
+
+  std::vector<std::vector<std::size_t>> calls_, groups_;       // of a service
+  std::vector<std::vector<std::vector<std::size_t>>> stages_;  // of a service
+  std::vector<std::optional<std::size_t>> callers_;            // of a group
+  std::vector<std::optional<std::size_t>> fallbacks_;          // of a call
 };
+
+/// Requests of each group for one attempt whose service makes calls, while none fails; 0 for groups
+/// outside and for fallbacks. Where calls go by operation, the mix of operations at a service is
+/// taken from the rates of the groups outside.
+std::vector<double> calls_per_attempt(const Scenario& scenario);
+
+/// How many keys attempts at each service may ask for.
+std::vector<std::uint32_t> keys_at(const Scenario& scenario);
+
+/// The names of the operations that requests at each service may have.
+std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario);
+
+/// Whether a call is a single request for every attempt, which fails with it (unless it is the
+/// fallback of another one).
+bool is_plain(const CallSpec& call);
 
 /// Whether a service calls others.
 bool calls_others(const Scenario& scenario, std::size_t service);

@@ -20,8 +20,8 @@ inline constexpr std::array<std::string_view, 28> kResultFiles = {
     "service.csv",    "storms.csv",       "summary.csv",         "thresholds.csv", "timeseries.csv",
     "tip.csv",        "trajectories.csv", "verdicts.csv"};
 
-/// The journals of a sweep, a search for tipping points and a race of policies under way. They are
-/// no files of another result, and never replaced with one.
+/// The journals of a sweep, a search for tipping points and a race of policies under way. They do
+/// not belong to another result, and are never replaced with one.
 struct Journal {
   std::string_view name, of;
 };

@@ -24,6 +24,9 @@ constexpr std::string_view kTrace = "arrivals.process = trace";
 constexpr std::string_view kOnOff = "arrivals.process = on-off";
 constexpr std::string_view kPoll = "arrivals.process = poll";
 
+/// A deadline of calls: what remains of that of the caller.
+constexpr std::string_view kOfTheCaller = "caller";
+
 void store_attempt_timeout(const Slots& s, const Value& v) {
   TimeoutSpec& timeouts = s.to<ClientSpec>().timeouts;
   timeouts.has_attempt = !v.is_else_word;
@@ -41,13 +44,73 @@ constexpr KeyInfo kGroupKeys[] = {
         "The service called; may be left out if there is only one. Of several, each request calls "
         "one, all equally likely (a name that is given twice counts twice)."),
     key("count", count(kUpToBillion), into<&ClientSpec::count>, {.fallback = "1"},
-        "Virtual clients in the group, each with retry state of its own."),
+        "Virtual clients in the group, each with its own retry state."),
 };
 
 constexpr KeyInfo kPriorityKeys[] = {
     key("priority", count({.min = 0, .max = kMostPriority}), into<&ClientSpec::priority>,
         {.fallback = "0"},
         "Attempts of higher priority are served first where queue.discipline is priority."),
+};
+
+using C = CallSpec;
+
+void store_call_count(const Slots& s, const Value& v) {
+  C& call = s.to<C>();
+  if (v.is_constant) {
+    call.count = static_cast<std::uint32_t>(v.count);
+  } else {
+    call.random_count = v.distribution;
+  }
+}
+
+void store_call_priority(const Slots& s, const Value& v) {
+  s.to<C>().callers_priority = v.is_else_word;
+  if (!v.is_else_word) s.to<ClientSpec>().priority = static_cast<std::uint8_t>(v.count);
+}
+
+// When a call is made, and what becomes of it.
+constexpr KeyInfo kCallKeys[] = {
+    key("service", text(), into<&ServiceName::name>, {},
+        "The service called; if not given, the one that the call is named after."),
+    key("stage", count(kUpToMillion), into<&C::stage>, {},
+        "Stages come in ascending order, the calls of a stage are made together, and the next "
+        "stage "
+        "begins when all of them are decided. If not given: the call's place in the file, counted "
+        "from 1 (with one_of that of the first alternative); with parallel_calls: 1."),
+    key("share", number({.min = 0, .max = 1e6}), into<&C::share>, {.fallback = "1.0"},
+        "Share of the requests for which the call is made, at most 1; with one_of its weight among "
+        "the alternatives. A request chooses once for all its attempts."),
+    key("one_of", text(), into<&C::one_of>, {},
+        "Calls of one stage that give the same name here are alternatives: of those that the "
+        "request's operation permits exactly one is made."),
+    key("operation", names(), into<&C::operations>, {},
+        "The call is made only for requests with this operation, or with one of these; if not "
+        "given, for all."),
+    key("callee_operation", word("own|caller"), into<&C::callers_operation>, {.fallback = "own"},
+        "Whether the callee sees no operation, or the operation of the attempt for which the call "
+        "is made: for its throttle, its own calls, and the work of the operation."),
+    key("callee_key", word("own|caller"), into<&C::callers_key>, {.fallback = "own"},
+        "Whether the callee sees one of the keys of the call (keys.count), or the key of the "
+        "attempt for which the call is made."),
+    key("priority", count({.min = 0, .max = kMostPriority}).or_word("caller"),
+        Access{store_call_priority}, {.fallback = "0"},
+        "Attempts of higher priority are served first where queue.discipline is priority; "
+        "\"caller\": "
+        "the priority of the attempt for which the call is made."),
+    key("count", count_distribution({.min = 0, .max = C::kMostCopies}), Access{store_call_count},
+        {.fallback = "1"},
+        "Requests that are sent together (fan-out): a number, or a distribution whose values are "
+        "rounded to a whole one, at most 1000. Each is a request of its own; 0: none."),
+    key("need", count(kUpToMillion).or_word("all"), into<&C::need>, {.fallback = "all"},
+        "The call has succeeded as soon as so many of them have (a quorum), and failed as soon as "
+        "that cannot happen any more. The others run on to their own end."),
+    key("on_failure", word(), into<&C::on_failure>, {.fallback = "fail"},
+        "What a failed call does: fail: the attempt fails, too; ignore: it goes on without, and "
+        "its "
+        "answer is degraded; fallback: another call is made instead, and the answer is degraded."),
+    key("fallback", text(), into<&C::fallback>, {.required = true, .when = "on_failure = fallback"},
+        "The call of the same service that is made instead. It is made for nothing else."),
 };
 
 constexpr KeyInfo kArrivalKeys[] = {
@@ -59,7 +122,7 @@ constexpr KeyInfo kArrivalKeys[] = {
         {.when = kHasRate}, "Requests per second of the group together."),
     key("arrivals.phase", word("random|aligned"), into<kArrivals, &A::aligned>,
         {.fallback = "random", .when = "arrivals.process = constant|on-off"},
-        "Whether each client acts at times of its own or all act together."),
+        "Whether each client acts at its own times or all act together."),
     key("arrivals.start", duration(kNotNegative), into<kArrivals, &A::start>,
         {.fallback = "0s", .when = kOnce}, "When every client submits its one request."),
     key("arrivals.spread", duration(kNotNegative), into<kArrivals, &A::spread>,
@@ -93,15 +156,34 @@ constexpr KeyInfo kArrivalKeys[] = {
         "Whether the rate of a time_s,rate file changes linearly between rows or in steps."),
 };
 
-constexpr KeyInfo kSendingKeys[] = {
+void store_deadline_of_call(const Slots& s, const Value& v) {
+  TimeoutSpec& timeouts = s.to<ClientSpec>().timeouts;
+  timeouts.deadline = v.is_else_word ? Duration::max() : v.duration;
+  timeouts.deadline_of_caller = v.is_else_word && v.text == kOfTheCaller;
+}
+
+constexpr KeyInfo kTimeoutKeys[] = {
     key("attempt_timeout",
         distribution().of(Quantity::kRequestTime).or_word("none").or_as_the_sdk(),
         Access{store_attempt_timeout}, {.fallback = "none"},
         "How long an attempt waits for its answer; \"sdk\": as long as the clients of retry.sdk do "
         "by default."),
+};
+
+constexpr KeyInfo kDeadlineKeys[] = {
     key("deadline", request_time(kPositive).or_word("none"),
         into<kTimeouts, &TimeoutSpec::deadline>, {.fallback = "none"},
         "Longest time for a whole request, waiting and backoff included."),
+};
+
+constexpr KeyInfo kDeadlineOfCallKeys[] = {
+    key("deadline", request_time(kPositive).or_word("none").or_also_word(kOfTheCaller),
+        Access{store_deadline_of_call}, {.fallback = "none"},
+        "Longest time for a whole call, waiting and backoff included; \"caller\": until the client "
+        "of the attempt that the call is made for stops waiting."),
+};
+
+constexpr KeyInfo kConnectionKeys[] = {
     key("connect_timeout", request_time(kPositive).or_word("none").or_as_the_sdk(),
         into<kTimeouts, &TimeoutSpec::connect>, {.fallback = "none"},
         "How long an attempt waits for a new connection."),
@@ -120,8 +202,8 @@ constexpr KeyInfo kKeyKeys[] = {
         "quotas and limiters may be kept apart by key."),
     key("keys.popularity", word(), into<kKeys, &K::popularity>,
         {.fallback = "uniform", .when = "keys.count != 1"},
-        "How often each of them is asked for: zipf: the k-th in proportion to k^-exponent; hot: "
-        "the first more often than the others, which are all alike."),
+        "How often each of them is requested: zipf: the k-th in proportion to k^-exponent; hot: "
+        "the first more often, the others equally often."),
     key("keys.exponent", number({.min = 0, .max = 20}), into<kKeys, &K::exponent>,
         {.fallback = "1.0", .when = "keys.popularity = zipf"}, "Exponent of that law."),
     key("keys.hot_share", number(kShare), into<kKeys, &K::hot_share>,
@@ -133,6 +215,37 @@ constexpr KeyInfo kRepeatKeys[] = {
     key("unrepeatable", number(kShare), into<&ClientSpec::unrepeatable>, {.fallback = "0.0"},
         "Share of the requests whose body cannot be sent again, such as a stream: they are neither "
         "retried nor hedged."),
+};
+
+constexpr std::string_view kKeepsAnswers = "cache.capacity != none";
+
+void store_cache_capacity(const Slots& s, const Value& v) {
+  const std::uint32_t most = v.text == "none" ? 0 : CacheSpec::kUnlimited;
+  s.to<C>().cache.capacity = v.is_else_word ? most : static_cast<std::uint32_t>(v.count);
+}
+
+constexpr KeyInfo kCacheKeys[] = {
+    key("cache.capacity", count(kUpToBillion).or_word("none").or_also_word("unlimited"),
+        Access{store_cache_capacity}, {.fallback = "none"},
+        "Answers that each instance of the caller keeps in a cache, by the key of the attempt that "
+        "the call is made for. A hit needs no call."),
+    key("cache.policy", word(), into<&C::cache, &CacheSpec::policy>,
+        {.fallback = "lru", .when = kKeepsAnswers},
+        "Which answer goes when the cache is full: lru: the one not used for the longest time; "
+        "fifo: the one stored first."),
+    key("cache.ttl", duration(kPositive).or_word("none"), into<&C::cache, &CacheSpec::ttl>,
+        {.fallback = "none", .when = kKeepsAnswers},
+        "How long an answer is good, from when it has come."),
+    key("cache_hit", number(kShare), into<&C::cache, &CacheSpec::hit>,
+        {.fallback = "0.0", .when = "cache.capacity = none"},
+        "Share of the attempts that need no call, by chance."),
+};
+
+constexpr KeyInfo kRetryPlaceKeys[] = {
+    key("retry_only_at", word(), into<&ClientSpec::retry_only_at>, {.fallback = "anywhere"},
+        "Which calls are retried and hedged: anywhere: all, as retry says; edge: none, so that "
+        "only the clients outside retry; first-attempt: those that are not made for a retry, of "
+        "whatever layer above."),
 };
 
 constexpr KeyInfo kSideEffectKeys[] = {
@@ -150,7 +263,13 @@ constexpr KeyInfo kSideEffectKeys[] = {
 constexpr KeyInfo kOtherKeys[] = {
     key("token_reuse", number(kShare), into<kSideEffects, &SideEffectSpec::token_reuse>,
         {.fallback = "0.0", .when = "idempotency_token = true"},
-        "Share of those that wrongly carry the token of their client's previous one."),
+        "Share of those that carry the token of their client's previous one: wrongly, so that the "
+        "service refuses them, or because they say the same (token_from = content)."),
+    key("token_from", word(), into<kSideEffects, &SideEffectSpec::token_from>,
+        {.fallback = "request", .when = "idempotency_token = true"},
+        "What the token is made from: request: it belongs to one request; content: from what the "
+        "request says, so that the service takes another request that says the same for a "
+        "repetition (how many do: token_reuse)."),
     key("long_poll", boolean(), into<&ClientSpec::long_poll>, {.fallback = "false"},
         "Whether the requests are long-polling operations, such as SQS ReceiveMessage."),
     key("like", text(), kNowhere, {.role = KeyRole::kBase},
@@ -194,23 +313,25 @@ constexpr KeyInfo kSurgeKeys[] = {
 
 constexpr KeyInfo kOperationKeys[] = {
     key("share", number(kPositive), into<&OperationSpec::share>, {.required = true},
-        "How much of the group's requests are of this kind, relative to its other operations."),
+        "Share of the group's requests that are of this kind, relative to its other operations."),
     key("work", number({.min = 0, .max = 1e6}), into<&OperationSpec::work>, {.fallback = "1.0"},
         "Factor on the service time of their attempts."),
     key("calls", text(), into<&ServiceName::name>, {},
-        "The service that they call; if not given, as the group's other requests."),
+        "The service that they call; if not given, that of the group's other requests."),
 };
 
 }  // namespace
 
 std::vector<KeyInfo> client_keys() {
-  return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kSendingKeys, kSideEffectKeys,
-                      kOtherKeys, kBurstAndPollKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+  return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kTimeoutKeys, kDeadlineKeys,
+                      kConnectionKeys, kSideEffectKeys, kOtherKeys, kBurstAndPollKeys, kKeyKeys,
+                      kRepeatKeys, retry_keys()});
 }
 
 std::vector<KeyInfo> call_keys() {
-  return joined_keys(
-      {kSendingKeys, kPriorityKeys, kSideEffectKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+  return joined_keys({kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys,
+                      kSideEffectKeys, kKeyKeys, kRepeatKeys, kRetryPlaceKeys, kCacheKeys,
+                      retry_keys()});
 }
 
 std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }
@@ -306,10 +427,9 @@ std::vector<KeyInfo> preset_keys() {
           {.fallback = "none", .when = kRetries}, "Known defect of an SDK to switch on."),
       key("retry.retryer", text().or_word("none"), Access{store_retryer},
           {.fallback = "none", .when = kRetries},
-          "A name: groups that give the same one share retry quota, send-rate limiter, budget, "
-          "breaker, guard and client throttle, client by client, as the SDK clients of one process "
-          "do "
-          "that are given the same retryer."),
+          "A name: groups with the same one share retry quota, send-rate limiter, budget, "
+          "breaker, guard and client throttle, client by client, like the SDK clients of one "
+          "process that use the same retryer."),
   };
 }
 
@@ -380,20 +500,19 @@ constexpr KeyInfo kErrorClassKeys[] = {
         {.when = kRetries}, "Whose table of error codes and statuses applies."),
     key("retry.status_429", word(), into<&RetryRules::errors, &ErrorRules::status_429>,
         {.when = kRetries},
-        "What a status 429 without a known code is; with classifier cpp also a 509."),
+        "The class of a status 429 without a known code; with classifier cpp also of a 509."),
     key("retry.refreshable_credentials", boolean(),
         into<&RetryRules::errors, &ErrorRules::refreshable_credentials>,
         {.when = "retry.classifier = ruby"},
-        "Whether expired credentials can be fetched anew: only then are errors that tell of them, "
+        "Whether expired credentials can be replaced: only then are errors that report them, "
         "such as ExpiredToken, retried."),
     key("retry.timeout_class", word(), into<&RetryRules::errors, &ErrorRules::timeout_class>,
         {.when = kRetries},
-        "Which errors pay the timeout price: none; no-answer: no connection, or no answer in time; "
-        "connections: every transport error; networking: those, RequestTimeout and InternalError; "
-        "request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 without a known "
-        "code; transient: every transient error; listed: the same, but for those that only the "
-        "model "
-        "of the service calls retryable."),
+        "Which errors pay the timeout price: none; no-answer: no connection, or no answer in "
+        "time; connections: every transport error; networking: those, RequestTimeout and "
+        "InternalError; request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 "
+        "without a known code; transient: every transient error; listed: the same, except those "
+        "that only the model of the service calls retryable."),
 };
 
 constexpr KeyInfo kBackoffKeys[] = {
@@ -415,7 +534,7 @@ constexpr KeyInfo kBackoffKeys[] = {
         "How the backoff after a throttling error is spread."),
     key("retry.backoff.jitter_share", number(kShare), into<kB, &B::jitter_share>,
         {.when = kFormula},
-        "How far jitter \"proportional\" takes the backoff up and down, as a share of it."),
+        "How far jitter \"proportional\" moves the backoff up or down, as a share of it."),
     key("retry.backoff.first_exponent", count({.min = 0, .max = 64}), into<kB, &B::first_exponent>,
         {.when = kFormula}, "Power of the factor before the first retry."),
     key("retry.backoff.max_exponent", count({.min = 0, .max = 1000}).or_word("unlimited"),
@@ -470,9 +589,9 @@ constexpr KeyInfo kQuotaKeys[] = {
         "When the price is charged: after the limit on attempts is checked, before it, before it "
         "with rollback, or even before errors are classified."),
     key("retry.quota.partial", boolean(), into<kQ, &Q::partial>, {.when = kHasQuota},
-        "Whether a retry takes whatever tokens are left and is refused only if there are none."),
+        "Whether a retry takes the remaining tokens and is refused only if there are none."),
     key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>, {.when = kHasQuota},
-        "Whether a retry without tokens fails or waits for the refill."),
+        "Whether a retry without tokens fails or waits for the refill; with hedging it fails."),
     key("retry.quota.refill_rate", number(kNotNegative).in("tokens/s"), into<kQ, &Q::refill_rate>,
         {.when = kHasQuota}, "Tokens added per second."),
     key("retry.quota.refill_interval", duration(kNotNegative), into<kQ, &Q::refill_interval>,
@@ -520,7 +639,7 @@ constexpr KeyInfo kLimiterKeys[] = {
         "Whether each client has one limiter, or one for each service, operation or key that it "
         "calls, or the whole group shares one."),
     key("retry.retry_after", word(), into<&RetryRules::retry_after>, {.when = kRetries},
-        "What a delay suggested by the service does to the backoff."),
+        "How a delay suggested by the service changes the backoff."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
         "What a long-polling operation does if the quota refuses its retry: return: return the "
         "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),
@@ -551,7 +670,7 @@ constexpr KeyInfo kBeyondKeys[] = {
         "How far back requests and retries count."),
     key("retry.budget.of", word(), into<kBudget, &BudgetRules::of>,
         {.when = "retry.budget.kind = window"},
-        "What the share is of: requests, as they begin, or successes."),
+        "The base of the share: requests, as they begin, or successes."),
     key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
         into_switched<kBreaker, &BreakerRules::failure_share>, {.when = kRetries},
         "Share of failed attempts at which a circuit breaker stops all retries."),
@@ -587,7 +706,11 @@ constexpr KeyInfo kBeyondKeys[] = {
         into_switched<&RetryRules::hedging, &HedgingRules::delay>, {.when = kCustom},
         "If no answer has come after this time, the next attempt is sent while the first is still "
         "in progress."),
-
+    key("retry.avoid_hosts", count({.min = 0, .max = 100}).or_word("unlimited").in("tries"),
+        into<&RetryRules::avoid_hosts>, {.when = kRetries},
+        "How often the balancer is asked again for the instance of a retry or hedge while it names "
+        "one that an earlier attempt of the request went to (Envoy's previous_hosts); unlimited: "
+        "it names a new one if there is one in rotation."),
 };
 
 }  // namespace

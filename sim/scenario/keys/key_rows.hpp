@@ -36,7 +36,7 @@ constexpr ValueRules request_time(Range range) {
 constexpr ValueRules rules_of(ValueKind kind, Range range = {}) {
   return {.kind = kind, .range = range, .words = {}, .else_word = {}, .unit = {}};
 }
-// More than any scenario needs, and few enough that products of some such numbers stay finite.
+// More than any scenario needs, and small enough that products of some such numbers stay finite.
 inline constexpr double kLargestNumber = 1e12;
 constexpr ValueRules number(Range range = {}) {
   if (range.min >= 0) range.max = std::min(range.max, kLargestNumber);
@@ -51,6 +51,9 @@ constexpr ValueRules names() { return rules_of(ValueKind::kNames); }
 constexpr ValueRules file() { return rules_of(ValueKind::kFile); }
 constexpr ValueRules boolean() { return rules_of(ValueKind::kBoolean); }
 constexpr ValueRules distribution() { return rules_of(ValueKind::kDistribution).in("s"); }
+constexpr ValueRules count_distribution(Range range) {
+  return rules_of(ValueKind::kCountDistribution, range);
+}
 constexpr ValueRules distributions() { return rules_of(ValueKind::kDistributionList).in("s"); }
 /// One of `words`; without them, one of those of the enumeration that the key is stored in.
 constexpr ValueRules word(std::string_view words = {}) {
@@ -151,7 +154,7 @@ std::span<const KeyInfo> top_keys();
 std::span<const KeyInfo> expectation_keys();
 std::span<const KeyInfo> phase_keys();
 std::vector<KeyInfo> service_keys();
-std::span<const KeyInfo> answer_keys();          ///< what a service answers that does not serve
+std::span<const KeyInfo> answer_keys();          ///< answers of a service that does not serve
 std::span<const KeyInfo> throttle_limit_keys();  ///< [service.X.throttle.operation.Y], .key.Y
 std::span<const KeyInfo> instance_keys();        ///< those of a service that has several instances
 std::span<const KeyInfo> slowdown_keys();        ///< how its service times grow with the load

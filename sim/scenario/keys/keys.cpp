@@ -100,6 +100,7 @@ std::vector<KeyInfo> joined_keys(std::initializer_list<std::span<const KeyInfo>>
 std::optional<std::string> KeyInfo::default_toml() const {
   if (!fallback) return std::nullopt;
   const bool bare = rules.kind == ValueKind::kNumber || rules.kind == ValueKind::kCount ||
+                    rules.kind == ValueKind::kCountDistribution ||
                     rules.kind == ValueKind::kBoolean;
   return bare && *fallback != rules.else_word ? std::string(*fallback) : render_text(*fallback);
 }

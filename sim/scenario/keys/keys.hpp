@@ -1,5 +1,5 @@
-// The table of scenario keys: the one place that knows what may be written in a scenario file, what
-// it means, what it defaults to and where it goes. Validation, `check`, `list keys` and the
+// The table of scenario keys: the one place that knows the keys of scenario files, their values,
+// their meanings, their defaults and where they go. Validation, `check`, `list keys` and the
 // reference pages come from it. The rows are in scenario_keys.cpp, service_keys.cpp and
 // client_keys.cpp. Everything special about a key is a field of its row: no other code knows keys
 // by name, except for checks of one key against another.
@@ -54,12 +54,12 @@ struct PresetChoice {
   bool from_environment = false;
 };
 
-/// The service that a fault or an operation names.
+/// The service that a fault, an operation or a call names.
 struct ServiceName {
   std::string name;
 };
 
-/// When a phase ends, if that is what is written.
+/// When a phase ends, if its end is written.
 struct PhaseEnd {
   std::optional<Time> time;
 };
@@ -92,7 +92,8 @@ class Slots {
  private:
   std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, ErrorPoint*, FaultSpec*,
              ServiceName*, ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*,
-             SurgeSpec*, OperationSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*, Expectation*>
+             SurgeSpec*, OperationSpec*, CallSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*,
+             Expectation*>
       parts_{};
 };
 
@@ -101,8 +102,8 @@ class Slots {
 /// What happens to a key when a scenario is read.
 enum class KeyRole : std::uint8_t {
   kPlain,
-  /// Names another table of its kind that this one starts from. Replaced by what it stands for
-  /// before any other key is read.
+  /// Names another table of its kind that this one starts from. Replaced by that table before any
+  /// other key is read.
   kBase,
   /// Ends in ".*": any name that is an error answer, such as 429. Its values are stored one by one,
   /// each with the name in `Value::text`.
@@ -133,7 +134,7 @@ struct KeyTraits {
   std::string_view when = {};  ///< where the key applies
   /// Where a key that does not apply is only noted, not refused. Empty: nowhere.
   std::string_view idle_when = {};
-  /// A table with another value of this key is another thing: it inherits nothing through `like`.
+  /// A table with another value of this key is a new thing: it inherits nothing through `like`.
   bool decides = false;
   KeyRole role = KeyRole::kPlain;
   EnvironmentSource environment = {};
@@ -142,8 +143,8 @@ struct KeyTraits {
 /// How the value of a key gets into the struct that its table describes.
 struct Access {
   void (*store)(const Slots& slots, const Value& value) = nullptr;
-  /// The value that retry rules hold, as TOML; null for keys that are no rule. `else_word` is that
-  /// of the row.
+  /// The value that retry rules hold, as TOML; null for keys that are not rules. `else_word` is
+  /// that of the row.
   std::string (*from_rules)(const RetryRules& rules, std::string_view else_word) = nullptr;
   std::string_view words = {};  ///< those of the enumeration that is stored
 };

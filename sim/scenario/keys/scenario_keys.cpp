@@ -42,8 +42,8 @@ constexpr KeyInfo kTopKeys[] = {
     key("seed", count(kNotNegative), into<&Scenario::seed>, {.fallback = "1"},
         "Seed of all random draws; equal seeds give equal results."),
     key("replications", count(kUpToMillion), into<&Scenario::replications>, {.fallback = "20"},
-        "Number of independent runs that the summary is based on; with a precision the least "
-        "number (10 if not given)."),
+        "Number of independent runs that the summary is based on; with a precision the minimum "
+        "(10 if not given)."),
     key("precision", number(kPositiveShare).or_word("none"),
         into<kPrecision, &PrecisionSpec::target>, {.fallback = "none"},
         "Largest relative error of the means: replications are added (10, 15, 20, 30, 45, ... in "

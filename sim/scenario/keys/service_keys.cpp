@@ -65,7 +65,7 @@ constexpr KeyInfo kServiceKeys[] = {
     key("autoscaling.interval", duration(kPositiveRunLength),
         into<kScaling, &AutoscalingSpec::interval>,
         {.fallback = "60s", .when = "autoscaling.target != none"},
-        "Time between two looks at the mean utilization since the last one."),
+        "Time between two evaluations of the mean utilization since the previous one."),
     key("autoscaling.delay", duration(kRunLength), into<kScaling, &AutoscalingSpec::delay>,
         {.fallback = "120s", .when = "autoscaling.target != none"},
         "Time until a new server starts to work."),
@@ -96,6 +96,19 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "100ms", .when = "queue.discipline = codel"},
         "How long the target may be exceeded before attempts are shed; they get the overflow "
         "answer."),
+    key("queue.lifo_above", count(kNotNegative).or_word("servers"),
+        into<kQueue, &QueueSpec::lifo_above>,
+        {.fallback = "servers", .when = "queue.discipline = adaptive-lifo"},
+        "While more attempts wait than this, the newest one is served next, else the oldest; "
+        "servers: as many as the key of that name says, which work so many off in about one "
+        "service time."),
+    key("queue.max_age", request_time(kNotNegative).or_word("none"),
+        into<kQueue, &QueueSpec::max_age>,
+        {.fallback = "none", .when = "queue.discipline != processor-sharing"},
+        "Longest time that an attempt may have waited when it is served: before a free server "
+        "takes "
+        "an attempt, it turns away those that have waited longer, the oldest first; they get the "
+        "overflow answer."),
     key("queue.drop_expired", boolean(), into<kQueue, &QueueSpec::drop_expired>,
         {.fallback = "false", .when = "queue.discipline != processor-sharing"},
         "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
@@ -170,16 +183,16 @@ constexpr KeyInfo kServiceKeys[] = {
         "Capacity of that bucket, which starts full."),
     key("throttle.scope", word(), into<kThrottle, &ThrottleSpec::scope>,
         {.fallback = "service", .when = "throttle.rate != unlimited"},
-        "Whether there is one bucket for all, or one for each client, for each operation (of the "
-        "same name, whichever group it is in) or for each key that is asked for (client.*.keys)."),
+        "Whether there is one bucket for all, or one for each client, for each operation (by "
+        "name, across groups) or for each requested key (client.*.keys)."),
     key("throttle.retry_after", request_time(kNotNegative),
         into<kThrottle, &ThrottleSpec::retry_after>,
         {.fallback = "0s", .when = "throttle.rate != unlimited"},
         "Delay suggested to throttled clients; 0: none."),
     key("throttle.window", duration(kPositiveRunLength).or_word("none"), Access{store_window},
         {.fallback = "none", .when = "throttle.rate != unlimited"},
-        "Instead of a bucket, a quota in fixed windows: rate * window attempts, rounded down, pass "
-        "in each stretch of this length, counted from time zero; burst then means nothing."),
+        "Instead of a bucket, a quota in fixed windows: rate * window attempts, rounded down, "
+        "pass in each stretch of this length, counted from time zero; burst then has no effect."),
     key("parallel_calls", boolean(), into<&ServiceSpec::parallel_calls>, {.fallback = "false"},
         "Whether the calls of [service.*.calls.*] are made together instead of in the order "
         "written."),
@@ -187,6 +200,13 @@ constexpr KeyInfo kServiceKeys[] = {
         Access{store_token_window}, {.fallback = "none"},
         "How long the service remembers the idempotency token of a request after its effect; "
         "attempts that arrive later are executed again."),
+    key("idempotency.stored", word(), into<kIdempotency, &IdempotencySpec::stored>,
+        {.fallback = "with-effect", .when = "idempotency.window != none"},
+        "When the token is stored: with-effect: together with the effect, so that an attempt that "
+        "fails leaves none; before-effect: when a server begins with the attempt, by a write of "
+        "its "
+        "own, so that it stays whatever becomes of the attempt, and a retry is answered as if the "
+        "effect had happened."),
     key("idempotency.replay", word(), into<kIdempotency, &IdempotencySpec::replay>,
         {.fallback = "equivalent", .when = "idempotency.window != none"},
         "Answer to an attempt whose token shows that the effect has happened: equivalent: success; "
@@ -202,7 +222,7 @@ constexpr KeyInfo kServiceKeys[] = {
         "Server time of an attempt that is answered because of its token."),
     key("idempotency.write_delay", distribution().of(Quantity::kRequestTime),
         into<kIdempotency, &IdempotencySpec::write_delay>,
-        {.fallback = "0s", .when = "idempotency.window != none"},
+        {.fallback = "0s", .when = "idempotency.stored = with-effect"},
         "Time from the check of a token, when a server begins with an attempt, until the token is "
         "stored. Attempts with the same token that are checked in between do not find it and are "
         "executed as well; 0: check and storing are one atomic step."),
@@ -212,14 +232,14 @@ constexpr KeyInfo kServiceKeys[] = {
 
 constexpr KeyInfo kFaultKeys[] = {
     key("service", text(), into<&ServiceName::name>, {.required = true},
-        "The service concerned; may be left out if there is only one."),
+        "The affected service; may be left out if there is only one."),
     key("instance", count(kAtLeastOne).or_word("all"), into<&FaultSpec::instance>,
         {.fallback = "all"},
-        "The instance of the service that is concerned, counted from 1; the first one if there are "
+        "The affected instance of the service, counted from 1; the first one if there are "
         "several."),
     key("instances", count(kAtLeastOne), into<&FaultSpec::instances>,
         {.fallback = "1", .when = "instance != all"},
-        "How many instances are concerned, from that one on."),
+        "How many instances are affected, from that one on."),
     key("start", duration(kNotNegative), into<&FaultSpec::start>, {.required = true},
         "When the fault begins."),
     key("duration", duration(kPositive), into<&FaultSpec::duration>, {.required = true},
@@ -276,10 +296,10 @@ constexpr KeyInfo kErrorKeys[] = {
     key("errors.invalid", number(kShare), kErrorAnswer<400, kInvalid>, {.fallback = "0.0"},
         "Probability of the answer 400 ValidationException, which is not retried."),
     key("errors.*", number(kShare), Access{store_named_error}, {.role = KeyRole::kErrorAnswer},
-        "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code; what "
-        "the service's model says about it may follow, as in \"400:Busy+retryable+throttling\" "
-        "(retryable, not-retryable, maybe-retryable, throttling, timeout, client-fault, "
-        "server-fault)."),
+        "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code; its "
+        "traits in the service's Smithy model may follow, as in "
+        "\"400:Busy+retryable+throttling\" (retryable, not-retryable, maybe-retryable, "
+        "throttling, timeout, client-fault, server-fault)."),
 };
 
 }  // namespace
@@ -302,26 +322,27 @@ namespace {
 
 constexpr KeyInfo kAnswerKeys[] = {
     key("answers.throttled", text(), kNowhere, {.when = "throttle.rate != unlimited"},
-        "What the throttle answers instead of 400:ThrottlingException, written as for retrysim "
-        "strategy: a status, perhaps a code, what the service's model says about the error, and a "
-        "delay that it suggests, as in \"503:SlowDown+throttling+retry-after=2s\"."),
+        "Answer of the throttle instead of 400:ThrottlingException, written as for retrysim "
+        "strategy: a status, perhaps a code, the traits of the error in the service's Smithy "
+        "model, and a suggested delay, as in \"503:SlowDown+throttling+retry-after=2s\"."),
     key("answers.overflow", text(), kNowhere, {.when = "overflow != drop"},
-        "What a full queue answers, written in the same way; it replaces the answer that overflow "
+        "Answer of a full queue, written in the same way; it replaces the answer that overflow "
         "names."),
     key("answers.limit", text(), kNowhere,
         {.when = "overflow != drop", .idle_when = "concurrency.limit = unlimited"},
-        "What an attempt beyond the limit on concurrency is answered, if not the same as by a full "
+        "Answer to an attempt beyond the limit on concurrency; if not given, that of a full "
         "queue."),
     key("answers.shed", text(), kNowhere,
-        {.when = "queue.discipline = codel", .idle_when = "overflow = drop"},
-        "What an attempt that codel sheds is answered, if not the same as by a full queue."),
+        {.when = "queue.discipline != processor-sharing", .idle_when = "overflow = drop"},
+        "Answer to an attempt that has waited too long, by the rules of codel or for longer than "
+        "queue.max_age; if not given, that of a full queue."),
     key("answers.timeout", text(), kNowhere, {.when = "timeout != none"},
-        "What is answered when timeout expires, instead of 504:GatewayTimeout."),
+        "Answer when timeout expires, instead of 504:GatewayTimeout."),
     key("answers.call_failed", text(), kNowhere, {},
-        "What an attempt is answered for which a call to another service has failed, instead of "
+        "Answer to an attempt for which a call to another service has failed, instead of "
         "503:ServiceUnavailable."),
     key("answers.conflict", text(), kNowhere, {.when = "model = occ"},
-        "What a write is answered that another one has overtaken, instead of "
+        "Answer to a write that another one has overtaken, instead of "
         "503:TransactionConflictException."),
 };
 
@@ -353,8 +374,15 @@ namespace {
 
 constexpr auto kInstances = &ServiceSpec::instances;
 constexpr auto kCheck = &InstancesSpec::health_check;
+constexpr auto kEjection = &InstancesSpec::ejection;
+constexpr auto kAccrual = &InstancesSpec::accrual;
 constexpr auto kSlowdown = &ServiceSpec::slowdown;
 constexpr Range kInstanceCounts{.min = 1, .max = InstancesSpec::kMost};
+constexpr Range kPercentage{.min = 0, .max = 100};
+constexpr Range kPositivePercentage{.min = 0, .max = 100, .above_min = true};
+constexpr std::string_view kOfOne = "instances = 1";
+constexpr std::string_view kEjects = "ejection.interval != none";
+constexpr std::string_view kAccrues = "accrual.max_failures != none";
 
 constexpr KeyInfo kSlowdownKeys[] = {
     key("slowdown_curve", word(), into<kSlowdown, &SlowdownSpec::curve>,
@@ -379,7 +407,29 @@ constexpr KeyInfo kInstanceKeys[] = {
         "How the instance for an attempt is chosen, for retries as well; least-connections: the "
         "one "
         "with the fewest attempts under way, whose clients still wait; two-choices: the better of "
-        "two that are chosen at random."),
+        "two that are chosen at random; peak-ewma: the one of the two whose average latency, times "
+        "its attempts under way and one, is lower."),
+    key("balancing_ties", word(), into<kInstances, &InstancesSpec::ties>,
+        {.fallback = "random",
+         .when = "balancing = least-connections|two-choices|peak-ewma",
+         .idle_when = kOfOne},
+        "Which of several equally good instances is chosen: each with equal chances, the first in "
+        "the list, or the next one in turn after the last one chosen."),
+    key("balancing_decay", duration(kPositiveRunLength), into<kInstances, &InstancesSpec::decay>,
+        {.fallback = "10s", .when = "balancing = peak-ewma", .idle_when = kOfOne},
+        "Time constant with which the average latency forgets."),
+    key("balancer", word(), into<kInstances, &InstancesSpec::balancer>,
+        {.fallback = "shared", .when = "instances != 1", .idle_when = kOfOne},
+        "Who chooses: one balancer for all clients; or each client, which knows its own attempts "
+        "only, takes its own turns and ejects for itself."),
+    key("balancing_subset", count(kInstanceCounts).or_word("all"),
+        into<kInstances, &InstancesSpec::subset>,
+        {.fallback = "all", .when = "balancer = client", .idle_when = kOfOne},
+        "How many of the instances each client knows, chosen at random once for all."),
+    key("panic_threshold", number(kShare), into<kInstances, &InstancesSpec::panic_threshold>,
+        {.fallback = "0.0", .when = "instances != 1", .idle_when = kOfOne},
+        "Share of instances in rotation below which attempts go to all of them (Envoy: 0.5); they "
+        "do so in any case if none is in rotation."),
     key("health_check.interval", duration(kPositiveRunLength).or_word("none"),
         into<kInstances, kCheck, &HealthCheckSpec::interval>,
         {.fallback = "none", .when = "instances != 1", .idle_when = "instances = 1"},
@@ -399,6 +449,80 @@ constexpr KeyInfo kInstanceKeys[] = {
         into<kInstances, kCheck, &HealthCheckSpec::healthy_threshold>,
         {.fallback = "5", .when = "health_check.interval != none", .idle_when = "instances = 1"},
         "Passed checks in a row after which they are sent there again."),
+    key("ejection.interval", duration(kPositiveRunLength).or_word("none"),
+        into<kInstances, kEjection, &EjectionSpec::interval>,
+        {.fallback = "none", .when = "instances != 1", .idle_when = kOfOne},
+        "Time between two looks of Envoy's outlier detection (10s there), which leaves out "
+        "instances because of their answers."),
+    key("ejection.consecutive_5xx", count(kUpToMillion).or_word("none"),
+        into<kInstances, kEjection, &EjectionSpec::consecutive_5xx>,
+        {.fallback = "5", .when = kEjects, .idle_when = kOfOne},
+        "Failures in a row that eject an instance: answers of 500 and above, connection errors and "
+        "timeouts."),
+    key("ejection.consecutive_gateway_failure", count(kUpToMillion).or_word("none"),
+        into<kInstances, kEjection, &EjectionSpec::consecutive_gateway_failure>,
+        {.fallback = "none", .when = kEjects, .idle_when = kOfOne},
+        "The same for 502, 503, 504, connection errors and timeouts alone (Envoy: 5, but not "
+        "enforced)."),
+    key("ejection.base_ejection_time", duration(kPositiveRunLength),
+        into<kInstances, kEjection, &EjectionSpec::base_ejection_time>,
+        {.fallback = "30s", .when = kEjects, .idle_when = kOfOne},
+        "Length of an ejection, times the number of ejections of late; it ends at a look."),
+    key("ejection.max_ejection_time", duration(kPositiveRunLength),
+        into<kInstances, kEjection, &EjectionSpec::max_ejection_time>,
+        {.fallback = "300s", .when = kEjects, .idle_when = kOfOne}, "Longest ejection."),
+    key("ejection.max_ejection_percent", number(kPercentage).in("%"),
+        into<kInstances, kEjection, &EjectionSpec::max_ejection_percent>,
+        {.fallback = "10.0", .when = kEjects, .idle_when = kOfOne},
+        "The most instances that are ejected at once, in percent of those that the balancer "
+        "knows."),
+    key("ejection.always_eject_one_host", boolean(),
+        into<kInstances, kEjection, &EjectionSpec::always_eject_one_host>,
+        {.fallback = "false", .when = kEjects, .idle_when = kOfOne},
+        "Whether one instance may be ejected even if that is a larger percentage."),
+    key("ejection.success_rate_stdev_factor", number(kPositive).or_word("none"),
+        into<kInstances, kEjection, &EjectionSpec::success_rate_stdev_factor>,
+        {.fallback = "1900.0", .when = kEjects, .idle_when = kOfOne},
+        "At a look, instances are ejected whose success rate since the look before lies below the "
+        "mean of all by more than this many thousandths of the standard deviation."),
+    key("ejection.success_rate_minimum_hosts", count(kUpToMillion),
+        into<kInstances, kEjection, &EjectionSpec::success_rate_minimum_hosts>,
+        {.fallback = "5", .when = kEjects, .idle_when = kOfOne},
+        "Least number of instances with enough attempts for that."),
+    key("ejection.success_rate_request_volume", count(kUpToBillion),
+        into<kInstances, kEjection, &EjectionSpec::success_rate_request_volume>,
+        {.fallback = "100", .when = kEjects, .idle_when = kOfOne},
+        "Attempts since the look before that are enough."),
+    key("ejection.failure_percentage_threshold",
+        number(kPositivePercentage).or_word("none").in("%"),
+        into<kInstances, kEjection, &EjectionSpec::failure_percentage_threshold>,
+        {.fallback = "none", .when = kEjects, .idle_when = kOfOne},
+        "At a look, instances are ejected of whose attempts since the look before at least this "
+        "percentage failed (Envoy: 85, but not enforced)."),
+    key("ejection.failure_percentage_minimum_hosts", count(kUpToMillion),
+        into<kInstances, kEjection, &EjectionSpec::failure_percentage_minimum_hosts>,
+        {.fallback = "5", .when = kEjects, .idle_when = kOfOne},
+        "Least number of instances with enough attempts for that."),
+    key("ejection.failure_percentage_request_volume", count(kUpToBillion),
+        into<kInstances, kEjection, &EjectionSpec::failure_percentage_request_volume>,
+        {.fallback = "50", .when = kEjects, .idle_when = kOfOne},
+        "Attempts since the look before that are enough."),
+    key("accrual.max_failures", count(kUpToMillion).or_word("none"),
+        into<kInstances, kAccrual, &AccrualSpec::max_failures>,
+        {.fallback = "none", .when = "instances != 1", .idle_when = kOfOne},
+        "Failures in a row, as above, after which an instance is left out for a penalty, and then "
+        "has to pass one attempt (Linkerd: 7; Finagle: 5)."),
+    key("accrual.min_penalty", duration(kPositiveRunLength),
+        into<kInstances, kAccrual, &AccrualSpec::min_penalty>,
+        {.fallback = "1s", .when = kAccrues, .idle_when = kOfOne},
+        "The first penalty; each further one, if that attempt fails, is twice as long."),
+    key("accrual.max_penalty", duration(kPositiveRunLength),
+        into<kInstances, kAccrual, &AccrualSpec::max_penalty>,
+        {.fallback = "60s", .when = kAccrues, .idle_when = kOfOne}, "The longest penalty."),
+    key("accrual.jitter_ratio", number(kFactorRange),
+        into<kInstances, kAccrual, &AccrualSpec::jitter_ratio>,
+        {.fallback = "0.5", .when = kAccrues, .idle_when = kOfOne},
+        "The most that is added to a penalty at random, as a share of it."),
 };
 
 }  // namespace

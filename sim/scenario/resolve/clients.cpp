@@ -112,8 +112,8 @@ void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec
   if (!spec.retry.hedging.enabled) return;
   t.problems.add(keys.place_of("reconcile_read"),
                  keys.path() +
-                     ".reconcile_read does not go with retry.hedging, which does not wait for what "
-                     "becomes of the attempt before; expected one of them");
+                     ".reconcile_read does not go with retry.hedging, which does not wait for "
+                     "the result of the previous attempt; expected one of them");
 }
 
 void resolve_client(Tables& t, const Member& member, const Node& siblings) {
@@ -152,6 +152,7 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
     check_end_of_lost_requests(t, keys, member, spec);
     note_idle_priority(t, keys, spec);
   }
+  note_idle_content(t, keys, spec);
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
 
@@ -193,29 +194,185 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   ClientSpec spec;
   spec.name = service.name + "." + member.name;
   spec.arrivals.process = ArrivalProcess::kCalls;
+  CallSpec call;
+  call.caller = caller;
+  call.client = t.loaded.scenario.clients.size();
+  ServiceName named;
   PresetChoice preset;
   spec.count = t.loaded.scenario.services[caller].instances.count;  // each is a client of its own
-  const Slots slots(&spec, &spec.retry, &preset);
+  const Slots slots(&spec, &spec.retry, &preset, &call, &named);
   const std::string path = "service." + service.name + ".calls." + member.name;
   KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);
   if (t.incomplete.count("service." + service.name) > 0) keys.expect_missing_keys();
   keys.resolve();
   apply_client_defaults(t, keys, spec);
   check_quota(t, keys, spec);
-  const auto callee = t.index_of_service(member.name);
+  if (keys.is_wrong("service")) return;
+  const bool is_named = keys.has("service");
+  const auto callee = t.index_of_service(is_named ? named.name : member.name);
   if (!callee) {
-    if (!t.problems.wants(member.place)) return;
-    t.problems.add(member.place, path + ": there is no such service to call; " +
-                                     suggestion(member.name, t.service_names(), "there are"));
+    const Place place = is_named ? keys.place_of("service") : member.place;
+    if (!t.problems.wants(place)) return;
+    t.problems.add(
+        place, path + (is_named ? ".service = " + in_quotes(named.name) : "") +
+                   ": there is no such service to call; " +
+                   suggestion(is_named ? named.name : member.name, t.service_names(), "there are"));
     return;
   }
   spec.service = *callee;
+  if (!call.fallback.empty()) call.fallback = service.name + "." + call.fallback;
   check_reconciliation(t, keys, spec);
   check_end_of_lost_requests(t, keys, member, spec);
   note_idle_priority(t, keys, spec);
-  t.loaded.scenario.calls.push_back({.caller = caller, .client = t.loaded.scenario.clients.size()});
+  t.loaded.scenario.calls.push_back(std::move(call));
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
+
+// Where a key of a call is written; the call's place if it is not.
+Place place_of(const Member& call, std::string_view key) {
+  const Member* written = call.value.find(key);
+  return written == nullptr ? call.place : written->place;
+}
+
+// The calls of one service, against each other. Those with other mistakes are not among them.
+class CallChecks {
+ public:
+  CallChecks(Tables& t, const Member& service, std::size_t first) : t_(t), service_(service) {
+    const Scenario& s = t.loaded.scenario;
+    for (std::size_t i = first; i < s.calls.size(); ++i) {
+      const std::string& name = s.clients[s.calls[i].client].name;
+      written_.push_back({&s.calls[i], written().find(name.substr(name.find('.') + 1))});
+    }
+  }
+
+  void check() {
+    for (const Call& c : written_) {
+      check_share(c);
+      check_need(c);
+      check_fallback(c);
+    }
+    check_circles_of_fallbacks();
+    check_alternatives();
+  }
+
+ private:
+  struct Call {
+    const CallSpec* spec;
+    const Member* member;
+  };
+
+  const Node& written() const { return service_.value.find("calls")->value; }
+  std::string path_of(const Call& c) const {
+    return "service." + service_.name + ".calls." + c.member->name;
+  }
+  void add(const Call& c, std::string_view key, const std::string& text) {
+    t_.problems.add(place_of(*c.member, key), path_of(c) + "." + std::string(key) + text);
+  }
+  const Call* call_named(const std::string& client) const {
+    const auto at = std::ranges::find_if(written_, [&](const Call& c) {
+      return t_.loaded.scenario.clients[c.spec->client].name == client;
+    });
+    return at == written_.end() ? nullptr : &*at;
+  }
+
+  void check_share(const Call& c) {
+    const double share = c.spec->share;
+    if (c.spec->one_of.empty() && share > 1) {
+      add(c, "share",
+          fmt::format(
+              " = {:.6g} is above 1; expected a share of the requests, or one_of, with which "
+              "it is a weight{}",
+              share, percent_hint(share)));
+    }
+    if (!c.spec->one_of.empty() && share <= 0) {
+      add(c, "share", " = 0: an alternative of one_of has a weight above 0");
+    }
+  }
+
+  void check_need(const Call& c) {
+    const CallSpec& call = *c.spec;
+    if (call.need == CallSpec::kAll) return;
+    const std::uint32_t most = call.random_count ? CallSpec::kMostCopies : call.count;
+    if (call.need <= most) return;
+    add(c, "need",
+        fmt::format(" = {} is more than {} = {}; expected at most that", call.need,
+                    call.random_count ? "the most copies" : "count", most));
+  }
+
+  void check_fallback(const Call& c) {
+    if (c.spec->fallback.empty()) return;
+    const std::string name = c.spec->fallback.substr(c.spec->fallback.find('.') + 1);
+    const Member* other = written().find(name);
+    if (other == nullptr) {
+      std::vector<std::string_view> names;
+      for (const Call& o : written_) {
+        if (o.member != c.member) names.push_back(o.member->name);
+      }
+      add(c, "fallback",
+          " = " + in_quotes(name) + ": service." + service_.name + " has no such call; " +
+              (names.empty() ? "it has no other" : suggestion(name, names, "it has")));
+      return;
+    }
+    const Call* target = call_named(c.spec->fallback);
+    if (target == nullptr) return;  // it has mistakes of its own
+    for (const std::string_view key : {"one_of", "stage"}) {
+      if (target->member->value.find(key) == nullptr) continue;
+      add(*target, key,
+          " does not apply to a fallback, which is made when " + path_of(c) +
+              " fails; expected none");
+    }
+  }
+
+  void check_circles_of_fallbacks() {
+    std::set<const CallSpec*> seen;
+    for (const Call& start : written_) {
+      std::vector<const Call*> path;
+      for (const Call* c = &start; c != nullptr && seen.insert(c->spec).second;) {
+        path.push_back(c);
+        c = c->spec->fallback.empty() ? nullptr : call_named(c->spec->fallback);
+        const auto again = std::ranges::find(path, c);
+        if (c == nullptr || again == path.end()) continue;
+        std::string text;
+        for (auto at = again; at != path.end(); ++at) text += (*at)->member->name + " -> ";
+        add(**again, "fallback",
+            ": calls fall back on each other in a circle: " + text + c->member->name +
+                "; one must end in a failure");
+      }
+    }
+  }
+
+  void check_alternatives() {
+    const bool parallel =
+        t_.loaded.scenario.services[*t_.index_of_service(service_.name)].parallel_calls;
+    std::map<std::string_view, std::pair<const Call*, std::size_t>> first;
+    std::map<std::string_view, std::uint32_t> stages;
+    for (const Call& c : written_) {
+      if (c.spec->one_of.empty()) continue;
+      const auto [known, is_new] = first.try_emplace(c.spec->one_of, &c, 0);
+      ++known->second.second;
+      const std::uint32_t stage = c.spec->stage > 0 ? c.spec->stage
+                                  : parallel        ? 1
+                                  : is_new ? static_cast<std::uint32_t>(&c - written_.data()) + 1
+                                           : stages[c.spec->one_of];
+      const auto [at, unknown] = stages.try_emplace(c.spec->one_of, stage);
+      if (at->second == stage) continue;
+      add(c, c.spec->stage > 0 ? "stage" : "one_of",
+          fmt::format(": the alternatives {} of one_of = {} must be in one stage, but are in the "
+                      "stages {} and {}",
+                      known->second.first->member->name + " and " + c.member->name,
+                      in_quotes(c.spec->one_of), at->second, stage));
+    }
+    for (const auto& [name, members] : first) {
+      if (members.second > 1) continue;
+      t_.loaded.notes.push_back(path_of(*members.first) + ".one_of = " + in_quotes(name) +
+                                " has no alternative: the call is always made");
+    }
+  }
+
+  Tables& t_;
+  const Member& service_;
+  std::vector<Call> written_;
+};
 
 void resolve_calls(Tables& t, const Member& service, std::vector<KeysOfCalls>& moved) {
   const Member* calls = service.value.find("calls");
@@ -227,10 +384,36 @@ void resolve_calls(Tables& t, const Member& service, std::vector<KeysOfCalls>& m
                                      "model, or no calls");
   }
   const std::size_t known = t.loaded.keys.size();
+  const std::size_t first = t.loaded.scenario.calls.size();
   t.for_each_in(service.value, "calls", [&](const Member& member, const Node& siblings) {
     resolve_call(t, service, caller, member, siblings);
   });
+  CallChecks(t, service, first).check();
   moved.push_back({"service." + service.name + ".", known, t.loaded.keys.size()});
+}
+
+// Calls that are made for certain operations only: some request at the caller must have them.
+void check_operations_of_calls(Tables& t) {
+  const Scenario& s = t.loaded.scenario;
+  const bool some =
+      std::ranges::any_of(s.calls, [](const CallSpec& c) { return !c.operations.empty(); });
+  if (!some) return;
+  const std::vector<std::set<std::string_view>> seen = operations_at(s);
+  for (const CallSpec& call : s.calls) {
+    for (const std::string& operation : call.operations) {
+      if (seen[call.caller].count(operation) > 0) continue;
+      const std::string& caller = s.services[call.caller].name;
+      const std::string& name = s.clients[call.client].name;
+      const Member& member = *t.of_kind("service")->find(caller)->value.find("calls")->value.find(
+          name.substr(name.find('.') + 1));
+      const std::vector<std::string_view> names(seen[call.caller].begin(), seen[call.caller].end());
+      t.problems.add(
+          place_of(member, "operation"),
+          retrysim::scenario::path_of(s.clients[call.client]) + ".operation = " +
+              in_quotes(operation) + ": no request at service." + caller + " has that operation; " +
+              (names.empty() ? "none has one" : suggestion(operation, names, "there are")));
+    }
+  }
 }
 
 void check_circles(Tables& t) {
@@ -241,8 +424,13 @@ void check_circles(Tables& t) {
   for (const std::size_t i : circle) text += services[i].name + " -> ";
   const std::string& first = services[circle.front()].name;
   const std::string& second = services[circle.size() > 1 ? circle[1] : circle.front()].name;
+  const Scenario& s = t.loaded.scenario;
+  const auto call = std::ranges::find_if(s.calls, [&](const CallSpec& c) {
+    return services[c.caller].name == first && services[s.clients[c.client].service].name == second;
+  });
+  const std::string& name = s.clients[call->client].name;
   const Member* calls = t.of_kind("service")->find(first)->value.find("calls");
-  t.problems.add(calls->value.find(second)->place,
+  t.problems.add(calls->value.find(name.substr(name.find('.') + 1))->place,
                  "services call each other in a circle: " + text + first + "; one call must go");
 }
 
@@ -255,6 +443,8 @@ void resolve_clients(Tables& t) {
   t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m, moved); });
   move_to_services(t, moved);
   check_circles(t);
+  check_calls(t);
+  check_operations_of_calls(t);
   check_retryers(t);
   check_throttle_limits(t);
   note_idle_keys(t);
@@ -307,6 +497,7 @@ void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec) {
   if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
+  if (spec.timeouts.deadline_of_caller) return;  // `check_calls` knows the callers
   if (spec.timeouts.has_attempt || spec.timeouts.deadline != Duration::max()) return;
   const ServiceSpec& service = t.loaded.scenario.services[spec.service];
   const std::string loss = cause_of_lost_messages(t.loaded.scenario, spec);
@@ -331,6 +522,15 @@ void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& 
   }
   t.loaded.notes.push_back(keys.path() + ".priority has no effect: service." +
                            services[spec.service].name + ".queue.discipline is not \"priority\"");
+}
+
+void note_idle_content(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  if (spec.side_effects.token_from != TokenSource::kContent || spec.side_effects.token_reuse > 0) {
+    return;
+  }
+  t.loaded.notes.push_back(keys.path() +
+                           ".token_from has no effect: no two requests say the same, "
+                           "since token_reuse is 0");
 }
 
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
@@ -405,22 +605,128 @@ void check_retryers(Tables& t) {
   }
 }
 
+namespace {
+
+// Which groups stop waiting for each of their requests in the end, and which for none.
+struct Patience {
+  std::vector<bool> ends, never_ends;
+};
+
+Patience patience_of_groups(const Scenario& s) {
+  Patience p;
+  for (const ClientSpec& c : s.clients) {
+    const bool ends = c.timeouts.has_attempt || c.timeouts.deadline != Duration::max();
+    p.ends.push_back(ends);
+    p.never_ends.push_back(!ends && !c.timeouts.deadline_of_caller);
+  }
+  // From the outside in: what ends at the caller ends at those that it calls.
+  for (const std::size_t service : callers_first(s)) {
+    bool all = true, none = true;
+    for (std::size_t g = 0; g < s.clients.size(); ++g) {
+      if (share_of_calls(s.clients[g], service) <= 0) continue;
+      all = all && p.ends[g];
+      none = none && p.never_ends[g];
+    }
+    for (const CallSpec& call : s.calls) {
+      const TimeoutSpec& timeouts = s.clients[call.client].timeouts;
+      if (call.caller != service || !timeouts.deadline_of_caller) continue;
+      p.ends[call.client] = p.ends[call.client] || all;
+      p.never_ends[call.client] = none && !timeouts.has_attempt;
+    }
+  }
+  return p;
+}
+
+bool has_end_of_callers(const Scenario& s, const Patience& p, std::size_t caller) {
+  for (std::size_t g = 0; g < s.clients.size(); ++g) {
+    if (share_of_calls(s.clients[g], caller) > 0 && !p.never_ends[g]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_calls(Tables& t) {
+  const Scenario& s = t.loaded.scenario;
+  const Patience patience = patience_of_groups(s);
+  for (const CallSpec& call : s.calls) {
+    const ClientSpec& c = s.clients[call.client];
+    const std::string& caller = s.services[call.caller].name;
+    if (c.timeouts.deadline_of_caller && !has_end_of_callers(s, patience, call.caller)) {
+      t.loaded.notes.push_back(path_of(c) + ".deadline = \"caller\" has no effect: no client of " +
+                               caller + " has an attempt_timeout or a deadline");
+    }
+    if (c.timeouts.deadline_of_caller && !patience.ends[call.client]) {
+      const std::string loss = cause_of_lost_messages(s, c);
+      if (!loss.empty()) {
+        t.problems.add(place_of(t, c),
+                       path_of(c) + ": a request that is lost (" + loss +
+                           ") would never end where the client of " + caller +
+                           " waits for ever; expected an attempt_timeout here, or there");
+      }
+    }
+    if (c.retry_only_at != RetryOnlyAt::kAnywhere && c.retry.max_attempts == 1) {
+      t.loaded.notes.push_back(path_of(c) + ".retry_only_at has no effect: the rules of its " +
+                               "retries allow one attempt");
+    }
+  }
+}
+
+namespace {
+
+// Whether it matters at a service for which keys attempts ask: a throttle or a cache goes by them,
+// or they are passed on to where it does.
+std::vector<bool> where_keys_matter(const Scenario& s) {
+  std::vector<bool> matter(s.services.size());
+  const std::vector<std::size_t> order = callers_first(s);
+  std::vector<std::vector<const CallSpec*>> calls(s.services.size());
+  for (const CallSpec& call : s.calls) calls[call.caller].push_back(&call);
+  for (auto i = order.rbegin(); i != order.rend(); ++i) {
+    const ThrottleSpec& throttle = s.services[*i].throttle;
+    matter[*i] =
+        throttle.rate > 0 && (throttle.scope == ThrottleScope::kKey || !throttle.keys.empty());
+    for (const CallSpec* call : calls[*i]) {
+      const bool below = call->callers_key && matter[s.clients[call->client].service];
+      matter[*i] = matter[*i] || call->cache.keeps_answers() || below;
+    }
+  }
+  return matter;
+}
+
+void note_cache_of_one_answer(Tables& t) {
+  const Scenario& s = t.loaded.scenario;
+  std::vector<std::uint32_t> keys;
+  for (const CallSpec& call : s.calls) {
+    if (!call.cache.keeps_answers()) continue;
+    if (keys.empty()) keys = keys_at(s);
+    if (keys[call.caller] > 1) continue;
+    t.loaded.notes.push_back(
+        path_of(s.clients[call.client]) +
+        ".cache holds one answer, which is that to every attempt: no client of " +
+        s.services[call.caller].name + " has keys.count");
+  }
+}
+
+}  // namespace
+
 void note_idle_keys(Tables& t) {
   const Scenario& s = t.loaded.scenario;
+  note_cache_of_one_answer(t);
+  const std::vector<bool> matter = where_keys_matter(s);
   for (const ClientSpec& c : s.clients) {
     bool by_key = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kKey) ||
                   (c.retry.rate_limit.enabled && c.retry.rate_limit.scope == RetryScope::kKey);
-    for (const std::size_t i : called_services(c)) {
-      const ThrottleSpec& throttle = s.services[i].throttle;
-      if (throttle.rate <= 0) continue;
-      by_key = by_key || throttle.scope == ThrottleScope::kKey || !throttle.keys.empty();
-    }
+    for (const std::size_t i : called_services(c)) by_key = by_key || matter[i];
+    const bool sees_others = std::ranges::any_of(s.calls, [&](const CallSpec& call) {
+      return call.callers_key && &s.clients[call.client] == &c;
+    });
+    if (sees_others) continue;
     if (by_key && c.keys.count == 1) {
       t.loaded.notes.push_back(path_of(c) + " has no keys: what is kept apart by key is one for " +
                                "all of its requests");
     } else if (!by_key && c.keys.count > 1) {
-      t.loaded.notes.push_back(path_of(c) + ".keys has no effect: no throttle, quota or limiter " +
-                               "is kept apart by key");
+      t.loaded.notes.push_back(path_of(c) + ".keys has no effect: no throttle, quota, limiter " +
+                               "or cache is kept apart by key");
     }
   }
 }

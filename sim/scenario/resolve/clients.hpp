@@ -24,13 +24,16 @@ void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec);
 void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
+void note_idle_content(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 /// The price of an attempt must not depend on which of a group's services it goes to.
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 
-/// Of all groups together: what those share that name the same retryer, and how much memory states
-/// take that are kept apart.
+/// Of all groups together: the rules of those that name the same retryer, and the memory of states
+/// that are kept apart.
 void check_retryers(Tables& t);
-/// Keys and operations by which nothing is kept apart, and the other way round.
+/// Calls whose deadline is that of their caller, or of which only some are retried.
+void check_calls(Tables& t);
+/// Keys and operations that nothing is kept apart by, and the reverse.
 void note_idle_keys(Tables& t);
 
 // --- The SDK's own defaults ----------------------------------------------------------------------

@@ -30,17 +30,17 @@ class PresetResolution {
   const Preset* preset() const { return preset_; }
   /// "standard 2.0 botocore".
   const std::string& name() const { return name_; }
-  /// "release botocore@1.29.27" or "defect NAME" if that is what makes the value of a rule differ
+  /// "release botocore@1.29.27" or "defect NAME" if one of them makes the value of a rule differ
   /// from the preset's; else empty.
   std::string reason_for(const KeyInfo& key, const std::string& toml) const;
 
-  /// What the environment says about a key, if the scenario asks for it, or the SDK's version.
+  /// The value of a key in the environment, if the scenario asks for it, or the SDK's version.
   std::optional<EnvironmentSetting> from_environment(const KeyInfo& key);
   /// Where the scenario asks for it.
   Place environment_place() const;
 
  private:
-  /// The SDK as it is written; empty if it is not, or is no text.
+  /// The SDK as it is written; empty if it is not, or is not text.
   std::string_view written_sdk() const;
   /// Whether the version, if there is one, is known.
   bool check_version();

@@ -74,6 +74,47 @@ void check_instances(Tables& t, const KeyResolution& keys, const ServiceSpec& sp
                      "expected instances = 1, or no autoscaling");
 }
 
+void check_balancing(Tables& t, const KeyResolution& keys, const InstancesSpec& spec) {
+  if (spec.count == 1) return;
+  const auto refuse = [&](std::string_view key, std::string_view what, std::string_view limit) {
+    t.problems.add(keys.place_of(key),
+                   fmt::format("{}.{} {}; expected at {}", keys.path(), key, what, limit));
+  };
+  const bool knows_all = spec.subset == std::numeric_limits<std::uint32_t>::max();
+  if (!knows_all && spec.subset > spec.count) {
+    refuse(
+        "balancing_subset",
+        fmt::format("= {} is more than the {} instances that there are", spec.subset, spec.count),
+        "most that many");
+  }
+  const EjectionSpec& ejection = spec.ejection;
+  if (ejection.enabled() && ejection.max_ejection_time < ejection.base_ejection_time) {
+    refuse("ejection.max_ejection_time", "is shorter than base_ejection_time", "least that time");
+  }
+  const std::uint32_t known = std::min(spec.subset, spec.count);
+  if (ejection.enabled() && ejection.most_of(known) == 0) {
+    refuse("ejection.max_ejection_percent",
+           fmt::format("= {:.6g} is less than one of {} instances, so that none would ever be "
+                       "ejected",
+                       ejection.max_ejection_percent, known),
+           fmt::format("least {:.6g}, or always_eject_one_host = true", 100.0 / known));
+  }
+  const AccrualSpec& accrual = spec.accrual;
+  if (accrual.enabled() && accrual.max_penalty < accrual.min_penalty) {
+    refuse("accrual.max_penalty", "is shorter than min_penalty", "least that time");
+  }
+}
+
+void note_idle_answer(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  if (!spec.answers.shed || spec.queue.discipline == Discipline::kCodel ||
+      spec.queue.max_age != Duration::max()) {
+    return;
+  }
+  t.loaded.notes.push_back(keys.path() +
+                           ".answers.shed has no effect: nothing is turned away because of its "
+                           "wait without queue.max_age or queue.discipline = \"codel\"");
+}
+
 // A table takes the place of the number.
 void read_slowdown(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
   if (spec.slowdown.curve != SlowdownCurve::kTable) return;
@@ -130,7 +171,9 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
                spec.throttle.window);
   resolve_throttle_limits(t, keys, member, spec);
   read_answers(t, keys, spec);
+  note_idle_answer(t, keys, spec);
   check_instances(t, keys, spec);
+  check_balancing(t, keys, spec.instances);
   check_idempotency(t, keys, spec);
   read_slowdown(t, keys, spec);
   read_profile(t, keys, spec);

@@ -242,7 +242,7 @@ void check_bounds(Tables& t, const KeyResolution& keys, const Expectation& spec,
   } else if (spec.at_most && spec.at_least && *spec.at_least > *spec.at_most) {
     t.problems.add(keys.place_of("at_least"),
                    keys.path() + ".at_least = " + share_text(*spec.at_least) +
-                       " is above at_most = " + share_text(*spec.at_most) + "; nothing is both");
+                       " is above at_most = " + share_text(*spec.at_most) + "; no value is both");
   }
 }
 

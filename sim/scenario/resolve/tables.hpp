@@ -1,5 +1,5 @@
 // A scenario while it is being resolved: the tree as written, the result so far, and how the keys
-// of one table are read. `resolve` goes through all tables and checks what must hold between them.
+// of one table are read. `resolve` goes through all tables and checks them against each other.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -93,7 +93,7 @@ void resolve_expectations(Tables& tables);
 // --- The whole scenario --------------------------------------------------------------------------
 
 /// Resolves a tree whose `like`s are applied; `incomplete` names the tables for which that failed.
-/// Mistakes go to the problems of `files`; if there are any, the result is of no use.
+/// Mistakes go to the problems of `files`; if there are any, the result is useless.
 LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete, CsvFiles& files);
 
 // --- Checks of the top level ---------------------------------------------------------------------

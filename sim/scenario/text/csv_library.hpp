@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#define CSV_IO_NO_THREAD  // the texts are in memory: a reader thread would bring nothing
+#define CSV_IO_NO_THREAD  // the texts are in memory: a reader thread would gain nothing
 #include <limits>         // libfccp/csv.h forgets it
 
 // Its messages cut long file names on purpose, which GCC takes for a mistake once it is inlined.

@@ -93,7 +93,8 @@ class Edit {
   void apply() {
     const std::size_t equals = find_equals(text_);
     if (equals == std::string_view::npos) {
-      fail(1, in_quotes(text_) + " is no edit; expected PATH=VALUE, such as client.web.count=10");
+      fail(1,
+           in_quotes(text_) + " is not an edit; expected PATH=VALUE, such as client.web.count=10");
       return;
     }
     path_ = text_.substr(0, equals);
@@ -144,7 +145,9 @@ class Edit {
   // A path may go into a distribution: `service.api.service_time.mean`.
   bool check_inside(const NameTree& tree, const std::string& path, std::size_t i) {
     const auto known = distribution_member_names();
-    const bool distribution = tree.key->rules.kind == ValueKind::kDistribution;
+    const ValueKind kind = tree.key->rules.kind;
+    const bool distribution =
+        kind == ValueKind::kDistribution || kind == ValueKind::kCountDistribution;
     if (distribution && i + 1 == names_.size() &&
         std::find(known.begin(), known.end(), names_[i]) != known.end()) {
       return true;

@@ -13,7 +13,7 @@
 
 namespace retrysim::scenario {
 
-/// Replaces every `like` below `service` and `client` by what it stands for: a deep merge in which
+/// Replaces every `like` below `service` and `client` by the table it names: a deep merge in which
 /// a table that changes a key that decides (KeyTraits::decides) is replaced whole. Chains are
 /// allowed. Returns the paths ("client.web") of those that could not be completed, after reporting
 /// why.

@@ -22,7 +22,7 @@ struct RetryEnvironment {
   std::string new_retries_2026;                    ///< AWS_NEW_RETRIES_2026
 
   /// Whether that switches an SDK to revision 2.1, and to standard mode by default: if it is
-  /// "true", in any case; PHP and Go want exactly that.
+  /// "true", in any case; PHP and Go require exactly that.
   bool new_retries_for(std::string_view sdk) const;
 };
 
@@ -34,7 +34,8 @@ struct EnvironmentQuery {
 };
 
 /// Reads variables and config file (AWS_CONFIG_FILE, else ~/.aws/config; profile AWS_PROFILE, else
-/// "default"). Variables go before the file. What is not there, or cannot be read, is not set.
+/// "default"). Variables override the file. A setting that is missing, or cannot be read, is not
+/// set.
 RetryEnvironment read_retry_environment();
 
 /// `key` of a profile in the text of a config file. Sections are [default] and [profile NAME];

@@ -49,7 +49,7 @@ class Sources {
 inline constexpr std::string_view kEditFile = "--set";
 inline constexpr std::string_view kVaryFile = "--vary";
 
-/// Whether `file` is no file but an option of the command line.
+/// Whether `file` is not a file but an option of the command line.
 inline bool is_edit(std::string_view file) { return file == kEditFile || file == kVaryFile; }
 
 /// Collects mistakes and keeps the first 20 by place, so that ten megabytes of nonsense cost no
@@ -76,8 +76,8 @@ class Problems {
   std::multimap<Place, std::string> found_;
 };
 
-/// `text` in double quotes, cut if it is very long, with what is not printable as an escape:
-/// fit for a message.
+/// `text` in double quotes, cut if it is very long, with unprintable characters as escapes: fit for
+/// a message.
 std::string in_quotes(std::string_view text);
 
 }  // namespace retrysim::scenario

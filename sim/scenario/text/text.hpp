@@ -1,5 +1,5 @@
-// Text from users: trimming it, making it fit for a terminal, suggesting the name that a misspelt
-// one may mean, and reading whole files.
+// Text from users: trimming it, making it fit for a terminal, suggesting corrections of misspelt
+// names, and reading whole files.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -58,8 +58,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The nearest of `known`, the first of equals; empty if none is near enough to be a misspelling.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
-/// The same of the first ten of them: "a, b, ... and 99,990 more". For messages, where the user may
-/// have written any number of them.
+/// The same of the first ten of them: "a, b, ... and 99,990 more". For messages about lists of any
+/// length.
 std::string joined_first(const std::vector<std::string_view>& words);
 
 /// "99,990".

@@ -48,7 +48,7 @@ std::string plain(double value) {
 std::string other_words(const ValueRules& rules) {
   std::string result;
   if (!rules.else_word.empty()) result += ", or \"" + std::string(rules.else_word) + "\"";
-  if (rules.or_sdk) result += ", or \"" + std::string(kAsTheSdk) + "\"";
+  if (!rules.also_word.empty()) result += ", or \"" + std::string(rules.also_word) + "\"";
   return result;
 }
 
@@ -131,8 +131,8 @@ class ValueReader {
       value_.text = node_.text;
       return std::move(value_);
     }
-    if (rules_.or_sdk && node_.is_text() && node_.text == kAsTheSdk) {
-      value_.is_else_word = true;  // until the SDK is known
+    if (node_.is_text() && !rules_.also_word.empty() && node_.text == rules_.also_word) {
+      value_.is_else_word = true;  // until its meaning is looked up
       value_.text = node_.text;
       return std::move(value_);
     }
@@ -163,6 +163,9 @@ class ValueReader {
         return read_one_distribution();
       case ValueKind::kDistributionList:
         return read_list();
+      case ValueKind::kCountDistribution:
+        value_.is_constant = !node_.is_table();
+        return value_.is_constant ? read_count() : read_one_distribution();
     }
     return false;
   }
@@ -358,6 +361,9 @@ std::string expected(const ValueRules& rules) {
     case ValueKind::kDistributionList:
       result = "a list of at least one duration or distribution, such as [\"100ms\", \"1s\"]";
       break;
+    case ValueKind::kCountDistribution:
+      result = "a whole number or { distribution = ..., ... }";
+      break;
   }
   const Range& range = rules.range;
   std::string limits = to_string(range);
@@ -431,6 +437,7 @@ std::string render_value(const ValueRules& rules, const Node& node) {
       return render_text(node.is_text() ? node.text : node.raw);
     case ValueKind::kDistribution:
     case ValueKind::kDistributionList:
+    case ValueKind::kCountDistribution:
       use_file_names_only(copy);
       return render(copy);
     case ValueKind::kDuration:
@@ -900,7 +907,7 @@ std::optional<RangeResult> read_numbers(const std::vector<std::string_view>& tex
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const Parsed parsed = DecimalReader(texts[i]).read();
     if (!parsed.is_number) {
-      return failure(i, in_quotes(texts[i]) + " is no number; expected LO:HI:STEP or LO:HI:*N");
+      return failure(i, in_quotes(texts[i]) + " is not a number; expected LO:HI:STEP or LO:HI:*N");
     }
     if (!parsed.decimal) {
       return failure(i, in_quotes(texts[i]) +

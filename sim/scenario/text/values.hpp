@@ -27,10 +27,11 @@ enum class ValueKind : std::uint8_t {
   kBoolean,
   kWord,  ///< one of the words of ValueRules::words
   kText,
-  kNames,             ///< a text, or a list of some
-  kFile,              ///< the name of a CSV file
-  kDistribution,      ///< a duration, or { distribution = ..., ... }
-  kDistributionList,  ///< [ ... ] of those, at least one
+  kNames,              ///< a text, or a list of some
+  kFile,               ///< the name of a CSV file
+  kDistribution,       ///< a duration, or { distribution = ..., ... }
+  kDistributionList,   ///< [ ... ] of those, at least one
+  kCountDistribution,  ///< a whole number, or { distribution = ..., ... } of a number
 };
 
 /// The numbers that a key accepts; durations in seconds.
@@ -46,25 +47,25 @@ inline constexpr Range kShare{.min = 0, .max = 1};
 /// "> 0", ">= 1", "from 0 to 1"; empty for every number.
 std::string to_string(const Range& range);
 
-/// What kind of quantity a value is: values that would be unusual for it, and mostly are written in
-/// the wrong unit, are noted (`likely_slip`).
+/// What kind of quantity a value is: values that would be unusual for it, and mostly have the wrong
+/// unit, are noted (`likely_slip`).
 enum class Quantity : std::uint8_t {
   kOther,
   kFactor,       ///< 1 is as usual; some write 50 for 50 %
   kRequestTime,  ///< of a request or a part of one; some write 2000 for 2000 ms
 };
 
-/// Stands for what the SDK has by default.
+/// Stands for the SDK's own default.
 inline constexpr std::string_view kAsTheSdk = "sdk";
 
 /// The requirements on a value.
 struct ValueRules {
   ValueKind kind = ValueKind::kText;
   Range range;
-  std::string_view words;      ///< kWord: "fifo|lifo"
-  std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
-  std::string_view unit;       ///< "s", "1/s", "tokens"; empty: none
-  bool or_sdk = false;         ///< "sdk" is accepted as well: as the SDK has it
+  std::string_view words;           ///< kWord: "fifo|lifo"
+  std::string_view else_word;       ///< a word accepted instead, such as "unlimited"; may be empty
+  std::string_view unit;            ///< "s", "1/s", "tokens"; empty: none
+  std::string_view also_word = {};  ///< a second such word; may be empty
   Quantity quantity = Quantity::kOther;
 
   /// The same, but for the word that is accepted as well.
@@ -73,12 +74,14 @@ struct ValueRules {
     rules.else_word = word;
     return rules;
   }
-  /// The same, but "sdk" is accepted as well.
-  constexpr ValueRules or_as_the_sdk() const {
+  /// The same, but this word is accepted, too.
+  constexpr ValueRules or_also_word(std::string_view word) const {
     ValueRules rules = *this;
-    rules.or_sdk = true;
+    rules.also_word = word;
     return rules;
   }
+  /// The same, but "sdk" is accepted as well: as the SDK has it.
+  constexpr ValueRules or_as_the_sdk() const { return or_also_word(kAsTheSdk); }
   /// The same of such a kind.
   constexpr ValueRules of(Quantity its_kind) const {
     ValueRules rules = *this;
@@ -108,16 +111,17 @@ struct Value {
   std::string text;      ///< kText, kFile, kWord; kNames: the only one
   std::vector<std::string> names;
   Distribution distribution;
+  bool is_constant = false;  ///< kCountDistribution: `count` is the value, not `distribution`
   std::vector<Distribution> list;
 };
 
-/// Reads `node` as `path` should be read; reports what is wrong with it otherwise. `files` reads
-/// the files of empirical distributions.
+/// Reads `node` as `path` should be read; otherwise reports what is wrong. `files` reads the files
+/// of empirical distributions.
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files);
 
-/// What the user may have meant instead, with what the value says now: "= 2000 is 2000 s; did you
-/// mean "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
+/// What the user may have meant instead, with the present meaning: "= 2000 is 2000 s; did you mean
+/// "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
 std::string likely_slip(const ValueRules& rules, const Node& node);
 
 /// ", did you mean 0.5 (50 %)?", if `value` is a percentage where a share is expected.

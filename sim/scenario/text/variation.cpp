@@ -172,7 +172,7 @@ class VariationReader {
     if (parts.size() == 1 || !scenario::is_range_end(parts[0].text)) return add(item, {item.text});
     if (parts.size() != 3) {
       throw Mistake{item.at,
-                    in_quotes(item.text) + " is no range; expected LO:HI:STEP or LO:HI:*N"};
+                    in_quotes(item.text) + " is not a range; expected LO:HI:STEP or LO:HI:*N"};
     }
     const auto range = scenario::range_values(parts[0].text, parts[1].text, parts[2].text);
     if (!range.error.empty()) throw Mistake{parts[range.part].at, range.error};
@@ -181,7 +181,7 @@ class VariationReader {
 
   void read_tuple(Piece item) {
     if (item.text.back() != ')') {
-      throw Mistake{item.at, in_quotes(item.text) + " is no list of values in parentheses"};
+      throw Mistake{item.at, in_quotes(item.text) + " is not a list of values in parentheses"};
     }
     const Piece inside{item.text.substr(1, item.text.size() - 2), item.at + 1};
     std::vector<std::string_view> values;
@@ -206,7 +206,7 @@ class VariationReader {
     }
     if (!seen_.insert(std::move(name)).second) {
       throw Mistake{item.at, in_quotes(values.size() == 1 ? values[0] : item.text) +
-                                 " comes twice; every choice must be another one"};
+                                 " comes twice; every choice must be different"};
     }
     variation_.choices.push_back(std::move(choice));
   }

@@ -3,8 +3,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include "execution/run_bytes.hpp"
+#include "scenario_of.hpp"
 
-#include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
 #include <catch2/catch.hpp>
@@ -67,12 +67,9 @@ retry = { mode = "legacy" }
 )";
 
 RunResult everything() {
-  const LoadResult loaded = load_scenario_text(kScenario, "everything.toml", ".");
-  for (const Diagnostic& d : loaded.errors) UNSCOPED_INFO(to_string(d));
-  REQUIRE(loaded.loaded.has_value());
   SimulationOptions options;
   options.fingerprint = true;
-  return simulate(loaded.loaded->scenario, 3, options);
+  return simulate(test::scenario_of(kScenario), 3, options);
 }
 
 TEST_CASE("A replication's results come back the same from their bytes") {

@@ -3,7 +3,6 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
 #include <retrysim/verdict.hpp>
 
@@ -16,6 +15,7 @@
 
 #include "explain/group_case.hpp"
 #include "explain/rules.hpp"
+#include "scenario_of.hpp"
 #include "unit/measure/count_bins.hpp"
 
 namespace retrysim {
@@ -60,9 +60,7 @@ retry = { mode = "adaptive" }
 )";
 
 void check_same(const char* text, const std::vector<std::string>& edits) {
-  const LoadResult result = load_scenario_text(text, "case.toml", ".", edits);
-  REQUIRE(result.loaded);
-  const Scenario& scenario = result.loaded->scenario;
+  const Scenario scenario = test::scenario_of(text, edits);
   const std::vector<RunResult> runs = run_replications(scenario);
   std::vector<std::vector<double>> figures;
   for (const RunResult& run : runs) figures.push_back(verdict_figures(scenario, run));
@@ -488,9 +486,7 @@ TEST_CASE_METHOD(Group, "Requests succeed as often as before within noise only")
 }
 
 TEST_CASE("Figures of another scenario are refused") {
-  const LoadResult one = load_scenario_text(kFrontAndBack, "case.toml", ".", {"duration=5s"});
-  REQUIRE(one.loaded);
-  const Scenario& scenario = one.loaded->scenario;
+  const Scenario scenario = test::scenario_of(kFrontAndBack, {"duration=5s"});
   std::vector<std::vector<double>> figures = {
       verdict_figures(scenario, run_replications(scenario).front())};
   figures.front().pop_back();

@@ -5,10 +5,11 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
 
 #include <fmt/format.h>
+
+#include "scenario_of.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -120,7 +121,7 @@ const std::vector<Labelled>& labelled_cases() {
        "all-well",
        kSteady,
        {kExponential, kRate + "190", "duration=400s"}},
-      {"unlimited servers take 2 s, and nobody waits",
+      {"unlimited servers take 2 s, and no request waits",
        "all-well",
        kSteady,
        {"service.api.servers=unlimited", "service.api.service_time=2s"}},
@@ -361,7 +362,7 @@ const std::vector<Labelled>& labelled_cases() {
        "unaffected|only-slower",
        kSteady,
        {surge("1.6"), "recovery.hold=5s"}},
-      {"a surge to 1.5, and nobody gives up",
+      {"a surge to 1.5, and no client gives up",
        "only-slower",
        kSteady,
        {surge("2.5"), "recovery.hold=5s"}},
@@ -403,11 +404,11 @@ const std::vector<Labelled>& labelled_cases() {
        kFault,
        {"fault.f.speed=0.95", R"(fault.g={start="20s",duration="5s",capacity=0})",
         kTimeout + "200ms", kThrice, "duration=60s"}},
-      {"the newest first: those who come after the fault are served at once",
+      {"the newest first: requests made after the fault are served at once",
        "back-at-once",
        kFault,
        {kGone, kTimeout + "200ms", "service.api.queue.discipline=lifo"}},
-      {"who gives up leaves the queue",
+      {"attempts of clients that give up leave the queue",
        "back-at-once",
        kFault,
        {kGone, kTimeout + "200ms", "service.api.abandoned=remove"}},
@@ -426,7 +427,7 @@ const std::vector<Labelled>& labelled_cases() {
        calling(R"(servers=1,service_time="8ms")")},
       {"a service below refuses", "back-at-once", kFault,
        calling(R"(servers=2,service_time="10ms")", {"fault.f.service=b", kRefused})},
-      {"a service that nobody calls refuses",
+      {"a service without clients refuses",
        "unaffected",
        kFault,
        {R"(client.web.calls="api")", R"(service.b={servers=1,service_time="10ms"})",
@@ -441,9 +442,8 @@ bool is_among(std::string_view answer, std::string_view answers) {
 }
 
 std::vector<Verdict> verdicts_of(const char* text, const Edits& edits) {
-  LoadResult result = load_scenario_text(text, "labelled.toml", ".", {}, edits);
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return verdicts(result.loaded->scenario, run_replications(result.loaded->scenario));
+  const Scenario scenario = test::scenario_of(text, edits);
+  return verdicts(scenario, run_replications(scenario));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "experiment/twins.hpp"
 #include "explain/rules.hpp"
+#include "scenario_of.hpp"
 
 namespace retrysim {
 namespace {
@@ -96,9 +96,7 @@ retry = { mode = "custom", max_attempts = 3, backoff = { base = "1ms", cap = "1m
 )";
 
 std::vector<Verdict> verdicts_on(const char* text, const Edits& edits, bool with_twins = false) {
-  LoadResult result = load_scenario_text(text, "verdict.toml", ".", {}, edits);
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  const Scenario& scenario = result.loaded->scenario;
+  const Scenario scenario = test::scenario_of(text, edits);
   std::vector<RunResult> runs = run_replications(scenario);
   if (with_twins) experiment::storms_with_twins(scenario, runs, {});
   return verdicts(scenario, runs);
@@ -514,10 +512,19 @@ TEST_CASE("Instances without a fault keep their capacity") {
   CHECK_THAT(overload->sentence, Catch::Contains("1.2 times the remaining capacity"));
 }
 
+TEST_CASE("All limits that may have refused retries are named") {
+  const std::vector<Verdict> all = verdicts_on(
+      kSteady,
+      {kErrors, kQuota, "client.web.retry.quota.cost=5", "client.web.retry.budget.kind=window",
+       "client.web.retry.budget.share=0.01", "client.web.retry.guard.failure_share=0.2"});
+  const Verdict* denied = find(all, "denied-by-quota");
+  REQUIRE(denied != nullptr);
+  CHECK_THAT(denied->sentence, Catch::Contains("by the retry budget, the retry guard or the empty "
+                                               "retry quota"));
+}
+
 TEST_CASE("A twin without a part tells what is different") {
-  const LoadResult result = load_scenario_text(kDip, "verdict.toml", ".", {}, kRecoverByQuota);
-  REQUIRE(result.loaded);
-  const Scenario& scenario = result.loaded->scenario;
+  const Scenario scenario = test::scenario_of(kDip, kRecoverByQuota);
   const std::vector<RunResult> runs = run_replications(scenario);
   const auto parts = experiment::twin_parts();
   const auto twin_of = [&](std::string_view word) {

@@ -1,13 +1,13 @@
 // Phases: how a window is divided, and that what happens in it is counted in one of them.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 #include <retrysim/summary.hpp>
 
 #include "measure/analyse/recovery.hpp"
 #include "measure/metrics/phases.hpp"
 #include "measure/record/totals.hpp"
+#include "scenario_of.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <fmt/format.h>
@@ -202,12 +202,7 @@ class RandomScenario {
   std::minstd_rand random_;
 };
 
-Scenario load(const std::string& text) {
-  const LoadResult result = load_scenario_text(text, "random.toml", ".");
-  for (const Diagnostic& d : result.errors) UNSCOPED_INFO(to_string(d));
-  REQUIRE(result.loaded.has_value());
-  return result.loaded->scenario;
-}
+using test::scenario_of;
 
 /// The phases of the division, which follow each other through the window.
 PhaseResult sum_of(const Scenario& scenario, const RunResult& run,
@@ -273,7 +268,7 @@ TEST_CASE("whatever happens in the window is counted in one phase") {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     const std::string text = RandomScenario(seed).text();
     INFO(text);
-    const Scenario scenario = load(text);
+    const Scenario scenario = scenario_of(text);
     const RunResult run = simulate(scenario, 0);
     if (stats::triggers(scenario).empty()) continue;
     ++divided;
@@ -323,7 +318,7 @@ TEST_CASE("phases change nothing else") {
   for (unsigned seed = 101; seed <= 115; ++seed) {
     const std::string text = RandomScenario(seed).text();
     INFO(text);
-    Scenario scenario = load(text);
+    Scenario scenario = scenario_of(text);
     scenario.phases.clear();
     const RunResult plain = simulate(scenario, 0);
     scenario.phases = {{"odd", Time::from_nanoseconds(1'234'567'891), Duration::milliseconds(4321)},

@@ -76,7 +76,7 @@ TEST_CASE("in service: a server that is held works for nobody until it is releas
   Station s(1);
   Attempt& a = s.start(0);
   s.in_service.hold(after_ms(100));
-  CHECK(a.stage == Attempt::Stage::kCalling);
+  CHECK(a.stage == Attempt::Stage::kHoldingServer);
   CHECK(!a.is(Attempt::kExecuted));
   CHECK(!s.in_service.servers().has_room());
   CHECK(s.in_service.servers().next_completion() == kernel::EventKey::never());

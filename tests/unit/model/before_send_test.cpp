@@ -195,6 +195,23 @@ TEST_CASE("The quota pays for hedges") {
   CHECK(c.attempts == 3);  // two hedges at 5 tokens each
 }
 
+TEST_CASE("Neither hedges nor retries beside them wait for tokens of the quota") {
+  Scenario s = hedging_world(ms(100));
+  s.clients[0].retry.max_attempts = 3;
+  QuotaRules& q = s.clients[0].retry.quota;
+  q.enabled = true;
+  q.capacity = q.cost = 5;
+  q.refill_rate = 100;  // 5 tokens after 50 ms
+  const auto on_empty = GENERATE(QuotaOnEmpty::kFail, QuotaOnEmpty::kWait);
+  q.on_empty = on_empty;
+  CHECK(simulate(s, 0).clients[0].attempts == 1);  // at 40 ms there are 4
+  q.initial = 5;
+  CHECK(simulate(s, 0).clients[0].attempts == 2);  // then 5, and 4 again at 80 ms
+  q.initial = 0;
+  s.services[0].errors = {{{503, "ServiceUnavailable"}, 1.0}};
+  CHECK(count(simulate(s, 0).clients[0], Outcome::kQuotaExceeded) == 1);
+}
+
 TEST_CASE("A client-side throttle refuses attempts of a service that accepts none") {
   Scenario s = test::small_world();
   s.clients[0].arrivals.process = ArrivalProcess::kConstant;

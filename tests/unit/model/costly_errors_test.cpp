@@ -160,6 +160,29 @@ TEST_CASE("A crash ends what is in service, and what waits is served") {
   CHECK(count(simulate(s, 0).clients[0], AttemptResult::kError) == 5);
 }
 
+TEST_CASE("The answers of a crash meet the fault's own latency and loss") {
+  Scenario s = test::small_world();
+  s.clients[0].retry.max_attempts = 1;
+  test::set_timeout(s.clients[0], ms(500));
+  FaultSpec f = fault_at(50);
+  (GENERATE(true, false) ? f.crash : f.cold_restart) = true;
+  s.faults = {f};
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(50));
+  s.faults[0].latency = ms(20);
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(70));
+  s.faults[0].response_loss = 1;
+  const RunResult r = simulate(s, 0);
+  CHECK(r.clients[0].lost == 1);
+  CHECK(count(r.clients[0], AttemptResult::kTimeout) == 1);
+  // A fault that ends at this instant is over.
+  FaultSpec before = fault_at(0);
+  before.duration = ms(50);
+  before.latency = ms(5);
+  f.speed = 0;
+  s.faults = {before, f};
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(50));
+}
+
 TEST_CASE("A crash of one instance leaves the others and the throttle alone") {
   Scenario s = test::small_world();
   s.services[0].instances.count = 2;

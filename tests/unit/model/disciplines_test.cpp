@@ -7,6 +7,7 @@
 
 #include "unit/model/small_world.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace retrysim {
@@ -50,13 +51,50 @@ TEST_CASE("fifo serves the first that came, lifo the last, and neither interrupt
   CHECK(waits_ms(s) == Waits{0, 290, 180, 70});
 }
 
+TEST_CASE("adaptive-lifo serves the last that came while the queue is long, else the first") {
+  Scenario s = arrivals_at({0, 10, 20, 30, 40});
+  s.services[0].queue.discipline = Discipline::kAdaptiveLifo;
+  // At 100 ms four wait, then three, two and one.
+  const auto waits_above = [&s](std::int64_t limit) {
+    s.services[0].queue.lifo_above = limit;
+    return waits_ms(s);
+  };
+  CHECK(waits_above(4) == Waits{0, 90, 180, 270, 360});
+  CHECK(waits_above(3) == Waits{0, 190, 280, 370, 60});
+  CHECK(waits_above(2) == Waits{0, 290, 380, 170, 60});
+  CHECK(waits_above(1) == Waits{0, 390, 280, 170, 60});
+  CHECK(waits_above(0) == Waits{0, 390, 280, 170, 60});
+  // One server: the same as one attempt.
+  CHECK(waits_above(QueueSpec::kAsServers) == waits_above(1));
+}
+
+TEST_CASE("adaptive-lifo at its extremes is fifo or lifo, in every number", "[repetitive]") {
+  Scenario s = test::small_world();
+  s.services[0].queue.capacity = 20;
+  s.services[0].abandoned = Abandoned::kRemove;
+  s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
+  s.clients[0].arrivals.rate = 12;
+  s.clients[0].retry.backoff.base = ms(50);
+  test::set_timeout(s.clients[0], ms(700));
+  const auto [discipline, limit] =
+      GENERATE(std::pair(Discipline::kFifo, 20), std::pair(Discipline::kLifo, 0));
+  s.services[0].queue.discipline = discipline;
+  const RunResult r = simulate(s, 0);
+  s.services[0].queue.discipline = Discipline::kAdaptiveLifo;
+  s.services[0].queue.lifo_above = limit;
+  CHECK(simulate(s, 0) == r);
+  s.services[0].queue.lifo_above = 3;
+  CHECK(!(simulate(s, 0) == r));
+}
+
 TEST_CASE("An attempt in the middle of a line leaves it, under every discipline") {
   // The client of the third gives up at 70 ms, while the first is still in service.
   Scenario s = arrivals_at({0, 10, 20, 30});
   s.services[0].abandoned = Abandoned::kRemove;
   test::set_timeout(s.clients[2], ms(50));
   s.services[0].queue.discipline =
-      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kRandom, Discipline::kPriority);
+      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kAdaptiveLifo, Discipline::kRandom,
+               Discipline::kPriority);
   const RunResult r = simulate(s, 0);
   CHECK(r.clients[2].dropped == 1);
   CHECK(r.ended == Time::zero() + ms(300));

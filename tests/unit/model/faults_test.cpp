@@ -160,8 +160,8 @@ TEST_CASE("A cold restart loses the queue and the work in progress, and connecti
   f.cold_restart = true;
   s.faults = {f};
   s.services[0].queue.discipline =
-      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kRandom, Discipline::kPriority,
-               Discipline::kCodel, Discipline::kProcessorSharing);
+      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kAdaptiveLifo, Discipline::kRandom,
+               Discipline::kPriority, Discipline::kCodel, Discipline::kProcessorSharing);
   const RunResult r = simulate(s, 0);
   // All know at 55 ms, and try again at 1055 ms: 1060, and 300 ms of work for two servers.
   CHECK(count(r.clients[0], AttemptResult::kError) == 5);

@@ -59,7 +59,8 @@ std::uint64_t ended(const RunResult& r, std::size_t instance, AttemptResult resu
 }
 
 constexpr Balancing kAllBalancing[] = {Balancing::kRoundRobin, Balancing::kRandom,
-                                       Balancing::kLeastConnections, Balancing::kTwoChoices};
+                                       Balancing::kLeastConnections, Balancing::kTwoChoices,
+                                       Balancing::kPeakEwma};
 
 TEST_CASE("A single instance is a service as ever, however it is balanced", "[instances]") {
   Scenario s = poisson(1, 8, Balancing::kRoundRobin);

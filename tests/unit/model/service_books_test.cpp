@@ -26,6 +26,7 @@ Scenario troubled(Discipline discipline, Abandoned abandoned, int variant) {
   service.queue.capacity = 30;
   service.slowdown.per_attempt = 0.05;
   service.queue.drop_expired = variant % 2 == 1;
+  if (variant % 3 == 1) service.queue.max_age = ms(60);
   service.rejection.cost = variant < 3 ? ms(1) : Duration::zero();
   service.rejection.overflow = variant % 4 == 0 ? Overflow::kDrop : Overflow::kThrottled;
   service.timeout = variant % 2 == 0 ? ms(150) : Duration::max();
@@ -70,8 +71,8 @@ Scenario troubled(Discipline discipline, Abandoned abandoned, int variant) {
 
 TEST_CASE("Whatever happens at a service, it is empty when all is over") {
   const Discipline discipline =
-      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kRandom, Discipline::kPriority,
-               Discipline::kProcessorSharing, Discipline::kCodel);
+      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kAdaptiveLifo, Discipline::kRandom,
+               Discipline::kPriority, Discipline::kProcessorSharing, Discipline::kCodel);
   const Abandoned abandoned =
       GENERATE(Abandoned::kServe, Abandoned::kDropAtDequeue, Abandoned::kRemove, Abandoned::kAbort);
 #ifdef NDEBUG
@@ -97,8 +98,8 @@ TEST_CASE("Whatever happens at a service, it is empty when all is over") {
 
 TEST_CASE("The books are in order whenever a run is cut off") {
   const Discipline discipline =
-      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kRandom, Discipline::kPriority,
-               Discipline::kProcessorSharing, Discipline::kCodel);
+      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kAdaptiveLifo, Discipline::kRandom,
+               Discipline::kPriority, Discipline::kProcessorSharing, Discipline::kCodel);
   for (int variant = 0; variant < 6; ++variant) {
     INFO("discipline " << static_cast<int>(discipline) << ", variant " << variant);
     Scenario s = troubled(discipline, Abandoned::kServe, variant);

@@ -62,11 +62,11 @@ TEST_CASE("service: attempts are served, wait, or find the queue full, and their
   CHECK(c.service.queued() == 1);
   c.service.leave_unserved(refused, since_start(50));  // at once
   CHECK(c.has_spent(0, 0));
-  CHECK(c.service.take_from_queue() == nullptr);  // no server
+  CHECK(c.service.take_from_queue(since_start(50)) == nullptr);  // no server
 
   c.service.in_service.complete(since_start(100));
   CHECK(c.has_spent(0, 100));
-  REQUIRE(c.service.take_from_queue() == &waits);
+  REQUIRE(c.service.take_from_queue(since_start(100)) == &waits);
   c.service.start(waits, since_start(100));
   CHECK(c.has_spent(60, 160));
   c.service.in_service.complete(since_start(200));
@@ -116,7 +116,7 @@ TEST_CASE("service: an attempt that is turned away at a price is answered before
   c.service.turn_away(refused, since_start(20));
   CHECK(c.service.queued() == 2);
   c.service.in_service.complete(since_start(100));
-  CHECK(c.service.take_from_queue() == &refused);
+  CHECK(c.service.take_from_queue(since_start(100)) == &refused);
 }
 
 TEST_CASE("service: faults change the servers that work and what stands in the way of attempts") {
@@ -134,7 +134,7 @@ TEST_CASE("service: faults change the servers that work and what stands in the w
   CHECK(!c.service.traits().obstructs_way);
   CHECK(c.service.power().working_servers() == 0);
   c.service.in_service.complete(since_start(120));  // 20 ms at full speed were left
-  CHECK(c.service.take_from_queue() == nullptr);
+  CHECK(c.service.take_from_queue(since_start(120)) == nullptr);
   c.arrive(130);
   CHECK(c.admission == Admission::kQueued);
 }

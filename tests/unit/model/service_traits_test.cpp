@@ -50,6 +50,8 @@ TEST_CASE("traits: what is taken from the queue is looked at if some of it may n
   CHECK(ServiceTraits(spec).screens_queue);
   spec.queue.discipline = Discipline::kLifo;
   CHECK(!ServiceTraits(spec).screens_queue);
+  spec.queue.max_age = test::ms(10);
+  CHECK(ServiceTraits(spec).screens_queue);
 }
 
 TEST_CASE("traits: attempts are watched where there is a limit on concurrency, or a timeout") {

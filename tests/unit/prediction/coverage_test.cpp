@@ -3,10 +3,10 @@
 //
 // SPDX-License-Identifier: MIT
 #include "prediction/coverage.hpp"
+#include "scenario_of.hpp"
 
 #include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/scenario_file.hpp>
 
 #include <catch2/catch.hpp>
 #include <set>
@@ -74,20 +74,17 @@ TEST_CASE("Rows of the table of what theory covers say what they must") {
 }
 
 Scenario load(const std::string& service, const std::string& client, const std::string& more = "") {
-  LoadResult result = load_scenario_text(
+  return test::scenario_of(
       "name = \"coverage\"\nduration = 100\n" + more +
-          "[service.api]\nservers = 10\nservice_time = { distribution = \"exponential\", mean = "
-          "\"20ms\" }\nqueue.capacity = 700\n" +
-          service +
-          "[client.web]\ncount = 100\narrivals = { process = \"poisson\", total_rate = 300 }\n" +
-          (client.find("attempt_timeout") == std::string::npos ? "attempt_timeout = 1\n" : "") +
-          client +
-          (client.find("retry") == std::string::npos
-               ? "retry = { mode = \"custom\", max_attempts = 4, delays = [0] }\n"
-               : ""),
-      "test.toml", ".");
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return std::move(result.loaded->scenario);
+      "[service.api]\nservers = 10\nservice_time = { distribution = \"exponential\", mean = "
+      "\"20ms\" }\nqueue.capacity = 700\n" +
+      service +
+      "[client.web]\ncount = 100\narrivals = { process = \"poisson\", total_rate = 300 }\n" +
+      (client.find("attempt_timeout") == std::string::npos ? "attempt_timeout = 1\n" : "") +
+      client +
+      (client.find("retry") == std::string::npos
+           ? "retry = { mode = \"custom\", max_attempts = 4, delays = [0] }\n"
+           : ""));
 }
 
 TEST_CASE("The plain case has all of its predictions") {

@@ -2,7 +2,6 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/prediction.hpp>
-#include <retrysim/scenario_file.hpp>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -11,15 +10,12 @@
 #include <variant>
 
 #include "prediction/facts/service_load.hpp"
+#include "scenario_of.hpp"
 
 namespace retrysim {
 namespace {
 
-Scenario load_scenario(const std::string& text) {
-  LoadResult result = load_scenario_text(text, "test.toml", ".");
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return std::move(result.loaded->scenario);
-}
+using test::scenario_of;
 
 /// Two servers of 10 ms at 80 % load; a queue of two seconds; clients that wait one.
 std::string service_and_client(const std::string& retry, const std::string& service = "") {
@@ -49,7 +45,7 @@ bool warns(const Facts& facts, const std::string& key, const std::string& figure
 
 TEST_CASE("Facts of a service and its clients in standard mode") {
   const Facts facts =
-      facts_of(load_scenario(service_and_client("retry = { mode = \"standard\" }\n")));
+      facts_of(scenario_of(service_and_client("retry = { mode = \"standard\" }\n")));
   CHECK(fact(facts, "service.api", "offered_load") == Approx(160));
   CHECK(fact(facts, "service.api", "utilization") == Approx(0.8));
   CHECK(fact(facts, "service.api", "utilization_at_last_attempt") == Approx(2.4));
@@ -74,9 +70,9 @@ TEST_CASE("Facts of a service and its clients in standard mode") {
 
 /// The facts of a single service under Poisson arrivals of 10 a second, without retries.
 Facts facts_of_service(const std::string& service) {
-  return facts_of(load_scenario("name = \"one\"\nduration = 100\n[service.api]\n" + service +
-                                "[client.web]\nretry = { mode = \"none\" }\n"
-                                "arrivals = { process = \"poisson\", total_rate = 10 }\n"));
+  return facts_of(scenario_of("name = \"one\"\nduration = 100\n[service.api]\n" + service +
+                              "[client.web]\nretry = { mode = \"none\" }\n"
+                              "arrivals = { process = \"poisson\", total_rate = 10 }\n"));
 }
 
 TEST_CASE("The share that waits at most so long follows from Erlang's formula") {
@@ -104,24 +100,23 @@ TEST_CASE("The share that waits at most so long follows from Erlang's formula") 
 
 TEST_CASE("How long a full queue takes can be asked for alone") {
   const std::string queue = "service_time = \"50ms\"\nqueue = { capacity = 40 }\n";
-  const auto scenario_of = [](const std::string& service, const std::string& arrivals) {
-    return load_scenario(
-        "name = \"one\"\nduration = 100\n[service.api]\n" + service +
-        "[service.other]\nservice_time = 1\nqueue = { capacity = 1 }\n[client.web]\n"
-        "calls = \"api\"\nretry = { mode = \"none\" }\narrivals = { " +
-        arrivals + " }\n");
+  const auto with = [](const std::string& service, const std::string& arrivals) {
+    return scenario_of("name = \"one\"\nduration = 100\n[service.api]\n" + service +
+                       "[service.other]\nservice_time = 1\nqueue = { capacity = 1 }\n[client.web]\n"
+                       "calls = \"api\"\nretry = { mode = \"none\" }\narrivals = { " +
+                       arrivals + " }\n");
   };
-  const Scenario two = scenario_of("servers = 2\n" + queue, "process = \"poisson\", rate = 10");
+  const Scenario two = with("servers = 2\n" + queue, "process = \"poisson\", rate = 10");
   CHECK(prediction::full_queue_time(two, 0) == Approx(1));
   CHECK(fact(facts_of(two), "service.api", "full_queue_work") ==
         prediction::full_queue_time(two, 0));
   CHECK(std::isinf(prediction::full_queue_time(two, 1)));  // nobody calls it
-  const Scenario unlimited = scenario_of("servers = \"unlimited\"\nservice_time = 1\n",
-                                         "process = \"poisson\", rate = 10");
+  const Scenario unlimited =
+      with("servers = \"unlimited\"\nservice_time = 1\n", "process = \"poisson\", rate = 10");
   CHECK(std::isinf(prediction::full_queue_time(unlimited, 0)));
   // Clients that ask without a pause, of a service that takes no time.
-  const Scenario no_pause = scenario_of("service_time = \"0s\"\nqueue = { capacity = 40 }\n",
-                                        "process = \"closed\", think_time = \"0s\"");
+  const Scenario no_pause = with("service_time = \"0s\"\nqueue = { capacity = 40 }\n",
+                                 "process = \"closed\", think_time = \"0s\"");
   CHECK(std::isinf(prediction::full_queue_time(no_pause, 0)));
 }
 
@@ -139,10 +134,10 @@ TEST_CASE("Waits follow from the spread of gamma service times") {
 TEST_CASE("Warnings name what is wrong, and nothing that is not") {
   const std::string plain =
       "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\nmax_connections = 1\n";
-  const Facts facts = facts_of(load_scenario(service_and_client(plain)));
+  const Facts facts = facts_of(scenario_of(service_and_client(plain)));
   CHECK(warns(facts, "client.web.retry.max_attempts", "2.4 times the capacity"));
   CHECK(warns(facts, "client.web.max_connections", "1.2 connections"));
-  const Facts short_queue = facts_of(load_scenario(
+  const Facts short_queue = facts_of(scenario_of(
       "name = \"short\"\nduration = 100\n[service.api]\nservers = 2\nqueue = { capacity = 50 }\n"
       "service_time = { distribution = \"exponential\", mean = \"10ms\" }\n"
       "[client.web]\ncount = 400\nattempt_timeout = 1\n"
@@ -150,11 +145,11 @@ TEST_CASE("Warnings name what is wrong, and nothing that is not") {
       "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n"));
   CHECK(short_queue.warnings.empty());
   const Facts overloaded = facts_of(
-      load_scenario("name = \"over\"\nduration = 100\n[service.api]\nservice_time = \"10ms\"\n"
-                    "[client.web]\narrivals = { process = \"poisson\", total_rate = 150 }\n"
-                    "retry = { mode = \"none\" }\n"));
+      scenario_of("name = \"over\"\nduration = 100\n[service.api]\nservice_time = \"10ms\"\n"
+                  "[client.web]\narrivals = { process = \"poisson\", total_rate = 150 }\n"
+                  "retry = { mode = \"none\" }\n"));
   CHECK(warns(overloaded, "service.api.servers", "1.5 times the capacity"));
-  const Facts throttled = facts_of(load_scenario(
+  const Facts throttled = facts_of(scenario_of(
       "name = \"throttled\"\nduration = 100\n[service.api]\nservers = \"unlimited\"\n"
       "service_time = \"10ms\"\n"
       "throttle = { rate = 100, burst = 10, retry_after = \"5s\" }\n"
@@ -167,7 +162,7 @@ TEST_CASE("Warnings name what is wrong, and nothing that is not") {
 
 TEST_CASE("A scenario becomes the chain it stands for, or says which key is why not") {
   const std::string plain = "retry = { mode = \"custom\", max_attempts = 3, delays = [\"1s\"] }\n";
-  Scenario scenario = load_scenario(service_and_client(plain));
+  Scenario scenario = scenario_of(service_and_client(plain));
   const ChainOrReason large = chain_of(scenario, 0);
   REQUIRE(std::holds_alternative<std::string>(large));
   CHECK(std::get<std::string>(large).find("states") != std::string::npos);
@@ -183,14 +178,14 @@ TEST_CASE("A scenario becomes the chain it stands for, or says which key is why 
   CHECK(queue.attempts == 3);
   CHECK(queue.places == 52);
   const ChainOrReason quota =
-      chain_of(load_scenario(service_and_client("retry = { mode = \"standard\" }\n")), 0);
+      chain_of(scenario_of(service_and_client("retry = { mode = \"standard\" }\n")), 0);
   REQUIRE(std::holds_alternative<std::string>(quota));
   CHECK(std::get<std::string>(quota).find("client.web.retry.quota") == 0);
 }
 
 }  // namespace
 TEST_CASE("a closed loop is not overloaded: its requests wait for each other") {
-  const Scenario scenario = load_scenario(
+  const Scenario scenario = scenario_of(
       "name = \"loop\"\nduration = 100\nwarmup = 10\n"
       "[service.api]\nservers = 3\nservice_time = { distribution = \"exponential\", mean = 0.01 }\n"
       "[client.web]\ncount = 40\nretry.mode = \"none\"\n"
@@ -212,7 +207,7 @@ TEST_CASE("a closed loop is not overloaded: its requests wait for each other") {
 }
 
 TEST_CASE("Attempts without end are no infinite number in a sentence") {
-  const Facts facts = facts_of(load_scenario(service_and_client(
+  const Facts facts = facts_of(scenario_of(service_and_client(
       "retry = { mode = \"custom\", max_attempts = \"unlimited\", delays = [0] }\n")));
   bool found = false;
   for (const Warning& w : facts.warnings) {
@@ -225,14 +220,14 @@ TEST_CASE("Attempts without end are no infinite number in a sentence") {
 TEST_CASE("A service that only the calls of others overload is warned of") {
   const auto warned = [](const std::string& servers) {
     return warns(
-        facts_of(load_scenario("name = \"tree\"\nduration = 100\n"
-                               "[service.front]\nservers = 60\nservice_time = \"5ms\"\n"
-                               "[service.front.calls.db]\nretry = { mode = \"none\" }\n"
-                               "[service.db]\nservers = " +
-                               servers +
-                               "\nservice_time = \"30ms\"\n"
-                               "[client.web]\ncalls = \"front\"\nretry = { mode = \"none\" }\n"
-                               "arrivals = { process = \"poisson\", total_rate = 500 }\n")),
+        facts_of(scenario_of("name = \"tree\"\nduration = 100\n"
+                             "[service.front]\nservers = 60\nservice_time = \"5ms\"\n"
+                             "[service.front.calls.db]\nretry = { mode = \"none\" }\n"
+                             "[service.db]\nservers = " +
+                             servers +
+                             "\nservice_time = \"30ms\"\n"
+                             "[client.web]\ncalls = \"front\"\nretry = { mode = \"none\" }\n"
+                             "arrivals = { process = \"poisson\", total_rate = 500 }\n")),
         "service.front.calls.db", "1.5 times the capacity");
   };
   CHECK(warned("10"));
@@ -241,7 +236,7 @@ TEST_CASE("A service that only the calls of others overload is warned of") {
 
 TEST_CASE("Random errors take no server, but their retries do") {
   const auto facts_with = [](const std::string& keys) {
-    return facts_of(load_scenario(service_and_client(
+    return facts_of(scenario_of(service_and_client(
         "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n", keys)));
   };
   const Facts half = facts_with("errors = { 500 = 0.5 }\n");
@@ -254,7 +249,7 @@ TEST_CASE("Random errors take no server, but their retries do") {
 }
 
 TEST_CASE("Facts say that they leave out what services ask of each other") {
-  const Scenario scenario = load_scenario(
+  const Scenario scenario = scenario_of(
       "name = \"tree\"\nduration = 100\n"
       "[service.front]\nservers = 20\nservice_time = \"20ms\"\n"
       "[service.front.calls.db]\nretry = { mode = \"none\" }\n"
@@ -307,11 +302,11 @@ TEST_CASE("A queue is too long if its last answer, there and back, comes too lat
   // for the queue, so 156.8 places of 5 ms each.
   const auto with_places = [](const std::string& places) {
     return facts_of(
-        load_scenario("name = \"round-trip\"\nduration = 100\nnetwork = { latency = \"103ms\" }\n"
-                      "[service.api]\nservers = 2\nservice_time = \"10ms\"\nqueue = { capacity = " +
-                      places +
-                      " }\n[client.web]\nattempt_timeout = 1\nretry = { mode = \"none\" }\n"
-                      "arrivals = { process = \"poisson\", total_rate = 100 }\n"));
+        scenario_of("name = \"round-trip\"\nduration = 100\nnetwork = { latency = \"103ms\" }\n"
+                    "[service.api]\nservers = 2\nservice_time = \"10ms\"\nqueue = { capacity = " +
+                    places +
+                    " }\n[client.web]\nattempt_timeout = 1\nretry = { mode = \"none\" }\n"
+                    "arrivals = { process = \"poisson\", total_rate = 100 }\n"));
   };
   CHECK(remedy(with_places("156"), "service.api.queue.capacity").empty());
   for (const char* places : {"157", "170", "200"}) {  // 0.85 s is less than one way leaves
@@ -323,12 +318,12 @@ TEST_CASE("A queue is too long if its last answer, there and back, comes too lat
 TEST_CASE("As many attempts are advised as the service can carry at the load of all of them") {
   const auto advised = [](const std::string& rate) {
     return remedy(
-        facts_of(load_scenario("name = \"attempts\"\nduration = 100\n[service.api]\nservers = 2\n"
-                               "queue = { capacity = 400 }\nservice_time = \"10ms\"\n"
-                               "[client.web]\nattempt_timeout = 1\n"
-                               "retry = { mode = \"custom\", max_attempts = 9, delays = [0] }\n"
-                               "arrivals = { process = \"poisson\", total_rate = " +
-                               rate + " }\n")),
+        facts_of(scenario_of("name = \"attempts\"\nduration = 100\n[service.api]\nservers = 2\n"
+                             "queue = { capacity = 400 }\nservice_time = \"10ms\"\n"
+                             "[client.web]\nattempt_timeout = 1\n"
+                             "retry = { mode = \"custom\", max_attempts = 9, delays = [0] }\n"
+                             "arrivals = { process = \"poisson\", total_rate = " +
+                             rate + " }\n")),
         "client.web.retry.max_attempts");
   };
   // Capacity 200/s. At exactly a half two attempts are as much as it can do, and so too much.
@@ -343,12 +338,12 @@ TEST_CASE("As many attempts are advised as the service can carry at the load of 
 
 TEST_CASE("At a whole load one server more than that carries it") {
   const auto advised = [](const std::string& rate) {
-    return remedy(facts_of(load_scenario(
-                      "name = \"servers\"\nduration = 100\n[service.api]\nservers = 2\n"
-                      "service_time = \"10ms\"\n[client.web]\nretry = { mode = \"none\" }\n"
-                      "arrivals = { process = \"poisson\", total_rate = " +
-                      rate + " }\n")),
-                  "service.api.servers");
+    return remedy(
+        facts_of(scenario_of("name = \"servers\"\nduration = 100\n[service.api]\nservers = 2\n"
+                             "service_time = \"10ms\"\n[client.web]\nretry = { mode = \"none\" }\n"
+                             "arrivals = { process = \"poisson\", total_rate = " +
+                             rate + " }\n")),
+        "service.api.servers");
   };
   CHECK_THAT(advised("200"), Catch::Contains("3 servers"));  // 2 servers have no time to spare
   CHECK_THAT(advised("400"), Catch::Contains("5 servers"));
@@ -359,7 +354,7 @@ TEST_CASE("At a whole load one server more than that carries it") {
 TEST_CASE("A mean wait is told where a queue cuts it short by little only") {
   // M/M/1 at 0.9: 0.09 s. The queue must hold five times that: 45 places of 10 ms.
   const auto is_told = [](const std::string& places) {
-    const Facts facts = facts_of(load_scenario(
+    const Facts facts = facts_of(scenario_of(
         "name = \"short\"\nduration = 100\n[service.api]\nqueue = { capacity = " + places +
         " }\nservice_time = { distribution = \"exponential\", mean = \"10ms\" }\n"
         "[client.web]\nretry = { mode = \"none\" }\n"
@@ -381,11 +376,11 @@ TEST_CASE("A mean wait is told where a queue cuts it short by little only") {
 TEST_CASE("Of a quota's last tokens, too few for a retry, none is made") {
   const auto retries = [](const std::string& quota) {
     const Facts facts = facts_of(
-        load_scenario("name = \"dry\"\nduration = 100\n[service.api]\nservice_time = \"10ms\"\n"
-                      "[client.web]\ncount = 5\nattempt_timeout = 1\n"
-                      "arrivals = { process = \"poisson\", total_rate = 50 }\n"
-                      "[client.web.retry]\nmode = \"standard\"\nquota = { " +
-                      quota + " }\n"));
+        scenario_of("name = \"dry\"\nduration = 100\n[service.api]\nservice_time = \"10ms\"\n"
+                    "[client.web]\ncount = 5\nattempt_timeout = 1\n"
+                    "arrivals = { process = \"poisson\", total_rate = 50 }\n"
+                    "[client.web.retry]\nmode = \"standard\"\nquota = { " +
+                    quota + " }\n"));
     CHECK(fact(facts, "client.web", "quota_retries_in_outage_all_clients") ==
           5 * fact(facts, "client.web", "quota_retries_in_outage"));
     return fact(facts, "client.web", "quota_retries_in_outage");
@@ -398,7 +393,7 @@ TEST_CASE("Of a quota's last tokens, too few for a retry, none is made") {
 /// A service that grants `throttle`, and 400 clients with 150 requests a second in all.
 Facts throttled_facts(const std::string& throttle, const std::string& retry,
                       const std::string& count = "400") {
-  return facts_of(load_scenario(
+  return facts_of(scenario_of(
       "name = \"throttled\"\nduration = 100\n[service.api]\nservers = \"unlimited\"\n"
       "service_time = \"10ms\"\nthrottle = { " +
       throttle + " }\n[client.web]\ncount = " + count +
@@ -434,7 +429,7 @@ TEST_CASE("So many adaptive clients as their least rates allow are advised") {
 
 TEST_CASE("A quota that lasts a minute is advised, in whole tokens") {
   const auto advised = [](const std::string& total_rate, const std::string& capacity) {
-    return remedy(facts_of(load_scenario(
+    return remedy(facts_of(scenario_of(
                       "name = \"quota\"\nduration = 100\n[service.api]\nservers = 2\n"
                       "service_time = \"10ms\"\n[client.web]\ncount = 400\n"
                       "attempt_timeout = 1\narrivals = { process = \"poisson\", total_rate = " +
@@ -453,7 +448,7 @@ TEST_CASE("A quota that lasts a minute is advised, in whole tokens") {
 
 TEST_CASE("As many connections are advised as time-outs need, in whole ones") {
   const auto advised = [](const std::string& total_rate, const std::string& connections) {
-    return remedy(facts_of(load_scenario(
+    return remedy(facts_of(scenario_of(
                       "name = \"pool\"\nduration = 100\n[service.api]\nservers = 2\n"
                       "service_time = \"10ms\"\n[client.web]\ncount = 10\nattempt_timeout = 2\n"
                       "max_connections = " +
@@ -489,7 +484,7 @@ TEST_CASE("A suggested delay is compared with the backoff after throttling") {
 
 TEST_CASE("A timeout is too short below the time of an attempt, a deadline below the timeout") {
   const auto warnings = [](const std::string& timeout, const std::string& deadline) {
-    const Facts facts = facts_of(load_scenario(
+    const Facts facts = facts_of(scenario_of(
         "name = \"times\"\nduration = 100\nnetwork = { latency = \"20ms\" }\n"
         "[service.api]\nservers = 2\nservice_time = \"10ms\"\nqueue = { capacity = 0 }\n"
         "[client.web]\nattempt_timeout = \"" +
@@ -507,7 +502,7 @@ TEST_CASE("A timeout is too short below the time of an attempt, a deadline below
 }
 
 TEST_CASE("Times of requests end with the deadline, queues are those of all instances") {
-  const Facts facts = facts_of(load_scenario(
+  const Facts facts = facts_of(scenario_of(
       "name = \"worst\"\nduration = 100\n[service.api]\nservers = 2\nservice_time = \"50ms\"\n"
       "queue = { capacity = 40 }\ninstances = 3\n"
       "[client.web]\nattempt_timeout = 1\ndeadline = 2.5\n"
@@ -523,7 +518,7 @@ TEST_CASE("Times of requests end with the deadline, queues are those of all inst
 TEST_CASE("Times of requests include each of many retries once") {
   // Without jitter all delays are 2 s, however many there are.
   const auto check = [](int attempts) {
-    const Facts facts = facts_of(load_scenario(
+    const Facts facts = facts_of(scenario_of(
         service_and_client("deadline = \"none\"\nretry = { mode = \"custom\", max_attempts = " +
                            std::to_string(attempts) + ", delays = [2] }\n")));
     CAPTURE(attempts);
@@ -537,7 +532,7 @@ TEST_CASE("Times of requests include each of many retries once") {
 
 TEST_CASE("A closed loop whose think time counts from the start asks once in the longer of both") {
   const auto load = [](const std::string& think, const std::string& more) {
-    return fact(facts_of(load_scenario(
+    return fact(facts_of(scenario_of(
                     "name = \"loop\"\nduration = 100\n[service.api]\nservers = 100\n"
                     "service_time = \"10ms\"\n[client.web]\ncount = 40\nretry.mode = \"none\"\n"
                     "arrivals = { process = \"closed\", think_time = \"" +

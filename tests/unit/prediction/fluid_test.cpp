@@ -2,7 +2,6 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/fluid.hpp>
-#include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
@@ -10,18 +9,16 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include "scenario_of.hpp"
 
 namespace retrysim {
 namespace {
 
-Scenario load(const std::string& text) {
-  LoadResult result = load_scenario_text(text, "test.toml", ".");
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return std::move(result.loaded->scenario);
-}
+using test::scenario_of;
 
 /// Clients that give up after a second and come back at once; work that is served all the same.
 /// So many services in a second that chance is nothing.
@@ -49,7 +46,8 @@ TEST_CASE("The shortest outage that tips a queue of abandoned work") {
         Case{"P115", .75, 2, 1.1069}, Case{"P116", .8, 3, 1.0588}}) {
     INFO(c.id);
     const auto points = fluid_tipping_points(
-        load(zombie(c.load, c.attempts, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n")),
+        scenario_of(
+            zombie(c.load, c.attempts, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n")),
         0);
     REQUIRE(points.size() == 1);
     CHECK(points[0].trigger == "fault.outage.duration");
@@ -71,7 +69,7 @@ TEST_CASE("The shortest surge that tips a queue of abandoned work") {
         Case{"P120", .6, 3, 3, 1.407}, Case{"P121", .8, 2, 2.5, 1.04}}) {
     INFO(c.id);
     const auto points = fluid_tipping_points(
-        load(zombie(
+        scenario_of(zombie(
             c.load, c.attempts,
             fmt::format("surge.peak = {{ start = 5, duration = 1, factor = {} }}\n", c.factor))),
         0);
@@ -94,7 +92,7 @@ TEST_CASE("A retry quota lets every outage pass, and work balance says when") {
   for (const Case& c : {Case{"P159", .7, 100, 2, 34.666667}, Case{"P160", .7, 20, 2, 8},
                         Case{"P161", .8, 20, 2, 13}, Case{"P162", .6, 50, 3, 14.5}}) {
     INFO(c.id);
-    const Scenario scenario = load(fmt::format(
+    const Scenario scenario = scenario_of(fmt::format(
         "name = \"quota\"\nduration = 120\nwarmup = 2\nrecovery = {{ hold = \"8s\" }}\n"
         "[service.api]\nservice_time = {{ distribution = \"exponential\", mean = 0.002 }}\n"
         "[client.web]\ncount = {}\narrivals = {{ process = \"poisson\", total_rate = {} }}\n"
@@ -117,7 +115,7 @@ TEST_CASE("A retry quota lets every outage pass, and work balance says when") {
 TEST_CASE("A backlog above the timeout drains with what three attempts leave of the capacity") {
   // P122: ten timeouts of work at a load of 0.2; a stop of the service makes the backlog.
   const Scenario scenario =
-      load(zombie(0.2, 3, "[fault.stop]\nstart = 5\nduration = 17\ncapacity = 0\n"));
+      scenario_of(zombie(0.2, 3, "[fault.stop]\nstart = 5\nduration = 17\ncapacity = 0\n"));
   const FluidRun run = run_fluid(scenario, 0, {.series_interval = 0.1});
   double above = 0, below = 0, from = 0, to = 0;
   for (const FluidSample& s : run.series) {
@@ -130,7 +128,7 @@ TEST_CASE("A backlog above the timeout drains with what three attempts leave of 
 }
 
 TEST_CASE("Where a constant load settles") {
-  const FluidEquilibria e = fluid_equilibria(load(zombie(0.7, 3)), 0);
+  const FluidEquilibria e = fluid_equilibria(scenario_of(zombie(0.7, 3)), 0);
   CHECK(e.phase == FluidPhase::kVulnerable);
   CHECK(e.load == Approx(0.7));
   CHECK(e.vulnerable_load == Approx(1.0 / 3).epsilon(1e-6));
@@ -142,13 +140,13 @@ TEST_CASE("Where a constant load settles") {
   CHECK(e.states[1].failure == Approx((-1 + std::sqrt(1 + 4 * 0.3 / 0.7)) / 2).epsilon(1e-6));
   CHECK(e.states[2].name == "dead");
   CHECK(e.states[2].load == Approx(2.1));
-  CHECK(fluid_equilibria(load(zombie(0.3, 3)), 0).phase == FluidPhase::kSafe);
-  CHECK(fluid_equilibria(load(zombie(1.1, 1)), 0).phase == FluidPhase::kDead);
+  CHECK(fluid_equilibria(scenario_of(zombie(0.3, 3)), 0).phase == FluidPhase::kSafe);
+  CHECK(fluid_equilibria(scenario_of(zombie(1.1, 1)), 0).phase == FluidPhase::kDead);
 }
 
 TEST_CASE("A short queue turns away for nothing, and one equilibrium remains") {
   // P105: p = (1 - 1 / 1.2)^(1/3), whatever the backoff.
-  const Scenario scenario = load(
+  const Scenario scenario = scenario_of(
       "name = \"reject\"\nduration = 200\nwarmup = 100\n"
       "[service.api]\nservice_time = { distribution = \"exponential\", mean = 0.001 }\n"
       "queue = { capacity = 100 }\n"
@@ -169,14 +167,14 @@ TEST_CASE("A short queue turns away for nothing, and one equilibrium remains") {
 TEST_CASE("Flows that jitter spreads out keep their mass") {
   for (const char* jitter : {"none", "full", "equal", "additive", "decorrelated"}) {
     INFO(jitter);
-    const Scenario scenario =
-        load(fmt::format("name = \"half\"\nduration = 100\n"
-                         "[service.api]\nmodel = \"independent\"\nservice_time = 0\n"
-                         "errors = {{ internal = 0.5 }}\n"
-                         "[client.web]\narrivals = {{ process = \"poisson\", total_rate = 100 }}\n"
-                         "attempt_timeout = 1\nretry = {{ mode = \"custom\", max_attempts = 4, "
-                         "backoff = {{ base = \"100ms\", cap = \"1s\", jitter = \"{}\" }} }}\n",
-                         jitter));
+    const Scenario scenario = scenario_of(
+        fmt::format("name = \"half\"\nduration = 100\n"
+                    "[service.api]\nmodel = \"independent\"\nservice_time = 0\n"
+                    "errors = {{ internal = 0.5 }}\n"
+                    "[client.web]\narrivals = {{ process = \"poisson\", total_rate = 100 }}\n"
+                    "attempt_timeout = 1\nretry = {{ mode = \"custom\", max_attempts = 4, "
+                    "backoff = {{ base = \"100ms\", cap = \"1s\", jitter = \"{}\" }} }}\n",
+                    jitter));
     const FluidGroup g = run_fluid(scenario, 0).groups.at(0);
     CHECK(g.attempts / g.requests == Approx(1.875).epsilon(1e-6));
     CHECK(g.successes / g.requests == Approx(0.9375).epsilon(1e-6));
@@ -186,11 +184,11 @@ TEST_CASE("Flows that jitter spreads out keep their mass") {
 TEST_CASE("A service's own answers count for what they are") {
   const auto attempts = [](const std::string& service) {
     const FluidGroup g =
-        run_fluid(
-            load("name = \"x\"\nduration = 2\n[service.api]\nservice_time = 0.01\n" + service +
-                 "[client.web]\narrivals = { process = \"poisson\", total_rate = 200 }\n"
-                 "attempt_timeout = 1\nretry = { mode = \"standard\" }\n"),
-            0)
+        run_fluid(scenario_of(
+                      "name = \"x\"\nduration = 2\n[service.api]\nservice_time = 0.01\n" + service +
+                      "[client.web]\narrivals = { process = \"poisson\", total_rate = 200 }\n"
+                      "attempt_timeout = 1\nretry = { mode = \"standard\" }\n"),
+                  0)
             .groups.at(0);
     return g.attempts / g.requests;
   };
@@ -210,9 +208,9 @@ TEST_CASE("A service's own answers count for what they are") {
 TEST_CASE("What the fluid does not model it refuses, with the key") {
   const auto why = [](const std::string& service, const std::string& client) {
     return why_no_fluid(
-        load("name = \"x\"\nduration = 1\n[service.api]\nservice_time = 0.01\n" + service +
-             "[client.web]\narrivals = { process = \"poisson\", total_rate = 1 }\n" +
-             (client.empty() ? "retry = { mode = \"none\" }\n" : client)),
+        scenario_of("name = \"x\"\nduration = 1\n[service.api]\nservice_time = 0.01\n" + service +
+                    "[client.web]\narrivals = { process = \"poisson\", total_rate = 1 }\n" +
+                    (client.empty() ? "retry = { mode = \"none\" }\n" : client)),
         0);
   };
   CHECK_FALSE(why("", ""));
@@ -243,17 +241,18 @@ TEST_CASE("What the fluid does not model it refuses, with the key") {
           "client.web.retry.rate_limit.scope");
   refuses("[service.db]\nservice_time = 0.01\n",
           "calls = [\"db\", \"api\"]\nretry = { mode = \"none\" }\n", "client.web.calls");
-  CHECK_THROWS_AS(run_fluid(load("name = \"x\"\nduration = 1\n[service.api]\nservice_time = 0.01\n"
-                                 "queue = { discipline = \"lifo\" }\n[client.web]\n"
-                                 "arrivals = { process = \"poisson\", total_rate = 1 }\n"
-                                 "retry = { mode = \"none\" }\n"),
-                            0),
-                  std::domain_error);
+  CHECK_THROWS_AS(
+      run_fluid(scenario_of("name = \"x\"\nduration = 1\n[service.api]\nservice_time = 0.01\n"
+                            "queue = { discipline = \"lifo\" }\n[client.web]\n"
+                            "arrivals = { process = \"poisson\", total_rate = 1 }\n"
+                            "retry = { mode = \"none\" }\n"),
+                0),
+      std::domain_error);
 }
 
 TEST_CASE("The fluid ends when it is asked to stop") {
   const Scenario scenario =
-      load(zombie(0.7, 3, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n"));
+      scenario_of(zombie(0.7, 3, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n"));
   std::atomic<bool> stop{true};
   const StopScope scope(&stop);
   CHECK_THROWS_AS(run_fluid(scenario, 0), Interrupted);

@@ -4,22 +4,19 @@
 #include <retrysim/fluid.hpp>
 #include <retrysim/markov_chain.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/scenario_file.hpp>
 
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+
 #include <cmath>
 #include <string>
+#include "scenario_of.hpp"
 
 namespace retrysim {
 namespace {
 
-Scenario scenario_of(const std::string& text) {
-  LoadResult result = load_scenario_text(text, "test.toml", ".");
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return std::move(result.loaded->scenario);
-}
+using test::scenario_of;
 
 TEST_CASE("Critical failure shares, to 1e-9") {
   CHECK(quota_critical_share(3, 5) == Approx(0.320724347323).epsilon(1e-9));

@@ -4,8 +4,8 @@
 #include <retrysim/experiment.hpp>
 #include <retrysim/fluid.hpp>
 #include <retrysim/phase_map.hpp>
-#include <retrysim/scenario_file.hpp>
 
+#include "scenario_of.hpp"
 #include "temporary_folder.hpp"
 
 #include <algorithm>
@@ -40,11 +40,7 @@ PhaseMapRequest plane(const File& file, const std::vector<std::string>& varied) 
   return request;
 }
 
-Scenario loaded(const std::string& text) {
-  LoadResult result = load_scenario_text(text, "test.toml", ".");
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return std::move(result.loaded->scenario);
-}
+using test::scenario_of;
 
 TEST_CASE("A map knows what the scenario's trigger does") {
   const File file;
@@ -76,7 +72,7 @@ TEST_CASE("A closed loop is mapped by runs, as it has no balance of its own") {
       "[client.web]\ncount = 60\narrivals = { process = \"closed\", think_time = \"1s\" }\n"
       "attempt_timeout = \"300ms\"\nretry = { mode = \"custom\", max_attempts = 3, delays = [0] "
       "}\n";
-  const Scenario light = loaded(loop);
+  const Scenario light = scenario_of(loop);
   CHECK(map_state(light, 0, std::nullopt) != MapState::kDead);
   Scenario heavy = light;
   heavy.clients[0].count = 2000;
@@ -149,7 +145,7 @@ TEST_CASE("On a fine grid points to confirm keep away from the border") {
 }
 
 TEST_CASE("What a simulation is asked depends on the border") {
-  const Scenario scenario = loaded(kScenario);
+  const Scenario scenario = scenario_of(kScenario);
   using enum MapState;
   const auto plan = [&](MapState state, MapState beyond) {
     return plan_confirmation(scenario, 0, state, beyond);
@@ -202,7 +198,7 @@ TEST_CASE("Simulations confirm what is far from a border, and deny what is wrong
 }
 
 TEST_CASE("The phase plane has its states, and trajectories on both sides of the separatrix") {
-  const PhasePlane plane = phase_plane(loaded(kScenario), 0);
+  const PhasePlane plane = phase_plane(scenario_of(kScenario), 0);
   CHECK(plane.trigger == "fault.outage.duration");
   REQUIRE(plane.tipping);
   CHECK(*plane.tipping == Approx(1.155).epsilon(0.01));

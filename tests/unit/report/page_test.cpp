@@ -2,7 +2,6 @@
 //
 // SPDX-License-Identifier: MIT
 #include "report/page/page.hpp"
-#include "report/document/csv_reader.hpp"
 #include "report/folder/manifest.hpp"
 #include "temporary_folder.hpp"
 

@@ -1,4 +1,4 @@
-// Sliding counts, and what stands on them: budgets, circuit breakers and the client-side throttle.
+// Sliding counts, and the limits beyond the SDKs that stand on them.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>

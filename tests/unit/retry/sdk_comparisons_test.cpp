@@ -5,7 +5,7 @@
 #include <retrysim/presets.hpp>
 #include <retrysim/retry_strategy.hpp>
 
-#include "retry/sdk_comparisons.hpp"
+#include "retry/presets.hpp"
 
 #include <catch2/catch.hpp>
 

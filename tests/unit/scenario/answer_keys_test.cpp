@@ -107,6 +107,12 @@ TEST_CASE("answers of a service's own") {
   CHECK(answers({"service.api.throttle.rate=5", "service.api.answers.throttled=503:SlowDown"})
             .throttled);
   CHECK(answers({"service.api.queue.discipline=codel", "service.api.answers.shed=500"}).shed);
+  CHECK(answers({"service.api.queue.max_age=1s", "service.api.answers.shed=500"}).shed);
+  const LoadedScenario idle = load(kSmall, {"service.api.answers.shed=500"});
+  REQUIRE(idle.notes.size() == 1);
+  CHECK_THAT(idle.notes[0], Contains("service.api.answers.shed has no effect"));
+  CHECK(
+      load(kSmall, {"service.api.queue.max_age=1s", "service.api.answers.shed=500"}).notes.empty());
   CHECK(answers({"service.api.concurrency.limit=5", "service.api.answers.limit=500"}).limit);
   CHECK(answers({"service.api.model=occ", "service.api.answers.conflict=409"}).conflict);
 }

@@ -33,6 +33,30 @@ TEST_CASE("tokens may be waited for, and may be stored late") {
       Catch::Contains("in_progress = \"wait\" does not go with model = \"occ\""));
 }
 
+TEST_CASE("tokens may be stored before the effect, and belong to a content") {
+  const auto rules = [](const std::vector<std::string>& edits) {
+    return load(kSmall, edits).scenario.services[0].idempotency;
+  };
+  CHECK_FALSE(rules({kTokens}).keeps_without_effect());
+  CHECK(rules({kTokens, "service.api.idempotency.stored=before-effect"}).keeps_without_effect());
+  CHECK_THAT(errors_after({"service.api.idempotency.stored=before-effect"}),
+             Catch::Contains("service.api.idempotency.window"));
+  CHECK_THAT(errors_after({kTokens, "service.api.idempotency.stored=before-effect",
+                           "service.api.idempotency.write_delay=1ms"}),
+             Catch::Contains("it needs service.api.idempotency.stored = with-effect, not "
+                             "before-effect"));
+  const auto client = [](const std::vector<std::string>& edits) { return load(kSmall, edits); };
+  const LoadedScenario by_content =
+      client({"client.web.token_from=content", "client.web.token_reuse=0.2"});
+  CHECK(by_content.scenario.clients[0].side_effects.token_from == TokenSource::kContent);
+  CHECK(by_content.notes.empty());
+  const LoadedScenario idle = client({"client.web.token_from=content"});
+  REQUIRE(idle.notes.size() == 1);
+  CHECK_THAT(idle.notes[0], Catch::Contains("client.web.token_from has no effect"));
+  CHECK_THAT(errors_after({"client.web.idempotency_token=false", "client.web.token_from=content"}),
+             Catch::Contains("client.web.token_from does not apply here"));
+}
+
 TEST_CASE("clients may ask before they repeat") {
   const ClientSpec plain = load(kSmall, {}).scenario.clients[0];
   CHECK_FALSE(plain.side_effects.reconciles);

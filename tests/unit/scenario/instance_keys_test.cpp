@@ -48,6 +48,60 @@ TEST_CASE("keys of balancing need several instances") {
             .empty());
 }
 
+TEST_CASE("defaults of balancing and ejection in C++ are those of the table") {
+  const InstancesSpec by_hand;
+  const InstancesSpec s =
+      load(kSmall, {kTen, "service.api.balancing=peak-ewma", "service.api.balancer=client",
+                    "service.api.ejection.interval=10s", "service.api.accrual.max_failures=7",
+                    "client.web.retry.avoid_hosts=unlimited"})
+          .scenario.services[0]
+          .instances;
+  CHECK(s.ties == by_hand.ties);
+  CHECK(s.decay == by_hand.decay);
+  CHECK(s.subset == by_hand.subset);
+  CHECK(s.panic_threshold == by_hand.panic_threshold);
+  CHECK(s.balancer == BalancerScope::kClient);
+  CHECK(s.ejection.consecutive_5xx == by_hand.ejection.consecutive_5xx);
+  CHECK(s.ejection.consecutive_gateway_failure == by_hand.ejection.consecutive_gateway_failure);
+  CHECK(s.ejection.base_ejection_time == by_hand.ejection.base_ejection_time);
+  CHECK(s.ejection.max_ejection_time == by_hand.ejection.max_ejection_time);
+  CHECK(s.ejection.max_ejection_percent == by_hand.ejection.max_ejection_percent);
+  CHECK(s.ejection.success_rate_stdev_factor == by_hand.ejection.success_rate_stdev_factor);
+  CHECK(s.ejection.failure_percentage_threshold == by_hand.ejection.failure_percentage_threshold);
+  CHECK(s.accrual.max_failures == 7);
+  CHECK(s.accrual.min_penalty == by_hand.accrual.min_penalty);
+  CHECK(s.accrual.max_penalty == by_hand.accrual.max_penalty);
+  CHECK(s.accrual.jitter_ratio == by_hand.accrual.jitter_ratio);
+}
+
+TEST_CASE("what balancers are told makes sense") {
+  const std::string client = "service.api.balancer=client";
+  const std::string ejection = "service.api.ejection.interval=10s";
+  CHECK(after({kTen, client, "service.api.balancing_subset=10"}).empty());
+  CHECK_THAT(after({kTen, client, "service.api.balancing_subset=11"}),
+             Catch::Contains("balancing_subset = 11 is more than the 10 instances"));
+  CHECK_THAT(after({kTen, "service.api.balancing_subset=2"}),
+             Catch::Contains("it needs service.api.balancer = client"));
+  CHECK_THAT(after({kTen, "service.api.balancing_ties=first"}),
+             Catch::Contains("it needs service.api.balancing"));
+  CHECK(after({kTen, ejection}).empty());
+  CHECK_THAT(after({"service.api.instances=9", ejection}),
+             Catch::Contains("is less than one of 9 instances"));
+  CHECK(after({"service.api.instances=9", ejection,
+               "service.api.ejection.always_eject_one_host=true"})
+            .empty());
+  CHECK_THAT(after({kTen, ejection, client, "service.api.balancing_subset=5"}),
+             Catch::Contains("is less than one of 5 instances"));
+  CHECK_THAT(after({kTen, ejection, "service.api.ejection.base_ejection_time=301s"}),
+             Catch::Contains("max_ejection_time is shorter than base_ejection_time"));
+  CHECK_THAT(after({kTen, "service.api.accrual={max_failures=1, min_penalty=61}"}),
+             Catch::Contains("max_penalty is shorter than min_penalty"));
+  // With a single instance all of this is idle.
+  CHECK(after({"service.api.instances=1", ejection, client, "service.api.balancing_subset=2",
+               "service.api.accrual.max_failures=3"})
+            .empty());
+}
+
 TEST_CASE("a fault concerns instances that there are") {
   const std::string fault = "fault.f={start=1, duration=1, speed=0.5, ";
   const auto with = [&](const std::string& more) { return after({kTen, fault + more + "}"}); };

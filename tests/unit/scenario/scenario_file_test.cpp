@@ -375,7 +375,7 @@ TEST_CASE("edits: any key, bare words, tables and stars") {
 
 TEST_CASE("edits that cannot be") {
   const auto error = [](const std::string& edit) { return errors_of(kSmall, {edit}); };
-  CHECK_THAT(error("duration"), Catch::Contains("is no edit; expected PATH=VALUE"));
+  CHECK_THAT(error("duration"), Catch::Contains("is not an edit; expected PATH=VALUE"));
   CHECK_THAT(error("=5"), Catch::Contains("is not a path"));
   CHECK_THAT(error("client.web.count="), Catch::Contains("no value"));
   CHECK_THAT(error("client.web.count=[1"), Catch::Contains("is not a TOML value"));

@@ -217,6 +217,12 @@ TEST_CASE("keys of a queue must fit its discipline") {
              Catch::Contains("processor-sharing\" has no meaning for unlimited servers"));
   CHECK_THAT(after("service.api.queue={discipline='processor-sharing', drop_expired=true}"),
              Catch::Contains("queue.drop_expired does not apply here"));
+  CHECK_THAT(after("service.api.queue={discipline='processor-sharing', max_age='1s'}"),
+             Catch::Contains("queue.max_age does not apply here"));
+  CHECK_THAT(after("service.api.queue={discipline='lifo', lifo_above=3}"),
+             Catch::Contains("it needs service.api.queue.discipline = adaptive-lifo, not lifo"));
+  CHECK_THAT(after("service.api={overflow='drop', queue.max_age='1s'}"),
+             Catch::Contains("would never end"));
   CHECK_THAT(after("service.api.queue.discipline=lifu"), Catch::Contains("did you mean \"lifo\"?"));
   CHECK_THAT(after("service.api={overflow='drop', queue.discipline='codel'}"),
              Catch::Contains("would never end"));
@@ -291,7 +297,7 @@ TEST_CASE("expectations need a metric that exists and a bound") {
                              "\"recovery_s\"?"));
   CHECK_THAT(after("expect.e={metric='goodput'}"), Catch::Contains("expect.e has no bound"));
   CHECK_THAT(after("expect.e={metric='goodput', at_most=1, at_least=2}"),
-             Catch::Contains("nothing is both"));
+             Catch::Contains("no value is both"));
 }
 
 TEST_CASE("retry keys must fit the mode") {

@@ -118,7 +118,7 @@ TEST_CASE("what --vary says wrongly is shown with its place") {
         "--vary: error: \"(1,2,3)\" has 3 values for 2 keys\na,b=(1,2,3)\n    ^");
   CHECK(error("a,a=(1,2)") == "--vary: error: \"a\" is named twice\na,a=(1,2)\n  ^");
   CHECK(error("j=full,none,full") ==
-        "--vary: error: \"full\" comes twice; every choice must be another one\n"
+        "--vary: error: \"full\" comes twice; every choice must be different\n"
         "j=full,none,full\n            ^");
   CHECK(error("a b=1") ==
         "--vary: error: \"a b\" is not a path; expected names with dots between\na b=1\n^");
@@ -128,13 +128,13 @@ TEST_CASE("what --vary says wrongly is shown with its place") {
 
 TEST_CASE("a wrong range is shown with its place") {
   CHECK(error("a=1:2") ==
-        "--vary: error: \"1:2\" is no range; expected LO:HI:STEP or LO:HI:*N\na=1:2\n  ^");
+        "--vary: error: \"1:2\" is not a range; expected LO:HI:STEP or LO:HI:*N\na=1:2\n  ^");
   CHECK(error("a=1:9:0") ==
         "--vary: error: a step of 0 leads nowhere; expected LO:HI:STEP\na=1:9:0\n      ^");
   CHECK(error("a=1:9:-1") ==
         "--vary: error: the step leads away from 9; expected a positive one\na=1:9:-1\n      ^");
   CHECK(error("a=1:x:1") ==
-        "--vary: error: \"x\" is no number; expected LO:HI:STEP or LO:HI:*N\na=1:x:1\n    ^");
+        "--vary: error: \"x\" is not a number; expected LO:HI:STEP or LO:HI:*N\na=1:x:1\n    ^");
   CHECK(error("a=1:50ms:10ms") ==
         "--vary: error: \"1\" has no unit; expected a duration such as \"1ms\"\na=1:50ms:10ms\n"
         "  ^");

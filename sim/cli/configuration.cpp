@@ -1,0 +1,1354 @@
+// SPDX-License-Identifier: MIT
+#include "cli/configuration.hpp"
+
+#include "report/document/text.hpp"
+#include "scenario/text/document.hpp"
+#include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace retrysim::cli {
+
+namespace {
+
+// --- A file, and the record of what has been read of it ------------------------------------------
+
+constexpr std::size_t kMostNodes = 200'000;  // a few aliases can stand for any number of them
+constexpr int kDeepest = 60;
+
+/// Names are written in three ways: max_attempts, maxAttempts, max-attempts.
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c != '_' && c != '-')
+      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return plain;
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view part = scenario::trimmed(text.substr(0, end));
+    if (!part.empty()) parts.emplace_back(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || rest != text.data() + text.size() || !std::isfinite(value)) return {};
+  return value;
+}
+
+struct Unit {
+  std::string_view name;
+  double seconds;
+};
+constexpr Unit kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1},
+                           {"m", 60},    {"min", 60},  {"h", 3600},  {"d", 86400}};
+
+/// "1m30s", "0.25s", "500 ms": numbers with units, added up.
+std::optional<double> seconds_with_units(std::string_view text) {
+  double sum = 0;
+  bool some = false;
+  while (!text.empty()) {
+    const std::size_t digits = text.find_first_not_of("0123456789.");
+    if (digits == 0 || digits == std::string_view::npos) return {};
+    const auto value = number_in(text.substr(0, digits));
+    text.remove_prefix(digits);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    const std::size_t end = std::min(text.find_first_of("0123456789. "), text.size());
+    const auto unit = std::ranges::find(kUnits, text.substr(0, end), &Unit::name);
+    if (!value || unit == std::end(kUnits)) return {};
+    sum += *value * unit->seconds;
+    some = true;
+    text.remove_prefix(end);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  return some ? std::optional(sum) : std::nullopt;
+}
+
+/// ISO 8601's "PT1M0.5S".
+std::optional<double> iso_seconds(std::string_view text) {
+  if (!text.starts_with("PT")) return {};
+  std::string lower;
+  for (const char c : text.substr(2))
+    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return seconds_with_units(lower);
+}
+
+/// .NET's TimeSpan: "00:00:02.5", "1.00:00:00".
+std::optional<double> timespan_seconds(std::string_view text) {
+  double days = 0;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return {};
+  if (const std::size_t dot = text.substr(0, colon).find('.'); dot != std::string_view::npos) {
+    const auto value = number_in(text.substr(0, dot));
+    if (!value) return {};
+    days = *value;
+    text.remove_prefix(dot + 1);
+  }
+  double sum = 0;
+  int parts = 0;
+  for (; !text.empty(); ++parts) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    const auto value = number_in(text.substr(0, end));
+    if (!value || *value < 0) return {};
+    sum = sum * 60 + *value;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (parts < 2 || parts > 3) return {};
+  if (parts == 2) sum *= 60;
+  return days * 86400 + sum;
+}
+
+struct Reading {
+  std::string file;
+  std::set<std::string> used;          // paths of fields that keys were made of
+  std::vector<std::string> blocks;     // paths of what is about retries
+  std::vector<LeftOutField> left_out;  // with a reason of their own
+  std::size_t nodes = 0;
+
+  void leave(const std::string& path, std::string why) {
+    if (used.insert(path).second) left_out.push_back({path, std::move(why)});
+  }
+  void count_node(int depth) {
+    if (++nodes > kMostNodes || depth > kDeepest) {
+      throw BadConfiguration(
+          fmt::format("{}: error: the file is nested too deeply, or has more than {} values", file,
+                      kMostNodes));
+    }
+  }
+};
+
+/// A value in the file, which may be absent.
+class Field {
+ public:
+  Field(YAML::Node node, std::string path, Reading& reading)
+      : node_(std::move(node)), path_(std::move(path)), reading_(&reading) {}
+
+  explicit operator bool() const { return node_.IsDefined() && !node_.IsNull(); }
+  const std::string& path() const { return path_; }
+  bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
+  bool is_list() const { return node_.IsDefined() && node_.IsSequence(); }
+
+  /// The member of that name, in whichever way it is written.
+  Field operator[](std::string_view name) const {
+    if (is_map()) {
+      for (const auto& member : node_) {
+        const YAML::Node& key = member.first;
+        if (key.IsScalar() && plain_name(key.Scalar()) == plain_name(name)) {
+          return {member.second, below(key.Scalar()), *reading_};
+        }
+      }
+    }
+    return {YAML::Node(YAML::NodeType::Undefined), below(std::string(name)), *reading_};
+  }
+  std::vector<std::pair<std::string, Field>> members() const {
+    std::vector<std::pair<std::string, Field>> all;
+    if (!is_map()) return all;
+    for (const auto& member : node_) {
+      const std::string name = member.first.IsScalar() ? member.first.Scalar() : "?";
+      all.emplace_back(name, Field(member.second, below(name), *reading_));
+    }
+    return all;
+  }
+  std::vector<Field> items() const {
+    std::vector<Field> all;
+    if (!is_list()) return all;
+    std::size_t i = 0;
+    for (const auto& value : node_)
+      all.push_back({value, fmt::format("{}[{}]", path_, i++), *reading_});
+    return all;
+  }
+
+  // Its value, which is thereby used. Throw BadConfiguration.
+
+  std::string text() const {
+    if (!node_.IsScalar()) fail("expected a text");
+    use();
+    return node_.Scalar();
+  }
+  double number(double least = 0, double most = 1e15) const {
+    const auto value =
+        node_.IsScalar() ? number_in(scenario::trimmed(node_.Scalar())) : std::nullopt;
+    if (!value || *value < least || *value > most) {
+      fail(fmt::format("expected a number from {} to {}", least, most));
+    }
+    use();
+    return *value;
+  }
+  std::int64_t count() const {
+    constexpr double kMost = 4e9;
+    const double value = number(0, kMost);
+    if (value != std::floor(value)) fail("expected a whole number");
+    return static_cast<std::int64_t>(value);
+  }
+  bool flag() const {
+    const std::string word = text();
+    if (word != "true" && word != "false") fail("expected true or false");
+    return word == "true";
+  }
+  /// Bare numbers are in units of so many seconds.
+  Duration duration(double bare_unit = 1) const {
+    constexpr double kLongest = 9e8;
+    std::optional<double> seconds;
+    if (node_.IsScalar()) {
+      const std::string_view text = scenario::trimmed(node_.Scalar());
+      if (const auto bare = number_in(text)) seconds = *bare * bare_unit;
+      if (!seconds) seconds = seconds_with_units(text);
+      if (!seconds) seconds = iso_seconds(text);
+      if (!seconds) seconds = timespan_seconds(text);
+    }
+    if (!seconds || *seconds < 0 || *seconds > kLongest) fail("expected a duration such as 250ms");
+    use();
+    return Duration::from_seconds(*seconds);
+  }
+  /// A list, or a text with commas.
+  std::vector<std::string> words() const {
+    if (!is_list()) return split_list(text());
+    std::vector<std::string> all;
+    for (const Field& item : items()) all.push_back(item.text());
+    use();
+    return all;
+  }
+
+  void use() const { reading_->used.insert(path_); }
+  /// It has no counterpart. An absent field is none that could be left out.
+  void leave(std::string why) const {
+    if (*this) reading_->leave(path_, std::move(why));
+  }
+  [[noreturn]] void fail(const std::string& expected) const {
+    const YAML::Mark mark = node_.Mark();
+    const std::string value = node_.IsScalar() ? fmt::format(" = \"{}\"", node_.Scalar()) : "";
+    throw BadConfiguration(fmt::format(
+        "{}:{}:{}: error: {}{} is wrong; {}", reading_->file, mark.line + 1, mark.column + 1,
+        scenario::printable_line(path_), scenario::printable_line(value), expected));
+  }
+
+ private:
+  std::string below(const std::string& name) const {
+    return path_.empty() ? name : path_ + "." + name;
+  }
+
+  YAML::Node node_;
+  std::string path_;
+  Reading* reading_;
+};
+
+/// `visit` sees all maps, outer ones first.
+void each_map(const Field& field, Reading& reading, const std::function<void(const Field&)>& visit,
+              int depth = 0) {
+  reading.count_node(depth);
+  if (field.is_map()) visit(field);
+  for (const auto& [name, member] : field.members()) each_map(member, reading, visit, depth + 1);
+  for (const Field& item : field.items()) each_map(item, reading, visit, depth + 1);
+}
+
+/// Names what has not been read: whole branches of which nothing has.
+void list_unused(const Field& field, Reading& reading, int depth = 0) {
+  reading.count_node(depth);
+  const std::string& path = field.path();
+  if (reading.used.contains(path)) return;
+  const auto next = reading.used.upper_bound(path);
+  const auto is_below = [&](const std::string& other) {
+    return path.empty() || (other.size() > path.size() && other.starts_with(path) &&
+                            (other[path.size()] == '.' || other[path.size()] == '['));
+  };
+  // Characters such as '-' sort before '.': the first path behind ours need not be one below it.
+  const bool touched = std::any_of(next, reading.used.end(), is_below);
+  if (!touched) {
+    const bool in_block = std::ranges::any_of(reading.blocks, [&](const std::string& block) {
+      return block.empty() || path == block || path.starts_with(block + ".") ||
+             path.starts_with(block + "[");
+    });
+    reading.left_out.push_back({path.empty() ? "the file" : path,
+                                in_block ? "has no counterpart here" : "is not about retries"});
+    return;
+  }
+  for (const auto& [name, member] : field.members()) list_unused(member, reading, depth + 1);
+  for (const Field& item : field.items()) list_unused(item, reading, depth + 1);
+}
+
+// --- Policies ------------------------------------------------------------------------------------
+
+std::string in_toml(Duration d) { return scenario::render_text(scenario::to_text(d)); }
+std::string in_toml(double number) {
+  if (number == std::floor(number) && std::abs(number) < 1e15) {
+    return fmt::format("{}", static_cast<std::int64_t>(number));
+  }
+  return scenario::render_number(number);
+}
+std::string text_in_toml(std::string_view text) { return scenario::render_text(text); }
+
+void set(ImportedPolicy& p, std::string_view path, std::string value, std::string source) {
+  const auto known = std::ranges::find(p.keys, path, &ImportedKey::path);
+  if (known != p.keys.end()) {
+    known->value = std::move(value);
+    known->source = std::move(source);
+  } else {
+    p.keys.push_back({std::string(path), std::move(value), std::move(source)});
+  }
+}
+void set(ImportedPolicy& p, std::string_view path, std::string value, const Field& from) {
+  set(p, path, std::move(value), from.path());
+}
+void remove(ImportedPolicy& p, std::string_view path) {
+  std::erase_if(p.keys, [&](const ImportedKey& key) { return key.path == path; });
+}
+
+void set_backoff(ImportedPolicy& p, Duration base, double factor, std::optional<Duration> cap,
+                 std::string_view jitter, const std::string& source) {
+  set(p, "retry.backoff.base", in_toml(base), source);
+  set(p, "retry.backoff.throttle_base", in_toml(base), source);
+  set(p, "retry.backoff.factor", in_toml(factor), source);
+  set(p, "retry.backoff.cap", cap ? in_toml(*cap) : text_in_toml("none"), source);
+  set(p, "retry.backoff.jitter", text_in_toml(jitter), source);
+}
+
+void begin(ImportedPolicy& p, std::string_view sdk, std::string_view software) {
+  set(p, "retry.mode", text_in_toml("custom"), "the rules below");
+  if (!sdk.empty()) set(p, "retry.sdk", text_in_toml(sdk), fmt::format("{}'s rules", software));
+}
+
+constexpr std::string_view kRetriedHere =
+    "connection errors, timeouts, 500, 502, 503 and 504 are retried here, and throttling codes";
+
+// --- Envoy, Istio --------------------------------------------------------------------------------
+
+// Fields and defaults: envoy/config/route/v3/route_components.proto (RetryPolicy, HedgePolicy),
+// envoy/config/cluster/v3/circuit_breaker.proto; Istio's networking/v1 virtual_service.proto and
+// destination_rule.proto.
+
+/// Names the conditions of `retry_on` that differ from what is retried in the simulation.
+void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
+                        Reading& reading) {
+  constexpr std::string_view kOfErrors[] = {"5xx", "gateway-error", "503", "500", "502", "504"};
+  constexpr std::string_view kOfConnections[] = {
+      "connect-failure", "reset", "reset-before-request",
+      "refused-stream",  "5xx",   "retriable-status-codes"};
+  std::vector<std::string> unknown;
+  bool errors = false;
+  for (const std::string& c : conditions) {
+    const bool of_errors = std::ranges::count(kOfErrors, c) > 0;
+    errors |= of_errors || c == "unavailable" || c == "internal";
+    if (!of_errors && std::ranges::count(kOfConnections, c) == 0) unknown.push_back(c);
+  }
+  std::string why(kRetriedHere);
+  if (!errors) why += "; the file does not ask for errors of the server";
+  if (!unknown.empty()) {
+    why += fmt::format("; no counterpart: {}", fmt::join(unknown, ", "));
+  }
+  if (retry_on) reading.left_out.push_back({retry_on.path() + " in part", std::move(why)});
+}
+
+void read_envoy_backoff(ImportedPolicy& p, const Field& backoff) {
+  const Field base = backoff["base_interval"], most = backoff["max_interval"];
+  if (!base) return;
+  const Duration interval = base.duration();
+  const Duration cap = most ? most.duration() : interval * 10;
+  set(p, "retry.backoff.base", in_toml(interval), base);
+  set(p, "retry.backoff.throttle_base", in_toml(interval), base);
+  set(p, "retry.backoff.cap", in_toml(cap),
+      most ? most.path() : "ten times base_interval, Envoy's default");
+}
+
+void read_envoy_policy(ImportedPolicy& p, const Field& policy, Reading& reading) {
+  reading.blocks.push_back(policy.path());
+  begin(p, "envoy", "Envoy");
+  const Field retries = policy["num_retries"], on = policy["retry_on"];
+  if (on) {
+    compare_conditions(on, on.words(), reading);
+    set(p, "retry.max_retries", retries ? in_toml(static_cast<double>(retries.count())) : "1",
+        retries ? retries.path() : "Envoy's default for num_retries");
+  } else {
+    set(p, "retry.max_retries", "0", "without retry_on Envoy retries nothing");
+    retries.leave("retry_on is missing, so that Envoy retries nothing");
+  }
+  if (const Field f = policy["per_try_timeout"]; f) {
+    if (const Duration d = f.duration(); d > Duration::zero())
+      set(p, "attempt_timeout", in_toml(d), f);
+  }
+  read_envoy_backoff(p, policy["retry_back_off"]);
+  if (const Field f = policy["rate_limited_retry_back_off"]; f) {
+    set(p, "retry.retry_after", text_in_toml("minimum"), f);
+    f["reset_headers"].leave("every suggested delay is taken for one in such a header");
+    f["max_interval"].leave("suggested delays have no limit here");
+  }
+  if (const Field f = policy["retriable_status_codes"]; f) {
+    const std::vector<std::string> codes = f.words();
+    const bool throttled = std::ranges::count(codes, "429") > 0;
+    set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), f);
+    std::vector<std::string> others;
+    for (const std::string& code : codes) {
+      constexpr std::string_view kKnown[] = {"429", "500", "502", "503", "504"};
+      if (std::ranges::count(kKnown, code) == 0) others.push_back(code);
+    }
+    if (!others.empty()) {
+      reading.left_out.push_back(
+          {f.path() + " in part", fmt::format("no list of statuses of one's own is possible: {}",
+                                              fmt::join(others, ", "))});
+    }
+  }
+  const Field predicates = policy["retry_host_predicate"],
+              tries = policy["host_selection_retry_max_attempts"];
+  predicates.leave("write client.*.retry.avoid_hosts if the service has instances");
+  tries.leave("goes with retry_host_predicate");
+  policy["retry_priority"].leave("hosts have no priorities");
+  policy["per_try_idle_timeout"].leave("answers come whole");
+}
+
+void read_hedge_policy(ImportedPolicy& p, const Field& hedge, const Field& policy) {
+  if (!hedge) return;
+  const Field on_timeout = hedge["hedge_on_per_try_timeout"], timeout = policy["per_try_timeout"];
+  if (on_timeout && on_timeout.flag() && timeout) {
+    // The first attempt goes on, and so there is no timeout that ends it.
+    set(p, "retry.hedging.delay", in_toml(timeout.duration()),
+        on_timeout.path() + " with " + timeout.path());
+    remove(p, "attempt_timeout");
+  }
+  hedge["initial_requests"].leave("Envoy itself does not implement it");
+  hedge["additional_request_chance"].leave("Envoy itself does not implement it");
+}
+
+void set_active_budget(ImportedPolicy& p, double share, double minimum, const std::string& source) {
+  set(p, "retry.budget.kind", text_in_toml("active"), source);
+  set(p, "retry.budget.share", in_toml(share), source);
+  set(p, "retry.budget.minimum", in_toml(minimum), source);
+}
+
+void read_retry_budget(ImportedPolicy& p, const Field& budget) {
+  const Field percent = budget["budget_percent"]["value"], least = budget["min_retry_concurrency"],
+              interval = budget["budget_interval"];
+  constexpr double kEnvoysShare = 20, kEnvoysMinimum = 3;
+  set_active_budget(p, (percent ? percent.number(0, 100) : kEnvoysShare) / 100,
+                    least ? least.number() : kEnvoysMinimum, budget.path());
+  budget.use();
+  if (!interval) return;
+  if (const Duration d = interval.duration(); d > Duration::zero()) {
+    set(p, "retry.budget.kind", text_in_toml("interval"), interval);
+    set(p, "retry.budget.window", in_toml(d), interval);
+  }
+}
+
+void read_envoy_cluster(ImportedPolicy& p, const Field& cluster, Reading& reading) {
+  reading.blocks.push_back(cluster["circuit_breakers"].path());
+  reading.blocks.push_back(cluster["outlier_detection"].path());
+  if (const Field f = cluster["connect_timeout"]; f)
+    set(p, "connect_timeout", in_toml(f.duration()), f);
+  if (const Field f = cluster["name"]; f) f.use();
+  for (const Field& t : cluster["circuit_breakers"]["thresholds"].items()) {
+    if (const Field priority = t["priority"]; priority && priority.text() != "DEFAULT") {
+      reading.leave(t.path(), "requests have no routing priority");
+      continue;
+    }
+    if (const Field f = t["max_connections"]; f) {
+      set(p, "max_connections", in_toml(static_cast<double>(f.count())), f);
+    }
+    if (const Field f = t["max_retries"]; f) set_active_budget(p, 0, f.number(), f.path());
+    if (const Field f = t["retry_budget"]; f) read_retry_budget(p, f);
+    t["max_requests"].leave("clients do not limit the requests under way");
+    t["max_pending_requests"].leave("any number of attempts wait for a connection");
+    t["track_remaining"].leave("is about statistics");
+  }
+  cluster["outlier_detection"].leave(
+      "a rule of the service's instances: see service.*.ejection in the list of keys");
+}
+
+/// A name for a client group.
+std::string group_name(std::string_view text, std::string_view otherwise) {
+  std::string name;
+  for (const char c : text) {
+    const bool good = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+    if (good) {
+      name += c;
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name.empty() ? std::string(otherwise) : name;
+}
+
+/// What a file has, in the order in which converters meet it.
+using Documents = std::vector<Field>;
+
+void import_envoy(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
+  std::vector<Field> clusters;
+  std::vector<std::string> targets;  // of the policies: the clusters that they send to
+  const auto add = [&](const Field& policy, const Field& route) {
+    ImportedPolicy p;
+    const Field cluster = route["cluster"];
+    targets.push_back(cluster ? cluster.text() : "");
+    p.name = group_name(targets.back(), "imported");
+    p.from = policy.path();
+    read_envoy_policy(p, policy, reading);
+    set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
+    read_hedge_policy(p, route["hedge_policy"], policy);
+    if (const Field f = route["timeout"]; f) {
+      if (const Duration d = f.duration(); d > Duration::zero()) set(p, "deadline", in_toml(d), f);
+    } else if (cluster) {
+      set(p, "deadline", in_toml(Duration::seconds(15)), "Envoy's default for a route's timeout");
+    }
+    result.policies.push_back(std::move(p));
+  };
+  for (const Field& d : documents) {
+    each_map(d, reading, [&](const Field& map) {
+      if (const Field policy = map["retry_policy"]; policy) {
+        add(policy, map);
+      } else if (map.path() == d.path() && (map["retry_on"] || map["num_retries"])) {
+        add(map, map);
+      }
+      if (map["circuit_breakers"] || map["outlier_detection"]) clusters.push_back(map);
+    });
+  }
+  if (result.policies.empty() && !clusters.empty()) {
+    for (const Field& c : clusters) {
+      const Field name = c["name"];
+      targets.push_back(name ? name.text() : "");
+      ImportedPolicy p;
+      p.name = group_name(targets.back(), "imported");
+      p.from = c.path();
+      begin(p, "envoy", "Envoy");
+      set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
+      result.policies.push_back(std::move(p));
+    }
+  }
+  for (const Field& c : clusters) {
+    const Field name = c["name"];
+    for (std::size_t i = 0; i < result.policies.size(); ++i) {
+      const bool same = !name || targets[i].empty() || name.text() == targets[i];
+      if (same) read_envoy_cluster(result.policies[i], c, reading);
+    }
+  }
+}
+
+void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
+  const Field retries = http["retries"];
+  if (retries) reading.blocks.push_back(retries.path());
+  begin(p, "envoy", "Envoy");
+  const Field attempts = retries["attempts"], on = retries["retry_on"];
+  set(p, "retry.max_retries", attempts ? in_toml(static_cast<double>(attempts.count())) : "2",
+      attempts ? attempts.path() : "Istio's default");
+  set(p, "retry.budget.kind", text_in_toml("none"), "Istio's default for maxRetries");
+  if (on) compare_conditions(on, on.words(), reading);
+  if (const Field f = retries["per_try_timeout"]; f)
+    set(p, "attempt_timeout", in_toml(f.duration()), f);
+  if (const Field f = retries["backoff"]; f) {
+    const Duration base = f.duration();
+    set(p, "retry.backoff.base", in_toml(base), f);
+    set(p, "retry.backoff.throttle_base", in_toml(base), f);
+    set(p, "retry.backoff.cap", in_toml(base * 10), "ten times backoff, Envoy's default");
+  }
+  retries["retry_remote_localities"].leave("hosts have no localities");
+  retries["retry_ignore_previous_hosts"].leave(
+      "write client.*.retry.avoid_hosts if the service has instances");
+  if (const Field f = http["timeout"]; f) {
+    if (const Duration d = f.duration(); d > Duration::zero()) set(p, "deadline", in_toml(d), f);
+  }
+}
+
+void read_istio_pool(ImportedPolicy& p, const Field& policy, Reading& reading) {
+  const Field pool = policy["connection_pool"], http = pool["http"], tcp = pool["tcp"];
+  reading.blocks.push_back(policy.path());
+  if (const Field f = http["max_retries"]; f) set_active_budget(p, 0, f.number(), f.path());
+  if (const Field f = tcp["max_connections"]; f) {
+    set(p, "max_connections", in_toml(static_cast<double>(f.count())), f);
+  }
+  if (const Field f = tcp["connect_timeout"]; f)
+    set(p, "connect_timeout", in_toml(f.duration()), f);
+  http["http1_max_pending_requests"].leave("any number of attempts wait for a connection");
+  http["http2_max_requests"].leave("clients do not limit the requests under way");
+  http["max_requests_per_connection"].leave("connections are kept");
+  policy["outlier_detection"].leave(
+      "a rule of the service's instances: see service.*.ejection in the list of keys");
+}
+
+void import_istio(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
+  std::vector<std::string> hosts;  // of the policies
+  for (const Field& d : documents) {
+    for (const Field& http : d["spec"]["http"].items()) {
+      ImportedPolicy p;
+      std::string host;
+      for (const Field& route : http["route"].items()) {
+        if (const Field f = route["destination"]["host"]; f && host.empty()) host = f.text();
+      }
+      p.name = group_name(host.substr(0, host.find('.')), "imported");
+      p.from = http.path();
+      read_istio_route(p, http, reading);
+      hosts.push_back(host);
+      result.policies.push_back(std::move(p));
+    }
+  }
+  for (const Field& d : documents) {
+    const Field policy = d["spec"]["traffic_policy"], host = d["spec"]["host"];
+    if (!policy) continue;
+    const std::string name = host ? host.text() : "";
+    if (result.policies.empty()) {
+      ImportedPolicy p;
+      p.name = group_name(name.substr(0, name.find('.')), "imported");
+      p.from = policy.path();
+      begin(p, "envoy", "Envoy");
+      set(p, "retry.max_retries", "2", "Istio's default");
+      hosts.push_back(name);
+      result.policies.push_back(std::move(p));
+    }
+    for (std::size_t i = 0; i < result.policies.size(); ++i) {
+      if (name.empty() || hosts[i].empty() || hosts[i] == name) {
+        read_istio_pool(result.policies[i], policy, reading);
+      }
+    }
+  }
+}
+
+// --- Kubernetes Gateway API, Linkerd -------------------------------------------------------------
+
+// GEP-1731 (HTTPRoute retries) and GEP-1742 (timeouts); GEP-3388 (retry budgets: 20 % in 10 s, and
+// 10 a second at least).
+
+void import_gateway_api(const Documents& documents, Reading& reading,
+                        ImportedConfiguration& result) {
+  for (const Field& d : documents) {
+    const Field route_name = d["metadata"]["name"];
+    for (const Field& rule : d["spec"]["rules"].items()) {
+      const Field retry = rule["retry"], timeouts = rule["timeouts"];
+      if (!retry && !timeouts) continue;
+      reading.blocks.push_back(retry.path());
+      ImportedPolicy p;
+      p.name = group_name(route_name ? route_name.text() : "", "imported");
+      p.from = rule.path();
+      begin(p, "", "");
+      const Field attempts = retry["attempts"], codes = retry["codes"], backoff = retry["backoff"];
+      if (attempts) {
+        set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);
+      } else {
+        set(p, "retry.max_retries", retry ? "1" : "0", "the number is left to the gateway");
+      }
+      if (codes) {
+        const std::vector<std::string> all = codes.words();
+        set(p, "retry.status_429",
+            text_in_toml(std::ranges::count(all, "429") > 0 ? "transient" : "not-retryable"),
+            codes);
+        reading.left_out.push_back({codes.path() + " in part", std::string(kRetriedHere)});
+      }
+      if (backoff) {
+        set_backoff(p, backoff.duration(), 1, std::nullopt, "none", backoff.path());
+        reading.left_out.push_back(
+            {backoff.path() + " in part",
+             "is the least pause: gateways grow and spread it, each in its way"});
+      }
+      if (const Field f = timeouts["backend_request"]; f)
+        set(p, "attempt_timeout", in_toml(f.duration()), f);
+      if (const Field f = timeouts["request"]; f) set(p, "deadline", in_toml(f.duration()), f);
+      result.policies.push_back(std::move(p));
+    }
+  }
+  for (const Field& d : documents) {
+    const Field constraint = d["spec"]["retry_constraint"];
+    if (!constraint) continue;
+    reading.blocks.push_back(constraint.path());
+    if (result.policies.empty()) {
+      const Field name = d["metadata"]["name"];
+      ImportedPolicy p;
+      p.name = group_name(name ? name.text() : "", "imported");
+      p.from = constraint.path();
+      begin(p, "", "");
+      result.policies.push_back(std::move(p));
+    }
+    const Field percent = constraint["budget"]["percent"],
+                interval = constraint["budget"]["interval"];
+    const Field least = constraint["min_retry_rate"]["count"],
+                each = constraint["min_retry_rate"]["interval"];
+    const double share = (percent ? percent.number(0, 100) : 20) / 100;
+    const double seconds = each ? each.duration().in_seconds() : 1;
+    if (each && seconds <= 0) each.fail("expected a duration above zero");
+    const double minimum = (least ? least.number() : 10) / seconds;
+    const Duration window = interval ? interval.duration() : Duration::seconds(10);
+    for (ImportedPolicy& p : result.policies) {
+      set(p, "retry.budget.kind", text_in_toml("window"), constraint);
+      set(p, "retry.budget.share", in_toml(share), percent ? percent.path() : "GEP-3388's default");
+      set(p, "retry.budget.minimum", in_toml(minimum), least ? least.path() : "GEP-3388's default");
+      set(p, "retry.budget.window", in_toml(window),
+          interval ? interval.path() : "GEP-3388's default");
+    }
+  }
+}
+
+// linkerd.io/2/reference: retries, timeouts, circuit-breaking; service-profiles (retryBudget).
+
+void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations, Reading& reading) {
+  const auto annotation = [&](std::string_view name) { return annotations[name]; };
+  const Field http = annotation("retry.linkerd.io/http"),
+              grpc = annotation("retry.linkerd.io/grpc"),
+              limit = annotation("retry.linkerd.io/limit");
+  const bool retries = bool(http) || bool(grpc);
+  set(p, "retry.max_retries",
+      !retries ? "0"
+      : limit  ? in_toml(static_cast<double>(limit.count()))
+               : "1",
+      !retries ? "without retry.linkerd.io/http or grpc nothing is retried"
+      : limit  ? limit.path()
+               : "Linkerd's default for retry.linkerd.io/limit");
+  set(p, "retry.backoff.base", in_toml(Duration::zero()), "Linkerd retries at once");
+  for (const Field& on : {http, grpc}) {
+    if (!on) continue;
+    on.use();
+    reading.left_out.push_back({on.path() + " in part", std::string(kRetriedHere)});
+  }
+  if (const Field f = annotation("retry.linkerd.io/timeout"); f)
+    set(p, "attempt_timeout", in_toml(f.duration()), f);
+  if (const Field f = annotation("timeout.linkerd.io/response"); f)
+    set(p, "deadline", in_toml(f.duration()), f);
+  if (const Field f = annotation("timeout.linkerd.io/request"); f)
+    set(p, "deadline", in_toml(f.duration()), f);
+  annotation("timeout.linkerd.io/idle").leave("answers come whole");
+  for (const auto& [name, member] : annotations.members()) {
+    if (!name.starts_with("balancer.linkerd.io/")) continue;
+    member.leave("a rule of the service's instances: see service.*.ejection in the list of keys");
+  }
+}
+
+void import_linkerd(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
+  for (const Field& d : documents) {
+    const Field annotations = d["metadata"]["annotations"] ? d["metadata"]["annotations"] : d;
+    const bool about_retries = std::ranges::any_of(annotations.members(), [](const auto& member) {
+      return member.first.find(".linkerd.io/") != std::string::npos;
+    });
+    const Field budget = d["spec"]["retry_budget"], name = d["metadata"]["name"];
+    if (!about_retries && !budget) continue;
+    ImportedPolicy p;
+    p.name = group_name(name ? name.text() : "", "imported");
+    p.from = about_retries ? annotations.path() : budget.path();
+    begin(p, "", "");
+    if (about_retries) read_linkerd_annotations(p, annotations, reading);
+    if (budget) {
+      reading.blocks.push_back(budget.path());
+      set(p, "retry.budget.kind", text_in_toml("window"), budget);
+      const Field ratio = budget["retry_ratio"], least = budget["min_retries_per_second"],
+                  ttl = budget["ttl"];
+      set(p, "retry.budget.share", in_toml(ratio ? ratio.number() : 0.2),
+          ratio ? ratio.path() : "Linkerd's default");
+      set(p, "retry.budget.minimum", in_toml(least ? least.number() : 10),
+          least ? least.path() : "Linkerd's default");
+      set(p, "retry.budget.window", in_toml(ttl ? ttl.duration() : Duration::seconds(10)),
+          ttl ? ttl.path() : "Linkerd's default");
+    }
+    result.policies.push_back(std::move(p));
+  }
+}
+
+// --- gRPC ----------------------------------------------------------------------------------------
+
+// gRFC A6; grpc/service_config/service_config.proto.
+
+void read_retry_throttling(ImportedPolicy& p, const Field& throttling, Reading& reading) {
+  if (!throttling) {
+    set(p, "retry.quota.capacity", text_in_toml("unlimited"),
+        "without retryThrottling there is no limit");
+    return;
+  }
+  reading.blocks.push_back(throttling.path());
+  const Field most = throttling["max_tokens"], ratio = throttling["token_ratio"];
+  if (!most || !ratio) throttling.fail("expected maxTokens and tokenRatio");
+  const auto tokens = static_cast<double>(most.count());
+  set(p, "retry.quota.capacity", in_toml(tokens), most);
+  set(p, "retry.quota.initial", in_toml(tokens), most);
+  set(p, "retry.quota.threshold", in_toml(std::floor(tokens / 2)), "half of maxTokens (gRFC A6)");
+  set(p, "retry.quota.credit", in_toml(ratio.number(0, 1e9)), ratio);
+}
+
+void import_grpc(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
+  for (const Field& d : documents) {
+    const Field throttling = d["retry_throttling"];
+    for (const Field& config : d["method_config"].items()) {
+      const Field retry = config["retry_policy"], hedging = config["hedging_policy"];
+      if (!retry && !hedging) continue;
+      reading.blocks.push_back(config.path());
+      ImportedPolicy p;
+      std::string name;
+      for (const Field& n : config["name"].items()) {
+        const Field service = n["service"], method = n["method"];
+        if (name.empty() && service) name = service.text();
+        if (service) service.use();
+        if (method) {
+          name += "-" + method.text();
+        }
+      }
+      config["name"].use();
+      p.name = group_name(name.substr(name.rfind('.') + 1), "imported");
+      p.from = config.path();
+      const Field policy = retry ? retry : hedging;
+      begin(p, "grpc", "gRPC");
+      const Field most = policy["max_attempts"];
+      if (!most) policy.fail("expected maxAttempts");
+      constexpr std::int64_t kGrpcsMost = 5;
+      set(p, "retry.max_attempts", in_toml(static_cast<double>(std::min(most.count(), kGrpcsMost))),
+          most.count() > kGrpcsMost ? most.path() + ", of which gRPC makes 5" : most.path());
+      if (retry) {
+        const Field first = retry["initial_backoff"], cap = retry["max_backoff"],
+                    factor = retry["backoff_multiplier"];
+        if (!first || !cap || !factor)
+          retry.fail("expected initialBackoff, maxBackoff and backoffMultiplier");
+        set(p, "retry.backoff.base", in_toml(first.duration()), first);
+        set(p, "retry.backoff.throttle_base", in_toml(first.duration()), first);
+        set(p, "retry.backoff.cap", in_toml(cap.duration()), cap);
+        set(p, "retry.backoff.factor", in_toml(factor.number(1e-9, 1e9)), factor);
+      } else {
+        const Field delay = hedging["hedging_delay"];
+        set(p, "retry.hedging.delay", in_toml(delay ? delay.duration() : Duration::zero()),
+            delay ? delay.path() : "gRPC's default: at once");
+        hedging["non_fatal_status_codes"].leave(kRetriedHere.data());
+      }
+      if (const Field codes = policy["retryable_status_codes"]; codes) {
+        codes.use();
+        reading.left_out.push_back({codes.path() + " in part", std::string(kRetriedHere)});
+      }
+      read_retry_throttling(p, throttling, reading);
+      if (const Field f = config["timeout"]; f) set(p, "deadline", in_toml(f.duration()), f);
+      config["wait_for_ready"].leave("connections are there or refused");
+      result.policies.push_back(std::move(p));
+    }
+  }
+}
+
+// --- Resilience4j, Polly -------------------------------------------------------------------------
+
+// resilience4j CommonRetryConfigurationProperties, RetryConfig, IntervalFunction (2.x): 3 attempts,
+// 500 ms; multiplier 1.5, randomization 0.5 where these are switched on.
+
+/// A setting of an instance, or of the configuration that it starts from.
+Field inherited(const Field& instance, const Field& configs, std::string_view name) {
+  if (const Field own = instance[name]; own) return own;
+  const Field base = instance["base_config"];
+  const Field from = configs[base ? base.text() : "default"];
+  return from ? inherited(from, configs["-"], name) : instance[name];
+}
+
+void import_resilience4j(const Documents& documents, Reading& reading,
+                         ImportedConfiguration& result) {
+  for (const Field& d : documents) {
+    const Field dotted = d["resilience4j.retry"];
+    const Field root = d["resilience4j"];
+    const Field retry = dotted ? dotted : root ? root["retry"] : d["retry"];
+    const Field limiter = root ? root["timelimiter"] : d["resilience4j.timelimiter"];
+    const Field configs = retry["configs"];
+    for (const auto& [name, instance] : retry["instances"].members()) {
+      reading.blocks.push_back(retry.path());
+      ImportedPolicy p;
+      p.name = group_name(name, "imported");
+      p.from = instance.path();
+      if (instance.members().empty()) instance.use();
+      begin(p, "", "");
+      const auto setting = [&](std::string_view key) { return inherited(instance, configs, key); };
+      const Field most = setting("max_attempts"), wait = setting("wait_duration");
+      set(p, "retry.max_attempts", most ? in_toml(static_cast<double>(most.count())) : "3",
+          most ? most.path() : "Resilience4j's default");
+      const Duration base = wait ? wait.duration(1e-3) : Duration::milliseconds(500);
+      const std::string origin = wait ? wait.path() : "Resilience4j's default";
+      const Field grows = setting("enable_exponential_backoff"),
+                  factor = setting("exponential_backoff_multiplier"),
+                  cap = setting("exponential_max_wait_duration");
+      const bool exponential = grows && grows.flag();
+      set_backoff(p, base, 1, std::nullopt, "none", origin);
+      if (exponential) {
+        set(p, "retry.backoff.factor", factor ? in_toml(factor.number(1, 1e6)) : "1.5",
+            factor ? factor.path() : "Resilience4j's default");
+        if (cap) set(p, "retry.backoff.cap", in_toml(cap.duration(1e-3)), cap);
+      } else {
+        factor.leave("enableExponentialBackoff is off");
+        cap.leave("enableExponentialBackoff is off");
+      }
+      const Field spreads = setting("enable_randomized_wait"),
+                  share = setting("randomized_wait_factor");
+      if (spreads && spreads.flag()) {
+        set(p, "retry.backoff.jitter", text_in_toml("proportional"), spreads);
+        set(p, "retry.backoff.jitter_share", share ? in_toml(share.number(0, 1)) : "0.5",
+            share ? share.path() : "Resilience4j's default");
+      } else {
+        share.leave("enableRandomizedWait is off");
+      }
+      for (const char* list : {"retry_exceptions", "ignore_exceptions", "retry_exception_predicate",
+                               "result_predicate"}) {
+        setting(list).leave(
+            fmt::format("exceptions of Java have no counterpart; {}", kRetriedHere));
+      }
+      setting("fail_after_max_attempts").leave("a request fails after its last attempt");
+      const Field limited = limiter["instances"][name];
+      if (const Field f = inherited(limited, limiter["configs"], "timeout_duration"); f) {
+        set(p, "attempt_timeout", in_toml(f.duration(1e-3)), f);
+      }
+      result.policies.push_back(std::move(p));
+    }
+    for (const char* other :
+         {"circuitbreaker", "bulkhead", "thread-pool-bulkhead", "ratelimiter"}) {
+      root[other].leave("limits requests, whereas limits of clients here are on retries");
+    }
+  }
+}
+
+// Polly.Retry.RetryStrategyOptions (v8) and Microsoft.Extensions.Http.Resilience, whose standard
+// handler has its strategies under these names and defaults of its own.
+
+void import_polly(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
+  for (const Field& d : documents) {
+    std::vector<std::pair<std::string, Field>> pipelines;
+    each_map(d, reading, [&](const Field& map) {
+      if (map["retry"].is_map()) pipelines.emplace_back("pipeline", map);
+    });
+    if (pipelines.empty() && (d["max_retry_attempts"] || d["backoff_type"]))
+      pipelines.emplace_back("retry", d);
+    for (const auto& [what, pipeline] : pipelines) {
+      const bool standard =
+          pipeline["attempt_timeout"].is_map() || pipeline["total_request_timeout"].is_map();
+      const Field retry = what == "retry" ? pipeline : pipeline["retry"];
+      reading.blocks.push_back(pipeline.path());
+      ImportedPolicy p;
+      const std::size_t dot = pipeline.path().rfind('.');
+      p.name = group_name(
+          dot == std::string::npos ? pipeline.path() : pipeline.path().substr(dot + 1), "imported");
+      p.from = pipeline.path();
+      begin(p, "", "");
+      const Field most = retry["max_retry_attempts"], delay = retry["delay"],
+                  type = retry["backoff_type"], jitter = retry["use_jitter"],
+                  cap = retry["max_delay"];
+      set(p, "retry.max_retries", most ? in_toml(static_cast<double>(most.count())) : "3",
+          most ? most.path() : "Polly's default");
+      const Duration base = delay ? delay.duration() : Duration::seconds(2);
+      std::string kind = type ? type.text() : standard ? "Exponential" : "Constant";
+      const bool spread = jitter ? jitter.flag() : standard;
+      const std::optional<Duration> longest = cap ? std::optional(cap.duration()) : std::nullopt;
+      const std::string origin = delay ? delay.path() : "Polly's default";
+      if (plain_name(kind) == "linear") {
+        const std::int64_t retries = most ? std::min<std::int64_t>(most.count(), 100) : 3;
+        std::string list;
+        for (std::int64_t i = 1; i <= std::max<std::int64_t>(retries, 1); ++i) {
+          const Duration d_i = Duration::nanoseconds(base.count() * i);
+          list += (list.empty() ? "" : ", ") + in_toml(longest ? std::min(d_i, *longest) : d_i);
+        }
+        set(p, "retry.delays", "[" + list + "]", type);
+        if (spread) reading.leave(jitter.path(), "a list of delays is not spread");
+      } else if (plain_name(kind) == "exponential") {
+        // With jitter Polly draws decorrelated delays around the exponential ones.
+        set_backoff(p, base, 2, longest, spread ? "full" : "none", origin);
+        set(p, "retry.backoff.factor", "2", type ? type.path() : "the handler's default");
+        if (cap) set(p, "retry.backoff.cap", in_toml(*longest), cap);
+        if (spread) {
+          set(p, "retry.backoff.first_exponent", "1", "the mean delay is that of Polly");
+          reading.left_out.push_back(
+              {jitter ? jitter.path() + " in part" : "UseJitter, the handler's default",
+               "Polly's decorrelated jitter is taken for full jitter of twice the base"});
+        }
+      } else if (plain_name(kind) == "constant") {
+        set_backoff(p, base, 1, longest, spread ? "proportional" : "none", origin);
+        if (spread)
+          set(p, "retry.backoff.jitter_share", "0.25", "Polly's jitter of constant delays");
+      } else {
+        type.fail("expected Constant, Linear or Exponential");
+      }
+      for (const char* name : {"should_handle", "delay_generator", "on_retry", "name"}) {
+        retry[name].leave(name == std::string_view("should_handle") ? kRetriedHere.data()
+                                                                    : "is code, or a name");
+      }
+      if (const Field f = retry["should_retry_after_header"]; f) {
+        set(p, "retry.retry_after", text_in_toml(f.flag() ? "minimum" : "ignore"), f);
+      }
+      const auto timeout_of = [&](std::string_view name) {
+        const Field f = pipeline[name];
+        return f.is_map() ? f["timeout"] : f;
+      };
+      if (const Field f = timeout_of("attempt_timeout"); f)
+        set(p, "attempt_timeout", in_toml(f.duration()), f);
+      if (const Field f = timeout_of("total_request_timeout"); f)
+        set(p, "deadline", in_toml(f.duration()), f);
+      if (what != "retry") {
+        if (const Field f = timeout_of("timeout"); f)
+          set(p, "attempt_timeout", in_toml(f.duration()), f);
+      }
+      if (const Field f = pipeline["hedging"]; f) {
+        const Field hedge_delay = f["delay"], hedges = f["max_hedged_attempts"];
+        f.leave(
+            "retries and hedges in one pipeline have no counterpart: write retry.hedging.delay");
+        (void)hedge_delay, (void)hedges;
+      }
+      pipeline["circuit_breaker"].leave("stops requests, whereas retry.breaker stops retries only");
+      pipeline["rate_limiter"].leave("clients do not limit the requests under way");
+      result.policies.push_back(std::move(p));
+    }
+  }
+}
+
+// --- Lists of parameters: Finagle, tower, Tenacity, urllib3 --------------------------------------
+
+/// The parameters of a constructor, as a map.
+void import_parameters(const Documents& documents, Reading& reading, ImportedConfiguration& result,
+                       const std::function<void(ImportedPolicy&, const Field&)>& read) {
+  for (const Field& d : documents) {
+    if (!d.is_map() || d.members().empty()) continue;
+    reading.blocks.push_back(d.path());
+    ImportedPolicy p;
+    p.name = "imported";
+    begin(p, "", "");
+    read(p, d);
+    result.policies.push_back(std::move(p));
+  }
+}
+
+void set_window_budget(ImportedPolicy& p, const Field& share, const Field& least, const Field& ttl,
+                       std::string_view software) {
+  const std::string otherwise = fmt::format("{}'s default", software);
+  set(p, "retry.budget.kind", text_in_toml("window"), fmt::format("{}'s budget", software));
+  set(p, "retry.budget.share", in_toml(share ? share.number() : 0.2),
+      share ? share.path() : otherwise);
+  set(p, "retry.budget.minimum", in_toml(least ? least.number() : 10),
+      least ? least.path() : otherwise);
+  set(p, "retry.budget.window", in_toml(ttl ? ttl.duration() : Duration::seconds(10)),
+      ttl ? ttl.path() : otherwise);
+}
+
+// Finagle RetryBudget.apply(ttl, minRetriesPerSec, percentCanRetry), Backoff.exponentialJittered
+// and its relatives.
+void read_finagle(ImportedPolicy& p, const Field& f) {
+  set(p, "retry.sdk", text_in_toml("finagle"), "Finagle's rules");
+  set_window_budget(p, f["percent_can_retry"], f["min_retries_per_sec"], f["ttl"], "Finagle");
+  set(p, "retry.budget.of", text_in_toml("successes"), "Finagle's rules");
+  if (const Field most = f["max_tries"]; most) {
+    set(p, "retry.max_attempts", in_toml(static_cast<double>(most.count())), most);
+  }
+  const Field start = f["start"], cap = f["maximum"], kind = f["backoff"];
+  if (start) {
+    const std::string word = kind ? plain_name(kind.text()) : "exponentialjittered";
+    const std::optional<Duration> most = cap ? std::optional(cap.duration()) : std::nullopt;
+    if (word == "constant") {
+      set_backoff(p, start.duration(), 1, most, "none", start.path());
+    } else if (word == "exponential") {
+      set_backoff(p, start.duration(), 2, most, "none", start.path());
+    } else if (word == "equaljittered") {
+      set_backoff(p, start.duration(), 2, most, "equal", start.path());
+    } else if (word == "decorrelatedjittered") {
+      set_backoff(p, start.duration(), 2, most, "decorrelated", start.path());
+    } else if (word == "exponentialjittered") {
+      set_backoff(p, start.duration(), 2, most, "full", start.path());
+    } else {
+      kind.fail(
+          "expected constant, exponential, exponentialJittered, equalJittered or "
+          "decorrelatedJittered");
+    }
+  }
+}
+
+// tower::retry::budget::TpsBudget::new(ttl, min_per_sec, retry_percent) and
+// backoff::ExponentialBackoffMaker::new(min, max, jitter).
+void read_tower(ImportedPolicy& p, const Field& f) {
+  set_window_budget(p, f["retry_percent"], f["min_per_sec"], f["ttl"], "tower");
+  const Field attempts = f["attempts"], least = f["min"], most = f["max"], jitter = f["jitter"];
+  if (attempts) {
+    set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);
+  } else {
+    set(p, "retry.max_retries", text_in_toml("unlimited"), "the policy decides; give attempts");
+  }
+  set_backoff(p, least ? least.duration() : Duration::milliseconds(50), 2,
+              most ? std::optional(most.duration()) : std::nullopt, "none",
+              least ? least.path() : "tower's default");
+  if (most) set(p, "retry.backoff.cap", in_toml(most.duration()), most);
+  jitter.leave("a spread that only lengthens delays has no counterpart");
+}
+
+// urllib3.util.Retry of version 2: the first retry is made at once, then backoff_factor x 2, 4, ...
+void read_urllib3(ImportedPolicy& p, const Field& f) {
+  const Field total = f["total"], factor = f["backoff_factor"], most = f["backoff_max"],
+              jitter = f["backoff_jitter"], respect = f["respect_retry_after_header"],
+              statuses = f["status_forcelist"];
+  set(p, "retry.max_retries", total ? in_toml(static_cast<double>(total.count())) : "10",
+      total ? total.path() : "urllib3's default");
+  const double base = factor ? factor.number(0, 1e6) : 0;
+  set_backoff(p, Duration::from_seconds(base), 2, most ? most.duration() : Duration::seconds(120),
+              "none", factor ? factor.path() : "urllib3's default");
+  set(p, "retry.backoff.immediate_retries", "1", "urllib3 makes the first retry at once");
+  if (jitter && jitter.number() > 0) {
+    jitter.leave("a spread that does not grow with the delay has no counterpart");
+  }
+  set(p, "retry.retry_after", text_in_toml(respect && !respect.flag() ? "ignore" : "minimum"),
+      respect ? respect.path() : "urllib3's default");
+  if (statuses) {
+    const std::vector<std::string> all = statuses.words();
+    set(p, "retry.status_429",
+        text_in_toml(std::ranges::count(all, "429") > 0 ? "transient" : "not-retryable"), statuses);
+  }
+  for (const char* name : {"connect", "read", "redirect", "status", "other"}) {
+    f[name].leave("one number of retries counts for all causes");
+  }
+  for (const char* name : {"allowed_methods", "method_whitelist", "raise_on_status",
+                           "raise_on_redirect", "history", "remove_headers_on_redirect"}) {
+    f[name].leave("is about the requests, not about when to retry");
+  }
+}
+
+// tenacity: stop_after_attempt, stop_after_delay, wait_fixed, wait_exponential,
+// wait_random_exponential, wait_exponential_jitter.
+void read_tenacity(ImportedPolicy& p, const Field& f) {
+  const Field stop = f["stop_after_attempt"], delay = f["stop_after_delay"];
+  set(p, "retry.max_attempts",
+      stop ? in_toml(static_cast<double>(stop.count())) : text_in_toml("unlimited"),
+      stop ? stop.path() : "Tenacity's default");
+  if (delay) set(p, "deadline", in_toml(delay.duration()), delay);
+  set_backoff(p, Duration::zero(), 1, std::nullopt, "none", "Tenacity's default");
+  if (const Field w = f["wait_fixed"]; w)
+    set_backoff(p, w.duration(), 1, std::nullopt, "none", w.path());
+  const auto exponential = [&](const Field& w, std::string_view jitter, std::string_view first) {
+    const Field multiplier = w[first], most = w["max"], base = w["exp_base"];
+    set_backoff(p, multiplier ? multiplier.duration() : Duration::seconds(1),
+                base ? base.number(1, 1e6) : 2,
+                most ? std::optional(most.duration()) : std::nullopt, jitter, w.path());
+    w["min"].leave("delays have no least length");
+  };
+  if (const Field w = f["wait_exponential"]; w) exponential(w, "none", "multiplier");
+  if (const Field w = f["wait_random_exponential"]; w) exponential(w, "full", "multiplier");
+  if (const Field w = f["wait_exponential_jitter"]; w) {
+    exponential(w, "none", "initial");
+    w["jitter"].leave("a spread that does not grow with the delay has no counterpart");
+  }
+  f["wait_random"].leave("write retry.delays with a uniform distribution");
+  for (const char* name : {"retry", "reraise", "before", "after", "before_sleep"})
+    f[name].leave("is code");
+}
+
+// --- AWS -----------------------------------------------------------------------------------------
+
+// The shared config file (INI) and the environment's variables: AWS SDKs and Tools Reference Guide,
+// "Retry behavior".
+
+bool is_blank(std::string_view line) { return scenario::trimmed(line).empty(); }
+
+void import_aws(const std::string& file, const std::string& text, Reading& reading,
+                ImportedConfiguration& result) {
+  ImportedPolicy p;
+  std::string section;
+  bool some = false;
+  const auto finish = [&] {
+    if (some) {
+      if (std::ranges::find(p.keys, "retry.mode", &ImportedKey::path) == p.keys.end()) {
+        p.keys.insert(p.keys.begin(),
+                      {"retry.mode", text_in_toml("legacy"), "the SDKs' default for most"});
+      }
+      p.name = group_name(section, "imported");
+      p.from = section;
+      result.policies.push_back(p);
+    }
+    p = {};
+    some = false;
+  };
+  std::size_t number = 0;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    ++number;
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view whole = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::string_view line = scenario::trimmed(whole);
+    if (is_blank(line) || line.front() == '#' || line.front() == ';') continue;
+    if (line.front() == '[' && line.back() == ']') {
+      finish();
+      section = scenario::trimmed(line.substr(1, line.size() - 2));
+      if (section.starts_with("profile ")) section = scenario::trimmed(section.substr(8));
+      continue;
+    }
+    if (line.starts_with("export ")) line = scenario::trimmed(line.substr(7));
+    const std::size_t equals = line.find('=');
+    const auto fail = [&](const std::string& what) {
+      throw BadConfiguration(fmt::format("{}:{}: error: {}", file, number, what));
+    };
+    if (equals == std::string_view::npos) fail("expected NAME = VALUE");
+    const std::string name = plain_name(scenario::trimmed(line.substr(0, equals)));
+    std::string value(scenario::trimmed(line.substr(equals + 1)));
+    if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') &&
+        value.back() == value.front()) {
+      value = value.substr(1, value.size() - 2);
+    }
+    const std::string field(scenario::trimmed(line.substr(0, equals)));
+    const std::string place = section.empty() ? field : fmt::format("[{}] {}", section, field);
+    if (name == "retrymode" || name == "awsretrymode") {
+      constexpr std::string_view kModes[] = {"legacy", "standard", "adaptive"};
+      if (std::ranges::count(kModes, value) == 0) {
+        fail(fmt::format("{} = {} is wrong; expected legacy, standard or adaptive", field,
+                         scenario::printable_line(value)));
+      }
+      set(p, "retry.mode", text_in_toml(value), place);
+      some = true;
+    } else if (name == "maxattempts" || name == "awsmaxattempts") {
+      const auto attempts = number_in(value);
+      if (!attempts || *attempts < 1 || *attempts > 4e9 || *attempts != std::floor(*attempts)) {
+        fail(fmt::format("{} = {} is wrong; expected a whole number from 1", field,
+                         scenario::printable_line(value)));
+      }
+      set(p, "retry.max_attempts", in_toml(*attempts), place);
+      some = true;
+    } else if (name == "awsnewretries2026") {
+      set(p, "retry.revision", text_in_toml(value == "true" ? "2.1" : "2.0"), place);
+      some = true;
+    } else if (!whole.empty() && (whole.front() == ' ' || whole.front() == '\t')) {
+      continue;  // belongs to the setting above
+    } else {
+      const bool defaults = name == "defaultsmode" || name == "awsdefaultsmode";
+      reading.left_out.push_back(
+          {place, defaults ? "sets timeouts too: write connect_timeout and attempt_timeout"
+                           : "is not about retries"});
+    }
+  }
+  finish();
+}
+
+// --- All kinds -----------------------------------------------------------------------------------
+
+using Converter = void (*)(const Documents&, Reading&, ImportedConfiguration&);
+
+template <void (*read)(ImportedPolicy&, const Field&)>
+void with_parameters(const Documents& d, Reading& reading, ImportedConfiguration& result) {
+  import_parameters(d, reading, result, read);
+}
+
+struct Kind {
+  ConfigurationKind text;
+  Converter convert;  // null: it is no YAML
+};
+constexpr Kind kKinds[] = {
+    {{"envoy", "routes and clusters, or one retry policy"}, import_envoy},
+    {{"istio", "VirtualService and DestinationRule"}, import_istio},
+    {{"gateway-api", "HTTPRoute and the policies of GEP-3388"}, import_gateway_api},
+    {{"linkerd", "annotations of a Service or route, ServiceProfile"}, import_linkerd},
+    {{"grpc", "a service config"}, import_grpc},
+    {{"resilience4j", "application.yml of Spring Boot"}, import_resilience4j},
+    {{"polly", "options of Polly 8, or of the standard HTTP handler"}, import_polly},
+    {{"aws", "the shared config file, or AWS_... variables"}, nullptr},
+    {{"finagle", "parameters of RetryBudget and Backoff"}, with_parameters<read_finagle>},
+    {{"tower", "parameters of TpsBudget and ExponentialBackoffMaker"}, with_parameters<read_tower>},
+    {{"tenacity", "stop and wait parameters"}, with_parameters<read_tenacity>},
+    {{"urllib3", "parameters of Retry, also of requests"}, with_parameters<read_urllib3>},
+};
+
+std::vector<YAML::Node> parse(const std::string& file, const std::string& text) {
+  try {
+    return YAML::LoadAll(text);
+  } catch (const YAML::Exception& e) {
+    throw BadConfiguration(fmt::format("{}:{}:{}: error: neither YAML nor JSON: {}", file,
+                                       e.mark.line + 1, e.mark.column + 1,
+                                       scenario::printable_line(e.msg)));
+  }
+}
+
+/// Two groups of one name could not stand in one scenario.
+void make_names_unique(std::vector<ImportedPolicy>& policies) {
+  std::set<std::string> taken;
+  for (ImportedPolicy& p : policies) {
+    const std::string wanted = p.name;
+    for (int n = 2; !taken.insert(p.name).second; ++n) p.name = fmt::format("{}-{}", wanted, n);
+  }
+}
+
+}  // namespace
+
+std::span<const ConfigurationKind> configuration_kinds() {
+  static const std::vector<ConfigurationKind> kinds = [] {
+    std::vector<ConfigurationKind> all;
+    for (const Kind& k : kKinds) all.push_back(k.text);
+    return all;
+  }();
+  return kinds;
+}
+
+ImportedConfiguration import_configuration(std::string_view kind, const std::string& file,
+                                           const std::string& text) {
+  const auto* const known =
+      std::ranges::find(kKinds, kind, [](const Kind& k) { return k.text.name; });
+  Reading reading{.file = file, .used = {}, .blocks = {}, .left_out = {}};
+  ImportedConfiguration result;
+  if (known->convert == nullptr) {
+    import_aws(file, text, reading, result);
+  } else {
+    Documents whole, documents;
+    const std::vector<YAML::Node> nodes = parse(file, text);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const std::string path = nodes.size() > 1 ? fmt::format("document {}", i + 1) : "";
+      whole.emplace_back(nodes[i], path, reading);
+    }
+    for (const Field& d : whole) {  // a list of Kubernetes stands for its items
+      const std::vector<Field> items = d["items"].items();
+      documents.insert(documents.end(), items.begin(), items.end());
+      if (items.empty()) documents.push_back(d);
+    }
+    known->convert(documents, reading, result);
+    if (!result.policies.empty()) {
+      for (const Field& d : whole) list_unused(d, reading);
+    }
+  }
+  if (result.policies.empty()) {
+    throw BadConfiguration(fmt::format("{}: error: no retry configuration found; expected {}", file,
+                                       known->text.reads));
+  }
+  make_names_unique(result.policies);
+  result.left_out = std::move(reading.left_out);
+  return result;
+}
+
+namespace {
+
+/// The field as seen from the place that the policy comes from: without the names that both have in
+/// front, but for the last of them.
+std::string seen_from(const std::string& place, const std::string& field) {
+  std::size_t same = 0, dot = 0, before = 0;
+  while (same < place.size() && same < field.size() && place[same] == field[same]) {
+    if (field[same++] != '.') continue;
+    before = dot;
+    dot = same;
+  }
+  if (same == place.size() && same < field.size() && field[same] == '.') return field.substr(dot);
+  return field.substr(before);
+}
+
+}  // namespace
+
+std::string to_toml(const ImportedConfiguration& imported, std::string_view heading) {
+  const auto in_lines = [](const std::string& text, std::string_view first,
+                           std::string_view others) {
+    return report::wrapped(scenario::printable_line(text), {report::kNarrowColumns, first, others});
+  };
+  std::string text = in_lines(std::string(heading), "# ", "# ");
+  constexpr std::string_view kRetry = "retry.";
+  for (const ImportedPolicy& p : imported.policies) {
+    const std::string name = scenario::render_name(p.name);
+    std::string own, retry;
+    for (const ImportedKey& key : p.keys) {
+      const bool of_retry = key.path.starts_with(kRetry);
+      (of_retry ? retry : own) +=
+          fmt::format("{} = {}  # {}\n", of_retry ? key.path.substr(kRetry.size()) : key.path,
+                      key.value, scenario::printable_line(seen_from(p.from, key.source)));
+    }
+    text += "\n";
+    if (!p.from.empty()) text += in_lines(fmt::format("from {}", p.from), "# ", "#   ");
+    text += fmt::format("[client.{}]\n{}\n[client.{}.retry]\n{}", name, own, name, retry);
+  }
+  if (imported.left_out.empty()) return text;
+  text += "\n# Left out:\n";
+  for (const LeftOutField& l : imported.left_out) {
+    text += in_lines(fmt::format("{}: {}", l.field, l.why), "#   ", "#     ");
+  }
+  return text;
+}
+
+}  // namespace retrysim::cli

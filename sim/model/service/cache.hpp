@@ -1,0 +1,54 @@
+// A cache in front of calls: the answers that one instance of the caller has already, by key.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+#include <retrysim/time.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+/// Empty at first. Every step takes the same few instructions, however many entries there are, and
+/// none takes memory, which is one small entry for each key that there is, stored or not.
+class Cache {
+ public:
+  /// For keys from 0 to `keys` - 1. The capacity of `spec` is above 0.
+  Cache(const CacheSpec& spec, std::uint32_t keys);
+
+  /// Whether there is an answer that is still good; this uses it. One that is not goes.
+  bool find(std::uint32_t key, Time now);
+  /// The answer has come: it is the newest now, as if there had been none for the key. If there are
+  /// too many, one goes by the policy, whether it is still good or not.
+  void store(std::uint32_t key, Time now);
+  /// All are gone.
+  void clear();
+
+  std::uint32_t size() const { return size_; }
+  /// The memory of one for so many keys.
+  static std::uint64_t bytes(std::uint32_t keys) {
+    return sizeof(Cache) + (std::uint64_t{keys} + 1) * sizeof(Entry);
+  }
+
+ private:
+  static constexpr std::uint32_t kOut = ~std::uint32_t{0};
+  struct Entry {
+    Time stored;
+    std::uint32_t newer = kOut, older = kOut;  // in the order in which entries go; kOut: not stored
+  };
+
+  bool holds(std::uint32_t key) const { return entries_[key].older != kOut; }
+  void enter(std::uint32_t key);
+  void remove(std::uint32_t key);
+
+  std::uint32_t capacity_;
+  CachePolicy policy_;
+  Duration ttl_;
+  std::uint32_t end_;  // the entry behind all keys: the list's end, and its beginning
+  std::uint32_t size_ = 0;
+  std::vector<Entry> entries_;  // by key
+};
+
+}  // namespace retrysim::model
