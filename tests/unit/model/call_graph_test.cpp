@@ -219,7 +219,7 @@ TEST_CASE("Groups whose calls may not fail have no degraded answers") {
   CHECK_FALSE(metric_value(*find_metric("degraded_share"), s, r, std::nullopt).has_value());
 }
 
-TEST_CASE("Stages come one after the other; a decided call does not wait for the rest") {
+TEST_CASE("Stages come one after the other, a decided call does not wait for the rest") {
   Scenario s = caller_world(1);
   SECTION("the calls of a stage are made together") {
     add_branch(s, "late", 20).stage = 7;

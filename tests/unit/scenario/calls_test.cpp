@@ -190,8 +190,9 @@ TEST_CASE("wrong graphs of calls are reported with their place") {
   CHECK_THAT(error({"service.api.calls.read.operation=got"}),
              Catch::Contains("service.api.calls.read.operation = \"got\": no request at "
                              "service.api has that operation; did you mean \"get\"?"));
-  CHECK_THAT(error({"service.api.calls.read.count=0.5"}),
-             Catch::Contains("service.api.calls.read.count = 0.5 is wrong; expected a whole number"));
+  CHECK_THAT(
+      error({"service.api.calls.read.count=0.5"}),
+      Catch::Contains("service.api.calls.read.count = 0.5 is wrong; expected a whole number"));
   CHECK_THAT(error({"service.api.calls.read.fallback=cache"}),
              Catch::Contains("service.api.calls.read.fallback does not apply here"));
   CHECK_THAT(errors_of(kGraph + "[service.db.calls.back]\nservice = \"api\"\n" +
