@@ -137,11 +137,22 @@ Facts facts_of(const Scenario& scenario);
 //     const Prediction p = predict(*load_scenario_file("dip.toml").loaded);
 //     if (const Figure* f = p.find("fluid", "client.web", "goodput")) ... f->value ...
 
+/// A feature of the scenario that some parts of theory do not model.
+struct Unmodelled {
+  std::string feature;              ///< "a service that calls others"
+  std::vector<std::string> places;  ///< "service.front.calls"
+  /// The parts that ignore it, and what they ignore: "loads, waits: waiting at the services that it
+  /// calls"; and those that give no figure, and why. One of the two may be empty.
+  std::string left_out, no_figure;
+};
+
 struct Prediction {
   std::vector<Figure> figures;  ///< facts, then fluid, then chain
   std::vector<Warning> warnings;
   std::vector<Remark> refusals;  ///< parts that do not apply to a service, and why
   std::vector<Remark> doubts;    ///< why figures may be off
+  /// Every feature in use that is not modelled, in the order of the table of theory.
+  std::vector<Unmodelled> unmodelled;
 
   /// Null if there is none.
   const Figure* find(std::string_view part, std::string_view subject, std::string_view name) const;

@@ -17,6 +17,7 @@
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace retrysim::explain {
@@ -36,7 +37,6 @@ class CaseBuilder {
         c_{facts.scenario, group, facts.scenario.clients[group],
            facts.scenario.services[facts.scenario.clients[group].service]},
         runs_(runs) {
-    if (facts.has_calls) c_.volumes.resize(c_.scenario.clients.size());
     for (const stats::Trigger& t : triggers_) {
       latest_ends_.push_back(latest_ends_.empty() ? t.end : std::max(latest_ends_.back(), t.end));
     }
@@ -111,10 +111,6 @@ class CaseBuilder {
   void add_counts(const RunResult& run) {
     ++c_.runs;
     c_.bin_s = run.interval.in_seconds();
-    for (std::size_t g = 0; g < c_.volumes.size(); ++g) {
-      c_.volumes[g].requests += static_cast<double>(run.clients[g].requests);
-      c_.volumes[g].attempts += static_cast<double>(run.clients[g].attempts);
-    }
     const ClientResult& r = run.clients[c_.index];
     ClientResult& t = c_.total;
     t.requests += r.requests;
@@ -534,7 +530,22 @@ GroupCase group_case(CaseFacts& facts, std::span<const RunResult> runs, std::siz
 
 GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group) {
   CaseFacts facts(scenario);
-  return group_case(facts, runs, group);
+  GroupCase c = group_case(facts, runs, group);
+  if (facts.has_calls) {
+    set_graph(c, std::make_shared<const GraphCase>(graph_case(scenario, runs)));
+  }
+  return c;
+}
+
+void set_graph(GroupCase& group, std::shared_ptr<const GraphCase> graph) {
+  group.volumes.assign(graph->scenario.clients.size(), {});
+  for (const GraphStretch* stretch : graph->trouble()) {
+    for (std::size_t g = 0; g < group.volumes.size(); ++g) {
+      group.volumes[g].requests += static_cast<double>(stretch->groups[g].requests);
+      group.volumes[g].attempts += static_cast<double>(stretch->groups[g].attempts);
+    }
+  }
+  group.graph = std::move(graph);
 }
 
 // --- The case as figures -------------------------------------------------------------------------
@@ -552,7 +563,6 @@ class FigureWalk {
 
   void operator()(FieldsOf<GroupCase> auto& c) {
     visit(c.runs, c.bin_s);
-    for (auto& volume : c.volumes) visit(volume.requests, volume.attempts);
     add_counts(c.total);
     for (auto* stretch : {&c.all, &c.before, &c.during, &c.trouble, &c.after})
       add_stretch(*stretch);
@@ -686,10 +696,6 @@ void merge(Backlog& to, const Backlog& b) {
 void merge(GroupCase& to, const GroupCase& c) {
   to.runs += c.runs;
   to.bin_s = c.bin_s;
-  for (std::size_t g = 0; g < c.volumes.size(); ++g) {
-    to.volumes[g].requests += c.volumes[g].requests;
-    to.volumes[g].attempts += c.volumes[g].attempts;
-  }
   merge(to.total, c.total);
   merge(to.all, c.all);
   merge(to.before, c.before);

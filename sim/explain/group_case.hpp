@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include <retrysim/summary.hpp>
 
+#include "explain/graph_case.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "scenario/derived/derived.hpp"
 
@@ -127,7 +129,7 @@ struct Capacity {
   double timeout_s = 0;
 };
 
-/// Requests and attempts of a group, in all replications.
+/// Requests and attempts of a group in the time of trouble (GraphCase), in all replications.
 struct GroupVolume {
   double requests = 0, attempts = 0;
 };
@@ -140,8 +142,9 @@ struct GroupCase {
 
   std::size_t runs = 0;  ///< replications
   double bin_s = 0;      ///< width of the bins of the time series
-  /// Of each group of the scenario, if there are services that call others.
-  std::vector<GroupVolume> volumes = {};
+  /// If there are services that call others: what is known of all of them together,
+  std::shared_ptr<const GraphCase> graph = nullptr;
+  std::vector<GroupVolume> volumes = {};  ///< and of each group of the scenario.
   Disturbances disturbances = {};
 
   ClientResult total = {};  ///< cohort counts of all replications together, without time series
@@ -222,7 +225,12 @@ class CaseFacts {
   std::map<const RunResult*, OfRun> of_runs_;
 };
 
+/// `graph`: of the same runs.
+void set_graph(GroupCase& group, std::shared_ptr<const GraphCase> graph);
+
+/// Without the graph of services.
 GroupCase group_case(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group);
+/// With it, if there are calls.
 GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group);
 
 /// The measurements of the group in `run`, as numbers; equally many for every run of the scenario.

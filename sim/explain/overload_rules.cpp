@@ -52,34 +52,6 @@ double load_in(const GroupCase& c, const DisturbedStretch& d) {
   return d.left > 0 ? c.load(d.first_work_s, d.seconds) / d.left : 0;
 }
 
-/// The service below a group that is asked for most, of those that first attempts overload.
-Found overload_below(const GroupCase& c) {
-  if (c.client.makes_calls() || is_herd(c)) return std::nullopt;
-  const scenario::Demand demand = scenario::demand_of(c.scenario, scenario::Attempts::kFirst);
-  const scenario::CallGraph calls(c.scenario);
-  std::vector<std::size_t> below = {c.client.service};
-  std::optional<std::size_t> most, caller;
-  for (std::size_t i = 0; i < below.size(); ++i) {
-    for (const std::size_t group : calls.groups_of(below[i])) {
-      const std::size_t callee = c.scenario.clients[group].service;
-      if (std::ranges::count(below, callee) > 0) continue;
-      below.push_back(callee);
-      const double load = demand.services[callee].load();
-      if (load < 1 || (most && load <= demand.services[*most].load())) continue;
-      most = callee, caller = below[i];
-    }
-  }
-  if (!most) return std::nullopt;
-  const scenario::ServiceDemand& there = demand.services[*most];
-  const double enough = std::floor(there.work) + 1;
-  return Finding{
-      fmt::format("the first calls of {} alone need {} the capacity of {}: no retry policy helps; "
-                  "at least {:.0f} servers are needed there",
-                  c.scenario.services[*caller].name, spoken_times(there.load()),
-                  c.scenario.services[*most].name, enough),
-      {{"new_load_ratio", there.load()}, {"servers", there.capacity}, {"servers_needed", enough}}};
-}
-
 /// Where several faults follow each other or overlap, the stretch with the greatest load.
 Found overload_by_disturbance(const GroupCase& c) {
   if (!c.disturbed() || !c.capacity.limited || c.disturbed_stretches.empty()) return std::nullopt;
@@ -254,53 +226,6 @@ Found timeout_below_service_time(const GroupCase& c) {
       {{"attempt_s", least_s}, {"timeout_s", c.capacity.timeout_s}, {"timeout_share", timeouts}}};
 }
 
-/// The services below a group, with what each layer makes of a request.
-struct Layers {
-  double product = 1;
-  std::size_t depth = 0;
-  std::string deepest, factors;
-};
-
-/// Whether only retries change how many requests become of one: calls of some requests, or of
-/// several for one, do as well.
-bool is_made_once(const Scenario& scenario, const CallSpec& call) {
-  const std::string& name = scenario.clients[call.client].name;
-  return scenario::is_plain(call) && std::ranges::none_of(scenario.calls, [&](const CallSpec& c) {
-           return c.on_failure == CallFailure::kFallback && c.fallback == name;
-         });
-}
-
-Layers layers_below(const GroupCase& c, const scenario::CallGraph& calls, std::size_t group,
-                    const Layers& above) {
-  stop_point();  // there may be many paths through the services
-  const GroupVolume& volume = c.volumes[group];
-  const double own = volume.requests > 0 ? volume.attempts / volume.requests : 1;
-  const std::size_t service = c.scenario.clients[group].service;
-  const Layers here{above.product * own, above.depth + 1, c.scenario.services[service].name,
-                    above.factors + (above.depth > 0 ? " x " : "") + fmt::format("{:.2g}", own)};
-  Layers most = here;
-  for (const std::size_t i : calls.calls_of(service)) {
-    const CallSpec& call = c.scenario.calls[i];
-    if (!is_made_once(c.scenario, call)) continue;
-    const Layers below = layers_below(c, calls, call.client, here);
-    if (below.product > most.product) most = below;
-  }
-  return most;
-}
-
-Found layers_multiply(const GroupCase& c) {
-  constexpr double kMuch = 1.5;
-  if (c.client.makes_calls() || c.volumes.empty()) return std::nullopt;
-  const Layers most = layers_below(c, scenario::CallGraph(c.scenario), c.index, {});
-  if (most.depth < 2 || most.product < kMuch * std::max(1.0, c.amplification()))
-    return std::nullopt;
-  return Finding{
-      fmt::format("retries multiply from layer to layer: a request becomes {:.2g} "
-                  "attempts at {} ({})",
-                  most.product, most.deepest, most.factors),
-      {{"attempts_per_request_ratio", most.product}, {"layers", static_cast<double>(most.depth)}}};
-}
-
 Found drain_hides_overload(const GroupCase& c) {
   constexpr double kNoteworthy = 0.01;
   if (c.requests() == 0 || is_herd(c)) return std::nullopt;  // a herd is all drain
@@ -318,10 +243,6 @@ constexpr std::array kOverloadRules = {
           "while nothing is wrong, first attempts ask for more than the capacity, and not by "
           "chance"},
          overload_without_retries},
-    Rule{{"overload-below", kBad, false,
-          "the first attempts of calls between services ask for at least the capacity of a service "
-          "below"},
-         overload_below},
     Rule{{"timeout-below-service-time", kBad, false,
           "network and service alone take longer than the attempt timeout"},
          timeout_below_service_time},
@@ -342,9 +263,6 @@ constexpr std::array kOverloadRules = {
           "for a second or longer, retries alone ask for more than the capacity"},
          retries_above_capacity},
     Rule{{"metastable", kBad, false, "the twin without retries recovers (--twin)"}, metastable},
-    Rule{{"layers-multiply", kBad, false,
-          "a service below gets 1.5 times as many attempts per request as the first one"},
-         layers_multiply},
     Rule{
         {"throttle-is-bottleneck", kBad, false, "the throttle refuses 5 % of the attempts or more"},
         throttle_is_bottleneck},

@@ -51,6 +51,7 @@ struct Rule {
 std::span<const Rule> answer_rules();
 
 /// Any of them may apply.
+std::span<const Rule> graph_rules();  ///< which of the services that call each other is the cause
 std::span<const Rule> overload_rules();  ///< why it was too much
 std::span<const Rule> client_rules();    ///< what the clients' rules made of it
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -86,7 +87,8 @@ void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) 
       break;
     }
   }
-  for (const auto rules : {explain::overload_rules(), explain::client_rules()}) {
+  for (const auto rules :
+       {explain::graph_rules(), explain::overload_rules(), explain::client_rules()}) {
     for (const explain::Rule& rule : rules) {
       if (auto found = rule.find(group)) add(verdicts, rule, name, *std::move(found));
     }
@@ -97,8 +99,8 @@ void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) 
 
 std::vector<VerdictRule> verdict_rules() {
   std::vector<VerdictRule> all;
-  for (const auto rules :
-       {explain::answer_rules(), explain::overload_rules(), explain::client_rules()}) {
+  for (const auto rules : {explain::answer_rules(), explain::graph_rules(),
+                           explain::overload_rules(), explain::client_rules()}) {
     for (const explain::Rule& rule : rules) all.push_back(rule.about);
   }
   return all;
@@ -108,9 +110,14 @@ std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResul
   std::vector<Verdict> all;
   if (runs.empty()) return all;
   explain::CaseFacts facts(scenario);
+  std::shared_ptr<const explain::GraphCase> graph;
+  if (facts.has_calls) {
+    graph = std::make_shared<const explain::GraphCase>(explain::graph_case(scenario, runs));
+  }
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     stop_point();
-    const explain::GroupCase group = explain::group_case(facts, runs, c);
+    explain::GroupCase group = explain::group_case(facts, runs, c);
+    if (graph) explain::set_graph(group, graph);
     if (group.total.requests > 0) add_group(all, group);
   }
   return all;
@@ -135,8 +142,9 @@ std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const Run
 }
 
 std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& run) {
-  std::vector<double> all;
   explain::CaseFacts facts(scenario);
+  std::vector<double> all;
+  if (facts.has_calls) all = explain::figures_of(explain::graph_case(scenario, {&run, 1}));
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     stop_point();
     const std::vector<double> figures = explain::figures_of(facts, run, c);
@@ -151,17 +159,26 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
   if (figures_by_run.empty()) return all;
   explain::CaseFacts facts(scenario);
   const std::size_t count = explain::figure_count(facts);
+  const std::size_t of_groups = count * scenario.clients.size();
+  std::vector<std::span<const double>> of_graph;  // in front of those of the groups
   for (const std::vector<double>& figures : figures_by_run) {
-    if (figures.size() == count * scenario.clients.size()) continue;
-    throw std::invalid_argument("these are not the figures of a replication of the scenario");
+    if (figures.size() < of_groups || (!facts.has_calls && figures.size() > of_groups)) {
+      throw std::invalid_argument("these are not the figures of a replication of the scenario");
+    }
+    of_graph.push_back(std::span(figures).first(figures.size() - of_groups));
+  }
+  std::shared_ptr<const explain::GraphCase> graph;
+  if (facts.has_calls) {
+    graph = std::make_shared<const explain::GraphCase>(explain::graph_case(scenario, of_graph));
   }
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     stop_point();
     std::vector<std::span<const double>> own;
     for (const std::vector<double>& figures : figures_by_run) {
-      own.push_back(std::span(figures).subspan(c * count, count));
+      own.push_back(std::span(figures).last(of_groups).subspan(c * count, count));
     }
-    const explain::GroupCase group = explain::group_case(facts, own, c);
+    explain::GroupCase group = explain::group_case(facts, own, c);
+    if (graph) explain::set_graph(group, graph);
     if (group.total.requests > 0) add_group(all, group);
   }
   return all;

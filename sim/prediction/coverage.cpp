@@ -1091,6 +1091,38 @@ std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::si
   return found;
 }
 
+std::vector<Unmodelled> unmodelled(const Scenario& scenario) {
+  std::vector<Unmodelled> all;
+  for (const Feature& f : kFeatures) {
+    stop_point();
+    Unmodelled found{
+        std::string(f.name), {}, words_of(f, Coverage::kLeftOut), words_of(f, Coverage::kRefused)};
+    if (found.left_out.empty() && found.no_figure.empty()) continue;
+    const auto add = [&](const std::string& path) {
+      std::string place = path + (f.said.empty() ? "" : ".") + std::string(f.said);
+      if (found.places.empty() || found.places.back() != place) {
+        found.places.push_back(std::move(place));
+      }
+    };
+    for (std::size_t s = 0; f.by_service != nullptr && s < scenario.services.size(); ++s) {
+      if (!f.by_service(scenario, s)) continue;
+      if (!f.keys.starts_with("fault.")) add("service." + scenario.services[s].name);
+      for (const FaultSpec& fault : scenario.faults) {
+        const bool counts = fault.service == s && (f.by_service != crashes || fault.crash);
+        if (f.keys.starts_with("fault.") && counts) add("fault." + fault.name);
+      }
+    }
+    for (const ClientSpec& c : scenario.clients) {
+      if (f.by_client == nullptr) break;
+      const bool used = std::ranges::any_of(
+          called_services(c), [&](std::size_t s) { return f.by_client(scenario, c, s); });
+      if (used) add(path_of(c));
+    }
+    if (!found.places.empty()) all.push_back(std::move(found));
+  }
+  return all;
+}
+
 std::string words_of(const Feature& feature, Coverage how) {
   std::string text;
   std::string_view last;

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/prediction.hpp>
 #include <retrysim/scenario.hpp>
 
 #include <array>
@@ -69,6 +70,10 @@ std::span<const Feature> features();
 std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::size_t service);
 /// The features that a part leaves out, a few words each.
 std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::size_t service);
+
+/// The features that the scenario uses and that some part does not model, each with its places, in
+/// the order of the table.
+std::vector<Unmodelled> unmodelled(const Scenario& scenario);
 
 /// A row of the table in words: which parts leave something out, or give no figures, and why.
 std::string words_of(const Feature& feature, Coverage how);

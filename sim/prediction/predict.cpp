@@ -41,6 +41,7 @@ class Predictor {
       chain(s);
     }
     std::ranges::move(facts.refusals, std::back_inserter(result_.refusals));
+    result_.unmodelled = prediction::unmodelled(scenario_);
     return std::move(result_);
   }
 

@@ -2,6 +2,7 @@
 #include "report/prediction.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -42,6 +43,10 @@ std::vector<PredictionRow> all_rows(const Prediction& prediction) {
   for (const Remark& r : prediction.doubts) {
     rows.push_back({r.part, r.subject, "doubt", "", "", r.text, ""});
   }
+  for (const Unmodelled& u : prediction.unmodelled) {
+    rows.push_back({"all", fmt::format("{}", fmt::join(u.places, " ")), "not_modelled", u.feature,
+                    "", u.no_figure.empty() ? "" : "no figure from " + u.no_figure, u.left_out});
+  }
   for (const Warning& w : prediction.warnings) {
     const std::string text = fmt::format("{} {} ({})", w.message, w.remedy, w.keys);
     rows.push_back({"facts", w.subject, "warning", "", "", text, ""});
@@ -67,6 +72,17 @@ Json remarks_json(const std::vector<Remark>& remarks) {
   Json json = Json::array();
   for (const Remark& r : remarks) {
     json.push_back({{"part", r.part}, {"subject", r.subject}, {"reason", r.text}});
+  }
+  return json;
+}
+
+Json unmodelled_json(const std::vector<Unmodelled>& features) {
+  Json json = Json::array();
+  for (const Unmodelled& u : features) {
+    json.push_back({{"feature", u.feature},
+                    {"places", u.places},
+                    {"left_out_by", u.left_out},
+                    {"no_figure_from", u.no_figure}});
   }
   return json;
 }
@@ -136,6 +152,18 @@ void show_remarks(Document& d, std::string_view title, const std::vector<Remark>
   }
 }
 
+/// What theory does not model of the scenario, place by place.
+void show_unmodelled(Document& d, const std::vector<Unmodelled>& features) {
+  if (!features.empty()) d.lines("\nnot modelled\n");
+  for (const Unmodelled& u : features) {
+    std::string text = fmt::format("{} ({}): ", u.feature, fmt::join(u.places, ", "));
+    if (!u.left_out.empty()) text += "left out by " + u.left_out;
+    if (!u.left_out.empty() && !u.no_figure.empty()) text += "; ";
+    if (!u.no_figure.empty()) text += "no figure from " + u.no_figure;
+    d.say(std::move(text), "  ", "    ");
+  }
+}
+
 /// A point of a trajectory.
 struct TrajectoryPoint {
   const std::string& service;
@@ -190,6 +218,7 @@ Document prediction_document(const Prediction& prediction) {
   show_figures(d, prediction.figures);
   show_remarks(d, "does not apply", prediction.refusals);
   show_remarks(d, "outside the range of validity", prediction.doubts);
+  show_unmodelled(d, prediction.unmodelled);
   if (!prediction.warnings.empty()) d.lines("\nwarnings\n");
   for (const Warning& w : prediction.warnings) {
     d.say(fmt::format("{}: {} {} ({})", w.subject, w.message, w.remedy, w.keys), "  ", "    ");
@@ -203,6 +232,7 @@ Json parts_json(const Prediction& prediction) {
   return {{"figures", rows_json(prediction_table(figure_rows(prediction)))},
           {"does_not_apply", remarks_json(prediction.refusals)},
           {"doubts", remarks_json(prediction.doubts)},
+          {"not_modelled", unmodelled_json(prediction.unmodelled)},
           {"warnings", warnings_json(prediction.warnings)}};
 }
 

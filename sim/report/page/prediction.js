@@ -16,7 +16,8 @@ function predictionAnswer(result) {
 }
 
 function predictionTables(result) {
-  const { figures, does_not_apply: refused, doubts } = result.prediction;
+  const { figures, does_not_apply: refused, doubts, not_modelled: unmodelled = [] }
+    = result.prediction;
   const text = ({ value, unit }) => (typeof value !== "number" ? value
     : quantity(value, unit, false));
   const table = (part) => sortable({ caption: PREDICTED_PARTS[part] || part,
@@ -28,5 +29,9 @@ function predictionTables(result) {
   const remarks = (title, rows) => (rows.length === 0 ? null : [el("h3", {}, title),
     el("ul", {}, rows.map((r) => el("li", {}, `${r.part} of ${r.subject}: ${r.reason}`)))]);
   return [[...new Set(figures.map((f) => f.part))].map(table),
-    remarks("Does not apply", refused), remarks("Outside the range of validity", doubts)];
+    remarks("Does not apply", refused), remarks("Outside the range of validity", doubts),
+    unmodelled.length === 0 ? null : sortable({ caption: "Not modelled", rows: unmodelled, columns: [
+      { title: "feature", text: (f) => f.feature }, { title: "at", text: (f) => f.places.join(", ") },
+      { title: "left out by", text: (f) => f.left_out_by },
+      { title: "no figure from", text: (f) => f.no_figure_from }] })];
 }

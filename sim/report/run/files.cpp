@@ -4,6 +4,7 @@
 #include <retrysim/scenario_file.hpp>
 
 #include "report/graph.hpp"
+#include "report/run/edges.hpp"
 #include "report/run/tables.hpp"
 #include "report/run/text.hpp"
 
@@ -33,6 +34,7 @@ Json variant_json(const Evaluation& e) {
   json["scenario_notes"] = distinct_notes(e.set.scenario);
   json["notes"] = result_notes(e);
   json.update(graph_json(scenario, e.set.scenario.keys));
+  if (!scenario.calls.empty()) json["edges"] = edges_json(e);
   return json;
 }
 

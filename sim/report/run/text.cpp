@@ -4,6 +4,7 @@
 #include "measure/analyse/recovery.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
+#include "report/run/edges.hpp"
 #include "report/run/files.hpp"
 
 #include <fmt/format.h>
@@ -741,6 +742,7 @@ Document run_document(const Evaluation& e) {
   d.say(fmt::format("{}{}{}", s.name, e.set.variant == "base" ? "" : " (" + e.set.variant + ")",
                     s.description.empty() ? "" : ": " + s.description));
   say_answer(d, e);
+  show_edges(d, e);
   show_phases(d, e);
   say_expectations(d, e);
   std::string how = fmt::format("{} replication{} of {} s", e.set.runs.size(),

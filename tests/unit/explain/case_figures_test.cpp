@@ -146,12 +146,14 @@ struct Group {
 
 /// The figure of a rule that applies to the group; -1 if the rule does not apply.
 double figure(const explain::GroupCase& group, std::string_view rule, std::string_view name) {
-  for (const explain::Rule& r : explain::overload_rules()) {
-    if (r.about.id != rule) continue;
-    const auto found = r.find(group);
-    if (!found) return -1;
-    for (const EvidenceFigure& f : found->evidence) {
-      if (f.name == name) return f.value;
+  for (const auto rules : {explain::graph_rules(), explain::overload_rules()}) {
+    for (const explain::Rule& r : rules) {
+      if (r.about.id != rule) continue;
+      const auto found = r.find(group);
+      if (!found) return -1;
+      for (const EvidenceFigure& f : found->evidence) {
+        if (f.name == name) return f.value;
+      }
     }
   }
   FAIL("there is no " << rule << " with " << name);

@@ -172,5 +172,74 @@ TEST_CASE("Random errors that take no server are no load of the fluid") {
   CHECK(fluid_equilibria(lossy, 0).load == Approx(0.6 * 0.8));
 }
 
+/// A scenario with calls between services and much that theory does not model.
+constexpr const char* kMuchUnmodelled = R"(
+name = "much"
+duration = 100
+[service.front]
+servers = 20
+service_time = "10ms"
+abandoned = "remove"
+parallel_calls = true
+[service.front.calls.db]
+retry = { mode = "custom", max_attempts = 2, hedging = { delay = "50ms" } }
+[service.front.calls.cache]
+retry = { mode = "none" }
+[service.db]
+servers = 20
+service_time = "5ms"
+errors = { internal = 0.1, at = 0.5 }
+[service.cache]
+servers = 20
+service_time = "1ms"
+[fault.f]
+service = "db"
+start = 50
+duration = 10
+speed = 0.5
+[client.web]
+calls = "front"
+count = 40
+arrivals = { process = "closed", think_time = "1s" }
+retry = { mode = "none" }
+)";
+
+TEST_CASE("Every feature in use that is not modelled is listed, with all of its places") {
+  LoadResult loaded = load_scenario_text(kMuchUnmodelled, "much.toml", ".");
+  REQUIRE(loaded.loaded);
+  const Scenario& scenario = loaded.loaded->scenario;
+  const std::vector<Unmodelled> listed = predict(scenario, {.chain = false}).unmodelled;
+  const auto places = [&](std::string_view feature) -> std::vector<std::string> {
+    for (const Unmodelled& u : listed) {
+      if (u.feature == feature) return u.places;
+    }
+    return {};
+  };
+  using Places = std::vector<std::string>;
+  CHECK(places("a service that calls others") == Places{"service.front.calls"});
+  CHECK(places("calls between services") ==
+        Places{"service.front.calls.db", "service.front.calls.cache"});
+  CHECK(places("a closed loop") == Places{"client.web.arrivals"});
+  CHECK(places("hedging") == Places{"service.front.calls.db.retry.hedging"});
+  CHECK(places("random errors after a share of the service time") ==
+        Places{"service.db.errors.at"});
+  CHECK(places("faults") == Places{"fault.f"});
+  CHECK(places("autoscaling").empty());
+  // By the table itself: what no part models is there, and nothing else.
+  for (const Feature& f : prediction::features()) {
+    bool used = false;
+    for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+      used = used || (f.by_service != nullptr && f.by_service(scenario, s));
+      for (const ClientSpec& c : scenario.clients) {
+        used = used ||
+               (f.by_client != nullptr && share_of_calls(c, s) > 0 && f.by_client(scenario, c, s));
+      }
+    }
+    INFO(f.name);
+    CHECK(used == !places(f.name).empty());
+  }
+  for (const Unmodelled& u : listed) CHECK_FALSE((u.left_out.empty() && u.no_figure.empty()));
+}
+
 }  // namespace
 }  // namespace retrysim

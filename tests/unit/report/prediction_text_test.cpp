@@ -59,6 +59,18 @@ TEST_CASE("without room beside the values, meanings stand below them") {
         "      the same if every request needed its last attempt\n");
 }
 
+TEST_CASE("what is not modelled is said with its place") {
+  Prediction p;
+  p.unmodelled = {{"hedging", {"client.web.retry", "client.app.retry"}, "loads: hedging", "waits"},
+                  {"surges", {"client.web"}, "loads: surges", ""}};
+  CHECK(prediction_text(p, 60) ==
+        "\n"
+        "not modelled\n"
+        "  hedging (client.web.retry, client.app.retry): left out by\n"
+        "    loads: hedging; no figure from waits\n"
+        "  surges (client.web): left out by loads: surges\n");
+}
+
 TEST_CASE("remarks and warnings are broken into lines") {
   Prediction p;
   p.refusals = {{"chain", "service.api", "without a bound there are infinitely many states"}};

@@ -1,0 +1,728 @@
+// Which of the services that call each other is the cause, which only wait for it, and where
+// attempts multiply.
+//
+// A cause is found in three steps. Where trouble is felt: along the edges on which attempts fail
+// more often, or take longer, than before; what retries below make good is not felt above. What is
+// wrong with a service itself: that its own work is more than its servers can do, even if the
+// services below answered as idle ones do; errors of its own; a longer service time; a fault that
+// keeps attempts away. And who only waits: services on the way there that have none of this, and
+// whose servers would have room, or as much of it as before, if the services below were idle.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/simulation.hpp>
+
+#include "explain/rules.hpp"
+#include "scenario/derived/derived.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retrysim::explain {
+namespace {
+
+using Found = std::optional<Finding>;
+
+double part_of(double a, double b) { return b > 0 ? a / b : 0; }
+double number_of(std::uint64_t count) { return static_cast<double>(count); }
+
+// --- What is wrong with a service itself ---------------------------------------------------------
+
+enum class Ill : std::uint8_t {
+  kUnreachable,
+  kSilent,
+  kBlocked,
+  kCapacity,
+  kErrors,
+  kThrottle,
+  kSlow,
+  kFar,
+  kLoss,
+  kTurnsAway,
+};
+
+/// Whether attempts fail by it rather than wait.
+bool fails_attempts(Ill ill) {
+  return ill == Ill::kUnreachable || ill == Ill::kErrors || ill == Ill::kThrottle ||
+         ill == Ill::kLoss || ill == Ill::kTurnsAway;
+}
+
+struct Reason {
+  Ill ill;
+  double size = 0;  ///< of its kind: the greater, the worse
+  const GraphStretch* when = nullptr;
+  double first_load = 0;        ///< kCapacity: without retries
+  std::uint32_t instances = 0;  ///< faults of some instances: how many
+};
+
+/// A service that is a cause.
+struct Suspect {
+  std::size_t service;
+  std::vector<Reason> reasons;
+};
+
+constexpr double kPoint = 0.01;         ///< a percentage point
+constexpr double kLongerShare = 0.5;    ///< longer by this share of the time before
+constexpr double kLeavesNoRoom = 0.95;  ///< a load that leaves a service no room
+constexpr double kLeavesHardlyAny = 0.9;
+constexpr double kLeavesRoom = 0.7;    ///< one at which attempts hardly wait
+constexpr double kMoreLoad = 1.2;      ///< times the load before
+constexpr double kFewestAttempts = 5;  ///< attempts
+
+/// Whether a share has grown by a point and by more than three standard errors.
+bool has_grown(double now, double of_now, double before, double of_before) {
+  constexpr double kDeviations = 3;
+  if (of_now < kFewestAttempts) return false;
+  const double share = now / of_now, earlier = part_of(before, of_before);
+  if (share - earlier < kPoint) return false;
+  const double p = (now + before + 1) / (of_now + of_before + 2);
+  const double each = 1 / of_now + (of_before > 0 ? 1 / of_before : 0);
+  return share - earlier > kDeviations * std::sqrt(p * (1 - p) * each);
+}
+
+class CauseFinder {
+ public:
+  /// `compares`: the time before the disturbance was a good one.
+  CauseFinder(const GroupCase& c, bool compares)
+      : c_(c), g_(*c.graph), before_(compares ? g_.before() : nullptr) {
+    for (const GraphStretch& s : g_.stretches) {
+      if (s.seconds <= 0 || (compares && !is_in_trouble(s))) continue;
+      trouble_.push_back(&s);
+    }
+    order_ = scenario::callers_first(c.scenario);
+  }
+
+  void find() {
+    felt_.assign(g_.scenario.services.size(), false);
+    std::vector<std::vector<Reason>> reasons(felt_.size());
+    std::vector<std::vector<bool>> felt_in;
+    for (const GraphStretch* s : trouble_) {
+      felt_in.push_back(felt_services(*s));
+      for (std::size_t i = 0; i < felt_.size(); ++i) {
+        if (!felt_in.back()[i]) continue;
+        stop_point();
+        felt_[i] = true;
+        for (const Reason& r : reasons_of(i, *s)) keep_worst(reasons[i], r);
+      }
+    }
+    // The deepest first.
+    for (auto s = order_.rbegin(); s != order_.rend(); ++s) {
+      if (!reasons[*s].empty()) suspects_.push_back({*s, std::move(reasons[*s])});
+    }
+    for (std::size_t t = 0; t < trouble_.size(); ++t) find_waiting(felt_in[t], *trouble_[t]);
+    for (auto s = order_.rbegin(); s != order_.rend(); ++s) {
+      if (waits(*s)) waiting_.push_back(*s);
+    }
+  }
+
+  const std::vector<Suspect>& suspects() const { return suspects_; }
+  /// Services that only wait for them, the nearest to them first.
+  const std::vector<std::size_t>& waiting() const { return waiting_; }
+  /// The greatest share of the server time of a service that calls hold in a stretch.
+  double held_share(std::size_t service) const {
+    double most = 0;
+    for (const GraphStretch* s : trouble_) {
+      most = std::max(most, part_of(g_.held_s(*s, service), available_s(*s, service)));
+    }
+    return std::min(1.0, most);
+  }
+  bool is_limited(std::size_t service) const {
+    return g_.scenario.services[service].servers != ServiceSpec::kUnlimited;
+  }
+
+ private:
+  /// What is left over from a disturbance takes some time, too, which has no cause of its own.
+  bool is_in_trouble(const GraphStretch& s) const {
+    constexpr double kMuch = 0.5;
+    if (s.kind == PhaseKind::kDuring || s.kind == PhaseKind::kBetween) return true;
+    double during_s = 0;
+    for (const GraphStretch& d : g_.stretches) {
+      if (d.kind == PhaseKind::kDuring) during_s += d.seconds;
+    }
+    return s.kind == PhaseKind::kRecovering && s.seconds >= kMuch * during_s;
+  }
+
+  static void keep_worst(std::vector<Reason>& reasons, const Reason& r) {
+    const auto known = std::ranges::find(reasons, r.ill, &Reason::ill);
+    if (known == reasons.end()) {
+      reasons.push_back(r);
+    } else if (known->size < r.size) {
+      *known = r;
+    }
+  }
+
+  double available_s(const GraphStretch& s, std::size_t service) const {
+    return is_limited(service) ? s.services[service].available_s() : 0;
+  }
+  double load(const GraphStretch& s, std::size_t service) const {
+    return is_limited(service) ? s.services[service].load() : 0;
+  }
+  /// The services that a group sends its attempts to.
+  std::vector<std::size_t> called(std::size_t group) const {
+    return called_services(g_.scenario.clients[group]);
+  }
+
+  /// What an attempt takes at an idle service, with its calls.
+  double idle_time(std::size_t service) const {
+    const scenario::ServiceDemand& d = g_.demand.services[service];
+    return 2 * g_.scenario.network.latency.mean_seconds() + d.own_time + d.calls_time;
+  }
+
+  /// Whether the attempts of a group fare worse than before, or where nothing is known of that,
+  /// worse than at idle services.
+  bool feels(std::size_t group, const GraphStretch& s) const { return feels(group, s, before_); }
+  bool feels(std::size_t group, const GraphStretch& s, const GraphStretch* before) const {
+    constexpr double kDeviations = 3;
+    const ClientFlow& now = s.groups[group];
+    const auto failed = [](const ClientFlow& f) {
+      return number_of(f.errors + f.throttled + f.timeouts);
+    };
+    const auto ended = [&](const ClientFlow& f) { return failed(f) + number_of(f.successes); };
+    const auto time_s = [](const ClientFlow& f) {
+      return part_of(f.in_flight_ns / 1e9, number_of(f.attempts));
+    };
+    if (number_of(now.attempts) < kFewestAttempts) return now.attempts > 0 && ended(now) == 0;
+    const ClientFlow none;
+    const ClientFlow& then = before ? before->groups[group] : none;
+    if (has_grown(failed(now), ended(now), failed(then), ended(then))) return true;
+    double noise = kDeviations / std::sqrt(number_of(now.attempts)), usual_s = 0;
+    if (number_of(then.attempts) >= kFewestAttempts) {
+      usual_s = time_s(then);
+      noise += kDeviations / std::sqrt(number_of(then.attempts));
+    } else {
+      for (const std::size_t t : called(group)) {
+        usual_s += share_of_calls(g_.scenario.clients[group], t) * idle_time(t);
+      }
+    }
+    return time_s(now) > (1 + kLongerShare + noise) * usual_s;
+  }
+
+  /// Whether the trouble of a service comes from a group of its calls: that fares worse; or, where
+  /// calls hold nearly all of its servers, so that no more of them can be made, takes longer than
+  /// at idle services.
+  bool comes_from(std::size_t service, std::size_t group, const GraphStretch& s) const {
+    constexpr double kNearlyAll = 0.9, kMost = 0.5;
+    if (feels(group, s)) return true;
+    const double busy_s = s.services[service].flow.busy_ns / 1e9;
+    return is_limited(service) && busy_s >= kNearlyAll * available_s(s, service) &&
+           g_.held_s(s, service) >= kMost * busy_s && feels(group, s, nullptr);
+  }
+
+  /// The services that the trouble of the group leads to, along edges on which it is felt.
+  std::vector<bool> felt_services(const GraphStretch& s) const {
+    std::vector<bool> felt(g_.scenario.services.size(), false);
+    const auto mark = [&](std::size_t group) {
+      for (const std::size_t t : called(group)) felt[t] = true;
+    };
+    if (feels(c_.index, s)) mark(c_.index);
+    for (const std::size_t service : order_) {
+      if (!felt[service]) continue;
+      stop_point();
+      for (const std::size_t g : g_.calls.groups_of(service)) {
+        if (comes_from(service, g, s)) mark(g);
+      }
+    }
+    return felt;
+  }
+
+  // --- Its reasons
+
+  std::vector<const FaultSpec*> faults_on(std::size_t service, const GraphStretch& s) const {
+    std::vector<const FaultSpec*> on;
+    if (s.kind != PhaseKind::kDuring) return on;
+    for (const FaultSpec& f : g_.scenario.faults) {
+      const double start_s = f.start.in_seconds();
+      if (f.service != service || start_s >= s.end_s) continue;
+      if (start_s + f.duration.in_seconds() > s.start_s) on.push_back(&f);
+    }
+    return on;
+  }
+
+  /// Answers with errors that no failed call explains.
+  double own_errors(const GraphStretch& s, std::size_t service) const {
+    double of_calls = 0;
+    std::size_t counted = g_.scenario.clients.size();  // no group
+    for (const std::size_t i : g_.calls.calls_of(service)) {
+      const CallSpec& call = g_.scenario.calls[i];
+      if (call.on_failure != CallFailure::kFail || call.client == counted) continue;
+      counted = call.client;
+      of_calls += number_of(s.groups[counted].failures);
+    }
+    return std::max(0.0, number_of(s.services[service].flow.errors) - of_calls);
+  }
+
+  /// Time that an attempt waits for a server there.
+  double wait_s(const GraphStretch& s, std::size_t service) const {
+    const ServiceFlow& f = s.services[service].flow;
+    const bool lines_up = has_queue(g_.scenario.services[service].queue.discipline);
+    return part_of((lines_up ? f.queue_ns : f.in_system_ns) / 1e9, number_of(f.arrivals));
+  }
+
+  /// Own server time of an execution, as far as it is known.
+  double own_time_s(const GraphStretch& s, std::size_t service) const {
+    const ServiceFlow& f = s.services[service].flow;
+    double calls_ns = 0;
+    for (const std::size_t g : g_.calls.groups_of(service)) {
+      const ClientFlow& its = s.groups[g];
+      calls_ns +=
+          its.in_flight_ns + its.in_backoff_ns + its.limiter_waiting_ns + its.connection_waiting_ns;
+    }
+    if (number_of(f.completions) < kFewestAttempts) return 0;
+    return std::max(0.0, f.busy_ns - calls_ns) / 1e9 / number_of(f.completions);
+  }
+
+  bool turns_away(const GraphStretch& s, std::size_t service) const {
+    const ServiceFlow& now = s.services[service].flow;
+    const ServiceFlow none;
+    const ServiceFlow& then = before_ ? before_->services[service].flow : none;
+    return has_grown(number_of(now.rejected), number_of(now.arrivals), number_of(then.rejected),
+                     number_of(then.arrivals));
+  }
+
+  /// Whether its own load is high and higher than before.
+  bool has_less_room(const GraphStretch& s, std::size_t service) const {
+    const double now = load(s, service);
+    return now > kLeavesRoom && (!before_ || now > kMoreLoad * load(*before_, service));
+  }
+
+  bool has_error_source(std::size_t service, const std::vector<const FaultSpec*>& on) const {
+    return !g_.scenario.services[service].errors.empty() ||
+           std::ranges::any_of(on, [](const FaultSpec* f) {
+             return !f->errors.empty() || f->crash || f->cold_restart;
+           });
+  }
+
+  std::vector<Reason> reasons_of(std::size_t service, const GraphStretch& s) const {
+    std::vector<Reason> found;
+    const ServicePart& part = s.services[service];
+    const ServiceFlow none;
+    const ServiceFlow& then = before_ ? before_->services[service].flow : none;
+    const double came = number_of(part.flow.arrivals), came_before = number_of(then.arrivals);
+    const std::vector<const FaultSpec*> on = faults_on(service, s);
+    const auto add = [&](Ill ill, double size) -> Reason& {
+      found.push_back({ill, size, &s});
+      return found.back();
+    };
+    for (const FaultSpec* f : on) {
+      if (!f->unreachable && !f->black_hole) continue;
+      Reason& r = add(f->unreachable ? Ill::kUnreachable : Ill::kSilent, 1);
+      if (f->instance == FaultSpec::kAllInstances) return {r};
+      r.instances = f->instances;
+      r.size = part_of(f->instances, g_.scenario.services[service].instances.count);
+    }
+    if (part.blocked_s >= s.seconds / 2) return {{Ill::kBlocked, 1, &s}};
+    const double waits_s = wait_s(s, service);
+    const double longer_s = waits_s - (before_ ? wait_s(*before_, service) : 0);
+    const double noticeable_s = kLongerShare * idle_time(service);
+    const double its_load = load(s, service);
+    const double first_load = its_load * part_of(part.first_s, part.own_s());
+    const bool refuses = turns_away(s, service);
+    const bool has_less = has_less_room(s, service);
+    // Callers whose servers are all held send no more than it can do, and it waits as before.
+    const bool leaves_none =
+        its_load >= kLeavesNoRoom || (has_less && its_load >= kLeavesHardlyAny);
+    const bool is_out = leaves_none && (refuses || (has_less ? waits_s : longer_s) >= noticeable_s);
+    // Below that it has to be its own load that makes attempts wait.
+    const auto groups = g_.calls.groups_of(service);
+    const bool is_short =
+        has_less && first_load > kLeavesRoom && (refuses || longer_s >= noticeable_s) &&
+        std::ranges::none_of(groups, [&](std::size_t g) { return comes_from(service, g, s); });
+    const bool full = is_out || is_short;
+    if (full) add(Ill::kCapacity, its_load).first_load = first_load;
+    if (has_error_source(service, on)) {
+      const double own = own_errors(s, service);
+      const double own_before = before_ ? own_errors(*before_, service) : 0;
+      if (has_grown(own, came, own_before, came_before)) add(Ill::kErrors, part_of(own, came));
+    }
+    if (has_grown(number_of(part.flow.throttled), came, number_of(then.throttled), came_before)) {
+      add(Ill::kThrottle, part_of(number_of(part.flow.throttled), came));
+    }
+    double later_s = 0, loss = 0;
+    for (const FaultSpec* f : on) {
+      later_s += 2 * f->latency.in_seconds();
+      loss = 1 - (1 - loss) * (1 - f->request_loss) * (1 - f->response_loss);
+    }
+    if (later_s >= noticeable_s) add(Ill::kFar, later_s);
+    if (loss >= kPoint) add(Ill::kLoss, loss);
+    if (full) return found;
+    const double usual_s = before_ && number_of(then.completions) >= kFewestAttempts
+                               ? own_time_s(*before_, service)
+                               : g_.demand.services[service].own_time;
+    const double now_s = own_time_s(s, service);
+    const double noise = 3 / std::sqrt(std::max(1.0, number_of(part.flow.completions)));
+    if (now_s - usual_s >= noticeable_s && now_s >= (1 + kLongerShare + noise) * usual_s) {
+      add(Ill::kSlow, part_of(now_s, usual_s));
+    } else if (refuses && g_.held_s(s, service) < available_s(s, service) / 2) {
+      add(Ill::kTurnsAway, part_of(number_of(part.flow.rejected), came));
+    }
+    return found;
+  }
+
+  // --- Who only waits
+
+  bool is_suspect(std::size_t service) const {
+    return std::ranges::find(suspects_, service, &Suspect::service) != suspects_.end();
+  }
+
+  void find_waiting(const std::vector<bool>& felt, const GraphStretch& s) {
+    leads_.resize(felt.size());
+    has_no_room_.resize(felt.size());
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      if (!felt[*at]) continue;
+      for (const std::size_t g : g_.calls.groups_of(*at)) {
+        if (!comes_from(*at, g, s)) continue;
+        for (const std::size_t t : called(g)) {
+          if (is_suspect(t) || leads_[t]) leads_[*at] = true;
+        }
+      }
+      if (load(s, *at) >= kLeavesNoRoom || has_less_room(s, *at)) has_no_room_[*at] = true;
+    }
+  }
+
+  bool waits(std::size_t service) const {
+    return service < leads_.size() && leads_[service] && !has_no_room_[service] &&
+           !is_suspect(service);
+  }
+
+  const GroupCase& c_;
+  const GraphCase& g_;
+  const GraphStretch* before_;
+  std::vector<const GraphStretch*> trouble_;
+  std::vector<std::size_t> order_;  // of services: callers first
+  std::vector<bool> felt_;
+  std::vector<bool> leads_, has_no_room_;  // to a suspect; in some stretch
+  std::vector<Suspect> suspects_;
+  std::vector<std::size_t> waiting_;
+};
+
+// --- In words ------------------------------------------------------------------------------------
+
+/// " during the fault"; by its name where there are several. Nothing of the whole window.
+std::string when_of(const GroupCase& c, const GraphStretch& s) {
+  switch (s.kind) {
+    case PhaseKind::kBefore:
+      return fmt::format(" before {}", its_name(c));
+    case PhaseKind::kDuring:
+      if (!c.disturbed()) return "";
+      return fmt::format(" during {}", c.disturbed_stretches.size() > 1 ? s.name : its_name(c));
+    case PhaseKind::kBetween:
+      return fmt::format(" between {}", its_name(c));
+    default:
+      return fmt::format(" after {}", its_name(c));
+  }
+}
+
+std::string capacity_words(const GroupCase& c, std::size_t service, const Reason& r) {
+  constexpr double kAll = 1.05, kFewer = 0.9;
+  const GraphStretch& s = *r.when;
+  const Time start = Time::zero() + Duration::from_seconds(s.start_s);
+  const Time end = Time::zero() + Duration::from_seconds(s.end_s);
+  const bool is_less = end > start && mean_capacity_left(c.scenario, service, start, end) < 0.995;
+  const std::string_view what = is_less ? "the capacity that it has left" : "its capacity";
+  std::string text =
+      fmt::format("is {} of capacity: attempts{} need {}", r.size < kLeavesNoRoom ? "short" : "out",
+                  when_of(c, s),
+                  r.size < kLeavesNoRoom ? fmt::format("{} of {}", spoken_share(r.size), what)
+                  : r.size < kAll        ? fmt::format("all of {}", what)
+                                         : fmt::format("{} {}", spoken_times(r.size), what));
+  if (r.first_load < kFewer * r.size) {
+    text += fmt::format(", first attempts alone {}", spoken_share(r.first_load));
+  }
+  return text;
+}
+
+std::string words_of(const GroupCase& c, std::size_t service, const Reason& r) {
+  const std::string when = when_of(c, *r.when);
+  const std::string some = r.instances == 0
+                               ? ""
+                               : fmt::format(" at {} of its {} instances", r.instances,
+                                             c.scenario.services[service].instances.count);
+  switch (r.ill) {
+    case Ill::kUnreachable:
+      return fmt::format("cannot be reached{}{}", some, when);
+    case Ill::kSilent:
+      return fmt::format("does not answer{}{}", some, when);
+    case Ill::kBlocked:
+      return fmt::format("has no capacity at all{}", when);
+    case Ill::kCapacity:
+      return capacity_words(c, service, r);
+    case Ill::kErrors:
+      return fmt::format("answers {} of its attempts with errors of its own{}",
+                         spoken_share(r.size), when);
+    case Ill::kThrottle:
+      return fmt::format("throttles {} of its attempts{}", spoken_share(r.size), when);
+    case Ill::kSlow:
+      return fmt::format("works {} as long on an attempt{}", spoken_times(r.size), when);
+    case Ill::kFar:
+      return fmt::format("is farther away{}: messages there and back take {} more", when,
+                         spoken_time(r.size));
+    case Ill::kLoss:
+      return fmt::format("loses {} of its attempts or their answers on the way{}",
+                         spoken_share(r.size), when);
+    case Ill::kTurnsAway:
+      return fmt::format("turns away {} of its attempts{}", spoken_share(r.size), when);
+  }
+  return "";
+}
+
+std::string_view figure_name(Ill ill) {
+  constexpr std::string_view kNames[] = {
+      "unreachable_share", "silent_share",   "blocked_share", "load_ratio", "own_errors_share",
+      "throttled_share",   "own_time_ratio", "farther_s",     "loss_share", "rejected_share"};
+  return kNames[static_cast<std::size_t>(ill)];
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  if (names.size() < 2) return names.empty() ? "" : names.front();
+  const std::span<const std::string> most(names.data(), names.size() - 1);
+  return fmt::format("{} and {}", fmt::join(most, ", "), names.back());
+}
+
+/// "api and web only wait for it", with what calls hold of their servers.
+std::string waiting_words(const GroupCase& c, const CauseFinder& found, bool passes_on,
+                          std::vector<EvidenceFigure>& evidence) {
+  constexpr double kMost = 0.5;
+  std::vector<std::string> names;
+  for (const std::size_t s : found.waiting()) {
+    const std::string& name = c.scenario.services[s].name;
+    const double held = found.is_limited(s) ? found.held_share(s) : 0;
+    if (found.is_limited(s)) evidence.push_back({name + ".held_by_calls_share", held});
+    names.push_back(
+        held < kMost || passes_on
+            ? name
+            : fmt::format("{} ({} of its server time held by calls)", name, spoken_share(held)));
+  }
+  const bool one = names.size() == 1;
+  const std::string_view them = found.suspects().size() == 1 ? "it" : "them";
+  return passes_on ? fmt::format("{} only {} that on", joined(names), one ? "passes" : "pass")
+                   : fmt::format("{} only {} for {}", joined(names), one ? "waits" : "wait", them);
+}
+
+bool is_one_of(std::string_view id, std::span<const std::string_view> ids) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+/// The rule that gives the answer of a group.
+const VerdictRule* answer_of(const GroupCase& c, Severity& severity) {
+  for (const Rule& rule : answer_rules()) {
+    const auto found = rule.find(c);
+    if (!found) continue;
+    severity = found->severity.value_or(rule.about.severity);
+    return &rule.about;
+  }
+  return nullptr;
+}
+
+Found cause_in_graph(const GroupCase& c) {
+  if (!c.graph || c.client.makes_calls()) return std::nullopt;
+  const bool calls = std::ranges::any_of(called_services(c.client), [&](std::size_t s) {
+    return !c.graph->calls.groups_of(s).empty();
+  });
+  Severity severity = Severity::kGood;
+  const VerdictRule* const answer = answer_of(c, severity);
+  if (!calls || answer == nullptr || severity == Severity::kGood) return std::nullopt;
+  constexpr std::array<std::string_view, 3> kSickBefore = {"down-before", "overloaded-before",
+                                                           "failing-before"};
+  CauseFinder found(c, c.disturbed() && !is_one_of(answer->id, kSickBefore));
+  found.find();
+  if (found.suspects().empty()) return std::nullopt;
+  std::vector<std::string> parts;
+  std::vector<EvidenceFigure> evidence;
+  bool passes_on = true;
+  for (const Suspect& suspect : found.suspects()) {
+    const std::string& name = c.scenario.services[suspect.service].name;
+    std::vector<std::string> words;
+    for (const Reason& r : suspect.reasons) {
+      words.push_back(words_of(c, suspect.service, r));
+      passes_on = passes_on && fails_attempts(r.ill);
+      evidence.push_back({fmt::format("{}.{}", name, figure_name(r.ill)), r.size});
+      if (r.ill == Ill::kCapacity) evidence.push_back({name + ".first_load_ratio", r.first_load});
+    }
+    parts.push_back(fmt::format("{} {}", name, joined(words)));
+  }
+  if (!found.waiting().empty()) {
+    parts.push_back(waiting_words(c, found, passes_on, evidence));
+  }
+  return Finding{fmt::format("{}", fmt::join(parts, "; ")), std::move(evidence),
+                 c.disturbed() ? Severity::kInfo : Severity::kBad};
+}
+
+// --- Overload and retries at several layers ------------------------------------------------------
+
+/// The service below a group that is asked for most, of those that first attempts overload.
+Found overload_below(const GroupCase& c) {
+  if (!c.graph || c.client.makes_calls() || c.client.arrivals.process == ArrivalProcess::kOnce) {
+    return std::nullopt;
+  }
+  const scenario::Demand& demand = c.graph->demand;
+  std::vector<std::size_t> below = called_services(c.client);
+  std::optional<std::size_t> most, caller;
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    for (const std::size_t g : c.graph->calls.groups_of(below[i])) {
+      for (const std::size_t callee : called_services(c.scenario.clients[g])) {
+        if (std::ranges::count(below, callee) > 0) continue;
+        below.push_back(callee);
+        const double load = demand.services[callee].load();
+        if (load < 1 || (most && load <= demand.services[*most].load())) continue;
+        most = callee, caller = below[i];
+      }
+    }
+  }
+  if (!most) return std::nullopt;
+  const scenario::ServiceDemand& there = demand.services[*most];
+  const double enough = std::floor(there.work) + 1;
+  return Finding{
+      fmt::format("the first calls of {} alone need {} the capacity of {}: no retry policy helps; "
+                  "at least {:.0f} servers are needed there",
+                  c.scenario.services[*caller].name, spoken_times(there.load()),
+                  c.scenario.services[*most].name, enough),
+      {{"new_load_ratio", there.load()}, {"servers", there.capacity}, {"servers_needed", enough}}};
+}
+
+/// The attempts at a service that one request of a group causes, along the path on which they are
+/// most.
+struct LayersTo {
+  double product = 0;
+  std::vector<std::size_t> groups;        ///< that send them, from the top
+  std::vector<double> calls_per_attempt;  ///< at the service that each but the first belongs to
+};
+
+double attempts_per_request(const GroupCase& c, std::size_t group) {
+  const GroupVolume& v = c.volumes[group];
+  return v.requests > 0 ? v.attempts / v.requests : 1;
+}
+
+/// Of each service that the group reaches.
+std::vector<LayersTo> layers_of(const GroupCase& c) {
+  std::vector<LayersTo> to(c.scenario.services.size());
+  const auto reach = [&](std::size_t group, const LayersTo& above, double calls) {
+    LayersTo path = above;
+    path.product *= calls * attempts_per_request(c, group);
+    path.groups.push_back(group);
+    path.calls_per_attempt.push_back(calls);
+    for (const auto& [service, share] : service_shares(c.scenario.clients[group])) {
+      if (path.product * share <= to[service].product) continue;
+      to[service] = path;
+      to[service].product *= share;
+    }
+  };
+  reach(c.index, {1, {}, {}}, 1);
+  const scenario::CallGraph graph(c.scenario);
+  for (const std::size_t service : scenario::callers_first(c.scenario)) {
+    if (to[service].product <= 0) continue;
+    stop_point();
+    double attempts = 0;
+    for (std::size_t g = 0; g < c.volumes.size(); ++g) {
+      attempts += share_of_calls(c.scenario.clients[g], service) * c.volumes[g].attempts;
+    }
+    for (const std::size_t g : graph.groups_of(service)) {
+      if (c.volumes[g].requests > 0 && attempts > 0) {
+        reach(g, to[service], c.volumes[g].requests / attempts);
+      }
+    }
+  }
+  return to;
+}
+
+/// Whether every request makes the calls of the group, once each.
+bool are_made_once(const GroupCase& c, std::size_t group) {
+  return std::ranges::all_of(c.scenario.calls, [&](const CallSpec& call) {
+    const bool falls_back = call.on_failure == CallFailure::kFallback &&
+                            call.fallback == c.scenario.clients[group].name;
+    return !falls_back && (call.client != group || scenario::is_plain(call));
+  });
+}
+
+constexpr double kMultiplies = 1.1;  ///< attempts per request of a layer that multiplies them
+
+/// What would be left at most without the retries of the innermost layer that retries; empty if
+/// that is not known.
+std::optional<double> without_inner_retries(const GroupCase& c, const LayersTo& path,
+                                            std::size_t inner) {
+  double most = 1;
+  for (std::size_t i = 0; i < path.groups.size(); ++i) {
+    const ClientSpec& client = c.scenario.clients[path.groups[i]];
+    if (client.strategy || client.retry.hedging.enabled) return std::nullopt;
+    if (!are_made_once(c, path.groups[i])) return std::nullopt;
+    most *= std::max(1.0, path.calls_per_attempt[i]);
+    if (i == inner) continue;
+    if (client.retry.max_attempts == RetryRules::kUnlimited) return std::nullopt;
+    most *= std::max<double>(1, client.retry.max_attempts);
+  }
+  return most;
+}
+
+Found layers_multiply(const GroupCase& c) {
+  constexpr double kMuch = 1.5, kLess = 0.9;
+  if (c.client.makes_calls() || c.volumes.empty()) return std::nullopt;
+  const std::vector<LayersTo> all = layers_of(c);
+  const auto deeper = [](const LayersTo& a, const LayersTo& b) { return a.product < b.product; };
+  const auto most = std::ranges::max_element(all, deeper);
+  const double first = std::max(1.0, attempts_per_request(c, c.index));
+  if (most == all.end() || most->groups.size() < 2 || most->product < kMuch * first) {
+    return std::nullopt;
+  }
+  std::size_t multiplying = 0, inner = 0;
+  double by_retries = 1;
+  std::vector<std::string> layers;
+  for (std::size_t i = 0; i < most->groups.size(); ++i) {
+    const double own = attempts_per_request(c, most->groups[i]);
+    if (own >= kMultiplies) ++multiplying, inner = i;
+    by_retries *= own;
+    const double calls = most->calls_per_attempt[i];
+    if (i > 0 && std::abs(calls - 1) >= 0.05) layers.push_back(fmt::format("{:.2g} calls", calls));
+    layers.push_back(fmt::format("{:.2g} per {}", own, i == 0 ? "request" : "call"));
+    const ClientSpec& client = c.scenario.clients[most->groups[i]];
+    const auto caller = c.graph->calls.caller_of(most->groups[i]);
+    layers.back() +=
+        fmt::format(" of {}", caller ? c.scenario.services[*caller].name : client.name);
+  }
+  if (multiplying < 2 || by_retries < kMuch * first) return std::nullopt;  // a fan-out is no retry
+  const std::size_t deepest = static_cast<std::size_t>(most - all.begin());
+  std::string sentence = fmt::format(
+      "retries multiply from layer to layer: {}a request becomes {:.2g} attempts at {} ({})",
+      c.disturbed() ? fmt::format("from the start of {} on ", its_name(c)) : "", most->product,
+      c.scenario.services[deepest].name, fmt::join(layers, ", "));
+  std::vector<EvidenceFigure> evidence = {{"attempts_per_request_ratio", most->product},
+                                          {"layers", static_cast<double>(most->groups.size())}};
+  if (const auto left = without_inner_retries(c, *most, inner);
+      left && *left < kLess * most->product) {
+    const auto caller = c.graph->calls.caller_of(most->groups[inner]);
+    sentence += fmt::format("; without the retries of {} it would be {:.2g} at most",
+                            caller ? c.scenario.services[*caller].name : c.client.name, *left);
+    evidence.push_back({"without_inner_retries_ratio", *left});
+  }
+  return Finding{std::move(sentence), std::move(evidence)};
+}
+
+using enum Severity;
+constexpr std::array kGraphRules = {
+    Rule{{"cause-in-graph", kInfo, false,
+          "services call each other, and one of them or more are the cause: they are out of "
+          "capacity for their own work, answer errors of their own, work longer, or cannot be "
+          "reached; bad without a disturbance"},
+         cause_in_graph},
+    Rule{{"overload-below", kBad, false,
+          "the first attempts of calls between services ask for at least the capacity of a service "
+          "below"},
+         overload_below},
+    Rule{{"layers-multiply", kBad, false,
+          "two layers or more retry, and a service below gets 1.5 times as many attempts per "
+          "request as the first one"},
+         layers_multiply},
+};
+
+}  // namespace
+
+std::span<const Rule> graph_rules() { return kGraphRules; }
+
+}  // namespace retrysim::explain
