@@ -118,11 +118,17 @@ Found denied_by_client(const GroupCase& c) {
 Found past_deadline(const GroupCase& c) {
   const double share = c.share_of_failures(Outcome::kDeadlineExceeded);
   if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
+  const Duration deadline = c.client.timeouts.deadline;
+  if (deadline == Duration::max()) {  // that of the attempt that the calls are made for
+    return Finding{fmt::format("{} of the calls that failed had no time left before the deadline "
+                               "of their caller",
+                               spoken_share(share)),
+                   {{"deadline_share_of_failures", share}}};
+  }
   return Finding{
       fmt::format("{} of the requests that failed had no time left before their deadline of {}",
-                  spoken_share(share), spoken_time(c.client.timeouts.deadline.in_seconds())),
-      {{"deadline_share_of_failures", share},
-       {"deadline_s", c.client.timeouts.deadline.in_seconds()}}};
+                  spoken_share(share), spoken_time(deadline.in_seconds())),
+      {{"deadline_share_of_failures", share}, {"deadline_s", deadline.in_seconds()}}};
 }
 
 Found not_retryable(const GroupCase& c) {

@@ -614,6 +614,8 @@ NO_LIMITS = {"precision", "service.*.autoscaling.target", "service.*.throttle.wi
              "service.*.ejection.failure_percentage_threshold",
              "service.*.accrual.max_failures", "service.*.balancing_subset",
              "client.*.retry.avoid_hosts", "service.*.calls.*.retry.avoid_hosts",
+             # Without these there is no cache, and few caches forget by time.
+             "service.*.calls.*.cache.capacity", "service.*.calls.*.cache.ttl",
              # A failure brings the next hedge at once, without a backoff.
              "client.*.retry.hedging.delay", "service.*.calls.*.retry.hedging.delay"}
 WITH_LIMIT = {"throttle.rate": {"throttle.burst": HUGE}}

@@ -239,7 +239,7 @@ TEST_CASE("Choices that make no sense are refused before anything runs") {
     CHECK_THROWS_WITH(choose(given, options), Catch::Contains(why));
     CHECK_THROWS_AS(choose(given, options), RequestError);
   };
-  refused([](auto& o) { o.aim.metric = nullptr; }, "best in");
+  refused([](auto& o) { o.aim.metric = nullptr; }, "the aim of the choice");
   refused([](auto& o) { o.aim.client = "wbe"; }, "did you mean \"web\"");
   refused([](auto& o) { o.indifference = 0; }, "--indifference");
   refused([](auto& o) { o.confidence = 0.5; }, "--confidence");

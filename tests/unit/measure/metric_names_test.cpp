@@ -116,6 +116,8 @@ TEST_CASE("every documented metric name exists") {
                                     "service_level",
                                     "wait_within_share",
                                     "cache_hit_share",
+                                    "ejections",
+                                    "ejected_mean",
                                     "executed",
                                     "executions_per_request",
                                     "effects_per_request",

@@ -44,7 +44,8 @@ double measured(const CacheSpec& spec, const KeySpec& keys, std::uint64_t asked)
   const model::KeyChoice choice(keys);
   std::uint64_t hits = 0;
   for (std::uint64_t i = 0; i < asked / 10; ++i) ask(cache, choice.of(random, i), cache_time(0));
-  for (std::uint64_t i = 0; i < asked; ++i) hits += ask(cache, choice.of(random, asked + i), cache_time(0));
+  for (std::uint64_t i = 0; i < asked; ++i)
+    hits += ask(cache, choice.of(random, asked + i), cache_time(0));
   return static_cast<double>(hits) / static_cast<double>(asked);
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("unfinished requests and missing recovery are said aloud") {
   run.clients[0].outcomes[static_cast<std::size_t>(Outcome::kUnfinished)] = 3;
   const ResultSet set{loaded, "base", {run, run}};
   const std::string text = table(set);
-  CHECK(text.find("note: short runs: up to 3 requests in a replication had not ended") !=
+  CHECK(text.find("note: short runs: up to 3 requests in a replication were still open") !=
         std::string::npos);
   // The verdict says so first; result.json has it as a note.
   INFO(text);

@@ -27,7 +27,7 @@ TEST_CASE("tokens may be waited for, and may be stored late") {
   CHECK(late.has_write_delay());
   CHECK(late.write_delay.mean_seconds() == 0.004);
   CHECK_THAT(errors_after({"service.api.idempotency.write_delay=1ms"}),
-             Catch::Contains("service.api.idempotency.window"));
+             Catch::Contains("service.api.idempotency.stored"));
   CHECK_THAT(
       errors_after({kTokens, "service.api.idempotency.in_progress=wait", "service.api.model=occ"}),
       Catch::Contains("in_progress = \"wait\" does not go with model = \"occ\""));
