@@ -50,8 +50,8 @@ LISTED = {
 # The same of graphs, of whose cause too little is said, or the wrong thing.
 LISTED_GRAPHS = {
     5: "missed: side has only the two servers of api to wait for it, 1.4 times as long as before",
-    10: "wrong: db is full with 240/s, but eight servers of api let no queue grow; api, at 77 %, is "
-        "named instead",
+    10: "wrong: db is full with 240/s, but eight servers of api let no queue grow; api, at 77 %, "
+        "is named instead",
     34: "missed: two services are near their limits, and neither can be shown to be beyond it",
 }
 
@@ -329,8 +329,8 @@ def simulate(program, text, folder, name):
 
 
 def verdicts_on_web(out):
-    """The answer; the services that are named as the cause, those of them by retries alone, and those
-    that only wait; and the sentence that names them."""
+    """The answer; the services that are named as the cause, those of them by retries alone, and
+    those that only wait; and the sentence that names them."""
     result = json.loads((out / "result.json").read_text(encoding="utf-8"))
     own = [verdict for verdict in result["verdicts"] if verdict["client"] == "web"]
     for verdict in own:
@@ -398,7 +398,7 @@ class Relief:
         for name in waiting:
             if self.alone(name) is False:
                 return f"{name} does harm alone"
-        # What faults do is gone without them. Behind what is overloaded by a surge there may be more.
+        # What faults do is gone without them. Behind what a surge overloads there may be more.
         if not self.graph.surge and self.is_well(tuple(causes)) is False:
             return "is no remedy"
         return ""
