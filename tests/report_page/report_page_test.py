@@ -303,9 +303,13 @@ class PageTest(unittest.TestCase):
         with open(self.pages.folder / "predict" / "prediction.csv", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         self.open("predict")
-        figures = [row for row in rows if row["name"] not in ("warning", "doubt", "does_not_apply")]
+        figures = [row for row in rows if row["name"] not in (
+            "warning", "doubt", "does_not_apply", "not_modelled")]
+        unmodelled = [row for row in rows if row["name"] == "not_modelled"]
+        self.assertGreater(len(unmodelled), 0)
         shown = self.texts("#prediction tbody td:nth-child(2)")
-        self.assertEqual(shown, [row["name"] for row in figures])
+        self.assertEqual(shown, [row["name"] for row in figures] +
+                         [row["subject"].replace(" ", ", ") for row in unmodelled])
         remarks = [row["meaning"] for row in rows if row["name"] in ("doubt", "does_not_apply")]
         self.assertEqual([text.split(": ", 1)[1] for text in self.texts("#prediction li")], [
             row["meaning"] for name in ("does_not_apply", "doubt") for row in rows
