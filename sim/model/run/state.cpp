@@ -77,10 +77,9 @@ void RunLimits::check() {
 void RunLimits::check_memory() const {
   const std::uint64_t most = state_.options.max_memory;
   if (most == ~std::uint64_t{0}) return;
-  const std::uint64_t bytes = state_.requests.bytes() + state_.attempts.bytes() +
-                              state_.timers.bytes() + clients_.bytes() + network_.bytes() +
-                              services_.bytes() + effects_.bytes() +
-                              kernel::bytes_of(state_.taken_over);
+  const std::uint64_t bytes =
+      state_.requests.bytes() + state_.attempts.bytes() + state_.timers.bytes() + clients_.bytes() +
+      network_.bytes() + services_.bytes() + effects_.bytes() + kernel::bytes_of(state_.taken_over);
   if (bytes <= most) return;
   throw LimitExceeded(
       fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "

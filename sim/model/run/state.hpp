@@ -128,7 +128,7 @@ struct Group {
   bool balanced = false;          ///< a service that it calls has several instances
   /// Its requests avoid the instances of earlier attempts: RetryRules::avoid_hosts.
   std::uint32_t avoid_hosts = 0;
-  bool is_routed = false;         ///< one of the two: for each attempt there is something to choose
+  bool is_routed = false;  ///< one of the two: for each attempt there is something to choose
   /// Its requests take something over from the attempts that they are calls for; null: nothing.
   const CallSpec* takes_over = nullptr;
 };
