@@ -30,7 +30,7 @@ std::vector<double> class_edges(std::span<const KeyMix> keys) {
     edges.push_back(k);
   for (const KeyMix& m : keys) edges.push_back(m.keys.count + 1.0);
   std::ranges::sort(edges);
-  edges.erase(std::ranges::unique(edges).begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return edges;
 }
 
