@@ -77,7 +77,7 @@ class Balancer {
 
  private:
   using Place = std::uint16_t;  // of an instance among those that a balancer knows
-  static constexpr Place kNoPlace = ~Place{0};
+  static constexpr Place kNoPlace = 0xffff;
 
   /// The average latency of an instance, as Finagle's PeakEwma keeps it (finagle-core,
   /// loadbalancer/PeakEwma.scala, release 24.2).

@@ -75,7 +75,7 @@ class Calls {
   std::uint64_t bytes() const { return kernel::bytes_of(progress_) + slot_bytes_; }
 
  private:
-  static constexpr std::uint16_t kNoCall = ~std::uint16_t{0};
+  static constexpr std::uint16_t kNoCall = 0xffff;
 
   /// A call of a service.
   struct Call {
