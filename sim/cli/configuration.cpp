@@ -856,7 +856,9 @@ void import_resilience4j(const Documents& documents, Reading& reading,
     const Field retry = dotted ? dotted : root ? root["retry"] : d["retry"];
     const Field limiter = root ? root["timelimiter"] : d["resilience4j.timelimiter"];
     const Field configs = retry["configs"];
-    for (const auto& [name, instance] : retry["instances"].members()) {
+    for (const auto& member : retry["instances"].members()) {
+      const std::string& name = member.first;
+      const Field& instance = member.second;
       reading.blocks.push_back(retry.path());
       ImportedPolicy p;
       p.name = group_name(name, "imported");
@@ -921,7 +923,9 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
     });
     if (pipelines.empty() && (d["max_retry_attempts"] || d["backoff_type"]))
       pipelines.emplace_back("retry", d);
-    for (const auto& [what, pipeline] : pipelines) {
+    for (const auto& found : pipelines) {
+      const std::string& what = found.first;
+      const Field& pipeline = found.second;
       const bool standard =
           pipeline["attempt_timeout"].is_map() || pipeline["total_request_timeout"].is_map();
       const Field retry = what == "retry" ? pipeline : pipeline["retry"];

@@ -142,7 +142,7 @@ Json edges_json(const Evaluation& e) {
 }
 
 void show_edges(Document& d, const Evaluation& e) {
-  constexpr std::size_t kColumns = 80, kGap = 2, kShortest = 12;
+  constexpr std::size_t kColumns = 80, kBetween = 2, kShortest = 12;
   if (e.scenario().calls.empty()) return;
   const std::vector<Edge> edges = edges_of(e);
   const FlowColumn columns[] = {{edges, &EdgeFlow::requests_per_s, 1},
@@ -155,7 +155,7 @@ void show_edges(Document& d, const Evaluation& e) {
   for (std::size_t i = 0; i < std::size(columns); ++i) {
     table.columns.push_back({std::string(kHeadings[i])});
     const std::size_t width = edges.empty() ? 0 : columns[i].text(0).size();
-    taken += kGap + std::max(width, kHeadings[i].size());
+    taken += kBetween + std::max(width, kHeadings[i].size());
   }
   const std::size_t room = std::max(kShortest, kColumns - std::min(taken, kColumns));
   bool all_are_back = true;
