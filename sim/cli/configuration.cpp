@@ -992,12 +992,8 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
         if (const Field f = timeout_of("timeout"); f)
           set(p, "attempt_timeout", in_toml(f.duration()), f);
       }
-      if (const Field f = pipeline["hedging"]; f) {
-        const Field hedge_delay = f["delay"], hedges = f["max_hedged_attempts"];
-        f.leave(
-            "retries and hedges in one pipeline have no counterpart: write retry.hedging.delay");
-        (void)hedge_delay, (void)hedges;
-      }
+      pipeline["hedging"].leave(
+          "retries and hedges in one pipeline have no counterpart: write retry.hedging.delay");
       pipeline["circuit_breaker"].leave("stops requests, whereas retry.breaker stops retries only");
       pipeline["rate_limiter"].leave("clients do not limit the requests under way");
       result.policies.push_back(std::move(p));

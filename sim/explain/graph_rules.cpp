@@ -435,7 +435,7 @@ std::string capacity_words(const GroupCase& c, std::size_t service, const Reason
                   : r.size < kAll        ? fmt::format("all of {}", what)
                                          : fmt::format("{} {}", spoken_times(r.size), what));
   if (r.first_load < kFewer * r.size) {
-    text += fmt::format(", first attempts alone {}", spoken_share(r.first_load));
+    text += fmt::format(" (first attempts alone {})", spoken_share(r.first_load));
   }
   return text;
 }
