@@ -435,7 +435,9 @@ std::string capacity_words(const GroupCase& c, std::size_t service, const Reason
                   : r.size < kAll        ? fmt::format("all of {}", what)
                                          : fmt::format("{} {}", spoken_times(r.size), what));
   if (r.first_load < kFewer * r.size) {
-    text += fmt::format(" (first attempts alone {})", spoken_share(r.first_load));
+    text +=
+        fmt::format(" (first attempts alone {})",
+                    r.first_load < kAll ? spoken_share(r.first_load) : spoken_times(r.first_load));
   }
   return text;
 }
@@ -547,7 +549,8 @@ Found cause_in_graph(const GroupCase& c) {
       evidence.push_back({fmt::format("{}.{}", name, figure_name(r.ill)), r.size});
       if (r.ill == Ill::kCapacity) evidence.push_back({name + ".first_load_ratio", r.first_load});
     }
-    parts.push_back(fmt::format("{} {}", name, joined(words)));
+    // Some reasons end with a subject of their own: "attempts need ...".
+    parts.push_back(fmt::format("{} {}", name, fmt::join(words, ", and it ")));
   }
   if (!found.waiting().empty()) {
     parts.push_back(waiting_words(c, found, passes_on, evidence));
