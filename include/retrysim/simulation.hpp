@@ -83,7 +83,7 @@ struct SimulationOptions {
 /// Which limit a run exceeded.
 enum class LimitKind : std::uint8_t {
   kTime,     ///< wall-clock time
-  kEvents,   ///< `max_events`, of events or of steps that lead to none
+  kEvents,   ///< `max_events`; steps on the agenda count, too
   kInstant,  ///< ten million events at one instant of simulated time
   kMemory,   ///< `max_memory`
 };

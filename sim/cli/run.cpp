@@ -103,8 +103,12 @@ Options<RunOptions> run_options() {
         "several with commas between them"},
        [](O& o, const std::string& text) { read_twins(text, o); },
        [](const O& o) -> std::vector<std::string> {
-         if (!o.twin) return {};
-         return {"--twin"};
+         std::vector<std::string> asked;
+         if (o.twin) asked.push_back("--twin");
+         for (const experiment::TwinPart& part : o.twin_parts) {
+           asked.push_back(fmt::format("--twin={}", part.word));
+         }
+         return asked;
        }}}));
 }
 

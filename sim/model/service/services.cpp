@@ -465,7 +465,7 @@ bool Services::begin_calls(Instance& s) {
   Attempt& a = state_.attempts[id];
   if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
   if (a.answer != 0 || (!s.traits().always_succeeds && s.reply(a).answer != 0)) return false;
-  if (!calls_.will_call(a)) return false;
+  if (!calls_.choose_first(a)) return false;
   s.in_service.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
   changed(s);
