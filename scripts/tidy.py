@@ -383,6 +383,17 @@ def check_public_headers_are_listed(checker):
         checker.error("CMakeLists.txt", line, "retrysim_public_headers is not in order")
 
 
+def check_citation(checker):
+    """People cite the version that they have."""
+    path = "CITATION.cff"
+    project = re.search(r"^project\(\w+ VERSION ([\d.]+)", checker.texts.get("CMakeLists.txt", ""),
+                        re.MULTILINE)
+    cited = re.search(r"^version: (\S+)$", checker.texts.get(path, ""), re.MULTILINE)
+    if project and path in checker.texts and (not cited or cited[1] != project[1]):
+        line = checker.texts[path].count("\n", 0, cited.start()) + 1 if cited else 1
+        checker.error(path, line, f"CMakeLists.txt has version {project[1]}")
+
+
 def check_scenarios_are_described(checker):
     guide = checker.texts.get("scenarios/README.md", "")
     for path in checker.paths:
@@ -429,6 +440,7 @@ RULES = [
     check_names_of_test_cases,
     check_names,
     check_public_headers_are_listed,
+    check_citation,
     check_scenarios_are_described,
     check_links,
 ]
