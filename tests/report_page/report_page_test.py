@@ -6,7 +6,9 @@ Usage: report_page_test.py --program RETRYSIM. Exit status 77 if there is no Chr
 SPDX-License-Identifier: MIT
 """
 
+import base64
 import csv
+import hashlib
 import json
 import pathlib
 import re
@@ -142,6 +144,13 @@ class Pages:
         for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "choose",
                      "map", "servers", "predict", *self.notes):
             self.report(name, name)
+        (self.folder / "calm.toml").write_text(re.sub(r"\[fault.outage\].*?(?=\[)", "", ZOMBIE,
+                                                      flags=re.DOTALL))
+        self.run("run", "calm.toml", "--out", "calm")
+        self.run("run", "zombie.toml", "--set", "duration=240s", "--set", "replications=2",
+                 "--out", "long")
+        for name in ("calm", "long"):
+            self.report(name, name)
         self.report("two", "run", "once")
 
     def run(self, *arguments, status=(0,), quiet=("--quiet",)):
@@ -173,10 +182,13 @@ class PageTest(unittest.TestCase):
         cls.pages = Pages(cls.temporary.name)
         cls.browser = cls.enterClassContext(Browser(find_chromium()))
 
-    def open(self, page, width=1280):
+    def open(self, page, width=1280, height=900, folded=False):
         self.browser.problems.clear()
-        self.browser.resize(width, 900)
+        self.browser.resize(width, height)
         self.browser.open(self.pages.path(page).as_uri())
+        if not folded:
+            self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+            self.browser.settle()
 
     def texts(self, selector):
         return self.browser.run(f"[...document.querySelectorAll({selector!r})]"
@@ -198,7 +210,8 @@ class PageTest(unittest.TestCase):
                     "Goodput: requests that succeed", "Success rate of the requests that end",
                     "Amplification: attempts per request", "Latency", "Queues", "Retries",
                     "Waiting to retry (in backoff)", "Attempts that failed, by reason"],
-            "compare": ["Load of api", "Latency", "Queue of api", "Retries"],
+            "compare": ["Attempts that the clients send", "Requests that succeed", "Load of api",
+                        "Latency", "Queue of api", "Retries"],
             "sweep": ["Load of api", "success rate", "Latency", "Queues"],
             "tip": ["Who calls whom", "Where does it tip?"],
             "curve": ["Who calls whom", "Tipping point of fault.outage.duration"],
@@ -219,21 +232,66 @@ class PageTest(unittest.TestCase):
                 self.assertEqual(self.browser.problems, [])
                 self.assertLess(self.pages.path(page).stat().st_size, 3 * MEGABYTE)
 
-    def test_the_answer_is_on_the_first_screen(self):
-        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "choose", "map"):
+    def test_the_answer_and_its_picture_are_on_the_first_screen(self):
+        """One sentence, and under it attempts and successes, or what stands for them."""
+        pages = {".picture figure": ("run", "compare", "calm", "two", "sweep", "limits"),
+                 "#range .drawing": ("tip", "curve", "hysteresis"),
+                 "#range table": ("choose", "map")}
+        for page, picture in ((page, picture) for picture in pages for page in pages[picture]):
+            for width, height in ((1280, 800), (390, 844)):
+                if (page, width) == ("two", 390):
+                    continue  # one below the other
+                with self.subTest(page, width=width):
+                    self.open(page, width, height, folded=True)
+                    self.assertEqual(self.count("#answer .verdict"), 2 if page == "two" else 1)
+                    bottoms = self.browser.run(
+                        f"['#answer .verdict', {picture!r}].map(s => Math.max(...[...document"
+                        ".querySelectorAll(s)].map(e => e.getBoundingClientRect().bottom)))")
+                    self.assertLess(bottoms[0], bottoms[1])
+                    self.assertLessEqual(bottoms[1], height)
+                    self.assertGreater(self.browser.run(
+                        f"document.querySelector({picture!r}).getBoundingClientRect().height"), 80)
+
+    def test_lines_of_the_picture_have_their_names_beside_them(self):
+        for page, names in {"run": {"web", "batch"}, "compare": {"max_attempts=1"},
+                            "calm": {"attempts", "successes"}}.items():
             with self.subTest(page):
-                self.open(page)
-                bottom = self.browser.run(
-                    "document.querySelector('#answer .verdict').getBoundingClientRect().bottom")
-                self.assertLess(bottom, 450)
-                self.assertTrue(self.texts("#answer .verdict")[0].strip())
+                self.open(page, folded=True)
+                words = " ".join(self.texts(".picture .at-line"))
+                for name in names:
+                    self.assertIn(name, words)
+                found = self.browser.run("""(() => {
+                    const boxes = [...document.querySelectorAll('.picture .drawing')].map(d =>
+                        [...d.querySelectorAll('.at-line')].map(t => t.getBoundingClientRect()));
+                    return boxes.flatMap(all => all.flatMap((a, i) => all.slice(i + 1).filter(b =>
+                        a.left < b.right && b.left < a.right && a.top + 3 < b.bottom &&
+                        b.top + 3 < a.bottom))).length; })()""")
+                self.assertEqual(found, 0)
+        self.open("run", folded=True)
+        self.assertIn("back at once", " ".join(self.texts(".picture .at-line")))
+
+    def test_the_picture_is_of_the_time_around_the_disturbance(self):
+        self.open("long", folded=True)
+        times = [float(text) for text in self.texts(".picture figure:first-child .axes text")
+                 if re.fullmatch(r"[\d.]+", text)]
+        self.assertNotIn(200, times)  # of 240 s; the fault ends at 9 s
+        self.open("calm", folded=True)
+        shown = self.browser.run("document.querySelectorAll('.picture rect.fault').length")
+        self.assertEqual(shown, 0)
+
+    def test_what_is_folded_is_drawn_when_it_is_opened(self):
+        self.open("run", folded=True)
+        self.assertEqual(self.count("#latency figure"), 0)
+        self.browser.run("document.querySelector('#latency summary').click()")
+        self.browser.settle()
+        self.assertGreater(self.count("#latency figure path.line"), 0)
 
     def test_no_cause_is_said_twice_and_boxes_are_whole(self):
         self.open("run")
-        said = self.texts("#answer .verdict")
+        said = self.texts("#causes .verdict")
         self.assertEqual(len(said), len(set(said)), said)
         # Two groups with one answer share a paragraph; all other paragraphs name another group.
-        names = [name.strip() for text in self.texts("#answer .verdict b")
+        names = [name.strip() for text in self.texts("#causes .verdict b")
                  for name in text.rstrip(": ").split(",")]
         self.assertIn("web", names)
         lines = [line for line in self.texts("svg text")
@@ -247,12 +305,12 @@ class PageTest(unittest.TestCase):
         for fact in ("throttle 50 /s", "throttle of put: 1200 per 2 s", "20 requests/s"):
             self.assertEqual(words.count(fact), 3, words)
         self.assertTrue(any("3 faults (3 services): answers errors only" in text
-                            for text in self.texts("#scenario svg .what")))
+                            for text in self.texts("#services svg .what")))
         self.assertIn("3 faults success", self.texts("#phases thead th"))
-        self.assertNotIn("surges", " ".join(self.texts("#phases, #time")))
+        self.assertNotIn("surges", " ".join(self.texts("#phases, #latency, #retries")))
 
     def test_there_is_no_picture_of_a_queue_that_cannot_form(self):
-        titles = "[...document.querySelectorAll('#time figure')].map(f => f.dataset.title)"
+        titles = "[...document.querySelectorAll('#services figure')].map(f => f.dataset.title)"
         self.open("limits")
         self.assertNotIn("Queues", self.browser.run(titles))
         self.open("run")
@@ -261,7 +319,7 @@ class PageTest(unittest.TestCase):
     def test_lines_at_100_percent_are_drawn_whole(self):
         self.open("limits")
         above = self.browser.run("""(() => {
-            const figure = [...document.querySelectorAll('#time figure')]
+            const figure = [...document.querySelectorAll('#latency figure')]
                 .find(f => f.dataset.title.startsWith('Success rate'));
             const clip = figure.querySelector('clipPath rect');
             const ys = [...figure.querySelectorAll('path.line')].flatMap(line =>
@@ -314,7 +372,7 @@ class PageTest(unittest.TestCase):
             row["meaning"] for name in ("does_not_apply", "doubt") for row in rows
             if row["name"] == name])
         self.assertGreater(len(remarks), 0)
-        self.assertEqual(len(self.texts("#answer .verdict")),
+        self.assertEqual(len(self.texts("#causes .verdict")),
                          max(1, sum(row["name"] == "phase" for row in rows))
                          + sum(row["name"] == "warning" for row in rows))
         self.assertIn("nothing was simulated", self.texts("header .facts")[0])
@@ -325,17 +383,50 @@ class PageTest(unittest.TestCase):
             with self.subTest(name):
                 self.assertGreater(len(notes), 0)
                 self.open(name)
-                self.assertEqual(sorted(self.texts("#answer details.of-scenario li")),
+                self.assertEqual(sorted(self.texts("#causes details.of-scenario li")),
                                  sorted(set(notes)))
                 self.assertEqual(self.browser.problems, [])
 
     def test_a_sweep_of_servers_shows_the_capacity_of_each_point(self):
         self.open("servers")
-        boxes = lambda: " ".join(self.texts("#scenario svg text"))  # noqa: E731
+        boxes = lambda: " ".join(self.texts("#services svg text"))  # noqa: E731
         self.assertIn("capacity 100 /s", boxes())
         self.slide(0, 1)
         self.assertIn("4 servers", boxes())
         self.assertIn("capacity 200 /s", boxes())
+
+    def test_what_stands_can_be_replaced(self):
+        """`renderPage`, and what is called when the page stands: the contract with live pages."""
+        page = self.pages.path("run").read_text()
+        at = page.rindex("<script>") + len("<script>")
+        script = page[at:page.rindex("</script>")]
+        live = script.replace("(() => {", """(() => { function startLive() {
+            window.again = change => {
+                const data = embedded();
+                change(data[0]);
+                renderPage(data);
+            };
+        }""", 1)
+        hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+                  for text in (script, live)]
+        self.assertEqual(page.count(hashes[0]), 1)
+        (self.pages.folder / "live.html").write_text(page.replace(*hashes).replace(script, live))
+        self.open("live", folded=True)
+        self.browser.run("document.querySelector('#latency summary').click()")
+        self.browser.settle()
+        lines = lambda: self.browser.run(  # noqa: E731
+            "[...document.querySelectorAll('path.line')].map(line => line.getAttribute('d'))")
+        before = lines()
+        self.browser.run("again(() => {})")
+        self.browser.settle()
+        self.assertEqual(lines(), before)  # and what was open is open
+        self.browser.run("again(result => { result.verdicts[0].sentence = 'never recovers'; "
+                         "result.series[0].c.web.goodput[0].fill(1); })")
+        self.browser.settle()
+        self.assertNotEqual(lines(), before)
+        self.assertIn("web: never recovers", self.texts("#answer .verdict")[0])
+        self.assertEqual(self.count("h1"), 1)
+        self.assertEqual(self.browser.problems, [])
 
     def test_texts_of_users_are_texts(self):
         self.open("run")
@@ -345,7 +436,7 @@ class PageTest(unittest.TestCase):
 
     def test_the_figures_are_those_of_the_files(self):
         self.open("run")
-        shown = self.texts("#answer .headlines tbody tr td:nth-child(2)")
+        shown = self.texts("#figures tbody tr td:nth-child(2)")
         for client, text in zip(("web", "batch", "all"), shown):
             value = 100 * self.pages.summary("run", "base", client, "success_rate")
             self.assertAlmostEqual(float(re.match(r"[\d.]+", text).group()), value, delta=0.06)
@@ -353,12 +444,12 @@ class PageTest(unittest.TestCase):
     def test_sliders_move_everything(self):
         self.open("sweep")
         self.assertEqual(self.count(".slider input"), 2)
-        state = lambda: (self.texts("#answer .headlines tbody tr")[0],  # noqa: E731
+        state = lambda: (self.texts("#figures tbody tr")[0],  # noqa: E731
                          self.texts("#phases table")[0],
                          # Of the first chart: requests, attempts, goodput.
-                         self.browser.run("document.querySelectorAll('#time path.line')[2]"
+                         self.browser.run("document.querySelectorAll('#services path.line')[2]"
                                           ".getAttribute('d')"),
-                         self.texts("#scenario svg title")[-1])
+                         self.texts("#services .diagram svg title")[-1])
         before = state()
         self.slide(0, 2)
         after = state()
@@ -368,7 +459,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.texts(".slider output"), ["4s", "4"])
         value = 100 * self.pages.summary("sweep", "duration=4s max_attempts=4", "web",
                                          "success_rate")
-        text = self.texts("#answer .headlines tbody tr td:nth-child(2)")[0]
+        text = self.texts("#figures tbody tr td:nth-child(2)")[0]
         self.assertAlmostEqual(float(re.match(r"[\d.]+", text).group()), value, delta=0.06)
         self.slide(0, 0)
         self.slide(1, 0)
@@ -390,7 +481,7 @@ class PageTest(unittest.TestCase):
                                     if (row["variant"], row["client"]) == (name, client))
                     # Causes of all groups have no names before them.
                     said = [text.lstrip("✓✗•").partition(": ")[::2]
-                            for text in self.texts("#answer .verdict")]
+                            for text in self.texts("#causes .verdict")]
                     self.assertTrue(any(client in names.split(", ") and text == sentence + "."
                                         for names, text in said), said)
                     seen.add(sentence)
@@ -415,7 +506,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.count("#range svg circle[r='3.8']"), found)
         self.assertEqual(self.count("#range svg[role] circle[r='6.5']"), others)
         self.assertEqual(self.count("#range tbody tr"), len(rows))
-        text = " ".join(self.texts("#answer .verdict"))
+        text = " ".join(self.texts("#causes .verdict"))
         self.assertIn("max_attempts=3", text)
         self.assertEqual(self.texts("#reproduce pre")[0],
                          "retrysim tip scenario.toml --trigger "
@@ -456,13 +547,13 @@ class PageTest(unittest.TestCase):
 
     def test_zoom_and_pointer(self):
         self.open("run")
-        labels = lambda: self.texts("#time figure:first-child .axes text")  # noqa: E731
-        self.browser.run("document.querySelector('#time svg[role]').scrollIntoView()")
+        labels = lambda: self.texts("#latency figure:first-child .axes text")  # noqa: E731
+        self.browser.run("document.querySelector('#latency svg[role]').scrollIntoView()")
         box = self.browser.run("(b => [b.x, b.y, b.width, b.height])(document.querySelector("
-                               "'#time svg[role]').getBoundingClientRect())")
+                               "'#latency svg[role]').getBoundingClientRect())")
         whole, middle = labels(), box[1] + box[3] / 2
         self.browser.move(box[0] + box[2] / 2, middle)
-        self.assertRegex(self.texts("#time .readout")[0], r"\d")
+        self.assertRegex(self.texts("#latency .readout")[0], r"\d")
         self.browser.drag(box[0] + box[2] * 0.4, middle, box[0] + box[2] * 0.6)
         self.assertNotEqual(labels(), whole)
         self.browser.run("document.querySelector('.unzoom').click()")
@@ -481,7 +572,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.count("h1"), 2)
         for n in range(3):  # of the first pictures
             scales = self.browser.run(
-                "[...document.querySelectorAll('#time .cell')].map(c => "
+                "[...document.querySelectorAll('#services .cell .charts')].map(c => "
                 f"[...c.querySelectorAll('figure')[{n}].querySelectorAll('.axes text')]"
                 ".map(t => t.textContent).join(' '))")
             self.assertEqual(scales[0], scales[1])

@@ -20,7 +20,7 @@ from browser import Browser, find_chromium
 OPTIONS = None  # set by main
 # What of a drawing lies on something else: texts on texts, texts across the edge of a box or of the
 # drawing, arrows in boxes. Arrows may touch a box where they begin and end.
-OVERLAPS = """[...document.querySelectorAll('#scenario .drawing svg')].flatMap(svg => {
+OVERLAPS = """[...document.querySelectorAll('#services .diagram .drawing svg')].flatMap(svg => {
     const found = [], inside = (r, x, y, by) => x > r.left + by && x < r.right - by &&
         y > r.top + by && y < r.bottom - by;
     const rect = e => e.getBoundingClientRect(), whole = rect(svg);
@@ -88,33 +88,41 @@ class ShippedPagesTest(unittest.TestCase):
         # With so few replications expectations may fail.
         assert done.returncode in (0, 1), done.stderr
 
-    def pages(self, *widths):
-        """Opens each page at each width."""
+    def open(self, name):
+        self.browser.open((self.folder / f"{name}.html").as_uri())
+        self.browser.run("document.querySelector('#services').open = true")
+        self.browser.settle()
+
+    def test_first_screen_and_drawings(self):
+        """The first screen has the answer and its picture; the graph has every service and call; in
+        no drawing anything lies on something else."""
         for name in self.results:
-            for width in widths:
+            for width, height in ((1280, 800), (390, 844)):
                 with self.subTest(name, width=width):
                     self.browser.problems.clear()
-                    self.browser.resize(width, 844 if width < 600 else 800)
-                    self.browser.open((self.folder / f"{name}.html").as_uri())
-                    yield name
+                    self.browser.resize(width, height)
+                    self.open(name)
+                    low = self.browser.run(
+                        "Math.max(...[...document.querySelectorAll('.picture figure')]"
+                        ".map(figure => figure.getBoundingClientRect().bottom))")
+                    self.assertLessEqual(low, height)
+                    self.assertEqual(self.browser.run(OVERLAPS), [])
+                    variant = self.results[name]["variants"][0]
+                    names = [part["name"] for kind in ("clients", "services")
+                             for part in variant[kind]]
+                    shown = self.browser.run(
+                        "[...document.querySelectorAll('.box')].map(box => "
+                        "[...box.querySelectorAll('.name')].map(t => t.textContent).join(''))")
+                    self.assertEqual(sorted(shown), sorted(names))
+                    arrows = sum(len(group["calls"])
+                                 for group in variant["clients"] + variant["calls"])
+                    self.assertEqual(
+                        self.browser.run("document.querySelectorAll('.arrow').length"), arrows)
                     self.assertEqual(self.browser.problems, [])
-
-    def test_the_graph_is_whole_and_nothing_lies_on_something_else(self):
-        for name in self.pages(1280, 390):
-            self.assertEqual(self.browser.run(OVERLAPS), [])
-            variant = self.results[name]["variants"][0]
-            names = [part["name"] for kind in ("clients", "services") for part in variant[kind]]
-            shown = self.browser.run("[...document.querySelectorAll('.box')].map(box => "
-                                     "[...box.querySelectorAll('.name')].map(t => t.textContent)"
-                                     ".join(''))")
-            self.assertEqual(sorted(shown), sorted(names))
-            arrows = sum(len(group["calls"]) for group in variant["clients"] + variant["calls"])
-            self.assertEqual(
-                self.browser.run("document.querySelectorAll('.arrow').length"), arrows)
 
     def test_what_lies_on_something_else_is_found(self):
         self.browser.resize(1280, 800)
-        self.browser.open((self.folder / "cascade.html").as_uri())
+        self.open("cascade")
         # The second box upon the first, and the last one upon the middle of the first arrow.
         self.browser.run("""(() => {
             const boxes = [...document.querySelectorAll('.box')];
@@ -129,7 +137,7 @@ class ShippedPagesTest(unittest.TestCase):
 
     def test_arrows_say_what_fails_where(self):
         self.browser.resize(1280, 800)
-        self.browser.open((self.folder / "cascade.html").as_uri())
+        self.open("cascade")
         flows = self.browser.run("""[...document.querySelectorAll('.box.client')].map(box =>
             [box.querySelector('.name').textContent,
              [...box.querySelectorAll('.flow')].map(t => t.textContent)])""")

@@ -7,11 +7,12 @@ const groupsOf = (result) => {
 
 const SIGNS = { good: "✓", bad: "✗", info: "•" };
 
-/** `text` may begin in lower case and lack its full stop, as verdicts do. */
+/** `words` may begin in lower case and lack their full stop, as verdicts do; or be nodes. */
 function sentence(severity, words, who, minor = false) {
   // The name of a variant, "mode=none", keeps its small letters.
-  const text = (who || /^\S*=/.test(words) ? words : words[0].toUpperCase() + words.slice(1)) +
-    (/[.!?]$/.test(words) ? "" : ".");
+  const text = typeof words !== "string" ? [words, "."]
+    : (who || /^\S*=/.test(words) ? words : words[0].toUpperCase() + words.slice(1)) +
+      (/[.!?]$/.test(words) ? "" : ".");
   return el("p", { class: `verdict ${severity}${minor ? " minor" : ""}` },
     el("span", { class: "sign", "aria-label": severity }, SIGNS[severity] || "•"),
     el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
@@ -177,17 +178,17 @@ function sweepNotes(result) {
     fail > 0 ? `Expectations fail at ${fail} ${of}.` : ""].filter(Boolean));
 }
 
-const HEADLINES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
+const FIGURES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
   "recovery_s"];
 
 /** The most important metrics: a row for each group, or for each variant. */
-function headlines(result) {
+function mainFigures(result) {
   if (!result.summary) return null;
   const compared = result.comparison ? result.variants.map((_, v) => v) : [result.v];
   const clients = groupsOf(result).length > 1 && !result.comparison
     ? result.clients : [result.comparison ? result.client : groupsOf(result)[0]];
   const rows = compared.flatMap((v) => clients.map((client) => ({ v, client })));
-  const metrics = HEADLINES.filter((name) =>
+  const metrics = FIGURES.filter((name) =>
     rows.some((row) => summaryOf(result, row.v, row.client, name)));
   const columns = metrics.map((name) =>
     metricColumn(result, name, (row) => summaryOf(result, row.v, row.client, name)));

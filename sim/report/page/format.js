@@ -24,9 +24,9 @@ function fill(element, attributes, children) {
   return element;
 }
 
-// Okabe and Ito's colours, as in the pictures of scripts/plot.py.
-const BLUE = "#0072B2", RED = "#D55E00", GREEN = "#009E73", PURPLE = "#CC79A7",
-  ORANGE = "#E69F00", SKY = "#56B4E9", GREY = "#888888";
+// The colours are those of page.css, in which each ground has its own.
+const [BLUE, RED, GREEN, PURPLE, ORANGE, SKY, GREY] = ["blue", "red", "green", "purple", "orange", "sky",
+  "grey"].map((name) => `var(--${name})`);
 const COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY];
 // Colours come again with another pattern.
 const DASHES = ["", "6 3", "2 3", "9 3 2 3"];

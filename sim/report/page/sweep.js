@@ -155,7 +155,7 @@ function sweepMap(result, metric, title, a, b, pick) {
 /** All points, of which a click chooses one. */
 function pointTable(result, move) {
   const keys = result.sweep.sliders;
-  const metrics = HEADLINES.filter((name) => sweepRows(result, name).some((row) => row));
+  const metrics = FIGURES.filter((name) => sweepRows(result, name).some((row) => row));
   const columns = keys.map((slider, s) => ({ title: slider.short.join(", "),
     hint: slider.paths.join(", "), text: (v) => choiceText(slider.choices[choicesOf(result, v)[s]]) }));
   for (const name of metrics) {

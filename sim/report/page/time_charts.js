@@ -7,7 +7,6 @@ const timeline = {
   end: 1,
   zoom: null,
   charts: new Set(),
-  range() { return this.zoom || [0, this.end]; },
   setZoom(zoom) {
     this.zoom = zoom;
     document.body.classList.toggle("zoomed", zoom !== null);
@@ -24,9 +23,11 @@ const at = (values, i) => (Array.isArray(values) ? values[i] : values);
  * {name, colour, dash, of, share, dt, bins}
  */
 class TimeChart {
-  /** `state`: () => {lines, windows, top, limit} of what is shown now. */
-  constructor({ title, unit, share = false, scale = "linear", state, pick }) {
-    this.options = { unit, share, scale };
+  /** `state`: () => {lines, windows, top, limit} of what is shown now; `range`: of the time, if it
+   * is not all; `height`: (chart) => pixels; `direct`: where names stand
+   * at the lines instead of in the legend, what else is to be said of each. */
+  constructor({ title, unit, share = false, scale = "linear", state, pick, range, height, direct }) {
+    this.options = { unit, share, scale, direct, whole: range, height: height || (() => HEIGHT) };
     this.state = state;
     const { lines, windows } = state();
     const legend = lines.map((line) =>
@@ -40,15 +41,18 @@ class TimeChart {
 
   remove() { timeline.charts.delete(this); }
 
+  range() { return timeline.zoom || this.options.whole || [0, timeline.end]; }
+
   draw(width) {
     const { lines, windows, top, limit } = this.state();
-    const [low, high] = timeline.range();
-    const bottom = HEIGHT - MARGIN.bottom;
+    const [low, high] = this.range();
+    const height = this.options.height(this), bottom = height - MARGIN.bottom;
+    this.height = height;
     const x = linear(low, high, MARGIN.left, width - MARGIN.right);
     const y = this.scale(timeline.zoom ? topOf(lines, low, high) : top, limit, bottom, lines);
     const yText = (value) => (this.options.share ? `${digits(100 * value)}`
       : this.options.unit === "s" ? seconds(value) : digits(value));
-    const parts = frame(width, HEIGHT, { x, y, xTicks: timeTicks(low, high, width / 75),
+    const parts = frame(width, height, { x, y, xTicks: timeTicks(low, high, width / 75),
       yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: "time [s]" });
     for (const w of windows) {
       parts.plot.append(svg("rect", { x: x(w.start), width: Math.max(1.5, x(w.end) - x(w.start)),
@@ -57,6 +61,7 @@ class TimeChart {
     }
     for (const line of lines) this.drawBand(parts.plot, line, x, y);
     for (const line of lines) this.drawLine(parts.plot, line, x, y);
+    if (this.options.direct) this.drawNames(parts.root, x, y, width, bottom);
     this.cursor = svg("line", { y1: MARGIN.top, y2: bottom, class: "cursor", visibility: "hidden" });
     parts.plot.append(this.cursor);
     this.x = x;
@@ -102,6 +107,84 @@ class TimeChart {
       "stroke-dasharray": line.dash || null }));
   }
 
+  /** Each name where its line has most room to itself. Lines that run together, and of which the same
+   * is said, have one. */
+  drawNames(root, x, y, width, bottom) {
+    const STEP = 4, LEFT = MARGIN.left + 4, RIGHT = width - MARGIN.right;
+    const { lines, windows } = this.state();
+    const heights = lines.map((line) => {  // of the lines, every few pixels
+      const found = [];
+      for (let px = LEFT; px <= RIGHT; px += STEP) {
+        const i = x.back(px) / line.dt - (line.step ? 0 : 0.5), k = Math.floor(i);
+        const [a, b] = [at(line.means, k), at(line.means, k + 1)];
+        const value = k < 0 || k >= line.bins ? null : line.step || k + 1 >= line.bins || !exists(b)
+          ? a : exists(a) ? a + (b - a) * (i - k) : null;
+        found.push(exists(value) ? y(value) : null);
+      }
+      return found;
+    });
+    const [low, high] = this.range(), taken = [];
+    for (const w of windows) {
+      const [from, to] = [Math.max(w.start, low), Math.min(w.end, high)].map(x);
+      const box = { x: from + 4, y: MARGIN.top - 2, w: textWidth(w.name), h: 14 };
+      if (to <= from || box.x + box.w > RIGHT || taken.some((b) => b.x + b.w + 6 > box.x)) continue;
+      taken.push(box);
+      root.append(svg("text", { x: box.x, y: box.y + 11 }, w.name));
+    }
+    const shown = lines.map((line, n) => ({ line, n, said: this.options.direct.get(line.name) || "" }));
+    const together = (a, b) => {
+      const apart = heights[a].map((own, i) => Math.abs(own - heights[b][i]));
+      return apart.filter((pixels) => pixels > 7).length < 0.08 * apart.length;
+    };
+    shown.forEach((own, i) => {
+      const same = shown.slice(0, i).find((other) => !other.in && other.said === own.said &&
+        !own.line.step && !other.line.step && together(other.n, own.n));
+      own.in = same;
+      own.names = [own.line.name];
+      if (same) same.names.push(own.line.name);
+    });
+    shown.filter((own) => !own.in).forEach(({ line, n, names, said }) => {
+      const most = Math.max(150, ...names.map((name) => textWidth(`${name},`, true)));
+      const texts = [names.join(", "), said].filter(Boolean)
+        .flatMap((text) => wrapped(text, most, true));
+      const w = Math.max(...texts.map((text) => textWidth(text, true))) + 4, h = 15 * texts.length;
+      const hits = (left, top) => heights.reduce((sum, ys) => {
+        const to = Math.ceil((left + w - LEFT) / STEP);
+        for (let i = Math.max(1, Math.floor((left - LEFT) / STEP)); i <= to; ++i) {
+          const [a, b] = [ys[i - 1], ys[i]];
+          if (exists(a) && exists(b) && Math.max(a, b) > top && Math.min(a, b) < top + h) ++sum;
+        }
+        return sum;
+      }, 0);
+      let best = null;
+      const tryAt = (left, top, nearest) => {
+        if (left < LEFT || left + w > RIGHT || top < MARGIN.top - 4 || top + h > bottom) return;
+        if (taken.some((b) => left < b.x + b.w + 4 && b.x < left + w + 4 && top < b.y + b.h &&
+            b.y < top + h)) return;
+        const cost = 8 * hits(left, top) - 1.5 * nearest;
+        if (!best || cost < best.cost) best = { cost, x: left, y: top, w, h };
+      };
+      heights[n].forEach((own, i) => {
+        if (!exists(own)) return;
+        const px = LEFT + STEP * i;
+        const nearest = Math.min(50, ...heights.map((ys, m) =>
+          (m !== n && exists(ys[i]) ? Math.abs(ys[i] - own) : 50)));
+        // Above, below, to the right and to the left of the line.
+        tryAt(px - w / 2, own - h - 5, nearest);
+        tryAt(px - w / 2, own + 5, nearest);
+        tryAt(px + 7, own - h / 2, nearest);
+        tryAt(px - 7 - w, own - h / 2, nearest);
+      });
+      if (!best) return;
+      taken.push(best);
+      texts.forEach((text, i) => {
+        const name = svg("text", { x: best.x + 2, y: best.y + 12 + 15 * i, class: "at-line" }, text);
+        name.style.fill = line.colour === "ink" ? "var(--ink)" : line.colour;
+        root.append(name);
+      });
+    });
+  }
+
   drawBand(plot, line, x, y) {
     if (!hasInterval(line)) return;
     const end = (sign) => (i) => {
@@ -135,7 +218,7 @@ class TimeChart {
       if (from === null) return;
       const [a, b] = [from, timeOf(event)].sort((p, q) => p - q).map(this.x);
       if (!mark) {
-        mark = svg("rect", { y: MARGIN.top, height: HEIGHT - MARGIN.bottom - MARGIN.top,
+        mark = svg("rect", { y: MARGIN.top, height: this.height - MARGIN.bottom - MARGIN.top,
           class: "mark" });
         root.append(mark);
       }
@@ -152,7 +235,7 @@ class TimeChart {
     root.addEventListener("pointerup", (event) => {
       if (from === null) return;
       const range = [from, timeOf(event)].sort((p, q) => p - q);
-      const [low, high] = timeline.range();
+      const [low, high] = this.range();
       from = null;
       if (mark) mark.remove();
       mark = null;
@@ -166,7 +249,7 @@ class TimeChart {
   point(time) {
     if (!this.cursor) return;
     const { lines } = this.state();
-    const [low, high] = timeline.range();
+    const [low, high] = this.range();
     const inside = time !== null && time >= low && time <= high;
     this.cursor.setAttribute("visibility", inside ? "visible" : "hidden");
     if (inside) {
