@@ -13,6 +13,7 @@
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
 #include "report/folder/result_folder.hpp"
+#include "report/run/access_log.hpp"
 #include "report/run/evaluation.hpp"
 #include "report/run/files.hpp"
 #include "report/run/text.hpp"
@@ -33,6 +34,7 @@ namespace fs = std::filesystem;
 struct RunOptions : SimulationSettings {
   std::vector<std::string> scenarios;
   bool fingerprint = false, twin = false;
+  std::string access_log;  ///< empty: none
   std::vector<experiment::TwinPart> twin_parts;
 };
 
@@ -96,6 +98,10 @@ Options<RunOptions> run_options() {
         "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
         "json)"},
        into(&O::fingerprint)},
+      {{"access-log", "FILE",
+        "also write the access log of the simulated services in the first replication as CSV: a "
+        "row for each answer with its time, duration and status. An earlier log is replaced"},
+       [](O& o, const std::string& text) { o.access_log = output_path(text, "file"); }},
       {{"twin", "retries|quota|limiter|jitter|queue-bound",
         "repeat each replication that does not recover, without retries from the end of the "
         "fault or surge on (retries, the default): if it then recovers, the failure is "
@@ -201,6 +207,20 @@ void print_failures(const RunOptions& options, const report::Evaluation& evaluat
   }
 }
 
+/// Of the scenario's first replication, simulated once more.
+void write_access_log(const report::OutputFile& file, const Scenario& scenario,
+                      const ReplicationOptions& options) {
+  file.write([&](report::Sink& sink) {
+    report::AccessLogWriter log(sink, scenario);
+    SimulationOptions simulation;
+    simulation.access_log = [&log](const AccessLogEntry& entry) { log.write(entry); };
+    simulation.max_events = options.max_events;
+    simulation.max_memory = options.max_memory;
+    simulation.stop = options.stop;
+    simulate(scenario, options.first, simulation);
+  });
+}
+
 bool run_one(const RunOptions& options, const PlannedRun& planned, const Session& session,
              JsonOutput& json) {
   const std::string& name = planned.loaded.scenario.name;
@@ -210,6 +230,13 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
     folder.emplace(planned.folder,
                    report::identity_of({&planned.loaded}, "run", run_options().asked(options)),
                    options.force, "", keep_earlier(options, planned.folder));
+  }
+  std::optional<report::OutputFile> access_log;
+  if (session.leads() && !options.access_log.empty()) {
+    access_log.emplace(
+        options.access_log,
+        report::Replaceable{report::is_access_log, "it is not an access log of retrysim",
+                            options.force, folder->identity().reads});
   }
   report::ProgressBar bar = session.progress_bar(name);
   LoadedScenario loaded = planned.loaded;
@@ -234,6 +261,7 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
           twin_verdicts(loaded.scenario, results.runs, twin, runs, part.words);
       results.twin_verdicts.insert(results.twin_verdicts.end(), said.begin(), said.end());
     }
+    if (access_log) write_access_log(*access_log, loaded.scenario, run_options);
   });
   if (!session.leads()) return true;
   const report::Evaluation evaluation(results);
@@ -260,6 +288,9 @@ int run(const Arguments& arguments) {
   if (!options) return kDone;
   if (options->scenarios.empty()) {
     throw UsageError("no scenario given; expected retrysim run SCENARIO...");
+  }
+  if (!options->access_log.empty() && options->scenarios.size() > 1) {
+    throw UsageError("--access-log is for one scenario: each would replace the one before");
   }
   return in_session({"run", arguments}, *options, [&](const Session& session) -> int {
     const auto planned = plan(*options, session);

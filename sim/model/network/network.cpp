@@ -177,6 +177,7 @@ bool Network::sets_out(Attempt& a, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
   RETRYSIM_TELL(Step::kAnswering, state_.now, a, mark_of(state_.answers[answer]));
+  state_.log_answer(a, answer);
   if (a.at->traits().loses_messages && lose_answer(a)) [[unlikely]]
     return false;
   return !takes_time_ || !answer_travels(a);

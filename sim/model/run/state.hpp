@@ -141,7 +141,9 @@ struct RunState {
         replication(number),
         streams(simulated, number),
         recorder(simulated, number),
-        end_of_submissions(Time::zero() + simulated.duration) {}
+        end_of_submissions(Time::zero() + simulated.duration) {
+    if (options.access_log) operation_names.emplace(simulated);
+  }
 
   /// The key of an event `delay` from now, scheduled now.
   kernel::EventKey key_in(Duration delay) { return {now + delay, sequence++}; }
@@ -182,6 +184,12 @@ struct RunState {
     return a.clients->about.key(*a.clients->key, a.entity);
   }
 
+  /// Its service answers the attempt now: tells the access log, if there is one.
+  void log_answer(const Attempt& a, std::uint16_t answer) const {
+    if (options.access_log) [[unlikely]]
+      write_access_log(a, answer);
+  }
+
   /// How its client classifies this answer.
   bool is_throttling(const Attempt& a, std::uint16_t answer) const {
     return a.clients->errors[answer].response_class == ResponseClass::kThrottling;
@@ -208,6 +216,8 @@ struct RunState {
   /// Of single instances; only where a service has several.
   std::optional<stats::InstanceLog> instance_log;
 
+  std::optional<OperationNames> operation_names;  ///< only for the access log
+
   std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
   kernel::EventQueue queue;
   std::vector<EventSource> sources;  ///< of the queue
@@ -216,6 +226,8 @@ struct RunState {
   std::uint64_t fingerprint = 0;
 
  private:
+  void write_access_log(const Attempt& a, std::uint16_t answer) const;
+
   void mix(std::uint64_t x) {
     fingerprint = (fingerprint ^ x) * 0x9e3779b97f4a7c15u;
     fingerprint ^= fingerprint >> 32;

@@ -332,11 +332,12 @@ RETRYSIM_IN_LOOP void Services::count_served(Attempt& a, Reply reply) {
 }
 
 RETRYSIM_IN_LOOP void Services::hand_over(Attempt& a, Reply reply) {
-  if (a.given_up()) return served_in_vain(a);
+  if (a.given_up()) return served_in_vain(a, reply);
   network_.answer_last(a, reply.answer);
 }
 
-void Services::served_in_vain(Attempt& a) {
+void Services::served_in_vain(Attempt& a, Reply reply) {
+  state_.log_answer(a, reply.answer);
   wasted_work(a);
   answer_unused(a);
   attempts_.release(a);

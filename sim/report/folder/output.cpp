@@ -147,15 +147,19 @@ void OutputFile::check() const {
 }
 
 void OutputFile::write(std::string_view text) const {
+  write([text](Sink& sink) { sink.write(text); });
+}
+
+void OutputFile::write(const std::function<void(Sink&)>& content) const {
   check();  // much may have happened meanwhile
   if (is_stream()) {
-    write_stream(text);
+    write_stream(content);
   } else {
-    write_whole(text);
+    write_whole(content);
   }
 }
 
-void OutputFile::write_stream(std::string_view text) const {
+void OutputFile::write_stream(const std::function<void(Sink&)>& content) const {
   const Descriptor stream(::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (stream.get() < 0 && errno == ENXIO)
     throw OutputError(path_, "no program reads from this pipe");
@@ -165,11 +169,11 @@ void OutputFile::write_stream(std::string_view text) const {
     throw OutputError(path_, "it has changed meanwhile");
   }
   DescriptorSink sink(stream.get(), path_);
-  sink.write(text);
+  content(sink);
   sink.flush();
 }
 
-void OutputFile::write_whole(std::string_view text) const {
+void OutputFile::write_whole(const std::function<void(Sink&)>& content) const {
   std::error_code error;
   fs::path place = path_;
   if (fs::is_symlink(fs::symlink_status(path_, error))) {
@@ -182,7 +186,7 @@ void OutputFile::write_whole(std::string_view text) const {
   if (file.get() < 0) fail_to_write(path_, errno);
   try {
     DescriptorSink sink(file.get(), path_);
-    sink.write(text);
+    content(sink);
     sink.flush();
     struct stat before {};
     if (::stat(place.c_str(), &before) == 0) (void)::fchmod(file.get(), before.st_mode & 07777);

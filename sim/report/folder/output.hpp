@@ -103,11 +103,13 @@ class OutputFile {
 
   /// Throws OutputError. Does not wait for a reader of a pipe.
   void write(std::string_view text) const;
+  /// The same with what `content` writes, piece by piece; nothing is left if it throws.
+  void write(const std::function<void(Sink&)>& content) const;
 
  private:
   void check() const;
-  void write_stream(std::string_view text) const;
-  void write_whole(std::string_view text) const;
+  void write_stream(const std::function<void(Sink&)>& content) const;
+  void write_whole(const std::function<void(Sink&)>& content) const;
 
   std::filesystem::path path_;
   Replaceable replaceable_;
