@@ -54,6 +54,19 @@ foreach(language python r gnuplot)
 endforeach()
 set_tests_properties(cli/page/README.md cli/page/sim/experiment/README.md PROPERTIES COST 30)
 
+# What the heads of scenarios say is so, and their expectations hold; scripts/check_pages also runs
+# the two that take longest.
+file(GLOB scenarios RELATIVE ${PROJECT_SOURCE_DIR}/scenarios CONFIGURE_DEPENDS
+     ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
+list(REMOVE_ITEM scenarios other-strategies.toml study-backoff-open-closed.toml)
+foreach(scenario IN LISTS scenarios)
+  string(REGEX REPLACE "\\.toml$" "" name ${scenario})
+  add_test(NAME cli/head/${name}
+           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/scenario_heads.py
+                   --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR} ${name})
+  set_tests_properties(cli/head/${name} PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600)
+endforeach()
+
 add_test(NAME cli/documented_examples
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/documented_examples.py
                  --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR})
