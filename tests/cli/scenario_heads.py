@@ -4,10 +4,10 @@
     scenario_heads.py --program PROGRAM --root FOLDER [SCENARIO...]
 
 Runs scenarios as they are shipped (all of them unless some are named) and compares what their heads
-say with the results, row by row of scenario_heads.csv: `says` stands in the head, and the mean of `metric` of `client` lies
-from `from` to `to`, which is what the words say, rounded. A metric may be a ratio (`a/b`) and of a
-phase (`recovering:a`). Rows with `options` are of further runs. Without a row only the
-expectations are checked. Exit status: 0 if all of that holds.
+say with the results, row by row of scenario_heads.csv: `says` stands in the head, and the mean of
+`metric` of `client` lies from `from` to `to`, which is what the words say, rounded. A metric may be
+a ratio (`a/b`) and of a phase (`recovering:a`). Rows with `options` are of further runs. Without a
+row only the expectations are checked. Exit status: 0 if all of that holds.
 
 SPDX-License-Identifier: MIT
 """
