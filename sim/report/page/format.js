@@ -31,6 +31,7 @@ const COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY];
 // Colours come again with another pattern.
 const DASHES = ["", "6 3", "2 3", "9 3 2 3"];
 const LIMIT_DASH = "5 4";
+const COINCIDING = ["9 6", "4 5", "2 4"];  // the second, third and further lines on each other
 
 const lookOf = (i) =>
   ({ colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length) % 4] });

@@ -6,7 +6,8 @@ let results = [];  // that the page shows, side by side
 
 /** A result as the page needs it; what is chosen in `old`, which stood in its place, stays chosen. */
 function prepared(data, number, old = {}) {
-  const result = { ...data, number, v: 0, client: "all", hidden: new Set(), tops: new Map() };
+  const result = { ...data, number, v: 0, client: "all", hidden: new Set(), tops: new Map(),
+    off: old.off || new Map() };
   if (result.sweep) prepareSweep(result);
   if (old.client && result.clients.includes(old.client)) result.client = old.client;
   if (result.comparison) {
@@ -210,6 +211,12 @@ function endOfAction() {
   return end > 0 ? end : 1;
 }
 
+/** The lines that are switched off in a chart. */
+function offOf(result, key) {
+  if (!result.off.has(key)) result.off.set(key, new Set());
+  return result.off.get(key);
+}
+
 /** The charts of a section; those of the same panel of several results have one scale. */
 function charts(result, section) {
   result.charts = result.charts || {};
@@ -225,7 +232,8 @@ function charts(result, section) {
     const limit = topOf(lines.filter((line) => line.name.startsWith("capacity")));
     const windows = shadesOf(result, result.v);
     const chart = new TimeChart({ title: panel.title, unit: panel.unit, share: panel.share,
-      scale: panel.scale, state: () => ({ lines, windows, top, limit }) });
+      scale: panel.scale, off: offOf(result, panel.key),
+      state: () => ({ lines, windows, top, limit }) });
     result.charts[section].push(chart);
     return chart.element;
   });
