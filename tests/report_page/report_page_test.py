@@ -259,7 +259,7 @@ class PageTest(unittest.TestCase):
                         "Latency", "Queue of api", "Retries"],
             "sweep": ["Load of api", "success rate", "Latency", "Queues"],
             "tip": ["Who calls whom", "Where does it tip?"],
-            "curve": ["Who calls whom", "Tipping point of fault.outage.duration"],
+            "curve": ["Who calls whom", "Tipping point: length of the fault"],
             "hysteresis": ["Who calls whom", "Does it go back the way it came?"],
             "two": ["Load of api", "Latency"],
         }

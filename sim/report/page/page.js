@@ -292,7 +292,7 @@ function tipPicture(result) {
     const near = inner.length > 0 ? probes.filter((p) => p.value >= below && p.value <= above) : probes;
     const meta = near.filter((p) => p.tipped > 0 && exists(p.metastable_probability));
     return valueChart({ title: "Where does it tip?", share: true, yUnit: "1",
-      xLabel: unit === "1" ? path : `${path} [${unit}]`,
+      xLabel: keyWords(path, unit),
       series: [{ name: `do not recover, of ${plural(result.replications, "replication")}`,
         colour: BLUE, joined: true,
         points: near.map((p) => [p.value, p.probability, p.ci_low, p.ci_high]) },
@@ -307,7 +307,7 @@ function tipPicture(result) {
     .map((row) => [row.load, row.goodput, row.ci_low, row.ci_high]).sort((p, q) => p[0] - q[0]);
   const up = points("up"), down = points("down").concat(up.slice(-1));
   return valueChart({ title: "Does it go back the way it came?", yUnit: "1/s",
-    xLabel: load.unit === "1" ? load.path : `${load.path} [${load.unit}]`,
+    xLabel: keyWords(load.path, load.unit),
     series: [{ name: "offered load", colour: GREY, dash: LIMIT_DASH, joined: true,
       points: rows.filter((row) => row.branch === "up").map((row) => [row.load, row.offered_load]) },
     { name: "goodput, load going up", colour: BLUE, joined: true, points: up },

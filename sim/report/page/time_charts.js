@@ -60,7 +60,7 @@ class TimeChart {
     const yText = (value) => (this.options.share ? `${digits(100 * value)} %`
       : this.options.unit === "s" ? seconds(value) : digits(value));
     const parts = frame(width, height, { x, y, xTicks: timeTicks(low, high, width / 75),
-      yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: "time, s" });
+      yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: LOOKS.time });
     for (const w of windows) {
       parts.plot.append(svg("rect", { x: x(w.start), width: Math.max(1.5, x(w.end) - x(w.start)),
         y: MARGIN.top - 3, height: bottom - MARGIN.top + 3, class: "fault" },
@@ -302,7 +302,7 @@ function dashCoinciding(lines, top) {
 }
 
 const unitText = (unit, share) => (share || unit === "1" || !unit ? ""
-  : { "1/s": "per second", s: "seconds" }[unit] || unit);
+  : LOOKS.units[unit] || unit);
 
 const hasInterval = (line) => Array.isArray(line.halves) && line.halves.some((h) => h > 0);
 
