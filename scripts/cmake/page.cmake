@@ -6,8 +6,24 @@ set(page_scripts format chart time_charts value_charts tables scenario answer sw
                  prediction picture page)
 set(page_files ${page_folder}/page.css ${page_folder}/page_parts.cpp.in)
 
+# Colours and words are those of the pictures: variables of the style, a constant of the scripts.
+file(READ ${PROJECT_SOURCE_DIR}/scripts/plotting/looks.json looks)
+list(APPEND page_files ${PROJECT_SOURCE_DIR}/scripts/plotting/looks.json)
+string(JSON colours GET "${looks}" colours)
+string(JSON last LENGTH "${colours}")
+math(EXPR last "${last} - 1")
+foreach(i RANGE ${last})
+  string(JSON name MEMBER "${colours}" ${i})
+  foreach(ground light dark)
+    string(JSON colour GET "${colours}" ${name} ${ground})
+    string(APPEND ${ground}_colours " --${name}: ${colour};")
+  endforeach()
+endforeach()
 file(READ ${page_folder}/page.css page_style)
-set(page_script "\"use strict\";\n(() => {\n")
+string(PREPEND page_style ":root {${light_colours} }
+@media screen and (prefers-color-scheme: dark) { :root {${dark_colours} } }
+")
+set(page_script "\"use strict\";\n(() => {\nconst LOOKS = ${looks};\n")
 set(page_script_literals " + R\"~script~(${page_script})~script~\"")
 foreach(name IN LISTS page_scripts)
   file(READ ${page_folder}/${name}.js part)

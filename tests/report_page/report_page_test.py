@@ -93,6 +93,51 @@ retry = {{ mode = "standard" }}
 operation.put = {{ share = 0.5 }}
 operation.get = {{ share = 0.5 }}
 """ for name in ("one", "two", "three"))
+# What is too faint to see: texts and lines with too little contrast.
+FAINT = """(() => {
+    const parts = colour => {
+        const found = colour.match(/[\\d.]+/g).map(Number);
+        return [...found.slice(0, 3), found.length > 3 ? found[3] : 1];
+    };
+    const over = ([r, g, b, a], ground) => [r, g, b].map((x, i) => a * x + (1 - a) * ground[i]);
+    const groundOf = element => {
+        const layers = [];
+        for (let e = element; e; e = e.parentElement) {
+            const box = e.matches('.box text, .box line') ? e.closest('.box').firstChild : null;
+            const style = getComputedStyle(box || e);
+            layers.push(parts(box ? style.fill : style.backgroundColor));
+        }
+        return layers.reverse().reduce((ground, layer) => over(layer, ground), [255, 255, 255]);
+    };
+    const light = colour => colour.map(x => x / 255).map(x =>
+        x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+    const contrast = (colour, ground) => {
+        const [a, b] = [light(over(parts(colour), ground)), light(ground)].sort((p, q) => q - p);
+        return (a + 0.05) / (b + 0.05);
+    };
+    const found = new Set();
+    const judge = (colour, element, least, what) => {
+        const ratio = contrast(colour, groundOf(element));
+        if (ratio < least) found.add(`${what} ${colour} ${ratio.toFixed(2)}`);
+    };
+    const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+    let texts = 0, lines = 0;
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+        const style = getComputedStyle(element), drawn = element.ownerSVGElement;
+        judge(drawn ? style.fill : style.color, element, 4.5, walker.currentNode.data.slice(0, 20));
+        ++texts;
+    }
+    for (const line of document.querySelectorAll(
+            'path.line, .arrow path, .whisker, .axis, .sample line')) {
+        judge(getComputedStyle(line).stroke, line, 3, line.getAttribute('class') || 'sample');
+        ++lines;
+    }
+    if (texts < 20 || lines < 1) found.add('nothing was judged');
+    return [...found];
+})()"""
 MEGABYTE = 1_000_000
 PROGRAM = None  # set by main
 
@@ -182,9 +227,9 @@ class PageTest(unittest.TestCase):
         cls.pages = Pages(cls.temporary.name)
         cls.browser = cls.enterClassContext(Browser(find_chromium()))
 
-    def open(self, page, width=1280, height=900, folded=False):
+    def open(self, page, width=1280, height=900, folded=False, scheme="light"):
         self.browser.problems.clear()
-        self.browser.resize(width, height)
+        self.browser.resize(width, height, scheme)
         self.browser.open(self.pages.path(page).as_uri())
         if not folded:
             self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -214,7 +259,7 @@ class PageTest(unittest.TestCase):
                         "Latency", "Queue of api", "Retries"],
             "sweep": ["Load of api", "success rate", "Latency", "Queues"],
             "tip": ["Who calls whom", "Where does it tip?"],
-            "curve": ["Who calls whom", "Tipping point of fault.outage.duration"],
+            "curve": ["Who calls whom", "Tipping point: length of the fault"],
             "hysteresis": ["Who calls whom", "Does it go back the way it came?"],
             "two": ["Load of api", "Latency"],
         }
@@ -553,12 +598,79 @@ class PageTest(unittest.TestCase):
                                "'#latency svg[role]').getBoundingClientRect())")
         whole, middle = labels(), box[1] + box[3] / 2
         self.browser.move(box[0] + box[2] / 2, middle)
-        self.assertRegex(self.texts("#latency .readout")[0], r"\d")
+        self.assertRegex(self.texts("#latency .tip")[0], r"^at \d+(\.\d+)? sweb: [\d.]+ /s")
         self.browser.drag(box[0] + box[2] * 0.4, middle, box[0] + box[2] * 0.6)
         self.assertNotEqual(labels(), whole)
         self.browser.run("document.querySelector('.unzoom').click()")
         self.browser.settle()
         self.assertEqual(labels(), whole)
+
+    def test_the_page_stays_as_it_is_under_the_pointer(self):
+        height = "document.documentElement.scrollHeight"
+        for page in ("run", "compare", "limits"):
+            for width in (1280, 390):
+                with self.subTest(page, width=width):
+                    self.open(page, width)
+                    before = self.browser.run(height)
+                    for chart in (".picture", "#latency", "#services .charts"):
+                        box = self.browser.run(
+                            "(e => { e.scrollIntoView(); const b = e.getBoundingClientRect();"
+                            "return [b.x, b.y, b.width, b.height]; })(document.querySelector("
+                            f"'{chart} svg[role]'))")
+                        for share in (0.3, 0.8):
+                            self.browser.move(box[0] + box[2] * share, box[1] + box[3] / 2)
+                            self.assertEqual(self.browser.run(height), before)
+                            tips = self.texts(f"{chart} .tip:not([hidden])")
+                            self.assertTrue(tips)
+                            self.assertTrue(all(tip.startswith("at ") for tip in tips), tips)
+                    self.assertLessEqual(
+                        self.browser.run("document.documentElement.scrollWidth"), width)
+
+    def test_a_click_on_the_legend_hides_a_line(self):
+        self.open("run")
+        figure = "#latency figure:first-child"
+        lines = lambda: self.browser.run(  # noqa: E731
+            f"[...document.querySelectorAll('{figure} path.line')].map(p => "
+            "p.getAttribute('stroke'))")
+        before = lines()
+        self.assertEqual(len(before), 2)
+        click = f"document.querySelector('{figure} .legend button').click()"
+        self.browser.run(click)
+        self.assertEqual(lines(), before[1:])
+        self.browser.run(click)
+        self.assertEqual(lines(), before)
+
+    def test_lines_on_each_other_are_both_seen(self):
+        """Three and five attempts do the same here, and one attempt before and after the fault."""
+        self.open("compare")
+        dashes = self.browser.run(
+            "[...document.querySelector('.picture').querySelectorAll('figure')].map(f => [..."
+            "f.querySelectorAll('path.line:not(.ink)')].map(p => "
+            "p.getAttribute('stroke-dasharray')))")
+        for found in dashes:
+            self.assertEqual(len(found), 3)
+            self.assertEqual(len(set(found)), 3, found)
+
+    def test_wide_tables_say_that_they_scroll(self):
+        notes = ("[...document.querySelectorAll('.scroll')].filter(area => "
+                 "area.checkVisibility()).map(area => [area.scrollWidth > "
+                 "area.clientWidth + 1, area.previousSibling.checkVisibility()])")
+        seen = set()
+        for page in ("run", "compare", "sweep", "curve", "predict"):
+            for width in (360, 1280):
+                self.open(page, width)
+                for wide, said in self.browser.run(notes):
+                    self.assertEqual(wide, said)
+                    seen.add(wide)
+        self.assertEqual(seen, {True, False})
+
+    def test_contrast(self):
+        """Texts 4.5 to 1 and lines 3 to 1 against what is behind them, as WCAG 2 has them."""
+        for scheme in ("light", "dark"):
+            for page in ("run", "compare", "sweep", "curve", "hysteresis", "map", "predict"):
+                with self.subTest(page, scheme=scheme):
+                    self.open(page, scheme=scheme)
+                    self.assertEqual(self.browser.run(FAINT), [])
 
     def test_tables_sort(self):
         self.open("run")

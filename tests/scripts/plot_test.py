@@ -363,7 +363,7 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(plot(folder, "--format", "svg").returncode, 0)
         # Matplotlib draws text as outlines and keeps the words in comments.
         svg = (folder / "overview.svg").read_text(encoding="utf-8")
-        for words in ("simulated time [s]", "rate [1/s]", "successes [%]", "attempts / request",
+        for words in ("time, s", "per second", "successes, %", "attempts / request",
                       "fault dip", "retry storm in 4 of 4 runs, end not seen in 1", "capacity",
                       "not in the summary: warm-up, drain (no new requests)", "g0", "g1",
                       "capacity-dip", "4 replications, seed 1"):

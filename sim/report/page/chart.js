@@ -61,7 +61,8 @@ function logarithmic(low, high, from, to) {
 
 /**
  * A figure with a title, a legend and a drawing that follows its width. `draw(width)` gives the
- * drawing; `legend` is a list of {name, colour, dash, band, readout}.
+ * drawing; `legend` is a list of {name, colour, dash, band, pick}: a click on an entry with `pick`
+ * calls it with whether the entry is shown from now on.
  */
 class Figure {
   constructor({ title, unit, legend = [], draw, note, kind = "chart" }) {
@@ -70,7 +71,6 @@ class Figure {
     // As wide as the drawing, but of no height: that the drawing becomes higher or lower is no news
     // to the observer that has it drawn.
     this.gauge = el("div", { class: "gauge" });
-    this.readouts = [];
     const entries = legend.map((entry) => this.entry(entry));
     this.element = el("figure", { class: kind, "data-title": title },
       el("figcaption", {}, el("b", {}, title), unit ? el("span", { class: "unit" }, unit) : null),
@@ -95,11 +95,14 @@ class Figure {
         band ? svg("rect", { width: 22, height: 10, fill: colour, opacity: 0.18 }) : null,
         svg("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, "stroke-width": 2,
           "stroke-dasharray": dash || null, class: colour === "ink" ? "ink" : null })]);
-    const readout = el("span", { class: "readout" });
-    this.readouts.push(readout);
-    const item = pick ? el("button", { type: "button", class: off ? "off" : "", onclick: pick,
-      title: "show or hide" }, sample, name, readout) : [sample, name, readout];
-    return el("li", {}, item);
+    if (!pick) return el("li", {}, sample, name);
+    const button = el("button", { type: "button", "aria-pressed": String(!off), title: "show or hide",
+      onclick: () => {
+        const shown = button.getAttribute("aria-pressed") === "false";
+        button.setAttribute("aria-pressed", String(shown));
+        pick(shown);
+      } }, sample, name);
+    return el("li", {}, button);
   }
 
   fit() {

@@ -6,7 +6,8 @@ let results = [];  // that the page shows, side by side
 
 /** A result as the page needs it; what is chosen in `old`, which stood in its place, stays chosen. */
 function prepared(data, number, old = {}) {
-  const result = { ...data, number, v: 0, client: "all", hidden: new Set(), tops: new Map() };
+  const result = { ...data, number, v: 0, client: "all", hidden: new Set(), tops: new Map(),
+    off: old.off || new Map() };
   if (result.sweep) prepareSweep(result);
   if (old.client && result.clients.includes(old.client)) result.client = old.client;
   if (result.comparison) {
@@ -210,6 +211,12 @@ function endOfAction() {
   return end > 0 ? end : 1;
 }
 
+/** The lines that are switched off in a chart. */
+function offOf(result, key) {
+  if (!result.off.has(key)) result.off.set(key, new Set());
+  return result.off.get(key);
+}
+
 /** The charts of a section; those of the same panel of several results have one scale. */
 function charts(result, section) {
   result.charts = result.charts || {};
@@ -225,7 +232,8 @@ function charts(result, section) {
     const limit = topOf(lines.filter((line) => line.name.startsWith("capacity")));
     const windows = shadesOf(result, result.v);
     const chart = new TimeChart({ title: panel.title, unit: panel.unit, share: panel.share,
-      scale: panel.scale, state: () => ({ lines, windows, top, limit }) });
+      scale: panel.scale, off: offOf(result, panel.key),
+      state: () => ({ lines, windows, top, limit }) });
     result.charts[section].push(chart);
     return chart.element;
   });
@@ -284,7 +292,7 @@ function tipPicture(result) {
     const near = inner.length > 0 ? probes.filter((p) => p.value >= below && p.value <= above) : probes;
     const meta = near.filter((p) => p.tipped > 0 && exists(p.metastable_probability));
     return valueChart({ title: "Where does it tip?", share: true, yUnit: "1",
-      xLabel: unit === "1" ? path : `${path} [${unit}]`,
+      xLabel: keyWords(path, unit),
       series: [{ name: `do not recover, of ${plural(result.replications, "replication")}`,
         colour: BLUE, joined: true,
         points: near.map((p) => [p.value, p.probability, p.ci_low, p.ci_high]) },
@@ -299,7 +307,7 @@ function tipPicture(result) {
     .map((row) => [row.load, row.goodput, row.ci_low, row.ci_high]).sort((p, q) => p[0] - q[0]);
   const up = points("up"), down = points("down").concat(up.slice(-1));
   return valueChart({ title: "Does it go back the way it came?", yUnit: "1/s",
-    xLabel: load.unit === "1" ? load.path : `${load.path} [${load.unit}]`,
+    xLabel: keyWords(load.path, load.unit),
     series: [{ name: "offered load", colour: GREY, dash: LIMIT_DASH, joined: true,
       points: rows.filter((row) => row.branch === "up").map((row) => [row.load, row.offered_load]) },
     { name: "goodput, load going up", colour: BLUE, joined: true, points: up },

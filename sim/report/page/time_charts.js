@@ -23,19 +23,26 @@ const at = (values, i) => (Array.isArray(values) ? values[i] : values);
  * {name, colour, dash, of, share, dt, bins}
  */
 class TimeChart {
-  /** `state`: () => {lines, windows, top, limit} of what is shown now; `range`: of the time, if it
-   * is not all; `height`: (chart) => pixels; `direct`: where names stand
+  /** `state`: () => {lines, windows, top, limit} of what is shown now; `off`: names of lines that are
+   * not to be seen, which clicks on the legend change; `range`: of the time, if it is not all; `height`: (chart) => pixels; `direct`: where names stand
    * at the lines instead of in the legend, what else is to be said of each. */
-  constructor({ title, unit, share = false, scale = "linear", state, pick, range, height, direct }) {
+  constructor({ title, unit, share = false, scale = "linear", state, off, range, height, direct }) {
     this.options = { unit, share, scale, direct, whole: range, height: height || (() => HEIGHT) };
-    this.state = state;
-    const { lines, windows } = state();
-    const legend = lines.map((line) =>
-      ({ ...line, band: hasInterval(line), pick: pick ? () => pick(line) : null }));
+    this.state = () => ({ ...state(), lines: state().lines.filter((line) => !off || !off.has(line.name)) });
+    const { lines, windows, top } = state();
+    dashCoinciding(lines, top);
+    const legend = lines.map((line) => ({ ...line, band: hasInterval(line),
+      off: off && off.has(line.name), pick: off && ((shown) => {
+        if (shown) off.delete(line.name); else off.add(line.name);
+        this.figure.redraw();
+      }) }));
     if (windows.length > 0) legend.push({ name: windowNames(windows), block: "fault" });
     this.figure = new Figure({ title, unit: unitText(unit, share), legend,
       draw: (width) => this.draw(width) });
     this.element = this.figure.element;
+    this.tip = el("div", { class: "tip" });
+    this.tip.hidden = true;
+    this.figure.gauge.append(this.tip);
     timeline.charts.add(this);
   }
 
@@ -50,10 +57,10 @@ class TimeChart {
     this.height = height;
     const x = linear(low, high, MARGIN.left, width - MARGIN.right);
     const y = this.scale(timeline.zoom ? topOf(lines, low, high) : top, limit, bottom, lines);
-    const yText = (value) => (this.options.share ? `${digits(100 * value)}`
+    const yText = (value) => (this.options.share ? `${digits(100 * value)} %`
       : this.options.unit === "s" ? seconds(value) : digits(value));
     const parts = frame(width, height, { x, y, xTicks: timeTicks(low, high, width / 75),
-      yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: "time [s]" });
+      yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: LOOKS.time });
     for (const w of windows) {
       parts.plot.append(svg("rect", { x: x(w.start), width: Math.max(1.5, x(w.end) - x(w.start)),
         y: MARGIN.top - 3, height: bottom - MARGIN.top + 3, class: "fault" },
@@ -256,23 +263,46 @@ class TimeChart {
       this.cursor.setAttribute("x1", this.x(time));
       this.cursor.setAttribute("x2", this.x(time));
     }
-    lines.forEach((line, n) => {
-      const readout = this.figure.readouts[n];
-      if (!readout) return;
-      const i = Math.floor(time / line.dt), mean = at(line.means, i);
-      const known = inside && i >= 0 && i < line.bins && exists(mean);
-      const half = known ? at(line.halves, i) : null;
-      readout.textContent = !known ? "" :
-        ` ${quantity(mean, this.options.unit, this.options.share)}` +
-        (half > 0 ? ` ± ${quantity(half, this.options.unit, this.options.share)}` : "");
-    });
+    this.tip.hidden = !inside;
+    if (!inside) return;
+    // As the picture is drawn: its units may be wider or narrower than pixels.
+    const left = this.x(time) * (this.figure.gauge.clientWidth / this.figure.width);
+    const onRight = time < (low + high) / 2;
+    this.tip.style.left = onRight ? `${left + 8}px` : "";
+    this.tip.style.right = onRight ? "" : `${this.figure.gauge.clientWidth - left + 8}px`;
+    this.tip.replaceChildren(el("b", {}, `at ${digits(time, 4)} s`), ...lines.map((line) => {
+      const i = Math.floor(time / line.dt), mean = at(line.means, i), half = at(line.halves, i);
+      const text = (value) => quantity(value, this.options.unit, this.options.share);
+      const known = i >= 0 && i < line.bins && exists(mean);
+      const row = el("span", {}, `${line.name}: ${known ? text(mean) : "–"}`,
+        known && half > 0 ? ` ± ${text(half)}` : null);
+      row.style.color = line.colour === "ink" ? "" : line.colour;
+      return row;
+    }));
   }
 }
 
-function unitText(unit, share) {
-  if (share) return "%";
-  return unit === "1" || !unit ? "" : unit;
+/** Where a line runs for long upon an earlier one, both are seen: that shows in the gaps. */
+function dashCoinciding(lines, top) {
+  lines.forEach((line, n) => {
+    if (line.dash || line.step) return;
+    const below = lines.slice(0, n).filter((other) => {
+      if (other.step || other.dt !== line.dt) return false;
+      let [near, all] = [0, 0];
+      for (let i = 0; i < Math.min(line.bins, other.bins); ++i) {
+        const [a, b] = [at(line.means, i), at(other.means, i)];
+        if (!exists(a) || !exists(b)) continue;
+        ++all;
+        if (Math.abs(a - b) < 0.012 * top) ++near;
+      }
+      return near > 0.15 * all;
+    });
+    if (below.length > 0) line.dash = COINCIDING[Math.min(below.length, COINCIDING.length) - 1];
+  });
 }
+
+const unitText = (unit, share) => (share || unit === "1" || !unit ? ""
+  : LOOKS.units[unit] || unit);
 
 const hasInterval = (line) => Array.isArray(line.halves) && line.halves.some((h) => h > 0);
 

@@ -18,7 +18,7 @@ function valueChart({ title, series, xLabel, yUnit, share, lines = [], names, on
     const bottom = VALUE_HEIGHT - MARGIN.bottom;
     const x = linear(low - pad, high + pad, MARGIN.left, width - MARGIN.right);
     const y = linear(0, share ? 1.03 : Math.max(...tops, 0) * 1.06 || 1, bottom, MARGIN.top);
-    const yText = (v) => (share ? digits(100 * v) : yUnit === "s" ? seconds(v) : digits(v));
+    const yText = (v) => (share ? `${digits(100 * v)} %` : yUnit === "s" ? seconds(v) : digits(v));
     const parts = frame(width, VALUE_HEIGHT, { x, y, yText, yTicks: y.ticks(5), xLabel,
       xTicks: names ? names.map((_, i) => i) : ticks(low, high, width / 80)
         .filter((x) => !whole || Number.isInteger(x)),
@@ -70,14 +70,14 @@ function heatMap({ title, xs, ys, xLabel, yLabel, value, shade, chosen, onpick }
       onkeydown: (event) => { if (event.key === "Enter") onpick(i, k); } }, text);
     if (exists(mean)) {
       const part = shade(mean);
-      cell.style.background = `rgba(0, 114, 178, ${(0.06 + 0.84 * part).toFixed(3)})`;
-      if (part > 0.6) cell.style.color = "#fff";
+      // Not darker: the text stays readable on a light page and on a dark one.
+      cell.style.background = `rgba(0, 114, 178, ${(0.06 + 0.69 * shade(mean)).toFixed(3)})`;
     }
     return cell;
   })));
   return el("figure", { class: "map", "data-title": title },
     el("figcaption", {}, el("b", {}, title)),
-    el("div", { class: "scroll" }, el("table", { class: "heat" },
+    scrolling("", title, el("table", { class: "heat" },
       el("thead", {}, el("tr", {}, el("th", {}, `${yLabel} ↓  ${xLabel} →`),
         xs.map((x) => el("th", { scope: "col" }, x)))), el("tbody", {}, cells))));
 }
