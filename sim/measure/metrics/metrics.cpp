@@ -136,14 +136,16 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
           cohort<&C::dropped>, attempts)
         .shown(Display().lower_is_better().line(kAttempts, 6, "dropped", kZero)),
     share("abandoned_share", "Attempts whose client gave up before it had an answer (timeout, "
-          "deadline, or another attempt decided the request), per attempt", cohort<&C::gave_up>, attempts)
+          "deadline, or another attempt decided the request), per attempt",
+          cohort<&C::gave_up>, attempts)
         .shown(Display().lower_is_better()),
     share("late_share", "Attempts served to the end after their client had given up, per attempt",
           cohort<&C::late>, attempts)
         .shown(Display().lower_is_better().line(kAttempts, 7, "served too late", kZero)),
 
     share("quota_denied_share", "Requests that ended because a retry was refused, by the quota or "
-          "another limit (budget, breaker, guard), per request", outcome<Outcome::kQuotaExceeded>, requests)
+          "another limit (budget, breaker, guard), per request",
+          outcome<Outcome::kQuotaExceeded>, requests)
         .bins(in_bin<&F::quota_denied>, in_bin<&F::requests>)
         .in_phases(made_that_ended<Outcome::kQuotaExceeded>, made<&M::requests>)
         .shown(Display().line(kRequests, 4, "retry refused", kZero)),
