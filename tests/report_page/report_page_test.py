@@ -664,6 +664,75 @@ class PageTest(unittest.TestCase):
                     seen.add(wide)
         self.assertEqual(seen, {True, False})
 
+    def key(self, *keys):
+        for key in keys:
+            codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, "ArrowLeft": 37}
+            text = {"Enter": "\r", "+": "+", "-": "-"}.get(key, "")
+            for kind in ("keyDown", "keyUp"):
+                self.browser.call("Input.dispatchKeyEvent", type=kind, key=key, text=text,
+                                  windowsVirtualKeyCode=codes.get(key, 0))
+        self.browser.settle()
+
+    def test_the_keyboard_is_enough(self):
+        """Tab reaches all that can be used; Enter opens; arrows, + and - go through time."""
+        self.open("run", folded=True)
+        focused = "document.activeElement.textContent"
+        for _ in range(60):
+            self.key("Tab")
+            if self.browser.run(focused) == "Success and latency":
+                break
+        self.key("Enter")
+        self.assertTrue(self.browser.run("document.querySelector('#latency').open"))
+        self.key("Tab")
+        reached = set()
+        for _ in range(300):
+            self.key("Tab")
+            reached.add(self.browser.run("(e => e.closest('#latency') ? e.tagName + (e.className "
+                                         ".baseVal ?? e.className) : '')(document.activeElement)"))
+            if self.browser.run("document.activeElement.matches('#latency svg')"):
+                break
+        self.assertIn("svg", reached)
+        labels = lambda: self.texts("#latency figure:first-child .axes text")  # noqa: E731
+        whole = labels()
+        self.key("ArrowRight")
+        first = self.texts("#latency .tip")[0]
+        self.key("ArrowRight")
+        self.assertTrue(first.startswith("at "))
+        self.assertNotEqual(self.texts("#latency .tip")[0], first)
+        self.key("+")
+        self.assertNotEqual(labels(), whole)
+        self.assertTrue(self.browser.run("document.activeElement.matches('#latency svg')"))
+        self.key("-")
+        self.assertEqual(labels(), whole)
+        self.open("sweep")
+        self.browser.run("document.querySelector('#points tbody tr:last-child').focus()")
+        self.key("Enter")
+        self.assertEqual(self.texts(".slider output"), ["4s", "4"])
+
+    def test_pictures_are_told_and_have_tables(self):
+        """For screen readers: each picture has a name with its figures, and a table behind it."""
+        for page in ("run", "compare", "tip", "curve", "hysteresis"):
+            with self.subTest(page):
+                self.open(page)
+                nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
+                pictures = [node for node in nodes if not node.get("ignored")
+                            and node["role"]["value"] in ("image", "img")]
+                names = [node["name"]["value"] for node in pictures
+                         if len(node["name"]["value"]) > 6]  # without the signs of verdicts
+                figures = self.count("figure:has(svg[role])")
+                self.assertEqual(len(names), figures)
+                self.assertTrue(all(re.search(r": .*(\d| calls )", name) for name in names),
+                                names)
+                self.assertEqual(self.count(".as-table"), figures)
+                self.browser.run("document.querySelectorAll('.as-table').forEach(b => b.click())")
+                self.assertEqual(self.count(".behind table"), figures)
+                self.assertEqual(self.browser.run(
+                    "[...document.querySelectorAll('.behind table')].filter(t => "
+                    "t.rows.length < 2).length"), 0)
+        self.open("sweep")
+        self.slide(0, 2)
+        self.assertEqual(self.texts("#said[role=status]"), self.texts("#answer .verdict"))
+
     def test_contrast(self):
         """Texts 4.5 to 1 and lines 3 to 1 against what is behind them, as WCAG 2 has them."""
         for scheme in ("light", "dark"):

@@ -14,7 +14,7 @@ function sentence(severity, words, who, minor = false) {
     : (who || /^\S*=/.test(words) ? words : words[0].toUpperCase() + words.slice(1)) +
       (/[.!?]$/.test(words) ? "" : ".");
   return el("p", { class: `verdict ${severity}${minor ? " minor" : ""}` },
-    el("span", { class: "sign", "aria-label": severity }, SIGNS[severity] || "•"),
+    el("span", { class: "sign", role: "img", "aria-label": severity }, SIGNS[severity] || "•"),
     el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
 }
 

@@ -449,6 +449,8 @@ function refresh(result) {
     update(section);
   }
   if (result.sliders) result.sliders.show();
+  const said = document.querySelectorAll("#answer .verdict")[result.number];
+  document.getElementById("said").textContent = said ? said.textContent : "";
 }
 
 function update(section) {
@@ -498,7 +500,7 @@ function renderPage(data) {
     }
     parts.push(section.fold || el("section", { id: section.id }, side(section.cells)));
   }
-  parts.push(el("footer", {}, `Made by retrysim ${results[0].version}. `,
+  parts.push(el("p", { id: "said", role: "status" }), el("footer", {}, `Made by retrysim ${results[0].version}. `,
     "This page needs no network."));
   document.getElementById("page").replaceChildren(...parts);
   for (const section of SECTIONS) if (section.cells) update(section);

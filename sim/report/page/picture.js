@@ -138,7 +138,7 @@ function pictureLines(result, quantity_, range) {
 function heightOnScreen(chart) {
   const hero = chart.element.closest(".picture");
   const above = hero ? hero.getBoundingClientRect().top + window.scrollY : 200;
-  return Math.max(150, Math.min(290, Math.floor((window.innerHeight - above - 72) / 2)));
+  return Math.max(150, Math.min(290, Math.floor((window.innerHeight - above - 78) / 2)));
 }
 
 function picture(result) {

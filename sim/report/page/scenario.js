@@ -317,11 +317,24 @@ function drawWindows(result, v, width) {
 }
 
 function scenarioDrawing(result, v) {
-  const graph = graphOf(result, v);
+  const graph = graphOf(result, v), happened = windowsOf(result, v);
+  const ways = graph.flatMap((box) => box.ports.map((p) => ({ from: box.title, to: p.name,
+    how: (box.kind === "client" ? box.lines : p.lines).join(", "),
+    flows: p.flows.map((flow) => flow.text).join("; ") })));
   return [new Figure({ title: "Who calls whom", kind: "diagram graph",
     note: graph.some((box) => box.ports.some((p) => p.flows.length > 0))
       ? "Along an arrow: requests per second × attempts for each, and how many of the requests succeed."
-      : null, draw: (width) => drawGraph(graph, width) }).element,
-  windowsOf(result, v).length > 0 ? new Figure({ title: "What happens when", kind: "diagram",
+      : null, draw: (width) => drawGraph(graph, width),
+    said: () => ways.map((w) => `${w.from} calls ${w.to}${w.flows ? `, ${w.flows}` : ""}`).join("; "),
+    table: () => sortable({ rows: ways, columns: [{ title: "from", text: (w) => w.from },
+      { title: "to", text: (w) => w.to }, { title: "how", text: (w) => w.how },
+      { title: "requests per second × attempts, successes", text: (w) => w.flows }] }) }).element,
+  happened.length > 0 ? new Figure({ title: "What happens when", kind: "diagram",
+    said: () => happened.map((w) => `${w.name} of ${w.where}, ${w.what}, ${seconds(w.start)} to ${
+      seconds(w.end)}`).join("; "),
+    table: () => sortable({ rows: happened, columns: [{ title: "what", text: (w) => w.name },
+      { title: "of", text: (w) => w.where || "" }, { title: "does", text: (w) => w.what },
+      { title: "from", value: (w) => w.start, node: (w) => seconds(w.start) },
+      { title: "to", value: (w) => w.end, node: (w) => seconds(w.end) }] }),
     draw: (width) => drawWindows(result, v, width) }).element : null];
 }

@@ -12,7 +12,11 @@ const timeline = {
     document.body.classList.toggle("zoomed", zoom !== null);
     for (const chart of this.charts) chart.figure.redraw();
   },
-  point(time) { for (const chart of this.charts) chart.point(time); },
+  time: null,
+  point(time) {
+    this.time = time;
+    for (const chart of this.charts) chart.point(time);
+  },
 };
 
 /** Value number i of a series that is a list or, where all are equal, a number. */
@@ -38,7 +42,7 @@ class TimeChart {
       }) }));
     if (windows.length > 0) legend.push({ name: windowNames(windows), block: "fault" });
     this.figure = new Figure({ title, unit: unitText(unit, share), legend,
-      draw: (width) => this.draw(width) });
+      draw: (width) => this.draw(width), said: () => this.said(), table: () => this.table() });
     this.element = this.figure.element;
     this.tip = el("div", { class: "tip" });
     this.tip.hidden = true;
@@ -49,6 +53,32 @@ class TimeChart {
   remove() { timeline.charts.delete(this); }
 
   range() { return timeline.zoom || this.options.whole || [0, timeline.end]; }
+
+  /** Each line from its least to its greatest value, in words. */
+  said() {
+    const [low, high] = this.range(), { unit, share } = this.options;
+    return [...this.state().lines.map((line) => {
+      const values = Array.from({ length: line.bins }, (_, i) => at(line.means, i)).filter((value, i) =>
+        exists(value) && (i + 0.5) * line.dt >= low && (i + 0.5) * line.dt <= high);
+      const text = (value) => quantity(value, unit, share);
+      return values.length === 0 ? `${line.name} has no values` : `${line.name} from ${
+        text(Math.min(...values))} to ${text(Math.max(...values))}, at last ${
+        text(values[values.length - 1])}`;
+    }), `between ${seconds(low)} and ${seconds(high)}`,
+    ...this.state().windows.map((w) => `${w.name} from ${seconds(w.start)} to ${seconds(w.end)}`)]
+      .join("; ");
+  }
+
+  /** About twenty moments of all lines. */
+  table() {
+    const [low, high] = this.range(), { lines } = this.state();
+    const rows = Array.from({ length: 21 }, (_, i) => low + (high - low) * (i / 20) * 0.999);
+    const value = (line, time) => at(line.means, Math.floor(time / line.dt));
+    return sortable({ className: "tall", rows, columns: [{ title: LOOKS.time, value: (time) => time,
+      node: (time) => digits(time, 4) }, ...lines.map((line) => ({ title: line.name,
+      value: (time) => value(line, time),
+      node: (time) => quantity(value(line, time), this.options.unit, this.options.share) }))] });
+  }
 
   draw(width) {
     const { lines, windows, top, limit } = this.state();
@@ -250,8 +280,26 @@ class TimeChart {
         timeline.setZoom([Math.max(low, range[0]), Math.min(high, range[1])]);
       }
     });
+    // With the keyboard: arrows move the cursor, + zooms in around it, - and Escape out again.
+    root.setAttribute("tabindex", 0);
+    root.addEventListener("keydown", (event) => {
+      const [low, high] = this.range(), step = (high - low) / 50;
+      const time = Math.max(low, Math.min(high, timeline.time ?? (low + high) / 2));
+      const move = { ArrowLeft: -step, ArrowRight: step }[event.key];
+      if (move) timeline.point(Math.max(low, Math.min(high, time + move)));
+      else if (event.key === "+") timeline.setZoom([time - 12 * step, time + 12 * step]
+        .map((t) => Math.max(0, Math.min(timeline.end, t))));
+      else if (event.key === "-") timeline.setZoom(null);
+      else return;
+      event.preventDefault();
+      for (const chart of timeline.charts) if (chart === this) chart.focus();
+    });
+    root.addEventListener("blur", () => timeline.point(null));
     root.addEventListener("dblclick", () => timeline.setZoom(null));
   }
+
+  /** The drawing is another one after a zoom. */
+  focus() { this.figure.drawing.firstChild.focus({ preventScroll: true }); }
 
   point(time) {
     if (!this.cursor) return;

@@ -34,7 +34,17 @@ function valueChart({ title, series, xLabel, yUnit, share, lines = [], names, on
     for (const s of series) drawValues(parts.plot, s, x, y, { yUnit, share, names, onpick, chosen });
     return parts.root;
   };
-  return new Figure({ title, unit: unitText(yUnit, share), legend, draw, note }).element;
+  const rows = series.flatMap((s) => s.points.map((point) => ({ name: s.name, point })));
+  const x = (value) => (names ? names[value] : digits(value, 5));
+  const table = () => sortable({ className: "tall", rows, columns: [
+    { title: xLabel, value: ({ point }) => point[0], node: ({ point }) => x(point[0]) },
+    { title: "of", text: ({ name }) => name },
+    { title, value: ({ point }) => point[1],
+      node: ({ point }) => intervalCell(point.slice(1), yUnit, share) }] });
+  const said = () => series.map((s) => `${s.name}: ${s.points.map((p) =>
+    `${quantity(p[1], yUnit, share)} at ${x(p[0])}`).join(", ")}`)
+    .concat(lines.map((line) => `${line.name} at ${x(line.at)}`)).join("; ");
+  return new Figure({ title, unit: unitText(yUnit, share), legend, draw, said, table, note }).element;
 }
 
 function drawValues(plot, series, x, y, { yUnit, share, names, onpick, chosen }) {
@@ -54,7 +64,9 @@ function drawValues(plot, series, x, y, { yUnit, share, names, onpick, chosen })
     plot.append(svg("circle", { cx: x(value), cy: y(mean), r: i === chosen || series.mark === "ring" ? 6.5 : 3.8,
       fill: series.mark === "ring" ? "none" : series.colour, stroke: series.colour,
       "stroke-width": 1.6, class: onpick ? "pickable" : null,
-      onclick: onpick ? () => onpick(i) : null }, svg("title", {}, text)));
+      tabindex: onpick ? 0 : null, role: onpick ? "button" : null,
+      "aria-label": onpick ? text : null, onclick: onpick ? () => onpick(i) : null,
+      onkeydown: onpick ? (event) => { if (event.key === "Enter") onpick(i); } : null }, svg("title", {}, text)));
   });
 }
 
