@@ -27,12 +27,13 @@ MAY_INCLUDE = {
     "estimate": {"kernel", "measure"},
     "model": {"kernel", "retry", "measure", "scenario"},
     "execution": {"measure", "scenario"},
+    "fit": {"scenario"},
     "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution"},
     "prediction": {"scenario"},
     "explain": {"measure", "estimate", "scenario", "prediction"},
-    "report": {"measure", "estimate", "scenario"},
+    "report": {"measure", "estimate", "scenario", "fit"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
-            "experiment", "prediction", "explain", "report"},
+            "experiment", "prediction", "explain", "fit", "report"},
 }
 
 # Names that say nothing about what is inside.

@@ -45,5 +45,6 @@ int predict(const Arguments& arguments);
 int map(const Arguments& arguments);
 int choose(const Arguments& arguments);
 int import_policy(const Arguments& arguments);
+int fit(const Arguments& arguments);
 
 }  // namespace retrysim::cli

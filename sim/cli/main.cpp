@@ -50,6 +50,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"import", "KIND FILE",
      "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
      cli::import_policy},
+    {"fit", "LOG... --out DIR", "make a scenario from access logs, with intervals", cli::fit},
 });
 
 constexpr Program kProgram = {
