@@ -343,8 +343,8 @@ struct Expectation {
   std::string name;
   std::string metric;
   std::string client = "all";
-  std::optional<double> at_most;   ///< must hold for the upper end of the 95 % interval
-  std::optional<double> at_least;  ///< must hold for the lower end
+  std::optional<double> at_most;   ///< judged by the 95 % interval: see summary.hpp
+  std::optional<double> at_least;
 };
 
 /// A stretch of the run that is measured on its own: [start, start + duration). See summary.hpp.

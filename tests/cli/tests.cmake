@@ -83,6 +83,14 @@ set_tests_properties(determinism/result_files determinism/comparison_notices PRO
   LABELS determinism TIMEOUT 600)
 set_tests_properties(determinism/result_files PROPERTIES COST 80)
 
+# The shipped scenarios keep what they promise, beyond the doubt of their replications.
+file(GLOB shipped CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
+add_test(NAME scenarios/expectations
+         COMMAND retrysim-cli run ${shipped} --strict --quiet --no-progress --force
+                 --out ${CMAKE_CURRENT_BINARY_DIR}/shipped)
+set_tests_properties(scenarios/expectations PROPERTIES
+  LABELS "cli;no-sanitizer" TIMEOUT 1800 COST 120)
+
 # One published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/studies/reproduce_studies.py --brief

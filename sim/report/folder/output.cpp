@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -115,6 +116,13 @@ bool is_one_of(const fs::path& path, const std::vector<fs::path>& files) {
     return ::stat(file.c_str(), &other) == 0 && other.st_dev == status.st_dev &&
            other.st_ino == status.st_ino;
   });
+}
+
+bool begins_with(const fs::path& path, std::string_view head) {
+  std::ifstream in(path, std::ios::binary);
+  std::string found(head.size(), '\0');
+  in.read(found.data(), static_cast<std::streamsize>(found.size()));
+  return in && found == head;
 }
 
 OutputFile::OutputFile(fs::path path, Replaceable replaceable)

@@ -80,6 +80,9 @@ std::string irregular_kind(const std::filesystem::path& path);
 /// Whether `path` leads to one of these files or folders, under any name.
 bool is_one_of(const std::filesystem::path& path, const std::vector<std::filesystem::path>& files);
 
+/// Whether a file begins with `head`, by which the files of this program are known.
+bool begins_with(const std::filesystem::path& path, std::string_view head);
+
 /// Which files an output file may replace.
 struct Replaceable {
   /// Whether it is one that may be replaced, and otherwise why not ("it is not a page of

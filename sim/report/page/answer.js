@@ -169,13 +169,14 @@ function comparisonNotes(result) {
 
 /** Points of a sweep with results that need care, or without any. */
 function sweepNotes(result) {
-  const { points_with_two_modes: modes, points_over_limit: over, points_that_fail: fail, at } =
-    result.sweep;
+  const { points_with_two_modes: modes, points_over_limit: over, points_that_fail: fail,
+    points_uncertain: uncertain, at } = result.sweep;
   const of = `of ${plural(at.length, "point")}`;
   return noteList([
     modes > 0 ? `Two modes of goodput at ${modes} ${of}: a mean over both describes neither.` : "",
     over > 0 ? `${over} ${of} exceeded a limit and have no results.` : "",
-    fail > 0 ? `Expectations fail at ${fail} ${of}.` : ""].filter(Boolean));
+    fail > 0 ? `Expectations fail at ${fail} ${of}.` : "",
+    uncertain > 0 ? `Expectations are uncertain at ${uncertain} ${of}.` : ""].filter(Boolean));
 }
 
 const FIGURES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",

@@ -556,8 +556,8 @@ class Metadata {
   void add_sweep() {
     const Json& sweep = result_.json.at("sweep");
     Json& out = out_["sweep"];
-    for (const char* name :
-         {"points_that_fail", "points_over_limit", "points", "shard", "graphs"}) {
+    for (const char* name : {"points_that_fail", "points_uncertain", "points_over_limit", "points",
+                             "shard", "graphs"}) {
       if (sweep.contains(name)) out[name] = sweep.at(name);
     }
     const std::vector<std::string> vary = sweep.at("vary");

@@ -160,9 +160,12 @@ function expectationTable(result, v) {
   if (rows.length === 0) return null;
   return sortable({ rows, columns: [
     { title: "expectation", text: (row) => row.name },
-    { title: "holds", text: (row) => (row.passed ? "yes" : "no"),
-      node: (row) => el("span", { class: row.passed ? "good" : "bad" },
-        row.passed ? "✓ holds" : "✗ fails") },
+    { title: "verdict", text: (row) => row.verdict,
+      node: (row) => {
+        const [mark, style] = { holds: ["✓", "good"], fails: ["✗", "bad"] }[row.verdict] ||
+          ["?", ""];
+        return el("span", { class: style }, `${mark} ${row.verdict}`);
+      } },
     { title: "of", text: (row) => `${row.metric} of ${row.client}` },
     { title: "found", text: (row) => row.reason }] });
 }
