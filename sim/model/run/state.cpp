@@ -21,7 +21,7 @@ constexpr std::uint64_t kEventsBetweenChecks = 1 << 16;
 
 }  // namespace
 
-void RunState::write_access_log(const Attempt& a, std::uint16_t answer) const {
+void RunState::log_answer(const Attempt& a, std::uint16_t answer) const {
   const InstanceId instance = a.at->place.instance;
   options.access_log({.answered = now,
                       .duration = now - a.arrived,

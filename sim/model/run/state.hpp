@@ -184,11 +184,8 @@ struct RunState {
     return a.clients->about.key(*a.clients->key, a.entity);
   }
 
-  /// Its service answers the attempt now: tells the access log, if there is one.
-  void log_answer(const Attempt& a, std::uint16_t answer) const {
-    if (options.access_log) [[unlikely]]
-      write_access_log(a, answer);
-  }
+  /// Its service, which logs its answers, answers the attempt now.
+  void log_answer(const Attempt& a, std::uint16_t answer) const;
 
   /// How its client classifies this answer.
   bool is_throttling(const Attempt& a, std::uint16_t answer) const {
@@ -226,8 +223,6 @@ struct RunState {
   std::uint64_t fingerprint = 0;
 
  private:
-  void write_access_log(const Attempt& a, std::uint16_t answer) const;
-
   void mix(std::uint64_t x) {
     fingerprint = (fingerprint ^ x) * 0x9e3779b97f4a7c15u;
     fingerprint ^= fingerprint >> 32;

@@ -93,6 +93,7 @@ void Services::prepare() {
       Instance& s = instances.add(Instance(spec, key, conflict, &state_.streams, &state_.attempts,
                                            &state_.sequence, &effects_));
       s.place.recorder = &state_.recorder.service(i);
+      if (state_.options.access_log) s.log_answers();
       if (operations) s.in_service.demand.set_operations(i, scenario.clients);
       if (operations && takes_over[i]) s.in_service.demand.take_over(state_.taken_over);
     }
@@ -337,7 +338,7 @@ RETRYSIM_IN_LOOP void Services::hand_over(Attempt& a, Reply reply) {
 }
 
 void Services::served_in_vain(Attempt& a, Reply reply) {
-  state_.log_answer(a, reply.answer);
+  if (a.at->traits().logs_answers) state_.log_answer(a, reply.answer);
   wasted_work(a);
   answer_unused(a);
   attempts_.release(a);
