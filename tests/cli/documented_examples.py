@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-SIMULATING = ("run", "compare", "choose", "sweep", "tip")
+SIMULATING = ("run", "compare", "choose", "advise", "sweep", "tip")
 LIMIT_HIT = 5
 # Pages that run_cli_tests.py runs from top to bottom.
 RUN_ELSEWHERE = ("scenarios/tutorial.md", "sim/report/recipes.md")
@@ -37,8 +37,8 @@ def examples_in(text):
     """Commands of the program in code, joined over continued lines, without comments."""
     text = text.replace("\\\n", " ")
     for line in text.splitlines():
-        found = re.match(r"\s*(?:\$ )?(retrysim (?:run|compare|choose|sweep|tip|check|list|"
-                         r"strategy)\b.*)",
+        found = re.match(r"\s*(?:\$ )?(retrysim (?:run|compare|choose|advise|sweep|tip|check|"
+                         r"list|strategy)\b.*)",
                          line)
         if found and not PLACEHOLDERS.search(found.group(1)):
             words = shlex.split(found.group(1), comments=True)

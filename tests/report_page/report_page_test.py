@@ -119,6 +119,7 @@ class Pages:
         self.run("run", "limits.toml", "--out", "limits")
         self.run("choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,3",
                  "--maximize", "success_rate", "--out", "choose")
+        self.run("advise", "zombie.toml", "--set", "replications=10", "--out", "advise")
         self.run("map", "zombie.toml", "--vary", "fault.outage.duration=1s,2s",
                  "--vary", "client.web.arrivals.total_rate=10,200", "--out", "map")
         self.run("sweep", "outage.toml", "--vary", "service.api.servers=2,4", "--out", "servers")
@@ -140,7 +141,7 @@ class Pages:
             self.notes[name] = [line[len("note: "):] for line in printed.splitlines()
                                 if line.startswith("note: ")]
         for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "choose",
-                     "map", "servers", "predict", *self.notes):
+                     "advise", "map", "servers", "predict", *self.notes):
             self.report(name, name)
         self.report("two", "run", "once")
 
@@ -220,7 +221,8 @@ class PageTest(unittest.TestCase):
                 self.assertLess(self.pages.path(page).stat().st_size, 3 * MEGABYTE)
 
     def test_the_answer_is_on_the_first_screen(self):
-        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "choose", "map"):
+        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "choose", "advise",
+                     "map"):
             with self.subTest(page):
                 self.open(page)
                 bottom = self.browser.run(
@@ -285,6 +287,21 @@ class PageTest(unittest.TestCase):
         self.open("choose")
         self.assertIn(f"{best} has the highest success rate", self.texts("#answer .verdict")[0])
         self.assertEqual(self.texts("#range tbody td:first-child"), list(rows))
+        self.assertEqual(self.browser.problems, [])
+
+    def test_advice_ranks_the_remedies_and_names_those_not_tried(self):
+        with open(self.pages.folder / "advise" / "advice.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        tried = [row["remedy"] for row in rows if row["state"] in ("", "tried")]
+        others = [f"{row['remedy']}: {row['reason']}" for row in rows
+                  if row["state"] not in ("", "tried")]
+        self.open("advise")
+        self.assertIn("Most help comes from", self.texts("#answer .verdict")[0])
+        self.assertEqual(self.texts("#range tbody td:first-child"), tried)
+        self.assertEqual(self.texts("#range details li"), others)
+        effects = dict(zip(tried, self.texts("#range tbody td:nth-child(2)")))
+        self.assertEqual(effects["as-it-stands"], "")
+        self.assertEqual(effects[tried[1]], "helps")
         self.assertEqual(self.browser.problems, [])
 
     def test_a_map_shows_the_phase_of_every_point(self):
@@ -433,7 +450,7 @@ class PageTest(unittest.TestCase):
 
     def test_phones(self):
         for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "two", "limits",
-                     "choose", "map"):
+                     "choose", "advise", "map"):
             with self.subTest(page):
                 self.open(page, width=360)
                 boxes = self.texts("svg .box text:not(.name), svg .what")

@@ -389,7 +389,7 @@ const SECTIONS = [
   { title: "Before, during and after", id: "phases", show: (r) => phaseTables(r, r.v) },
   { title: "Over the range", id: "range", show: (r) => (r.sweep
     ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r))
-    : r.choice ? choiceTable(r) : r.map ? mapPicture(r) : r.trigger || r.hysteresis
+    : r.choice ? choiceTable(r) : r.advice ? adviceTable(r) : r.map ? mapPicture(r) : r.trigger || r.hysteresis
       ? [tipPicture(r), probeTable(r)] : null) },
   { title: "What theory says", id: "prediction", show: (r) => r.prediction && predictionTables(r) },
   { title: "Over time", id: "time", show: (r) => charts(r),
@@ -404,7 +404,7 @@ const SECTIONS = [
 
 function head(result) {
   const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
-    sweep: "sweep", choose: "choice of a policy", map: "map", predict: "prediction" }[result.command] || "result";
+    sweep: "sweep", choose: "choice of a policy", advise: "advice", map: "map", predict: "prediction" }[result.command] || "result";
   // The replications of a choice differ, and a map without tests of it has none.
   const facts = result.choice ? [kind, plural(result.policies.length, "policy", "policies"),
     plural(result.choice.replications, "replication"), `seed ${result.seed}`]

@@ -12,7 +12,8 @@
 namespace retrysim::scenario {
 
 /// Tables and documents of all commands. Those of further variants are "scenario-2.toml", ...
-inline constexpr std::array<std::string_view, 28> kResultFiles = {
+inline constexpr std::array<std::string_view, 29> kResultFiles = {
+    "advice.csv",
     "attempts.csv",   "burstiness.csv",   "choose.csv",          "compare.csv",    "confirm.csv",
     "curve.csv",      "equilibria.csv",   "hysteresis.csv",      "instances.csv",  "latency.csv",
     "map.csv",        "mean_service.csv", "mean_timeseries.csv", "phases.csv",     "points.csv",
