@@ -2,8 +2,8 @@
 
 set(page_folder ${PROJECT_SOURCE_DIR}/sim/report/page)
 # In the order in which they use each other.
-set(page_scripts format chart time_charts value_charts tables scenario answer sweep curve choice map
-                 prediction picture page)
+set(page_scripts format chart time_charts value_charts tables scenario answer sweep curve choice
+                 advice map prediction picture page)
 set(page_files ${page_folder}/page.css ${page_folder}/page_parts.cpp.in)
 
 # Colours and words are those of the pictures: variables of the style, a constant of the scripts.

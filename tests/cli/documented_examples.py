@@ -26,7 +26,7 @@ import tempfile
 
 import pages
 
-SIMULATING = ("run", "compare", "choose", "sweep", "tip")
+SIMULATING = ("run", "compare", "choose", "advise", "sweep", "tip")
 LIMIT_HIT = 5
 PLACEHOLDERS = re.compile(r"KEY=|part-|\bs\.toml|SCENARIO|\[options\]|\.\.\.")
 COMMAND = re.compile(r"\s*(?:\$ |Example: )?(retrysim [a-z]+ .*)")

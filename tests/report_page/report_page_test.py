@@ -166,6 +166,7 @@ class Pages:
         self.run("run", "limits.toml", "--out", "limits")
         self.run("choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,3",
                  "--maximize", "success_rate", "--out", "choose")
+        self.run("advise", "zombie.toml", "--set", "replications=10", "--out", "advise")
         self.run("map", "zombie.toml", "--vary", "fault.outage.duration=1s,2s",
                  "--vary", "client.web.arrivals.total_rate=10,200", "--out", "map")
         self.run("sweep", "outage.toml", "--vary", "service.api.servers=2,4", "--out", "servers")
@@ -187,7 +188,7 @@ class Pages:
             self.notes[name] = [line[len("note: "):] for line in printed.splitlines()
                                 if line.startswith("note: ")]
         for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "choose",
-                     "map", "servers", "predict", *self.notes):
+                     "advise", "map", "servers", "predict", *self.notes):
             self.report(name, name)
         (self.folder / "calm.toml").write_text(re.sub(r"\[fault.outage\].*?(?=\[)", "", ZOMBIE,
                                                       flags=re.DOTALL))
@@ -281,7 +282,7 @@ class PageTest(unittest.TestCase):
         """One sentence, and under it attempts and successes, or what stands for them."""
         pages = {".picture figure": ("run", "compare", "calm", "two", "sweep", "limits"),
                  "#range .drawing": ("tip", "curve", "hysteresis"),
-                 "#range table": ("choose", "map")}
+                 "#range table": ("choose", "advise", "map")}
         for page, picture in ((page, picture) for picture in pages for page in pages[picture]):
             for width, height in ((1280, 800), (390, 844)):
                 if (page, width) == ("two", 390):
@@ -387,6 +388,21 @@ class PageTest(unittest.TestCase):
         self.open("choose")
         self.assertIn(f"{best} has the highest success rate", self.texts("#answer .verdict")[0])
         self.assertEqual(self.texts("#range tbody td:first-child"), list(rows))
+        self.assertEqual(self.browser.problems, [])
+
+    def test_advice_ranks_the_remedies_and_names_those_not_tried(self):
+        with open(self.pages.folder / "advise" / "advice.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        tried = [row["remedy"] for row in rows if row["state"] in ("", "tried")]
+        others = [f"{row['remedy']}: {row['reason']}" for row in rows
+                  if row["state"] not in ("", "tried")]
+        self.open("advise")
+        self.assertIn("Most help comes from", self.texts("#answer .verdict")[0])
+        self.assertEqual(self.texts("#range tbody td:first-child"), tried)
+        self.assertEqual(self.texts("#range details li"), others)
+        effects = dict(zip(tried, self.texts("#range tbody td:nth-child(2)")))
+        self.assertEqual(effects["as-it-stands"], "")
+        self.assertEqual(effects[tried[1]], "helps")
         self.assertEqual(self.browser.problems, [])
 
     def test_a_map_shows_the_phase_of_every_point(self):
@@ -568,7 +584,7 @@ class PageTest(unittest.TestCase):
 
     def test_phones(self):
         for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "two", "limits",
-                     "choose", "map"):
+                     "choose", "advise", "map"):
             with self.subTest(page):
                 self.open(page, width=360)
                 boxes = self.texts("svg .box text:not(.name), svg .what")

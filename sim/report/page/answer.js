@@ -122,6 +122,7 @@ function answer(result) {
     }), notesOf(result, v)];
   }
   if (result.choice) return choiceAnswer(result);
+  if (result.advice) return adviceAnswer(result);
   if (result.prediction) return [predictionAnswer(result), notesOf(result, v)];
   if (result.map) return [mapAnswer(result), notesOf(result, v)];
   if (result.trigger) return [tippingAnswer(result), notesOf(result, v)];

@@ -393,9 +393,9 @@ function reproduction(result) {
 
 const overRange = (result) => (result.sweep
   ? sweepPicture(result, (v) => moveTo(result, v), () => refresh(result))
-  : result.choice ? choiceTable(result) : result.map ? mapPicture(result)
-    : [tipPicture(result), probeTable(result)]);
-const hasRange = (r) => r.sweep || r.choice || r.map || r.trigger || r.hysteresis;
+  : result.choice ? choiceTable(result) : result.advice ? adviceTable(result)
+    : result.map ? mapPicture(result) : [tipPicture(result), probeTable(result)]);
+const hasRange = (r) => r.sweep || r.choice || r.advice || r.map || r.trigger || r.hysteresis;
 
 /** Sections in the order of the page: which results have it, what it shows. Those with a title are
  * folded unless they are the picture of their result. */
@@ -425,7 +425,7 @@ const SECTIONS = [
 
 function head(result) {
   const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
-    sweep: "sweep", choose: "choice of a policy", map: "map", predict: "prediction" }[result.command] || "result";
+    sweep: "sweep", choose: "choice of a policy", advise: "advice", map: "map", predict: "prediction" }[result.command] || "result";
   // The replications of a choice differ, and a map without tests of it has none.
   const facts = result.choice ? [kind, plural(result.policies.length, "policy", "policies"),
     plural(result.choice.replications, "replication"), `seed ${result.seed}`]
