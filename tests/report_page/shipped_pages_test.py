@@ -8,6 +8,7 @@ SPDX-License-Identifier: MIT
 """
 
 import argparse
+import csv
 import json
 import pathlib
 import subprocess
@@ -119,6 +120,56 @@ class ShippedPagesTest(unittest.TestCase):
                     self.assertEqual(
                         self.browser.run("document.querySelectorAll('.arrow').length"), arrows)
                     self.assertEqual(self.browser.problems, [])
+
+    def test_the_graph_shows_the_moment_that_is_pointed_at(self):
+        """By the slider, by the pointer in a chart, and in play."""
+        self.browser.resize(1280, 800)
+        self.open("cascade")
+        shown = lambda: dict(self.browser.run(  # noqa: E731
+            "[...document.querySelectorAll('.box')].map(box => [box.className.baseVal + ' ' + "
+            "box.querySelector('.name').textContent, [...box.querySelectorAll('.moment')]"
+            ".map(t => t.textContent)])"))
+        scrub = ("(time => { const input = document.querySelector('.scrub input');"
+                 "input.value = time; input.dispatchEvent(new Event('input')); })(TIME)")
+        with open(self.folder / "cascade" / "mean_timeseries.csv", encoding="utf-8") as file:
+            rows = {(row["client"], float(row["time_s"])): row for row in csv.DictReader(file)}
+        with open(self.folder / "cascade" / "mean_service.csv", encoding="utf-8") as file:
+            services = {(row["service"], float(row["time_s"])): row for row in csv.DictReader(file)}
+        number = lambda text: float(text.replace("\u202f", ""))  # noqa: E731
+        for time in (15, 60):
+            self.browser.run(scrub.replace("TIME", str(time + 0.3)))
+            moments = shown()
+            for client in ("search-shared", "report-limit"):
+                row = max((at, row) for (name, at), row in rows.items()
+                          if name == client and at <= time + 0.3)[1]
+                text = moments[f"box client {client}"][0]
+                self.assertAlmostEqual(number(text.split()[1]), float(row["offered_load"]),
+                                       delta=0.006 * float(row["offered_load"]))
+                self.assertAlmostEqual(float(text.split(", ")[1].split()[0]),
+                                       100 * float(row["success_rate"]), delta=0.06)
+            row = max((at, row) for (name, at), row in services.items()
+                      if name == "shared" and at <= time + 0.3)[1]
+            for text, column in zip(moments["box service shared"],
+                                    ("queue_mean", "in_service_mean")):
+                value = number(text.split()[-1])
+                self.assertAlmostEqual(value, float(row[column]),
+                                       delta=0.006 * float(row[column]) + 1e-6)
+        before = shown()
+        box = self.browser.run("(b => [b.x, b.y, b.width, b.height])(document.querySelector("
+                               "'.picture .drawing svg').getBoundingClientRect())")
+        self.browser.move(box[0] + box[2] * 0.2, box[1] + box[3] / 2)
+        self.assertNotEqual(shown(), before)
+        # In play with reduced motion: a step each second, not ten.
+        self.browser.run("window.steps = 0; new MutationObserver(() => ++steps).observe("
+                         "document.querySelector('.scrub output'), { childList: true });"
+                         "window.intervals = []; const set = setInterval;"
+                         "setInterval = (step, every) => {"
+                         "    intervals.push(every); return set(step, 1); }")
+        self.browser.run("document.querySelector('.scrub button').click()")
+        self.browser.run("new Promise(done => setTimeout(done, 100))")
+        self.assertEqual(self.browser.run("intervals"), [1000])
+        self.assertGreater(self.browser.run("steps"), 0)
+        self.assertEqual(self.browser.problems, [])
 
     def test_what_lies_on_something_else_is_found(self):
         self.browser.resize(1280, 800)

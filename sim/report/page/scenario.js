@@ -38,12 +38,14 @@ function flowsOf(result, v, group) {
  * ids of the boxes that it leads to. Callers come before those that they call. */
 function graphOf(result, v) {
   const { services, clients, calls } = graphAt(result, v);
-  const port = (group) => ({ name: group.calls.join(", "), to: group.calls.map((s) => `service ${s}`),
+  const moment = result.series[v] ? (bearers, name) => (time, line) =>
+    momentsOf(result, v, bearers, name, time)[line] : () => null;
+  const port = (group) => ({ moment: moment("c", group.name), name: group.calls.join(", "), to: group.calls.map((s) => `service ${s}`),
     lines: group.caller ? group.lines : [], flows: flowsOf(result, v, group.name) });
   const boxes = (clients || []).map((client) => ({ kind: "client", id: `client ${client.name}`,
     title: client.name, lines: client.lines, ports: [port(client)] }));
   for (const { name, instances, balancing, lines } of services || []) {
-    boxes.push({ kind: "service", id: `service ${name}`, title: name,
+    boxes.push({ kind: "service", id: `service ${name}`, title: name, moment: moment("s", name),
       lines: [...(instances > 1 && balancing ? [`balancer: ${balancing}`] : []), ...(lines || [])],
       ports: (calls || []).filter((call) => call.caller === name).map(port) });
   }
@@ -59,6 +61,20 @@ function graphOf(result, v) {
   };
   boxes.filter((box) => box.callers === 0).forEach(place);
   return sorted;
+}
+
+/** What is at a moment: of a call as in `flowsOf`, of a service its queue and what it works on, each
+ * in a line of its own. */
+function momentsOf(result, v, bearers, name, time) {
+  const value = (quantity_) => {
+    const line = lineOf(result, v, bearers, name, quantity_, {});
+    return line ? at(line.means, Math.floor(time / line.dt)) : null;
+  };
+  const text = (x, form = digits) => (exists(x) ? form(x) : "–");
+  return bearers === "s"
+    ? [`▸ queue ${text(value("queue_mean"))}`, `▸ in service ${text(value("in_service_mean"))}`]
+    : [`▸ ${text(value("offered_load"))} /s × ${text(value("amplification"))}, ${
+      text(value("success_rate"), percent)}`];
 }
 
 const LINE = 15, TITLE_LINE = 17, PAD = 10, NO_BREAK = "\u00a0";
@@ -93,10 +109,10 @@ function fillBox(box, width) {
   box.w = width;
   box.rows = [];
   let y = 4;
-  const add = (text, look, of = null) => {
+  const add = (text, look, of = null, moment = null) => {
     for (const line of wrapped(text, width - 2 * PAD, look === "name")) {
       y += look === "name" ? TITLE_LINE : LINE;
-      box.rows.push({ text: line.replaceAll(NO_BREAK, " "), look, y: y - 3 });
+      box.rows.push({ text: line.replaceAll(NO_BREAK, " "), look, moment, y: y - 3 });
       if (of && of.dy === null) of.dy = y - 7;
     }
   };
@@ -104,6 +120,9 @@ function fillBox(box, width) {
   const facts = (lines) => lines.map((line) => (textWidth(line) + textWidth(" ·") <= width - 2 * PAD
     ? line.replaceAll(" ", NO_BREAK) : line)).join(`${NO_BREAK}· `);
   if (box.lines.length > 0) add(facts(box.lines), null);
+  for (const line of box.moment ? [0, 1] : []) {
+    add("▸", "moment", null, (time) => box.moment(time, line));
+  }
   for (const p of box.ports) {
     p.dy = null;
     y += 6;
@@ -111,6 +130,7 @@ function fillBox(box, width) {
     add(`→ ${p.name}`, "to", p);
     if (p.lines.length > 0) add(facts(p.lines), null);
     for (const flow of p.flows) add(flow.text, flow.fails ? "flow fails" : "flow");
+    if (p.moment) add("▸", "moment", null, (time) => p.moment(time, 0));
   }
   box.h = y + 6;
 }
@@ -118,7 +138,7 @@ function fillBox(box, width) {
 const drawBox = (box) => svg("g", { class: `box ${box.kind}`, transform: `translate(${box.x} ${box.y})` },
   svg("rect", { width: box.w, height: box.h, rx: 7 }),
   box.ports.map((p) => svg("line", { x1: 0, x2: box.w, y1: p.rule, y2: p.rule, class: "rule" })),
-  box.rows.map(({ text, look, y }) => svg("text", { x: PAD, y, class: look }, text)));
+  box.rows.map((row) => (row.node = svg("text", { x: PAD, y: row.y, class: row.look }, row.text))));
 
 function drawArrow(d, x, y, back, fails) {
   const tip = `${x},${y} ${x - 7 * back},${y - 4} ${x - 7 * back},${y + 4}`;
@@ -260,6 +280,53 @@ function placeDown(boxes, width) {
   return { arrows, w: wide + gutter, h: y };
 }
 
+/** A slider through time, and a button that plays it: the graph shows what is at that moment (▸), or
+ * at the one that a chart is pointed at. */
+class Scrub {
+  constructor(boxes, windows) {
+    this.boxes = boxes;
+    this.time = windows.length > 0 ? (windows[0].start + Math.min(windows[0].end, timeline.end)) / 2
+      : timeline.end / 2;
+    this.input = el("input", { type: "range", min: 0, max: timeline.end, step: timeline.end / 400,
+      "aria-label": "time in the run", oninput: () => timeline.point(Number(this.input.value)) });
+    this.output = el("output");
+    this.button = el("button", { type: "button", onclick: () => this.play(!this.timer) }, "play");
+    this.element = el("div", { class: "scrub" }, this.button, this.input, this.output,
+      el("span", { class: "note" }, "▸ at this time"));
+    timeline.charts.add(this);
+  }
+
+  remove() {
+    this.play(false);
+    timeline.charts.delete(this);
+  }
+
+  get figure() { return { redraw() {} }; }  // a zoom does not concern it
+
+  /** Twenty seconds for the whole run; where motion is to be reduced, a step each second. */
+  play(on) {
+    clearInterval(this.timer);
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const step = timeline.end / (calm ? 20 : 200);
+    this.timer = on ? setInterval(() => {
+      if (!this.element.isConnected || this.time >= timeline.end) this.play(false);
+      else timeline.point(Math.min(timeline.end, this.time + step));
+    }, calm ? 1000 : 100) : null;
+    this.button.textContent = on ? "stop" : "play";
+    if (on && this.time >= timeline.end) this.time = 0;
+  }
+
+  point(time) {
+    if (time === null) return;  // it stays where it is
+    this.time = time;
+    this.input.value = time;
+    this.output.textContent = `${digits(time, 4)} s`;
+    for (const { moment, node } of this.boxes.flatMap((box) => box.rows || [])) {
+      if (moment && node) node.textContent = moment(Math.min(time, timeline.end * (1 - 1e-9)));
+    }
+  }
+}
+
 /** Faults and surges. */
 function windowsOf(result, v) {
   if (result.hysteresis) return [];  // its runs go without them
@@ -318,17 +385,24 @@ function drawWindows(result, v, width) {
 
 function scenarioDrawing(result, v) {
   const graph = graphOf(result, v), happened = windowsOf(result, v);
+  if (result.scrub) result.scrub.remove();
+  result.scrub = result.series[v] ? new Scrub(graph, happened) : null;
   const ways = graph.flatMap((box) => box.ports.map((p) => ({ from: box.title, to: p.name,
     how: (box.kind === "client" ? box.lines : p.lines).join(", "),
     flows: p.flows.map((flow) => flow.text).join("; ") })));
   return [new Figure({ title: "Who calls whom", kind: "diagram graph",
     note: graph.some((box) => box.ports.some((p) => p.flows.length > 0))
       ? "Along an arrow: requests per second × attempts for each, and how many of the requests succeed."
-      : null, draw: (width) => drawGraph(graph, width),
+      : null, draw: (width) => {
+      const drawing = drawGraph(graph, width);
+      if (result.scrub) result.scrub.point(result.scrub.time);
+      return drawing;
+    },
     said: () => ways.map((w) => `${w.from} calls ${w.to}${w.flows ? `, ${w.flows}` : ""}`).join("; "),
     table: () => sortable({ rows: ways, columns: [{ title: "from", text: (w) => w.from },
       { title: "to", text: (w) => w.to }, { title: "how", text: (w) => w.how },
       { title: "requests per second × attempts, successes", text: (w) => w.flows }] }) }).element,
+  result.scrub && result.scrub.element,
   happened.length > 0 ? new Figure({ title: "What happens when", kind: "diagram",
     said: () => happened.map((w) => `${w.name} of ${w.where}, ${w.what}, ${seconds(w.start)} to ${
       seconds(w.end)}`).join("; "),
