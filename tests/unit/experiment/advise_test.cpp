@@ -204,7 +204,15 @@ arrivals = { process = "poisson", total_rate = 10 }
 retry = { mode = "standard", retryer = "one" }
 [client.b]
 arrivals = { process = "poisson", total_rate = 10 }
-retry = { mode = "custom", retryer = "one", quota = { capacity = 500, cost = 5, throttle_cost = 5, timeout_cost = 10, credit = 1, refund = "last" } }
+[client.b.retry]
+mode = "custom"
+retryer = "one"
+quota.capacity = 500
+quota.cost = 5
+quota.throttle_cost = 5
+quota.timeout_cost = 10
+quota.credit = 1
+quota.refund = "last"
 )"};
   const RemediesResult read = load_remedies(file.scenario());
   for (const Diagnostic& error : read.errors) UNSCOPED_INFO(to_string(error));
