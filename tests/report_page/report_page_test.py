@@ -167,7 +167,7 @@ class Pages:
         self.run("choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,3",
                  "--maximize", "success_rate", "--out", "choose")
         self.run("advise", "zombie.toml", "--set", "replications=10",
-                 "--set", "client.*.arrivals.total_rate=40", "--out", "advise")
+                 "--set", "client.*.arrivals.total_rate=60", "--out", "advise")
         self.run("map", "zombie.toml", "--vary", "fault.outage.duration=1s,2s",
                  "--vary", "client.web.arrivals.total_rate=10,200", "--out", "map")
         self.run("sweep", "outage.toml", "--vary", "service.api.servers=2,4", "--out", "servers")
