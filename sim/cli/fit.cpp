@@ -178,7 +178,7 @@ int fit_logs(const FitCommand& command) {
     }
     source += fmt::format(" ({} lines).", log.lines);
     for (const auto& [file, content] : fit::scenario_files(found, name, source)) {
-      folder.write(file, [&](report::Sink& sink) { sink.write(content); });
+      folder.write(file, [&text = content](report::Sink& sink) { sink.write(text); });
     }
     const report::Document document = report::fit_document({found, log, name, command.logs});
     document.write_files(folder);

@@ -330,8 +330,8 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   const double duration = std::max(1.0, std::ceil(fit.arrivals.span_s));
   text +=
       fmt::format("\nname = {}\nduration = \"{:.0f}s\"\n", scenario::render_text(name), duration);
-  constexpr double kMostBins = 2000;
-  const double interval = std::max(1.0, std::ceil(duration / kMostBins));
+  constexpr double kMostIntervals = 2000;
+  const double interval = std::max(1.0, std::ceil(duration / kMostIntervals));
   if (interval > 1) text += fmt::format("interval = \"{:.0f}s\"\n", interval);
 
   text += "\n[service.service]\n";
