@@ -2,16 +2,16 @@
 
 const MOST_LINES = 6;
 
-const results = [];
-for (let i = 0; document.getElementById(`result-${i}`); ++i) {
-  const result = JSON.parse(document.getElementById(`result-${i}`).textContent);
-  result.series = JSON.parse(document.getElementById(`series-${i}`).textContent);
-  Object.assign(result, { number: i, v: 0, client: "all", hidden: new Set(), tops: new Map() });
+let results = [];  // that the page shows, side by side
+
+/** A result as the page needs it. */
+function prepared(data, number) {
+  const result = { ...data, number, v: 0, client: "all", hidden: new Set(), tops: new Map() };
   if (result.sweep) prepareSweep(result);
   if (result.comparison) {
     result.variants.forEach((_, v) => { if (v >= MOST_LINES) result.hidden.add(v); });
   }
-  results.push(result);
+  return result;
 }
 
 /** Number of bins of the series of a variant. */
@@ -438,9 +438,16 @@ function moveTo(result, v) {
   refresh(result);
 }
 
-function build() {
+/**
+ * Shows these results, side by side, in place of those that stand there: objects of what the
+ * program writes into the page (page.cpp), each with its `series`.
+ */
+function renderPage(data) {
+  timeline.charts.clear();
+  results = data.map(prepared);
   timeline.end = endOfAction();
   const page = document.getElementById("page");
+  page.replaceChildren();
   const side = (cells) => el("div", { class: `side of-${Math.min(results.length, 4)}` }, cells);
   page.append(side(results.map(head)));
   if (results.some((r) => r.sweep)) {
@@ -451,6 +458,7 @@ function build() {
     }))));
   }
   for (const section of SECTIONS) {
+    section.cells = null;
     const contents = results.map((result) => content(section, result));
     if (contents.every((shown) => shown.length === 0)) continue;
     section.cells = contents.map((shown) => el("div", { class: "cell" }, shown));
@@ -464,5 +472,16 @@ function build() {
     "This page needs no network."));
 }
 
+/** What the program has written into the page. */
+function embeddedResults() {
+  const data = [], json = (id) => JSON.parse(document.getElementById(id).textContent);
+  for (let i = 0; document.getElementById(`result-${i}`); ++i) {
+    data.push({ ...json(`result-${i}`), series: json(`series-${i}`) });
+  }
+  return data;
+}
+
 window.addEventListener("keydown", (event) => { if (event.key === "Escape") timeline.setZoom(null); });
-build();
+const embedded = embeddedResults();
+if (embedded.length > 0) renderPage(embedded);
+if (typeof startLive === "function") startLive();
