@@ -25,8 +25,9 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from plotting.drawing import BLUE, GREEN, LIMIT_STYLE, RED, STYLE  # noqa: E402
+from plotting.drawing import BLUE, GREEN, LIMIT_STYLE, ORANGE, RED, STYLE  # noqa: E402
 from plotting.file import save  # noqa: E402
+from plotting.looks import TIME  # noqa: E402
 from plotting.overview import limit_of  # noqa: E402
 from plotting.results import Results  # noqa: E402
 
@@ -37,7 +38,7 @@ PICTURE = ROOT / "scenarios" / "capacity-dip.svg"
 # is left out: it does here what standard mode does.
 MODES = [("none", "no retries", GREEN, (98.5, 70)),
          ("standard21", "standard 2.1", BLUE, (131, 70)),
-         ("standard", "standard 2.0\nand adaptive", "#B07700", (184, 70)),
+         ("standard", "standard 2.0\nand adaptive", ORANGE, (184, 70)),
          ("legacy", "legacy", RED, (195, 8))]
 DIP = {"color": "#999999", "alpha": 0.35, "linewidth": 0}
 BINS = 2  # one-second bins averaged into one point
@@ -81,7 +82,7 @@ def figure_of(results):
     figure, (sent, succeeded) = plt.subplots(2, 1, figsize=(10, 6.4), sharex=True)
     draw_panel(sent, results, "attempts", "Attempts that the clients send")
     draw_panel(succeeded, results, "successes", "Requests that succeed")
-    succeeded.set_xlabel("simulated time [s]")
+    succeeded.set_xlabel(TIME)
     sent.text(75, 75, "30 %", ha="center", va="bottom")
     sent.text(SHOWN_S - 1, 214, "capacity", ha="right", va="bottom")
     sent.text(150, 735, "legacy: five attempts for every request", color=RED, fontweight="bold")

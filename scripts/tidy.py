@@ -27,13 +27,14 @@ MAY_INCLUDE = {
     "estimate": {"kernel", "measure"},
     "model": {"kernel", "retry", "measure", "scenario"},
     "execution": {"measure", "scenario"},
+    "fit": {"scenario"},
     "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution"},
     "prediction": {"scenario"},
     "explain": {"measure", "estimate", "scenario", "prediction"},
-    "report": {"measure", "estimate", "scenario"},
+    "report": {"measure", "estimate", "scenario", "fit"},
     "browser": {"scenario", "report"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
-            "experiment", "prediction", "explain", "report"},
+            "experiment", "prediction", "explain", "fit", "report"},
 }
 
 # Names that say nothing about what is inside.
@@ -384,6 +385,17 @@ def check_public_headers_are_listed(checker):
         checker.error("CMakeLists.txt", line, "retrysim_public_headers is not in order")
 
 
+def check_citation(checker):
+    """People cite the version that they have."""
+    path = "CITATION.cff"
+    project = re.search(r"^project\(\w+ VERSION ([\d.]+)", checker.texts.get("CMakeLists.txt", ""),
+                        re.MULTILINE)
+    cited = re.search(r"^version: (\S+)$", checker.texts.get(path, ""), re.MULTILINE)
+    if project and path in checker.texts and (not cited or cited[1] != project[1]):
+        line = checker.texts[path].count("\n", 0, cited.start()) + 1 if cited else 1
+        checker.error(path, line, f"CMakeLists.txt has version {project[1]}")
+
+
 def check_scenarios_are_described(checker):
     guide = checker.texts.get("scenarios/README.md", "")
     for path in checker.paths:
@@ -430,6 +442,7 @@ RULES = [
     check_names_of_test_cases,
     check_names,
     check_public_headers_are_listed,
+    check_citation,
     check_scenarios_are_described,
     check_links,
 ]

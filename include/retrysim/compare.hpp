@@ -151,6 +151,10 @@ struct Comparison {
                             const MetricInfo& metric) const;
 };
 
+/// A difference that may be real but is too small to matter: below 1 %, for shares and
+/// probabilities below a tenth of a point.
+bool is_negligible(const MetricInfo& metric, const PairedDifference& difference);
+
 /// The metrics that comparisons show by default, in order.
 std::vector<const MetricInfo*> headline_metrics();
 

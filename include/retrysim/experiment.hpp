@@ -241,8 +241,8 @@ struct RunNeeds {
   /// Only while it runs: the clients with their retry states, and the arrivals to come.
   std::vector<MemoryPart> clients;
   /// While it runs: the requests under way at once, if the service answers each at its first
-  /// attempt, including the final queue if it is overloaded. The only figure that can only be
-  /// estimated.
+  /// attempt, including the final queue if it is overloaded. This is an estimate; the other figures
+  /// are counted.
   std::vector<MemoryPart> requests;
   /// Kept by its result.
   std::vector<MemoryPart> result;

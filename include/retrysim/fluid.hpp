@@ -1,7 +1,7 @@
 // The fluid, or mean field, of a service and its clients: requests as a stream instead of one by
-// one. It is the limit of a scenario when everything is scaled up together, and it answers in a
-// millisecond questions that take a simulation seconds: where a system settles, which trigger tips
-// it, how long it takes to recover. It has no randomness, so it cannot say how long a vulnerable
+// one. It is the limit of a scenario when everything is scaled up together, and it answers within
+// milliseconds, or seconds for long scenarios, where a system settles, which trigger tips it, and
+// how long it takes to recover. It has no randomness, so it cannot say how long a vulnerable
 // system lasts without a trigger (markov_chain.hpp can).
 //
 // Unknowns: the work W(t) waiting at the service, in seconds; the streams a_i(t) of attempts number

@@ -45,7 +45,7 @@ struct StepMeasurement {
   double goodput = 0;       ///< per second
   double attempt_rate = 0;  ///< arrivals at services per second
   double offered_work = 0;  ///< rho: work of the requests per capacity of the most loaded service
-  bool down = false;        ///< goodput / offered load is below the bar
+  bool down = false;        ///< success rate below RecoverySpec::share times that of the first step
 };
 
 /// One replication.

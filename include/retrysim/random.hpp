@@ -58,7 +58,7 @@ enum class Purpose : std::uint8_t {
   kTimeout = 7,       ///< attempt timeout, where it is a distribution
   kThinkTime = 8,     ///< closed-loop think time
   kQueuePick = 9,     ///< which attempt a queue of discipline "random" serves next
-  // The same, for the second message of an attempt that consists of two calls.
+  // The same, for the second message of an attempt that sends two.
   kSecondNetwork = 10,
   kSecondResponse = 11,
   kSecondServiceTime = 12,
@@ -113,7 +113,8 @@ class RandomKey {
 
 /// Identifies a draw: `entity` is the request (or client) among those that share a key; `attempt`
 /// counts from 1 (0 where no attempt is involved). `group` is free for your own numbering of groups
-/// under one key; the simulator gives each a key of its own (`RandomKey::named`).
+/// under one key, with purposes below 64 only (others reach into its bits); the simulator leaves it
+/// zero, and gives each group a key of its own (`RandomKey::named`).
 struct DrawId {
   std::uint64_t entity = 0;
   std::uint32_t attempt = 0;

@@ -117,7 +117,7 @@ static_assert(words_end_with(RetryScope::kKey));
 
 /// When the quota is asked, relative to the limit on attempts.
 enum class QuotaOrder : std::uint8_t {
-  kAfterAttempts,         ///< only for retries that will be made
+  kAfterAttempts,         ///< only when all other rules permit the retry
   kBeforeAttempts,        ///< the last failure pays too
   kBeforeClassification,  ///< even errors that are not retryable pay
   kRollback,              ///< before, but given back at once if no attempt is left
@@ -139,7 +139,10 @@ inline constexpr std::string_view kWords<QuotaOnEmpty> = "fail|wait";
 static_assert(words_end_with(QuotaOnEmpty::kWait));
 
 /// When the credit is added.
-enum class CreditOn : std::uint8_t { kSuccess, kStart };
+enum class CreditOn : std::uint8_t {
+  kSuccess,  ///< by a success on the first attempt
+  kStart,    ///< when a request begins, whatever becomes of it
+};
 template <>
 inline constexpr std::string_view kWords<CreditOn> = "success|start";
 static_assert(words_end_with(CreditOn::kStart));
@@ -153,7 +156,7 @@ struct QuotaRules {
   int cost = 0;  ///< transient errors
   int throttle_cost = 0;
   int timeout_cost = 0;
-  double credit = 0;  ///< added by a success on the first attempt; may be a fraction of a token
+  double credit = 0;  ///< added when `credit_on` says; may be a fraction of a token
   CreditOn credit_on = CreditOn::kSuccess;
   Refund refund = Refund::kNone;
   RetryScope scope = RetryScope::kClient;
@@ -250,7 +253,9 @@ struct SendRateRules {
 
 enum class BudgetKind : std::uint8_t {
   kNone,
-  kWindow,  ///< retries in the last `window` <= share * requests in it + minimum (Finagle)
+  /// Retries in the last `window` <= share * requests in it + minimum * window in seconds
+  /// (Finagle).
+  kWindow,
   kActive,  ///< retries under way <= max(minimum, share * requests under way) (Envoy)
   /// Retries under way <= max(minimum, share * attempts in the last `window`) (Envoy with
   /// budget_interval).

@@ -148,7 +148,8 @@ struct RetryLimit {
   using Rules = RulesOfLimit;
 
   void request_begins(const Rules&, Time) {}
-  /// An attempt succeeded, failed with a retryable error, or (also "not failed") with another one.
+  /// An attempt ended. `failed`: with a retryable error; an error that is not retryable counts as
+  /// an answer of a healthy service.
   void attempt_ended(const Rules&, bool /*failed*/, Time) {}
   /// Whether one more retry is allowed. `already_retrying`: the request has been granted one
   /// before.
@@ -228,7 +229,7 @@ class ClientThrottle : public RetryLimit<ThrottleRules> {
   SlidingCounts counts_;  // requests, accepts
 };
 
-/// Something for each of the limits whose rules `RetryRules::kLimits` lists.
+/// `Each<Limit>` for every limit whose rules `RetryRules::kLimits` lists, in that order.
 template <template <class> class Each>
 using ForRetryLimits =
     std::tuple<Each<RetryBudget>, Each<CircuitBreaker>, Each<RetryGuard>, Each<ClientThrottle>>;

@@ -26,13 +26,13 @@ namespace retrysim {
 /// How a request, or one step of it, ends.
 enum class Outcome : std::uint8_t {
   kSuccess,
-  kRetry,
-  kMaxAttemptsExceeded,
-  kQuotaExceeded,
-  kNotRetryable,
-  kNoSendToken,
-  kDeadlineExceeded,
-  kUnfinished,
+  kRetry,                ///< a step only: another attempt follows
+  kMaxAttemptsExceeded,  ///< no attempt is left, or `RetryRules::probability` chose no retry
+  kQuotaExceeded,        ///< a retry was refused: by the quota, a budget, a breaker or a guard
+  kNotRetryable,         ///< the error, or the body, does not permit a retry
+  kNoSendToken,          ///< the client refused to send: its limiter or its throttle
+  kDeadlineExceeded,     ///< the request's deadline has passed, or would before the retry
+  kUnfinished,           ///< still open when the run ended
 };
 inline constexpr int kOutcomeCount = 8;
 template <>
@@ -43,9 +43,11 @@ static_assert(words_end_with(Outcome::kUnfinished));
 
 /// The retry state of one request.
 struct RetryProgress {
-  std::uint32_t attempts = 0;    ///< attempts made so far
-  std::int32_t held_cost = 0;    ///< quota held for the last retry
-  Duration previous_delay = {};  ///< backoff of the last retry, header left out (decorrelated)
+  std::uint32_t attempts = 0;  ///< attempts made so far
+  std::int32_t held_cost = 0;  ///< quota held for the last retry
+  /// Backoff of the last retry, without a delay that the service suggested; for decorrelated
+  /// jitter.
+  Duration previous_delay = {};
 };
 
 /// Why an attempt failed, as far as the strategy needs to know. Never a success.
@@ -67,7 +69,7 @@ struct RetryDecision {
   int send_tokens = 0;
 };
 
-/// Records that a request begins.
+/// Records that a request begins: tells the limits, and adds the credit of `CreditOn::kStart`.
 void begin_request(const RetryRules& rules, const RetryState& state, Time now);
 
 /// Whether the client-side throttle lets an attempt go; asked once for each attempt, before its

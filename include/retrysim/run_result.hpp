@@ -204,7 +204,9 @@ enum class AttemptResult : std::uint8_t {
   kThrottled,  ///< a throttling error
   kError,      ///< any other error answer, or a refused connection
   kTimeout,    ///< no answer in time
-  kAbandoned,  ///< the request's deadline passed while the attempt was under way
+  /// The client stopped waiting for another reason: the request's deadline passed, or another of
+  /// its attempts (hedging) decided it.
+  kAbandoned,
 };
 inline constexpr int kAttemptResultCount = 5;
 
@@ -361,7 +363,9 @@ struct PhaseResult {
   Time start, end;
   PhaseRequests made;
   ClientFlow flow;
-  std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
+  /// Attempts turned away by a full queue, a concurrency limit or because they had waited too long,
+  /// with an answer other than a throttling error.
+  std::uint64_t rejected = 0;
   PhaseLatency latency, latency_ok;
   /// Of the service that only this group calls, if there is one; for all together the sum over the
   /// services. Without `queue_max`, which is not a sum.
@@ -412,7 +416,9 @@ struct PassageTotals {
   std::uint64_t waited = 0;    ///< admitted attempts that found no free server
   std::uint64_t executed = 0;  ///< attempts served to the end
   std::uint64_t late = 0;      ///< attempts served to the end after their client had given up
-  std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
+  /// Attempts turned away by a full queue, a concurrency limit or because they had waited too long,
+  /// with an answer other than a throttling error.
+  std::uint64_t rejected = 0;
   std::uint64_t refused = 0;   ///< attempts that a throttle, a limit or the queue refused, or that
                                ///< were answered with another throttling error; answered or not
   std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
@@ -454,7 +460,9 @@ struct WaitTotals {
   WideNanoseconds backoff_total_ns = 0;    ///< parts of the latencies: backoff,
   WideNanoseconds attempt_total_ns = 0;    ///< attempts under way,
   // latency_m.sum_ns is the sum of these four for ended requests, if no attempts overlap (hedging)
-  double quota_mean = 0;  ///< time average over the window, mean over the buckets
+  /// Time average over the window, mean over the buckets. What `refill_rate` adds is counted from
+  /// the next retry or success of the client on.
+  double quota_mean = 0;
   bool has_quota = false;
 
   bool operator==(const WaitTotals&) const = default;

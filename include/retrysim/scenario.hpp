@@ -50,8 +50,8 @@ struct FaultSpec {
   /// Nothing comes back: a new connection ends at `TimeoutSpec::connect`, if there is one;
   /// otherwise the attempt is lost.
   bool black_hole = false;
-  /// At its start the service forgets everything: waiting and running attempts are lost, and its
-  /// connections break.
+  /// At its start the service restarts: waiting and running attempts are lost, its connections
+  /// break, and its caches are empty. It still knows the tokens of side effects.
   bool cold_restart = false;
   /// At its start the attempts in service end with connection errors; waiting attempts stay, and
   /// are served.
@@ -212,8 +212,8 @@ struct SideEffectSpec {
 struct ClientSpec {
   std::string name;
   std::size_t service = 0;  ///< index into Scenario::services
-  /// Further services: a request goes to one of all, each as likely as the others, in every
-  /// attempt. Not for a group that makes calls.
+  /// Further services: each request goes to one of them or to `service`, all equally likely; all
+  /// its attempts go to the same. Not for a group that makes calls.
   std::vector<std::size_t> more_services = {};
   std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
   std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
@@ -343,8 +343,8 @@ struct Expectation {
   std::string name;
   std::string metric;
   std::string client = "all";
-  std::optional<double> at_most;   ///< must hold for the upper end of the 95 % interval
-  std::optional<double> at_least;  ///< must hold for the lower end
+  std::optional<double> at_most;   ///< judged by the 95 % interval: see summary.hpp
+  std::optional<double> at_least;
 };
 
 /// A stretch of the run that is measured on its own: [start, start + duration). See summary.hpp.

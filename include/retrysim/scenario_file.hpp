@@ -56,6 +56,8 @@ struct LoadedScenario {
   std::vector<ResolvedKey> keys;                   ///< every key that applies, in table order
   std::vector<std::filesystem::path> input_files;  ///< CSV files read, as resolved
   std::vector<std::string> notes;                  ///< for the user: gaps filled in a trace, ...
+  /// Where each of `scenario.expectations` stands in the file; 0: an edit has made it.
+  std::vector<int> expectation_lines = {};
   std::filesystem::path file = {};                 ///< the file it was read from; empty: from text
 };
 

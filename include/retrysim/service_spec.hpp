@@ -50,10 +50,10 @@ struct ServiceAnswers {
   ServiceAnswer throttled, overflow, limit, shed, timeout, call_failed, conflict;
 };
 
-/// The answers of a service: its own where it has one, otherwise the usual one. Those are 400
-/// ThrottlingException with `ThrottleSpec::retry_after`, what `RejectionSpec::overflow` says (for
-/// the limit and for shed attempts: the answer of the full queue), 504 GatewayTimeout, 503
-/// ServiceUnavailable, 503 TransactionConflictException.
+/// The answers of a service: its own where it has one, otherwise the usual one. `throttled`: 400
+/// ThrottlingException with `ThrottleSpec::retry_after`; `overflow`: what `RejectionSpec::overflow`
+/// says; `limit` and `shed`: the answer of the full queue; `timeout`: 504 GatewayTimeout;
+/// `call_failed`: 503 ServiceUnavailable; `conflict`: 503 TransactionConflictException.
 ServiceAnswers answers_of(const ServiceSpec& service);
 
 /// An answer with the probability that an attempt gets it.
@@ -142,7 +142,8 @@ struct QueueSpec {
   static constexpr std::int64_t kAsServers = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The answer to an attempt that a full queue or the concurrency limit turns away.
+/// The answer to an attempt that is turned away: by a full queue, by the concurrency limit, or
+/// because it has waited too long.
 enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
 template <>
 inline constexpr std::string_view kWords<Overflow> = "unavailable|throttled|invalid|drop";
@@ -392,8 +393,8 @@ struct InstancesSpec {
   Ties ties = Ties::kRandom;               ///< of the kinds that compare instances
   Duration decay = Duration::seconds(10);  ///< `Balancing::kPeakEwma`: time constant, > 0
   BalancerScope balancer = BalancerScope::kShared;
-  /// `BalancerScope::kClient`: of how many instances, chosen at random once for all, a client
-  /// knows; the largest number, or one of at least `count`: of all.
+  /// `BalancerScope::kClient`: the number of instances that each client knows, chosen at random
+  /// once; a number of at least `count` means all of them.
   std::uint32_t subset = std::numeric_limits<std::uint32_t>::max();
   /// The share of a balancer's instances in rotation below which it uses all of them. It does so
   /// in any case if none is.

@@ -9,9 +9,12 @@
 #include <retrysim/scenario.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace retrysim {
 
@@ -63,6 +66,22 @@ class StopCounter {
 
 // --- Simulating ----------------------------------------------------------------------------------
 
+/// A line of the access log of the simulated services: what a server knows when it answers an
+/// attempt, be it with an error, and be it that its client waits no more. Attempts that leave a
+/// service without an answer (dropped from a queue, aborted) have none.
+struct AccessLogEntry {
+  Time answered;
+  Duration duration;           ///< since the attempt reached the service
+  int status = 200;            ///< of the answer
+  std::size_t service = 0;     ///< index into `Scenario::services`
+  std::uint32_t instance = 0;  ///< of the service, from 0
+  std::string_view operation;  ///< empty: none
+  std::size_t client = 0;      ///< index into `Scenario::clients`
+  std::uint64_t request = 0;   ///< names the request, the same in its retries, within its group
+};
+/// Called in the order of `AccessLogEntry::answered`.
+using AccessLog = std::function<void(const AccessLogEntry&)>;
+
 struct SimulationOptions {
   bool fingerprint = false;  ///< hash the event sequence
   /// From this moment on, clients send no retries and no hedges: a failure ends its request as
@@ -74,6 +93,8 @@ struct SimulationOptions {
   /// Bytes that the requests under way may take; `LimitExceeded` beyond. The rest of a run's memory
   /// is known before it begins: see `needs_of` (experiment.hpp).
   std::uint64_t max_memory = ~std::uint64_t{0};
+  /// Told of each answer of a service; may be empty. It affects nothing else.
+  AccessLog access_log = {};
   /// Set from outside to end the run early with `Interrupted`; may be null.
   const std::atomic<bool>* stop = nullptr;
   /// Simulated time reached so far in nanoseconds, for a progress display; may be null.
@@ -83,7 +104,7 @@ struct SimulationOptions {
 /// Which limit a run exceeded.
 enum class LimitKind : std::uint8_t {
   kTime,     ///< wall-clock time
-  kEvents,   ///< `max_events`, of events or of steps that lead to none
+  kEvents,   ///< `max_events`; steps on the agenda count, too
   kInstant,  ///< ten million events at one instant of simulated time
   kMemory,   ///< `max_memory`
 };

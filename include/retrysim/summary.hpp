@@ -113,19 +113,36 @@ class RowsByClient {
   std::map<std::string_view, std::span<const SummaryRow>> rows_;
 };
 
+/// What the replications say about an expectation.
+enum class ExpectationVerdict : std::uint8_t {
+  kHolds,      ///< the whole interval lies within the bounds
+  kUncertain,  ///< the interval straddles a bound: more replications would tell
+  kFails,      ///< the whole interval lies beyond a bound, or there is nothing to judge
+};
+template <>
+inline constexpr std::string_view kWords<ExpectationVerdict> = "holds|uncertain|fails";
+static_assert(words_end_with(ExpectationVerdict::kFails));
+
 /// The verdict on one expectation.
 struct ExpectationResult {
   Expectation expectation;
   std::optional<Estimate> estimate;  ///< empty: the metric does not exist in any replication
-  bool passed = false;
+  ExpectationVerdict verdict = ExpectationVerdict::kFails;
   bool judged = false;  ///< whether there was a value in every replication to compare
   std::string reason;   ///< one line: what was compared with what
+
+  bool holds() const { return verdict == ExpectationVerdict::kHolds; }
+  bool fails() const { return verdict == ExpectationVerdict::kFails; }
 };
 
-/// Judges the expectations of the scenario: `at_most` against the upper end of the interval,
-/// `at_least` against the lower end; with one replication against the value. A metric that is
-/// absent in any of the `replications` fails: leaving out the runs that never recovered, say,
-/// would turn the worst runs into a pass.
+/// Judges the expectations of the scenario by the 95 % intervals of their metrics; a metric without
+/// an interval, as with one replication, by its value, which holds or fails. With two bounds the
+/// worse verdict counts. A metric that is absent in any of the `replications` fails: leaving out
+/// the runs that never recovered, say, would turn the worst runs into a pass.
+///
+/// An expectation that is true fails by chance with a probability of at most 2.5 % for each bound,
+/// and one that is not true holds with at most that, as far as the intervals keep their 95 %. The
+/// seed decides it: the same scenario has the same verdict every time.
 std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
                                                   std::span<const SummaryRow> rows,
                                                   std::size_t replications);

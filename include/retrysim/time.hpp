@@ -1,5 +1,6 @@
 // Simulated time: integer nanoseconds in two strong types, so that a moment and a length cannot be
-// mixed up and a run is exact on every machine. Doubles appear only where a statistic is computed.
+// mixed up and a run is exact on every machine. Doubles appear where values are sampled and
+// statistics computed, and are rounded to nanoseconds before they become a time.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -108,7 +108,7 @@ struct TippingPoint {
   /// middle of one to the middle of the other of the two central brackets. Exists if found.
   std::optional<TippingBracket> d50;
   /// 95 % interval of the median; an end is empty if it lies outside of the sizes searched or could
-  /// not be judged, both with fewer than six replications.
+  /// not be judged. With fewer than six replications there is no interval: both are empty.
   std::optional<double> ci_first, ci_last;
   std::size_t rank = 0;  ///< j, from 1; zero: too few replications for an interval
   double coverage = 0;   ///< of the interval, at least 0.95

@@ -16,6 +16,9 @@ import random
 import sys
 import time
 
+if {"-h", "--help"} & set(sys.argv[1:]):
+    print(__doc__)
+    sys.exit()
 try:
     import simpy
 except ImportError:

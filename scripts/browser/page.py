@@ -16,6 +16,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "sim/report/page"
+LOOKS = ROOT / "scripts/plotting/looks.json"
 FIRST = "deploy"
 
 
@@ -30,7 +31,17 @@ def page_scripts():
     for variable in ("page_live_scripts", "page_scripts"):
         names += re.search(rf"set\({variable}([\w\s]+)\)", listed).group(1).split()
     parts = "\n".join(read(PAGE / f"{name}.js") for name in names)
-    return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
+    return f'"use strict";\n(() => {{\nconst LOOKS = {read(LOOKS)};\n{parts}\n}})();\n'
+
+
+def page_style():
+    """The style of reports with what only a live page needs, and the colours of pictures."""
+    colours = json.loads(read(LOOKS))["colours"]
+    light, dark = ("".join(f" --{name}: {colour[ground]};" for name, colour in colours.items())
+                   for ground in ("light", "dark"))
+    return (f":root {{{light} }}\n"
+            f"@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}\n"
+            + read(PAGE / "page.css") + read(PAGE / "live.css"))
 
 
 def scenarios():
@@ -56,7 +67,7 @@ def policy_hash(text):
 
 
 def html(engine):
-    style, script = read(PAGE / "page.css") + read(PAGE / "live.css"), page_scripts()
+    style, script = page_style(), page_scripts()
     project = read(ROOT / "CMakeLists.txt")
     version = re.search(r"project\(retrysim VERSION ([\d.]+)", project).group(1)
     packed = base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode()

@@ -44,7 +44,7 @@ install(FILES scenarios/tutorial.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # plot.py as a command: Python finds its modules beside the file that the link leads to.
 install(PROGRAMS scripts/plot.py DESTINATION ${retrysim_data_dir})
 install(DIRECTORY scripts/plotting DESTINATION ${retrysim_data_dir}
-        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+        FILES_MATCHING PATTERN "*.py" PATTERN "looks.json" PATTERN "__pycache__" EXCLUDE)
 file(RELATIVE_PATH plot_target
      ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_DATADIR}/retrysim/plot.py)
 file(CREATE_LINK ${plot_target} ${PROJECT_BINARY_DIR}/retrysim-plot SYMBOLIC)

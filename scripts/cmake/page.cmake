@@ -3,15 +3,15 @@
 
 set(page_folder ${PROJECT_SOURCE_DIR}/sim/report/page)
 # In the order in which they use each other.
-set(page_scripts format chart time_charts value_charts tables scenario answer sweep curve choice map
-                 prediction page)
+set(page_scripts format chart time_charts value_charts tables scenario answer sweep curve choice
+                 advice map prediction picture page)
 # Before these in a page that has the engine.
 set(page_live_scripts engine share live)
 set(page_files ${page_folder}/page.css ${page_folder}/live.css ${page_folder}/page_parts.cpp.in)
 
 # Sets PREFIX_script_literals and PREFIX_script_sha256 for the scripts of these names.
 function(page_script_of prefix)
-  set(script "\"use strict\";\n(() => {\n")
+  set(script "\"use strict\";\n(() => {\nconst LOOKS = ${looks};\n")
   set(literals " + R\"~script~(${script})~script~\"")
   foreach(name IN LISTS ARGN)
     file(READ ${page_folder}/${name}.js part)
@@ -25,8 +25,24 @@ function(page_script_of prefix)
   set(${prefix}_script_sha256 ${sha256} PARENT_SCOPE)
 endfunction()
 
+# Colours and words are those of the pictures: variables of the style, a constant of the scripts.
+file(READ ${PROJECT_SOURCE_DIR}/scripts/plotting/looks.json looks)
+list(APPEND page_files ${PROJECT_SOURCE_DIR}/scripts/plotting/looks.json)
+string(JSON colours GET "${looks}" colours)
+string(JSON last LENGTH "${colours}")
+math(EXPR last "${last} - 1")
+foreach(i RANGE ${last})
+  string(JSON name MEMBER "${colours}" ${i})
+  foreach(ground light dark)
+    string(JSON colour GET "${colours}" ${name} ${ground})
+    string(APPEND ${ground}_colours " --${name}: ${colour};")
+  endforeach()
+endforeach()
 file(READ ${page_folder}/page.css page_style)
 file(READ ${page_folder}/live.css live_style)
+string(PREPEND page_style ":root {${light_colours} }
+@media screen and (prefers-color-scheme: dark) { :root {${dark_colours} } }
+")
 string(SHA256 page_style_sha256 "${page_style}")
 string(SHA256 live_style_sha256 "${page_style}${live_style}")
 page_script_of(page ${page_scripts})

@@ -131,7 +131,7 @@ def draw_differences(axis, comparison, metric, looks, labels):
     axis.grid(axis="y", visible=False)
     axis.xaxis.set_major_locator(MaxNLocator(3))
     axis.set_title(comparison.title(metric), fontsize=11)
-    axis.set_xlabel(f"difference [{unit}]")
+    axis.set_xlabel(f"difference, {unit}")
 
 
 def close_points(axis, points):
@@ -173,7 +173,7 @@ def draw_work(axis, comparison, looks, labels):
                       textcoords="offset points", fontsize=10)
     axis.set_title("Success against work: better is higher and to the left")
     axis.set_xlabel("attempts / request")
-    axis.set_ylabel("success rate [%]")
+    axis.set_ylabel("success rate, %")
 
 
 def in_percent(row):

@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
+from plotting.looks import TIME, colour
 from plotting.results import disturbances, outside, seconds_label, storms
 
-# Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
-BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-PURPLE, SKY, YELLOW, GREY = "#CC79A7", "#56B4E9", "#F0E442", "#666666"
-# Theirs that are no warning and no limit; then Paul Tol's, for scenarios of many groups.
+BLUE, ORANGE, GREEN, RED = map(colour, ("blue", "orange", "green", "red"))
+PURPLE, SKY, YELLOW, GREY = *map(colour, ("purple", "sky")), "#F0E442", colour("grey")
+# Then Paul Tol's, for scenarios of many groups.
 GROUP_COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933",
                  "#7F4F24"]
 LIMIT_STYLE = (0, (4, 2))
@@ -111,7 +111,7 @@ def shade(axis, results, service=None):
     shown = results.last_shown()
     axis.set_xlim(0, shown)
     axis.xaxis.set_major_locator(MaxNLocator(5 if shown >= 1000 else 7, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_xlabel("simulated time [s]")
+    axis.set_xlabel(TIME)
 
 
 def scale_latencies(axis):

@@ -122,7 +122,7 @@ def draw_attempts(axis, results):
     axis.set_title("What became of each attempt")
     axis.set_xlabel("attempt number (1 is the first" +
                     (f"; later ones, {100 * left_out:.2g} %, are left out)" if left_out else ")"))
-    axis.set_ylabel("share of its attempts [%]; above: attempts per replication" if shares else
+    axis.set_ylabel("share of its attempts, %; above: attempts per replication" if shares else
                     "attempts per replication")
 
 

@@ -75,9 +75,9 @@ def scale_loads(axes, limits):
             axis.set_yticks([0, limit] + [10.0 ** n for n in range(1, 10) if
                                           2 * limit < 10.0 ** n <= top * 1.5])
             axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-            axis.set_ylabel("rate [1/s] (log)")
+            axis.set_ylabel("per second (log)")
         else:
-            axis.set_ylabel("rate [1/s]")
+            axis.set_ylabel("per second")
         axis.set_ylim(0, max(top, 1e-9) * (1.5 if top > 12 * limit > 0 else 1.08))
 
 
@@ -85,7 +85,7 @@ def draw_goodput(axis, results):
     draw_groups(axis, results, lambda name: results.pivot(name, "successes") / results.interval)
     axis.set_ylim(bottom=0)
     axis.set_title("Goodput: requests that succeed")
-    axis.set_ylabel("rate [1/s]")
+    axis.set_ylabel("per second")
 
 
 def draw_success(axis, results):
@@ -97,7 +97,7 @@ def draw_success(axis, results):
     axis.set_ylim(-0.03, 1.05)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
     axis.set_title("Success rate of the requests that end")
-    axis.set_ylabel("successes [%]")
+    axis.set_ylabel("successes, %")
 
 
 def draw_amplification(axis, results):

@@ -110,7 +110,7 @@ def draw_plane(axis, planes, plane):
     tipping = plane["tipping_s"]
     tips = f", which tips it from {tipping:.4g} s on" if tipping is not None else ""
     axis.set_title(f"{service}: after {plane['trigger']}{tips}")
-    axis.set_xlabel("work that waits [s]")
+    axis.set_xlabel("work that waits, s")
     axis.set_ylabel("requests on their way back")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False, ncol=3)
 

@@ -17,6 +17,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from plotting.drawing import GROUP_COLOURS, pale
+from plotting.looks import key_words, per
 from plotting.results import ResultError, label_title
 
 # What is drawn, and whether its colours are logarithmic. What the metrics are called, their units
@@ -42,9 +43,9 @@ def key_with_unit(key, levels):
     """A key, with its unit if all of its values are bare numbers."""
     last = key.rpartition(".")[2]
     if not all(map(is_number, levels)):
-        return key
+        return key_words(key)
     unit = "s" if last in DURATIONS else "1/s" if last in RATES else ""
-    return f"{key} [{unit}]" if unit else key
+    return key_words(key, unit)
 
 
 class Sweep:
@@ -112,7 +113,7 @@ class Sweep:
         if metric in TITLES:
             return TITLES[metric]
         described = self.described.get(metric, {"label": metric, "unit": "1"})
-        unit = "" if described["unit"] == "1" else f" [{described['unit']}]"
+        unit = "" if described["unit"] == "1" else f", {per(described['unit'])}"
         return label_title(described["label"]) + unit
 
     def read_summary(self):

@@ -10,9 +10,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from plotting.looks import colour, key_words
 from plotting.results import ResultError
 
-BLUE, RED, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+BLUE, RED, GREEN, GREY = map(colour, ("blue", "red", "green", "grey"))
 HALF_STYLE = (0, (4, 2))
 
 
@@ -55,10 +56,6 @@ def headline(axis, info, text):
     axis.text(0, 1.02, info["description"], transform=axis.transAxes, color=GREY, fontsize=10)
 
 
-def with_unit(name, unit):
-    return name if unit == "1" else f"{name} ({unit})"
-
-
 def tipping_point(rows, info):
     rows = rows[rows["probability"].notna()].sort_values("value")
     unit = info["trigger"]["unit"]
@@ -89,7 +86,7 @@ def tipping_point(rows, info):
                   linestyle="none", label="of these metastable: would recover without retries")
     axis.set_ylim(-0.03, 1.03)
     axis.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
-    axis.set_xlabel(with_unit(info["trigger"]["path"], unit))
+    axis.set_xlabel(key_words(info["trigger"]["path"], unit))
     axis.set_ylabel("share that does not recover")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False)
     headline(axis, info, "where does it tip?")
@@ -119,7 +116,7 @@ def hysteresis(rows, info):
             axis.axvline(found["mean"], color=colour, linewidth=1, linestyle=":",
                          label=f"{text} {found['mean']:.4g}")
     axis.set_ylim(bottom=0)
-    axis.set_xlabel(with_unit(info["load"]["path"], info["load"]["unit"]))
+    axis.set_xlabel(key_words(info["load"]["path"], info["load"]["unit"]))
     axis.set_ylabel("requests per second")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, ncol=3)
     headline(axis, info, "does it go back the way it came?")

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 
 from plotting.drawing import DASHES, GREY, GROUP_COLOURS, pale
 from plotting.legend import legend_below
+from plotting.looks import key_words
 from plotting.results import ResultError
 
 COLUMNS = ["variant", "outcome", "d50", "ci_low", "ci_high"]
@@ -53,10 +54,6 @@ class Curve:
 
     def of_line(self, line):
         return self.rows[self.rows["line"] == line].sort_values("x", kind="stable")
-
-
-def with_unit(name, unit):
-    return name if unit == "1" else f"{name} [{unit}]"
 
 
 def is_geometric(values):
@@ -118,9 +115,9 @@ def scale(axis, curve):
         axis.margins(x=0.1)
     elif is_geometric(places):
         axis.set_xscale("log")
-    axis.set_xlabel(with_unit(curve.axis, curve.axis_unit) if curve.axis else "")
+    axis.set_xlabel(key_words(curve.axis, curve.axis_unit) if curve.axis else "")
     axis.set_ylabel("D50: half do not recover" + (
-        "" if curve.trigger["unit"] == "1" else f" [{curve.trigger['unit']}]"))
+        "" if curve.trigger["unit"] == "1" else f", {curve.trigger['unit']}"))
 
 
 def tip_curve_figure(folder):

@@ -72,8 +72,8 @@ def arguments(case, scenario, out, jobs):
 def choose(generator):
     """Gives the case of a generator its command line."""
     draw, case = generator.random, generator.case
-    command = draw.choices(["run", "choose", "compare", "sweep", "tip", "predict"],
-                           [71, 4, 8, 7, 7, 3])[0]
+    command = draw.choices(["run", "choose", "compare", "sweep", "tip", "predict", "advise"],
+                           [69, 4, 8, 7, 7, 3, 2])[0]
     case.command = ("run", "--fingerprint")
     if case.keys.get(("warmup",)) == "auto" and command in ("choose", "sweep", "tip"):
         command = "run"  # those want a warm-up that is given
@@ -82,8 +82,8 @@ def choose(generator):
     if command == "run":
         if draw.random() < 0.15:
             case.command += ("--twin",)
-    elif command == "predict":
-        case.command = ("predict",)
+    elif command in ("predict", "advise"):
+        case.command = (command,)
     elif command == "tip":
         choose_search(generator)
     elif varied := choose_varied(generator, VARIED_KINDS, lambda key: key.scope and

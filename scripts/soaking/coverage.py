@@ -8,7 +8,7 @@ import collections
 from soaking import rules
 from soaking.vocabulary import base_sdk
 
-COMMANDS = ("run", "compare", "choose", "sweep", "predict", "tip", "tip --vary",
+COMMANDS = ("run", "compare", "choose", "advise", "sweep", "predict", "tip", "tip --vary",
             "tip --hysteresis", "--twin", "--set")
 
 
@@ -24,8 +24,8 @@ class Coverage:
 
     def add(self, case):
         self.add_keys(case)
-        self.commands.update(w for w in case.command if w in ("run", "compare", "choose", "sweep",
-                                                              "predict", "--twin"))
+        self.commands.update(w for w in case.command if w in ("run", "compare", "choose", "advise",
+                                                              "sweep", "predict", "--twin"))
         if case.command[0] == "tip":
             kinds = [w for w in ("--hysteresis", "--vary") if w in case.command]
             self.commands[" ".join(["tip", *kinds])] += 1

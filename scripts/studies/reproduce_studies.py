@@ -77,7 +77,7 @@ class Runs:
     def make(self, study, case):
         out = self.folder / str(len(self.values))
         command = [str(self.program), "run", str(ROOT / "scenarios" / study.scenario),
-                   "--out", str(out), "--quiet", "--no-progress"]
+                   "--out", str(out), "--quiet", "--no-progress", "--strict"]
         command += [f"--jobs={self.jobs}"] if self.jobs else []
         for edit in case.edits:
             command += ["--set", edit]

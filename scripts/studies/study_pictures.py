@@ -36,6 +36,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from plotting.drawing import BLUE, DASHES, GREEN, GREY, PURPLE, RED, STYLE, pale  # noqa: E402
 from plotting.file import save  # noqa: E402
+from plotting.looks import TIME  # noqa: E402
 from plotting.results import seconds_label  # noqa: E402
 
 SCENARIO = ROOT / "scenarios" / "study-backoff-and-jitter.toml"
@@ -146,7 +147,7 @@ def draw_arrivals(table, replications):
                        f"{later:.0f} of them after {SHOWN_S:g} s")
         axis.set_ylabel(f"calls / {1000 * BIN_S:g} ms")
         axis.set_xlim(0, SHOWN_S)
-    axes[-1].set_xlabel("simulated time [s]")
+    axes[-1].set_xlabel(TIME)
     top = headline(figure, "100 clients contend for one row: when do they call?",
                    f"means of {replications} replications; one scale for all panels")
     figure.tight_layout(rect=(0, 0, 1, top), h_pad=1.0)

@@ -44,6 +44,8 @@ int tip(const Arguments& arguments);
 int predict(const Arguments& arguments);
 int map(const Arguments& arguments);
 int choose(const Arguments& arguments);
+int advise(const Arguments& arguments);
 int import_policy(const Arguments& arguments);
+int fit(const Arguments& arguments);
 
 }  // namespace retrysim::cli

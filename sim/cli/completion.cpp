@@ -243,7 +243,7 @@ void add_values(const OptionText& option, const Arguments& words, Candidates& ca
     if (several) candidates.directive("open");
   } else if (kind == "NAME") {
     candidates.add_all(names_in_scenario(scenario_among(words), option.name));
-  } else if (kind.find('|') != kind.npos) {
+  } else if (kind.find('|') != kind.npos || (kind[0] >= 'a' && kind[0] <= 'z')) {
     for (const std::string_view word : scenario::split_words(kind)) candidates.add(word);
   } else if (kind == "DIR") {
     candidates.directive("folders");

@@ -32,6 +32,8 @@ constexpr auto kCommands = std::to_array<Command>({
      "find the smallest disturbance that the system does not recover from", cli::tip},
     {"choose", "SCENARIO --vary ... --maximize M", "find the best policy, with a stated confidence",
      cli::choose},
+    {"advise", "SCENARIO", "try the usual remedies and rank them: what would help most?",
+     cli::advise},
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
@@ -50,6 +52,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"import", "KIND FILE",
      "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
      cli::import_policy},
+    {"fit", "LOG... --out DIR", "make a scenario from access logs, with intervals", cli::fit},
 });
 
 constexpr Program kProgram = {

@@ -29,11 +29,11 @@ namespace {
 constexpr const char* kPredictUsage =
     "Usage: retrysim predict SCENARIO [options]\n"
     "\n"
-    "Predicts a scenario without simulating it, in milliseconds: facts in closed form\n"
-    "with warnings; the fluid (where it settles, what tips it, how long it takes to\n"
-    "recover); the Markov chain (how long until it collapses by chance). Each figure\n"
-    "names the features of the scenario that it leaves out; a part that does not\n"
-    "apply says why. Exit status: 0 done, 3 the scenario is not valid.\n"
+    "Predicts a scenario without simulating it: facts in closed form with warnings;\n"
+    "the fluid (where it settles, what tips it, how long it takes to recover); the\n"
+    "Markov chain (how long until it collapses by chance). Each figure names the\n"
+    "features of the scenario that it leaves out; a part that does not apply says\n"
+    "why. Exit status: 0 done, 3 the scenario is not valid.\n"
     "\n"
     "Example: retrysim predict scenarios/fifo-zombie.toml\n";
 

@@ -10,7 +10,6 @@
 #include "report/page/page.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -22,12 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Whether a file is a page of this program, which may be replaced.
-bool is_own_page(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string head(std::string_view(report::kPageHead).size(), '\0');
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  return in && head == report::kPageHead;
-}
+bool is_own_page(const fs::path& file) { return report::begins_with(file, report::kPageHead); }
 
 /// What a page about a result is made of.
 std::vector<fs::path> files_read(const std::vector<fs::path>& folders, const fs::path& live) {

@@ -13,8 +13,10 @@
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
 #include "report/folder/result_folder.hpp"
+#include "report/run/access_log.hpp"
 #include "report/run/evaluation.hpp"
 #include "report/run/files.hpp"
+#include "report/run/gate.hpp"
 #include "report/run/text.hpp"
 
 #include <retrysim/verdict.hpp>
@@ -24,6 +26,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 namespace retrysim::cli {
 namespace {
@@ -32,7 +36,9 @@ namespace fs = std::filesystem;
 
 struct RunOptions : SimulationSettings {
   std::vector<std::string> scenarios;
-  bool fingerprint = false, twin = false;
+  bool fingerprint = false, twin = false, strict = false, annotations = false;
+  std::string access_log;  ///< empty: none
+  std::string junit;       ///< empty: not given
   std::vector<experiment::TwinPart> twin_parts;
 };
 
@@ -96,6 +102,10 @@ Options<RunOptions> run_options() {
         "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
         "json)"},
        into(&O::fingerprint)},
+      {{"access-log", "FILE",
+        "also write the access log of the simulated services in the first replication as CSV: a "
+        "row for each answer with its time, duration and status. An earlier log is replaced"},
+       [](O& o, const std::string& text) { o.access_log = output_path(text, "file"); }},
       {{"twin", "retries|quota|limiter|jitter|queue-bound",
         "repeat each replication that does not recover, without retries from the end of the "
         "fault or surge on (retries, the default): if it then recovers, the failure is "
@@ -103,8 +113,27 @@ Options<RunOptions> run_options() {
         "several with commas between them"},
        [](O& o, const std::string& text) { read_twins(text, o); },
        [](const O& o) -> std::vector<std::string> {
-         if (!o.twin) return {};
-         return {"--twin"};
+         std::vector<std::string> asked;
+         if (o.twin) asked.push_back("--twin");
+         for (const experiment::TwinPart& part : o.twin_parts) {
+           asked.push_back(fmt::format("--twin={}", part.word));
+         }
+         return asked;
+       }},
+      {{"strict", "", "count uncertain expectations as failures"}, into(&O::strict)},
+      {{"junit", "FILE",
+        "write the verdicts on the expectations of all scenarios as a JUnit file, with uncertain "
+        "ones as skipped tests. An earlier one of retrysim is replaced; any other file with "
+        "--force"},
+       [](O& o, const std::string& text) { o.junit = output_path(text, "file", "junit"); }},
+      {{"annotations", "github",
+        "print expectations that fail or are uncertain on standard error as annotations of the "
+        "lines of the scenario, for GitHub Actions"},
+       [](O& o, const std::string& text) {
+         if (text != "github") {
+           throw UsageError(fmt::format("--annotations: '{}' is unknown; expected github", text));
+         }
+         o.annotations = true;
        }}}));
 }
 
@@ -177,19 +206,88 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   }
 }
 
-/// Says which expectations failed where the summary for people does not.
-void print_failures(const RunOptions& options, const report::Evaluation& evaluation) {
-  if (!options.quiet && options.format == "table") return;
+/// Says which expectations do not hold where the summary for people does not, and with --strict
+/// which of them count.
+void print_misses(const RunOptions& options, const report::JudgedScenario& judged) {
+  if (options.annotations) {
+    report::print_error(report::github_annotations(judged, options.strict));
+    return;
+  }
+  const bool shown = !options.quiet && options.format == "table";
   const bool several = options.scenarios.size() > 1;
-  for (const ExpectationResult& result : evaluation.expectations) {
-    if (result.passed) continue;
-    report::print_error("FAIL {}{}\n", report::expectation_text(result),
-                        several ? " (" + evaluation.scenario().name + ")" : "");
+  for (const ExpectationResult& result : judged.expectations) {
+    if (result.holds() || (shown && (result.fails() || !options.strict))) continue;
+    report::print_error("{} {}{}\n", report::is_failure(result, options.strict) ? "FAIL" : "WARN",
+                        report::expectation_text(result), several ? " (" + judged.name + ")" : "");
   }
 }
 
-bool run_one(const RunOptions& options, const PlannedRun& planned, const Session& session,
-             JsonOutput& json) {
+/// Of the scenario's first replication, simulated once more.
+void write_access_log(const report::OutputFile& file, const Scenario& scenario,
+                      const ReplicationOptions& options) {
+  file.write([&](report::Sink& sink) {
+    report::AccessLogWriter log(sink, scenario);
+    SimulationOptions simulation;
+    simulation.access_log = [&log](const AccessLogEntry& entry) { log.write(entry); };
+    simulation.max_events = options.max_events;
+    simulation.max_memory = options.max_memory;
+    simulation.stop = options.stop;
+    simulate(scenario, options.first, simulation);
+  });
+}
+
+/// The verdicts on all scenarios, one after the other.
+class Gate {
+ public:
+  /// Throws OutputError if the JUnit file must not be written.
+  Gate(const RunOptions& options, const std::vector<PlannedRun>& planned) : options_(options) {
+    if (options.junit.empty()) return;
+    std::vector<fs::path> reads;
+    for (const PlannedRun& p : planned) {
+      reads.push_back(p.loaded.file);
+      reads.insert(reads.end(), p.loaded.input_files.begin(), p.loaded.input_files.end());
+    }
+    junit_.emplace(
+        options.junit,
+        report::Replaceable{
+            [](const fs::path& file) { return report::begins_with(file, report::kJUnitHead); },
+            "it is not a JUnit file of retrysim", options.force, std::move(reads)});
+  }
+
+  void add(report::JudgedScenario scenario) {
+    if (scenario.expectations.empty() && (junit_ || options_.annotations || options_.strict)) {
+      report::print_error("note: {} has no expectation, so there is nothing to fail\n",
+                          scenario.name);
+    }
+    print_misses(options_, scenario);
+    passed_ &= std::none_of(
+        scenario.expectations.begin(), scenario.expectations.end(),
+        [&](const ExpectationResult& e) { return report::is_failure(e, options_.strict); });
+    scenarios_.push_back(std::move(scenario));
+  }
+
+  /// Writes the JUnit file; an exit status.
+  int conclude() const {
+    if (junit_) {
+      if (const fs::path folder = fs::path(options_.junit).parent_path(); !folder.empty()) {
+        std::error_code error;
+        fs::create_directories(folder, error);
+        if (error) throw report::OutputError(options_.junit, error.message());
+      }
+      junit_->write(report::junit_xml(scenarios_, options_.strict));
+    }
+    return passed_ ? kDone : kExpectationFailed;
+  }
+
+ private:
+  const RunOptions& options_;
+  std::optional<report::OutputFile> junit_;
+  std::vector<report::JudgedScenario> scenarios_;
+  bool passed_ = true;
+};
+
+void run_one(const RunOptions& options, const PlannedRun& planned, const Session& session,
+             Gate* gate, JsonOutput& json) {
   const std::string& name = planned.loaded.scenario.name;
   // Made before the simulation, so that a folder that must not be written is reported at once.
   std::optional<report::ResultFolder> folder;
@@ -197,6 +295,13 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
     folder.emplace(planned.folder,
                    report::identity_of({&planned.loaded}, "run", run_options().asked(options)),
                    options.force, "", keep_earlier(options, planned.folder));
+  }
+  std::optional<report::OutputFile> access_log;
+  if (session.leads() && !options.access_log.empty()) {
+    access_log.emplace(
+        options.access_log,
+        report::Replaceable{report::is_access_log, "it is not an access log of retrysim",
+                            options.force, folder->identity().reads});
   }
   report::ProgressBar bar = session.progress_bar(name);
   LoadedScenario loaded = planned.loaded;
@@ -221,23 +326,25 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
           twin_verdicts(loaded.scenario, results.runs, twin, runs, part.words);
       results.twin_verdicts.insert(results.twin_verdicts.end(), said.begin(), said.end());
     }
+    if (access_log) write_access_log(*access_log, loaded.scenario, run_options);
   });
-  if (!session.leads()) return true;
+  if (gate == nullptr) return;
   const report::Evaluation evaluation(results);
   report::Document document = report::run_document(evaluation);
   if (options.twin) document.member("twin", true);
   document.write_files(*folder);
-  print_failures(options, evaluation);
+  gate->add(report::judged(loaded, evaluation.expectations));
   print_summary(options, evaluation, document, *folder, json);
-  return evaluation.all_expectations_hold();
 }
 
 constexpr const char* kRunUsage =
     "Usage: retrysim run SCENARIO... [options]\n\n"
     "Simulates each scenario, prints a summary and writes the result files. Example:\n"
     "  retrysim run scenarios/capacity-dip.toml --replications 50 \\\n"
-    "      --set "
-    "fault.*.duration=60s\n";
+    "      --set fault.*.duration=60s\n"
+    "\n"
+    "An [expect.NAME] of a scenario holds if the whole 95 % interval of its metric keeps\n"
+    "the bound, fails if none of it does (exit status 1), and is uncertain in between.\n";
 
 }  // namespace
 
@@ -248,14 +355,20 @@ int run(const Arguments& arguments) {
   if (options->scenarios.empty()) {
     throw UsageError("no scenario given; expected retrysim run SCENARIO...");
   }
+  if (!options->access_log.empty() && options->scenarios.size() > 1) {
+    throw UsageError("--access-log is for one scenario: each would replace the one before");
+  }
   return in_session({"run", arguments}, *options, [&](const Session& session) -> int {
     const auto planned = plan(*options, session);
     if (!planned) return kBadInput;
     for (const PlannedRun& p : *planned) session.agree_on(p.loaded);
+    std::optional<Gate> gate;  // where this process leads
+    if (session.leads()) gate.emplace(*options, *planned);
     JsonOutput json(planned->size());
-    bool all_hold = true;
-    for (const PlannedRun& p : *planned) all_hold &= run_one(*options, p, session, json);
-    return all_hold ? kDone : kExpectationFailed;
+    for (const PlannedRun& p : *planned) {
+      run_one(*options, p, session, gate ? &*gate : nullptr, json);
+    }
+    return gate ? gate->conclude() : kDone;
   });
 }
 

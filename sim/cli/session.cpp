@@ -433,8 +433,8 @@ std::string format_word(const std::string& text) {
   throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", text));
 }
 
-std::string output_path(const std::string& text, std::string_view what) {
-  if (text.empty()) throw UsageError(fmt::format("--out: name a {}", what));
+std::string output_path(const std::string& text, std::string_view what, std::string_view option) {
+  if (text.empty()) throw UsageError(fmt::format("--{}: name a {}", option, what));
   return text;
 }
 

@@ -161,8 +161,9 @@ Duration duration_above_zero(std::string_view option, const std::string& text);
 int number_of_jobs(const std::string& text);
 /// --format: table, csv or json.
 std::string format_word(const std::string& text);
-/// --out, which must not be empty; `what` is "folder" or "file".
-std::string output_path(const std::string& text, std::string_view what = "folder");
+/// --out or another `option`, which must not be empty; `what` is "folder" or "file".
+std::string output_path(const std::string& text, std::string_view what = "folder",
+                        std::string_view option = "out");
 
 /// Prints errors to standard error.
 void print_errors(const std::vector<Diagnostic>& errors);

@@ -224,22 +224,23 @@ std::vector<std::optional<double>> holm(std::span<const std::optional<double>> p
 }
 
 std::vector<PairedDifference> paired_differences(std::span<const Series> variants,
-                                                 const Series& baseline, PairedTest test) {
+                                                 const Series& baseline, PairedTest test,
+                                                 double error) {
   std::vector<Comparison> comparisons;
   for (const Series& variant : variants) comparisons.emplace_back(variant, baseline);
   const auto family = std::count_if(comparisons.begin(), comparisons.end(),
                                     [](const Comparison& c) { return c.pairs() > 1; });
-  const double error = kFamilyError / static_cast<double>(std::max<std::ptrdiff_t>(family, 1));
+  const double each = error / static_cast<double>(std::max<std::ptrdiff_t>(family, 1));
   std::vector<PairedDifference> results;
   std::vector<std::optional<double>> p_values;
   for (Comparison& c : comparisons) {
-    results.push_back(test == PairedTest::kMcNemar ? c.mcnemar(error) : c.student(error));
+    results.push_back(test == PairedTest::kMcNemar ? c.mcnemar(each) : c.student(each));
     p_values.push_back(results.back().p_value);
   }
   const std::vector<std::optional<double>> adjusted = holm(p_values);
   for (std::size_t i = 0; i < results.size(); ++i) {
     results[i].p_holm = adjusted[i];
-    results[i].significant = adjusted[i] && *adjusted[i] <= kFamilyError;
+    results[i].significant = adjusted[i] && *adjusted[i] <= error;
   }
   return results;
 }

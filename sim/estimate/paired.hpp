@@ -38,11 +38,13 @@ enum class PairedTest {
   kMcNemar,  ///< values are 0 or 1
 };
 
-/// Each of `variants` against `baseline`: one family, whose size m is the number of variants with
-/// at least two pairs. Series may differ in length; what is missing at the end does not exist.
+/// Each of `variants` against `baseline`: one family with error probability `error`, whose size m
+/// is the number of variants with at least two pairs. Series may differ in length; what is missing
+/// at the end does not exist.
 std::vector<PairedDifference> paired_differences(std::span<const Series> variants,
                                                  const Series& baseline,
-                                                 PairedTest test = PairedTest::kStudent);
+                                                 PairedTest test = PairedTest::kStudent,
+                                                 double error = kFamilyError);
 
 /// Holm's adjusted p values: of the i-th smallest of m the largest of (m - j + 1) p_(j), j <= i, at
 /// most 1. Values that do not exist belong to no family and stay empty.

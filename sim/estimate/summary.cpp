@@ -110,6 +110,30 @@ std::string why_absent(const Scenario& scenario, const Expectation& expectation)
   return "";
 }
 
+/// Compares the estimate with one bound, which must hold as `sign` says.
+void judge_bound(ExpectationResult& result, std::string_view sign, double bound) {
+  const Estimate& e = *result.estimate;
+  const bool above = sign == ">=";
+  const auto keeps = [&](double value) { return above ? value >= bound : value <= bound; };
+  const double low = e.ci_low.value_or(e.mean);
+  const double high = e.ci_high.value_or(e.mean);
+  const bool far_keeps = keeps(above ? low : high);
+  const bool near_keeps = keeps(above ? high : low);
+  const auto verdict = far_keeps    ? ExpectationVerdict::kHolds
+                       : near_keeps ? ExpectationVerdict::kUncertain
+                                    : ExpectationVerdict::kFails;
+  result.verdict = std::max(result.verdict, verdict);
+  if (!result.reason.empty()) result.reason += ", ";
+  if (verdict == ExpectationVerdict::kUncertain) {
+    result.reason += fmt::format("{} lies in the interval from {:.6g} to {:.6g}", bound, low, high);
+    return;
+  }
+  // The end of the interval that decides. Without an interval there is only the value.
+  const bool upper = above != far_keeps;
+  const std::string_view end = !e.ci_low ? "" : upper ? "upper end " : "lower end ";
+  result.reason += fmt::format("{}{:.6g} {} {}", end, upper ? high : low, sign, bound);
+}
+
 ExpectationResult judge(const Scenario& scenario, const Expectation& expectation,
                         const SummaryRow* row, std::size_t replications) {
   ExpectationResult result;
@@ -127,19 +151,10 @@ ExpectationResult judge(const Scenario& scenario, const Expectation& expectation
                                 replications - e.count, replications);
     return result;
   }
-  const double high = e.ci_high.value_or(e.mean);
-  const double low = e.ci_low.value_or(e.mean);
-  result.passed = true;
+  result.verdict = ExpectationVerdict::kHolds;
   result.judged = true;
-  const auto check = [&](bool holds, double value, std::string_view sign, double bound) {
-    result.passed = result.passed && holds;
-    if (!result.reason.empty()) result.reason += ", ";
-    // What decides is the far end of the interval; with one replication there is only the value.
-    const std::string_view end = !e.ci_low ? "" : sign == "<=" ? "upper end " : "lower end ";
-    result.reason += fmt::format("{}{:.6g} {} {}", end, value, sign, bound);
-  };
-  if (expectation.at_most) check(high <= *expectation.at_most, high, "<=", *expectation.at_most);
-  if (expectation.at_least) check(low >= *expectation.at_least, low, ">=", *expectation.at_least);
+  if (expectation.at_most) judge_bound(result, "<=", *expectation.at_most);
+  if (expectation.at_least) judge_bound(result, ">=", *expectation.at_least);
   return result;
 }
 

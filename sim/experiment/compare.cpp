@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -272,6 +273,14 @@ void add_recovered(std::vector<const MetricInfo*>& metrics,
 }
 
 }  // namespace
+
+bool is_negligible(const MetricInfo& metric, const PairedDifference& d) {
+  constexpr double kShare = 0.001, kRelative = 0.01;
+  if (metric.summary == MetricSummary::kProportion || metric.display.percentage) {
+    return std::fabs(d.difference) < kShare;
+  }
+  return d.relative && std::fabs(*d.relative) < kRelative;
+}
 
 std::vector<const MetricInfo*> headline_metrics() { return metrics_of(MetricList::kCompared); }
 

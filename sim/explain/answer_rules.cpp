@@ -239,9 +239,13 @@ Found too_few(const GroupCase& c) {
   if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;
   const Requests since = c.made.since();
   Finding f{
-      fmt::format("too few requests to tell: of those made before, during and after {}, {}, {} "
-                  "and {} succeed",
-                  its_name(c), few_of(c.made.before), few_of(c.made.during), few_of(since)),
+      c.made.before.made == 0
+          ? fmt::format("nothing to compare with: no request is made before {}; of those made "
+                        "during and after it, {} and {} succeed",
+                        its_first(c), few_of(c.made.during), few_of(since))
+          : fmt::format("too few requests to tell: of those made before, during and after {}, {}, "
+                        "{} and {} succeed",
+                        its_name(c), few_of(c.made.before), few_of(c.made.during), few_of(since)),
       shares(c)};
   f.evidence.push_back({"made_before", c.made.before.made});
   f.evidence.push_back({"made_during", c.made.during.made});

@@ -319,10 +319,7 @@ std::optional<Amount> factor_of(const PairedDifference& d) {
 }  // namespace
 
 bool is_negligible(const ComparisonRow& row) {
-  constexpr double kShare = 0.001, kRelative = 0.01;
-  const PairedDifference& d = row.difference;
-  if (shown_as_percentage(*row.metric)) return std::fabs(d.difference) < kShare;
-  return d.relative && std::fabs(*d.relative) < kRelative;
+  return retrysim::is_negligible(*row.metric, row.difference);
 }
 
 Amount amount_of(const ComparisonRow& row) {

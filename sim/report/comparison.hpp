@@ -48,8 +48,7 @@ struct Amount {
 };
 Amount amount_of(const ComparisonRow& row);
 
-/// A difference that is real but too small to matter: below 1 %, for shares and probabilities below
-/// a tenth of a point.
+/// See retrysim/compare.hpp.
 bool is_negligible(const ComparisonRow& row);
 
 /// The client groups that are compared, in the order of calls, and last "all".

@@ -129,12 +129,20 @@ void write_verdicts(Sink& sink, const SweepPlan& plan, const PointSource& point)
   }
 }
 
-std::size_t failed_expectations(const SweepPoint& p) {
-  if (p.scenario->expectations.empty()) return 0;
-  const auto results =
-      judge_expectations(*p.scenario, summarize(*p.scenario, p.values), p.values.runs());
-  return static_cast<std::size_t>(std::count_if(
-      results.begin(), results.end(), [](const ExpectationResult& e) { return !e.passed; }));
+/// How many expectations of a point fail, and how many are uncertain.
+struct Misses {
+  std::size_t failed = 0, uncertain = 0;
+};
+
+Misses missed_expectations(const SweepPoint& p) {
+  Misses misses;
+  if (p.scenario->expectations.empty()) return misses;
+  for (const ExpectationResult& e :
+       judge_expectations(*p.scenario, summarize(*p.scenario, p.values), p.values.runs())) {
+    misses.failed += e.fails();
+    misses.uncertain += !e.fails() && !e.holds();
+  }
+  return misses;
 }
 
 /// What a row of points.csv says of a point; of one that is not complete little.
@@ -145,7 +153,7 @@ struct PointRow {
     estimates = overview_of(p.values);
     const double window_s = (p.scenario->duration - p.scenario->warmup).in_seconds();
     has_two_modes = stats::goodput_modes(p.values, window_s).has_value();
-    failed = failed_expectations(p);
+    misses = missed_expectations(p);
   }
 
   /// Nothing unless the point is complete.
@@ -155,7 +163,7 @@ struct PointRow {
   bool is_complete;
   std::vector<std::optional<Estimate>> estimates;  ///< of `overview_metrics()`
   bool has_two_modes = false;
-  std::size_t failed = 0;  ///< expectations
+  Misses misses;
 };
 
 Columns<PointRow> point_columns(const SweepPlan& plan) {
@@ -176,7 +184,8 @@ Columns<PointRow> point_columns(const SweepPlan& plan) {
   }
   t.csv("modes", [](auto& r) { return r.of_complete(r.has_two_modes ? 2u : 1u); });
   if (!plan.base.scenario.expectations.empty()) {
-    t.csv("expectations_failed", [](auto& r) { return r.of_complete(r.failed); });
+    t.csv("expectations_failed", [](auto& r) { return r.of_complete(r.misses.failed); });
+    t.csv("expectations_uncertain", [](auto& r) { return r.of_complete(r.misses.uncertain); });
   }
   return t;
 }
@@ -193,7 +202,8 @@ void write_points(Sink& sink, const SweepPlan& plan, const PointSource& point,
     ++overview.points;
     overview.points_over_limit += !row.is_complete;
     overview.points_with_two_modes += row.has_two_modes;
-    overview.points_that_fail += row.failed > 0;
+    overview.points_that_fail += row.misses.failed > 0;
+    overview.points_uncertain += row.misses.uncertain > 0;
   }
 }
 
@@ -206,6 +216,7 @@ Json sweep_json(const SweepPlan& plan, const SweepOverview& overview) {
   sweep["metrics"] = metrics_json(overview_metrics());
   if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
   sweep["points_that_fail"] = overview.points_that_fail;
+  sweep["points_uncertain"] = overview.points_uncertain;
   sweep["points_over_limit"] = overview.points_over_limit;
   if (plan.grid_points <= kMostPointsWithSeries) {
     sweep["graphs"] = Json::array();  // of each point
@@ -409,6 +420,9 @@ Document sweep_document(const SweepPlan& plan, const SweepOverview& overview) {
   remark(overview.points_over_limit,
          "{} of {} points exceeded a limit and have no results; see column outcome of points.csv");
   remark(overview.points_that_fail, "Expectations fail at {} of {} points; see points.csv");
+  remark(overview.points_uncertain,
+         "Expectations are uncertain at {} of {} points, because the interval straddles the bound; "
+         "see points.csv");
   return d;
 }
 
@@ -424,7 +438,7 @@ constexpr std::string_view kPhases = "phases.csv";
 struct ShardFolder {
   fs::path path;
   std::size_t index = 0, count = 0;  // index from 1
-  std::size_t points_that_fail = 0, points_over_limit = 0;
+  std::size_t points_that_fail = 0, points_uncertain = 0, points_over_limit = 0;
   Json graphs = {};  // of each point, unless there are too many
   Json result;       // without what differs between shards
 };
@@ -470,6 +484,7 @@ ShardFolder open_shard(const fs::path& path) {
     sweep.at("shard").at("index").get_to(shard.index);
     sweep.at("shard").at("count").get_to(shard.count);
     sweep.at("points_that_fail").get_to(shard.points_that_fail);
+    sweep.at("points_uncertain").get_to(shard.points_uncertain);
     sweep.at("points_over_limit").get_to(shard.points_over_limit);
     if (shard.index < 1 || shard.index > shard.count) {
       fail(path / kResult, "is damaged: there is no such shard");
@@ -479,6 +494,7 @@ ShardFolder open_shard(const fs::path& path) {
     if (sweep.contains("graphs")) shard.graphs = sweep.at("graphs");
     sweep.erase("graphs");
     sweep["points_that_fail"] = 0;
+    sweep["points_uncertain"] = 0;
     sweep["points_over_limit"] = 0;
     json.erase("checksums");
     json.erase("crc32_of_this_file");
@@ -689,11 +705,14 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   Json result = shards.front().result;
   MergedSweep merged;
   merged.points = result["sweep"]["points"];
+  std::size_t points_uncertain = 0;
   for (const ShardFolder& shard : shards) {
     merged.points_that_fail += shard.points_that_fail;
+    points_uncertain += shard.points_uncertain;
     merged.points_over_limit += shard.points_over_limit;
   }
   result["sweep"]["points_that_fail"] = merged.points_that_fail;
+  result["sweep"]["points_uncertain"] = points_uncertain;
   result["sweep"]["points_over_limit"] = merged.points_over_limit;
   join_graphs(result["sweep"], shards);
   ResultIdentity identity = identity_of(result, shards.front().path / kResult);

@@ -27,7 +27,8 @@ namespace retrysim::report {
 /// What standard output shows of a sweep.
 struct SweepOverview {
   std::size_t points = 0;
-  std::size_t points_that_fail = 0;  ///< those with an expectation that does not hold
+  std::size_t points_that_fail = 0;  ///< those with an expectation that fails
+  std::size_t points_uncertain = 0;  ///< those with one that is uncertain
   std::size_t points_with_two_modes = 0;
   std::size_t points_over_limit = 0;  ///< those that are not complete
   /// The first points, with their estimates for all clients together.

@@ -3,8 +3,14 @@
 
     documented_examples.py --program PROGRAM --root FOLDER
 
-Those that simulate get a limit of one event, since mistakes show before the first. The scenarios in
-the documentation must be valid, too. Exit status: 0 if all of them work.
+Pages are run elsewhere: each with commands to type is a story of its own (pages.py). Here
+
+* no page shows a command of the program that is not run, by forgetting to mark its block;
+* scenarios in the documentation are valid;
+* the examples of --help work. Those that simulate get a limit of one event, since mistakes show
+  before the first.
+
+Exit status: 0 if all of that holds.
 
 SPDX-License-Identifier: MIT
 """
@@ -18,14 +24,15 @@ import subprocess
 import sys
 import tempfile
 
-SIMULATING = ("run", "compare", "choose", "sweep", "tip")
+import pages
+
+SIMULATING = ("run", "compare", "choose", "advise", "sweep", "tip")
 LIMIT_HIT = 5
-# Pages that run_cli_tests.py runs from top to bottom.
-RUN_ELSEWHERE = ("scenarios/tutorial.md", "sim/report/recipes.md")
 PLACEHOLDERS = re.compile(r"KEY=|part-|\bs\.toml|SCENARIO|\[options\]|\.\.\.")
+COMMAND = re.compile(r"\s*(?:\$ |Example: )?(retrysim [a-z]+ .*)")
 
 
-def pages(root):
+def pages_of(root):
     """All Markdown files of the project, which may contain build and result folders."""
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names
@@ -35,15 +42,17 @@ def pages(root):
 
 def examples_in(text):
     """Commands of the program in code, joined over continued lines, without comments."""
-    text = text.replace("\\\n", " ")
-    for line in text.splitlines():
-        found = re.match(r"\s*(?:\$ )?(retrysim (?:run|compare|choose|sweep|tip|check|list|"
-                         r"strategy)\b.*)",
-                         line)
+    for line in text.replace("\\\n", " ").splitlines():
+        found = COMMAND.match(line)
         if found and not PLACEHOLDERS.search(found.group(1)):
-            words = shlex.split(found.group(1), comments=True)
-            if len(words) > 2:
-                yield words[1:]
+            yield shlex.split(found.group(1), comments=True)[1:]
+
+
+def unmarked_commands(text):
+    """Commands in blocks that no story runs."""
+    for fence in pages.FENCED.finditer(text):
+        if not fence[2]:
+            yield from examples_in(fence[3])
 
 
 def failure(program, words, folder):
@@ -65,14 +74,15 @@ def main():
     parser.add_argument("--root", required=True, type=pathlib.Path)
     arguments = parser.parse_args()
     program, root = os.path.abspath(arguments.program), arguments.root.resolve()
-    examples, scenarios = [], []
-    for page in pages(root):
-        if page.relative_to(root).as_posix() in RUN_ELSEWHERE:
-            continue
+    examples, scenarios, wrong = [], [], 0
+    for page in pages_of(root):
         text = page.read_text(encoding="utf-8")
-        examples += examples_in(text)
         scenarios += re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    for command in (*SIMULATING, "check", "list", "strategy"):
+        for words in unmarked_commands(text):
+            wrong += 1
+            print(f"FAILED: {page.relative_to(root)}: nothing runs `retrysim {shlex.join(words)}`: "
+                  "mark its block sh or bash")
+    for command in (*SIMULATING, "check", "map", "predict", "strategy"):
         text = subprocess.run([program, command, "--help"], capture_output=True, text=True,
                               check=True).stdout
         examples += examples_in(text.split("Options:")[0])
@@ -81,7 +91,6 @@ def main():
         print(f"only {len(examples)} commands and {len(scenarios)} scenarios found: has their form "
               "changed?")
         return 1
-    wrong = 0
     for text in scenarios:
         with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
             file.write(text)
@@ -93,6 +102,7 @@ def main():
     for words in examples:
         with tempfile.TemporaryDirectory(prefix="retrysim-examples-") as folder:
             os.symlink(root / "scenarios", pathlib.Path(folder) / "scenarios")
+            os.symlink("scenarios/capacity-dip.toml", pathlib.Path(folder) / "dip.toml")
             what = failure(program, words, folder)
         wrong += bool(what)
         print(f"{'FAILED' if what else 'works'}: retrysim {shlex.join(words)}"

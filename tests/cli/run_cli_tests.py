@@ -53,8 +53,9 @@ class StoryError(Exception):
     """The story itself is not well formed."""
 
 
-def steps_of_page(text, languages):
-    steps = [Step(b.line, b.command, b.output, trimmed=True) for b in pages.blocks(text, languages)]
+def steps_of_page(text, options):
+    steps = [Step(b.line, b.command, b.output, status=b.status, trimmed=True)
+             for b in pages.blocks(text, options.languages) if options.slow or not b.slow]
     if not steps:
         raise StoryError("1: no block of commands")
     return steps
@@ -152,7 +153,7 @@ def run_story(path, program, root, options):
     """Runs the story in a folder of its own; prints what is wrong; returns the number of faults."""
     text = path.read_text(encoding="utf-8")
     is_page = path.suffix == ".md"
-    steps = steps_of_page(text, options.languages) if is_page else parse(text)
+    steps = steps_of_page(text, options) if is_page else parse(text)
     faults = 0
     outputs = {}
     with tempfile.TemporaryDirectory(prefix="story-") as temporary:
@@ -163,7 +164,8 @@ def run_story(path, program, root, options):
         (base / "bin" / "retrysim-plot").symlink_to(plot)
         folder = base / "work"
         folder.mkdir()
-        (folder / "scenarios").symlink_to(root.resolve() / "scenarios")
+        for name in ("scenarios", "scripts") if is_page else ("scenarios",):
+            (folder / name).symlink_to(root.resolve() / name)
         environment = {"PATH": f"{base / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(base),
                        "LC_ALL": "C.UTF-8", "TERM": "dumb",
                        "STORY_FOLDER": str(path.parent.resolve())}
@@ -174,7 +176,7 @@ def run_story(path, program, root, options):
             wrong, *actual = run_step(step, folder, environment)
             if options.show:
                 print(transcript(step, *actual), end="\n\n")
-            if wrong and options.rewrite and is_page and actual[0] == 0:
+            if wrong and options.rewrite and is_page and actual[0] == step.status:
                 outputs[step.line] = actual[1]
                 continue
             for fault in [] if options.show else wrong:
@@ -197,6 +199,8 @@ def main():
                         help="have pages show what their commands really print")
     parser.add_argument("--languages", nargs="*", default=sorted(pages.INTERPRETERS), metavar="L",
                         help="of pages: leave out blocks in other languages than sh and these")
+    parser.add_argument("--slow", action="store_true",
+                        help="of pages: also the blocks that are marked as slow")
     options = parser.parse_args()
     missing = pages.missing_programs(options.languages)
     if missing and any(path.suffix == ".md" for path in options.stories):

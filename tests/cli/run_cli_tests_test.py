@@ -40,7 +40,7 @@ class Stories(unittest.TestCase):
         path = self.root / name
         path.write_text(text)
         options = argparse.Namespace(**{"show": False, "rewrite": False, "languages": [],
-                                        **options})
+                                        "slow": False, **options})
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             faults = run_cli_tests.run_story(path, self.program, self.root, options)
@@ -126,6 +126,17 @@ class Stories(unittest.TestCase):
             self.assertEqual(self.run_story(page, "page.md")[0], wrong)
         with self.assertRaises(run_cli_tests.StoryError):
             self.run_story("No block.\n", "page.md")
+
+    def test_a_page_need_not_show_everything(self):
+        for page, wrong in (("```bash\nretrysim greet you\n```\nText.\n", 0),
+                            ("```bash\nretrysim fail\necho on\n```\n", 1),
+                            ("```bash\nretrysim greet you\n```\n```text\nhello me\n...\n```\n", 1),
+                            ("<!-- status 3 -->\n```bash\nretrysim fail\n```\n", 0),
+                            ("<!-- status 3 -->\n```bash\nretrysim blank\n```\n", 1),
+                            ("```sh\ntrue\n```\n<!-- slow -->\n```bash\nretrysim fail\n```\n", 0)):
+            self.assertEqual(self.run_story(page, "page.md")[0], wrong, page)
+        # The last one was slow.
+        self.assertEqual(self.run_story(page, "page.md", slow=True)[0], 1)
 
     def test_blocks_in_other_languages(self):
         page = ("```sh\necho 'y = 2' > y.py\n```\n```python\nfrom y import y\nprint(y)\n```\n"

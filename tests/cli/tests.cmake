@@ -18,15 +18,15 @@ set_tests_properties(cli/compare PROPERTIES COST 40)
 
 # The sanitizers see the same code elsewhere: with a few replications in soak/smoke and in the unit
 # tests of experiments, and on every scenario in determinism/result_files.
-set_tests_properties(cli/certainty cli/choose cli/compare cli/tip cli/tip_readme cli/tip_vary
+set_tests_properties(cli/certainty cli/choose cli/compare cli/tip cli/tip_vary
                      cli/widths
   PROPERTIES LABELS "cli;no-sanitizer")
 
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
 set_tests_properties(cli/story_runner PROPERTIES LABELS "cli;no-sanitizer")
 
-# Pages with commands to copy: they work, and print what the pages show. The recipes need tools that
-# not every machine has.
+# Pages with commands to copy: they work, and print what the pages show. scripts/check_pages also
+# runs the blocks that take long. The recipes need tools that not every machine has.
 function(retrysim_page_test name page)
   add_test(NAME cli/${name}
            COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests.py
@@ -35,9 +35,36 @@ function(retrysim_page_test name page)
   set_tests_properties(cli/${name} PROPERTIES
     LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
-retrysim_page_test(tutorial scenarios/tutorial.md)
+file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
+foreach(folder include scenarios scripts sim tests)
+  file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/${folder}/*.md)
+  list(APPEND pages ${found})
+endforeach()
+list(REMOVE_ITEM pages sim/report/recipes.md)
+foreach(page IN LISTS pages)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${page} commands REGEX "^```(sh|bash)$" LIMIT_COUNT 1)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${page})
+  if(commands)
+    retrysim_page_test(page/${page} ${page})
+  endif()
+endforeach()
 foreach(language python r gnuplot)
   retrysim_page_test(recipes_${language} sim/report/recipes.md ${language})
+endforeach()
+set_tests_properties(cli/page/README.md cli/page/sim/experiment/README.md PROPERTIES COST 30)
+
+# What the heads of scenarios say is so, and their expectations hold; scripts/check_pages also runs
+# the two that take longest.
+file(GLOB scenarios RELATIVE ${PROJECT_SOURCE_DIR}/scenarios CONFIGURE_DEPENDS
+     ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
+list(REMOVE_ITEM scenarios other-strategies.toml study-backoff-open-closed.toml)
+foreach(scenario IN LISTS scenarios)
+  string(REGEX REPLACE "\\.toml$" "" name ${scenario})
+  add_test(NAME cli/head/${name}
+           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/scenario_heads.py
+                   --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR} ${name})
+  set_tests_properties(cli/head/${name} PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600)
 endforeach()
 
 add_test(NAME cli/documented_examples
@@ -55,6 +82,14 @@ add_test(NAME determinism/comparison_notices
 set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
   LABELS determinism TIMEOUT 600)
 set_tests_properties(determinism/result_files PROPERTIES COST 80)
+
+# The shipped scenarios keep what they promise, beyond the doubt of their replications.
+file(GLOB shipped CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
+add_test(NAME scenarios/expectations
+         COMMAND retrysim-cli run ${shipped} --strict --quiet --no-progress --force
+                 --out ${CMAKE_CURRENT_BINARY_DIR}/shipped)
+set_tests_properties(scenarios/expectations PROPERTIES
+  LABELS "cli;no-sanitizer" TIMEOUT 1800 COST 120)
 
 # One published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency

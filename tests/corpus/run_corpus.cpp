@@ -114,7 +114,7 @@ std::string figures_of(const report::Evaluation& e, const std::set<std::string_v
   }
   report::write_phases_rows(csv, "", "", phases);
   for (const ExpectationResult& expectation : e.expectations) {
-    sink.write(expectation.passed ? "met\n" : "not met\n");
+    sink.write(expectation.holds() ? "met\n" : expectation.fails() ? "not met\n" : "uncertain\n");
   }
   return sink.text();
 }

@@ -85,6 +85,7 @@ COMMANDS = {
     "choose": ["choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,2,3",
                "--maximize", "goodput", "--indifference", "200", "--subject-to",
                "success_rate>=0.2+-0.2"],
+    "advise": ["advise", "outage.toml"],
     "tip": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",
             "0.2"],
     "curve": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",

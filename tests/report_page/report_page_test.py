@@ -6,7 +6,9 @@ Usage: report_page_test.py --program RETRYSIM. Exit status 77 if there is no Chr
 SPDX-License-Identifier: MIT
 """
 
+import base64
 import csv
+import hashlib
 import json
 import pathlib
 import re
@@ -91,6 +93,51 @@ retry = {{ mode = "standard" }}
 operation.put = {{ share = 0.5 }}
 operation.get = {{ share = 0.5 }}
 """ for name in ("one", "two", "three"))
+# What is too faint to see: texts and lines with too little contrast.
+FAINT = """(() => {
+    const parts = colour => {
+        const found = colour.match(/[\\d.]+/g).map(Number);
+        return [...found.slice(0, 3), found.length > 3 ? found[3] : 1];
+    };
+    const over = ([r, g, b, a], ground) => [r, g, b].map((x, i) => a * x + (1 - a) * ground[i]);
+    const groundOf = element => {
+        const layers = [];
+        for (let e = element; e; e = e.parentElement) {
+            const box = e.matches('.box text, .box line') ? e.closest('.box').firstChild : null;
+            const style = getComputedStyle(box || e);
+            layers.push(parts(box ? style.fill : style.backgroundColor));
+        }
+        return layers.reverse().reduce((ground, layer) => over(layer, ground), [255, 255, 255]);
+    };
+    const light = colour => colour.map(x => x / 255).map(x =>
+        x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+    const contrast = (colour, ground) => {
+        const [a, b] = [light(over(parts(colour), ground)), light(ground)].sort((p, q) => q - p);
+        return (a + 0.05) / (b + 0.05);
+    };
+    const found = new Set();
+    const judge = (colour, element, least, what) => {
+        const ratio = contrast(colour, groundOf(element));
+        if (ratio < least) found.add(`${what} ${colour} ${ratio.toFixed(2)}`);
+    };
+    const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+    let texts = 0, lines = 0;
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+        const style = getComputedStyle(element), drawn = element.ownerSVGElement;
+        judge(drawn ? style.fill : style.color, element, 4.5, walker.currentNode.data.slice(0, 20));
+        ++texts;
+    }
+    for (const line of document.querySelectorAll(
+            'path.line, .arrow path, .whisker, .axis, .sample line')) {
+        judge(getComputedStyle(line).stroke, line, 3, line.getAttribute('class') || 'sample');
+        ++lines;
+    }
+    if (texts < 20 || lines < 1) found.add('nothing was judged');
+    return [...found];
+})()"""
 MEGABYTE = 1_000_000
 PROGRAM = None  # set by main
 
@@ -119,6 +166,7 @@ class Pages:
         self.run("run", "limits.toml", "--out", "limits")
         self.run("choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,3",
                  "--maximize", "success_rate", "--out", "choose")
+        self.run("advise", "zombie.toml", "--set", "replications=10", "--out", "advise")
         self.run("map", "zombie.toml", "--vary", "fault.outage.duration=1s,2s",
                  "--vary", "client.web.arrivals.total_rate=10,200", "--out", "map")
         self.run("sweep", "outage.toml", "--vary", "service.api.servers=2,4", "--out", "servers")
@@ -140,7 +188,14 @@ class Pages:
             self.notes[name] = [line[len("note: "):] for line in printed.splitlines()
                                 if line.startswith("note: ")]
         for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "choose",
-                     "map", "servers", "predict", *self.notes):
+                     "advise", "map", "servers", "predict", *self.notes):
+            self.report(name, name)
+        (self.folder / "calm.toml").write_text(re.sub(r"\[fault.outage\].*?(?=\[)", "", ZOMBIE,
+                                                      flags=re.DOTALL))
+        self.run("run", "calm.toml", "--out", "calm")
+        self.run("run", "zombie.toml", "--set", "duration=240s", "--set", "replications=2",
+                 "--out", "long")
+        for name in ("calm", "long"):
             self.report(name, name)
         self.report("two", "run", "once")
 
@@ -173,10 +228,13 @@ class PageTest(unittest.TestCase):
         cls.pages = Pages(cls.temporary.name)
         cls.browser = cls.enterClassContext(Browser(find_chromium()))
 
-    def open(self, page, width=1280):
+    def open(self, page, width=1280, height=900, folded=False, scheme="light"):
         self.browser.problems.clear()
-        self.browser.resize(width, 900)
+        self.browser.resize(width, height, scheme)
         self.browser.open(self.pages.path(page).as_uri())
+        if not folded:
+            self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+            self.browser.settle()
 
     def texts(self, selector):
         return self.browser.run(f"[...document.querySelectorAll({selector!r})]"
@@ -198,10 +256,11 @@ class PageTest(unittest.TestCase):
                     "Goodput: requests that succeed", "Success rate of the requests that end",
                     "Amplification: attempts per request", "Latency", "Queues", "Retries",
                     "Waiting to retry (in backoff)", "Attempts that failed, by reason"],
-            "compare": ["Load of api", "Latency", "Queue of api", "Retries"],
+            "compare": ["Attempts that the clients send", "Requests that succeed", "Load of api",
+                        "Latency", "Queue of api", "Retries"],
             "sweep": ["Load of api", "success rate", "Latency", "Queues"],
             "tip": ["Who calls whom", "Where does it tip?"],
-            "curve": ["Who calls whom", "Tipping point of fault.outage.duration"],
+            "curve": ["Who calls whom", "Tipping point: length of the fault"],
             "hysteresis": ["Who calls whom", "Does it go back the way it came?"],
             "two": ["Load of api", "Latency"],
         }
@@ -219,41 +278,85 @@ class PageTest(unittest.TestCase):
                 self.assertEqual(self.browser.problems, [])
                 self.assertLess(self.pages.path(page).stat().st_size, 3 * MEGABYTE)
 
-    def test_the_answer_is_on_the_first_screen(self):
-        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "choose", "map"):
+    def test_the_answer_and_its_picture_are_on_the_first_screen(self):
+        """One sentence, and under it attempts and successes, or what stands for them."""
+        pages = {".picture figure": ("run", "compare", "calm", "two", "sweep", "limits"),
+                 "#range .drawing": ("tip", "curve", "hysteresis"),
+                 "#range table": ("choose", "advise", "map")}
+        for page, picture in ((page, picture) for picture in pages for page in pages[picture]):
+            for width, height in ((1280, 800), (390, 844)):
+                if (page, width) == ("two", 390):
+                    continue  # one below the other
+                with self.subTest(page, width=width):
+                    self.open(page, width, height, folded=True)
+                    self.assertEqual(self.count("#answer .verdict"), 2 if page == "two" else 1)
+                    bottoms = self.browser.run(
+                        f"['#answer .verdict', {picture!r}].map(s => Math.max(...[...document"
+                        ".querySelectorAll(s)].map(e => e.getBoundingClientRect().bottom)))")
+                    self.assertLess(bottoms[0], bottoms[1])
+                    self.assertLessEqual(bottoms[1], height)
+                    self.assertGreater(self.browser.run(
+                        f"document.querySelector({picture!r}).getBoundingClientRect().height"), 80)
+
+    def test_lines_of_the_picture_have_their_names_beside_them(self):
+        for page, names in {"run": {"web", "batch"}, "compare": {"max_attempts=1"},
+                            "calm": {"attempts", "successes"}}.items():
             with self.subTest(page):
-                self.open(page)
-                bottom = self.browser.run(
-                    "document.querySelector('#answer .verdict').getBoundingClientRect().bottom")
-                self.assertLess(bottom, 450)
-                self.assertTrue(self.texts("#answer .verdict")[0].strip())
+                self.open(page, folded=True)
+                words = " ".join(self.texts(".picture .at-line"))
+                for name in names:
+                    self.assertIn(name, words)
+                found = self.browser.run("""(() => {
+                    const boxes = [...document.querySelectorAll('.picture .drawing')].map(d =>
+                        [...d.querySelectorAll('.at-line')].map(t => t.getBoundingClientRect()));
+                    return boxes.flatMap(all => all.flatMap((a, i) => all.slice(i + 1).filter(b =>
+                        a.left < b.right && b.left < a.right && a.top + 3 < b.bottom &&
+                        b.top + 3 < a.bottom))).length; })()""")
+                self.assertEqual(found, 0)
+        self.open("run", folded=True)
+        self.assertIn("back at once", " ".join(self.texts(".picture .at-line")))
+
+    def test_the_picture_is_of_the_time_around_the_disturbance(self):
+        self.open("long", folded=True)
+        times = [float(text) for text in self.texts(".picture figure:first-child .axes text")
+                 if re.fullmatch(r"[\d.]+", text)]
+        self.assertNotIn(200, times)  # of 240 s; the fault ends at 9 s
+        self.open("calm", folded=True)
+        shown = self.browser.run("document.querySelectorAll('.picture rect.fault').length")
+        self.assertEqual(shown, 0)
+
+    def test_what_is_folded_is_drawn_when_it_is_opened(self):
+        self.open("run", folded=True)
+        self.assertEqual(self.count("#latency figure"), 0)
+        self.browser.run("document.querySelector('#latency summary').click()")
+        self.browser.settle()
+        self.assertGreater(self.count("#latency figure path.line"), 0)
 
     def test_no_cause_is_said_twice_and_boxes_are_whole(self):
         self.open("run")
-        said = self.texts("#answer .verdict")
+        said = self.texts("#causes .verdict")
         self.assertEqual(len(said), len(set(said)), said)
         # Two groups with one answer share a paragraph; all other paragraphs name another group.
-        names = [name.strip() for text in self.texts("#answer .verdict b")
+        names = [name.strip() for text in self.texts("#causes .verdict b")
                  for name in text.rstrip(": ").split(",")]
         self.assertIn("web", names)
         lines = [line for line in self.texts("svg text")
-                 if line.startswith("retries") or "requests/s" in line]
+                 if "retries:" in line or "requests/s" in line]
         self.assertTrue(lines)
         self.assertFalse([line for line in lines if line.endswith("…")], lines)
 
     def test_what_a_scenario_limits_is_on_the_page(self):
         self.open("limits")
-        lines = self.texts("svg .box text:not(.name)")
-        self.assertEqual(lines.count("throttle 50 /s"), 3, lines)
-        self.assertEqual(lines.count("throttle of put: 1200 per 2 s"), 3, lines)
-        self.assertEqual(sum("20 requests/s" in line for line in lines), 3, lines)
+        words = " ".join(self.texts("svg .box text:not(.name)"))
+        for fact in ("throttle 50 /s", "throttle of put: 1200 per 2 s", "20 requests/s"):
+            self.assertEqual(words.count(fact), 3, words)
         self.assertTrue(any("3 faults (3 services): answers errors only" in text
-                            for text in self.texts("#scenario svg .what")))
+                            for text in self.texts("#services svg .what")))
         self.assertIn("3 faults success", self.texts("#phases thead th"))
-        self.assertNotIn("surges", " ".join(self.texts("#phases, #time")))
+        self.assertNotIn("surges", " ".join(self.texts("#phases, #latency, #retries")))
 
     def test_there_is_no_picture_of_a_queue_that_cannot_form(self):
-        titles = "[...document.querySelectorAll('#time figure')].map(f => f.dataset.title)"
+        titles = "[...document.querySelectorAll('#services figure')].map(f => f.dataset.title)"
         self.open("limits")
         self.assertNotIn("Queues", self.browser.run(titles))
         self.open("run")
@@ -262,7 +365,7 @@ class PageTest(unittest.TestCase):
     def test_lines_at_100_percent_are_drawn_whole(self):
         self.open("limits")
         above = self.browser.run("""(() => {
-            const figure = [...document.querySelectorAll('#time figure')]
+            const figure = [...document.querySelectorAll('#latency figure')]
                 .find(f => f.dataset.title.startsWith('Success rate'));
             const clip = figure.querySelector('clipPath rect');
             const ys = [...figure.querySelectorAll('path.line')].flatMap(line =>
@@ -285,6 +388,21 @@ class PageTest(unittest.TestCase):
         self.open("choose")
         self.assertIn(f"{best} has the highest success rate", self.texts("#answer .verdict")[0])
         self.assertEqual(self.texts("#range tbody td:first-child"), list(rows))
+        self.assertEqual(self.browser.problems, [])
+
+    def test_advice_ranks_the_remedies_and_names_those_not_tried(self):
+        with open(self.pages.folder / "advise" / "advice.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        tried = [row["remedy"] for row in rows if row["state"] in ("", "tried")]
+        others = [f"{row['remedy']}: {row['reason']}" for row in rows
+                  if row["state"] not in ("", "tried")]
+        self.open("advise")
+        self.assertIn("Most help comes from", self.texts("#answer .verdict")[0])
+        self.assertEqual(self.texts("#range tbody td:first-child"), tried)
+        self.assertEqual(self.texts("#range details li"), others)
+        effects = dict(zip(tried, self.texts("#range tbody td:nth-child(2)")))
+        self.assertEqual(effects["as-it-stands"], "")
+        self.assertEqual(effects[tried[1]], "helps")
         self.assertEqual(self.browser.problems, [])
 
     def test_a_map_shows_the_phase_of_every_point(self):
@@ -315,7 +433,7 @@ class PageTest(unittest.TestCase):
             row["meaning"] for name in ("does_not_apply", "doubt") for row in rows
             if row["name"] == name])
         self.assertGreater(len(remarks), 0)
-        self.assertEqual(len(self.texts("#answer .verdict")),
+        self.assertEqual(len(self.texts("#causes .verdict")),
                          max(1, sum(row["name"] == "phase" for row in rows))
                          + sum(row["name"] == "warning" for row in rows))
         self.assertIn("nothing was simulated", self.texts("header .facts")[0])
@@ -326,17 +444,50 @@ class PageTest(unittest.TestCase):
             with self.subTest(name):
                 self.assertGreater(len(notes), 0)
                 self.open(name)
-                self.assertEqual(sorted(self.texts("#answer details.of-scenario li")),
+                self.assertEqual(sorted(self.texts("#causes details.of-scenario li")),
                                  sorted(set(notes)))
                 self.assertEqual(self.browser.problems, [])
 
     def test_a_sweep_of_servers_shows_the_capacity_of_each_point(self):
         self.open("servers")
-        boxes = lambda: " ".join(self.texts("#scenario svg text"))  # noqa: E731
+        boxes = lambda: " ".join(self.texts("#services svg text"))  # noqa: E731
         self.assertIn("capacity 100 /s", boxes())
         self.slide(0, 1)
         self.assertIn("4 servers", boxes())
         self.assertIn("capacity 200 /s", boxes())
+
+    def test_what_stands_can_be_replaced(self):
+        """`renderPage`, and what is called when the page stands: the contract with live pages."""
+        page = self.pages.path("run").read_text()
+        at = page.rindex("<script>") + len("<script>")
+        script = page[at:page.rindex("</script>")]
+        live = script.replace("(() => {", """(() => { function startLive() {
+            window.again = change => {
+                const data = embedded();
+                change(data[0]);
+                renderPage(data);
+            };
+        }""", 1)
+        hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+                  for text in (script, live)]
+        self.assertEqual(page.count(hashes[0]), 1)
+        (self.pages.folder / "live.html").write_text(page.replace(*hashes).replace(script, live))
+        self.open("live", folded=True)
+        self.browser.run("document.querySelector('#latency summary').click()")
+        self.browser.settle()
+        lines = lambda: self.browser.run(  # noqa: E731
+            "[...document.querySelectorAll('path.line')].map(line => line.getAttribute('d'))")
+        before = lines()
+        self.browser.run("again(() => {})")
+        self.browser.settle()
+        self.assertEqual(lines(), before)  # and what was open is open
+        self.browser.run("again(result => { result.verdicts[0].sentence = 'never recovers'; "
+                         "result.series[0].c.web.goodput[0].fill(1); })")
+        self.browser.settle()
+        self.assertNotEqual(lines(), before)
+        self.assertIn("web: never recovers", self.texts("#answer .verdict")[0])
+        self.assertEqual(self.count("h1"), 1)
+        self.assertEqual(self.browser.problems, [])
 
     def test_texts_of_users_are_texts(self):
         self.open("run")
@@ -346,7 +497,7 @@ class PageTest(unittest.TestCase):
 
     def test_the_figures_are_those_of_the_files(self):
         self.open("run")
-        shown = self.texts("#answer .headlines tbody tr td:nth-child(2)")
+        shown = self.texts("#figures tbody tr td:nth-child(2)")
         for client, text in zip(("web", "batch", "all"), shown):
             value = 100 * self.pages.summary("run", "base", client, "success_rate")
             self.assertAlmostEqual(float(re.match(r"[\d.]+", text).group()), value, delta=0.06)
@@ -354,12 +505,12 @@ class PageTest(unittest.TestCase):
     def test_sliders_move_everything(self):
         self.open("sweep")
         self.assertEqual(self.count(".slider input"), 2)
-        state = lambda: (self.texts("#answer .headlines tbody tr")[0],  # noqa: E731
+        state = lambda: (self.texts("#figures tbody tr")[0],  # noqa: E731
                          self.texts("#phases table")[0],
                          # Of the first chart: requests, attempts, goodput.
-                         self.browser.run("document.querySelectorAll('#time path.line')[2]"
+                         self.browser.run("document.querySelectorAll('#services path.line')[2]"
                                           ".getAttribute('d')"),
-                         self.texts("#scenario svg title")[-1])
+                         self.texts("#services .diagram svg title")[-1])
         before = state()
         self.slide(0, 2)
         after = state()
@@ -369,7 +520,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.texts(".slider output"), ["4s", "4"])
         value = 100 * self.pages.summary("sweep", "duration=4s max_attempts=4", "web",
                                          "success_rate")
-        text = self.texts("#answer .headlines tbody tr td:nth-child(2)")[0]
+        text = self.texts("#figures tbody tr td:nth-child(2)")[0]
         self.assertAlmostEqual(float(re.match(r"[\d.]+", text).group()), value, delta=0.06)
         self.slide(0, 0)
         self.slide(1, 0)
@@ -391,7 +542,7 @@ class PageTest(unittest.TestCase):
                                     if (row["variant"], row["client"]) == (name, client))
                     # Causes of all groups have no names before them.
                     said = [text.lstrip("✓✗•").partition(": ")[::2]
-                            for text in self.texts("#answer .verdict")]
+                            for text in self.texts("#causes .verdict")]
                     self.assertTrue(any(client in names.split(", ") and text == sentence + "."
                                         for names, text in said), said)
                     seen.add(sentence)
@@ -416,7 +567,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.count("#range svg circle[r='3.8']"), found)
         self.assertEqual(self.count("#range svg[role] circle[r='6.5']"), others)
         self.assertEqual(self.count("#range tbody tr"), len(rows))
-        text = " ".join(self.texts("#answer .verdict"))
+        text = " ".join(self.texts("#causes .verdict"))
         self.assertIn("max_attempts=3", text)
         self.assertEqual(self.texts("#reproduce pre")[0],
                          "retrysim tip scenario.toml --trigger "
@@ -433,7 +584,7 @@ class PageTest(unittest.TestCase):
 
     def test_phones(self):
         for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "two", "limits",
-                     "choose", "map"):
+                     "choose", "advise", "map"):
             with self.subTest(page):
                 self.open(page, width=360)
                 boxes = self.texts("svg .box text:not(.name), svg .what")
@@ -457,18 +608,154 @@ class PageTest(unittest.TestCase):
 
     def test_zoom_and_pointer(self):
         self.open("run")
-        labels = lambda: self.texts("#time figure:first-child .axes text")  # noqa: E731
-        self.browser.run("document.querySelector('#time svg[role]').scrollIntoView()")
+        labels = lambda: self.texts("#latency figure:first-child .axes text")  # noqa: E731
+        self.browser.run("document.querySelector('#latency svg[role]').scrollIntoView()")
         box = self.browser.run("(b => [b.x, b.y, b.width, b.height])(document.querySelector("
-                               "'#time svg[role]').getBoundingClientRect())")
+                               "'#latency svg[role]').getBoundingClientRect())")
         whole, middle = labels(), box[1] + box[3] / 2
         self.browser.move(box[0] + box[2] / 2, middle)
-        self.assertRegex(self.texts("#time .readout")[0], r"\d")
+        self.assertRegex(self.texts("#latency .tip")[0], r"^at \d+(\.\d+)? sweb: [\d.]+ /s")
         self.browser.drag(box[0] + box[2] * 0.4, middle, box[0] + box[2] * 0.6)
         self.assertNotEqual(labels(), whole)
         self.browser.run("document.querySelector('.unzoom').click()")
         self.browser.settle()
         self.assertEqual(labels(), whole)
+
+    def test_the_page_stays_as_it_is_under_the_pointer(self):
+        height = "document.documentElement.scrollHeight"
+        for page in ("run", "compare", "limits"):
+            for width in (1280, 390):
+                with self.subTest(page, width=width):
+                    self.open(page, width)
+                    before = self.browser.run(height)
+                    for chart in (".picture", "#latency", "#services .charts"):
+                        box = self.browser.run(
+                            "(e => { e.scrollIntoView(); const b = e.getBoundingClientRect();"
+                            "return [b.x, b.y, b.width, b.height]; })(document.querySelector("
+                            f"'{chart} svg[role]'))")
+                        for share in (0.3, 0.8):
+                            self.browser.move(box[0] + box[2] * share, box[1] + box[3] / 2)
+                            self.assertEqual(self.browser.run(height), before)
+                            tips = self.texts(f"{chart} .tip:not([hidden])")
+                            self.assertTrue(tips)
+                            self.assertTrue(all(tip.startswith("at ") for tip in tips), tips)
+                    self.assertLessEqual(
+                        self.browser.run("document.documentElement.scrollWidth"), width)
+
+    def test_a_click_on_the_legend_hides_a_line(self):
+        self.open("run")
+        figure = "#latency figure:first-child"
+        lines = lambda: self.browser.run(  # noqa: E731
+            f"[...document.querySelectorAll('{figure} path.line')].map(p => "
+            "p.getAttribute('stroke'))")
+        before = lines()
+        self.assertEqual(len(before), 2)
+        click = f"document.querySelector('{figure} .legend button').click()"
+        self.browser.run(click)
+        self.assertEqual(lines(), before[1:])
+        self.browser.run(click)
+        self.assertEqual(lines(), before)
+
+    def test_lines_on_each_other_are_both_seen(self):
+        """Three and five attempts do the same here, and one attempt before and after the fault."""
+        self.open("compare")
+        dashes = self.browser.run(
+            "[...document.querySelector('.picture').querySelectorAll('figure')].map(f => [..."
+            "f.querySelectorAll('path.line:not(.ink)')].map(p => "
+            "p.getAttribute('stroke-dasharray')))")
+        for found in dashes:
+            self.assertEqual(len(found), 3)
+            self.assertEqual(len(set(found)), 3, found)
+
+    def test_wide_tables_say_that_they_scroll(self):
+        notes = ("[...document.querySelectorAll('.scroll')].filter(area => "
+                 "area.checkVisibility()).map(area => [area.scrollWidth > "
+                 "area.clientWidth + 1, area.previousSibling.checkVisibility()])")
+        seen = set()
+        for page in ("run", "compare", "sweep", "curve", "predict"):
+            for width in (360, 1280):
+                self.open(page, width)
+                for wide, said in self.browser.run(notes):
+                    self.assertEqual(wide, said)
+                    seen.add(wide)
+        self.assertEqual(seen, {True, False})
+
+    def key(self, *keys):
+        for key in keys:
+            codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, "ArrowLeft": 37}
+            text = {"Enter": "\r", "+": "+", "-": "-"}.get(key, "")
+            for kind in ("keyDown", "keyUp"):
+                self.browser.call("Input.dispatchKeyEvent", type=kind, key=key, text=text,
+                                  windowsVirtualKeyCode=codes.get(key, 0))
+        self.browser.settle()
+
+    def test_the_keyboard_is_enough(self):
+        """Tab reaches all that can be used; Enter opens; arrows, + and - go through time."""
+        self.open("run", folded=True)
+        focused = "document.activeElement.textContent"
+        for _ in range(60):
+            self.key("Tab")
+            if self.browser.run(focused) == "Success and latency":
+                break
+        self.key("Enter")
+        self.assertTrue(self.browser.run("document.querySelector('#latency').open"))
+        self.key("Tab")
+        reached = set()
+        for _ in range(300):
+            self.key("Tab")
+            reached.add(self.browser.run("(e => e.closest('#latency') ? e.tagName + (e.className "
+                                         ".baseVal ?? e.className) : '')(document.activeElement)"))
+            if self.browser.run("document.activeElement.matches('#latency svg')"):
+                break
+        self.assertIn("svg", reached)
+        labels = lambda: self.texts("#latency figure:first-child .axes text")  # noqa: E731
+        whole = labels()
+        self.key("ArrowRight")
+        first = self.texts("#latency .tip")[0]
+        self.key("ArrowRight")
+        self.assertTrue(first.startswith("at "))
+        self.assertNotEqual(self.texts("#latency .tip")[0], first)
+        self.key("+")
+        self.assertNotEqual(labels(), whole)
+        self.assertTrue(self.browser.run("document.activeElement.matches('#latency svg')"))
+        self.key("-")
+        self.assertEqual(labels(), whole)
+        self.open("sweep")
+        self.browser.run("document.querySelector('#points tbody tr:last-child').focus()")
+        self.key("Enter")
+        self.assertEqual(self.texts(".slider output"), ["4s", "4"])
+
+    def test_pictures_are_told_and_have_tables(self):
+        """For screen readers: each picture has a name with its figures, and a table behind it."""
+        for page in ("run", "compare", "tip", "curve", "hysteresis"):
+            with self.subTest(page):
+                self.open(page)
+                nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
+                pictures = [node for node in nodes if not node.get("ignored")
+                            and node["role"]["value"] in ("image", "img")]
+                names = [node["name"]["value"] for node in pictures
+                         if len(node["name"]["value"]) > 6]  # without the signs of verdicts
+                figures = self.count("figure:has(svg[role])")
+                self.assertEqual(len(names), figures)
+                self.assertTrue(all(re.search(r": .*(\d| calls )", name) for name in names),
+                                names)
+                self.assertEqual(self.count(".as-table"), figures)
+                self.browser.run("document.querySelectorAll('.as-table').forEach(b => b.click())")
+                self.assertEqual(self.count(".behind table"), figures)
+                self.assertEqual(self.browser.run(
+                    "[...document.querySelectorAll('.behind table')].filter(t => "
+                    "t.rows.length < 2).length"), 0)
+        self.open("sweep")
+        self.slide(0, 2)
+        self.assertEqual(self.texts("#said[role=status]"), self.texts("#answer .verdict"))
+
+    def test_contrast(self):
+        """Texts 4.5 to 1 and lines 3 to 1 against what is behind them, as WCAG 2 has them."""
+        for scheme in ("light", "dark"):
+            for page in ("run", "compare", "sweep", "curve", "hysteresis", "map", "predict"):
+                with self.subTest(page, scheme=scheme):
+                    self.open(page, scheme=scheme)
+                    self.assertEqual(self.browser.run(FAINT), [])
 
     def test_tables_sort(self):
         self.open("run")
@@ -482,7 +769,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.count("h1"), 2)
         for n in range(3):  # of the first pictures
             scales = self.browser.run(
-                "[...document.querySelectorAll('#time .cell')].map(c => "
+                "[...document.querySelectorAll('#services .cell .charts')].map(c => "
                 f"[...c.querySelectorAll('figure')[{n}].querySelectorAll('.axes text')]"
                 ".map(t => t.textContent).join(' '))")
             self.assertEqual(scales[0], scales[1])

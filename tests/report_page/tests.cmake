@@ -3,5 +3,8 @@
 add_test(NAME report_page/pages
          COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/report_page_test.py
                  --program $<TARGET_FILE:retrysim-cli>)
-set_tests_properties(report_page/pages PROPERTIES
+add_test(NAME report_page/shipped
+         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/shipped_pages_test.py
+                 --program $<TARGET_FILE:retrysim-cli> --scenarios ${PROJECT_SOURCE_DIR}/scenarios)
+set_tests_properties(report_page/pages report_page/shipped PROPERTIES
   LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 12)

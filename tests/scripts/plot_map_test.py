@@ -95,15 +95,15 @@ class Pictures(unittest.TestCase):
     def test_the_axes_of_a_map_name_their_units(self):
         map_folder(self.folder)
         axis = map_figure(self.folder).axes[0]
-        self.assertEqual(axis.get_xlabel(), "client.web.arrivals.total_rate [1/s]")
-        self.assertEqual(axis.get_ylabel(), "fault.outage.duration [s]")
+        self.assertEqual(axis.get_xlabel(), "offered load, requests/s")
+        self.assertEqual(axis.get_ylabel(), "length of the fault, s")
         self.assertEqual([t.get_text() for t in axis.get_yticklabels()], ["1", "2"])
 
     def test_values_in_other_units_keep_them(self):
         map_folder(self.folder, confirmed=False)
         write(self.folder / "map.csv", [row.replace("1s", "900ms") for row in MAP])
         axis = map_figure(self.folder).axes[0]
-        self.assertEqual(axis.get_ylabel(), "fault.outage.duration")
+        self.assertEqual(axis.get_ylabel(), "length of the fault")
         self.assertEqual([t.get_text() for t in axis.get_yticklabels()], ["900ms", "2s"])
 
     def test_slanted_values_of_a_map_leave_the_legend_free(self):

@@ -85,7 +85,7 @@ class PlotSweepClientsTest(unittest.TestCase):
         self.assertEqual([round(y, 3) for y in batch.lines[0].get_ydata()], [0.01, 0.11, 0.21])
         low, high = ([round(y, 3) for y in cap.get_ydata()] for cap in batch.lines[1])
         self.assertEqual((low, high), ([-0.04, 0.06, 0.16], [0.06, 0.16, 0.26]))
-        self.assertEqual(figure.axes[0].get_xlabel(), "a.rate [1/s]")
+        self.assertEqual(figure.axes[0].get_xlabel(), "a.rate, 1/s")
         texts = [t.get_text() for t in figure.legends[0].get_texts()]
         self.assertEqual(texts, ["web", "batch", "all together"])
 
@@ -94,7 +94,7 @@ class PlotSweepClientsTest(unittest.TestCase):
         axis = self.keep(sweep_clients_figure(folder, ["latency_p50"])).axes[0]
         self.assertEqual([t.get_text() for t in axis.get_xticklabels()], ["full", "none"])
         self.assertEqual(axis.containers[0].lines[0].get_linestyle(), "None")
-        self.assertEqual(title(axis), "Latency_p50 [s]")  # as the results do not describe it
+        self.assertEqual(title(axis), "Latency_p50, seconds")  # as the results do not describe it
 
     def test_two_keys_have_a_panel_for_each_group_on_one_scale(self):
         points = [[x, y] for x in ("1", "2", "10") for y in ("full", "none")]

@@ -107,7 +107,7 @@ class PlotSweepTest(unittest.TestCase):
             "amplification": {"label": "attempts per request", "unit": "1", "better": "lower"}}
         (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
         sweep = Sweep(folder)
-        self.assertEqual(sweep.title("goodput"), "Goodput [1/s]")
+        self.assertEqual(sweep.title("goodput"), "Goodput, per second")
         self.assertEqual(sweep.title("amplification"), "Attempts per request")
         self.assertEqual(sweep.title("success_rate"), "Success_rate")  # not described
         self.assertEqual(sweep.colours("goodput"), "viridis")
@@ -128,15 +128,15 @@ class PlotSweepTest(unittest.TestCase):
         self.assertEqual(list(full.lines[0].get_ydata()), [1, 3, 5])
         low, high = (list(cap.get_ydata()) for cap in full.lines[1])
         self.assertEqual((low, high), ([0.5, 2.5, 4.5], [1.5, 3.5, 5.5]))
-        self.assertEqual(axis.get_xlabel(), "c.rate [1/s]")
+        self.assertEqual(axis.get_xlabel(), "c.rate, 1/s")
         self.assertEqual(figure.axes[2].get_legend().get_title().get_text(), "c.jitter")
 
     def test_distances_on_axes_of_numbers_are_true(self):
         points = [[x, y] for x in ("1", "2", "10") for y in ("3", "4")]
         figure = self.figure(make_sweep(self.root / "r", ["a.duration", "b.rate"], points))
         axis = figure.axes[0]
-        self.assertEqual(axis.get_xlabel(), "a.duration [s]")
-        self.assertEqual(axis.get_ylabel(), "b.rate [1/s]")
+        self.assertEqual(axis.get_xlabel(), "a.duration, s")
+        self.assertEqual(axis.get_ylabel(), "b.rate, 1/s")
         corners = axis.collections[0].get_coordinates()[0, :, 0]
         self.assertEqual(list(corners), [0.5, 1.5, 6, 14])
 

@@ -325,7 +325,7 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(shades, [red, drawing.pale(red, 0.35)])
         work = panel(figure, "Success against work: better is higher and to the left")
         self.assertEqual((work.get_xlabel(), work.get_ylabel()),
-                         ("attempts / request", "success rate [%]"))
+                         ("attempts / request", "success rate, %"))
         # The line goes from one backoff to the next, whatever their places.
         self.assertEqual(list(work.lines[0].get_xdata()), [4, 3, 2])
         self.assertEqual(list(work.lines[0].get_ydata()), [75, 50, 80])
@@ -363,7 +363,7 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(plot(folder, "--format", "svg").returncode, 0)
         # Matplotlib draws text as outlines and keeps the words in comments.
         svg = (folder / "overview.svg").read_text(encoding="utf-8")
-        for words in ("simulated time [s]", "rate [1/s]", "successes [%]", "attempts / request",
+        for words in ("time, s", "per second", "successes, %", "attempts / request",
                       "fault dip", "retry storm in 4 of 4 runs, end not seen in 1", "capacity",
                       "not in the summary: warm-up, drain (no new requests)", "g0", "g1",
                       "capacity-dip", "4 replications, seed 1"):
@@ -568,7 +568,7 @@ class PlotTest(unittest.TestCase):
         axis = axis_of([(1, 10000), (2, 100), (3, 2)])
         self.assertEqual([bar.get_height() for bar in axis.patches], [75] * 3 + [25] * 3)
         self.assertEqual([text.get_text() for text in axis.texts], ["10,000", "100", "2"])
-        self.assertTrue(axis.get_ylabel().startswith("share of its attempts [%]"))
+        self.assertTrue(axis.get_ylabel().startswith("share of its attempts, %"))
 
     def test_several_services_in_a_new_process(self):
         done = plot_in_new_process(make_several(self.root / "r", 5), "--format", "svg")

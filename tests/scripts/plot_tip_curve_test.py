@@ -72,8 +72,8 @@ class PlotTipCurveTest(unittest.TestCase):
         self.assertEqual(list(lines["mode=legacy"].get_ydata())[1:], [1.8, 1.2])
         self.assertEqual(list(lines["mode=standard"].get_ydata())[:2], [1.4, 1.1])
         self.assertEqual(axis.get_xscale(), "linear")
-        self.assertEqual(axis.get_xlabel(), "client.web.arrivals.total_rate [1/s]")
-        self.assertEqual(axis.get_ylabel(), "D50: half do not recover [s]")
+        self.assertEqual(axis.get_xlabel(), "offered load, requests/s")
+        self.assertEqual(axis.get_ylabel(), "D50: half do not recover, s")
 
     def test_bands_are_the_intervals(self):
         """One that goes beyond the sizes searched is drawn to their end."""

@@ -91,7 +91,7 @@ class TipPicture(unittest.TestCase):
         self.assertEqual(list(circles.get_xdata()), [2, 2.5, 3])
         self.assertEqual(list(circles.get_ydata()), [0.2, 0.5, 0.25])
         self.assertIn("share of 20 replications, 95 % interval (Wilson)", labels(axis))
-        self.assertEqual(axis.get_xlabel(), "fault.dip.duration (s)")
+        self.assertEqual(axis.get_xlabel(), "length of the fault, s")
         low, high = axis.get_xlim()
         self.assertLess(low, 1)
         self.assertGreater(high, 3)

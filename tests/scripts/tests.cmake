@@ -5,8 +5,8 @@ file(GLOB script_tests RELATIVE ${CMAKE_CURRENT_LIST_DIR} CONFIGURE_DEPENDS
      ${CMAKE_CURRENT_LIST_DIR}/*_test.py)
 foreach(file IN LISTS script_tests)
   string(REGEX REPLACE "_test\\.py$" "" name ${file})
-  # Scenarios of soak are made from what the program lists; pictures from what it finds.
-  if(name MATCHES "^(corpus|soak|study_pictures)$")
+  # Scenarios of soak are made from what the program lists, whose keys have words in pictures.
+  if(name MATCHES "^(corpus|looks|soak|study_pictures)$")
     set(arguments --program $<TARGET_FILE:retrysim-cli>)
   else()
     set(arguments)

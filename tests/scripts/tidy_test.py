@@ -243,6 +243,17 @@ class Rules(unittest.TestCase):
         self.write("CMakeLists.txt", "set(retrysim_public_headers\n  random scenario time)\n")
         self.assert_clean()
 
+    def test_the_citation_names_the_version(self):
+        cmake = "project(retrysim VERSION 0.3.1 LANGUAGES CXX)\n"
+        self.write("CMakeLists.txt", cmake + (self.root / "CMakeLists.txt").read_text())
+        self.assert_clean()
+        self.write("CITATION.cff", "title: x\nversion: 0.3.0\n")
+        self.assert_only_error("CITATION.cff:2", "version 0.3.1")
+        self.write("CITATION.cff", "title: x\n")
+        self.assert_only_error("CITATION.cff:1", "version 0.3.1")
+        self.write("CITATION.cff", "title: x\nversion: 0.3.1\n")
+        self.assert_clean()
+
     def test_scenarios_are_described(self):
         self.write("scenarios/dip.toml", "")
         self.assert_only_error("scenarios/dip.toml:1", "not mentioned")

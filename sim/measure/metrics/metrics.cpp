@@ -116,10 +116,10 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .in_percent()
         .shown(label("utilization").line(kService, 1, "utilization").in(kSwept, 6)),
 
-    share("rejected_share", "Attempts turned away by the queue with an error other than "
-          "throttling, per attempt", cohort<&C::rejected>, attempts)
+    share("rejected_share", "Attempts turned away, by a full queue, a limit or because of their "
+          "wait, with an error other than throttling, per attempt", cohort<&C::rejected>, attempts)
         .in_phases(rejected_in_phase, in_phase<&F::attempts>)
-        .shown(Display().lower_is_better().line(kAttempts, 3, "rejected by full queue", kZero)),
+        .shown(Display().lower_is_better().line(kAttempts, 3, "rejected, over a limit", kZero)),
     share("throttled_share", "Attempts answered with a throttling error, per attempt",
           result<AttemptResult::kThrottled>, attempts)
         .bins(in_bin<&F::throttled>, in_bin<&F::attempts>)
@@ -135,18 +135,20 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     share("dropped_share", "Attempts discarded without service or answer, per attempt",
           cohort<&C::dropped>, attempts)
         .shown(Display().lower_is_better().line(kAttempts, 6, "dropped", kZero)),
-    share("abandoned_share", "Attempts whose client gave up before it had an answer (timeout or "
-          "deadline), per attempt", cohort<&C::gave_up>, attempts)
+    share("abandoned_share", "Attempts whose client gave up before it had an answer (timeout, "
+          "deadline, or another attempt decided the request), per attempt",
+          cohort<&C::gave_up>, attempts)
         .shown(Display().lower_is_better()),
     share("late_share", "Attempts served to the end after their client had given up, per attempt",
           cohort<&C::late>, attempts)
         .shown(Display().lower_is_better().line(kAttempts, 7, "served too late", kZero)),
 
-    share("quota_denied_share", "Requests that ended because the retry quota was too small, per "
-          "request", outcome<Outcome::kQuotaExceeded>, requests)
+    share("quota_denied_share", "Requests that ended because a retry was refused, by the quota or "
+          "another limit (budget, breaker, guard), per request",
+          outcome<Outcome::kQuotaExceeded>, requests)
         .bins(in_bin<&F::quota_denied>, in_bin<&F::requests>)
         .in_phases(made_that_ended<Outcome::kQuotaExceeded>, made<&M::requests>)
-        .shown(Display().line(kRequests, 4, "denied by retry quota", kZero)),
+        .shown(Display().line(kRequests, 4, "retry refused", kZero)),
     share("no_send_token_share", "Requests that ended because their client refused to send an "
           "attempt (client throttle, or no send token where clients do not wait for one), per "
           "request",

@@ -400,7 +400,8 @@ class PassageCounts {
     ++executed_;
     late_ += given_up;
   }
-  /// Turned away by a full queue, which answers with another error than a throttling one.
+  /// Turned away by a full queue, a limit or because of its wait, with another answer than a
+  /// throttling error.
   void rejected(bool in_cohort) { ++rejected_[in_cohort]; }
   /// The service will not serve the attempt: told when it decides that, regardless of the answer.
   void refused(bool in_cohort) { refused_ += in_cohort; }
@@ -488,7 +489,7 @@ class QuotaRecorder {
     level_ = buckets_ * static_cast<double>(level);
   }
   void changed(std::int64_t change, Time now);
-  /// A retry was not made for lack of tokens.
+  /// A retry was refused: by the quota, or another limit.
   void denied() { ++denied_; }
 
   std::int64_t level() const { return static_cast<std::int64_t>(level_); }

@@ -33,10 +33,9 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   share_states(state, groups);
   mutates = spec->side_effects.mutating > 0;
   pools_connections = Connections::are_simulated(state.scenario, *spec);
-  const bool hedging = !spec->strategy && rules.hedging.enabled;
-  gated = states->limit_send_rate() || states->throttle() || pools_connections || hedging;
+  hedges = !spec->strategy && rules.hedging.enabled;
+  gated = states->limit_send_rate() || states->throttle() || pools_connections || hedges;
   counts_requests = !spec->strategy && retrysim::counts_requests(rules);
-  hedges = rules.hedging.enabled;
   for (const ServiceShare& called : service_shares(*spec)) {
     balanced |= state.scenario.services[called.service].instances.count > 1;
   }

@@ -177,7 +177,7 @@ bool Network::sets_out(Attempt& a, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
   RETRYSIM_TELL(Step::kAnswering, state_.now, a, mark_of(state_.answers[answer]));
-  if (a.at->traits().loses_messages && lose_answer(a)) [[unlikely]]
+  if (a.at->traits().watches_answers && lose_answer(a)) [[unlikely]]
     return false;
   return !takes_time_ || !answer_travels(a);
 }
@@ -190,8 +190,9 @@ void Network::answer(Attempt& a, std::uint16_t answer) {
   if (sets_out(a, answer)) agenda_.answered(a);
 }
 
-// True if the answer is lost on its way.
+// True if the answer is lost on its way; the service has logged it then.
 bool Network::lose_answer(Attempt& a) {
+  if (a.at->traits().logs_answers) state_.log_answer(a, a.answer);
   if (a.at->impairment().response_loss == 0) return false;
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLoss});
   skip_first_call(draws, a);

@@ -395,6 +395,10 @@ class OperationNames {
   explicit OperationNames(const Scenario& scenario);
   /// Of a name that no group has: that of no request.
   std::uint32_t number(std::string_view name) const;
+  /// Of a number; empty for 0.
+  std::string_view name(std::uint32_t number) const {
+    return number == 0 ? std::string_view() : names_[number - 1];
+  }
 
  private:
   std::vector<std::string_view> names_;

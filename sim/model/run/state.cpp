@@ -21,6 +21,18 @@ constexpr std::uint64_t kEventsBetweenChecks = 1 << 16;
 
 }  // namespace
 
+void RunState::log_answer(const Attempt& a, std::uint16_t answer) const {
+  const InstanceId instance = a.at->place.instance;
+  options.access_log({.answered = now,
+                      .duration = now - a.arrived,
+                      .status = answers[answer].status,
+                      .service = std::size_t{a.at->place.service},
+                      .instance = instances.number_of(instance),
+                      .operation = operation_names->name(operation_of(a)),
+                      .client = std::size_t{a.group},
+                      .request = a.entity});
+}
+
 void Attempts::discard(Attempt& a) {
   RETRYSIM_TELL(Step::kLost, state_.now, a);
   if (a.given_up()) return release(a);

@@ -141,7 +141,9 @@ struct RunState {
         replication(number),
         streams(simulated, number),
         recorder(simulated, number),
-        end_of_submissions(Time::zero() + simulated.duration) {}
+        end_of_submissions(Time::zero() + simulated.duration) {
+    if (options.access_log) operation_names.emplace(simulated);
+  }
 
   /// The key of an event `delay` from now, scheduled now.
   kernel::EventKey key_in(Duration delay) { return {now + delay, sequence++}; }
@@ -182,6 +184,9 @@ struct RunState {
     return a.clients->about.key(*a.clients->key, a.entity);
   }
 
+  /// Its service, which logs its answers, answers the attempt now.
+  void log_answer(const Attempt& a, std::uint16_t answer) const;
+
   /// How its client classifies this answer.
   bool is_throttling(const Attempt& a, std::uint16_t answer) const {
     return a.clients->errors[answer].response_class == ResponseClass::kThrottling;
@@ -207,6 +212,8 @@ struct RunState {
   Instances instances;
   /// Of single instances; only where a service has several.
   std::optional<stats::InstanceLog> instance_log;
+
+  std::optional<OperationNames> operation_names;  ///< only for the access log
 
   std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
   kernel::EventQueue queue;

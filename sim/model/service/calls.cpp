@@ -22,6 +22,9 @@ void Calls::link_services() {
   plans_.resize(services.size());
   for (const ServiceId caller : Ids<ServiceId>(services.size())) {
     if (graph.calls_of(caller).empty()) continue;
+    if (services[caller].model == ServiceModelKind::kOcc) {
+      throw std::invalid_argument("a service of model \"occ\" makes no calls");
+    }
     Plan& plan = plans_[caller];
     std::vector<std::uint16_t> places(state_.scenario.calls.size(), kNoCall);
     const auto add = [&](std::size_t call) {
@@ -91,7 +94,7 @@ void Calls::add_call(Plan& plan, std::size_t call) {
   plan.calls.push_back(std::move(added));
 }
 
-ServiceId Calls::place_of(const Attempt& a) { return a.at->place.service; }
+ServiceId Calls::service_of(const Attempt& a) { return a.at->place.service; }
 
 // --- Which calls are made.
 
@@ -172,7 +175,7 @@ bool Calls::find_orders(const Attempt& a, std::size_t stage) {
     Choice choice(state_, a);
     for (std::uint16_t i = s.first; i < s.end; ++i) {
       const std::uint16_t copies = copies_of(plan, i, choice);
-      if (copies == 0 || is_cached(plan.calls[i], a)) continue;
+      if (copies == 0 || look_up(plan.calls[i], a)) continue;
       due_.push_back({plan.calls[i].group, copies, static_cast<std::uint16_t>(due_.size()), i});
     }
     if (!due_.empty()) return true;
@@ -182,7 +185,7 @@ bool Calls::find_orders(const Attempt& a, std::size_t stage) {
 
 // --- An attempt makes them.
 
-bool Calls::will_call(const Attempt& a) { return find_orders(a, 0); }
+bool Calls::choose_first(const Attempt& a) { return find_orders(a, 0); }
 
 std::span<const Calls::Order> Calls::begin(const Attempt& a) {
   progress_.reach(a.id);
@@ -243,7 +246,7 @@ std::span<const Calls::Order> Calls::next(const Attempt& a, CallId id) {
 }
 
 bool Calls::ended(CallId id, bool succeeded) {
-  if (!is_waiting(id)) return false;  // nobody waits for it any more
+  if (!is_waiting(id)) return false;  // the attempt is gone
   Progress& p = progress_[id.attempt];
   if (!p.is_plain) return ended_in_slot(id, succeeded);
   p.failed |= !succeeded;
@@ -295,7 +298,7 @@ Calls::Instead Calls::begin_fallback(const Attempt& a, Slot& slot) {
   const std::uint16_t other = plan.calls[slot.call].fallback;
   const std::uint16_t copies = copies_of(plan, other, choice);
   if (copies == 0) return Instead::kNothing;
-  if (is_cached(plan.calls[other], a)) return Instead::kCachedAnswer;
+  if (look_up(plan.calls[other], a)) return Instead::kCachedAnswer;
   const std::uint32_t need = plan.calls[other].spec->need;
   slot.call = other;
   slot.open = copies;
@@ -310,8 +313,9 @@ Cache& Calls::cache_of(const Call& call, const Attempt& a) {
   return caches_[call.caches][state_.instances.number_of(a.at->place.instance)];
 }
 
-// Whether the attempt needs no call, although it would make one.
-bool Calls::is_cached(const Call& call, const Attempt& a) {
+// Whether the answer is there, so that the call is not made. The look-up is counted, and the entry
+// becomes the one used last.
+bool Calls::look_up(const Call& call, const Attempt& a) {
   const CacheSpec& cache = call.spec->cache;
   if (!cache.in_use()) return false;
   bool hit = false;

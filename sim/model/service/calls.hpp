@@ -37,9 +37,10 @@ class Calls {
   /// and where `scenario::CallGraph` does.
   void link_services();
 
-  /// The own work on the attempt is done: whether it makes calls. If so, `begin` comes next.
-  bool will_call(const Attempt& a);
-  /// The first calls of the attempt. The orders are valid until the next question.
+  /// The own work on the attempt is done: chooses the calls of its first stage, which may look into
+  /// caches. True if there are any; `begin` must come next.
+  bool choose_first(const Attempt& a);
+  /// The calls that have been chosen. The orders are valid until the next question.
   std::span<const Order> begin(const Attempt& a);
   /// What `ended` has called for: a call instead of one that has failed, or those of the next
   /// stage. None: the attempt has made all its calls, or one of them has failed for good.
@@ -120,8 +121,8 @@ class Calls {
   class Choice;
 
   void add_call(Plan& plan, std::size_t call);
-  const Plan& plan_of(const Attempt& a) const { return plans_[place_of(a)]; }
-  static ServiceId place_of(const Attempt& a);
+  const Plan& plan_of(const Attempt& a) const { return plans_[service_of(a)]; }
+  static ServiceId service_of(const Attempt& a);
   bool find_orders(const Attempt& a, std::size_t stage);
   static std::uint16_t copies_of(const Plan& plan, std::uint16_t call, Choice& choice);
   static bool is_made(const Plan& plan, std::uint16_t call, Choice& choice);
@@ -131,7 +132,7 @@ class Calls {
   enum class Instead : std::uint8_t { kNothing, kCall, kCachedAnswer };
   Instead begin_fallback(const Attempt& a, Slot& slot);
   Cache& cache_of(const Call& call, const Attempt& a);
-  bool is_cached(const Call& call, const Attempt& a);
+  bool look_up(const Call& call, const Attempt& a);
   void keep_answer(const Call& call, const Attempt& a);
 
   RunState& state_;

@@ -28,6 +28,7 @@ void ServiceTraits::follow(const ServiceSpec& spec, const Impairment& impairment
       spec.service_time.is_constant() && spec.service_time.constant_value() == Duration::zero() &&
       has_queue(spec.queue.discipline) && !watches_attempts && impairment.late_errors.empty();
   loses_messages = impairment.request_loss > 0 || impairment.response_loss > 0;
+  watches_answers = loses_messages || logs_answers;
   obstructs_way = impairment.request_loss > 0 || impairment.black_hole || impairment.unreachable;
 }
 

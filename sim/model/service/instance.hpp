@@ -175,6 +175,8 @@ struct ServiceTraits {
   bool screens_arrivals = false;  ///< they may be answered before they are admitted: by random
                                   ///< errors, by a throttle
   bool loses_messages = false;    ///< on the way to it, or back
+  bool logs_answers = false;      ///< in the access log
+  bool watches_answers = false;   ///< some are lost, or all are logged
   bool obstructs_way = false;     ///< those to it: some get lost, or none comes through
   bool screens_queue = false;     ///< not every attempt that is taken from the queue is served
   bool limits_concurrency = false;
@@ -317,6 +319,8 @@ class Instance {
 
   /// Its attempts make calls to other services before they are done.
   void call_others() { traits_.calls_others = true; }
+  /// Each of its answers is told to `RunState::log_answer`.
+  void log_answers() { traits_.logs_answers = traits_.watches_answers = true; }
 
   /// What a free server does next: the attempt leaves the queue; null if there is no server or no
   /// attempt.

@@ -89,9 +89,10 @@ class OccModel {
 ///
 ///   Reply reply(Attempt& attempt, const ReplyContext& context);
 ///
-/// asked once for each time that a server finishes work on an attempt; it may keep state. To add
-/// one: its class, a line in `ServiceModel` and `make_service_model`, its name in the table of
-/// keys. The model "queue", in which what has been served has succeeded, is asked nothing.
+/// asked when a server finishes work on an attempt, and again when the attempt has made calls in
+/// between; it may keep state if its services make none. To add one: its class, a line in
+/// `ServiceModel` and `make_service_model`, a word of `ServiceModelKind`. The model "queue", in
+/// which what has been served has succeeded, is asked nothing.
 using ServiceModel = std::variant<std::monostate, IndependentModel, OccModel>;
 
 /// `conflict`: the number of the answer to a write that came too late.

@@ -93,6 +93,7 @@ void Services::prepare() {
       Instance& s = instances.add(Instance(spec, key, conflict, &state_.streams, &state_.attempts,
                                            &state_.sequence, &effects_));
       s.place.recorder = &state_.recorder.service(i);
+      if (state_.options.access_log) s.log_answers();
       if (operations) s.in_service.demand.set_operations(i, scenario.clients);
       if (operations && takes_over[i]) s.in_service.demand.take_over(state_.taken_over);
     }
@@ -332,11 +333,12 @@ RETRYSIM_IN_LOOP void Services::count_served(Attempt& a, Reply reply) {
 }
 
 RETRYSIM_IN_LOOP void Services::hand_over(Attempt& a, Reply reply) {
-  if (a.given_up()) return served_in_vain(a);
+  if (a.given_up()) return served_in_vain(a, reply);
   network_.answer_last(a, reply.answer);
 }
 
-void Services::served_in_vain(Attempt& a) {
+void Services::served_in_vain(Attempt& a, Reply reply) {
+  if (a.at->traits().logs_answers) state_.log_answer(a, reply.answer);
   wasted_work(a);
   answer_unused(a);
   attempts_.release(a);
@@ -465,7 +467,7 @@ bool Services::begin_calls(Instance& s) {
   Attempt& a = state_.attempts[id];
   if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
   if (a.answer != 0 || (!s.traits().always_succeeds && s.reply(a).answer != 0)) return false;
-  if (!calls_.will_call(a)) return false;
+  if (!calls_.choose_first(a)) return false;
   s.in_service.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
   changed(s);

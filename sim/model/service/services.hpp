@@ -143,7 +143,7 @@ class Services {
   [[gnu::noinline]] void count_error(const Attempt& a, std::uint16_t answer);
   RETRYSIM_IN_LOOP void count_served(Attempt& a, Reply reply);
   RETRYSIM_IN_LOOP void hand_over(Attempt& a, Reply reply);
-  [[gnu::noinline]] void served_in_vain(Attempt& a);
+  [[gnu::noinline]] void served_in_vain(Attempt& a, Reply reply);
   void wasted_work(const Attempt& a);
 
   [[gnu::noinline]] bool begin_calls(Instance& s);

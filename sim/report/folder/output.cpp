@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -117,6 +118,13 @@ bool is_one_of(const fs::path& path, const std::vector<fs::path>& files) {
   });
 }
 
+bool begins_with(const fs::path& path, std::string_view head) {
+  std::ifstream in(path, std::ios::binary);
+  std::string found(head.size(), '\0');
+  in.read(found.data(), static_cast<std::streamsize>(found.size()));
+  return in && found == head;
+}
+
 OutputFile::OutputFile(fs::path path, Replaceable replaceable)
     : path_(std::move(path)), replaceable_(std::move(replaceable)) {
   check();
@@ -147,15 +155,19 @@ void OutputFile::check() const {
 }
 
 void OutputFile::write(std::string_view text) const {
+  write([text](Sink& sink) { sink.write(text); });
+}
+
+void OutputFile::write(const std::function<void(Sink&)>& content) const {
   check();  // much may have happened meanwhile
   if (is_stream()) {
-    write_stream(text);
+    write_stream(content);
   } else {
-    write_whole(text);
+    write_whole(content);
   }
 }
 
-void OutputFile::write_stream(std::string_view text) const {
+void OutputFile::write_stream(const std::function<void(Sink&)>& content) const {
   const Descriptor stream(::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (stream.get() < 0 && errno == ENXIO)
     throw OutputError(path_, "no program reads from this pipe");
@@ -165,11 +177,11 @@ void OutputFile::write_stream(std::string_view text) const {
     throw OutputError(path_, "it has changed meanwhile");
   }
   DescriptorSink sink(stream.get(), path_);
-  sink.write(text);
+  content(sink);
   sink.flush();
 }
 
-void OutputFile::write_whole(std::string_view text) const {
+void OutputFile::write_whole(const std::function<void(Sink&)>& content) const {
   std::error_code error;
   fs::path place = path_;
   if (fs::is_symlink(fs::symlink_status(path_, error))) {
@@ -182,7 +194,7 @@ void OutputFile::write_whole(std::string_view text) const {
   if (file.get() < 0) fail_to_write(path_, errno);
   try {
     DescriptorSink sink(file.get(), path_);
-    sink.write(text);
+    content(sink);
     sink.flush();
     struct stat before {};
     if (::stat(place.c_str(), &before) == 0) (void)::fchmod(file.get(), before.st_mode & 07777);

@@ -80,6 +80,9 @@ std::string irregular_kind(const std::filesystem::path& path);
 /// Whether `path` leads to one of these files or folders, under any name.
 bool is_one_of(const std::filesystem::path& path, const std::vector<std::filesystem::path>& files);
 
+/// Whether a file begins with `head`, by which the files of this program are known.
+bool begins_with(const std::filesystem::path& path, std::string_view head);
+
 /// Which files an output file may replace.
 struct Replaceable {
   /// Whether it is one that may be replaced, and otherwise why not ("it is not a page of
@@ -103,11 +106,13 @@ class OutputFile {
 
   /// Throws OutputError. Does not wait for a reader of a pipe.
   void write(std::string_view text) const;
+  /// The same with what `content` writes, piece by piece; nothing is left if it throws.
+  void write(const std::function<void(Sink&)>& content) const;
 
  private:
   void check() const;
-  void write_stream(std::string_view text) const;
-  void write_whole(std::string_view text) const;
+  void write_stream(const std::function<void(Sink&)>& content) const;
+  void write_whole(const std::function<void(Sink&)>& content) const;
 
   std::filesystem::path path_;
   Replaceable replaceable_;

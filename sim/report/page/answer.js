@@ -7,13 +7,14 @@ const groupsOf = (result) => {
 
 const SIGNS = { good: "✓", bad: "✗", info: "•" };
 
-/** `text` may begin in lower case and lack its full stop, as verdicts do. */
+/** `words` may begin in lower case and lack their full stop, as verdicts do; or be nodes. */
 function sentence(severity, words, who, minor = false) {
   // The name of a variant, "mode=none", keeps its small letters.
-  const text = (who || /^\S*=/.test(words) ? words : words[0].toUpperCase() + words.slice(1)) +
-    (/[.!?]$/.test(words) ? "" : ".");
+  const text = typeof words !== "string" ? [words, "."]
+    : (who || /^\S*=/.test(words) ? words : words[0].toUpperCase() + words.slice(1)) +
+      (/[.!?]$/.test(words) ? "" : ".");
   return el("p", { class: `verdict ${severity}${minor ? " minor" : ""}` },
-    el("span", { class: "sign", "aria-label": severity }, SIGNS[severity] || "•"),
+    el("span", { class: "sign", role: "img", "aria-label": severity }, SIGNS[severity] || "•"),
     el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
 }
 
@@ -121,6 +122,7 @@ function answer(result) {
     }), notesOf(result, v)];
   }
   if (result.choice) return choiceAnswer(result);
+  if (result.advice) return adviceAnswer(result);
   if (result.prediction) return [predictionAnswer(result), notesOf(result, v)];
   if (result.map) return [mapAnswer(result), notesOf(result, v)];
   if (result.trigger) return [tippingAnswer(result), notesOf(result, v)];
@@ -168,26 +170,27 @@ function comparisonNotes(result) {
 
 /** Points of a sweep with results that need care, or without any. */
 function sweepNotes(result) {
-  const { points_with_two_modes: modes, points_over_limit: over, points_that_fail: fail, at } =
-    result.sweep;
+  const { points_with_two_modes: modes, points_over_limit: over, points_that_fail: fail,
+    points_uncertain: uncertain, at } = result.sweep;
   const of = `of ${plural(at.length, "point")}`;
   return noteList([
     modes > 0 ? `Two modes of goodput at ${modes} ${of}: a mean over both describes neither.` : "",
     over > 0 ? `${over} ${of} exceeded a limit and have no results.` : "",
-    fail > 0 ? `Expectations fail at ${fail} ${of}.` : ""].filter(Boolean));
+    fail > 0 ? `Expectations fail at ${fail} ${of}.` : "",
+    uncertain > 0 ? `Expectations are uncertain at ${uncertain} ${of}.` : ""].filter(Boolean));
 }
 
-const HEADLINES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
+const FIGURES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
   "recovery_s"];
 
 /** The most important metrics: a row for each group, or for each variant. */
-function headlines(result) {
+function mainFigures(result) {
   if (!result.summary) return null;
   const compared = result.comparison ? result.variants.map((_, v) => v) : [result.v];
   const clients = groupsOf(result).length > 1 && !result.comparison
     ? result.clients : [result.comparison ? result.client : groupsOf(result)[0]];
   const rows = compared.flatMap((v) => clients.map((client) => ({ v, client })));
-  const metrics = HEADLINES.filter((name) =>
+  const metrics = FIGURES.filter((name) =>
     rows.some((row) => summaryOf(result, row.v, row.client, name)));
   const columns = metrics.map((name) =>
     metricColumn(result, name, (row) => summaryOf(result, row.v, row.client, name)));

@@ -61,21 +61,24 @@ function logarithmic(low, high, from, to) {
 
 /**
  * A figure with a title, a legend and a drawing that follows its width. `draw(width)` gives the
- * drawing; `legend` is a list of {name, colour, dash, band, readout}.
+ * drawing, `said()` what is told of it to those who do not see it, `table()` its figures as a table; `legend` is a list of {name, colour, dash, band, pick}: a click on an entry with `pick`
+ * calls it with whether the entry is shown from now on.
  */
 class Figure {
-  constructor({ title, unit, legend = [], draw, note, kind = "chart" }) {
+  constructor({ title, unit, legend = [], draw, said, table, note, kind = "chart" }) {
     this.draw = draw;
+    this.said = () => [title, said ? said() : ""].filter(Boolean).join(": ");
     this.drawing = el("div", { class: "drawing" });
     // As wide as the drawing, but of no height: that the drawing becomes higher or lower is no news
     // to the observer that has it drawn.
     this.gauge = el("div", { class: "gauge" });
-    this.readouts = [];
+    this.behind = el("div", { class: "behind" });
     const entries = legend.map((entry) => this.entry(entry));
     this.element = el("figure", { class: kind, "data-title": title },
-      el("figcaption", {}, el("b", {}, title), unit ? el("span", { class: "unit" }, unit) : null),
+      el("figcaption", {}, el("b", {}, title), unit ? el("span", { class: "unit" }, unit) : null,
+        table ? this.tableButton(title, table) : null),
       entries.length > 0 ? el("ul", { class: "legend" }, entries) : null,
-      this.gauge, this.drawing, note ? el("p", { class: "note" }, note) : null);
+      this.gauge, this.drawing, this.behind, note ? el("p", { class: "note" }, note) : null);
     this.width = 0;
     if (!Figure.observer) {
       Figure.observer = new ResizeObserver((changes) => {
@@ -87,6 +90,16 @@ class Figure {
     Figure.observer.observe(this.gauge);
   }
 
+  tableButton(title, table) {
+    const button = el("button", { type: "button", class: "as-table", "aria-expanded": "false",
+      "aria-label": `${title}, as a table`, onclick: () => {
+        const open = button.getAttribute("aria-expanded") === "false";
+        button.setAttribute("aria-expanded", String(open));
+        this.behind.replaceChildren(...(open ? [table()] : []));
+      } }, "table");
+    return button;
+  }
+
   entry({ name, colour, dash, band, block, mark, pick, off }) {
     const sample = svg("svg", { class: "sample", width: 22, height: 10, "aria-hidden": "true" },
       block ? svg("rect", { width: 22, height: 10, class: block })
@@ -95,11 +108,14 @@ class Figure {
         band ? svg("rect", { width: 22, height: 10, fill: colour, opacity: 0.18 }) : null,
         svg("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, "stroke-width": 2,
           "stroke-dasharray": dash || null, class: colour === "ink" ? "ink" : null })]);
-    const readout = el("span", { class: "readout" });
-    this.readouts.push(readout);
-    const item = pick ? el("button", { type: "button", class: off ? "off" : "", onclick: pick,
-      title: "show or hide" }, sample, name, readout) : [sample, name, readout];
-    return el("li", {}, item);
+    if (!pick) return el("li", {}, sample, name);
+    const button = el("button", { type: "button", "aria-pressed": String(!off), title: "show or hide",
+      onclick: () => {
+        const shown = button.getAttribute("aria-pressed") === "false";
+        button.setAttribute("aria-pressed", String(shown));
+        pick(shown);
+      } }, sample, name);
+    return el("li", {}, button);
   }
 
   fit() {
@@ -110,7 +126,10 @@ class Figure {
   redraw(width = this.width) {
     if (!(width >= NARROWEST)) return;
     this.width = width;
-    this.drawing.replaceChildren(this.draw(width));
+    const drawing = this.draw(width);
+    drawing.setAttribute("role", "img");
+    drawing.setAttribute("aria-label", this.said());
+    this.drawing.replaceChildren(drawing);
   }
 }
 

@@ -18,9 +18,9 @@ function curvePicture(result) {
       points: of(i, outcome).map((p) => [p.at, end]) }))];
   }).filter((s) => s.points.length > 0);
   if (series.length === 0) return null;  // no run was long enough to judge
-  const key = (path, unit) => (unit === "1" ? path : `${path} [${unit}]`);
-  return valueChart({ title: `Tipping point of ${trigger.path}`, yUnit: trigger.unit, series,
-    xLabel: numeric ? key(curve.axis, curve.axis_unit) : curve.keys.join(", "),
+  return valueChart({ title: `Tipping point: ${keyWords(trigger.path)}`, yUnit: trigger.unit, series,
+    xLabel: numeric ? keyWords(curve.axis, curve.axis_unit)
+      : curve.keys.map((key) => keyWords(key)).join(", "),
     names: numeric ? null : placed.map((p) => p.variant) });
 }
 
@@ -31,7 +31,7 @@ const CURVE_OUTCOMES = { found: "tips", recovers_at_last_value: "never tips",
 /** A row for each point of a tipping curve. */
 function curveTable(result) {
   const { curve, trigger } = result;
-  const columns = curve.keys.map((key) => ({ title: key.split(".").pop(), hint: key,
+  const columns = curve.keys.map((key) => ({ title: keyWords(key), hint: key,
     text: (p) => p.keys[key] }));
   columns.push({ title: "D50", value: (p) => p.d50 && p.d50.value,
     node: (p) => (p.d50 ? intervalCell([p.d50.value, p.d50.ci_low, p.d50.ci_high], trigger.unit)

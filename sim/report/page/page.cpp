@@ -510,8 +510,9 @@ class Metadata {
   void add_sections() {
     const Json& json = result_.json;
     for (const char* name : {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50",
-                             "curve", "not_monotone", "probes", "choice", "policies", "map",
-                             "sentences", "notes", "scenario_notes", "prediction", "planes"}) {
+                             "curve", "not_monotone", "probes", "choice", "policies", "advice",
+                             "map", "sentences", "notes", "scenario_notes", "prediction",
+                             "planes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
     if (json.contains("choice")) {
@@ -574,8 +575,8 @@ class Metadata {
   void add_sweep() {
     const Json& sweep = result_.json.at("sweep");
     Json& out = out_["sweep"];
-    for (const char* name :
-         {"points_that_fail", "points_over_limit", "points", "shard", "graphs"}) {
+    for (const char* name : {"points_that_fail", "points_uncertain", "points_over_limit", "points",
+                             "shard", "graphs"}) {
       if (sweep.contains(name)) out[name] = sweep.at(name);
     }
     const std::vector<std::string> vary = sweep.at("vary");

@@ -4,10 +4,12 @@ const MOST_LINES = 6;
 
 let results = [];  // that the page shows, side by side
 
-/** A result as the page needs it. */
-function prepared(data, number) {
-  const result = { ...data, number, v: 0, client: "all", hidden: new Set(), tops: new Map() };
+/** A result as the page needs it; what is chosen in `old`, which stood in its place, stays chosen. */
+function prepared(data, number, old = {}) {
+  const result = { ...data, number, v: 0, client: "all", hidden: new Set(), tops: new Map(),
+    off: old.off || new Map() };
   if (result.sweep) prepareSweep(result);
+  if (old.client && result.clients.includes(old.client)) result.client = old.client;
   if (result.comparison) {
     result.variants.forEach((_, v) => { if (v >= MOST_LINES) result.hidden.add(v); });
   }
@@ -113,35 +115,36 @@ function panels(result, v) {
     line.name.startsWith("capacity"));
   const found = services.map((service, i) => ({ key: `load ${several ? service : ""}`,
     title: several ? `Load of ${service}` : limited(service) ? "Load against capacity" : "Load",
-    unit: "1/s",
-    scale: "stretched", together: "load", service, lines: (u) => loadLines(result, u, service),
+    unit: "1/s", section: "services", scale: "stretched", together: "load", service, lines: (u) => loadLines(result, u, service),
     order: i, note: result.comparison ? "attempts per second" : null }));
-  const add = (key, title, unit, lines, more = {}) => found.push({ key, title, unit, lines, ...more });
+  const add = (key, title, unit, lines, more = {}) =>
+    found.push({ key, title, unit, lines, section: "retries", ...more });
   const ofEntries = (name) => (u) => entries(result, u).map((e) =>
     lineOf(result, e.v, "c", e.client, name, e)).filter(Boolean);
   if (groups > 1 || result.comparison) {
-    add("goodput", "Goodput: requests that succeed", "1/s", ofEntries("goodput"));
+    add("goodput", "Goodput: requests that succeed", "1/s", ofEntries("goodput"),
+      { section: "latency" });
   }
   add("success", "Success rate of the requests that end", "1", ofEntries("success_rate"),
-    { share: true });
+    { share: true, section: "latency" });
   // Where nearly no bin has a new request there is nothing to draw a line through.
   if (perEntry("amplification").some((line) => !Array.isArray(line.means) ||
       line.means.filter(exists).length > 4)) {
     add("amplification", "Amplification: attempts per request", "1", ofEntries("amplification"));
   }
-  add("latency", "Latency", "s", (u) => latencyLines(result, u), { scale: "log" });
+  add("latency", "Latency", "s", (u) => latencyLines(result, u), { scale: "log", section: "latency" });
   if (result.comparison) {
     for (const service of services) {
       add(`queue ${service}`, several ? `Queue of ${service}` : "Queue", "attempts", (u) =>
         entries(result, u).filter((e) => hasQueue(result, e.v, service))
           .map((e) => lineOf(result, e.v, "s", service, "queue_mean", e)).filter(Boolean),
-      { optional: true });
+      { optional: true, section: "services" });
     }
   } else {
     add("queue", several ? "Queues" : "Queue", "attempts", (u) => services.map((service, i) =>
       hasQueue(result, u, service) &&
         lineOf(result, u, "s", service, "queue_mean", { name: service, ...lookOf(i) }))
-      .filter(Boolean), { optional: true });
+      .filter(Boolean), { optional: true, section: "services" });
   }
   add("retries", "Retries", "1/s", ofEntries("retry_rate"), { optional: true });
   add("backoff", "Waiting to retry (in backoff)", "requests", ofEntries("in_backoff"),
@@ -208,32 +211,38 @@ function endOfAction() {
   return end > 0 ? end : 1;
 }
 
-/** Charts of the same panel of several results have one scale. */
-function charts(result) {
-  for (const chart of result.charts || []) chart.remove();
-  result.charts = [];
-  const own = panels(result, result.v);
+/** The lines that are switched off in a chart. */
+function offOf(result, key) {
+  if (!result.off.has(key)) result.off.set(key, new Set());
+  return result.off.get(key);
+}
+
+/** The charts of a section; those of the same panel of several results have one scale. */
+function charts(result, section) {
+  result.charts = result.charts || {};
+  for (const chart of result.charts[section] || []) chart.remove();
+  result.charts[section] = [];
+  const own = panels(result, result.v).filter((panel) => panel.section === section);
   const rows = own.map((panel) => {
-    const top = (r, p) => topOfPanel(r, p);
-    const shared = () => {
-      const alike = results.flatMap((r) => panels(r, r.v).filter((p) => (panel.together
-        ? p.together === panel.together : p.key === panel.key)).map((p) => top(r, p)));
-      return Math.max(...alike);
-    };
-    const fitted = result.fit ? topOf(panel.lines(result.v)) : null;
-    const most = fitted || shared();
+    const shared = () => Math.max(...results.flatMap((r) => panels(r, r.v).filter((p) =>
+      (panel.together ? p.together === panel.together : p.key === panel.key))
+      .map((p) => topOfPanel(r, p))));
     const lines = panel.lines(result.v);
+    const top = (result.fit && topOf(lines)) || shared();
     const limit = topOf(lines.filter((line) => line.name.startsWith("capacity")));
     const windows = shadesOf(result, result.v);
     const chart = new TimeChart({ title: panel.title, unit: panel.unit, share: panel.share,
-      scale: panel.scale, state: () => ({ lines, windows, top: most, limit }) });
-    result.charts.push(chart);
+      scale: panel.scale, off: offOf(result, panel.key),
+      state: () => ({ lines, windows, top, limit }) });
+    result.charts[section].push(chart);
     return chart.element;
   });
-  return rows.length > 0 ? [chartControls(result), el("div", { class: "charts" }, rows)] : null;
+  return rows.length > 0 ? [el("p", { class: "note" }, intervalsNote(result)),
+    el("div", { class: "charts" }, rows)] : null;
 }
 
 function chartControls(result) {
+  if (result.series.length === 0) return null;
   const controls = [];
   if (result.comparison && groupsOf(result).length > 1) {
     const select = el("select", { onchange: () => { result.client = select.value; refresh(result); } },
@@ -283,7 +292,7 @@ function tipPicture(result) {
     const near = inner.length > 0 ? probes.filter((p) => p.value >= below && p.value <= above) : probes;
     const meta = near.filter((p) => p.tipped > 0 && exists(p.metastable_probability));
     return valueChart({ title: "Where does it tip?", share: true, yUnit: "1",
-      xLabel: unit === "1" ? path : `${path} [${unit}]`,
+      xLabel: keyWords(path, unit),
       series: [{ name: `do not recover, of ${plural(result.replications, "replication")}`,
         colour: BLUE, joined: true,
         points: near.map((p) => [p.value, p.probability, p.ci_low, p.ci_high]) },
@@ -298,7 +307,7 @@ function tipPicture(result) {
     .map((row) => [row.load, row.goodput, row.ci_low, row.ci_high]).sort((p, q) => p[0] - q[0]);
   const up = points("up"), down = points("down").concat(up.slice(-1));
   return valueChart({ title: "Does it go back the way it came?", yUnit: "1/s",
-    xLabel: load.unit === "1" ? load.path : `${load.path} [${load.unit}]`,
+    xLabel: keyWords(load.path, load.unit),
     series: [{ name: "offered load", colour: GREY, dash: LIMIT_DASH, joined: true,
       points: rows.filter((row) => row.branch === "up").map((row) => [row.load, row.offered_load]) },
     { name: "goodput, load going up", colour: BLUE, joined: true, points: up },
@@ -382,29 +391,41 @@ function reproduction(result) {
     el("pre", { class: "toml" }, result.toml))];
 }
 
-/** Sections in the order of the page: title, which results have it, what it shows. */
+const overRange = (result) => (result.sweep
+  ? sweepPicture(result, (v) => moveTo(result, v), () => refresh(result))
+  : result.choice ? choiceTable(result) : result.advice ? adviceTable(result)
+    : result.map ? mapPicture(result) : [tipPicture(result), probeTable(result)]);
+const hasRange = (r) => r.sweep || r.choice || r.advice || r.map || r.trigger || r.hysteresis;
+
+/** Sections in the order of the page: which results have it, what it shows. Those with a title are
+ * folded unless they are the picture of their result. */
 const SECTIONS = [
-  { title: null, id: "answer", show: (r) => [answer(r), headlines(r)] },
-  { title: "Scenario", id: "scenario", show: (r) => scenarioDrawing(r, r.v) },
-  { title: "Before, during and after", id: "phases", show: (r) => phaseTables(r, r.v) },
-  { title: "Over the range", id: "range", show: (r) => (r.sweep
-    ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r))
-    : r.choice ? choiceTable(r) : r.map ? mapPicture(r) : r.trigger || r.hysteresis
-      ? [tipPicture(r), probeTable(r)] : null) },
-  { title: "What theory says", id: "prediction", show: (r) => r.prediction && predictionTables(r) },
-  { title: "Over time", id: "time", show: (r) => charts(r),
-    note: (r) => intervalsNote(r) },
-  { title: "Differences", id: "differences", show: (r) => (r.comparison && comparisonTable(r)) },
-  { title: "Expectations", id: "expectations", show: (r) => expectationTable(r, r.v) },
-  { title: "Points", id: "points", show: (r) => r.sweep && pointTable(r, (v) => moveTo(r, v)) },
-  { title: "All metrics", id: "metrics", folded: true,
-    show: (r) => r.summary && summaryTable(r, r.v) },
-  { title: "How to reproduce", id: "reproduce", show: (r) => reproduction(r) },
+  { id: "answer", has: () => true, show: (r) => [headline(r), picture(r), chartControls(r)] },
+  { title: "Over the range", id: "range", open: true, has: hasRange, show: overRange },
+  { title: "What theory says", id: "prediction", open: true, has: (r) => r.prediction,
+    show: predictionTables },
+  { id: "figures", has: (r) => r.summary, show: mainFigures },
+  { title: "Before, during and after", id: "phases", has: (r) => r.phases && r.phases.length > 0,
+    show: (r) => phaseTables(r, r.v) },
+  { title: "Causes, and how sure this is", id: "causes", has: () => true, show: answer },
+  { title: "Success and latency", id: "latency", has: (r) => r.series.length > 0,
+    show: (r) => charts(r, "latency") },
+  { title: "Services: who calls whom, load and queues", id: "services", has: () => true,
+    show: (r) => [scenarioDrawing(r, r.v), charts(r, "services")] },
+  { title: "Retries and failures", id: "retries", has: (r) => r.series.length > 0,
+    show: (r) => charts(r, "retries") },
+  { title: "Differences", id: "differences", has: (r) => r.comparison, show: comparisonTable },
+  { title: "Expectations", id: "expectations", has: (r) => expectationTable(r, r.v),
+    show: (r) => expectationTable(r, r.v) },
+  { title: "Points", id: "points", has: (r) => r.sweep,
+    show: (r) => pointTable(r, (v) => moveTo(r, v)) },
+  { title: "All metrics", id: "metrics", has: (r) => r.summary, show: (r) => summaryTable(r, r.v) },
+  { title: "How to reproduce", id: "reproduce", has: () => true, show: reproduction },
 ];
 
 function head(result) {
   const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
-    sweep: "sweep", choose: "choice of a policy", map: "map", predict: "prediction" }[result.command] || "result";
+    sweep: "sweep", choose: "choice of a policy", advise: "advice", map: "map", predict: "prediction" }[result.command] || "result";
   // The replications of a choice differ, and a map without tests of it has none.
   const facts = result.choice ? [kind, plural(result.policies.length, "policy", "policies"),
     plural(result.choice.replications, "replication"), `seed ${result.seed}`]
@@ -419,18 +440,28 @@ function head(result) {
     el("p", { class: "facts" }, facts.join(" · ")));
 }
 
+/** Shows a result anew: what is folded only when it is opened. */
 function refresh(result) {
   for (const section of SECTIONS) {
     const cell = section.cells && section.cells[result.number];
-    if (cell && section.id !== "reproduce") cell.replaceChildren(...content(section, result));
+    if (!cell) continue;
+    cell.stale = true;
+    update(section);
   }
   if (result.sliders) result.sliders.show();
+  const said = document.querySelectorAll("#answer .verdict")[result.number];
+  document.getElementById("said").textContent = said ? said.textContent : "";
 }
 
-function content(section, result) {
-  const shown = [section.show(result)].flat(Infinity).filter(Boolean);
-  if (shown.length > 0 && section.note) shown.unshift(el("p", { class: "note" }, section.note(result)));
-  return shown;
+function update(section) {
+  if (section.fold && !section.fold.open) return;
+  section.cells.forEach((cell, i) => {
+    if (!cell.stale) return;
+    cell.stale = false;
+    const result = results[i];
+    const shown = section.has(result) ? [section.show(result)].flat(Infinity).filter(Boolean) : [];
+    cell.replaceChildren(...shown);
+  });
 }
 
 function moveTo(result, v) {
@@ -440,48 +471,63 @@ function moveTo(result, v) {
 
 /**
  * Shows these results, side by side, in place of those that stand there: objects of what the
- * program writes into the page (page.cpp), each with its `series`.
+ * program writes into the page (page.cpp), each with its `series`. What is open, zoomed and chosen
+ * stays so.
  */
 function renderPage(data) {
+  const opened = new Map(SECTIONS.filter(({ fold }) => fold).map(({ id, fold }) => [id, fold.open]));
   timeline.charts.clear();
-  results = data.map(prepared);
+  results = data.map((one, i) => prepared(one, i, results[i]));
   timeline.end = endOfAction();
-  const page = document.getElementById("page");
-  page.replaceChildren();
   const side = (cells) => el("div", { class: `side of-${Math.min(results.length, 4)}` }, cells);
-  page.append(side(results.map(head)));
+  const parts = [side(results.map(head))];
   if (results.some((r) => r.sweep)) {
-    page.append(el("div", { class: "bar" }, side(results.map((result) => {
+    parts.push(el("div", { class: "bar" }, side(results.map((result) => {
       if (!result.sweep) return el("div");
       result.sliders = sliders(result, (v) => moveTo(result, v));
       return result.sliders;
     }))));
   }
   for (const section of SECTIONS) {
-    section.cells = null;
-    const contents = results.map((result) => content(section, result));
-    if (contents.every((shown) => shown.length === 0)) continue;
-    section.cells = contents.map((shown) => el("div", { class: "cell" }, shown));
-    const title = section.title ? el("h2", {}, section.title) : null;
-    page.append(section.folded
-      ? el("details", { id: section.id, class: "section" }, el("summary", {}, title),
-        side(section.cells))
-      : el("section", { id: section.id, class: "section" }, title, side(section.cells)));
+    section.fold = section.cells = null;
+    if (!results.some((result) => section.has(result))) continue;
+    section.cells = results.map(() => Object.assign(el("div", { class: "cell" }), { stale: true }));
+    if (section.title) {
+      section.fold = el("details", { id: section.id, class: "section",
+        open: opened.has(section.id) ? opened.get(section.id) : section.open,
+        ontoggle: () => update(section) },
+      el("summary", {}, el("h2", {}, section.title)), side(section.cells));
+    }
+    parts.push(section.fold || el("section", { id: section.id }, side(section.cells)));
   }
-  page.append(el("footer", {}, `Made by retrysim ${results[0].version}. `,
+  parts.push(el("p", { id: "said", role: "status" }), el("footer", {}, `Made by retrysim ${results[0].version}. `,
     "This page needs no network."));
+  document.getElementById("page").replaceChildren(...parts);
+  for (const section of SECTIONS) if (section.cells) update(section);
 }
 
 /** What the program has written into the page. */
-function embeddedResults() {
-  const data = [], json = (id) => JSON.parse(document.getElementById(id).textContent);
-  for (let i = 0; document.getElementById(`result-${i}`); ++i) {
-    data.push({ ...json(`result-${i}`), series: json(`series-${i}`) });
+function embedded() {
+  const data = [], json = (id) => document.getElementById(id);
+  for (let i = 0; json(`result-${i}`); ++i) {
+    data.push({ ...JSON.parse(json(`result-${i}`).textContent),
+      series: JSON.parse(json(`series-${i}`).textContent) });
   }
   return data;
 }
 
 window.addEventListener("keydown", (event) => { if (event.key === "Escape") timeline.setZoom(null); });
-const embedded = embeddedResults();
-if (embedded.length > 0) renderPage(embedded);
+// On paper everything is open.
+window.addEventListener("beforeprint", () => {
+  for (const { fold } of SECTIONS.filter((section) => section.fold)) {
+    fold.folded = !fold.open;
+    fold.open = true;
+  }
+  SECTIONS.filter((section) => section.cells).forEach(update);
+}, true);
+window.addEventListener("afterprint", () => {
+  for (const { fold } of SECTIONS) if (fold && fold.folded) fold.open = false;
+});
+const written = embedded();
+if (written.length > 0) renderPage(written);
 if (typeof startLive === "function") startLive();

@@ -7,180 +7,324 @@ function graphAt(result, v) {
   return (graphs && graphs[v]) || (result.variants[v] || {}).graph || result.graph || {};
 }
 
-/** What went along an edge: attempts per second and the share of requests that succeeded; before,
- * during and after the first disturbance, or all the time where there is none. */
-function flowLines(result, v, group) {
-  const line = (word, rate, success) => (exists(rate)
-    ? `${word}${digits(rate)} /s${exists(success) ? `, ${percent(success)}` : ""}` : null);
-  const rows = phasesOf(result, v).filter((row) => result.clients[row.c] === group);
-  const first = (kind) => rows.find((row) => row.kind === kind);
-  const shown = [["before ", first("before")], ["during ", first("during")],
-    first("after") ? ["after ", rows.filter((row) => row.kind === "after").pop()]
-      : ["recovering ", first("recovering")]];
-  const mean = (row, metric) => (row.m[metric] || [])[0];
-  const found = shown.filter(([, row]) => row)
-    .map(([word, row]) => line(word, mean(row, "attempt_rate"), mean(row, "success_rate")));
-  if (found.length > 0) return found.filter(Boolean);
-  const whole = (metric) => (summaryOf(result, v, group, metric) || [])[0];
-  return [line("", whole("attempt_rate"), whole("success_rate"))].filter(Boolean);
-}
-
-/** Boxes by layer: clients, balancers in front of services, services by depth of their calls. */
-function graphOf(result, v) {
-  const { services = [], clients = [], calls = [] } = graphAt(result, v);
-  const boxes = [], edges = [], depth = new Map();
-  const groups = [...(clients || []), ...(calls || [])];
-  const callersOf = (name) => groups.filter((group) => group.calls.includes(name));
-  const depthOf = (name, seen = new Set()) => {
-    if (depth.has(name) || seen.has(name)) return depth.get(name) || 1;
-    seen.add(name);
-    const found = 1 + Math.max(0, ...callersOf(name).filter((group) => group.caller)
-      .map((group) => depthOf(group.caller, seen)));
-    depth.set(name, found);
-    return found;
+/** What went along the edge of a group: requests per second, attempts per request and the share of
+ * the requests that succeeded; before, during and after the first disturbance, or all the time where
+ * there is none. `fails` where that share fell by more than a tenth. */
+function flowsOf(result, v, group) {
+  const metrics = ["offered_load", "amplification", "success_rate"];
+  const flow = (word, values, before) => {
+    const [load, attempts, success] = values;
+    if (!exists(load)) return null;
+    const text = [`${word}${digits(load)} /s`, exists(attempts) && ` × ${digits(attempts)}`,
+      exists(success) && `, ${percent(success)}`].filter(Boolean).join("");
+    return { text, fails: exists(success) && success < 0.9 * (before ?? 1) };
   };
-  for (const client of clients || []) {
-    boxes.push({ id: `client ${client.name}`, kind: "client", title: client.name, layer: 0,
-      lines: client.lines });
+  const rows = (result.phases || []).filter((row) => row.v === v && result.clients[row.c] === group);
+  const of = (row) => metrics.map((metric) => (row.m[metric] || [])[0]);
+  const first = (kind) => rows.find((row) => row.kind === kind);
+  const [before, during] = [first("before"), first("during")];
+  if (!during) {
+    return [flow("", metrics.map((metric) => (summaryOf(result, v, group, metric) || [])[0]))]
+      .filter(Boolean);
   }
-  for (const { name, instances, balancing, lines } of services || []) {
-    const layer = depthOf(name) * 2, balanced = instances > 1;
-    boxes.push({ id: `service ${name}`, kind: "service", title: name, layer, lines: lines || [] });
-    if (balanced) {
-      boxes.push({ id: `balancer ${name}`, kind: "balancer", title: "balancer", layer: layer - 1,
-        lines: balancing ? [balancing] : [] });
-      edges.push({ from: `balancer ${name}`, to: `service ${name}`, lines: [], title: null });
-    }
-    for (const group of callersOf(name)) {
-      edges.push({ from: group.caller ? `service ${group.caller}` : `client ${group.name}`,
-        to: `${balanced ? "balancer" : "service"} ${name}`,
-        // The figures are those of the group; where it calls several services, they are of all.
-        lines: group.calls.length === 1 ? flowLines(result, v, group.name) : [],
-        title: [`${group.caller || group.name} calls ${name}`, ...group.lines].join("\n") });
-    }
-  }
-  return { boxes, edges };
+  const after = rows.filter((row) => row.kind === "after").pop();
+  const normal = before && of(before)[2];
+  return [["before ", before], ["during ", during], ["after ", after],
+    ["recovering ", after ? null : first("recovering")]]
+    .map(([word, row]) => row && flow(word, of(row), normal)).filter(Boolean);
 }
 
-const LINE = 15;
-const linesOf = (box) => box.wrapped || box.lines;
-const heightOf = (box) => 28 + LINE * linesOf(box).length;
-const lettersIn = (width) => Math.floor(width / 6.1);
+/** A box for each client group and each service; `ports` are where arrows leave it, each with the
+ * ids of the boxes that it leads to. Callers come before those that they call. */
+function graphOf(result, v) {
+  const { services, clients, calls } = graphAt(result, v);
+  const moment = result.series[v] ? (bearers, name) => (time, line) =>
+    momentsOf(result, v, bearers, name, time)[line] : () => null;
+  const port = (group) => ({ moment: moment("c", group.name), name: group.calls.join(", "), to: group.calls.map((s) => `service ${s}`),
+    lines: group.caller ? group.lines : [], flows: flowsOf(result, v, group.name) });
+  const boxes = (clients || []).map((client) => ({ kind: "client", id: `client ${client.name}`,
+    title: client.name, lines: client.lines, ports: [port(client)] }));
+  for (const { name, instances, balancing, lines } of services || []) {
+    boxes.push({ kind: "service", id: `service ${name}`, title: name, moment: moment("s", name),
+      lines: [...(instances > 1 && balancing ? [`balancer: ${balancing}`] : []), ...(lines || [])],
+      ports: (calls || []).filter((call) => call.caller === name).map(port) });
+  }
+  const byId = new Map(boxes.map((box) => [box.id, box])), sorted = [];
+  for (const box of boxes) box.callers = 0;
+  for (const p of boxes.flatMap((box) => box.ports)) {
+    p.to = p.to.map((id) => byId.get(id)).filter(Boolean);
+    for (const to of p.to) ++to.callers;
+  }
+  const place = (box) => {  // and then at once whom only those that stand there call
+    sorted.push(box);
+    for (const to of box.ports.flatMap((p) => p.to)) if (--to.callers === 0) place(to);
+  };
+  boxes.filter((box) => box.callers === 0).forEach(place);
+  return sorted;
+}
 
-/** A text in lines of at most `most` letters, as far as its words allow. */
-function wrapped(text, most) {
-  const lines = [];
+/** What is at a moment: of a call as in `flowsOf`, of a service its queue and what it works on, each
+ * in a line of its own. */
+function momentsOf(result, v, bearers, name, time) {
+  const value = (quantity_) => {
+    const line = lineOf(result, v, bearers, name, quantity_, {});
+    return line ? at(line.means, Math.floor(time / line.dt)) : null;
+  };
+  const text = (x, form = digits) => (exists(x) ? form(x) : "–");
+  return bearers === "s"
+    ? [`▸ queue ${text(value("queue_mean"))}`, `▸ in service ${text(value("in_service_mean"))}`]
+    : [`▸ ${text(value("offered_load"))} /s × ${text(value("amplification"))}, ${
+      text(value("success_rate"), percent)}`];
+}
+
+const LINE = 15, TITLE_LINE = 17, PAD = 10, NO_BREAK = "\u00a0";
+const FONT = "11.5px system-ui, \"Segoe UI\", Roboto, \"DejaVu Sans\", sans-serif";
+const pen = document.createElement("canvas").getContext("2d");
+
+/** How wide a text of a drawing is, or a name in a box. */
+function textWidth(text, isName = false) {
+  pen.font = isName ? `bold ${FONT.replace("11.5", "13")}` : FONT;
+  return pen.measureText(text).width;
+}
+
+/** A text in lines that are at most so wide; words that are wider are broken. */
+function wrapped(text, width, isName = false) {
+  const lines = [""];
   for (const word of text.split(" ")) {
-    const last = lines[lines.length - 1];
-    if (last !== undefined && last.length + 1 + word.length <= most) {
-      lines[lines.length - 1] = `${last} ${word}`;
-    } else lines.push(word);
+    const longer = lines[lines.length - 1] ? `${lines[lines.length - 1]} ${word}` : word;
+    if (textWidth(longer, isName) <= width) lines[lines.length - 1] = longer;
+    else {
+      if (lines[lines.length - 1]) lines.push("");
+      for (const letter of word) {
+        if (textWidth(lines[lines.length - 1] + letter, isName) > width) lines.push("");
+        lines[lines.length - 1] += letter;
+      }
+    }
   }
   return lines;
 }
 
-const cutTo = (text, width) => {
-  const most = lettersIn(width);
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
-};
-
-function drawBox(box) {
-  return svg("g", { class: `box ${box.kind}` },
-    svg("title", {}, [box.title, ...box.lines].join("\n")),
-    svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: 7 }),
-    svg("text", { x: box.x + 10, y: box.y + 19, class: "name" },
-      cutTo(box.title, (box.w - 16) / 1.12)),
-    linesOf(box).map((line, i) => svg("text", { x: box.x + 10, y: box.y + 35 + LINE * i },
-      cutTo(line, box.w - 14))));
-}
-
-function arrow({ x1, y1, x2, y2, upright, title }) {
-  const bend = upright ? (y2 - y1) / 2 : (x2 - x1) / 2;
-  const d = upright ? `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2 - 5}`
-    : `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2 - 5} ${y2}`;
-  const tip = upright ? `${x2 - 4},${y2 - 7} ${x2 + 4},${y2 - 7} ${x2},${y2}`
-    : `${x2 - 7},${y2 - 4} ${x2 - 7},${y2 + 4} ${x2},${y2}`;
-  return svg("g", { class: "arrow" }, title ? svg("title", {}, title) : null,
-    svg("path", { d, fill: "none" }), svg("polygon", { points: tip }));
-}
-
-const LABEL_LINE = 13, LABEL_LETTER = 5.6;
-const widthOf = (lines) => LABEL_LETTER * Math.max(0, ...lines.map((line) => line.length));
-
-/** The figures of an edge, at the end of it where it has most room to itself, and below those that
- * are there already. */
-function drawLabel({ x1, y1, x2, y2, upright, atStart, lines }, taken, width) {
-  const w = widthOf(lines), h = LABEL_LINE * lines.length;
-  const at = { w, h, x: upright ? (atStart ? x1 : x2) + 6 : atStart ? x1 + 6 : x2 - w - 10,
-    y: upright ? (atStart ? y1 + 2 : y2 - h - 8) : (atStart ? y1 : y2) + 4 };
-  at.x = Math.max(2, Math.min(at.x, width - w - 4));
-  const hits = (b) => at.x < b.x + b.w && b.x < at.x + w && at.y < b.y + b.h && b.y < at.y + h;
-  for (let hit = taken.find(hits); hit; hit = taken.find(hits)) at.y = hit.y + hit.h + 1;
-  taken.push(at);
-  return lines.map((line, i) => svg("text", { x: at.x, y: at.y + 10 + LABEL_LINE * i,
-    class: "flow" }, line));
-}
-
-/** Layers from left to right or, where there is no room, from top to bottom. */
-function drawGraph(graph, width) {
-  const layers = [...new Set(graph.boxes.map((box) => box.layer))].sort((a, b) => a - b)
-    .map((layer) => graph.boxes.filter((box) => box.layer === layer));
-  const labels = graph.edges.filter((edge) => edge.lines.length > 0);
-  const gap = Math.max(60, ...labels.map((edge) => widthOf(edge.lines) + 24));
-  const upright = width < 175 * layers.length + gap * (layers.length - 1);
-  const starts = new Map();  // edges that leave a box
-  for (const { from } of graph.edges) starts.set(from, (starts.get(from) || 0) + 1);
-  for (const box of graph.boxes) box.wrapped = null;
-  const room = LABEL_LINE * Math.max(0, ...labels.map((edge) => edge.lines.length));
-  let height = upright ? placeDown(layers, width, room) : placeAcross(layers, width, gap);
-  const byId = new Map(graph.boxes.map((box) => [box.id, box]));
-  const root = svg("svg", { role: "img" }), taken = [], texts = [];
-  for (const edge of graph.edges) {
-    const [a, b] = [byId.get(edge.from), byId.get(edge.to)];
-    if (!a || !b) continue;
-    const ends = upright ? { x1: a.x + a.w / 2, y1: a.y + a.h, x2: b.x + b.w / 2, y2: b.y }
-      : { x1: a.x + a.w, y1: a.y + a.h / 2, x2: b.x, y2: b.y + b.h / 2 };
-    const drawn = { ...edge, ...ends, upright, atStart: starts.get(edge.from) === 1 };
-    root.append(arrow(drawn));
-    texts.push(...drawLabel(drawn, taken, width));
-  }
-  root.append(...graph.boxes.map(drawBox), ...texts);
-  height = Math.max(height, ...taken.map((label) => label.y + label.h + 4));
-  root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  return root;
-}
-
-function placeAcross(layers, width, least) {
-  const gap = Math.max(least, Math.min(110, width / (4 * layers.length)));
-  const wide = Math.min(250, (width - gap * (layers.length - 1)) / layers.length);
-  const heights = layers.map((boxes) => boxes.reduce((sum, b) => sum + heightOf(b) + 12, -12));
-  const height = Math.max(...heights);
-  layers.forEach((boxes, n) => {
-    let y = (height - heights[n]) / 2 + 2;
-    for (const box of boxes) {
-      Object.assign(box, { x: n * (wide + gap) + 2, y, w: wide - 4, h: heightOf(box) });
-      y += box.h + 12;
+/** Lays the texts of a box out in `width`, and so sets its height and that of its ports. */
+function fillBox(box, width) {
+  box.w = width;
+  box.rows = [];
+  let y = 4;
+  const add = (text, look, of = null, moment = null) => {
+    for (const line of wrapped(text, width - 2 * PAD, look === "name")) {
+      y += look === "name" ? TITLE_LINE : LINE;
+      box.rows.push({ text: line.replaceAll(NO_BREAK, " "), look, moment, y: y - 3 });
+      if (of && of.dy === null) of.dy = y - 7;
     }
+  };
+  add(box.title, "name");
+  const facts = (lines) => lines.map((line) => (textWidth(line) + textWidth(" ·") <= width - 2 * PAD
+    ? line.replaceAll(" ", NO_BREAK) : line)).join(`${NO_BREAK}· `);
+  if (box.lines.length > 0) add(facts(box.lines), null);
+  for (const line of box.moment ? [0, 1] : []) {
+    add("▸", "moment", null, (time) => box.moment(time, line));
+  }
+  for (const p of box.ports) {
+    p.dy = null;
+    y += 6;
+    p.rule = y;
+    add(`→ ${p.name}`, "to", p);
+    if (p.lines.length > 0) add(facts(p.lines), null);
+    for (const flow of p.flows) add(flow.text, flow.fails ? "flow fails" : "flow");
+    if (p.moment) add("▸", "moment", null, (time) => p.moment(time, 0));
+  }
+  box.h = y + 6;
+}
+
+const drawBox = (box) => svg("g", { class: `box ${box.kind}`, transform: `translate(${box.x} ${box.y})` },
+  svg("rect", { width: box.w, height: box.h, rx: 7 }),
+  box.ports.map((p) => svg("line", { x1: 0, x2: box.w, y1: p.rule, y2: p.rule, class: "rule" })),
+  box.rows.map((row) => (row.node = svg("text", { x: PAD, y: row.y, class: row.look }, row.text))));
+
+function drawArrow(d, x, y, back, fails) {
+  const tip = `${x},${y} ${x - 7 * back},${y - 4} ${x - 7 * back},${y + 4}`;
+  return svg("g", { class: `arrow${fails ? " fails" : ""}` }, svg("path", { d, fill: "none" }),
+    svg("polygon", { points: tip }));
+}
+
+const meanOf = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+const BETWEEN = 14, INTO = 14;  // boxes of a layer; from the top of a box to where arrows end
+
+/** Layers from left to right or, where there is no room for that, one box below the other. */
+function drawGraph(boxes, width) {
+  for (const box of boxes) box.layer = 0;
+  for (const box of boxes) {
+    for (const to of box.ports.flatMap((p) => p.to)) to.layer = Math.max(to.layer, box.layer + 1);
+  }
+  const layers = 1 + Math.max(0, ...boxes.map((box) => box.layer));
+  const gap = Math.max(36, Math.min(90, (width - 190 * layers) / layers));
+  const wide = Math.floor(Math.min(260, (width - 4 - gap * (layers - 1)) / layers));
+  const { arrows, w, h } = wide < 165 ? placeDown(boxes, width)
+    : placeAcross(boxes, layers, wide, gap);
+  return svg("svg", { role: "img", viewBox: `0 0 ${width} ${h}` },
+    svg("g", { transform: `translate(${Math.max(0, (width - w) / 2)} 0)` },
+      arrows, boxes.map(drawBox)));
+}
+
+/** An arrow over several layers has a node in each, so that it passes between the boxes there. */
+function placeAcross(boxes, count, wide, gap) {
+  const layers = Array.from({ length: count }, () => []), ways = [];
+  for (const box of boxes) {
+    fillBox(box, wide);
+    layers[box.layer].push(box);
+    Object.assign(box, { from: [], onto: [], at: INTO });
+  }
+  for (const box of boxes) {
+    for (const p of box.ports) {
+      for (const to of p.to) {
+        const way = [box];
+        for (let n = box.layer + 1; n < to.layer; ++n) {
+          way.push({ layer: n, h: 0, w: wide, from: [], onto: [], at: 0 });
+          layers[n].push(way[way.length - 1]);
+        }
+        way.push(to);
+        for (let i = 1; i < way.length; ++i) {
+          const start = { node: way[i - 1], at: i === 1 ? p.dy : 0 };
+          way[i].from.push(start);
+          way[i - 1].onto.push({ node: way[i], own: start.at });
+        }
+        ways.push({ way, port: p });
+      }
+    }
+  }
+  const stack = (layer) => {
+    let y = 0;
+    for (const node of layer) {
+      node.y = y;
+      y += node.h + BETWEEN;
+    }
+  };
+  layers.forEach(stack);
+  // Where a node would stand best: its arrows straight.
+  const wish = (node, down) => (down ? node.from : node.onto).map((end) => (down
+    ? end.node.y + end.at - node.at : end.node.y + end.node.at - end.own));
+  const sweep = (move) => {
+    for (const layer of layers.slice(1)) move(layer, true);
+    for (const layer of layers.slice(0, -1).reverse()) move(layer, false);
+  };
+  for (let round = 0; round < 8; ++round) {
+    sweep((layer, down) => {
+      for (const node of layer) {
+        const wishes = wish(node, down);
+        node.wish = wishes.length > 0 ? meanOf(wishes) : node.y;
+      }
+      layer.sort((a, b) => a.wish - b.wish);
+      stack(layer);
+    });
+  }
+  for (let round = 0; round < 4; ++round) {
+    sweep((layer, down) => {
+      let least = -Infinity;
+      for (const node of layer) {
+        const wishes = wish(node, down);
+        node.wish = wishes.length > 0 ? meanOf(wishes) : node.y;
+        node.y = Math.max(least, node.wish);
+        least = node.y + node.h + BETWEEN;
+      }
+      const shift = meanOf(layer.map((node) => node.wish - node.y));
+      for (const node of layer) node.y += shift;
+    });
+  }
+  const top = Math.min(...layers.flat().map((node) => node.y)) - 2;
+  for (const node of layers.flat()) {
+    node.y -= top;
+    node.x = 2 + node.layer * (wide + gap);
+  }
+  const arrows = ways.map(({ way, port }) => {
+    let [x, y] = [way[0].x + wide, way[0].y + port.dy], d = `M${x} ${y}`;
+    for (const node of way.slice(1)) {
+      const [to, last] = [node.y + node.at, node === way[way.length - 1]];
+      const bend = gap / 2;
+      d += `C${x + bend} ${y} ${node.x - bend} ${to} ${node.x - (last ? 6 : 0)} ${to}`;
+      if (!last) d += `H${node.x + wide}`;
+      [x, y] = [node.x + wide, to];
+    }
+    const end = way[way.length - 1];
+    return drawArrow(d, end.x, end.y + INTO, 1, port.flows.some((flow) => flow.fails));
   });
-  return height + 4;
+  return { arrows, w: count * (wide + gap) - gap + 4,
+    h: Math.max(...layers.flat().map((node) => node.y + node.h)) + 4 };
 }
 
-function placeDown(layers, width, room) {
-  let y = 2;
-  for (const boxes of layers) {
-    const abreast = Math.max(1, Math.min(boxes.length, Math.floor((width + 8) / 158)));
-    const wide = (width - 8 * (abreast - 1)) / abreast;
-    for (const box of boxes) {
-      box.wrapped = box.lines.flatMap((line) => wrapped(line, lettersIn(wide - 16)));
-    }
-    for (let i = 0; i < boxes.length; i += abreast) {
-      const row = boxes.slice(i, i + abreast), h = Math.max(...row.map(heightOf));
-      row.forEach((box, k) => Object.assign(box, { x: k * (wide + 8) + 1, y, w: wide - 2, h }));
-      y += h + 8;
-    }
-    y += 24 + room;
+/** One below the other; arrows run down beside the boxes, those to the same box in one lane. */
+function placeDown(boxes, width) {
+  const callers = new Map(boxes.map((box) => [box, []]));
+  boxes.forEach((box, i) => {
+    box.row = i;
+    for (const p of box.ports) for (const to of p.to) callers.get(to).push({ box, port: p });
+  });
+  const lanes = [];  // the row in which the last arrow of each lane ends
+  for (const box of boxes) {
+    const first = Math.min(...callers.get(box).map((caller) => caller.box.row));
+    if (first === Infinity) continue;
+    box.lane = lanes.findIndex((end) => end <= first);
+    if (box.lane < 0) box.lane = lanes.length;
+    lanes[box.lane] = box.row;
   }
-  return y - 30 - room;
+  const STEP = 9, gutter = 18 + STEP * lanes.length, wide = Math.min(460, width - 4 - gutter);
+  let y = 2;
+  for (const box of boxes) {
+    fillBox(box, wide);
+    Object.assign(box, { x: 2, y });
+    y += box.h + BETWEEN;
+  }
+  const arrows = boxes.flatMap((to) => callers.get(to).map(({ box, port }) => {
+    const x = 2 + wide, lane = x + 14 + STEP * to.lane, [from, end] = [box.y + port.dy, to.y + INTO];
+    return drawArrow(`M${x} ${from}H${lane - 5}Q${lane} ${from} ${lane} ${from + 5}V${end - 5}` +
+      `Q${lane} ${end} ${lane - 5} ${end}H${x + 6}`, x, end, -1, port.flows.some((flow) => flow.fails));
+  }));
+  return { arrows, w: wide + gutter, h: y };
+}
+
+/** A slider through time, and a button that plays it: the graph shows what is at that moment (▸), or
+ * at the one that a chart is pointed at. */
+class Scrub {
+  constructor(boxes, windows) {
+    this.boxes = boxes;
+    this.time = windows.length > 0 ? (windows[0].start + Math.min(windows[0].end, timeline.end)) / 2
+      : timeline.end / 2;
+    this.input = el("input", { type: "range", min: 0, max: timeline.end, step: timeline.end / 400,
+      "aria-label": "time in the run", oninput: () => timeline.point(Number(this.input.value)) });
+    this.output = el("output");
+    this.button = el("button", { type: "button", onclick: () => this.play(!this.timer) }, "play");
+    this.element = el("div", { class: "scrub" }, this.button, this.input, this.output,
+      el("span", { class: "note" }, "▸ at this time"));
+    timeline.charts.add(this);
+  }
+
+  remove() {
+    this.play(false);
+    timeline.charts.delete(this);
+  }
+
+  get figure() { return { redraw() {} }; }  // a zoom does not concern it
+
+  /** Twenty seconds for the whole run; where motion is to be reduced, a step each second. */
+  play(on) {
+    clearInterval(this.timer);
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const step = timeline.end / (calm ? 20 : 200);
+    this.timer = on ? setInterval(() => {
+      if (!this.element.isConnected || this.time >= timeline.end) this.play(false);
+      else timeline.point(Math.min(timeline.end, this.time + step));
+    }, calm ? 1000 : 100) : null;
+    this.button.textContent = on ? "stop" : "play";
+    if (on && this.time >= timeline.end) this.time = 0;
+  }
+
+  point(time) {
+    if (time === null) return;  // it stays where it is
+    this.time = time;
+    this.input.value = time;
+    this.output.textContent = `${digits(time, 4)} s`;
+    for (const { moment, node } of this.boxes.flatMap((box) => box.rows || [])) {
+      if (moment && node) node.textContent = moment(Math.min(time, timeline.end * (1 - 1e-9)));
+    }
+  }
 }
 
 /** Faults and surges. */
@@ -213,7 +357,7 @@ function drawWindows(result, v, width) {
   const windows = joinedWindows(windowsOf(result, v));
   const texts = windows.map((w) => `${w.name}${w.where ? ` (${w.where})` : ""}: ${
     w.what ? `${w.what}, ` : ""}${seconds(w.start)} to ${seconds(w.end)}`);
-  const lines = texts.map((text) => wrapped(text, lettersIn(width - 10)));
+  const lines = texts.map((text) => wrapped(text, width - 16));
   const tops = [0];  // of the rows, and the end of the last one
   for (const words of lines) tops.push(tops[tops.length - 1] + 21 + LINE * words.length);
   const height = tops[tops.length - 1] + 30;
@@ -224,11 +368,10 @@ function drawWindows(result, v, width) {
       class: "warmup" }, svg("title", {}, `warm-up to ${seconds(warmup)}, not in the summary`)));
   }
   windows.forEach((w, i) => {
-    const longest = Math.max(...lines[i].map((line) => line.length));
-    const left = Math.min(x(w.start), width - 6 - Math.min(width - 12, longest * 6));
+    const left = Math.min(x(w.start), width - 6 - Math.max(...lines[i].map((line) => textWidth(line))));
     root.append(...lines[i].map((line, k) => svg("text", { x: Math.max(6, left),
       y: tops[i] + 12 + LINE * k, class: "what" }, line)),
-    svg("rect", { x: x(w.start), width: Math.max(3, x(w.end) - x(w.start)), y: tops[i + 1] - 19,
+    svg("rect", { x: x(w.start), width: Math.max(3, x(Math.min(w.end, end)) - x(w.start)), y: tops[i + 1] - 19,
       height: 12, rx: 2, class: w.kind }, svg("title", {}, texts[i])));
   });
   root.append(svg("line", { x1: x(0), x2: x(end), y1: bottom, y2: bottom, class: "axis" }));
@@ -241,9 +384,31 @@ function drawWindows(result, v, width) {
 }
 
 function scenarioDrawing(result, v) {
-  const graph = graphOf(result, v);
-  return [new Figure({ title: "Who calls whom", kind: "diagram",
-    draw: (width) => drawGraph(graph, width) }).element,
-  windowsOf(result, v).length > 0 ? new Figure({ title: "What happens when", kind: "diagram",
+  const graph = graphOf(result, v), happened = windowsOf(result, v);
+  if (result.scrub) result.scrub.remove();
+  result.scrub = result.series[v] ? new Scrub(graph, happened) : null;
+  const ways = graph.flatMap((box) => box.ports.map((p) => ({ from: box.title, to: p.name,
+    how: (box.kind === "client" ? box.lines : p.lines).join(", "),
+    flows: p.flows.map((flow) => flow.text).join("; ") })));
+  return [new Figure({ title: "Who calls whom", kind: "diagram graph",
+    note: graph.some((box) => box.ports.some((p) => p.flows.length > 0))
+      ? "Along an arrow: requests per second × attempts for each, and how many of the requests succeed."
+      : null, draw: (width) => {
+      const drawing = drawGraph(graph, width);
+      if (result.scrub) result.scrub.point(result.scrub.time);
+      return drawing;
+    },
+    said: () => ways.map((w) => `${w.from} calls ${w.to}${w.flows ? `, ${w.flows}` : ""}`).join("; "),
+    table: () => sortable({ rows: ways, columns: [{ title: "from", text: (w) => w.from },
+      { title: "to", text: (w) => w.to }, { title: "how", text: (w) => w.how },
+      { title: "requests per second × attempts, successes", text: (w) => w.flows }] }) }).element,
+  result.scrub && result.scrub.element,
+  happened.length > 0 ? new Figure({ title: "What happens when", kind: "diagram",
+    said: () => happened.map((w) => `${w.name} of ${w.where}, ${w.what}, ${seconds(w.start)} to ${
+      seconds(w.end)}`).join("; "),
+    table: () => sortable({ rows: happened, columns: [{ title: "what", text: (w) => w.name },
+      { title: "of", text: (w) => w.where || "" }, { title: "does", text: (w) => w.what },
+      { title: "from", value: (w) => w.start, node: (w) => seconds(w.start) },
+      { title: "to", value: (w) => w.end, node: (w) => seconds(w.end) }] }),
     draw: (width) => drawWindows(result, v, width) }).element : null];
 }

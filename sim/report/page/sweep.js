@@ -35,12 +35,12 @@ const choiceText = (choice) => choice.map(tomlValue).join(", ");
 /** The sliders, which call `move(v)`. */
 function sliders(result, move) {
   const rows = result.sweep.sliders.map((slider, s) => {
-    const value = el("output", {}, "");
+    const value = el("output", {}, ""), name = sliderWords(slider, result.sweep.sliders);
     const show = () => {
       value.textContent = choiceText(slider.choices[choicesOf(result, result.v)[s]]);
     };
     const input = el("input", { type: "range", min: 0, max: slider.choices.length - 1, step: 1,
-      "aria-label": slider.paths.join(", "), oninput: () => {
+      "aria-label": name, oninput: () => {
         const choices = choicesOf(result, result.v);
         choices[s] = Number(input.value);
         const point = pointAt(result, choices);
@@ -51,7 +51,7 @@ function sliders(result, move) {
         move(point);
       } });
     const row = el("label", { class: "slider" },
-      el("span", { class: "key", title: slider.paths.join(", ") }, slider.paths.join(", ")),
+      el("span", { class: "key", title: slider.paths.join(", ") }, name),
       input, value);
     row.show = () => {
       input.value = choicesOf(result, result.v)[s];
@@ -91,7 +91,7 @@ function sweepPicture(result, move, change) {
     if (point !== undefined) move(point);
   };
   const others = keys.map((slider, s) => (s === a || s === b || slider.choices.length < 2 ? null
-    : `${slider.short.join(", ")} = ${choiceText(slider.choices[choices[s]])}`)).filter(Boolean);
+    : `${sliderWords(slider, keys)} = ${choiceText(slider.choices[choices[s]])}`)).filter(Boolean);
   const title = metric.label + (others.length > 0 ? ` at ${others.join(", ")}` : "");
   const picture = b === undefined ? sweepLine(result, metric, title, a, pick)
     : sweepMap(result, metric, title, a, b, pick);
@@ -122,8 +122,8 @@ function sweepLine(result, metric, title, s, pick) {
     numbers.push(i);
   });
   return valueChart({ title, yUnit: metric.unit, share: metric.percentage,
-    xLabel: slider.paths.join(", ") + (numeric && typeof tomlValue(slider.choices[0][0]) === "string"
-      ? " [s]" : ""),
+    xLabel: sliderWords(slider, result.sweep.sliders) +
+      (numeric && typeof tomlValue(slider.choices[0][0]) === "string" ? ", s" : ""),
     names: numeric ? null : slider.choices.map(choiceText),
     chosen: numbers.indexOf(choices[s]), onpick: (n) => pick(numbers[n]),
     series: [{ name: "all clients, mean and 95 % interval", colour: BLUE, points, joined: numeric }] });
@@ -144,7 +144,7 @@ function sweepMap(result, metric, title, a, b, pick) {
   const shade = (x) => (high === low ? 0 : wide ? Math.log(x / low) / Math.log(high / low)
     : (x - low) / (high - low));
   return heatMap({ title, xs: keys[a].choices.map(choiceText), ys: keys[b].choices.map(choiceText),
-    xLabel: keys[a].short.join(", "), yLabel: keys[b].short.join(", "), shade,
+    xLabel: sliderWords(keys[a], keys), yLabel: sliderWords(keys[b], keys), shade,
     chosen: [choices[a], choices[b]], onpick: pick,
     value: (i, k) => {
       const found = row(i, k);
@@ -155,8 +155,8 @@ function sweepMap(result, metric, title, a, b, pick) {
 /** All points, of which a click chooses one. */
 function pointTable(result, move) {
   const keys = result.sweep.sliders;
-  const metrics = HEADLINES.filter((name) => sweepRows(result, name).some((row) => row));
-  const columns = keys.map((slider, s) => ({ title: slider.short.join(", "),
+  const metrics = FIGURES.filter((name) => sweepRows(result, name).some((row) => row));
+  const columns = keys.map((slider, s) => ({ title: sliderWords(slider, keys),
     hint: slider.paths.join(", "), text: (v) => choiceText(slider.choices[choicesOf(result, v)[s]]) }));
   for (const name of metrics) {
     columns.push(metricColumn(result, name, (v) => summaryOf(result, v, "all", name)));

@@ -29,8 +29,23 @@ function sortable({ columns, rows, caption, onrow, chosen, className = "" }) {
     return head;
   });
   write();
-  return el("div", { class: `scroll ${className}` }, el("table", {},
+  return scrolling(className, caption || columns[0].title, el("table", {},
     caption ? el("caption", {}, caption) : null, el("thead", {}, el("tr", {}, heads)), body));
+}
+
+/** A table that may be wider than the page, and then says so. */
+function scrolling(className, label, table) {
+  const note = el("p", { class: "note" }, "Wider than the page: scroll the table sideways →");
+  note.hidden = true;
+  const area = el("div", { class: `scroll ${className}`, tabindex: 0, role: "region",
+    "aria-label": `table: ${label}` }, table);
+  scrolling.observer = scrolling.observer || new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      target.previousSibling.hidden = target.scrollWidth <= target.clientWidth + 1;
+    }
+  });
+  scrolling.observer.observe(area);
+  return el("div", {}, note, area);
 }
 
 function tableRow(row, columns, onrow, chosen) {
@@ -145,9 +160,12 @@ function expectationTable(result, v) {
   if (rows.length === 0) return null;
   return sortable({ rows, columns: [
     { title: "expectation", text: (row) => row.name },
-    { title: "holds", text: (row) => (row.passed ? "yes" : "no"),
-      node: (row) => el("span", { class: row.passed ? "good" : "bad" },
-        row.passed ? "✓ holds" : "✗ fails") },
+    { title: "verdict", text: (row) => row.verdict,
+      node: (row) => {
+        const [mark, style] = { holds: ["✓", "good"], fails: ["✗", "bad"] }[row.verdict] ||
+          ["?", ""];
+        return el("span", { class: style }, `${mark} ${row.verdict}`);
+      } },
     { title: "of", text: (row) => `${row.metric} of ${row.client}` },
     { title: "found", text: (row) => row.reason }] });
 }

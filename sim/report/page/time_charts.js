@@ -7,13 +7,16 @@ const timeline = {
   end: 1,
   zoom: null,
   charts: new Set(),
-  range() { return this.zoom || [0, this.end]; },
   setZoom(zoom) {
     this.zoom = zoom;
     document.body.classList.toggle("zoomed", zoom !== null);
     for (const chart of this.charts) chart.figure.redraw();
   },
-  point(time) { for (const chart of this.charts) chart.point(time); },
+  time: null,
+  point(time) {
+    this.time = time;
+    for (const chart of this.charts) chart.point(time);
+  },
 };
 
 /** Value number i of a series that is a list or, where all are equal, a number. */
@@ -24,32 +27,70 @@ const at = (values, i) => (Array.isArray(values) ? values[i] : values);
  * {name, colour, dash, of, share, dt, bins}
  */
 class TimeChart {
-  /** `state`: () => {lines, windows, top, limit} of what is shown now. */
-  constructor({ title, unit, share = false, scale = "linear", state, pick }) {
-    this.options = { unit, share, scale };
-    this.state = state;
-    const { lines, windows } = state();
-    const legend = lines.map((line) =>
-      ({ ...line, band: hasInterval(line), pick: pick ? () => pick(line) : null }));
+  /** `state`: () => {lines, windows, top, limit} of what is shown now; `off`: names of lines that are
+   * not to be seen, which clicks on the legend change; `range`: of the time, if it is not all; `height`: (chart) => pixels; `direct`: where names stand
+   * at the lines instead of in the legend, what else is to be said of each. */
+  constructor({ title, unit, share = false, scale = "linear", state, off, range, height, direct }) {
+    this.options = { unit, share, scale, direct, whole: range, height: height || (() => HEIGHT) };
+    this.state = () => ({ ...state(), lines: state().lines.filter((line) => !off || !off.has(line.name)) });
+    const { lines, windows, top } = state();
+    dashCoinciding(lines, top);
+    const legend = lines.map((line) => ({ ...line, band: hasInterval(line),
+      off: off && off.has(line.name), pick: off && ((shown) => {
+        if (shown) off.delete(line.name); else off.add(line.name);
+        this.figure.redraw();
+      }) }));
     if (windows.length > 0) legend.push({ name: windowNames(windows), block: "fault" });
     this.figure = new Figure({ title, unit: unitText(unit, share), legend,
-      draw: (width) => this.draw(width) });
+      draw: (width) => this.draw(width), said: () => this.said(), table: () => this.table() });
     this.element = this.figure.element;
+    this.tip = el("div", { class: "tip" });
+    this.tip.hidden = true;
+    this.figure.gauge.append(this.tip);
     timeline.charts.add(this);
   }
 
   remove() { timeline.charts.delete(this); }
 
+  range() { return timeline.zoom || this.options.whole || [0, timeline.end]; }
+
+  /** Each line from its least to its greatest value, in words. */
+  said() {
+    const [low, high] = this.range(), { unit, share } = this.options;
+    return [...this.state().lines.map((line) => {
+      const values = Array.from({ length: line.bins }, (_, i) => at(line.means, i)).filter((value, i) =>
+        exists(value) && (i + 0.5) * line.dt >= low && (i + 0.5) * line.dt <= high);
+      const text = (value) => quantity(value, unit, share);
+      return values.length === 0 ? `${line.name} has no values` : `${line.name} from ${
+        text(Math.min(...values))} to ${text(Math.max(...values))}, at last ${
+        text(values[values.length - 1])}`;
+    }), `between ${seconds(low)} and ${seconds(high)}`,
+    ...this.state().windows.map((w) => `${w.name} from ${seconds(w.start)} to ${seconds(w.end)}`)]
+      .join("; ");
+  }
+
+  /** About twenty moments of all lines. */
+  table() {
+    const [low, high] = this.range(), { lines } = this.state();
+    const rows = Array.from({ length: 21 }, (_, i) => low + (high - low) * (i / 20) * 0.999);
+    const value = (line, time) => at(line.means, Math.floor(time / line.dt));
+    return sortable({ className: "tall", rows, columns: [{ title: LOOKS.time, value: (time) => time,
+      node: (time) => digits(time, 4) }, ...lines.map((line) => ({ title: line.name,
+      value: (time) => value(line, time),
+      node: (time) => quantity(value(line, time), this.options.unit, this.options.share) }))] });
+  }
+
   draw(width) {
     const { lines, windows, top, limit } = this.state();
-    const [low, high] = timeline.range();
-    const bottom = HEIGHT - MARGIN.bottom;
+    const [low, high] = this.range();
+    const height = this.options.height(this), bottom = height - MARGIN.bottom;
+    this.height = height;
     const x = linear(low, high, MARGIN.left, width - MARGIN.right);
     const y = this.scale(timeline.zoom ? topOf(lines, low, high) : top, limit, bottom, lines);
-    const yText = (value) => (this.options.share ? `${digits(100 * value)}`
+    const yText = (value) => (this.options.share ? `${digits(100 * value)} %`
       : this.options.unit === "s" ? seconds(value) : digits(value));
-    const parts = frame(width, HEIGHT, { x, y, xTicks: timeTicks(low, high, width / 75),
-      yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: "time [s]" });
+    const parts = frame(width, height, { x, y, xTicks: timeTicks(low, high, width / 75),
+      yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: LOOKS.time });
     for (const w of windows) {
       parts.plot.append(svg("rect", { x: x(w.start), width: Math.max(1.5, x(w.end) - x(w.start)),
         y: MARGIN.top - 3, height: bottom - MARGIN.top + 3, class: "fault" },
@@ -57,6 +98,7 @@ class TimeChart {
     }
     for (const line of lines) this.drawBand(parts.plot, line, x, y);
     for (const line of lines) this.drawLine(parts.plot, line, x, y);
+    if (this.options.direct) this.drawNames(parts.root, x, y, width, bottom);
     this.cursor = svg("line", { y1: MARGIN.top, y2: bottom, class: "cursor", visibility: "hidden" });
     parts.plot.append(this.cursor);
     this.x = x;
@@ -102,6 +144,84 @@ class TimeChart {
       "stroke-dasharray": line.dash || null }));
   }
 
+  /** Each name where its line has most room to itself. Lines that run together, and of which the same
+   * is said, have one. */
+  drawNames(root, x, y, width, bottom) {
+    const STEP = 4, LEFT = MARGIN.left + 4, RIGHT = width - MARGIN.right;
+    const { lines, windows } = this.state();
+    const heights = lines.map((line) => {  // of the lines, every few pixels
+      const found = [];
+      for (let px = LEFT; px <= RIGHT; px += STEP) {
+        const i = x.back(px) / line.dt - (line.step ? 0 : 0.5), k = Math.floor(i);
+        const [a, b] = [at(line.means, k), at(line.means, k + 1)];
+        const value = k < 0 || k >= line.bins ? null : line.step || k + 1 >= line.bins || !exists(b)
+          ? a : exists(a) ? a + (b - a) * (i - k) : null;
+        found.push(exists(value) ? y(value) : null);
+      }
+      return found;
+    });
+    const [low, high] = this.range(), taken = [];
+    for (const w of windows) {
+      const [from, to] = [Math.max(w.start, low), Math.min(w.end, high)].map(x);
+      const box = { x: from + 4, y: MARGIN.top - 2, w: textWidth(w.name), h: 14 };
+      if (to <= from || box.x + box.w > RIGHT || taken.some((b) => b.x + b.w + 6 > box.x)) continue;
+      taken.push(box);
+      root.append(svg("text", { x: box.x, y: box.y + 11 }, w.name));
+    }
+    const shown = lines.map((line, n) => ({ line, n, said: this.options.direct.get(line.name) || "" }));
+    const together = (a, b) => {
+      const apart = heights[a].map((own, i) => Math.abs(own - heights[b][i]));
+      return apart.filter((pixels) => pixels > 7).length < 0.08 * apart.length;
+    };
+    shown.forEach((own, i) => {
+      const same = shown.slice(0, i).find((other) => !other.in && other.said === own.said &&
+        !own.line.step && !other.line.step && together(other.n, own.n));
+      own.in = same;
+      own.names = [own.line.name];
+      if (same) same.names.push(own.line.name);
+    });
+    shown.filter((own) => !own.in).forEach(({ line, n, names, said }) => {
+      const most = Math.max(150, ...names.map((name) => textWidth(`${name},`, true)));
+      const texts = [names.join(", "), said].filter(Boolean)
+        .flatMap((text) => wrapped(text, most, true));
+      const w = Math.max(...texts.map((text) => textWidth(text, true))) + 4, h = 15 * texts.length;
+      const hits = (left, top) => heights.reduce((sum, ys) => {
+        const to = Math.ceil((left + w - LEFT) / STEP);
+        for (let i = Math.max(1, Math.floor((left - LEFT) / STEP)); i <= to; ++i) {
+          const [a, b] = [ys[i - 1], ys[i]];
+          if (exists(a) && exists(b) && Math.max(a, b) > top && Math.min(a, b) < top + h) ++sum;
+        }
+        return sum;
+      }, 0);
+      let best = null;
+      const tryAt = (left, top, nearest) => {
+        if (left < LEFT || left + w > RIGHT || top < MARGIN.top - 4 || top + h > bottom) return;
+        if (taken.some((b) => left < b.x + b.w + 4 && b.x < left + w + 4 && top < b.y + b.h &&
+            b.y < top + h)) return;
+        const cost = 8 * hits(left, top) - 1.5 * nearest;
+        if (!best || cost < best.cost) best = { cost, x: left, y: top, w, h };
+      };
+      heights[n].forEach((own, i) => {
+        if (!exists(own)) return;
+        const px = LEFT + STEP * i;
+        const nearest = Math.min(50, ...heights.map((ys, m) =>
+          (m !== n && exists(ys[i]) ? Math.abs(ys[i] - own) : 50)));
+        // Above, below, to the right and to the left of the line.
+        tryAt(px - w / 2, own - h - 5, nearest);
+        tryAt(px - w / 2, own + 5, nearest);
+        tryAt(px + 7, own - h / 2, nearest);
+        tryAt(px - 7 - w, own - h / 2, nearest);
+      });
+      if (!best) return;
+      taken.push(best);
+      texts.forEach((text, i) => {
+        const name = svg("text", { x: best.x + 2, y: best.y + 12 + 15 * i, class: "at-line" }, text);
+        name.style.fill = line.colour === "ink" ? "var(--ink)" : line.colour;
+        root.append(name);
+      });
+    });
+  }
+
   drawBand(plot, line, x, y) {
     if (!hasInterval(line)) return;
     const end = (sign) => (i) => {
@@ -135,7 +255,7 @@ class TimeChart {
       if (from === null) return;
       const [a, b] = [from, timeOf(event)].sort((p, q) => p - q).map(this.x);
       if (!mark) {
-        mark = svg("rect", { y: MARGIN.top, height: HEIGHT - MARGIN.bottom - MARGIN.top,
+        mark = svg("rect", { y: MARGIN.top, height: this.height - MARGIN.bottom - MARGIN.top,
           class: "mark" });
         root.append(mark);
       }
@@ -152,7 +272,7 @@ class TimeChart {
     root.addEventListener("pointerup", (event) => {
       if (from === null) return;
       const range = [from, timeOf(event)].sort((p, q) => p - q);
-      const [low, high] = timeline.range();
+      const [low, high] = this.range();
       from = null;
       if (mark) mark.remove();
       mark = null;
@@ -160,36 +280,77 @@ class TimeChart {
         timeline.setZoom([Math.max(low, range[0]), Math.min(high, range[1])]);
       }
     });
+    // With the keyboard: arrows move the cursor, + zooms in around it, - and Escape out again.
+    root.setAttribute("tabindex", 0);
+    root.addEventListener("keydown", (event) => {
+      const [low, high] = this.range(), step = (high - low) / 50;
+      const time = Math.max(low, Math.min(high, timeline.time ?? (low + high) / 2));
+      const move = { ArrowLeft: -step, ArrowRight: step }[event.key];
+      if (move) timeline.point(Math.max(low, Math.min(high, time + move)));
+      else if (event.key === "+") timeline.setZoom([time - 12 * step, time + 12 * step]
+        .map((t) => Math.max(0, Math.min(timeline.end, t))));
+      else if (event.key === "-") timeline.setZoom(null);
+      else return;
+      event.preventDefault();
+      for (const chart of timeline.charts) if (chart === this) chart.focus();
+    });
+    root.addEventListener("blur", () => timeline.point(null));
     root.addEventListener("dblclick", () => timeline.setZoom(null));
   }
+
+  /** The drawing is another one after a zoom. */
+  focus() { this.figure.drawing.firstChild.focus({ preventScroll: true }); }
 
   point(time) {
     if (!this.cursor) return;
     const { lines } = this.state();
-    const [low, high] = timeline.range();
+    const [low, high] = this.range();
     const inside = time !== null && time >= low && time <= high;
     this.cursor.setAttribute("visibility", inside ? "visible" : "hidden");
     if (inside) {
       this.cursor.setAttribute("x1", this.x(time));
       this.cursor.setAttribute("x2", this.x(time));
     }
-    lines.forEach((line, n) => {
-      const readout = this.figure.readouts[n];
-      if (!readout) return;
-      const i = Math.floor(time / line.dt), mean = at(line.means, i);
-      const known = inside && i >= 0 && i < line.bins && exists(mean);
-      const half = known ? at(line.halves, i) : null;
-      readout.textContent = !known ? "" :
-        ` ${quantity(mean, this.options.unit, this.options.share)}` +
-        (half > 0 ? ` ± ${quantity(half, this.options.unit, this.options.share)}` : "");
-    });
+    this.tip.hidden = !inside;
+    if (!inside) return;
+    // As the picture is drawn: its units may be wider or narrower than pixels.
+    const left = this.x(time) * (this.figure.gauge.clientWidth / this.figure.width);
+    const onRight = time < (low + high) / 2;
+    this.tip.style.left = onRight ? `${left + 8}px` : "";
+    this.tip.style.right = onRight ? "" : `${this.figure.gauge.clientWidth - left + 8}px`;
+    this.tip.replaceChildren(el("b", {}, `at ${digits(time, 4)} s`), ...lines.map((line) => {
+      const i = Math.floor(time / line.dt), mean = at(line.means, i), half = at(line.halves, i);
+      const text = (value) => quantity(value, this.options.unit, this.options.share);
+      const known = i >= 0 && i < line.bins && exists(mean);
+      const row = el("span", {}, `${line.name}: ${known ? text(mean) : "–"}`,
+        known && half > 0 ? ` ± ${text(half)}` : null);
+      row.style.color = line.colour === "ink" ? "" : line.colour;
+      return row;
+    }));
   }
 }
 
-function unitText(unit, share) {
-  if (share) return "%";
-  return unit === "1" || !unit ? "" : unit;
+/** Where a line runs for long upon an earlier one, both are seen: that shows in the gaps. */
+function dashCoinciding(lines, top) {
+  lines.forEach((line, n) => {
+    if (line.dash || line.step) return;
+    const below = lines.slice(0, n).filter((other) => {
+      if (other.step || other.dt !== line.dt) return false;
+      let [near, all] = [0, 0];
+      for (let i = 0; i < Math.min(line.bins, other.bins); ++i) {
+        const [a, b] = [at(line.means, i), at(other.means, i)];
+        if (!exists(a) || !exists(b)) continue;
+        ++all;
+        if (Math.abs(a - b) < 0.012 * top) ++near;
+      }
+      return near > 0.15 * all;
+    });
+    if (below.length > 0) line.dash = COINCIDING[Math.min(below.length, COINCIDING.length) - 1];
+  });
 }
+
+const unitText = (unit, share) => (share || unit === "1" || !unit ? ""
+  : LOOKS.units[unit] || unit);
 
 const hasInterval = (line) => Array.isArray(line.halves) && line.halves.some((h) => h > 0);
 

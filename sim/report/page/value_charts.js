@@ -18,7 +18,7 @@ function valueChart({ title, series, xLabel, yUnit, share, lines = [], names, on
     const bottom = VALUE_HEIGHT - MARGIN.bottom;
     const x = linear(low - pad, high + pad, MARGIN.left, width - MARGIN.right);
     const y = linear(0, share ? 1.03 : Math.max(...tops, 0) * 1.06 || 1, bottom, MARGIN.top);
-    const yText = (v) => (share ? digits(100 * v) : yUnit === "s" ? seconds(v) : digits(v));
+    const yText = (v) => (share ? `${digits(100 * v)} %` : yUnit === "s" ? seconds(v) : digits(v));
     const parts = frame(width, VALUE_HEIGHT, { x, y, yText, yTicks: y.ticks(5), xLabel,
       xTicks: names ? names.map((_, i) => i) : ticks(low, high, width / 80)
         .filter((x) => !whole || Number.isInteger(x)),
@@ -34,7 +34,17 @@ function valueChart({ title, series, xLabel, yUnit, share, lines = [], names, on
     for (const s of series) drawValues(parts.plot, s, x, y, { yUnit, share, names, onpick, chosen });
     return parts.root;
   };
-  return new Figure({ title, unit: unitText(yUnit, share), legend, draw, note }).element;
+  const rows = series.flatMap((s) => s.points.map((point) => ({ name: s.name, point })));
+  const x = (value) => (names ? names[value] : digits(value, 5));
+  const table = () => sortable({ className: "tall", rows, columns: [
+    { title: xLabel, value: ({ point }) => point[0], node: ({ point }) => x(point[0]) },
+    { title: "of", text: ({ name }) => name },
+    { title, value: ({ point }) => point[1],
+      node: ({ point }) => intervalCell(point.slice(1), yUnit, share) }] });
+  const said = () => series.map((s) => `${s.name}: ${s.points.map((p) =>
+    `${quantity(p[1], yUnit, share)} at ${x(p[0])}`).join(", ")}`)
+    .concat(lines.map((line) => `${line.name} at ${x(line.at)}`)).join("; ");
+  return new Figure({ title, unit: unitText(yUnit, share), legend, draw, said, table, note }).element;
 }
 
 function drawValues(plot, series, x, y, { yUnit, share, names, onpick, chosen }) {
@@ -54,7 +64,9 @@ function drawValues(plot, series, x, y, { yUnit, share, names, onpick, chosen })
     plot.append(svg("circle", { cx: x(value), cy: y(mean), r: i === chosen || series.mark === "ring" ? 6.5 : 3.8,
       fill: series.mark === "ring" ? "none" : series.colour, stroke: series.colour,
       "stroke-width": 1.6, class: onpick ? "pickable" : null,
-      onclick: onpick ? () => onpick(i) : null }, svg("title", {}, text)));
+      tabindex: onpick ? 0 : null, role: onpick ? "button" : null,
+      "aria-label": onpick ? text : null, onclick: onpick ? () => onpick(i) : null,
+      onkeydown: onpick ? (event) => { if (event.key === "Enter") onpick(i); } : null }, svg("title", {}, text)));
   });
 }
 
@@ -70,14 +82,14 @@ function heatMap({ title, xs, ys, xLabel, yLabel, value, shade, chosen, onpick }
       onkeydown: (event) => { if (event.key === "Enter") onpick(i, k); } }, text);
     if (exists(mean)) {
       const part = shade(mean);
-      cell.style.background = `rgba(0, 114, 178, ${(0.06 + 0.84 * part).toFixed(3)})`;
-      if (part > 0.6) cell.style.color = "#fff";
+      // Not darker: the text stays readable on a light page and on a dark one.
+      cell.style.background = `rgba(0, 114, 178, ${(0.06 + 0.69 * shade(mean)).toFixed(3)})`;
     }
     return cell;
   })));
   return el("figure", { class: "map", "data-title": title },
     el("figcaption", {}, el("b", {}, title)),
-    el("div", { class: "scroll" }, el("table", { class: "heat" },
+    scrolling("", title, el("table", { class: "heat" },
       el("thead", {}, el("tr", {}, el("th", {}, `${yLabel} ↓  ${xLabel} →`),
         xs.map((x) => el("th", { scope: "col" }, x)))), el("tbody", {}, cells))));
 }

@@ -58,11 +58,6 @@ std::string Evaluation::client_name(std::size_t client) const {
   return client < scenario().clients.size() ? scenario().clients[client].name : "all";
 }
 
-bool Evaluation::all_expectations_hold() const {
-  return std::all_of(expectations.begin(), expectations.end(),
-                     [](const ExpectationResult& e) { return e.passed; });
-}
-
 std::vector<Layer> call_order(const Scenario& scenario) {
   const scenario::CallGraph calls(scenario);
   std::vector<Layer> layers;

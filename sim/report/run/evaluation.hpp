@@ -48,7 +48,6 @@ struct Evaluation {
   std::size_t clients() const { return values.clients(); }
   /// The group's name, or "all".
   std::string client_name(std::size_t client) const;
-  bool all_expectations_hold() const;
 
   const ResultSet& set;
   MetricValues values;

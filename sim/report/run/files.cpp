@@ -93,7 +93,8 @@ Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
   json["client"] = result.expectation.client;
   json["at_most"] = optional_json(result.expectation.at_most);
   json["at_least"] = optional_json(result.expectation.at_least);
-  json["passed"] = result.passed;
+  json["passed"] = !result.fails();
+  json["verdict"] = name(result.verdict);
   json["reason"] = result.reason;
   return json;
 }

@@ -625,7 +625,11 @@ void say_expectations(Document& d, const Evaluation& e) {
   if (e.expectations.empty()) return;
   d.lines("\nExpectations\n");
   for (const ExpectationResult& r : e.expectations) {
-    d.say(expectation_text(r), r.passed ? "  pass  " : "  FAIL  ", "        ");
+    d.say(expectation_text(r),
+          r.holds()   ? "  pass  "
+          : r.fails() ? "  FAIL  "
+                      : "  warn  ",
+          "        ");
   }
 }
 
@@ -680,7 +684,7 @@ std::string expectation_text(const ExpectationResult& result) {
     text += fmt::format(" (95 % CI from {} to {})", number(*e.ci_low, digits),
                         number(*e.ci_high, digits));
   }
-  return text + expected;
+  return text + expected + (result.holds() || result.fails() ? "" : ": uncertain");
 }
 
 std::string format_estimate(const Estimate& estimate, std::string_view unit) {
@@ -720,6 +724,15 @@ std::vector<std::string> further_notes(const Evaluation& e) {
   } else if (requests != nullptr) {
     const std::string note = short_runs_note(requests->estimate.min);
     if (!note.empty()) notes.push_back(note);
+  }
+  const auto uncertain =
+      std::count_if(e.expectations.begin(), e.expectations.end(),
+                    [](const ExpectationResult& r) { return !r.holds() && !r.fails(); });
+  if (uncertain > 0) {
+    notes.push_back(
+        fmt::format("{} expectation{} uncertain, because the interval straddles the "
+                    "bound; more replications narrow it",
+                    uncertain, uncertain == 1 ? " is" : "s are"));
   }
   const std::vector<std::string> how_sure = certainty_notes(e);
   notes.insert(notes.end(), how_sure.begin(), how_sure.end());

@@ -88,9 +88,10 @@ constexpr KeyInfo kExpectationKeys[] = {
     key("client", text(), into<&Expectation::client>, {.fallback = "all"},
         "The client group, or all of them together."),
     key("at_most", number({}), into<&Expectation::at_most>, {},
-        "Largest allowed upper end of the 95 % interval, in the metric's unit."),
+        "Upper bound, in the metric's unit. The expectation holds if the whole 95 % interval keeps "
+        "it, fails if none of it does, and is uncertain in between."),
     key("at_least", number({}), into<&Expectation::at_least>, {},
-        "Smallest allowed lower end of the 95 % interval, in the metric's unit."),
+        "Lower bound, judged in the same way."),
 };
 
 }  // namespace

@@ -260,6 +260,7 @@ void resolve_expectation(Tables& t, const Member& member, const Node& siblings) 
   check_share(t, keys, spec);
   check_bounds(t, keys, spec, member);
   t.loaded.scenario.expectations.push_back(std::move(spec));
+  t.loaded.expectation_lines.push_back(t.is_made_by_edit(member) ? 0 : member.place.line);
 }
 
 }  // namespace

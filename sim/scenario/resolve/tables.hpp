@@ -67,6 +67,9 @@ class Tables {
   /// mistake.
   void note_if_late(const std::string& path, Time start, std::string_view effect);
 
+  /// Whether a table is not in the file: an edit has made it.
+  bool is_made_by_edit(const Member& member) const;
+
   const Node& root;
   const std::set<std::string>& incomplete;
   CsvFiles& files;
@@ -74,7 +77,6 @@ class Tables {
   LoadedScenario loaded;
 
  private:
-  bool is_made_by_edit(const Member& member) const;
   std::map<std::string, std::size_t, std::less<>> services_by_name_;  // those known so far
   std::set<std::string_view> clients_;                                // once all are known
   std::string services_text_;  // the first of them, for messages; once all are known

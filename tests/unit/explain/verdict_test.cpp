@@ -152,8 +152,8 @@ const std::vector<RuleCase>& rule_cases() {
        {"client.web.arrivals.total_rate=0.02"},
        kDip,
        {},
-       "too few requests to tell: of those made before, during and after the fault, 0 of 0, 0 of 0 "
-       "and "},
+       "nothing to compare with: no request is made before the fault; of those made during and "
+       "after it, 0 of 0 and "},
       {"too-short-to-tell",
        kDip,
        {"duration=16s"},

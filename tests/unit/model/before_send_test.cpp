@@ -432,6 +432,19 @@ TEST_CASE("A strategy of the user's own that answers nonsense is told so") {
   CHECK(run({Outcome::kRetry, ms(1), 5}) == 4);  // it has no limiter to take tokens from
 }
 
+TEST_CASE("A strategy of the user's own sends no hedges, whatever the rules it replaces say") {
+  Scenario s = requests_at({0});
+  s.clients[0].retry.hedging.enabled = true;
+  s.clients[0].retry.hedging.delay = ms(1);
+  s.services[0].service_time = Distribution::constant(ms(50));
+  const auto attempts = [&s] { return simulate(s, 0).clients[0].attempts; };
+  CHECK(attempts() > 1);
+  s.clients[0].strategy = [](std::uint32_t) {
+    return std::make_unique<Wrong>(RetryDecision{Outcome::kMaxAttemptsExceeded, {}, 0});
+  };
+  CHECK(attempts() == 1);
+}
+
 TEST_CASE("A strategy of the user's own runs in the simulation") {
   Scenario s = requests_at({0, 1000, 2000});
   std::vector<std::uint64_t> successes;

@@ -270,6 +270,7 @@ TEST_CASE("Groups of calls and calls belong together") {
   SECTION("a group that makes the calls of two services") { s.calls.push_back({0, 2}); }
   SECTION("no such service") { s.calls[1].caller = 3; }
   SECTION("no such group") { s.calls[1].client = 3; }
+  SECTION("by a service that compares versions") { s.services[0].model = ServiceModelKind::kOcc; }
   CHECK_THROWS_AS(simulate(s, 0), std::invalid_argument);
 }
 

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -81,4 +82,21 @@ TEST_CASE("pipes and devices are written to or refused, never replaced") {
   CHECK(fs::is_character_file(dir / "null"));
   REQUIRE(::mknod((dir / "disk").c_str(), S_IFBLK | 0600, makedev(7, 250)) == 0);
   CHECK(page_refusal(dir / "disk", true) == "it is a device");
+}
+
+TEST_CASE("an output file that cannot be completed leaves the earlier one, and nothing beside it") {
+  const test::TemporaryFolder place;
+  const fs::path file = place.path() / "file";
+  std::ofstream(file) << "page";
+  const OutputFile output(file, {[](const fs::path&) { return true; }, "", false, {}});
+  const auto fails = [](Sink& sink) {
+    sink.write("half");
+    throw std::runtime_error("the rest is missing");
+  };
+  CHECK_THROWS_WITH(output.write(fails), "the rest is missing");
+  CHECK(test::content_of(file) == "page");
+  const auto left = fs::directory_iterator(place.path());
+  CHECK(std::distance(begin(left), end(left)) == 1);
+  output.write([](Sink& sink) { sink.write("two "), sink.write("pieces"); });
+  CHECK(test::content_of(file) == "two pieces");
 }

@@ -296,6 +296,7 @@ TEST_CASE_METHOD(Sample, "result.json") {
   CHECK(json["summary"][0]["client"] == "web");
   CHECK(json["summary"][0]["mean"] == 10);
   CHECK(json["expectations"][0]["passed"] == true);
+  CHECK(json["expectations"][0]["verdict"] == "holds");
   CHECK(json["expectations"][0]["at_most"].is_null());
   // Keys keep the order in which they are explained.
   CHECK(sink.text().find("\"program\"") < sink.text().find("\"version\""));

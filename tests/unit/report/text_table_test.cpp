@@ -69,7 +69,8 @@ TEST_CASE("a whole table: two groups, an interval, expectations and notes") {
   LoadedScenario loaded = sample_scenario();
   loaded.scenario.clients[1].name = "batch";
   loaded.scenario.expectations = {{"works", "success_rate", "web", std::nullopt, 0.9},
-                                  {"calm", "amplification", "all", 1.05, std::nullopt}};
+                                  {"calm", "amplification", "all", 1.05, std::nullopt},
+                                  {"calmer", "amplification", "all", 0.5, std::nullopt}};
   const ResultSet set{loaded, "base", {sample_run(0, 2), sample_run(1, 4)}};
   CHECK(table(set) ==
         R"(sample: A sample
@@ -80,8 +81,10 @@ batch: all is well: 100 % of the requests succeed, with 1 attempt each.
 Expectations
   pass  works: success_rate of web 100 % (95 % CI from 100 % to 100 %), expected
         at least 90 %
-  FAIL  calm: amplification 1.1 (95 % CI from 0.676 to 1.52), expected at most
-        1.05
+  warn  calm: amplification 1.1 (95 % CI from 0.676 to 1.52), expected at most
+        1.05: uncertain
+  FAIL  calmer: amplification 1.1 (95 % CI from 0.676 to 1.52), expected at most
+        0.5
 
 2 replications of 2 s, seed 7
 Means over replications ± half the 95 % interval.
@@ -111,6 +114,8 @@ Service
 
 note: 2 replications: intervals are rough; use at least 10
 note: short runs: of 30 requests per replication, fewer than 100 lie beyond p99
+note: 1 expectation is uncertain, because the interval straddles the bound; more
+  replications narrow it
 )");
 }
 

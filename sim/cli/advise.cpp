@@ -1,0 +1,86 @@
+// `retrysim advise`: which of the usual remedies would help a scenario most.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/advise.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/session.hpp"
+#include "report/advice.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retrysim::cli {
+namespace {
+
+struct AdviseCommand : SimulationSettings {
+  std::vector<std::string> scenarios;
+};
+
+Options<AdviseCommand> advise_options() {
+  Options<AdviseCommand> options = std::vector<Option<AdviseCommand>>{};
+  return options.add(simulation_options(
+      {"folder of the result files; default results/NAME-advise. An earlier result of the same "
+       "resolved scenario is replaced (see --force)",
+       "format of the advice on standard output: table (default), csv (advice.csv) or json "
+       "(result.json)"}));
+}
+
+int advise(const AdviseCommand& options, const Session& session) {
+  const std::string& file = options.scenarios.front();
+  RemediesResult read = load_remedies(file, options.edits);
+  session.print_errors(read.errors);
+  if (!read.scenario) return kBadInput;
+  session.print_notes(*read.scenario);
+  session.agree_on(*read.scenario);
+  for (const Remedy& remedy : read.remedies) {
+    if (remedy.loaded) session.agree_on(*remedy.loaded);
+  }
+  // Made before the simulation, so that a folder that must not be written is reported at once.
+  const auto folder = session.result_folder(
+      report::identity_of({&*read.scenario}, "advise", advise_options().asked(options)));
+  const std::string name = read.scenario->scenario.name;
+  report::ProgressBar bar = session.progress_bar(name);
+  std::optional<Advice> advice;
+  session.simulate(name, bar, [&](const ReplicationOptions& run) {
+    advice = retrysim::advise(*std::move(read.scenario), std::move(read.remedies), run);
+  });
+  if (!session.leads()) return kDone;
+  const report::AdviceReport found{*advice, file, options.edits};
+  const report::Document document = report::advice_document(found);
+  document.write_files(*folder);
+  print_result(options, {folder->path(), "advice.csv", &document});
+  return kDone;
+}
+
+constexpr const char* kAdviseUsage =
+    "Usage: retrysim advise SCENARIO [options]\n"
+    "\n"
+    "Tries the usual remedies one by one on the scenario, with the same random\n"
+    "numbers: a bounded or short queue, shedding, dropping what clients have given\n"
+    "up, adaptive LIFO, fewer attempts or none, a retry quota or budget, a circuit\n"
+    "breaker, a client-side throttle, full jitter, a longer backoff, adaptive mode,\n"
+    "no hedging, a longer timeout, deadlines and retries of calls between services.\n"
+    "Ranks them by what they do for success and recovery, with 95 % intervals for all\n"
+    "remedies together, and says what each costs elsewhere. A remedy that is in place\n"
+    "or does not fit is named with the reason. The --set options of each remedy are\n"
+    "printed, to go on with. Expectations of the scenario are not evaluated. Example:\n"
+    "  retrysim advise scenarios/deploy.toml\n";
+
+}  // namespace
+
+int advise(const Arguments& arguments) {
+  auto command =
+      advise_options().read(arguments, kAdviseUsage, "scenario", &AdviseCommand::scenarios);
+  if (!command) return kDone;
+  only_scenario(command->scenarios, "retrysim advise SCENARIO");
+  return in_session({"advise", arguments}, *command,
+                    [&](const Session& session) { return advise(*command, session); });
+}
+
+}  // namespace retrysim::cli

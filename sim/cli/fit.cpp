@@ -1,0 +1,205 @@
+// `retrysim fit`: from an access log to a scenario that runs.
+//
+// SPDX-License-Identifier: MIT
+#include "fit/fit.hpp"
+
+#include <retrysim/time.hpp>
+#include <retrysim/words.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/session.hpp"
+#include "fit/log.hpp"
+#include "report/document/text.hpp"
+#include "report/fit.hpp"
+#include "report/folder/result_folder.hpp"
+#include "scenario/text/text.hpp"
+
+#include <fmt/format.h>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::cli {
+namespace {
+
+struct FitCommand {
+  std::vector<std::string> logs;
+  fit::LogOptions log;
+  std::vector<std::string> asked;  // what changes the answer
+  std::string out, name, format = "table";
+  bool force = false, quiet = false;
+  std::optional<Duration> timeout;
+};
+
+template <class Enum>
+Enum word_of(std::string_view option, std::string_view word) {
+  std::vector<std::string_view> words;
+  for (std::string_view rest = kWords<Enum>; !rest.empty();) {
+    words.push_back(rest.substr(0, rest.find('|')));
+    rest.remove_prefix(std::min(rest.size(), words.back().size() + 1));
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == word) return static_cast<Enum>(i);
+  }
+  throw UsageError(fmt::format("--{}: there is no '{}'; {}", option, word,
+                               scenario::suggestion(word, words, "expected one of")));
+}
+
+void read_column(FitCommand& c, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals + 1 == text.size()) {
+    throw UsageError(fmt::format("--column {}: expected ROLE=NAME, such as duration=ms", text));
+  }
+  const auto role = word_of<fit::Role>("column", std::string_view(text).substr(0, equals));
+  c.log.columns[role] = text.substr(equals + 1);
+}
+
+void read_unit(FitCommand& c, const std::string& text) {
+  constexpr std::pair<std::string_view, double> kDurationUnits[] = {
+      {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+  for (const auto& [name, seconds] : kDurationUnits) {
+    if (name == text) c.log.duration_unit_s = seconds;
+  }
+  if (!c.log.duration_unit_s) {
+    throw UsageError(fmt::format("--unit {}: expected s, ms, us or ns", text));
+  }
+}
+
+void read_time_of(FitCommand& c, const std::string& text) {
+  if (text != "start" && text != "end") {
+    throw UsageError(fmt::format("--time-of {}: expected start or end", text));
+  }
+  c.log.time_is_start = text == "start";
+}
+
+Options<FitCommand> fit_options() {
+  using C = FitCommand;
+  // Each value is noted, too: it changes the answer.
+  const auto noted = [](std::string_view option, auto read) {
+    return [name = std::string(option), read](C& c, const std::string& text) {
+      read(c, text);
+      c.asked.push_back(fmt::format("--{} {}", name, text));
+    };
+  };
+  return std::vector<Option<C>>{
+      {{"out", "DIR",
+        "folder of the scenario and the report; it must be given. An earlier fit of the same log "
+        "is "
+        "replaced (see --force)"},
+       [](C& c, const std::string& text) { c.out = output_path(text); }},
+      {{"log-format", "auto|csv|nginx|apache|alb|envoy|json",
+        "format of the log; default auto: told from the first line"},
+       noted("log-format",
+             [](C& c, const std::string& text) {
+               c.log.format = word_of<fit::LogFormat>("log-format", text);
+             })},
+      {{"column", "ROLE=NAME",
+        "CSV and JSON: the column that is the time, duration, status, request or service, where "
+        "its "
+        "name is not a usual one",
+        true},
+       noted("column", read_column)},
+      {{"unit", "s|ms|us|ns",
+        "unit of durations; default: that of the format, or of the column's name (_ms, _us, _ns), "
+        "otherwise seconds"},
+       noted("unit", read_unit)},
+      {{"time-of", "start|end",
+        "whether a line has the time when the request came or when it was answered; default: as "
+        "the "
+        "format has it; CSV and JSON: end, but a column start_time is the start"},
+       noted("time-of", read_time_of)},
+      {{"service", "NAME", "only the lines of this service; needed if the log has several"},
+       noted("service", [](C& c, const std::string& text) { c.log.service = text; })},
+      {{"allow-bad-lines", "SHARE",
+        "share of lines that may be unreadable, from 0 to 1; default 0.01"},
+       [](C& c, const std::string& text) {
+         c.log.bad_lines = number("allow-bad-lines", text);
+         if (c.log.bad_lines < 0 || c.log.bad_lines > 1) {
+           throw UsageError("--allow-bad-lines: expected a share from 0 to 1");
+         }
+       }},
+      {{"name", "NAME", "name of the scenario; default: that of the folder"}, into(&C::name)},
+      {{"force", "", "also replace another result there"}, into(&C::force)},
+      {{"format", "table|csv|json",
+        "format of standard output: table (default), csv (fit.csv) or json (result.json)"},
+       [](C& c, const std::string& text) { c.format = format_word(text); }},
+      {{"timeout", "D", "give up after this much real time, such as 10s (exit status 5)"},
+       [](C& c, const std::string& text) { c.timeout = duration_above_zero("timeout", text); }},
+      {{"quiet", "", "print nothing"}, into(&C::quiet)}};
+}
+
+constexpr const char* kFitUsage =
+    "Usage: retrysim fit LOG... --out DIR [options]\n"
+    "\n"
+    "Reads access logs (CSV, JSON lines, nginx, Apache, AWS ALB, Envoy; packed with\n"
+    "gzip or not; - is standard input) and writes a scenario that runs: when requests\n"
+    "arrive, how long they are served, how many servers there are, how many fail.\n"
+    "Each figure has an interval, and what cannot be told from the log is said.\n"
+    "Nothing but times, statuses and hashes of request names is kept of a line.\n"
+    "\n"
+    "Example:\n"
+    "  retrysim fit access.log.gz --out mine && retrysim run mine/scenario.toml\n"
+    "\n"
+    "Exit status: 3 if the log cannot be read, or more of its lines than\n"
+    "--allow-bad-lines allows.\n";
+
+void print_fit(const FitCommand& command, const report::ResultFolder& folder,
+               const report::Document& document) {
+  if (command.quiet) return;
+  SimulationSettings shown;
+  shown.format = command.format;
+  print_result(shown, {folder.path(), "fit.csv", &document});
+}
+
+int fit_logs(const FitCommand& command) {
+  namespace fs = std::filesystem;
+  const fs::path out = command.out;
+  std::string name = command.name;
+  if (name.empty()) name = (out.has_filename() ? out : out.parent_path()).filename().string();
+  report::ResultIdentity identity(name);
+  identity.version = RETRYSIM_VERSION;
+  identity.command = "fit";
+  identity.options = command.asked;
+  for (const std::string& log : command.logs) {
+    identity.options.push_back("log " + log);
+    if (log != "-") identity.reads.emplace_back(log);
+  }
+  report::ResultFolder folder(out, identity, command.force);
+  try {
+    const fit::Log log = fit::read_log(command.logs, command.log);
+    const fit::Fit found = fit::fit_log(log);
+    std::string source = fmt::format("Fitted by retrysim {} from", RETRYSIM_VERSION);
+    for (const std::string& file : command.logs) {
+      source += " " + (file == "-" ? "standard input" : scenario::printable_line(file));
+    }
+    source += fmt::format(" ({} lines).", log.lines);
+    for (const auto& [file, content] : fit::scenario_files(found, name, source)) {
+      folder.write(file, [&](report::Sink& sink) { sink.write(content); });
+    }
+    const report::Document document = report::fit_document({found, log, name, command.logs});
+    document.write_files(folder);
+    print_fit(command, folder, document);
+  } catch (const fit::BadLog& bad) {
+    report::print_error("retrysim: error: {}\n", bad.what());
+    return kBadInput;
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int fit(const Arguments& arguments) {
+  const auto command = fit_options().read(arguments, kFitUsage, "log", &FitCommand::logs);
+  if (!command) return kDone;
+  if (command->logs.empty()) {
+    throw UsageError("no log given; expected retrysim fit LOG... --out DIR");
+  }
+  if (command->out.empty()) throw UsageError("--out is missing: where the scenario goes");
+  return interruptible(command->timeout, [&] { return fit_logs(*command); });
+}
+
+}  // namespace retrysim::cli

@@ -1,0 +1,470 @@
+// The usual remedies: what each changes in a client group, a call or a service, and where.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/advise.hpp>
+#include <retrysim/presets.hpp>
+
+#include "scenario/text/document.hpp"
+#include "scenario/text/values.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace retrysim {
+namespace {
+
+using scenario::to_text;
+using Edits = std::vector<std::string>;
+
+/// What a remedy does at one place: KEY=VALUE texts below its path, or why there are none.
+struct Treatment {
+  RemedyState state;
+  std::string reason;
+  Edits edits;
+};
+
+Treatment edit(Edits edits) { return {RemedyState::kTried, "", std::move(edits)}; }
+Treatment in_place(std::string reason) { return {RemedyState::kInPlace, std::move(reason), {}}; }
+Treatment not_here(std::string reason) {
+  return {RemedyState::kNotApplicable, std::move(reason), {}};
+}
+
+/// A client group, or the client of calls between services.
+struct GroupPlace {
+  const LoadedScenario& loaded;
+  const ClientSpec& spec;
+  std::string path;  ///< "client.web", "service.front.calls.back"
+
+  const RetryRules& retry() const { return spec.retry; }
+  /// Whether it makes a second attempt of anything.
+  bool retries() const { return retry().mode != RetryMode::kNone && retry().max_attempts > 1; }
+  bool has(std::string_view key) const {
+    const std::string full = path + "." + std::string(key);
+    return std::any_of(loaded.keys.begin(), loaded.keys.end(),
+                       [&](const ResolvedKey& k) { return k.path == full; });
+  }
+};
+
+struct ServicePlace {
+  const Scenario& scenario;
+  std::size_t number;
+
+  const ServiceSpec& spec() const { return scenario.services[number]; }
+  std::string path() const { return "service." + scenario::render_name(spec().name); }
+  /// The shortest time that a client waits for an answer, on average; nothing if all wait for ever.
+  std::optional<double> patience_s() const {
+    std::optional<double> shortest;
+    for (const ClientSpec& client : scenario.clients) {
+      if (share_of_calls(client, number) <= 0) continue;
+      const TimeoutSpec& t = client.timeouts;
+      if (t.has_attempt) shortest = std::min(shortest.value_or(1e18), t.attempt.mean_seconds());
+      if (t.deadline != Duration::max()) {
+        shortest = std::min(shortest.value_or(1e18), t.deadline.in_seconds());
+      }
+    }
+    return shortest;
+  }
+  bool gives_up_ever() const {
+    return patience_s() ||
+           std::any_of(scenario.clients.begin(), scenario.clients.end(), [&](const ClientSpec& c) {
+             return share_of_calls(c, number) > 0 && c.timeouts.deadline_of_caller;
+           });
+  }
+  bool makes_calls() const {
+    return std::any_of(scenario.calls.begin(), scenario.calls.end(),
+                       [&](const CallSpec& call) { return call.caller == number; });
+  }
+};
+
+// --- Queues --------------------------------------------------------------------------------------
+
+/// Why attempts never wait at the service in a queue of which they could be turned away.
+std::optional<Treatment> without_queue(const ServiceSpec& s) {
+  if (s.model == ServiceModelKind::kIndependent || s.servers == ServiceSpec::kUnlimited) {
+    return not_here("no attempt waits");
+  }
+  if (!has_queue(s.queue.discipline)) return not_here("all attempts are served at once");
+  return std::nullopt;
+}
+
+Treatment queue_of(const ServiceSpec& s, std::int64_t places) {
+  if (s.queue.capacity <= places) {
+    return in_place(fmt::format("the queue of {} has {} places", s.name, s.queue.capacity));
+  }
+  return edit({fmt::format("queue.capacity={}", places)});
+}
+
+Treatment bounded_queue(const ServicePlace& place) {
+  const ServiceSpec& s = place.spec();
+  if (auto none = without_queue(s)) return *std::move(none);
+  const auto patience = place.patience_s();
+  if (!patience) return not_here("no client stops waiting");
+  if (place.makes_calls()) {
+    return not_here("how long a full queue takes depends on the calls between services");
+  }
+  const double mean = s.service_time.mean_seconds();
+  if (mean <= 0) return not_here("service takes no time");
+  constexpr double kMost = 1e9;  // of the key
+  const double places = static_cast<double>(s.servers) * *patience / 2 / mean;
+  return queue_of(s, static_cast<std::int64_t>(std::clamp(std::floor(places), 1.0, kMost)));
+}
+
+Treatment short_queue(const ServicePlace& place) {
+  const ServiceSpec& s = place.spec();
+  if (auto none = without_queue(s)) return *std::move(none);
+  return queue_of(s, s.servers);
+}
+
+Treatment age_limit(const ServicePlace& place) {
+  const ServiceSpec& s = place.spec();
+  if (auto none = without_queue(s)) return *std::move(none);
+  const auto patience = place.patience_s();
+  if (!patience) return not_here("no client stops waiting");
+  const Duration limit = Duration::from_seconds(*patience / 2);
+  if (s.queue.max_age <= limit) {
+    return in_place(
+        fmt::format("{} turns away what has waited for {}", s.name, to_text(s.queue.max_age)));
+  }
+  return edit({"queue.max_age=" + to_text(limit)});
+}
+
+Treatment drop_abandoned(const ServicePlace& place) {
+  const ServiceSpec& s = place.spec();
+  if (auto none = without_queue(s)) return *std::move(none);
+  if (s.abandoned != Abandoned::kServe) {
+    return in_place(fmt::format("{} already drops them", s.name));
+  }
+  if (!place.gives_up_ever()) return not_here("no client stops waiting");
+  return edit({"abandoned=drop-at-dequeue"});
+}
+
+Treatment adaptive_lifo(const ServicePlace& place) {
+  const ServiceSpec& s = place.spec();
+  if (auto none = without_queue(s)) return *std::move(none);
+  if (s.queue.discipline == Discipline::kAdaptiveLifo) {
+    return in_place(fmt::format("{} is served that way", s.name));
+  }
+  if (s.queue.discipline != Discipline::kFifo) {
+    return not_here(
+        fmt::format("{} has a discipline of its own, {}", s.name, name(s.queue.discipline)));
+  }
+  return edit({"queue.discipline=adaptive-lifo"});
+}
+
+// --- Retries -------------------------------------------------------------------------------------
+
+constexpr const char* kNoRetries = "nothing is retried";
+
+Treatment attempts(const GroupPlace& place, std::uint32_t most) {
+  if (!place.retries()) return not_here(kNoRetries);
+  if (place.retry().max_attempts <= most) {
+    return in_place(fmt::format("there are no more than {} attempts", most));
+  }
+  return edit({place.has("retry.max_retries") ? fmt::format("retry.max_retries={}", most - 1)
+                                              : fmt::format("retry.max_attempts={}", most)});
+}
+Treatment two_attempts(const GroupPlace& place) { return attempts(place, 2); }
+Treatment no_retries(const GroupPlace& place) { return attempts(place, 1); }
+
+Treatment edge_retries(const GroupPlace& place) {
+  if (!place.spec.makes_calls()) return not_here("no service calls another one");
+  if (!place.retries()) return not_here("no calls between services are retried");
+  if (place.spec.retry_only_at == RetryOnlyAt::kEdge) return in_place("calls are not retried");
+  return edit({"retry_only_at=edge"});
+}
+
+/// The rules of a preset that always exists.
+const RetryRules& preset(std::string_view mode, std::string_view revision, std::string_view sdk) {
+  return find_preset(mode, revision, sdk, "default")->rules;
+}
+const RetryRules& standard() { return preset("standard", "2.0", "botocore"); }
+const RetryRules& sre() { return preset("custom", "", "sre"); }
+
+Treatment retry_quota(const GroupPlace& place) {
+  if (!place.retries()) return not_here(kNoRetries);
+  if (place.retry().quota.enabled) return in_place("there is a retry quota");
+  const QuotaRules& q = standard().quota;
+  return edit({fmt::format("retry.quota.capacity={}", q.capacity),
+               fmt::format("retry.quota.cost={}", q.cost),
+               fmt::format("retry.quota.throttle_cost={}", q.throttle_cost),
+               fmt::format("retry.quota.timeout_cost={}", q.timeout_cost),
+               fmt::format("retry.quota.credit={}", q.credit),
+               fmt::format("retry.quota.refund={}", name(q.refund))});
+}
+
+Treatment retry_budget(const GroupPlace& place) {
+  if (!place.retries()) return not_here(kNoRetries);
+  if (place.retry().budget.in_use()) return in_place("there is a retry budget");
+  const BudgetRules& b = sre().budget;
+  return edit({fmt::format("retry.budget.kind={}", name(b.kind)),
+               fmt::format("retry.budget.share={}", b.share),
+               fmt::format("retry.budget.minimum={}", b.minimum),
+               fmt::format("retry.budget.window={}", to_text(b.window))});
+}
+
+Treatment circuit_breaker(const GroupPlace& place) {
+  if (!place.retries()) return not_here(kNoRetries);
+  if (place.retry().breaker.in_use()) return in_place("there is a circuit breaker");
+  const BreakerRules& b = preset("custom", "", "circuit-breaker").breaker;
+  return edit({fmt::format("retry.breaker.failure_share={}", b.failure_share),
+               fmt::format("retry.breaker.min_attempts={}", b.min_attempts),
+               fmt::format("retry.breaker.window={}", to_text(b.window)),
+               fmt::format("retry.breaker.open={}", to_text(b.open))});
+}
+
+Treatment client_throttle(const GroupPlace& place) {
+  if (place.retry().mode == RetryMode::kNone) return not_here("clients of mode none have none");
+  if (place.retry().throttle.in_use()) return in_place("there is a client-side throttle");
+  const ThrottleRules& t = sre().throttle;
+  return edit({fmt::format("retry.client_throttle.k={}", t.k),
+               fmt::format("retry.client_throttle.window={}", to_text(t.window))});
+}
+
+/// Why retries have no backoff that a formula gives.
+std::optional<Treatment> without_formula(const GroupPlace& place) {
+  if (!place.retries()) return not_here(kNoRetries);
+  if (!place.retry().backoff.delays.empty()) {
+    return not_here("the delays are a list, not a formula");
+  }
+  if (place.retry().hedging.enabled) return not_here("with hedging, retries have no backoff");
+  return std::nullopt;
+}
+
+bool has_no_backoff(const BackoffRules& b) {
+  return b.base == Duration::zero() && b.throttle_base == Duration::zero();
+}
+
+Treatment full_jitter(const GroupPlace& place) {
+  if (auto none = without_formula(place)) return *std::move(none);
+  const BackoffRules& b = place.retry().backoff;
+  if (has_no_backoff(b)) return not_here("retries have no backoff to spread");
+  if (b.jitter == Jitter::kFull && b.throttle_jitter == Jitter::kFull) {
+    return in_place("the jitter is full");
+  }
+  return edit({"retry.backoff.jitter=full"});
+}
+
+Treatment longer_backoff(const GroupPlace& place) {
+  if (auto none = without_formula(place)) return *std::move(none);
+  const BackoffRules& b = place.retry().backoff;
+  if (has_no_backoff(b)) {
+    const BackoffRules& s = standard().backoff;
+    return edit({"retry.backoff.base=" + to_text(s.base),
+                 "retry.backoff.throttle_base=" + to_text(s.throttle_base),
+                 fmt::format("retry.backoff.factor={}", s.factor),
+                 "retry.backoff.cap=" + to_text(s.cap),
+                 fmt::format("retry.backoff.jitter={}", name(s.jitter))});
+  }
+  constexpr int kTimes = 4;
+  if (std::min(b.base, b.cap) == b.cap && std::min(b.throttle_base, b.cap) == b.cap) {
+    return in_place("the backoff is at its cap");
+  }
+  return edit({"retry.backoff.base=" + to_text(b.base * kTimes),
+               "retry.backoff.throttle_base=" + to_text(b.throttle_base * kTimes)});
+}
+
+Treatment adaptive_mode(const GroupPlace& place) {
+  switch (place.retry().mode) {
+    case RetryMode::kNone:
+      return not_here(kNoRetries);
+    case RetryMode::kCustom:
+      return not_here("mode custom has no adaptive counterpart");
+    case RetryMode::kAdaptive:
+      return in_place("the mode is adaptive");
+    case RetryMode::kLegacy:
+    case RetryMode::kStandard:
+      break;
+  }
+  return edit({"retry.mode=adaptive"});
+}
+
+Treatment no_hedging(const GroupPlace& place) {
+  if (!place.retry().hedging.enabled) return not_here("nothing is hedged");
+  return edit({"retry.hedging.delay=none"});
+}
+
+// --- Waiting -------------------------------------------------------------------------------------
+
+Treatment longer_timeout(const GroupPlace& place) {
+  const TimeoutSpec& t = place.spec.timeouts;
+  if (!t.has_attempt) return not_here("attempts have no timeout");
+  if (!t.attempt.is_constant()) return not_here("the timeout is drawn from a distribution");
+  return edit({"attempt_timeout=" + to_text(t.attempt.constant_value() * 2)});
+}
+
+Treatment caller_deadline(const GroupPlace& place) {
+  if (!place.spec.makes_calls()) return not_here("no service calls another one");
+  if (place.spec.timeouts.deadline_of_caller) return in_place("calls have their caller's deadline");
+  if (place.spec.timeouts.deadline != Duration::max()) {
+    return not_here("calls have a deadline of their own");
+  }
+  return edit({"deadline=caller"});
+}
+
+// --- The table -----------------------------------------------------------------------------------
+
+/// One of the two functions says what is done at a place.
+struct RemedyRow {
+  std::string_view name, words;
+  Treatment (*at_group)(const GroupPlace&) = nullptr;
+  Treatment (*at_service)(const ServicePlace&) = nullptr;
+};
+
+RemedyRow at_groups(std::string_view name, std::string_view words,
+                    Treatment (*treat)(const GroupPlace&)) {
+  return {name, words, treat, nullptr};
+}
+RemedyRow at_services(std::string_view name, std::string_view words,
+                      Treatment (*treat)(const ServicePlace&)) {
+  return {name, words, nullptr, treat};
+}
+
+const std::vector<RemedyRow>& remedy_table() {
+  static const std::vector<RemedyRow> table = {
+      at_services("bounded-queue",
+                  "a bounded queue: at most what the servers work off in half the clients' timeout",
+                  bounded_queue),
+      at_services("short-queue", "a short queue: as many places as servers", short_queue),
+      at_services("age-limit",
+                  "shedding: attempts that have waited for half the clients' timeout are refused",
+                  age_limit),
+      at_services("drop-abandoned", "dropping queued attempts whose client has given up",
+                  drop_abandoned),
+      at_services("adaptive-lifo", "adaptive LIFO: the newest attempt first in a long queue",
+                  adaptive_lifo),
+      at_groups("two-attempts", "fewer attempts: at most two", two_attempts),
+      at_groups("no-retries", "no retries", no_retries),
+      at_groups("edge-retries", "retries only by the clients outside, not between services",
+                edge_retries),
+      at_groups("retry-quota", "the retry quota of standard mode", retry_quota),
+      at_groups("retry-budget", "a retry budget: 10 % of the requests, as in the SRE book",
+                retry_budget),
+      at_groups("circuit-breaker", "a circuit breaker on retries", circuit_breaker),
+      at_groups("client-throttle", "a client-side throttle, as in the SRE book", client_throttle),
+      at_groups("full-jitter", "full jitter", full_jitter),
+      at_groups("longer-backoff",
+                "a longer backoff: four times as long, or that of standard mode if there is none",
+                longer_backoff),
+      at_groups("adaptive-mode", "adaptive mode", adaptive_mode),
+      at_groups("no-hedging", "no hedged attempts", no_hedging),
+      at_groups("longer-timeout", "an attempt timeout twice as long", longer_timeout),
+      at_groups("caller-deadline", "calls that end when their caller's client gives up",
+                caller_deadline)};
+  return table;
+}
+
+/// A place of the scenario with what is done there.
+struct Treated {
+  std::string wildcard;  ///< the path of all places of its kind: "client.*"
+  std::string path;
+  Treatment treatment;
+};
+
+/// The edits of all places: one for all of a kind that have the same one.
+Edits join_edits(const std::vector<Treated>& places) {
+  Edits edits;
+  const auto add = [&](std::string text) {
+    if (std::find(edits.begin(), edits.end(), text) == edits.end())
+      edits.push_back(std::move(text));
+  };
+  for (const Treated& place : places) {
+    std::vector<const Treated*> kind;
+    for (const Treated& other : places) {
+      if (other.wildcard == place.wildcard) kind.push_back(&other);
+    }
+    for (const std::string& text : place.treatment.edits) {
+      const bool shared = kind.size() > 1 && std::all_of(kind.begin(), kind.end(), [&](auto* k) {
+                            const Edits& theirs = k->treatment.edits;
+                            return std::find(theirs.begin(), theirs.end(), text) != theirs.end();
+                          });
+      add((shared ? place.wildcard : place.path) + "." + text);
+    }
+  }
+  return edits;
+}
+
+/// The path of the call that a group makes, which is named CALLER.CALL.
+std::string path_of(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.makes_calls()) return "client." + scenario::render_name(client.name);
+  const auto number = static_cast<std::size_t>(&client - scenario.clients.data());
+  const auto call = std::find_if(scenario.calls.begin(), scenario.calls.end(),
+                                 [&](const CallSpec& c) { return c.client == number; });
+  const std::string& caller = scenario.services[call->caller].name;
+  return fmt::format("service.{}.calls.{}", scenario::render_name(caller),
+                     scenario::render_name(client.name.substr(caller.size() + 1)));
+}
+
+std::vector<Treated> treat(const RemedyRow& row, const LoadedScenario& loaded) {
+  const Scenario& scenario = loaded.scenario;
+  std::vector<Treated> places;
+  if (row.at_service != nullptr) {
+    for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+      const ServicePlace place{scenario, s};
+      places.push_back({"service.*", place.path(), row.at_service(place)});
+    }
+    return places;
+  }
+  for (const ClientSpec& client : scenario.clients) {
+    const GroupPlace place{loaded, client, path_of(scenario, client)};
+    places.push_back(
+        {client.makes_calls() ? "service.*.calls.*" : "client.*", place.path, row.at_group(place)});
+  }
+  return places;
+}
+
+/// Tried if any place can be changed; else the reason of the first place that has the remedy, or of
+/// the last one: calls between services come after the clients outside.
+Remedy fit(const RemedyRow& row, const LoadedScenario& loaded) {
+  const std::vector<Treated> places = treat(row, loaded);
+  Remedy remedy{row.name, row.words, RemedyState::kNotApplicable, "", join_edits(places), {}};
+  if (!remedy.edits.empty()) {
+    remedy.state = RemedyState::kTried;
+    return remedy;
+  }
+  for (const Treated& place : places) {
+    if (remedy.state == RemedyState::kInPlace) break;
+    remedy.state = place.treatment.state;
+    remedy.reason = place.treatment.reason;
+  }
+  return remedy;
+}
+
+}  // namespace
+
+RemediesResult load_remedies(const std::filesystem::path& file,
+                             const std::vector<std::string>& edits) {
+  LoadResult as_it_stands = load_scenario_file(file, edits);
+  RemediesResult result{std::move(as_it_stands.loaded), {}, std::move(as_it_stands.errors)};
+  if (!result.scenario) return result;
+  for (const RemedyRow& row : remedy_table()) {
+    Remedy remedy = fit(row, *result.scenario);
+    const auto same =
+        std::find_if(result.remedies.begin(), result.remedies.end(),
+                     [&](const Remedy& r) { return !r.edits.empty() && r.edits == remedy.edits; });
+    if (same != result.remedies.end()) {
+      remedy.state = RemedyState::kInPlace;
+      remedy.reason = fmt::format("it is the same as {}", same->name);
+      remedy.edits.clear();
+    }
+    if (remedy.state == RemedyState::kTried) {
+      std::vector<std::string> all = edits;
+      all.insert(all.end(), remedy.edits.begin(), remedy.edits.end());
+      LoadResult changed = load_scenario_file(file, all);
+      if (changed.loaded) {
+        remedy.loaded = std::move(changed.loaded);
+      } else {
+        remedy.state = RemedyState::kRefused;
+        remedy.reason = changed.errors.front().message;
+        remedy.edits.clear();
+      }
+    }
+    result.remedies.push_back(std::move(remedy));
+  }
+  return result;
+}
+
+}  // namespace retrysim

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: MIT
+#include "fit/fit.hpp"
+
+#include "scenario/text/document.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+namespace retrysim::fit {
+namespace {
+
+constexpr std::size_t kFewestLines = 20;
+constexpr double kFast = 0.1;  // of the median duration: errors that took no server
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+// --- Requests and their attempts.
+
+/// Whether each row is the first one of its request.
+std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& retries) {
+  std::vector<bool> first(log.rows.size(), true);
+  if (!log.has_requests) return first;
+  FittedRetries found;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> names;
+  for (std::size_t i = 0; i < log.rows.size(); ++i) {
+    if (log.rows[i].request != 0) {
+      names.emplace_back(log.rows[i].request, static_cast<std::uint32_t>(i));
+    }
+  }
+  std::ranges::sort(names);
+  std::vector<double> delays;
+  for (std::size_t begin = 0; begin < names.size();) {
+    std::size_t end = begin + 1;
+    while (end < names.size() && names[end].first == names[begin].first) {
+      first[names[end].second] = false;
+      delays.push_back(
+          seconds(log.rows[names[end].second].start_ns - log.rows[names[end - 1].second].end_ns()));
+      ++end;
+    }
+    ++found.requests;
+    found.attempts += end - begin;
+    found.most_attempts = std::max(found.most_attempts, end - begin);
+    begin = end;
+  }
+  if (!delays.empty()) {
+    const auto middle = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() / 2);
+    std::ranges::nth_element(delays, middle);
+    found.median_delay_s = *middle;
+  }
+  retries = found;
+  return first;
+}
+
+std::vector<StatusCount> count_statuses(const Log& log) {
+  std::map<int, StatusCount> counts;
+  for (const Observation& row : log.rows) {
+    StatusCount& count = counts[static_cast<int>(row.status)];
+    count.status = static_cast<int>(row.status);
+    ++count.lines;
+    count.mean_s += (seconds(row.duration_ns) - count.mean_s) / static_cast<double>(count.lines);
+  }
+  std::vector<StatusCount> all;
+  for (const auto& [status, count] : counts) all.push_back(count);
+  return all;
+}
+
+/// Which failures took a server's time: those of statuses that take about as long as successes.
+bool takes_server(const std::vector<StatusCount>& statuses, const Observation& row,
+                  double typical_s) {
+  if (!row.failed()) return true;
+  const auto at = std::ranges::find(statuses, static_cast<int>(row.status), &StatusCount::status);
+  return at != statuses.end() && at->mean_s >= kFast * typical_s;
+}
+
+// Where a queue is full, requests are turned away whenever as many are under way as ever were, and
+// at no other time.
+std::optional<std::size_t> find_queue_bound(const Log& log, const std::vector<Visit>& visits,
+                                            const std::vector<bool>& served,
+                                            const FittedCapacity& capacity) {
+  if (!capacity.servers) return std::nullopt;
+  std::vector<std::int64_t> ends;
+  std::size_t turned_away = 0, when_full = 0;
+  std::size_t next = 0;
+  std::vector<std::int64_t> under_way;  // a heap of ends
+  const auto later = [](std::int64_t a, std::int64_t b) { return a > b; };
+  for (std::size_t i = 0; i < log.rows.size(); ++i) {
+    const std::int64_t now = log.rows[i].start_ns;
+    while (!under_way.empty() && under_way.front() <= now) {
+      std::ranges::pop_heap(under_way, later);
+      under_way.pop_back();
+    }
+    if (served[i]) {
+      under_way.push_back(visits[next++].end_ns);
+      std::ranges::push_heap(under_way, later);
+      continue;
+    }
+    ++turned_away;
+    if (under_way.size() >= capacity.most_under_way) ++when_full;
+  }
+  constexpr std::size_t kFewest = 20;
+  constexpr double kNearlyAll = 0.95;
+  if (turned_away < kFewest ||
+      static_cast<double>(when_full) < kNearlyAll * static_cast<double>(turned_away)) {
+    return std::nullopt;
+  }
+  return capacity.most_under_way - std::min(capacity.most_under_way, *capacity.servers);
+}
+
+// --- Values of a scenario.
+
+std::string duration_text(double value_s) {
+  if (value_s == 0) return "0s";
+  if (value_s < 1e-3) return fmt::format("{:.6g}us", value_s * 1e6);
+  if (value_s < 1) return fmt::format("{:.6g}ms", value_s * 1e3);
+  return fmt::format("{:.6g}s", value_s);
+}
+
+double cv_of_lognormal(double deviation) { return std::sqrt(std::expm1(deviation * deviation)); }
+
+/// Comments of at most 100 columns.
+std::string comment(const std::string& text, std::string_view indent = "# ") {
+  constexpr std::size_t kColumns = 98;
+  std::string lines, line;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.empty() && line.size() + 1 + word.size() > kColumns) {
+      lines += fmt::format("{}{}\n", indent, line);
+      line.clear();
+    }
+    line += line.empty() ? word : " " + word;
+  }
+  return lines + fmt::format("{}{}\n", indent, line);
+}
+
+}  // namespace
+
+Fit fit_log(const Log& log) {
+  if (log.rows.size() < kFewestLines) {
+    throw BadLog(
+        fmt::format("the log has {} lines; {} are needed at least", log.rows.size(), kFewestLines));
+  }
+  Fit fit;
+  if (log.has_statuses) fit.statuses = count_statuses(log);
+  const std::vector<bool> first = first_attempts(log, fit.retries);
+  {
+    std::vector<std::int64_t> times;
+    for (std::size_t i = 0; i < log.rows.size(); ++i) {
+      if (first[i]) times.push_back(log.rows[i].start_ns);
+    }
+    if (times.front() == times.back()) throw BadLog("all requests of the log arrive at once");
+    fit.arrivals = fit_arrivals(times, log.time_resolution_ns);
+    if (fit.arrivals.kind == ArrivalKind::kOther) {
+      for (const std::int64_t t : times) fit.arrival_times_s.push_back(seconds(t - times.front()));
+    }
+  }
+  std::size_t failed = 0;
+  for (const Observation& row : log.rows) failed += row.failed() ? 1 : 0;
+  fit.error_share = static_cast<double>(failed) / static_cast<double>(log.rows.size());
+  if (!log.has_durations) {
+    fit.notes.push_back(
+        "The log has no durations: service time and servers are for you to fill in.");
+    return fit;
+  }
+
+  double typical_s = 0;
+  std::size_t successes = 0;
+  for (const Observation& row : log.rows) {
+    if (row.failed()) continue;
+    ++successes;
+    typical_s += (seconds(row.duration_ns) - typical_s) / static_cast<double>(successes);
+  }
+  std::vector<Visit> visits;
+  std::vector<bool> served, succeeded;
+  visits.reserve(log.rows.size());
+  for (const Observation& row : log.rows) {
+    served.push_back(takes_server(fit.statuses, row, typical_s));
+    if (!served.back()) continue;
+    visits.push_back({row.start_ns, row.end_ns()});
+    succeeded.push_back(!row.failed());
+  }
+  if (visits.empty()) return fit;
+  fit.capacity = fit_capacity(visits, log.time_resolution_ns);
+  fit.queue_capacity = find_queue_bound(log, visits, served, *fit.capacity);
+  {
+    const std::vector<std::uint32_t> found = found_under_way(visits);
+    std::vector<double> times;
+    for (std::size_t i = 0; i < visits.size(); ++i) {
+      if (found[i] < fit.capacity->free_below() && succeeded[i]) {
+        times.push_back(seconds(visits[i].end_ns - visits[i].start_ns));
+      }
+    }
+    if (!times.empty()) fit.service_time = fit_service_time(std::move(times), 1e-9);
+  }
+  constexpr std::int64_t kCoarse = 1'000'000;
+  if (log.time_resolution_ns > kCoarse) {
+    fit.notes.push_back(fmt::format(
+        "Times are whole {}: how many requests were under way at once, and with it the number of "
+        "servers, is uncertain.",
+        log.time_resolution_ns == 1'000'000'000 ? "seconds" : "steps"));
+  }
+  if (fit.capacity->contradictory) {
+    fit.notes.push_back(
+        "No number of servers behind one queue explains the durations: another resource is shared, "
+        "or the service was slower at times. The scenario takes the least number possible.");
+  }
+  if (fit.error_share > 0 && !fit.queue_capacity) {
+    fit.notes.push_back(
+        "Errors are played at random, at their share of the whole log; in the log they may have "
+        "come together.");
+  }
+  return fit;
+}
+
+std::string law_text(const Law& law) {
+  const std::vector<double>& a = law.parameters;
+  const std::string mean = duration_text(law.mean());
+  switch (law.kind) {
+    case LawKind::kConstant:
+      return fmt::format("\"{}\"", mean);
+    case LawKind::kExponential:
+      return fmt::format("{{ distribution = \"exponential\", mean = \"{}\" }}", mean);
+    case LawKind::kGamma:
+      return fmt::format("{{ distribution = \"gamma\", mean = \"{}\", shape = {:.6g} }}", mean,
+                         a[0]);
+    case LawKind::kLognormal:
+      return fmt::format("{{ distribution = \"lognormal\", mean = \"{}\", cv = {:.6g} }}", mean,
+                         cv_of_lognormal(a[1]));
+    case LawKind::kWeibull:
+      return fmt::format("{{ distribution = \"weibull\", mean = \"{}\", shape = {:.6g} }}", mean,
+                         a[0]);
+    case LawKind::kPareto:
+      return fmt::format("{{ distribution = \"pareto\", mean = \"{}\", shape = {:.6g} }}", mean,
+                         a[1]);
+    case LawKind::kHyperexponential:
+      return fmt::format(
+          "{{ distribution = \"hyperexponential\", p = {:.6g}, mean1 = \"{}\", mean2 = \"{}\" }}",
+          a[0], duration_text(a[1]), duration_text(a[2]));
+    default:
+      return "{ distribution = \"empirical\", file = \"service-times.csv\" }";
+  }
+}
+
+std::string law_words(const Law& law) {
+  const std::vector<double>& a = law.parameters;
+  switch (law.kind) {
+    case LawKind::kConstant:
+      return fmt::format("constant, {}", time_words(a[0]));
+    case LawKind::kExponential:
+      return fmt::format("exponential with mean {}", time_words(a[0]));
+    case LawKind::kGamma:
+      return fmt::format("gamma with mean {} and shape {:.3g}", time_words(law.mean()), a[0]);
+    case LawKind::kLognormal:
+      return fmt::format("lognormal with mean {} and cv {:.3g}", time_words(law.mean()),
+                         cv_of_lognormal(a[1]));
+    case LawKind::kWeibull:
+      return fmt::format("Weibull with mean {} and shape {:.3g}", time_words(law.mean()), a[0]);
+    case LawKind::kPareto:
+      return fmt::format("Pareto from {} on with shape {:.3g}", time_words(a[0]), a[1]);
+    case LawKind::kHyperexponential:
+      return fmt::format("exponential with mean {} ({:.3g} %) or {}", time_words(a[1]), 100 * a[0],
+                         time_words(a[2]));
+    case LawKind::kTwoLognormals:
+      return fmt::format("lognormal with median {} ({:.3g} %) or {}", time_words(a[1]), 100 * a[0],
+                         time_words(a[3]));
+    default:
+      return "the durations of the log";
+  }
+}
+
+std::string capacity_words(const FittedCapacity& c) {
+  const auto servers = [](std::size_t n) {
+    return fmt::format("{} server{}", n, n == 1 ? "" : "s");
+  };
+  if (c.servers) {
+    return fmt::format(
+        "The service works like {} with a queue (99 % interval from {} to {}): {} "
+        "requests waited.",
+        servers(*c.servers), c.low, *c.high, c.waited);
+  }
+  if (c.contradictory) {
+    return fmt::format("No number of servers explains the durations; there are at least {}.",
+                       c.low);
+  }
+  return fmt::format(
+      "The capacity cannot be told from this log: too few requests found the service busy (at most "
+      "{} were under way at once). There are at least {}.",
+      c.most_under_way, servers(c.low));
+}
+
+std::string arrival_words(const FittedArrivals& a) {
+  switch (a.kind) {
+    case ArrivalKind::kPoisson:
+      return fmt::format("Requests arrive at random at a constant rate of {:.4g} per second.",
+                         a.rate.value);
+    case ArrivalKind::kVarying:
+      return fmt::format(
+          "Requests arrive at random at a rate that changes from {:.4g} to {:.4g} per second "
+          "(in bins of {:g} s).",
+          a.trough, a.peak, a.bin_s);
+    case ArrivalKind::kOther:
+      break;
+  }
+  if (a.within_bins.too_low() || a.between_bins.too_low()) {
+    return fmt::format(
+        "Requests arrive more evenly than at random, at {:.4g} per second: the scenario repeats "
+        "their times.",
+        a.rate.value);
+  }
+  return fmt::format(
+      "Requests arrive in bursts, at {:.4g} per second on average: the scenario repeats their "
+      "times.",
+      a.rate.value);
+}
+
+std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
+                                                                const std::string& name,
+                                                                const std::string& source) {
+  std::vector<std::pair<std::string, std::string>> inputs;
+  std::string text = comment(source);
+  text += comment(
+      "Figures in brackets are 99 % intervals. Change what you know better, and run it: "
+      "retrysim run scenario.toml");
+  for (const std::string& note : fit.notes) text += comment("NOTE: " + note);
+  const double duration = std::max(1.0, std::ceil(fit.arrivals.span_s));
+  text +=
+      fmt::format("\nname = {}\nduration = \"{:.0f}s\"\n", scenario::render_text(name), duration);
+  constexpr double kMostBins = 2000;
+  const double interval = std::max(1.0, std::ceil(duration / kMostBins));
+  if (interval > 1) text += fmt::format("interval = \"{:.0f}s\"\n", interval);
+
+  text += "\n[service.service]\n";
+  if (fit.service_time) {
+    const FittedServiceTime& s = *fit.service_time;
+    text += comment(
+        fmt::format("Of {} requests that did not wait: mean {} ({} to {}), median {}, 99 % below "
+                    "{} ({} to {}).",
+                    s.values, time_words(s.mean.value), time_words(s.mean.low),
+                    time_words(s.mean.high), time_words(s.p50.value), time_words(s.p99.value),
+                    time_words(s.p99.low), time_words(s.p99.high)));
+    text += comment(s.why);
+    if (!s.two_kinds.empty()) text += comment(s.two_kinds);
+    text += fmt::format("service_time = {}\n", law_text(s.chosen));
+    if (!s.quantiles_s.empty()) {
+      std::string csv = "value_s,weight\n";
+      for (const double q : s.quantiles_s) fmt::format_to(std::back_inserter(csv), "{:.6g},1\n", q);
+      inputs.emplace_back("service-times.csv", std::move(csv));
+    }
+  } else {
+    text += comment("The log does not tell: put the time that a server works on a request here.");
+    text += "service_time = \"0s\"\n";
+  }
+  if (fit.capacity) {
+    text += comment(capacity_words(*fit.capacity));
+    text += fmt::format("servers = {}\n", fit.capacity->free_below());
+  }
+  if (fit.queue_capacity) {
+    text += comment("When so many waited, all further requests were turned away.");
+    text += fmt::format("queue.capacity = {}\n", *fit.queue_capacity);
+  }
+  const bool random_errors = fit.error_share > 0 && !fit.queue_capacity;
+  if (random_errors) {
+    text += "\n[service.service.errors]\n";
+    const double all = fit.error_share;
+    text += comment(fmt::format("{:.3g} % of the lines.", 100 * all));
+    std::size_t lines = 0;
+    for (const StatusCount& s : fit.statuses) lines += s.lines;
+    for (const StatusCount& s : fit.statuses) {
+      if (s.status < 500 && s.status != 429) continue;
+      text += fmt::format("\"{}\" = {:.6g}\n", s.status,
+                          static_cast<double>(s.lines) / static_cast<double>(lines));
+    }
+  }
+
+  text += "\n[client.clients.arrivals]\n";
+  text += comment(arrival_words(fit.arrivals));
+  switch (fit.arrivals.kind) {
+    case ArrivalKind::kPoisson:
+      text +=
+          comment(fmt::format("({:.6g} to {:.6g})", fit.arrivals.rate.low, fit.arrivals.rate.high));
+      text += fmt::format("process = \"poisson\"\ntotal_rate = {:.6g}\n", fit.arrivals.rate.value);
+      break;
+    case ArrivalKind::kVarying: {
+      text += "process = \"trace\"\nfile = \"rates.csv\"\ninterpolate = \"step\"\n";
+      std::string csv = "time_s,rate\n";
+      for (std::size_t i = 0; i < fit.arrivals.rates.size(); ++i) {
+        fmt::format_to(std::back_inserter(csv), "{:.9g},{:.6g}\n",
+                       static_cast<double>(i) * fit.arrivals.bin_s, fit.arrivals.rates[i]);
+      }
+      inputs.emplace_back("rates.csv", std::move(csv));
+      break;
+    }
+    case ArrivalKind::kOther: {
+      text += "process = \"trace\"\nfile = \"arrivals.csv\"\n";
+      std::string csv = "time_s\n";
+      for (const double t : fit.arrival_times_s) {
+        fmt::format_to(std::back_inserter(csv), "{:.9f}\n", t);
+      }
+      inputs.emplace_back("arrivals.csv", std::move(csv));
+      break;
+    }
+  }
+  text += "\n[client.clients.retry]\n";
+  if (fit.retries && fit.retries->attempts > fit.retries->requests) {
+    const FittedRetries& r = *fit.retries;
+    text += comment(fmt::format(
+        "{} requests were sent {} times. The median delay before a retry was {}. What your clients "
+        "really do, `retrysim import` takes from their configuration.",
+        r.requests, r.attempts, time_words(std::max(0.0, r.median_delay_s))));
+    text += fmt::format("mode = \"custom\"\nmax_attempts = {}\ndelays = [\"{}\"]\n",
+                        r.most_attempts, duration_text(std::max(0.0, r.median_delay_s)));
+  } else {
+    text += comment(fit.retries
+                        ? "No request of the log was sent again."
+                        : "The log does not name requests, so retries cannot be told from others: "
+                          "they are among the arrivals above.");
+    text += "mode = \"none\"\n";
+  }
+  inputs.emplace(inputs.begin(), "scenario.toml", std::move(text));
+  return inputs;
+}
+
+}  // namespace retrysim::fit

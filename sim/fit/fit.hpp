@@ -1,0 +1,69 @@
+// From an access log to a scenario: what is estimated, how sure it is, and the files that say it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/arrivals.hpp"
+#include "fit/capacity.hpp"
+#include "fit/log.hpp"
+#include "fit/service_time.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retrysim::fit {
+
+/// The lines with one status.
+struct StatusCount {
+  int status = 0;
+  std::size_t lines = 0;
+  double mean_s = 0;  ///< of their durations
+};
+
+/// Requests that were sent again, as their names tell.
+struct FittedRetries {
+  std::size_t requests = 0, attempts = 0;  ///< with names
+  std::size_t most_attempts = 1;           ///< of one request
+  double median_delay_s = 0;  ///< from the end of an attempt to the next one of its request
+};
+
+struct Fit {
+  FittedArrivals arrivals;  ///< of requests: retries are left out
+  /// Without durations, or without an attempt that was served, there are none.
+  std::optional<FittedCapacity> capacity;
+  std::optional<FittedServiceTime> service_time;
+  std::vector<StatusCount> statuses;  ///< in order; empty if the log has none
+  double error_share = 0;             ///< of all lines
+  /// Attempts that may wait: those beyond were turned away at once.
+  std::optional<std::size_t> queue_capacity;
+  std::optional<FittedRetries> retries;  ///< if the log names requests
+  std::vector<double> arrival_times_s;   ///< from the first one on, if no process describes them
+  std::vector<std::string> notes;        ///< what to be careful about, as sentences
+};
+
+/// Throws BadLog if the log has too few lines, or all at the same time.
+Fit fit_log(const Log& log);
+
+/// The law as a value of a scenario: `{ distribution = "gamma", mean = "20ms", shape = 2 }`.
+std::string law_text(const Law& law);
+
+/// The law in words: "lognormal with mean 20 ms and cv 0.8".
+std::string law_words(const Law& law);
+
+/// The capacity in words, with what cannot be told.
+std::string capacity_words(const FittedCapacity& capacity);
+
+/// How requests arrive, in words.
+std::string arrival_words(const FittedArrivals& arrivals);
+
+/// scenario.toml and the CSV files that it names, each with its content. `source` says where the
+/// log comes from, in one line.
+std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
+                                                                const std::string& name,
+                                                                const std::string& source);
+
+}  // namespace retrysim::fit

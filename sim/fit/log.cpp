@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: MIT
+#include "fit/log.hpp"
+
+#include <retrysim/simulation.hpp>
+
+#include "scenario/text/csv_inputs.hpp"
+#include "scenario/text/text.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+namespace retrysim::fit {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kLongestDuration = (std::int64_t{1} << 47) - 1;  // 39 hours
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+constexpr std::size_t kBadLinesShown = 10;
+constexpr std::size_t kRoles = 5;
+
+// --- Lines of files that may be packed.
+
+class LineReader {
+ public:
+  explicit LineReader(const std::string& file)
+      : name_(file == "-" ? "standard input" : file),
+        file_(file == "-" ? ::gzdopen(0, "rb") : ::gzopen(file.c_str(), "rb")) {
+    if (!file_) throw BadLog(fmt::format("{}: cannot be read: {}", name_, std::strerror(errno)));
+    ::gzbuffer(file_.get(), kBuffer);
+    buffer_.resize(kBuffer);
+  }
+
+  const std::string& name() const { return name_; }
+  std::uint64_t number() const { return number_; }
+
+  /// The next line, without its end; nothing at the end of the file. It lives until the next call.
+  std::optional<std::string_view> next() {
+    while (true) {
+      const std::string_view rest(buffer_.data() + begin_, end_ - begin_);
+      const std::size_t length = rest.find('\n');
+      if (length != std::string_view::npos || (at_end_ && !rest.empty())) {
+        std::string_view line = rest.substr(0, length);
+        begin_ += std::min(rest.size(), line.size() + 1);
+        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        ++number_;
+        return line;
+      }
+      if (at_end_) return std::nullopt;
+      refill();
+    }
+  }
+
+ private:
+  static constexpr unsigned kBuffer = 1 << 17;
+
+  void refill() {
+    stop_point();
+    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
+              buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+    if (end_ == buffer_.size()) {
+      if (buffer_.size() >= kLongestLine) {
+        throw BadLog(
+            fmt::format("{}:{}: a line has more than {} bytes", name_, number_ + 1, kLongestLine));
+      }
+      buffer_.resize(2 * buffer_.size());
+    }
+    const int got =
+        ::gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
+    int code = Z_OK;
+    const char* message = ::gzerror(file_.get(), &code);
+    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+      const bool of_system = code == Z_ERRNO;
+      throw BadLog(fmt::format("{}:{}: cannot be read: {}", name_, number_ + 1,
+                               code == Z_BUF_ERROR ? "the packed file ends early"
+                               : of_system         ? std::strerror(errno)
+                                                   : message));
+    }
+    at_end_ = got == 0;
+    end_ += static_cast<std::size_t>(got);
+  }
+
+  struct Close {
+    void operator()(gzFile_s* file) const { ::gzclose(file); }
+  };
+
+  std::string name_;
+  std::unique_ptr<gzFile_s, Close> file_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;
+  std::uint64_t number_ = 0;
+  bool at_end_ = false;
+};
+
+// --- Fields of a line.
+
+using Fields = std::vector<std::string_view>;
+using Names = std::set<std::string, std::less<>>;
+
+/// Of comma-separated values. A quoted field that contains quotes keeps them doubled: no field that
+/// is read here may have any. False if a quote is never closed.
+bool split_csv(std::string_view line, Fields& fields) {
+  fields.clear();
+  while (true) {
+    if (!line.empty() && line.front() == '"') {
+      std::size_t end = 1;
+      while (true) {
+        end = line.find('"', end);
+        if (end == std::string_view::npos) return false;
+        if (end + 1 < line.size() && line[end + 1] == '"') {
+          end += 2;
+          continue;
+        }
+        break;
+      }
+      fields.push_back(line.substr(1, end - 1));
+      line.remove_prefix(end + 1);
+      if (line.empty()) return true;
+      if (line.front() != ',') return false;
+      line.remove_prefix(1);
+      continue;
+    }
+    const std::size_t comma = line.find(',');
+    fields.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) return true;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+/// Of fields with blanks between them; quotes and brackets hold a field together, a backslash takes
+/// the next character as it is. False if one is never closed.
+bool split_blanks(std::string_view line, Fields& fields) {
+  fields.clear();
+  std::size_t at = 0;
+  while (true) {
+    at = line.find_first_not_of(' ', at);
+    if (at == std::string_view::npos) return true;
+    const char close = line[at] == '"' ? '"' : line[at] == '[' ? ']' : ' ';
+    std::size_t end = close == ' ' ? at : at + 1;
+    const std::size_t begin = end;
+    while (end < line.size() && line[end] != close) end += line[end] == '\\' ? 2 : 1;
+    if (end >= line.size() && close != ' ') return false;
+    end = std::min(end, line.size());
+    fields.push_back(line.substr(begin, end - begin));
+    at = std::min(line.size(), close == ' ' ? end : end + 1);
+  }
+}
+
+// --- Values.
+
+/// A decimal number in units of `unit_ns`, a power of ten, in nanoseconds: exactly, further
+/// decimals are cut off. Nothing if it is none, or does not fit.
+std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t unit_ns) {
+  if (text.starts_with('-')) return std::nullopt;
+  std::int64_t whole = 0;
+  const char* end = text.data() + text.size();
+  const auto [point, error] = std::from_chars(text.data(), end, whole);
+  if (error != std::errc()) return std::nullopt;
+  if (whole > std::numeric_limits<std::int64_t>::max() / unit_ns - 1) return std::nullopt;
+  std::int64_t ns = whole * unit_ns;
+  if (point == end) return ns;
+  if (*point != '.' || point + 1 == end) return std::nullopt;
+  for (const char* p = point + 1; p != end; ++p) {
+    if (*p < '0' || *p > '9') return std::nullopt;
+    unit_ns /= 10;
+    ns += (*p - '0') * unit_ns;
+  }
+  return ns;
+}
+
+/// Of a number that may have an exponent.
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::int64_t> parse_epoch(std::string_view text) {
+  // The next unit begins where the one before would be in the year 5138.
+  constexpr double kSeconds = 1e11, kMilliseconds = 1e14, kMicroseconds = 1e17, kLatest = 9e18;
+  const std::optional<double> value = parse_number(text);
+  if (!value) return std::nullopt;
+  const std::int64_t unit_ns = *value < kSeconds        ? kSecond
+                               : *value < kMilliseconds ? 1'000'000
+                               : *value < kMicroseconds ? 1'000
+                                                        : 1;
+  if (*value * static_cast<double>(unit_ns) > kLatest) return std::nullopt;
+  if (const auto exact = parse_decimal(text, unit_ns)) return exact;
+  return std::llround(*value * static_cast<double>(unit_ns));
+}
+
+// "10/Oct/2000:13:55:36 -0700"
+std::optional<std::int64_t> parse_common_log_time(std::string_view text) {
+  constexpr std::string_view kShape = "00/Aaa/0000:00:00:00 +0000";
+  if (text.size() != kShape.size()) return std::nullopt;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i], s = kShape[i];
+    const bool digit = c >= '0' && c <= '9';
+    if (s == '0' ? !digit : s == '+' ? c != '+' && c != '-' : s != 'A' && s != 'a' && c != s) {
+      return std::nullopt;
+    }
+  }
+  const auto number = [&](std::size_t at, std::size_t size) {
+    int value = 0;
+    for (const char c : text.substr(at, size)) value = 10 * value + (c - '0');
+    return value;
+  };
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  const std::size_t month = kMonths.find(text.substr(3, 3));
+  if (month == std::string_view::npos || month % 3 != 0) return std::nullopt;
+  const std::chrono::year_month_day date(std::chrono::year(number(7, 4)),
+                                         std::chrono::month(static_cast<unsigned>(month / 3 + 1)),
+                                         std::chrono::day(static_cast<unsigned>(number(0, 2))));
+  const int hour = number(12, 2), minute = number(15, 2), second = number(18, 2);
+  if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  const int offset_minutes = number(22, 2) * 60 + number(24, 2);
+  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  std::int64_t seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
+  seconds += (text[21] == '-' ? 60 : -60) * std::int64_t{offset_minutes};
+  return seconds * kSecond;
+}
+
+std::uint64_t hash_of(std::string_view text) {
+  if (text.empty() || text == "-") return 0;
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  h ^= h >> 32;
+  h *= 0x9e3779b97f4a7c15u;
+  return h == 0 ? 1 : h ^ h >> 29;
+}
+
+/// What is wrong with a line.
+struct Unreadable {
+  std::string why;
+};
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  return scenario::printable_line(text.size() > kMost ? std::string(text.substr(0, kMost)) + "..."
+                                                      : std::string(text));
+}
+
+// --- What a line says, in any format.
+
+struct Line {
+  std::string_view time, duration, status, request, service;
+  bool has_service = false;
+};
+
+struct Form {
+  LogFormat format = LogFormat::kAuto;
+  bool time_is_start = false;
+  double unit_s = 1;
+  bool has_duration = true;
+  std::array<std::optional<std::size_t>, kRoles> places;  // CSV
+  std::array<std::string, kRoles> names;                  // CSV and JSON; empty: there is none
+};
+
+constexpr std::array<std::string_view, kRoles> kUsualNames = {
+    "time|timestamp|ts|start_time|@timestamp|msec|time_iso8601|time_local|date",
+    "duration|request_time|duration_ms|latency|latency_ms|response_time|response_time_ms|duration_"
+    "s|"
+    "elapsed|elapsed_ms|time_taken|duration_us",
+    "status|response_code|status_code|code|http_status",
+    "request|request_id|x_request_id|x-request-id|requestid|trace_id",
+    "service|upstream_cluster",
+};
+
+double unit_of_name(std::string_view name) {
+  const auto ends_with = [name](std::string_view end) { return name.ends_with(end); };
+  if (ends_with("_ms") || name == "ms") return 1e-3;
+  if (ends_with("_us") || name == "us") return 1e-6;
+  if (ends_with("_ns") || name == "ns") return 1e-9;
+  return 1;
+}
+
+class Parser {
+ public:
+  Parser(const LogOptions& options, Log& log) : options_(options), log_(log) {}
+
+  /// The first line of a file. True if it is a header.
+  bool begin_file(std::string_view line, const LineReader& where) {
+    form_ = Form{};
+    form_.format = options_.format == LogFormat::kAuto ? format_of(line) : options_.format;
+    log_.format = retrysim::name(form_.format);
+    switch (form_.format) {
+      case LogFormat::kApache:
+        form_.time_is_start = true;
+        form_.unit_s = 1e-6;
+        break;
+      case LogFormat::kEnvoy:
+        form_.time_is_start = true;
+        form_.unit_s = 1e-3;
+        break;
+      case LogFormat::kCsv:
+        read_header(line, where);
+        break;
+      case LogFormat::kJson:
+        choose_members(line, where);
+        break;
+      default:
+        break;
+    }
+    if (options_.duration_unit_s) form_.unit_s = *options_.duration_unit_s;
+    if (options_.time_is_start) form_.time_is_start = *options_.time_is_start;
+    return form_.format == LogFormat::kCsv;
+  }
+
+  /// Throws Unreadable.
+  void add(std::string_view text) {
+    const Line line = parts_of(text);
+    if (line.has_service && !is_of_service(line.service)) return;
+    Observation row;
+    const auto time = parse_log_time(line.time);
+    if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(line.time))};
+    std::int64_t duration = 0;
+    if (form_.has_duration) {
+      const auto read = duration_of(line.duration);
+      if (!read) throw Unreadable{fmt::format("\"{}\" is not a duration", shown(line.duration))};
+      duration = *read;
+    }
+    row.duration_ns = duration & kLongestDuration;
+    row.start_ns = form_.time_is_start ? *time : *time - duration;
+    row.status = status_of(line.status) & 0x3ff;
+    row.request = hash_of(line.request);
+    log_.has_statuses |= row.status != 0;
+    log_.has_requests |= row.request != 0;
+    while (*time % log_.time_resolution_ns != 0) log_.time_resolution_ns /= 1000;
+    log_.rows.push_back(row);
+  }
+
+  bool has_duration() const { return form_.has_duration; }
+  const Names& services() const { return services_; }
+
+ private:
+  static LogFormat format_of(std::string_view line) {
+    if (line.starts_with('{')) return LogFormat::kJson;
+    if (line.starts_with('[')) return LogFormat::kEnvoy;
+    for (const std::string_view type : {"http ", "https ", "h2 ", "grpcs ", "ws ", "wss "}) {
+      if (line.starts_with(type)) return LogFormat::kAlb;
+    }
+    if (line.find(" [") != std::string_view::npos && line.find('"') != std::string_view::npos) {
+      return LogFormat::kNginx;
+    }
+    return LogFormat::kCsv;
+  }
+
+  // The columns that the roles have in `names`.
+  void choose(const std::vector<std::string_view>& names, const LineReader& where) {
+    for (std::size_t role = 0; role < kRoles; ++role) {
+      const auto wanted = options_.columns.find(static_cast<Role>(role));
+      if (wanted != options_.columns.end()) {
+        take(role, names, wanted->second);
+        if (form_.names[role].empty()) {
+          throw BadLog(fmt::format("{}:{}: there is no column \"{}\"; {}", where.name(),
+                                   where.number(), shown(wanted->second),
+                                   scenario::suggestion(wanted->second, names, "columns are")));
+        }
+        continue;
+      }
+      std::string_view usual = kUsualNames[role];
+      while (!usual.empty() && form_.names[role].empty()) {
+        const std::string_view name = usual.substr(0, usual.find('|'));
+        usual.remove_prefix(std::min(usual.size(), name.size() + 1));
+        take(role, names, name);
+      }
+    }
+    const std::string& time = form_.names[static_cast<std::size_t>(Role::kTime)];
+    const std::string& duration = form_.names[static_cast<std::size_t>(Role::kDuration)];
+    if (time.empty()) {
+      throw BadLog(fmt::format("{}:{}: no column is called time; name it with --column time=NAME",
+                               where.name(), where.number()));
+    }
+    form_.has_duration = !duration.empty();
+    form_.time_is_start = time == "start_time";
+    form_.unit_s = unit_of_name(duration);
+    // Envoy's operators, as its users name them.
+    if (form_.time_is_start &&
+        form_.names[static_cast<std::size_t>(Role::kStatus)] == "response_code" &&
+        duration == "duration") {
+      form_.unit_s = 1e-3;
+    }
+  }
+
+  void take(std::size_t role, const std::vector<std::string_view>& names, std::string_view name) {
+    const auto at = std::ranges::find(names, name);
+    if (at == names.end()) return;
+    form_.names[role] = name;
+    form_.places[role] = static_cast<std::size_t>(at - names.begin());
+  }
+
+  void read_header(std::string_view line, const LineReader& where) {
+    if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+    if (!split_csv(line, fields_)) {
+      throw BadLog(fmt::format("{}:{}: a quote is not closed", where.name(), where.number()));
+    }
+    choose(fields_, where);
+  }
+
+  void choose_members(std::string_view line, const LineReader& where) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) {
+      throw BadLog(fmt::format("{}:{}: not a JSON object", where.name(), where.number()));
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, value] : json.items()) names.push_back(name);
+    choose({names.begin(), names.end()}, where);
+  }
+
+  Line parts_of(std::string_view text) {
+    if (form_.format == LogFormat::kJson) return parts_of_json(text);
+    const bool csv = form_.format == LogFormat::kCsv;
+    if (!(csv ? split_csv(text, fields_) : split_blanks(text, fields_))) {
+      throw Unreadable{"a quote or bracket is not closed"};
+    }
+    if (csv) return parts_of_csv();
+    // Where the fields are that are read, and how many there must be.
+    constexpr std::size_t kCombined = 9;
+    switch (form_.format) {
+      case LogFormat::kEnvoy: {
+        constexpr std::size_t kTime = 0, kStatus = 2, kDuration = 6, kRequest = 10;
+        need(kDuration + 1);
+        return {fields_[kTime],
+                fields_[kDuration],
+                fields_[kStatus],
+                fields_.size() > kRequest ? fields_[kRequest] : "",
+                "",
+                false};
+      }
+      case LogFormat::kAlb:
+        return parts_of_alb();
+      default: {
+        constexpr std::size_t kTime = 3, kStatus = 5;
+        need(kCombined + 1);
+        std::string_view duration = fields_.back();
+        if (duration.starts_with('(') && duration.ends_with(')')) {
+          duration = duration.substr(1, duration.size() - 2);
+        }
+        return {fields_[kTime], duration, fields_[kStatus], "", "", false};
+      }
+    }
+  }
+
+  void need(std::size_t count) const {
+    if (fields_.size() >= count) return;
+    throw Unreadable{fmt::format("it has {} fields instead of {}", fields_.size(), count)};
+  }
+
+  Line parts_of_csv() const {
+    std::array<std::string_view, kRoles> parts;
+    for (std::size_t role = 0; role < kRoles; ++role) {
+      if (!form_.places[role]) continue;
+      need(*form_.places[role] + 1);
+      parts[role] = fields_[*form_.places[role]];
+    }
+    return {parts[0], parts[1], parts[2], parts[3], parts[4], form_.places[4].has_value()};
+  }
+
+  Line parts_of_json(std::string_view text) {
+    json_ = nlohmann::json::parse(text, nullptr, false);
+    if (!json_.is_object()) throw Unreadable{"not a JSON object"};
+    std::array<std::string_view, kRoles> parts;
+    for (std::size_t role = 0; role < kRoles; ++role) {
+      const auto member = form_.names[role].empty() ? json_.end() : json_.find(form_.names[role]);
+      if (member == json_.end() || member->is_null()) continue;
+      if (member->is_string()) {
+        parts[role] = member->get_ref<const std::string&>();
+      } else {
+        texts_[role] = member->dump();
+        parts[role] = texts_[role];
+      }
+    }
+    return {parts[0], parts[1], parts[2], parts[3], parts[4], !form_.names[4].empty()};
+  }
+
+  // The three times of a request that reached no target are -1: then it took from its creation on.
+  Line parts_of_alb() {
+    constexpr std::size_t kTime = 1, kFirst = 5, kStatus = 8, kTrace = 17, kCreated = 21;
+    need(kStatus + 1);
+    std::int64_t sum = 0;
+    bool known = true;
+    for (std::size_t i = kFirst; i < kFirst + 3; ++i) {
+      if (fields_[i] == "-1") {
+        known = false;
+        continue;
+      }
+      const auto part = parse_decimal(fields_[i], kSecond);
+      if (!part) throw Unreadable{fmt::format("\"{}\" is not a duration", shown(fields_[i]))};
+      sum += *part;
+    }
+    if (!known) {
+      const auto end = parse_log_time(fields_[kTime]);
+      const auto begin =
+          fields_.size() > kCreated ? parse_log_time(fields_[kCreated]) : std::nullopt;
+      sum = end && begin && *begin <= *end ? *end - *begin : 0;
+    }
+    texts_[0] = fmt::format("{}.{:09}", sum / kSecond, sum % kSecond);
+    return {fields_[kTime],
+            texts_[0],
+            fields_[kStatus],
+            fields_.size() > kTrace ? fields_[kTrace] : "",
+            "",
+            false};
+  }
+
+  std::optional<std::int64_t> duration_of(std::string_view text) const {
+    const auto unit_ns = static_cast<std::int64_t>(std::llround(form_.unit_s * 1e9));
+    if (const auto exact = parse_decimal(text, unit_ns)) {
+      return *exact > kLongestDuration ? std::nullopt : exact;
+    }
+    const std::optional<double> value = parse_number(text);
+    if (!value || *value * form_.unit_s * 1e9 > static_cast<double>(kLongestDuration)) {
+      return std::nullopt;
+    }
+    return std::llround(*value * form_.unit_s * 1e9);
+  }
+
+  static std::int16_t status_of(std::string_view text) {
+    constexpr int kLargest = 999;
+    int status = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
+    if (text.empty() || text == "-") return 0;
+    if (error != std::errc() || end != text.data() + text.size() || status < 0 ||
+        status > kLargest) {
+      throw Unreadable{fmt::format("\"{}\" is not a status", shown(text))};
+    }
+    return static_cast<std::int16_t>(status);
+  }
+
+  bool is_of_service(std::string_view service) {
+    constexpr std::size_t kMost = 50;
+    if (services_.size() < kMost && services_.find(service) == services_.end()) {
+      services_.emplace(service);
+    }
+    if (options_.service.empty() || service == options_.service) return true;
+    ++log_.other_services;
+    return false;
+  }
+
+  const LogOptions& options_;
+  Log& log_;
+  Form form_;
+  Fields fields_;
+  nlohmann::json json_;
+  std::array<std::string, kRoles> texts_;
+  Names services_;
+};
+
+void check_services(const LogOptions& options, const Names& services, const Log& log) {
+  std::vector<std::string_view> names(services.begin(), services.end());
+  if (options.service.empty() && services.size() > 1) {
+    throw BadLog(fmt::format("the log has several services; choose one with --service: {}",
+                             shown(fmt::format("{}", fmt::join(names, ", ")))));
+  }
+  if (!options.service.empty() && log.rows.empty() && !services.empty()) {
+    throw BadLog(fmt::format("the log has no lines of service \"{}\"; {}", shown(options.service),
+                             scenario::suggestion(options.service, names, "services are")));
+  }
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_log_time(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  constexpr std::size_t kDash = 4, kSlash = 2;
+  if (text.size() > kDash && text[kDash] == '-') return scenario::parse_timestamp(text);
+  if (text.size() > kSlash && text[kSlash] == '/') return parse_common_log_time(text);
+  return parse_epoch(text);
+}
+
+Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
+  Log log;
+  Parser parser(options, log);
+  for (const std::string& file : files) {
+    LineReader reader(file);
+    bool begun = false;
+    while (const auto line = reader.next()) {
+      if (line->find_first_not_of(" \t") == std::string_view::npos) continue;
+      if (!begun) {
+        begun = true;
+        if (parser.begin_file(*line, reader)) continue;
+      }
+      ++log.lines;
+      try {
+        parser.add(*line);
+      } catch (const Unreadable& bad) {
+        ++log.bad_lines;
+        if (log.first_bad.size() < kBadLinesShown) {
+          log.first_bad.push_back({reader.name(), reader.number(), bad.why});
+        }
+      }
+    }
+    if (begun) log.has_durations &= parser.has_duration();
+  }
+  check_services(options, parser.services(), log);
+  const double share =
+      log.lines == 0 ? 0 : static_cast<double>(log.bad_lines) / static_cast<double>(log.lines);
+  if (share > options.bad_lines) {
+    std::string message =
+        fmt::format("{} of {} lines cannot be read, more than {:.3g} %:", log.bad_lines, log.lines,
+                    100 * options.bad_lines);
+    for (const BadLine& bad : log.first_bad) {
+      message += fmt::format("\n  {}:{}: {}", bad.file, bad.line, bad.why);
+    }
+    throw BadLog(message);
+  }
+  if (log.rows.empty()) throw BadLog("the log has no lines");
+  std::ranges::sort(log.rows, [](const Observation& a, const Observation& b) {
+    return std::pair(a.start_ns, a.end_ns()) < std::pair(b.start_ns, b.end_ns());
+  });
+  return log;
+}
+
+}  // namespace retrysim::fit

@@ -1,0 +1,107 @@
+// Access logs: which request arrived when, how long it took and how it ended. Lines are read one
+// after the other and forgotten; of each only numbers are kept, 24 bytes in all. Addresses, users,
+// paths and headers are not kept, and names of requests only as a hash.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/words.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::fit {
+
+enum class LogFormat : std::uint8_t {
+  kAuto,    ///< told from the first line
+  kCsv,     ///< with a header line
+  kNginx,   ///< combined, with $request_time (seconds) behind it; the time is that of the answer
+  kApache,  ///< combined, with %D (microseconds) behind it; the time is that of the request
+  kAlb,     ///< of an AWS Application Load Balancer
+  kEnvoy,   ///< the default format string
+  kJson,    ///< an object in each line
+};
+
+}  // namespace retrysim::fit
+
+template <>
+inline constexpr std::string_view retrysim::kWords<retrysim::fit::LogFormat> =
+    "auto|csv|nginx|apache|alb|envoy|json";
+static_assert(retrysim::words_end_with(retrysim::fit::LogFormat::kJson));
+
+namespace retrysim::fit {
+
+/// What a column or member means.
+enum class Role : std::uint8_t { kTime, kDuration, kStatus, kRequest, kService };
+
+}  // namespace retrysim::fit
+
+template <>
+inline constexpr std::string_view retrysim::kWords<retrysim::fit::Role> =
+    "time|duration|status|request|service";
+static_assert(retrysim::words_end_with(retrysim::fit::Role::kService));
+
+namespace retrysim::fit {
+
+struct LogOptions {
+  LogFormat format = LogFormat::kAuto;
+  /// CSV and JSON: names of columns that differ from the usual ones.
+  std::map<Role, std::string> columns;
+  std::optional<double> duration_unit_s;  ///< otherwise that of the format, or of the column's name
+  std::optional<bool> time_is_start;      ///< otherwise that of the format, or of the column's name
+  std::string service;      ///< only lines of this service; empty: all, if there is only one
+  double bad_lines = 0.01;  ///< share of lines that may be unreadable
+};
+
+/// One line, 24 bytes.
+struct Observation {
+  std::int64_t start_ns = 0;  ///< when the request arrived, since 1970 or since the log's own zero
+  std::int64_t duration_ns : 48 = 0;
+  std::int64_t status : 16 = 0;  ///< 0: not known
+  std::uint64_t request = 0;     ///< hash of its name; 0: it has none
+
+  std::int64_t end_ns() const { return start_ns + duration_ns; }
+  bool failed() const { return status >= 500 || status == 429; }
+};
+static_assert(sizeof(Observation) == 24);
+
+struct BadLine {
+  std::string file;
+  std::uint64_t line = 0;  ///< from 1
+  std::string why;
+};
+
+struct Log {
+  std::vector<Observation> rows;  ///< in the order of their starts
+  std::string format;             ///< the word
+  std::uint64_t lines = 0;        ///< with content; without headers
+  std::uint64_t bad_lines = 0;
+  std::uint64_t other_services = 0;  ///< lines of services that were not asked for
+  std::vector<BadLine> first_bad;    ///< at most ten
+  bool has_durations = true, has_statuses = false, has_requests = false;
+  /// The largest of 1 s, 1 ms, 1 us, 1 ns of which all times are a multiple.
+  std::int64_t time_resolution_ns = 1'000'000'000;
+};
+
+/// A log cannot be read, or not enough of it. The message has file and line.
+class BadLog : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Reads files one after the other, packed with gzip or not; "-" is standard input. Throws BadLog,
+/// and Interrupted if asked to stop.
+Log read_log(const std::vector<std::string>& files, const LogOptions& options);
+
+/// Nanoseconds since 1970 of a time as logs write it: seconds, milliseconds, microseconds or
+/// nanoseconds since 1970 (told by their size), ISO 8601, or `10/Oct/2000:13:55:36 -0700`. Nothing
+/// if it is none of these.
+std::optional<std::int64_t> parse_log_time(std::string_view text);
+
+}  // namespace retrysim::fit

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+#include "fit/service_time.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <boost/math/distributions/exponential.hpp>
+#include <boost/math/distributions/gamma.hpp>
+#include <boost/math/distributions/lognormal.hpp>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/pareto.hpp>
+#include <boost/math/distributions/weibull.hpp>
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/special_functions/trigamma.hpp>
+#include <boost/math/tools/roots.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace retrysim::fit {
+namespace {
+
+namespace bm = boost::math;
+
+constexpr std::size_t kMostCompared = 20'000;  // values from which laws are found
+constexpr std::size_t kFewestForLaw = 50;
+constexpr std::size_t kEmpiricalValues = 1'000;
+constexpr double kSmallCv = 1e-3;     // below it a time is called constant
+constexpr double kFarFromLaw = 0.02;  // Kolmogorov distance
+constexpr double kCloseAic = 10;
+constexpr double kFarInTail = 0.1;  // relative error of the 99 % quantile
+constexpr int kMostSteps = 500;
+constexpr double kLogSqrtTwoPi = 0.9189385332046727;
+
+double weight_of(double log_a, double log_b) { return 1 / (1 + std::exp(log_b - log_a)); }
+double log_sum(double a, double b) {
+  const double most = std::max(a, b);
+  return most + std::log1p(std::exp(std::min(a, b) - most));
+}
+
+/// The values that laws are compared by, with what most of them need.
+struct Values {
+  std::vector<double> x, log_x;  // sorted
+  double mean = 0, mean_log = 0, deviation_log = 0;
+
+  double n() const { return static_cast<double>(x.size()); }
+};
+
+Values values_of(std::vector<double> sorted) {
+  Values v;
+  v.x = std::move(sorted);
+  for (const double x : v.x) v.mean += x / v.n();
+  for (const double x : v.x) v.log_x.push_back(std::log(x));
+  for (const double l : v.log_x) v.mean_log += l / v.n();
+  for (const double l : v.log_x) {
+    v.deviation_log += (l - v.mean_log) * (l - v.mean_log) / v.n();
+  }
+  v.deviation_log = std::sqrt(v.deviation_log);
+  return v;
+}
+
+// Each law by its largest likelihood; `aic` first holds the logarithm of that likelihood.
+
+Law exponential(const Values& v) {
+  return {LawKind::kExponential, {v.mean}, -v.n() * (1 + std::log(v.mean)), 0};
+}
+
+// ln(shape) - digamma(shape) = ln(mean) - mean of the logarithms.
+Law gamma(const Values& v) {
+  const double s = std::log(v.mean) - v.mean_log;
+  double shape = (3 - s + std::sqrt((s - 3) * (s - 3) + 24 * s)) / (12 * s);
+  for (int i = 0; i < kMostSteps; ++i) {
+    const double step =
+        (std::log(shape) - bm::digamma(shape) - s) / (1 / shape - bm::trigamma(shape));
+    const double next = std::max(shape / 2, shape - step);
+    if (std::abs(next - shape) < 1e-10 * shape) break;
+    shape = next;
+  }
+  const double scale = v.mean / shape;
+  const double likelihood =
+      v.n() * ((shape - 1) * v.mean_log - shape - bm::lgamma(shape) - shape * std::log(scale));
+  return {LawKind::kGamma, {shape, scale}, likelihood, 0};
+}
+
+Law lognormal(const Values& v) {
+  const double likelihood = -v.n() * (v.mean_log + std::log(v.deviation_log) + kLogSqrtTwoPi + 0.5);
+  return {LawKind::kLognormal, {std::exp(v.mean_log), v.deviation_log}, likelihood, 0};
+}
+
+// The shape is where sum(x^k ln x) / sum(x^k) - 1 / k - mean(ln x) = 0, which grows with k.
+Law weibull(const Values& v) {
+  const double top = v.log_x.back();
+  const auto moments = [&](double k) {
+    double sum = 0, with_log = 0;
+    for (const double l : v.log_x) {
+      const double power = std::exp(k * (l - top));
+      sum += power;
+      with_log += power * l;
+    }
+    return std::pair(sum, with_log);
+  };
+  const auto slope = [&](double k) {
+    const auto [sum, with_log] = moments(k);
+    return with_log / sum - 1 / k - v.mean_log;
+  };
+  std::uintmax_t steps = kMostSteps;
+  constexpr double kGuess = 1.2825;  // pi / sqrt(6): the deviation of ln x times the shape
+  const auto [low, high] = bm::tools::bracket_and_solve_root(
+      slope, kGuess / v.deviation_log, 2.0, true, bm::tools::eps_tolerance<double>(40), steps);
+  const double shape = (low + high) / 2;
+  const double log_scale = top + std::log(moments(shape).first / v.n()) / shape;
+  const double likelihood =
+      v.n() * (std::log(shape) - shape * log_scale + (shape - 1) * v.mean_log - 1);
+  return {LawKind::kWeibull, {shape, std::exp(log_scale)}, likelihood, 0};
+}
+
+Law pareto(const Values& v) {
+  const double excess = v.mean_log - v.log_x.front();
+  const double shape = 1 / excess;
+  const double likelihood =
+      v.n() * (std::log(shape) + shape * v.log_x.front() - (shape + 1) * v.mean_log);
+  return {LawKind::kPareto, {v.x.front(), shape}, likelihood, 0};
+}
+
+// Expectation and maximization, from several beginnings: the share of short ones.
+Law hyperexponential(const Values& v) {
+  Law best{LawKind::kHyperexponential, {}, -std::numeric_limits<double>::infinity(), 0};
+  for (const double share : {0.3, 0.6, 0.9}) {
+    const auto cut = static_cast<std::size_t>(share * v.n());
+    double p = share;
+    double mean1 =
+        std::accumulate(v.x.begin(), v.x.begin() + static_cast<std::ptrdiff_t>(cut), 0.0) /
+        static_cast<double>(cut);
+    double mean2 = std::accumulate(v.x.begin() + static_cast<std::ptrdiff_t>(cut), v.x.end(), 0.0) /
+                   (v.n() - static_cast<double>(cut));
+    double likelihood = -std::numeric_limits<double>::infinity();
+    for (int i = 0; i < kMostSteps; ++i) {
+      double in1 = 0, sum1 = 0, sum = 0, now = 0;
+      for (const double x : v.x) {
+        const double a = std::log(p / mean1) - x / mean1;
+        const double b = std::log((1 - p) / mean2) - x / mean2;
+        const double w = weight_of(a, b);
+        in1 += w;
+        sum1 += w * x;
+        sum += x;
+        now += log_sum(a, b);
+      }
+      if (in1 < 1 || v.n() - in1 < 1) break;
+      p = in1 / v.n();
+      mean1 = sum1 / in1;
+      mean2 = (sum - sum1) / (v.n() - in1);
+      const bool done = now - likelihood < 1e-8 * std::abs(now);
+      likelihood = now;
+      if (done) break;
+    }
+    if (likelihood > best.aic)
+      best = {LawKind::kHyperexponential, {p, mean1, mean2}, likelihood, 0};
+  }
+  return best;
+}
+
+Law two_lognormals(const Values& v) {
+  Law best{LawKind::kTwoLognormals, {}, -std::numeric_limits<double>::infinity(), 0};
+  // Narrower, a law could be one value with an infinite likelihood.
+  const double narrowest = std::max(1e-4, 1e-2 * v.deviation_log);
+  for (const double share : {0.2, 0.5, 0.8, 0.95}) {
+    const auto cut = static_cast<std::size_t>(share * v.n());
+    double p = share;
+    double mean1 = 0, mean2 = 0;
+    for (std::size_t i = 0; i < v.log_x.size(); ++i) (i < cut ? mean1 : mean2) += v.log_x[i];
+    mean1 /= static_cast<double>(cut);
+    mean2 /= v.n() - static_cast<double>(cut);
+    double deviation1 = v.deviation_log / 2, deviation2 = v.deviation_log / 2;
+    double likelihood = -std::numeric_limits<double>::infinity();
+    for (int i = 0; i < kMostSteps; ++i) {
+      double in1 = 0, sum1 = 0, sum2 = 0, squares1 = 0, squares2 = 0, now = 0;
+      for (const double l : v.log_x) {
+        const double z1 = (l - mean1) / deviation1, z2 = (l - mean2) / deviation2;
+        const double a = std::log(p / deviation1) - z1 * z1 / 2;
+        const double b = std::log((1 - p) / deviation2) - z2 * z2 / 2;
+        const double w = weight_of(a, b);
+        in1 += w;
+        sum1 += w * l;
+        sum2 += (1 - w) * l;
+        squares1 += w * l * l;
+        squares2 += (1 - w) * l * l;
+        now += log_sum(a, b) - kLogSqrtTwoPi - l;
+      }
+      if (in1 < 2 || v.n() - in1 < 2) break;
+      p = in1 / v.n();
+      mean1 = sum1 / in1;
+      mean2 = sum2 / (v.n() - in1);
+      deviation1 = std::max(narrowest, std::sqrt(std::max(0.0, squares1 / in1 - mean1 * mean1)));
+      deviation2 =
+          std::max(narrowest, std::sqrt(std::max(0.0, squares2 / (v.n() - in1) - mean2 * mean2)));
+      const bool done = now - likelihood < 1e-7 * std::abs(now);
+      likelihood = now;
+      if (done) break;
+    }
+    if (likelihood <= best.aic) continue;
+    if (mean1 > mean2) {
+      std::swap(mean1, mean2);
+      std::swap(deviation1, deviation2);
+      p = 1 - p;
+    }
+    best = {LawKind::kTwoLognormals,
+            {p, std::exp(mean1), deviation1, std::exp(mean2), deviation2},
+            likelihood,
+            0};
+  }
+  return best;
+}
+
+double distance_of(const Law& law, const std::vector<double>& sorted) {
+  double most = 0;
+  const auto n = static_cast<double>(sorted.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double f = law.cumulative(sorted[i]);
+    most = std::max({most, f - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - f});
+  }
+  return most;
+}
+
+/// The p-quantile with an interval by the binomial distribution of how many values lie below it,
+/// which needs no law.
+Estimate quantile_of(const std::vector<double>& sorted, double p) {
+  const auto n = static_cast<double>(sorted.size());
+  const double z = quantile(complement(bm::normal(), (1 - kCertainty) / 2));
+  const double half = z * std::sqrt(n * p * (1 - p)) + 1;
+  const auto at = [&](double rank) {
+    return sorted[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))];
+  };
+  return {at(std::ceil(n * p) - 1), at(std::floor(n * p - half)), at(std::ceil(n * p + half))};
+}
+
+/// Not so many that they take long, from all of the log alike.
+std::vector<double> thinned(const std::vector<double>& values) {
+  if (values.size() <= kMostCompared) return values;
+  std::vector<double> kept;
+  const double step = static_cast<double>(values.size()) / static_cast<double>(kMostCompared);
+  for (std::size_t i = 0; i < kMostCompared; ++i) {
+    kept.push_back(values[static_cast<std::size_t>(static_cast<double>(i) * step)]);
+  }
+  return kept;
+}
+
+// Two bumps: the density of the mixture, of the logarithms, has a valley between its medians.
+std::string two_kinds_in(const Law& law) {
+  const double p = law.parameters[0];
+  const double m1 = std::log(law.parameters[1]), m2 = std::log(law.parameters[3]);
+  const double d1 = law.parameters[2], d2 = law.parameters[4];
+  const auto density = [&](double l) {
+    const auto bump = [&](double m, double d) {
+      return std::exp(-(l - m) * (l - m) / (2 * d * d)) / d;
+    };
+    return p * bump(m1, d1) + (1 - p) * bump(m2, d2);
+  };
+  constexpr int kSteps = 200;
+  constexpr double kFewest = 0.02, kValley = 0.8;
+  if (std::min(p, 1 - p) < kFewest) return "";
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 1; i < kSteps; ++i) least = std::min(least, density(m1 + (m2 - m1) * i / kSteps));
+  if (least > kValley * std::min(density(m1), density(m2))) return "";
+  return fmt::format(
+      "There are two kinds of requests: {:.3g} % of them take about {}, the others about {}.",
+      100 * p, time_words(law.parameters[1]), time_words(law.parameters[3]));
+}
+
+}  // namespace
+
+std::string time_words(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} s", seconds);
+}
+
+double Law::cumulative(double x) const {
+  const std::vector<double>& a = parameters;
+  if (x <= 0) return 0;
+  const auto of_logs = [x](double median, double deviation) {
+    return bm::cdf(bm::normal(), std::log(x / median) / deviation);
+  };
+  switch (kind) {
+    case LawKind::kExponential:
+      return -std::expm1(-x / a[0]);
+    case LawKind::kGamma:
+      return bm::cdf(bm::gamma_distribution<double>(a[0], a[1]), x);
+    case LawKind::kLognormal:
+      return of_logs(a[0], a[1]);
+    case LawKind::kWeibull:
+      return -std::expm1(-std::pow(x / a[1], a[0]));
+    case LawKind::kPareto:
+      return x <= a[0] ? 0 : 1 - std::pow(a[0] / x, a[1]);
+    case LawKind::kHyperexponential:
+      return -a[0] * std::expm1(-x / a[1]) - (1 - a[0]) * std::expm1(-x / a[2]);
+    case LawKind::kTwoLognormals:
+      return a[0] * of_logs(a[1], a[2]) + (1 - a[0]) * of_logs(a[3], a[4]);
+    default:
+      return x >= a[0] ? 1 : 0;
+  }
+}
+
+double Law::mean() const {
+  const std::vector<double>& a = parameters;
+  switch (kind) {
+    case LawKind::kGamma:
+      return a[0] * a[1];
+    case LawKind::kLognormal:
+      return a[0] * std::exp(a[1] * a[1] / 2);
+    case LawKind::kWeibull:
+      return a[1] * std::tgamma(1 + 1 / a[0]);
+    case LawKind::kPareto:
+      return a[1] > 1 ? a[0] * a[1] / (a[1] - 1) : std::numeric_limits<double>::infinity();
+    case LawKind::kHyperexponential:
+      return a[0] * a[1] + (1 - a[0]) * a[2];
+    case LawKind::kTwoLognormals:
+      return a[0] * a[1] * std::exp(a[2] * a[2] / 2) +
+             (1 - a[0]) * a[3] * std::exp(a[4] * a[4] / 2);
+    default:
+      return a[0];
+  }
+}
+
+double Law::quantile(double p) const {
+  double low = 0, high = std::max(parameters[0], 1e-9);
+  while (cumulative(high) < p && high < 1e12) high *= 2;
+  constexpr int kHalvings = 100;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (cumulative(middle) < p ? low : high) = middle;
+  }
+  return high;
+}
+
+FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s) {
+  FittedServiceTime fit;
+  fit.values = values_s.size();
+  const auto n = static_cast<double>(values_s.size());
+  double mean = 0, squares = 0;
+  for (const double x : values_s) mean += x / n;
+  for (const double x : values_s) squares += (x - mean) * (x - mean);
+  const double deviation = n > 1 ? std::sqrt(squares / (n - 1)) : 0;
+  const double z = quantile(complement(bm::normal(), (1 - kCertainty) / 2));
+  const double half = z * deviation / std::sqrt(n);
+  fit.mean = {mean, std::max(0.0, mean - half), mean + half};
+  fit.cv = mean > 0 ? deviation / mean : 0;
+
+  std::vector<double> compared = thinned(values_s);
+  std::ranges::sort(values_s);
+  std::ranges::sort(compared);
+  constexpr double kHalf = 0.5, kNearlyAll = 0.99;
+  fit.p50 = quantile_of(values_s, kHalf);
+  fit.p99 = quantile_of(values_s, kNearlyAll);
+
+  if (fit.cv < kSmallCv || values_s.back() - values_s.front() <= 2 * resolution_s) {
+    fit.chosen = {LawKind::kConstant, {mean}, 0, 0};
+    fit.why = "All durations are the same.";
+    return fit;
+  }
+  const auto take_values = [&](std::string why) {
+    fit.chosen = {LawKind::kEmpirical, {mean}, 0, 0};
+    fit.why = std::move(why);
+    const std::size_t count = std::min(kEmpiricalValues, values_s.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      // The mean of each of `count` equal parts, so that the mean stays.
+      const std::size_t begin = i * values_s.size() / count;
+      const std::size_t end = (i + 1) * values_s.size() / count;
+      double sum = 0;
+      for (std::size_t j = begin; j < end; ++j) sum += values_s[j];
+      fit.quantiles_s.push_back(sum / static_cast<double>(end - begin));
+    }
+  };
+  // Zero is possible where times are rounded; a density has it nowhere.
+  for (double& x : compared) x = std::max(x, std::max(resolution_s / 2, 1e-9));
+  const Values v = values_of(std::move(compared));
+  if (v.x.size() < kFewestForLaw || v.deviation_log < 1e-6) {
+    take_values(fmt::format("{} durations are too few to tell a law from.", v.x.size()));
+    return fit;
+  }
+  fit.laws = {exponential(v),      gamma(v),         lognormal(v), weibull(v), pareto(v),
+              hyperexponential(v), two_lognormals(v)};
+  for (Law& law : fit.laws) {
+    law.aic = 2 * static_cast<double>(law.parameters.size()) - 2 * law.aic;
+    if (law.parameters.empty()) continue;
+    law.distance = distance_of(law, v.x);
+    if (law.kind == LawKind::kTwoLognormals) fit.two_kinds = two_kinds_in(law);
+  }
+  std::erase_if(fit.laws,
+                [](const Law& law) { return law.parameters.empty() || !std::isfinite(law.aic); });
+  std::ranges::stable_sort(fit.laws, {}, &Law::aic);
+  // Of laws that are about as good, the simplest: chance alone makes such differences.
+  const auto simpler = [&](const Law& a, const Law& b) {
+    const auto size = [&](const Law& law) {
+      const bool close = law.aic - fit.laws.front().aic < kCloseAic;
+      return close ? law.parameters.size() : std::numeric_limits<std::size_t>::max();
+    };
+    return size(a) < size(b);
+  };
+  const Law& best = *std::ranges::min_element(fit.laws, simpler);
+  const double tail = best.quantile(kNearlyAll) / fit.p99.value - 1;
+  const double in_mean = best.mean() / mean - 1;
+  if (best.kind == LawKind::kTwoLognormals) {
+    take_values(
+        "A mixture of two lognormal laws fits best. Scenarios have no such law: they draw from the "
+        "durations of the log.");
+  } else if (best.distance > kFarFromLaw + 1.63 / std::sqrt(v.n())) {
+    take_values(
+        fmt::format("No law comes close (the best has Kolmogorov distance {:.3g}): the "
+                    "scenario draws from the durations of the log.",
+                    best.distance));
+  } else if (std::abs(tail) > kFarInTail || best.mean() < fit.mean.low ||
+             best.mean() > fit.mean.high) {
+    take_values(
+        fmt::format("The law that fits best is {:.1f} % off at the 99 % quantile and {:.1f} "
+                    "% in the mean: the scenario draws from the durations of the log.",
+                    100 * std::abs(tail), 100 * std::abs(in_mean)));
+  } else {
+    fit.chosen = best;
+    fit.why = &best == &fit.laws.front()
+                  ? "It has the least AIC."
+                  : fmt::format("Its AIC is within {} of the least, and it is simpler.", kCloseAic);
+  }
+  return fit;
+}
+
+}  // namespace retrysim::fit

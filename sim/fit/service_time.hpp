@@ -1,0 +1,64 @@
+// Which law service times follow.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/arrivals.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace retrysim::fit {
+
+enum class LawKind : std::uint8_t {
+  kConstant,
+  kExponential,
+  kGamma,
+  kLognormal,
+  kWeibull,
+  kPareto,
+  kHyperexponential,  ///< a mixture of two exponential laws
+  kTwoLognormals,     ///< a mixture of two lognormal laws
+  kEmpirical,         ///< the values of the log themselves
+};
+
+/// A law with the parameters of largest likelihood.
+struct Law {
+  LawKind kind = LawKind::kEmpirical;
+  /// In seconds. Exponential: mean. Gamma, Weibull: shape, scale. Lognormal: median, standard
+  /// deviation of the logarithm. Pareto: least value, shape. Hyperexponential: probability of the
+  /// first, both means. Two lognormals: probability of the first, median and deviation of each.
+  std::vector<double> parameters;
+  double aic = 0;       ///< 2 k - 2 ln(largest likelihood), of the values that were compared
+  double distance = 0;  ///< largest difference of the distribution functions (Kolmogorov)
+
+  double cumulative(double x_s) const;
+  double mean() const;
+  /// The value that a share `p` in (0, 1) stays below.
+  double quantile(double p) const;
+};
+
+struct FittedServiceTime {
+  std::size_t values = 0;   ///< that were used
+  Estimate mean, p50, p99;  ///< of the values, in seconds, with intervals that need no law
+  double cv = 0;            ///< standard deviation / mean
+  std::vector<Law> laws;    ///< those that were tried, the best (least AIC) first
+  Law chosen;               ///< what the scenario has
+  std::string why;          ///< it was chosen, as a sentence
+  /// Two kinds of requests can be told apart: the sentence says how many and how long.
+  std::string two_kinds;
+  std::vector<double> quantiles_s;  ///< of the values, if the chosen law is empirical
+};
+
+/// Of service times in seconds, not negative, at least one; independent of each other. They are
+/// measured in multiples of `resolution_s`.
+FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s);
+
+/// Three digits with a unit: "12.5 ms".
+std::string time_words(double seconds);
+
+}  // namespace retrysim::fit

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: MIT
+#include "report/advice.hpp"
+
+#include "report/comparison.hpp"
+#include "report/document/json.hpp"
+#include "report/document/text.hpp"
+#include "report/run/text.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kSuccess = 0, kRecovered = 1, kRecoveryTime = 2, kDisturbed = 3;
+
+/// The value of a measure, for people.
+std::string value_text(const AdviceMeasure& measure, double value) {
+  if (shown_as_percentage(*measure.metric)) return percent(value);
+  const DisplayUnit unit = display_unit(value, measure.metric->unit);
+  return format_plain(value * unit.scale, 3) + std::string(unit.name);
+}
+
+ComparisonRow row_of(const AdviceMeasure& measure, const PairedDifference& difference) {
+  return {0, "all", measure.metric, difference};
+}
+
+/// "three, two and one".
+std::string listed(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";
+    text += parts[i];
+  }
+  return text;
+}
+
+/// An argument as a shell takes it.
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return std::string(text);
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      result += c;
+    }
+  }
+  return result + "'";
+}
+
+std::string set_options(const std::vector<std::string>& edits) {
+  std::string text;
+  for (const std::string& edit : edits) {
+    text += (text.empty() ? "--set " : " --set ") + shell_word(edit);
+  }
+  return text;
+}
+
+std::string runs_text(double mean, std::size_t pairs) {
+  return fmt::format("{} of {}", std::lround(mean * static_cast<double>(pairs)), pairs);
+}
+
+/// One row of the files: the scenario as it stands, a remedy that was tried, or one that was not.
+struct AdviceRow {
+  const Remedy* remedy = nullptr;
+  const RemedyTrial* trial = nullptr;
+  std::size_t rank = 0;  ///< from 1; 0: none
+};
+
+class AdviceText {
+ public:
+  explicit AdviceText(const AdviceReport& report) : report_(report), found_(report.found) {
+    rows_.push_back({});
+    for (const RemedyTrial& t : found_.trials) rows_.push_back({&t.remedy, &t, rows_.size()});
+    for (const Remedy& r : found_.not_tried) rows_.push_back({&r, nullptr, 0});
+  }
+
+  void add_to(Document& d) const {
+    const Scenario& s = scenario();
+    d.say(s.description.empty() ? s.name : s.name + ": " + s.description);
+    d.say(
+        fmt::format("What would help most? {} remed{} tried on common random numbers, {} "
+                    "replication{}, seed {}.",
+                    found_.trials.size(), found_.trials.size() == 1 ? "y" : "ies", s.replications,
+                    s.replications == 1 ? "" : "s", s.seed));
+    d.gap();
+    for (const std::string& sentence : sentences()) d.say(sentence);
+    const std::string command = first_command();
+    if (!command.empty()) d.lines("\n  " + command + "\n");
+    if (!found_.trials.empty()) {
+      d.gap().say(meaning(), "", "").gap().show(trials_table());
+      const Listing costs = costs_listing();
+      if (!costs.rows.empty()) {
+        d.gap().say("Worse elsewhere:", "", "").gap();
+        d.lines([costs](std::size_t columns) { return listing_text(costs, columns); });
+      }
+      d.gap().say("The remedies, and the options of retrysim run that make them:", "", "").gap();
+      d.lines(
+          [list = edits_listing()](std::size_t columns) { return listing_text(list, columns); });
+    }
+    if (!found_.not_tried.empty()) {
+      d.gap().say("Not tried:", "", "").gap();
+      d.lines(
+          [list = reasons_listing()](std::size_t columns) { return listing_text(list, columns); });
+    }
+    d.notes(notes());
+  }
+
+  std::vector<std::string> sentences() const {
+    if (found_.trials.empty()) return {"No remedy fits this scenario: there is nothing to try."};
+    if (replications() == 1) {
+      return {"One replication cannot tell what a remedy does from chance: use at least 10."};
+    }
+    const std::size_t helping = found_.helping();
+    std::vector<std::string> said;
+    if (helping == 0) {
+      said.emplace_back("No remedy tried helps measurably.");
+    } else {
+      const RemedyTrial& first = found_.trials.front();
+      said.push_back(
+          fmt::format("Most help comes from {}: {}.", first.remedy.words, listed(gains(first))));
+      said.push_back(cost_sentence(first));
+      std::vector<std::string> equals;
+      for (const RemedyTrial& t : found_.trials) {
+        if (t.as_good_as_first) equals.emplace_back(t.remedy.name);
+      }
+      if (!equals.empty()) {
+        said.push_back(
+            fmt::format("{} cannot be told apart from it by the success rate.", listed(equals)));
+      }
+      const std::size_t less = helping - 1 - equals.size();
+      if (less > 0) {
+        said.push_back(fmt::format("{} other{} help{}, but {} less success.", less,
+                                   less == 1 ? "" : "s", less == 1 ? "s" : "",
+                                   less == 1 ? "gives" : "give"));
+      }
+    }
+    std::vector<std::string> harmful;
+    for (const RemedyTrial& t : found_.trials) {
+      if (t.verdict == RemedyVerdict::kHarms) harmful.emplace_back(t.remedy.name);
+    }
+    if (!harmful.empty()) {
+      said.push_back(fmt::format("Worse than nothing: {}.", listed(harmful)));
+    }
+    return said;
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    const std::size_t n = replications();
+    if (n > 1 && n < 10) {
+      notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
+    }
+    if (scenario().precision.target > 0) {
+      notes.emplace_back(
+          "precision has no effect on advice: every remedy has the number of replications that the "
+          "scenario gives");
+    }
+    const auto outside = std::count_if(scenario().clients.begin(), scenario().clients.end(),
+                                       [](const ClientSpec& c) { return !c.makes_calls(); });
+    if (outside > 1) {
+      notes.emplace_back(
+          "remedies are judged by all client groups together; one that helps some of them may harm "
+          "others");
+    }
+    notes.emplace_back(
+        "not tried: several remedies at once, other values of theirs, and more servers");
+    return notes;
+  }
+
+  /// Repeats the run of the first remedy, if it helps.
+  std::string first_command() const {
+    if (found_.helping() == 0) return "";
+    return command_of(found_.trials.front().remedy);
+  }
+
+  Table table() const {
+    Columns<AdviceRow> t;
+    t.csv("scenario", always(scenario().name));
+    t.files("rank", [](auto& r) { return r.rank > 0 ? Cell(r.rank) : Cell(); });
+    t.files("remedy", [](auto& r) {
+      return r.remedy == nullptr ? std::string_view("as-it-stands") : r.remedy->name;
+    });
+    t.files("words", [](auto& r) {
+      return r.remedy == nullptr ? std::string_view("the scenario as it stands") : r.remedy->words;
+    });
+    t.files("state",
+            [](auto& r) { return r.remedy == nullptr ? Cell() : Cell(name(r.remedy->state)); });
+    t.files("reason", [](auto& r) {
+      return r.remedy == nullptr || r.remedy->reason.empty() ? Cell() : Cell(r.remedy->reason);
+    });
+    t.files("verdict",
+            [](auto& r) { return r.trial == nullptr ? Cell() : Cell(name(r.trial->verdict)); });
+    t.csv("as_good_as_first", [](auto& r) {
+      return r.trial == nullptr ? "" : r.trial->as_good_as_first ? "yes" : "no";
+    });
+    t.json("as_good_as_first",
+           [](auto& r) { return r.trial == nullptr ? Cell() : Cell(r.trial->as_good_as_first); });
+    t.csv("edits", [](auto& r) {
+      return r.remedy == nullptr || r.remedy->edits.empty() ? Cell()
+                                                            : Cell(set_options(r.remedy->edits));
+    });
+    t.json("edits", [](auto& r) {
+      return r.remedy == nullptr ? Cell(Json::array()) : Cell(Json(r.remedy->edits));
+    });
+    t.json("command", [this](auto& r) {
+      return r.trial == nullptr ? Cell() : Cell(command_of(r.trial->remedy));
+    });
+    for (std::size_t m = 0; m < advice_measures().size(); ++m) {
+      const std::string name(advice_measures()[m].name);
+      t.files(name, [this, m](auto& r) { return mean_of(r, m); });
+      t.files(fmt::format("{0}_difference {0}_ci_low {0}_ci_high", name),
+              [m](auto& r) { return difference_of(r, m); });
+      t.files(name + "_effect", [m](auto& r) { return effect_of(r, m); });
+    }
+    return {t, rows_};
+  }
+
+  Json json(const Table& table) const {
+    Json json;
+    json["outcome"] = found_.helping() > 0 ? "helps" : "nothing-helps";
+    json["family_error"] = kFamilyError;
+    json["measures"] = Json::array();
+    for (const AdviceMeasure& m : advice_measures()) {
+      json["measures"].push_back({{"name", m.name},
+                                  {"label", m.label},
+                                  {"unit", m.metric->unit},
+                                  {"percentage", shown_as_percentage(*m.metric)},
+                                  {"aim", m.is_aim}});
+    }
+    json["rows"] = rows_json(table);
+    json["sentences"] = sentences();
+    json["command"] = first_command();
+    json["notes"] = notes();
+    return json;
+  }
+
+ private:
+  const Scenario& scenario() const { return found_.scenario.scenario; }
+  std::size_t replications() const { return static_cast<std::size_t>(scenario().replications); }
+
+  /// The command that repeats the run of a remedy. A warm-up that was found is given, because the
+  /// remedy alone might find another one.
+  std::string command_of(const Remedy& remedy) const {
+    std::vector<std::string> edits = report_.edits;
+    if (found_.warmup) edits.push_back(fmt::format("warmup={}", scenario().warmup.in_seconds()));
+    edits.insert(edits.end(), remedy.edits.begin(), remedy.edits.end());
+    return fmt::format("retrysim run {} {}", shell_word(report_.scenario), set_options(edits));
+  }
+
+  /// "success from 85 % to 92 % (+7.2 points, 7.1..7.3)".
+  static std::string change(const RemedyTrial& trial, std::size_t m, std::string_view label) {
+    const AdviceMeasure& measure = advice_measures()[m];
+    const PairedDifference& d = trial.effects[m].difference;
+    if (m == kRecovered) {
+      return fmt::format("{} of {} runs recover instead of {}",
+                         std::lround(d.mean * static_cast<double>(d.pairs)), d.pairs,
+                         std::lround(d.baseline_mean * static_cast<double>(d.pairs)));
+    }
+    std::string text = fmt::format("{} from {} to {}", label, value_text(measure, d.baseline_mean),
+                                   value_text(measure, d.mean));
+    if (m == kSuccess) text += fmt::format(" ({} points)", points_text(d));
+    return text;
+  }
+
+  static std::vector<std::string> gains(const RemedyTrial& trial) {
+    std::vector<std::string> parts;
+    for (const std::size_t m : {kSuccess, kDisturbed, kRecovered, kRecoveryTime}) {
+      if (trial.effects[m].direction > 0) {
+        parts.push_back(change(trial, m, advice_measures()[m].label));
+      }
+    }
+    return parts;
+  }
+
+  static std::string cost_sentence(const RemedyTrial& trial) {
+    std::vector<std::string> costs;
+    for (std::size_t m = 0; m < advice_measures().size(); ++m) {
+      if (trial.effects[m].direction < 0) {
+        costs.push_back(change(trial, m, advice_measures()[m].label));
+      }
+    }
+    if (!costs.empty()) return fmt::format("What it costs: {}.", listed(costs));
+    return "It costs nothing elsewhere that was measured.";
+  }
+
+  /// "p99 latency +12 %; peak attempt rate +3.1 %"; without the success rate, which the table has.
+  static std::string costs_text(const RemedyTrial& trial) {
+    std::string text;
+    for (std::size_t m = 0; m < advice_measures().size(); ++m) {
+      const RemedyEffect& effect = trial.effects[m];
+      if (effect.direction >= 0 || m == kSuccess || m == kRecovered) continue;
+      const Amount amount = amount_of(row_of(advice_measures()[m], effect.difference));
+      const std::string_view sign = amount.is_factor                   ? ""
+                                    : effect.difference.difference > 0 ? "+"
+                                                                       : "-";
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : "; ", advice_measures()[m].label, sign,
+                          amount.value);
+    }
+    return text;
+  }
+
+  std::string meaning() const {
+    std::string text = "Differences from the scenario as it stands";
+    if (replications() > 1) {
+      text += fmt::format(
+          " with 95 % intervals that hold for {} together. A remedy helps or harms if success, "
+          "recovery or the time to recover differ significantly; without any effect, the chance "
+          "that this is said of any of them is at most 5 %",
+          found_.trials.size() == 1 ? "all aims" : "all remedies and aims");
+    }
+    return text + ".";
+  }
+
+  bool exists(std::size_t m) const {
+    return found_.means[m] ||
+           std::any_of(found_.trials.begin(), found_.trials.end(), [&](const RemedyTrial& t) {
+             return t.effects[m].difference.pairs + t.effects[m].difference.only_variant > 0;
+           });
+  }
+
+  TextTable trials_table() const {
+    TextTable table;
+    table.columns = {{"remedy", Side::kLeft}, {"effect", Side::kLeft}, {"success"}, {"points"}};
+    if (exists(kRecovered)) {
+      table.columns.push_back({"recover"});
+      table.columns.push_back({"recovery"});
+    }
+    for (const AdviceRow& row : rows_) {
+      if (row.remedy != nullptr && row.trial == nullptr) continue;
+      table.rows.push_back(trial_row(row));
+    }
+    return table;
+  }
+
+  TextRow trial_row(const AdviceRow& row) const {
+    const auto mean = [&](std::size_t m) {
+      const Cell cell = mean_of(row, m);
+      const double* value = std::get_if<double>(&cell.value());
+      return value == nullptr ? std::string("-") : value_text(advice_measures()[m], *value);
+    };
+    TextRow cells;
+    if (row.trial == nullptr) {
+      cells.cells = {"as it stands", "", mean(kSuccess), ""};
+    } else {
+      const std::string verdict = row.trial->verdict == RemedyVerdict::kNoDifference
+                                      ? "none"
+                                      : std::string(name(row.trial->verdict));
+      cells.cells = {std::string(row.remedy->name), verdict, mean(kSuccess),
+                     points_text(row.trial->effects[kSuccess].difference)};
+    }
+    if (exists(kRecovered)) {
+      const std::size_t pairs =
+          row.trial == nullptr ? replications() : row.trial->effects[kRecovered].difference.pairs;
+      const Cell cell = mean_of(row, kRecovered);
+      const double* value = std::get_if<double>(&cell.value());
+      cells.cells.emplace_back(value == nullptr ? "-" : runs_text(*value, pairs));
+      cells.cells.emplace_back(mean(kRecoveryTime));
+    }
+    return cells;
+  }
+
+  /// "+7.2 (7.1..7.3)": three significant digits, or fewer where the interval is wide.
+  static std::string points_text(const PairedDifference& d) {
+    if (d.pairs == 0) return "-";
+    if (d.identical) return "same";
+    int decimals = decimals_for(100 * d.difference, 3);
+    if (d.interval) {
+      const double half = 50 * (d.interval->high - d.interval->low);
+      if (half > 0) decimals = std::min(decimals, decimals_for(half, 2));
+    }
+    decimals = std::min(decimals, 2);
+    const auto text = [&](double share, bool plus) {
+      std::string digits = fmt::format("{:.{}f}", 100 * share, decimals);
+      if (digits.find_first_of("123456789") == digits.npos) {
+        return digits.front() == '-' ? digits.substr(1) : digits;
+      }
+      return plus && share > 0 ? "+" + digits : digits;
+    };
+    if (!d.interval) return text(d.difference, true);
+    return fmt::format("{} ({}..{})", text(d.difference, true), text(d.interval->low, false),
+                       text(d.interval->high, false));
+  }
+
+  Listing costs_listing() const {
+    Listing list{{"remedy", "what is worse"}, {}, 1, "what is worse"};
+    for (const RemedyTrial& t : found_.trials) {
+      const std::string costs = costs_text(t);
+      if (!costs.empty()) list.rows.push_back({std::string(t.remedy.name), costs});
+    }
+    return list;
+  }
+
+  Listing edits_listing() const {
+    Listing list{{"remedy", "what it is", "options"}, {}, 1, "what it is"};
+    for (const RemedyTrial& t : found_.trials) {
+      list.rows.push_back(
+          {std::string(t.remedy.name), std::string(t.remedy.words), set_options(t.remedy.edits)});
+    }
+    return list;
+  }
+
+  Listing reasons_listing() const {
+    Listing list{{"remedy", "why"}, {}, 1, "why"};
+    for (const Remedy& r : found_.not_tried) {
+      const std::string_view kind = r.state == RemedyState::kInPlace   ? "in place: "
+                                    : r.state == RemedyState::kRefused ? "not valid here: "
+                                                                       : "";
+      list.rows.push_back({std::string(r.name), std::string(kind) + r.reason});
+    }
+    return list;
+  }
+
+  Cell mean_of(const AdviceRow& row, std::size_t m) const {
+    if (row.remedy == nullptr) return Cell(found_.means[m]);
+    if (row.trial == nullptr) return {};
+    return Cell(row.trial->means[m]);
+  }
+
+  static Cell difference_of(const AdviceRow& row, std::size_t m) {
+    if (row.trial == nullptr) return Cell(Ranged());
+    const PairedDifference& d = row.trial->effects[m].difference;
+    if (d.pairs == 0) return Cell(Ranged());
+    if (!d.interval) return Cell(Ranged{d.difference, {}, {}});
+    return Cell(Ranged{d.difference, d.interval->low, d.interval->high});
+  }
+
+  static Cell effect_of(const AdviceRow& row, std::size_t m) {
+    if (row.trial == nullptr || row.trial->effects[m].difference.pairs == 0) return {};
+    const int direction = row.trial->effects[m].direction;
+    return Cell(direction > 0 ? "better" : direction < 0 ? "worse" : "none");
+  }
+
+  const AdviceReport& report_;
+  const Advice& found_;
+  std::vector<AdviceRow> rows_;
+};
+
+}  // namespace
+
+Document advice_document(const AdviceReport& report) {
+  const AdviceText text(report);
+  const LoadedScenario& scenario = report.found.scenario;
+  const Table table = text.table();
+  Document d;
+  text.add_to(d);
+  d.head("advise", scenario.scenario, static_cast<std::size_t>(scenario.scenario.replications));
+  d.member("advice", text.json(table));
+  d.scenario_members(scenario);
+  return d.file("advice.csv", table).scenario_file(scenario);
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "report/fit.hpp"
+
+#include "report/document/text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the machine's mathematical functions may round differently is not written.
+double six_digits_of(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+
+/// A figure of the fit.
+struct FittedFigure {
+  std::string name, unit;
+  std::optional<double> value, low, high;
+  bool of_chance = false;  ///< low and high are what chance would give, not an interval
+};
+
+std::optional<double> count_as_figure(std::optional<std::size_t> n) {
+  if (!n) return std::nullopt;
+  return static_cast<double>(*n);
+}
+
+std::vector<FittedFigure> fitted_figures(const FitReport& r) {
+  std::vector<FittedFigure> all;
+  const auto add = [&](std::string name, std::string unit, std::optional<double> value,
+                       std::optional<double> low = {}, std::optional<double> high = {}) {
+    const auto six_digits = [](std::optional<double> x) {
+      return x ? std::optional(six_digits_of(*x)) : x;
+    };
+    all.push_back(
+        {std::move(name), std::move(unit), six_digits(value), six_digits(low), six_digits(high)});
+  };
+  const auto add_estimate = [&](std::string name, std::string unit, const fit::Estimate& e) {
+    add(std::move(name), std::move(unit), e.value, e.low, e.high);
+  };
+  const fit::FittedArrivals& a = r.fit.arrivals;
+  add_estimate("rate", "1/s", a.rate);
+  add("rate_peak", "1/s", a.peak);
+  add("rate_trough", "1/s", a.trough);
+  const auto add_dispersion = [&](std::string name, const fit::Dispersion& d) {
+    if (d.degrees == 0) return;
+    add(std::move(name), "", d.index, d.low, d.high);
+    all.back().of_chance = true;
+  };
+  add_dispersion("dispersion_between_bins", a.between_bins);
+  add_dispersion("dispersion_within_bins", a.within_bins);
+  if (a.within_bins.degrees > 0) {
+    add("lag_correlation", "", a.lag_correlation, -a.lag_limit, a.lag_limit);
+    all.back().of_chance = true;
+  }
+  if (r.fit.service_time) {
+    const fit::FittedServiceTime& s = *r.fit.service_time;
+    add_estimate("service_time_mean", "s", s.mean);
+    add_estimate("service_time_p50", "s", s.p50);
+    add_estimate("service_time_p99", "s", s.p99);
+    add("service_time_cv", "", s.cv);
+  }
+  if (r.fit.capacity) {
+    const fit::FittedCapacity& c = *r.fit.capacity;
+    add("servers", "", count_as_figure(c.servers), static_cast<double>(c.low),
+        count_as_figure(c.high));
+    add("under_way_mean", "", c.busy);
+    add("under_way_most", "", static_cast<double>(c.most_under_way));
+  }
+  add("queue_capacity", "", count_as_figure(r.fit.queue_capacity));
+  add("error_share", "", r.fit.error_share);
+  if (r.fit.retries) {
+    const auto requests = static_cast<double>(r.fit.retries->requests);
+    add("attempts_per_request", "", static_cast<double>(r.fit.retries->attempts) / requests);
+  }
+  return all;
+}
+
+std::string figure_text(const FittedFigure& f) {
+  if (!f.value && !f.low) return "not known";
+  const auto text = [&](double value) {
+    const DisplayUnit unit = display_unit(f.value.value_or(*f.low), f.unit);
+    return format_plain(value * unit.scale) + std::string(unit.name);
+  };
+  if (!f.value) return "at least " + text(*f.low);
+  return text(*f.value);
+}
+
+std::string figure_interval(const FittedFigure& f) {
+  if (!f.value || !f.low || !f.high) return "";
+  const DisplayUnit unit = display_unit(*f.value, f.unit);
+  const auto text = [&](double value) { return format_plain(value * unit.scale); };
+  return fmt::format("{}{} to {}{}", f.of_chance ? "by chance " : "", text(*f.low), text(*f.high),
+                     unit.name);
+}
+
+Table fitted_table(const FitReport& r) {
+  Columns<FittedFigure> t;
+  t.files("figure", {"", Side::kLeft}, [](auto& f) { return f.name; });
+  t.files("unit", [](auto& f) { return f.unit; });
+  t.text({"estimate"}, [](auto& f) { return figure_text(f); });
+  t.text({"99 % interval"}, [](auto& f) { return figure_interval(f); });
+  t.files("value", [](auto& f) { return f.value; });
+  t.files("low", [](auto& f) { return f.low; });
+  t.files("high", [](auto& f) { return f.high; });
+  t.files("range", [](auto& f) {
+    return std::string(!f.low ? "" : f.of_chance ? "chance" : "99 % interval");
+  });
+  return {t, fitted_figures(r)};
+}
+
+Table laws_table(const FitReport& r) {
+  Columns<fit::Law> t;
+  const std::vector<fit::Law> none;
+  t.files("law", {"service time", Side::kLeft}, [](auto& l) { return fit::law_words(l); });
+  const double least = r.fit.service_time && !r.fit.service_time->laws.empty()
+                           ? r.fit.service_time->laws.front().aic
+                           : 0;
+  t.files("aic_above_best", {"AIC above best"},
+          [least](auto& l) { return Cell(six_digits_of(l.aic - least)); });
+  t.files("kolmogorov_distance", {"Kolmogorov distance"},
+          [](auto& l) { return Cell(six_digits_of(l.distance)); });
+  return {t, r.fit.service_time ? r.fit.service_time->laws : none};
+}
+
+Table durations_table(const FitReport& r) {
+  using Row = fit::DurationAtLoad;
+  Columns<Row> t;
+  const std::vector<Row> none;
+  t.files("under_way_from", [](auto& d) { return d.least; });
+  t.files("under_way_to", [](auto& d) { return d.most; });
+  t.files("requests", [](auto& d) { return d.requests; });
+  t.files("duration_mean_s", [](auto& d) { return Cell(six_digits_of(d.mean_s)); });
+  return {t, r.fit.capacity ? r.fit.capacity->durations : none};
+}
+
+std::string log_words(const fit::Log& log) {
+  std::string text = fmt::format("{} lines ({})", log.lines, log.format);
+  if (log.other_services > 0) text += fmt::format(", {} of other services", log.other_services);
+  if (log.bad_lines > 0) text += fmt::format(", {} unreadable", log.bad_lines);
+  return text + fmt::format(", {:.6g} s.", log.rows.empty()
+                                               ? 0
+                                               : static_cast<double>(log.rows.back().start_ns -
+                                                                     log.rows.front().start_ns) *
+                                                     1e-9);
+}
+
+}  // namespace
+
+Document fit_document(const FitReport& r) {
+  Document d;
+  d.say(fmt::format("{}: {}", r.name, log_words(r.log)));
+  d.gap();
+  std::vector<std::string> sentences = {fit::arrival_words(r.fit.arrivals)};
+  if (r.fit.service_time) {
+    const fit::FittedServiceTime& s = *r.fit.service_time;
+    sentences.push_back(fmt::format("Service time, of {} requests that did not wait: {}. {}",
+                                    s.values, fit::law_words(s.chosen), s.why));
+    if (!s.two_kinds.empty()) sentences.push_back(s.two_kinds);
+  }
+  if (r.fit.capacity) sentences.push_back(fit::capacity_words(*r.fit.capacity));
+  if (r.fit.queue_capacity) {
+    sentences.push_back(
+        fmt::format("{} requests may wait; all others were turned away.", *r.fit.queue_capacity));
+  }
+  if (!r.fit.statuses.empty()) {
+    sentences.push_back(r.fit.error_share > 0
+                            ? fmt::format("{} of the lines are errors.", percent(r.fit.error_share))
+                            : "No line is an error.");
+  }
+  if (r.fit.retries && r.fit.retries->attempts > r.fit.retries->requests) {
+    sentences.push_back(fmt::format("{} requests were sent {} times.", r.fit.retries->requests,
+                                    r.fit.retries->attempts));
+  }
+  for (const std::string& sentence : sentences) d.say(sentence, "- ");
+  d.gap();
+  d.show(shown(fitted_table(r)));
+  if (r.fit.service_time && !r.fit.service_time->laws.empty()) {
+    d.gap();
+    d.show(shown(laws_table(r)));
+  }
+  std::vector<std::string> notes = r.fit.notes;
+  for (const fit::BadLine& bad : r.log.first_bad) {
+    notes.push_back(fmt::format("{}:{}: {}", bad.file, bad.line, bad.why));
+  }
+  d.notes(notes);
+
+  d.member("scenario", r.name);
+  d.member("version", RETRYSIM_VERSION);
+  Json log = {{"files", r.files},
+              {"format", r.log.format},
+              {"lines", r.log.lines},
+              {"bad_lines", r.log.bad_lines},
+              {"lines_of_other_services", r.log.other_services},
+              {"time_resolution_s", static_cast<double>(r.log.time_resolution_ns) * 1e-9}};
+  d.member("log", log);
+  d.member("sentences", sentences);
+  d.member("notes", r.fit.notes);
+  d.member("figures", rows_json(fitted_table(r)));
+  d.member("laws", rows_json(laws_table(r)));
+  d.member("durations", rows_json(durations_table(r)));
+  Json statuses = Json::array();
+  for (const fit::StatusCount& s : r.fit.statuses) {
+    statuses.push_back(
+        {{"status", s.status}, {"lines", s.lines}, {"duration_mean_s", six_digits_of(s.mean_s)}});
+  }
+  d.member("statuses", statuses);
+  d.file("fit.csv", fitted_table(r));
+  d.file("laws.csv", laws_table(r));
+  d.file("durations.csv", durations_table(r));
+  return d;
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,43 @@
+// Expectations as continuous integration reads them: a JUnit file, and GitHub's annotations of the
+// lines of the scenario. Neither has times or dates, so that the same results give the same bytes.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/summary.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::report {
+
+/// The judged expectations of a scenario, as `Evaluation` has them.
+struct JudgedScenario {
+  std::string name;
+  std::string file;        ///< as the user calls it
+  std::vector<int> lines;  ///< of the expectations: see `LoadedScenario::expectation_lines`
+  std::vector<ExpectationResult> expectations;
+};
+JudgedScenario judged(const LoadedScenario& loaded, std::vector<ExpectationResult> expectations);
+
+/// Whether an expectation makes the gate fail: with `strict` also if it is uncertain.
+inline bool is_failure(const ExpectationResult& result, bool strict) {
+  return strict ? !result.holds() : result.fails();
+}
+
+/// How a JUnit file of this program begins.
+inline constexpr std::string_view kJUnitHead =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"retrysim run\"";
+
+/// A test suite for each scenario with a test case for each expectation. One that is uncertain is a
+/// skipped test, for JUnit has no warnings.
+std::string junit_xml(std::span<const JudgedScenario> scenarios, bool strict);
+
+/// A workflow command for each expectation that does not hold, each on a line of its own: `::error`
+/// for a failure, otherwise `::warning`.
+std::string github_annotations(const JudgedScenario& scenario, bool strict);
+
+}  // namespace retrysim::report

@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+"""The head of a scenario says what its run shows, and its expectations hold.
+
+    scenario_heads.py --program PROGRAM --root FOLDER [SCENARIO...]
+
+Runs scenarios as they are shipped (all of them unless some are named) and compares what their heads
+say with the results, row by row of scenario_heads.csv: `says` stands in the head, and the mean of
+`metric` of `client` lies from `from` to `to`, which is what the words say, rounded. A metric may be
+a ratio (`a/b`) and of a phase (`recovering:a`). Rows with `options` are of further runs. Without a
+row only the expectations are checked. Exit status: 0 if all of that holds.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import csv
+import itertools
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+TABLE = pathlib.Path(__file__).resolve().with_name("scenario_heads.csv")
+# A figure does not depend on the number of threads: tests run side by side.
+RUN = ("--quiet", "--jobs", "1", "--out", "result")
+
+
+def one_line(text):
+    return re.sub(r"\s+", " ", text)
+
+
+def head_of(scenario):
+    """The comment at the beginning of the file, in one line."""
+    lines = itertools.takewhile(lambda line: line.startswith("#"),
+                                scenario.read_text(encoding="utf-8").splitlines())
+    return one_line(" ".join(line[1:] for line in lines))
+
+
+def figures_of(result):
+    """Means by client and metric; those of a phase have its kind in front."""
+    found = {(row["client"], row["metric"]): row["mean"] for row in result["summary"]}
+    for phase in result["phases"]:
+        for metric, estimate in phase["metrics"].items():
+            found[phase["client"], f"{phase['kind']}:{metric}"] = estimate["mean"]
+    return found
+
+
+def value(figures, client, metric):
+    if client == "all" and ("all", "requests") not in figures:  # there is one group only
+        client = next(iter(figures))[0]
+    phase, colon, names = metric.rpartition(":")
+    above, _, below = names.partition("/")
+    figure = figures[client, phase + colon + above]
+    return figure / figures[client, phase + colon + below] if below else figure
+
+
+def faults_of(program, scenario, rows):
+    """What is wrong with the head of a scenario, and with its expectations."""
+    head = head_of(scenario)
+    for options in dict.fromkeys(["", *(row["options"] for row in rows)]):
+        with tempfile.TemporaryDirectory(prefix="retrysim-head-") as folder:
+            done = subprocess.run([program, "run", scenario, *RUN, *shlex.split(options)],
+                                  cwd=folder, capture_output=True, text=True, check=False)
+            # Expectations are about the scenario as it is shipped.
+            if done.returncode not in ((0,) if not options else (0, 1)):
+                yield f"exit status {done.returncode}: {done.stderr}"
+                continue
+            result = json.loads((pathlib.Path(folder) / "result" / "result.json").read_text())
+        figures = figures_of(result)
+        for row in rows:
+            if row["options"] != options:
+                continue
+            if one_line(row["says"]) not in head:
+                yield f"its head does not say '{row['says']}'"
+            found = value(figures, row["client"], row["metric"])
+            if not float(row["from"]) <= found <= float(row["to"]):
+                yield (f"its head says '{row['says']}', but {row['metric']} of {row['client']} is "
+                       f"{found:.6g}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="such as deploy")
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--root", required=True, type=pathlib.Path)
+    options = parser.parse_args()
+    program = os.path.abspath(options.program)
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    folder = options.root.resolve() / "scenarios"
+    names = sorted(path.stem for path in folder.glob("*.toml"))
+    wrong = 0
+    for unknown in {row["scenario"] for row in rows} | set(options.scenarios) - set(names):
+        if unknown not in names:
+            wrong += 1
+            print(f"{TABLE.name}: error: there is no scenario {unknown}")
+    for name in names:
+        if options.scenarios and name not in options.scenarios:
+            continue
+        of_it = [row for row in rows if row["scenario"] == name]
+        for fault in faults_of(program, folder / f"{name}.toml", of_it):
+            wrong += 1
+            print(f"scenarios/{name}.toml: error: {fault}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""Every script answers --help, and does nothing else then.
+
+The scripts run in a copy of their folders, with programs in front of the search path that would
+install, build, test or load something and only say here that they have been called.
+
+SPDX-License-Identifier: MIT
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = (".ci", "scripts", "tests/sdks")
+# What scripts start that installs, builds, tests or takes long.
+WORKERS = ("apt-get", "chromium", "cmake", "ctest", "curl", "dpkg-query", "git", "go", "help2man",
+           "mpirun", "ninja", "node", "npm", "sudo", "valgrind")
+
+
+class Help(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="retrysim-help-")
+        self.addCleanup(temporary.cleanup)
+        folder = pathlib.Path(temporary.name)
+        self.tree, self.place = folder / "tree", folder / "place"
+        self.calls, workers = folder / "calls", folder / "workers"
+        for path in (self.tree, self.place, workers):
+            path.mkdir()
+        for name in FOLDERS:
+            shutil.copytree(ROOT / name, self.tree / name,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        for name in WORKERS:
+            (workers / name).write_text(f'#!/bin/sh\necho "{name} $*" >>"{self.calls}"\nexit 1\n')
+            (workers / name).chmod(0o755)
+        self.environment = {**os.environ, "PATH": f"{workers}:{os.environ['PATH']}",
+                            "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def files(self):
+        """All files of the tree and the working directory, with the time of their last change."""
+        return {path: path.stat().st_mtime_ns
+                for folder in (self.tree, self.place) for path in folder.rglob("*")}
+
+    def scripts(self):
+        """Programs that people start: others of these folders are parts of one of them."""
+        return sorted(path for path in self.tree.rglob("*")
+                      if path.is_file() and os.access(path, os.X_OK))
+
+    def assert_only_answers(self, script):
+        before = self.files()
+        done = subprocess.run([script, "--help"], cwd=self.place, env=self.environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertGreater(len(done.stdout.split()), 5, done.stdout)
+        self.assertEqual(self.files(), before)
+        self.assertFalse(self.calls.exists(), "it starts one of the WORKERS")
+
+    def test_every_script(self):
+        scripts = self.scripts()
+        self.assertGreater(len(scripts), 20)
+        for script in scripts:
+            with self.subTest(str(script.relative_to(self.tree))):
+                self.assert_only_answers(script)
+
+    def test_what_does_something_else_is_found(self):
+        script = self.tree / "scripts" / "bad"
+        for text in ("cmake --preset ci; echo one two three four five six",
+                     "touch left; echo one two three four five six",
+                     "echo usage",
+                     "echo one two three four five six >&2",
+                     "echo one two three four five six; exit 2"):
+            script.write_text(f"#!/bin/bash\n{text}\n")
+            script.chmod(0o755)
+            with self.subTest(text), self.assertRaises(self.failureException):
+                self.assert_only_answers(script)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,341 @@
+// Advice as a call of the library: which remedies fit a scenario, whether they are ranked as a
+// person who knows why the scenario fails would rank them, and that nothing is recommended without
+// reason.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/advise.hpp>
+#include <retrysim/experiment.hpp>
+#include <retrysim/metrics.hpp>
+
+#include "unit/experiment/request_file.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim {
+namespace {
+
+constexpr std::size_t kSuccessRate = 0, kRecoveredRuns = 1;  // places in advice_measures()
+
+/// A queue of one server without a bound at 75 % load, whose clients wait for a second, and an
+/// outage of 3 s. With three attempts at once it never recovers.
+constexpr std::string_view kZombie = R"(
+name = "zombie"
+duration = "60s"
+drain = false
+replications = 10
+recovery = { share = 0.8, hold = "10s", window = "5s" }
+[service.api]
+service_time = { distribution = "exponential", mean = "20ms" }
+[fault.outage]
+start = "15s"
+duration = "3s"
+capacity = 0
+[client.web]
+count = 10
+arrivals = { process = "poisson", total_rate = 35 }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 3, delays = [0] }
+)";
+
+/// Half the load that the servers can take, and nothing goes wrong.
+constexpr std::string_view kHealthy = R"(
+name = "healthy"
+duration = "30s"
+warmup = "5s"
+replications = 10
+[service.api]
+servers = 20
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.web]
+count = 10
+arrivals = { process = "poisson", total_rate = 500 }
+attempt_timeout = "1s"
+retry = { mode = "standard" }
+)";
+
+/// 70 % load. Hedges after a tenth of the mean service time nearly double it.
+constexpr std::string_view kHedged = R"(
+name = "hedged"
+duration = "40s"
+warmup = "10s"
+replications = 10
+[service.api]
+servers = 2
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.web]
+count = 10
+arrivals = { process = "poisson", total_rate = 70 }
+attempt_timeout = "500ms"
+retry = { mode = "custom", max_attempts = 2, hedging = { delay = "2ms" }, backoff = { base = 0 } }
+)";
+
+Advice advice_on(std::string_view text, int jobs = 1) {
+  const test::RequestFile file{std::string(text)};
+  RemediesResult read = load_remedies(file.scenario());
+  REQUIRE(read.errors.empty());
+  ReplicationOptions options;
+  options.jobs = jobs;
+  return advise(*std::move(read.scenario), std::move(read.remedies), options);
+}
+
+const RemedyTrial& trial_of(const Advice& advice, std::string_view name) {
+  const auto found = std::find_if(advice.trials.begin(), advice.trials.end(),
+                                  [&](const RemedyTrial& t) { return t.remedy.name == name; });
+  INFO(name);
+  REQUIRE(found != advice.trials.end());
+  return *found;
+}
+
+const Remedy& remedy_of(const RemediesResult& read, std::string_view name) {
+  const auto found = std::find_if(read.remedies.begin(), read.remedies.end(),
+                                  [&](const Remedy& r) { return r.name == name; });
+  INFO(name);
+  REQUIRE(found != read.remedies.end());
+  return *found;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST_CASE("A remedy edits what it can change and says why it is not tried") {
+  const test::RequestFile file{std::string(kZombie)};
+  const RemediesResult read = load_remedies(file.scenario());
+  REQUIRE(read.scenario);
+  // One server finishes 25 attempts in half a second.
+  CHECK(remedy_of(read, "bounded-queue").edits == Texts{"service.api.queue.capacity=25"});
+  CHECK(remedy_of(read, "short-queue").edits == Texts{"service.api.queue.capacity=1"});
+  CHECK(remedy_of(read, "age-limit").edits == Texts{"service.api.queue.max_age=500ms"});
+  CHECK(remedy_of(read, "two-attempts").edits == Texts{"client.web.retry.max_attempts=2"});
+  CHECK(remedy_of(read, "longer-timeout").edits == Texts{"client.web.attempt_timeout=2s"});
+  CHECK(remedy_of(read, "bounded-queue").loaded->scenario.services[0].queue.capacity == 25);
+  CHECK(remedy_of(read, "no-hedging").state == RemedyState::kNotApplicable);
+  CHECK(remedy_of(read, "no-hedging").reason == "nothing is hedged");
+  CHECK(remedy_of(read, "full-jitter").state == RemedyState::kNotApplicable);
+  CHECK(remedy_of(read, "edge-retries").reason == "no service calls another one");
+  for (const Remedy& r : read.remedies) {
+    INFO(r.name);
+    CHECK((r.state == RemedyState::kTried) == r.loaded.has_value());
+    CHECK((r.state == RemedyState::kTried) == r.reason.empty());
+    CHECK((r.state == RemedyState::kTried) == !r.edits.empty());
+  }
+}
+
+TEST_CASE("A remedy that a scenario has is in place and the edits of a user come first") {
+  const test::RequestFile file;
+  const Texts edits = {"client.web.retry.mode=standard", "service.api.queue.capacity=2"};
+  const RemediesResult read = load_remedies(file.scenario(), edits);
+  REQUIRE(read.scenario);
+  for (const char* name : {"bounded-queue", "short-queue", "retry-quota", "full-jitter"}) {
+    INFO(name);
+    CHECK(remedy_of(read, name).state == RemedyState::kInPlace);
+  }
+  CHECK(remedy_of(read, "retry-quota").reason == "there is a retry quota");
+  const Remedy& budget = remedy_of(read, "retry-budget");
+  REQUIRE(budget.loaded);
+  CHECK(budget.loaded->scenario.clients[0].retry.budget.in_use());
+  CHECK(budget.loaded->scenario.clients[0].retry.mode == RetryMode::kStandard);
+  CHECK(budget.loaded->scenario.services[0].queue.capacity == 2);
+}
+
+TEST_CASE("Groups and services that need the same edit share it and others are left alone") {
+  std::string text(kZombie);
+  text += R"([client.batch]
+arrivals = { process = "poisson", total_rate = 1 }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 3, backoff = { base = "10ms", jitter = "full" } }
+)";
+  const test::RequestFile file{text};
+  const RemediesResult read = load_remedies(file.scenario());
+  REQUIRE(read.scenario);
+  CHECK(remedy_of(read, "two-attempts").edits == Texts{"client.*.retry.max_attempts=2"});
+  // The delays of the other group are a list.
+  CHECK(remedy_of(read, "longer-backoff").edits ==
+        Texts{"client.batch.retry.backoff.base=40ms",
+              "client.batch.retry.backoff.throttle_base=40ms"});
+}
+
+TEST_CASE("A scenario that is wrong has errors and no remedies") {
+  const test::RequestFile file;
+  const RemediesResult read = load_remedies(file.scenario(), {"client.web.cuont=3"});
+  CHECK_FALSE(read.scenario);
+  CHECK(read.remedies.empty());
+  REQUIRE(read.errors.size() == 1);
+  CHECK(read.errors[0].file == "--set");
+  CHECK_FALSE(load_remedies(file.folder() / "none.toml").errors.empty());
+}
+
+TEST_CASE("Whatever keeps a queue without a bound from serving the dead revives it") {
+  const Advice advice = advice_on(kZombie);
+  CHECK(advice.means[kRecoveredRuns] == 0.0);
+  // Known from the law: retries at once of attempts that are served too late keep it down.
+  for (const char* name : {"bounded-queue", "age-limit", "drop-abandoned", "adaptive-lifo",
+                           "no-retries", "retry-quota"}) {
+    const RemedyTrial& trial = trial_of(advice, name);
+    INFO(name);
+    CHECK(trial.verdict == RemedyVerdict::kHelps);
+    CHECK(trial.effects[kSuccessRate].direction == 1);
+    CHECK(trial.effects[kSuccessRate].difference.interval->low > 0);
+  }
+  CHECK(trial_of(advice, "bounded-queue").effects[kRecoveredRuns].difference.mean == 1);
+  CHECK(advice.trials.front().means[kSuccessRate] > 0.9);
+  CHECK_FALSE(advice.trials.front().as_good_as_first);
+  // A queue of one place refuses requests of a healthy service: the price is named.
+  const auto& measures = advice_measures();
+  const auto quiet = static_cast<std::size_t>(
+      std::find_if(measures.begin(), measures.end(), [](auto& m) { return m.in_quiet; }) -
+      measures.begin());
+  CHECK(trial_of(advice, "short-queue").effects[quiet].direction == -1);
+  CHECK(trial_of(advice, "bounded-queue").effects[quiet].direction == 0);
+  // The ranking is by verdict and then by success.
+  for (std::size_t t = 1; t < advice.trials.size(); ++t) {
+    const RemedyTrial &a = advice.trials[t - 1], &b = advice.trials[t];
+    CHECK((a.verdict < b.verdict ||
+           (a.verdict == b.verdict && a.means[kSuccessRate] >= b.means[kSuccessRate])));
+  }
+}
+
+TEST_CASE("Under overload for good a bound on the queue helps and more waiting does not") {
+  const std::string text = R"(
+name = "overload"
+duration = "40s"
+warmup = "10s"
+replications = 10
+[service.api]
+servers = 2
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.web]
+count = 10
+arrivals = { process = "poisson", total_rate = 150 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+)";
+  const Advice advice = advice_on(text);
+  CHECK(trial_of(advice, "bounded-queue").verdict == RemedyVerdict::kHelps);
+  CHECK(trial_of(advice, "bounded-queue").means[kSuccessRate] > 0.6);  // of 100 / 150
+  CHECK(*advice.means[kSuccessRate] < 0.2);
+  CHECK(trial_of(advice, "longer-timeout").means[kSuccessRate] <
+        trial_of(advice, "bounded-queue").means[kSuccessRate]);
+}
+
+TEST_CASE("Nothing helps a healthy service") {
+  const Advice advice = advice_on(kHealthy);
+  CHECK(advice.helping() == 0);
+  CHECK(advice.trials.size() > 5);
+  CHECK_FALSE(advice.means[kRecoveredRuns]);  // there is nothing to recover from
+}
+
+TEST_CASE("Hedging that overloads a service should go") {
+  const Advice advice = advice_on(kHedged);
+  const RemedyTrial& without = trial_of(advice, "no-hedging");
+  CHECK(without.verdict == RemedyVerdict::kHelps);
+  CHECK(without.means[kSuccessRate] > 0.99);
+  CHECK((&without == &advice.trials.front() || without.as_good_as_first));
+}
+
+// Nine "remedies" that are the same scenario with another seed: nothing changes anything, but
+// chance makes the means differ by more than a tenth of a point. The rule promises that at most 5 %
+// of such questions have an answer; of 60, seven or more with probability 3 % if it were exactly 5
+// %. The seeds are fixed.
+TEST_CASE("Remedies without an effect are rarely said to help or to harm") {
+  const test::RequestFile file(R"(
+name = "noise"
+duration = "5s"
+replications = 10
+[service.api]
+model = "independent"
+service_time = "1ms"
+errors = { internal = 0.3 }
+[client.web]
+arrivals = { process = "poisson", total_rate = 20 }
+retry = { mode = "none" }
+)");
+  const LoadResult one = load_scenario_file(file.scenario());
+  REQUIRE(one.loaded);
+  constexpr int kQuestions = 60, kRemedies = 9;
+  std::uint64_t seed = 1000;
+  int alarms = 0;
+  for (int question = 0; question < kQuestions; ++question) {
+    LoadedScenario base = *one.loaded;
+    base.scenario.seed = ++seed;
+    std::vector<Remedy> remedies;
+    for (int r = 0; r < kRemedies; ++r) {
+      Remedy remedy{"other-seed", "another seed", RemedyState::kTried, "", {}, *one.loaded};
+      remedy.loaded->scenario.seed = ++seed;
+      remedies.push_back(std::move(remedy));
+    }
+    const Advice advice = advise(std::move(base), std::move(remedies));
+    REQUIRE(advice.trials.size() == kRemedies);
+    alarms += std::any_of(advice.trials.begin(), advice.trials.end(), [](const RemedyTrial& t) {
+      return t.verdict != RemedyVerdict::kNoDifference;
+    });
+  }
+  CHECK(alarms < 7);
+}
+
+TEST_CASE("The edits of a remedy give its figures again for any number of threads") {
+  const test::RequestFile file{std::string(kZombie)};
+  const Texts own = {"replications=3", "seed=7"};
+  std::vector<std::vector<std::optional<double>>> means;
+  for (const int jobs : {1, 3}) {
+    RemediesResult read = load_remedies(file.scenario(), own);
+    ReplicationOptions options;
+    options.jobs = jobs;
+    const Advice advice = advise(*std::move(read.scenario), std::move(read.remedies), options);
+    std::vector<std::optional<double>> all;
+    for (const RemedyTrial& trial : advice.trials) {
+      all.insert(all.end(), trial.means.begin(), trial.means.end());
+      Texts edits = own;
+      edits.insert(edits.end(), trial.remedy.edits.begin(), trial.remedy.edits.end());
+      const LoadResult again = load_scenario_file(file.scenario(), edits);
+      REQUIRE(again.loaded);
+      double sum = 0;
+      for (const RunResult& run : run_replications(again.loaded->scenario)) {
+        sum += *metric_value(*find_metric("success_rate"), again.loaded->scenario, run, {});
+      }
+      INFO(trial.remedy.name);
+      CHECK(trial.means[kSuccessRate] == Approx(sum / 3).epsilon(1e-12));
+    }
+    means.push_back(std::move(all));
+  }
+  CHECK(means[0] == means[1]);
+}
+
+TEST_CASE("All remedies have the warm-up of the scenario as it stands") {
+  const test::RequestFile file{std::string(kHealthy)};
+  RemediesResult read =
+      load_remedies(file.scenario(), {"warmup=auto", "interval=100ms", "replications=2"});
+  REQUIRE(read.scenario);
+  const Advice advice = advise(*std::move(read.scenario), std::move(read.remedies));
+  REQUIRE(advice.warmup);
+  CHECK_FALSE(advice.scenario.scenario.warmup_is_auto);
+  for (const RemedyTrial& trial : advice.trials) {
+    CHECK(trial.remedy.loaded->scenario.warmup == advice.scenario.scenario.warmup);
+  }
+}
+
+TEST_CASE("Limits and progress of advice are those of all its runs together") {
+  const test::RequestFile file;
+  ReplicationOptions options;
+  options.max_events = 5000;  // more than one scenario takes, fewer than all
+  RemediesResult read = load_remedies(file.scenario());
+  CHECK_THROWS_AS(advise(*read.scenario, read.remedies, options), LimitExceeded);
+  options = {};
+  double done = 0;
+  bool backwards = false;
+  options.progress = [&](double share) {
+    backwards = backwards || share < done;
+    done = share;
+  };
+  advise(*std::move(read.scenario), std::move(read.remedies), options);
+  CHECK_FALSE(backwards);
+  CHECK(done <= 1);
+}
+
+}  // namespace
+}  // namespace retrysim

@@ -1,0 +1,259 @@
+// Access logs of all formats say the same; what cannot be read is counted and named.
+//
+// SPDX-License-Identifier: MIT
+#include "fit/log.hpp"
+
+#include <retrysim/random.hpp>
+
+#include "temporary_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fmt/format.h>
+#include <zlib.h>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace retrysim;
+using namespace retrysim::fit;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+Log read_text(const std::string& text, const LogOptions& options = {}) {
+  const test::TemporaryFolder place;
+  return read_log({place.write("log", text).string()}, options);
+}
+
+std::string why_not(const std::string& text, const LogOptions& options = {}) {
+  try {
+    read_text(text, options);
+  } catch (const BadLog& bad) {
+    return bad.what();
+  }
+  return "";
+}
+
+LogOptions with_columns(std::map<Role, std::string> columns) {
+  LogOptions options;
+  options.columns = std::move(columns);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("times of logs: since 1970 in any unit, ISO 8601, and the common log format") {
+  constexpr std::int64_t kTime = 971'211'336'000 * kMs;  // date -u -d @971211336
+  for (const char* text :
+       {"971211336", "971211336.000", "971211336000", "971211336000000", "971211336000000000",
+        "2000-10-10T20:55:36Z", "2000-10-10 20:55:36", "2000-10-10T22:55:36+02:00",
+        "10/Oct/2000:13:55:36 -0700", "10/Oct/2000:20:55:36 +0000"}) {
+    CAPTURE(text);
+    CHECK(parse_log_time(text) == kTime);
+  }
+  CHECK(parse_log_time("0.25") == 250 * kMs);
+  CHECK(parse_log_time("971211336.123456789") == kTime + 123'456'789);
+  CHECK(parse_log_time("971211336123.5") == kTime + 123'500'000);
+  CHECK(parse_log_time("1e3") == 1'000'000 * kMs);
+  CHECK(parse_log_time("29/Feb/2024:00:00:00 +0000") == 1'709'164'800'000 * kMs);
+  for (const char* text : {"", "-1", "x", "10/Oct/2000:13:55:36", "31/Feb/2000:13:55:36 -0700",
+                           "10/Okt/2000:13:55:36 -0700", "10/Oct/2000:25:55:36 -0700", "nan", "inf",
+                           "1e300", "2000-13-10T20:55:36Z", "12 "}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_log_time(text));
+  }
+}
+
+TEST_CASE("a request says the same in every format of log") {
+  // It came at 20:55:36 UTC, and was answered with 503 after 250 ms.
+  constexpr std::int64_t kStart = 971'211'336'000 * kMs;
+  struct Case {
+    std::string format, text;
+    std::int64_t start;
+  };
+  const std::string request = R"("GET /a%20\"b\" HTTP/1.1")";
+  const std::vector<Case> cases = {
+      {"csv", "time,duration,status\n971211336.25,0.25,503\n", kStart},
+      {"csv", "status,\"time\",extra,duration_ms\n503,\"971211336.25\",\"a,\"\"b\",250\n", kStart},
+      {"csv", "start_time,request_time,code\r\n2000-10-10T20:55:36Z,0.25,503\r\n", kStart},
+      {"json", R"({"time": 971211336.25, "duration": 0.25, "status": 503})", kStart},
+      {"json", R"({"start_time":"2000-10-10T20:55:36.000Z","response_code":503,"duration":250})",
+       kStart},
+      {"nginx",
+       "1.2.3.4 - ann [10/Oct/2000:13:55:36 -0700] " + request + " 503 12 \"-\" \"me [x]\" 0.250",
+       kStart - 250 * kMs},
+      {"nginx", "::1 - - [10/Oct/2000:13:55:36 -0700] " + request + " 503 12 \"-\" \"me\" (0.250)",
+       kStart - 250 * kMs},
+      {"envoy",
+       "[2000-10-10T20:55:36.000Z] " + request +
+           " 503 UO 0 81 250 - \"-\" \"curl\" \"id-7\" \"api\" \"-\"",
+       kStart},
+      {"alb",
+       "http 2000-10-10T20:55:36.250000Z app/x/1 1.2.3.4:5 10.0.0.1:80 0.000 0.249 0.001 503 503 "
+       "34 366 " +
+           request +
+           " \"curl/7\" - - arn:x \"Root=1-58\" \"-\" \"-\" 0 "
+           "2000-10-10T20:55:36.000000Z \"forward\"",
+       kStart},
+      {"alb",
+       "https 2000-10-10T20:55:36.250000Z app/x/1 1.2.3.4:5 - -1 -1 -1 503 - 34 366 " + request +
+           " \"curl/7\" - - arn:x \"Root=1-58\" \"-\" \"-\" 0 2000-10-10T20:55:36.000000Z \"-\"",
+       kStart}};
+  for (const Case& c : cases) {
+    CAPTURE(c.text);
+    const Log log = read_text(c.text);
+    CHECK(log.format == c.format);
+    CHECK(log.bad_lines == 0);
+    REQUIRE(log.rows.size() == 1);
+    CHECK(log.rows[0].start_ns == c.start);
+    CHECK(log.rows[0].duration_ns == 250 * kMs);
+    CHECK(log.rows[0].status == 503);
+    CHECK(log.has_requests == (c.format == "envoy" || c.format == "alb"));
+  }
+  LogOptions apache;
+  apache.format = LogFormat::kApache;
+  const Log log = read_text(
+      "1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] " + request + " 200 12 \"-\" \"me\" 250000",
+      apache);
+  CHECK(log.rows.at(0).start_ns == kStart);
+  CHECK(log.rows.at(0).duration_ns == 250 * kMs);
+}
+
+TEST_CASE("columns can be named, units and times given, services chosen") {
+  LogOptions options = with_columns({{Role::kTime, "at"}, {Role::kDuration, "took"}});
+  options.duration_unit_s = 1e-3;
+  options.time_is_start = true;
+  const Log log = read_text("took,at,request\n250,10,a\n100,11,b\n50,12,a\n", options);
+  REQUIRE(log.rows.size() == 3);
+  CHECK(log.rows[0].start_ns == 10'000 * kMs);
+  CHECK(log.rows[0].duration_ns == 250 * kMs);
+  CHECK(log.rows[0].request == log.rows[2].request);
+  CHECK(log.rows[0].request != log.rows[1].request);
+  CHECK(log.time_resolution_ns == 1'000 * kMs);
+  CHECK_FALSE(log.has_statuses);
+
+  const std::string two = "time,duration,service\n1,0.1,api\n2,0.1,db\n3,0.1,api\n";
+  LogOptions api;
+  api.service = "api";
+  CHECK(read_text(two, api).rows.size() == 2);
+  CHECK(read_text(two, api).other_services == 1);
+  CHECK(why_not(two) == "the log has several services; choose one with --service: api, db");
+  api.service = "apu";
+  CHECK(why_not(two, api) == "the log has no lines of service \"apu\"; did you mean \"api\"?");
+  CHECK_THAT(why_not("when,duration\n1,2\n"),
+             Catch::EndsWith("log:1: no column is called time; name it with --column time=NAME"));
+  CHECK_THAT(
+      why_not("time,duration\n1,2\n", with_columns({{Role::kStatus, "durations"}})),
+      Catch::EndsWith("log:1: there is no column \"durations\"; did you mean \"duration\"?"));
+}
+
+TEST_CASE("lines are put in the order of their starts; without durations they are still arrivals") {
+  const Log log = read_text("time,duration\n10,9\n11,1\n12,8\n");
+  CHECK(log.rows[0].start_ns == 1'000 * kMs);
+  CHECK(log.rows[1].start_ns == 4'000 * kMs);
+  CHECK(log.rows[2].start_ns == 10'000 * kMs);
+  CHECK(log.has_durations);
+  const Log arrivals = read_text("time\n10\n11.5\n");
+  CHECK_FALSE(arrivals.has_durations);
+  CHECK(arrivals.rows[1].start_ns == 11'500 * kMs);
+  CHECK(arrivals.time_resolution_ns == kMs);
+}
+
+TEST_CASE("unreadable lines are counted and named; more than allowed are an error") {
+  std::string text = "time,duration,status\n";
+  for (int i = 0; i < 200; ++i) text += fmt::format("{},0.1,200\n", i);
+  text += "201,oops,200\n\n203,0.1\n";
+  CHECK_THAT(why_not(text + "x,0.1,200\n"),
+             Catch::StartsWith("3 of 203 lines cannot be read, more than 1 %:\n") &&
+                 Catch::Contains("log:202: \"oops\" is not a duration\n") &&
+                 Catch::Contains("log:204: it has 2 fields instead of 3\n") &&
+                 Catch::EndsWith("log:205: \"x\" is not a time"));
+  const Log log = read_text(text);
+  CHECK(log.lines == 202);
+  CHECK(log.bad_lines == 2);
+  CHECK(log.rows.size() == 200);
+  REQUIRE(log.first_bad.size() == 2);
+  CHECK(log.first_bad[1].line == 204);
+  LogOptions strict;
+  strict.bad_lines = 0;
+  CHECK_THAT(why_not(text, strict), Catch::StartsWith("2 of 202 lines cannot be read"));
+  for (const char* bad : {"1,-1,200", "1,1e300,200", "1,0.1,2000", "1,0.1,-5", "1,\"0.1,200",
+                          "1,nan,200", "1,200000,200", "-1,1,200"}) {
+    CAPTURE(bad);
+    CHECK_THAT(why_not(fmt::format("time,duration,status\n{}\n", bad)),
+               Catch::StartsWith("1 of 1 lines cannot be read"));
+  }
+  CHECK(why_not("") == "the log has no lines");
+  CHECK(why_not("time,duration\n") == "the log has no lines");
+}
+
+TEST_CASE("logs may be packed; a packed log that ends early is an error") {
+  const test::TemporaryFolder place;
+  std::string text = "time,duration\n";
+  for (int i = 0; i < 20'000; ++i) text += fmt::format("{}.5,0.25\n", i);
+  const std::string packed = (place.path() / "log.gz").string();
+  const gzFile file = ::gzopen(packed.c_str(), "wb");
+  ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  ::gzclose(file);
+  const std::string plain = place.write("log", "time,duration\n30000,1\n").string();
+  const Log log = read_log({packed, plain}, {});
+  CHECK(log.rows.size() == 20'001);
+  CHECK(log.rows[19'999].end_ns() == 19'999'500 * kMs);
+  const std::string bytes = test::content_of(packed);
+  const std::string cut = place.write("cut.gz", bytes.substr(0, bytes.size() / 2)).string();
+  CHECK_THROWS_AS(read_log({cut}, {}), BadLog);
+  CHECK_THROWS_WITH(read_log({(place.path() / "none").string()}, {}),
+                    Catch::EndsWith("none: cannot be read: No such file or directory"));
+}
+
+TEST_CASE("damaged lines are counted, whatever is in them") {
+  const std::vector<std::string> logs = {
+      "time,duration,status,request,service\n1,0.25,200,a,x\n2,\"0.25\",503,b,x\n3,0.1,200,c,x\n",
+      "{\"time\": 1, \"duration\": 0.25, \"status\": 200, \"request\": \"a\"}\n"
+      "{\"time\": \"2000-10-10T20:55:36Z\", \"duration\": \"0.1\", \"status\": null}\n",
+      "1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] \"GET /\" 200 12 \"-\" \"me\" 0.250\n"
+      "1.2.3.4 - - [10/Oct/2000:13:55:37 -0700] \"GET /\" 404 12 \"-\" \"me\" 0.001\n",
+      "[2000-10-10T20:55:36.000Z] \"GET / HTTP/2\" 503 UO 0 81 250 - \"-\" \"c\" \"i\" \"a\" "
+      "\"-\"\n",
+      "http 2000-10-10T20:55:36.250Z app/x/1 1.2.3.4:5 10.0.0.1:80 0.000 0.249 0.001 503 503 34 3 "
+      "\"GET / HTTP/1.1\" \"curl/7\" - - arn:x \"Root=1-58\" \"-\" \"-\" 0 2000-10-10T20:55:36Z\n"};
+  const test::TemporaryFolder place;
+  Draws draws(RandomKey(7, 0), {1, 0, 0, Purpose::kServiceTime});
+  LogOptions options;
+  options.bad_lines = 1;
+  std::size_t bad = 0, good = 0;
+  for (int round = 0; round < 400; ++round) {
+    for (const std::string& log : logs) {
+      std::string text = log + log;
+      for (std::uint32_t i = 0; i <= draws.below(3); ++i) {
+        const std::size_t at = draws.below(static_cast<std::uint32_t>(text.size()));
+        switch (draws.below(4)) {
+          case 0:
+            text[at] = static_cast<char>(draws.below(256));
+            break;
+          case 1:
+            text.erase(at, 1 + draws.below(20));
+            break;
+          case 2:
+            text.insert(at, 1, "\"[],\\\n -.9e"[draws.below(11)]);
+            break;
+          default:
+            text.resize(at);
+        }
+      }
+      try {
+        const Log read = read_log({place.write("log", text).string()}, options);
+        CHECK(read.lines == read.rows.size() + read.bad_lines + read.other_services);
+        for (const Observation& row : read.rows) CHECK(row.duration_ns >= 0);
+        bad += read.bad_lines;
+        good += read.rows.size();
+      } catch (const BadLog&) {  // such as a header that is gone
+      }
+    }
+  }
+  CHECK(bad > 300);
+  CHECK(good > 1'000);
+}

@@ -1,0 +1,216 @@
+// Scenarios are simulated with an access log, and fitted from the log alone: what comes out is what
+// was put in, within the intervals that the fit states, and it runs.
+//
+// SPDX-License-Identifier: MIT
+#include "fit/fit.hpp"
+
+#include <retrysim/random.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "fit/log.hpp"
+#include "report/run/access_log.hpp"
+#include "temporary_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fmt/format.h>
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace retrysim;
+using namespace retrysim::fit;
+
+namespace {
+
+Scenario loaded(const std::string& text) {
+  const LoadResult result = load_scenario_text(text, "test", ".");
+  for (const Diagnostic& e : result.errors) FAIL_CHECK(e.message);
+  REQUIRE(result.loaded);
+  return result.loaded->scenario;
+}
+
+Log logged(const Scenario& scenario, const test::TemporaryFolder& place) {
+  report::StringSink sink;
+  report::AccessLogWriter writer(sink, scenario);
+  SimulationOptions options;
+  options.access_log = [&](const AccessLogEntry& entry) { writer.write(entry); };
+  simulate(scenario, 0, options);
+  return read_log({place.write("access.csv", sink.text()).string()}, {});
+}
+
+/// The scenario that the fit gives, from its files.
+Scenario fitted_scenario(const Fit& fit, const test::TemporaryFolder& place) {
+  for (const auto& [name, content] : scenario_files(fit, "fitted", "A test.")) {
+    place.write(name, content);
+  }
+  const LoadResult result = load_scenario_file(place.path() / "scenario.toml");
+  for (const Diagnostic& e : result.errors) FAIL_CHECK(e.message);
+  REQUIRE(result.loaded);
+  return result.loaded->scenario;
+}
+
+bool covers(const Estimate& e, double truth) { return e.low <= truth && truth <= e.high; }
+
+struct Truth {
+  Law law;
+  std::size_t servers = 1;
+  double load = 0, rate = 0;
+  std::string text;
+};
+
+/// A random service with Poisson arrivals, and 20,000 requests on average.
+Truth random_truth(std::uint64_t seed) {
+  Draws draws(RandomKey(seed, 0), {1, 0, 0, Purpose::kServiceTime});
+  Truth t;
+  const double mean = 0.005 * std::exp(draws.uniform() * std::log(20));
+  const double cv = 0.5 + 1.5 * draws.uniform();
+  const double deviation = std::sqrt(std::log1p(cv * cv));
+  switch (draws.below(4)) {
+    case 0:
+      t.law = {LawKind::kExponential, {mean}};
+      break;
+    case 1:
+      t.law = {LawKind::kGamma, {1 / (cv * cv), mean * cv * cv}};
+      break;
+    case 2:
+      t.law = {LawKind::kLognormal, {mean * std::exp(-deviation * deviation / 2), deviation}};
+      break;
+    default:
+      t.law = {LawKind::kHyperexponential, {0.8, mean / 2, 3 * mean}};
+  }
+  t.servers = 1 + draws.below(20);
+  t.load = 0.3 + 0.65 * draws.uniform();
+  t.rate = t.load * static_cast<double>(t.servers) / mean;
+  t.text = fmt::format(
+      "name = \"truth\"\nseed = {}\nduration = \"{}s\"\n[service.api]\nservers = {}\n"
+      "service_time = {}\n[client.web]\narrivals.process = \"poisson\"\n"
+      "arrivals.total_rate = {}\nretry.mode = \"none\"\n",
+      seed, 20'000 / t.rate, t.servers, law_text(t.law), t.rate);
+  return t;
+}
+
+}  // namespace
+
+// Rate, mean and 99 % quantile are each outside their interval in 1 % of all logs, so one of the
+// three is in at most 3 %: in more than 2 of 20 logs with a probability of at most 2.1 %.
+TEST_CASE("twenty random scenarios are found again in their access logs") {
+  int found = 0, saturated = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Truth truth = random_truth(seed);
+    CAPTURE(seed, truth.text);
+    const test::TemporaryFolder place;
+    const Fit fit = fit_log(logged(loaded(truth.text), place));
+    REQUIRE(fit.service_time);
+    REQUIRE(fit.capacity);
+    found += covers(fit.arrivals.rate, truth.rate) &&
+             covers(fit.service_time->mean, truth.law.mean()) &&
+             covers(fit.service_time->p99, truth.law.quantile(0.99));
+    CHECK(fit.capacity->low <= truth.servers);
+    const double off =
+        static_cast<double>(fit.capacity->free_below()) / static_cast<double>(truth.servers);
+    constexpr double kNearSaturation = 0.8;
+    if (truth.load > kNearSaturation) {
+      ++saturated;
+      REQUIRE(fit.capacity->servers);
+      CHECK(off == Approx(1).margin(0.1));
+    }
+    // What it says runs, and means what was found.
+    const Scenario again = fitted_scenario(fit, place);
+    CHECK(again.services[0].servers == static_cast<std::int64_t>(fit.capacity->free_below()));
+    CHECK(again.services[0].service_time.mean_seconds() ==
+          Approx(fit.service_time->mean.value).epsilon(0.03));
+    if (fit.arrivals.kind == ArrivalKind::kPoisson) {
+      CHECK(again.clients[0].arrivals.rate == Approx(fit.arrivals.rate.value).epsilon(1e-5));
+    }
+  }
+  CHECK(found >= 18);
+  CHECK(saturated >= 4);
+}
+
+TEST_CASE("a bounded queue, errors and retries are found in the log") {
+  const test::TemporaryFolder place;
+  const Scenario truth = loaded(R"(
+name = "truth"
+duration = "400s"
+[service.api]
+servers = 5
+service_time = { distribution = "exponential", mean = "50ms" }
+queue.capacity = 10
+[client.web]
+arrivals.process = "poisson"
+arrivals.total_rate = 85
+retry.mode = "custom"
+retry.max_attempts = 3
+retry.delays = ["200ms"]
+)");
+  const Fit fit = fit_log(logged(truth, place));
+  REQUIRE(fit.capacity);
+  REQUIRE(fit.capacity->servers);
+  CHECK(*fit.capacity->servers == 5);
+  CHECK(fit.queue_capacity == 10);
+  REQUIRE(fit.retries);
+  CHECK(fit.retries->most_attempts == 3);
+  CHECK(fit.retries->median_delay_s == Approx(0.2));
+  CHECK(covers(fit.arrivals.rate, 85));
+  const Scenario again = fitted_scenario(fit, place);
+  CHECK(again.services[0].queue.capacity == 10);
+  CHECK(again.clients[0].retry.max_attempts == 3);
+}
+
+TEST_CASE("random errors and a rate that changes are played again") {
+  const test::TemporaryFolder place;
+  place.write("rates.csv", "time_s,rate\n0,20\n300,20\n300.001,60\n600,60\n");
+  const LoadResult truth = load_scenario_text(R"(
+name = "truth"
+duration = "600s"
+[service.api]
+servers = 50
+service_time = "50ms"
+errors.internal = 0.05
+errors."429" = 0.02
+[client.web]
+arrivals.process = "trace"
+arrivals.file = "rates.csv"
+retry.mode = "none"
+)",
+                                              "test", place.path());
+  REQUIRE(truth.loaded);
+  const Fit fit = fit_log(logged(truth.loaded->scenario, place));
+  CHECK(fit.arrivals.kind == ArrivalKind::kVarying);
+  // Of 24,000 lines: four standard errors.
+  CHECK(fit.error_share == Approx(0.07).margin(0.007));
+  REQUIRE(fit.service_time);
+  CHECK(fit.service_time->chosen.kind == LawKind::kConstant);
+  CHECK(fit.service_time->mean.value == Approx(0.05));
+  REQUIRE(fit.capacity);
+  CHECK_FALSE(fit.capacity->servers);
+  CHECK_THAT(capacity_words(*fit.capacity),
+             Catch::StartsWith("The capacity cannot be told from this log"));
+  const test::TemporaryFolder second;
+  const Scenario again = fitted_scenario(fit, second);
+  const RunResult run = simulate(again, 0);
+  std::uint64_t requests = 0;
+  for (const ClientBin& b : run.clients[0].bins) requests += b.flow.requests;
+  CHECK(static_cast<double>(requests) == Approx(24'000).epsilon(0.04));
+  double errors = 0;
+  for (const RandomError& e : again.services[0].errors) errors += e.probability;
+  CHECK(errors == Approx(fit.error_share).epsilon(1e-4));
+}
+
+TEST_CASE("a log without durations gives arrivals, and says what is missing") {
+  const test::TemporaryFolder place;
+  std::string text = "time\n";
+  for (int i = 0; i < 1'000; ++i) text += fmt::format("{}\n", 100 + 0.01 * i);
+  const Fit fit = fit_log(read_log({place.write("log", text).string()}, {}));
+  CHECK_FALSE(fit.service_time);
+  CHECK_FALSE(fit.capacity);
+  CHECK(fit.arrivals.kind == ArrivalKind::kOther);
+  REQUIRE(fit.notes.size() == 1);
+  CHECK_THAT(fit.notes[0], Catch::StartsWith("The log has no durations"));
+  const Scenario again = fitted_scenario(fit, place);
+  CHECK(again.clients[0].arrivals.process == ArrivalProcess::kTrace);
+  CHECK_THROWS_WITH(fit_log(read_log({place.write("few", "time\n1\n2\n").string()}, {})),
+                    "the log has 2 lines; 20 are needed at least");
+}
