@@ -18,8 +18,8 @@ std::string request_text, answer_text;
 
 }  // namespace
 
-/// Asks that an object be destroyed when its thread ends. There is one thread, which never does, and
-/// the C++ library of the build lacks this function.
+/// Asks that an object be destroyed when its thread ends. There is one thread, which never does,
+/// and the C++ library of the build lacks this function.
 extern "C" int __cxa_thread_atexit(void (*)(void*), void*, void*) { return 0; }
 
 RETRYSIM_EXPORT(retrysim_request) char* retrysim_request(std::size_t bytes) {
