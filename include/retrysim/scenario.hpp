@@ -343,7 +343,7 @@ struct Expectation {
   std::string name;
   std::string metric;
   std::string client = "all";
-  std::optional<double> at_most;   ///< judged by the 95 % interval: see summary.hpp
+  std::optional<double> at_most;  ///< judged by the 95 % interval: see summary.hpp
   std::optional<double> at_least;
 };
 

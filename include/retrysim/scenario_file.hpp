@@ -58,7 +58,7 @@ struct LoadedScenario {
   std::vector<std::string> notes;                  ///< for the user: gaps filled in a trace, ...
   /// Where each of `scenario.expectations` stands in the file; 0: an edit has made it.
   std::vector<int> expectation_lines = {};
-  std::filesystem::path file = {};                 ///< the file it was read from; empty: from text
+  std::filesystem::path file = {};  ///< the file it was read from; empty: from text
 };
 
 /// The notes, each once, in alphabetical order; if there are many, the first ten and the number of

@@ -159,7 +159,8 @@ def does_not_settle(case, run_):
     automatic warm-up show that."""
     errors = [line for line in run_.stderr.splitlines() if "error: " in line]
     if case.keys.get(("warmup",)) != "auto" or \
-            case.command[0] not in ("run", "compare", "advise") or len(errors) != 1 or run_.stdout or run_.files:
+            case.command[0] not in ("run", "compare", "advise") or \
+            len(errors) != 1 or run_.stdout or run_.files:
         return False
     duration = rules.seconds(case.keys[("duration",)])
     if found := NEVER_SETTLES.fullmatch(errors[0]):

@@ -343,8 +343,9 @@ constexpr const char* kRunUsage =
     "  retrysim run scenarios/capacity-dip.toml --replications 50 \\\n"
     "      --set fault.*.duration=60s\n"
     "\n"
-    "An [expect.NAME] of a scenario holds if the whole 95 % interval of its metric keeps\n"
-    "the bound, fails if none of it does (exit status 1), and is uncertain in between.\n";
+    "An [expect.NAME] of a scenario holds if the whole 95 % interval of its metric\n"
+    "keeps the bound, fails if none of it does (exit status 1), and is uncertain in\n"
+    "between.\n";
 
 }  // namespace
 

@@ -50,7 +50,12 @@ Trial try_servers(std::span<const Visit> visits, std::span<const std::uint32_t> 
     std::int64_t begin = v.start_ns;
     if (ends.size() == servers) begin = std::max(begin, ends.top());
     const double time = static_cast<double>(v.end_ns - begin);
-    if (time < -tolerance) ++too_early;
+    // Of requests whose starts cannot be told apart, either may have come first.
+    const auto near = [&](std::size_t other) {
+      return std::abs(static_cast<double>(visits[other].start_ns - v.start_ns)) <= resolution_ns;
+    };
+    const bool tied = (i > 0 && near(i - 1)) || (i + 1 < visits.size() && near(i + 1));
+    if (time < -tolerance && !tied) ++too_early;
     if (begin > v.start_ns) {
       waiting.add(time);
     } else {

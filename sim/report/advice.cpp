@@ -268,8 +268,13 @@ class AdviceText {
     }
     std::string text = fmt::format("{} from {} to {}", label, value_text(measure, d.baseline_mean),
                                    value_text(measure, d.mean));
-    if (m == kSuccess) text += fmt::format(" ({} points)", points_text(d));
-    return text;
+    if (m != kSuccess) return text;
+    std::string points = points_text(d);  // "+7.2 (7.1..7.3)"
+    if (const auto end = points.find(" ("); end != points.npos) {
+      points.replace(end, 2, " points, ");
+      points.pop_back();
+    }
+    return text + " (" + points + ")";
   }
 
   static std::vector<std::string> gains(const RemedyTrial& trial) {

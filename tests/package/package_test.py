@@ -126,7 +126,8 @@ class Contents(unittest.TestCase):
         self.assertEqual(packed("share/retrysim/scenarios/*"),
                          shipped("scenarios/*.toml") | shipped("scenarios/*.csv"))
         self.assertEqual(packed("include/retrysim/*"), shipped("include/retrysim/*.hpp"))
-        self.assertEqual(packed("share/retrysim/plotting/*"), shipped("scripts/plotting/*.py"))
+        self.assertEqual(packed("share/retrysim/plotting/*"),
+                         shipped("scripts/plotting/*.py") | {"looks.json"})
         self.assertEqual(packed("share/doc/retrysim/*"), {
             "copyright", "changelog.gz", "changelog.Debian.gz", "tutorial.md"})
         self.assertLessEqual({"retrysim.1.gz", "retrysim-run.1.gz", "retrysim-plot.1.gz"},

@@ -509,10 +509,10 @@ class Metadata {
   /// What result.json has for one command only.
   void add_sections() {
     const Json& json = result_.json;
-    for (const char* name : {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50",
-                             "curve", "not_monotone", "probes", "choice", "policies", "advice",
-                             "map", "sentences", "notes", "scenario_notes", "prediction",
-                             "planes"}) {
+    for (const char* name :
+         {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50", "curve",
+          "not_monotone", "probes", "choice", "policies", "advice", "map", "sentences", "notes",
+          "scenario_notes", "prediction", "planes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
     if (json.contains("choice")) {

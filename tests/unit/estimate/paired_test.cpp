@@ -122,6 +122,20 @@ TEST_CASE("a series of one pair has no share of the family's error") {
   CHECK(two[1].interval->low < alone.interval->low);
 }
 
+TEST_CASE("a family may have an error probability of its own") {
+  const auto with = [](double error) {
+    return paired_differences(std::span(&kDrug2, 1), kDrug1, PairedTest::kStudent, error).front();
+  };
+  const PairedDifference usual = with(kFamilyError);
+  CHECK(usual.interval->low == difference(kDrug2, kDrug1).interval->low);
+  CHECK(usual.significant);  // p = 0.0028
+  CHECK(with(0.01).interval->low < usual.interval->low);
+  CHECK(with(0.01).p_holm == usual.p_holm);
+  CHECK(with(0.01).significant);
+  CHECK_FALSE(with(0.001).significant);
+  CHECK(with(0.001).interval->low < 0);
+}
+
 TEST_CASE("sides that go against each other have a negative correlation and cost replications") {
   const PairedDifference d = difference(series({1, 2, 3, 4}), series({4, 3, 2, 1.5}));
   CHECK(*d.correlation < -0.9);

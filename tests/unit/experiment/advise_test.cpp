@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -158,6 +159,69 @@ retry = { mode = "custom", max_attempts = 3, backoff = { base = "10ms", jitter =
   CHECK(remedy_of(read, "longer-backoff").edits ==
         Texts{"client.batch.retry.backoff.base=40ms",
               "client.batch.retry.backoff.throttle_base=40ms"});
+}
+
+TEST_CASE("Every remedy that fits a shipped scenario makes a valid one") {
+  const std::filesystem::path folder =
+      std::filesystem::path(RETRYSIM_TEST_DATA) / ".." / ".." / ".." / "scenarios";
+  std::size_t scenarios = 0, tried = 0;
+  std::set<std::string_view> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".toml") continue;
+    INFO(entry.path().filename().string());
+    const RemediesResult read = load_remedies(entry.path());
+    REQUIRE(read.scenario);
+    ++scenarios;
+    for (const Remedy& remedy : read.remedies) {
+      INFO(remedy.name);
+      INFO(remedy.reason);
+      CHECK(remedy.state != RemedyState::kRefused);
+      if (remedy.state != RemedyState::kTried) continue;
+      ++tried;
+      names.insert(remedy.name);
+      CHECK(remedy.loaded->scenario.clients.size() == read.scenario->scenario.clients.size());
+    }
+  }
+  CHECK(scenarios > 20);
+  CHECK(tried > 10 * scenarios / 2);
+  // Each remedy fits some of them.
+  const test::RequestFile file;
+  CHECK(names.size() == load_remedies(file.scenario()).remedies.size());
+}
+
+TEST_CASE("A remedy that would not make a valid scenario is refused with the reason") {
+  // Two groups that share a retryer have the same rules; a longer backoff keeps them the same, but
+  // adaptive mode fits only one of them.
+  const test::RequestFile file{R"(
+name = "shared"
+duration = "4s"
+replications = 2
+[service.api]
+servers = 2
+service_time = "20ms"
+[client.a]
+arrivals = { process = "poisson", total_rate = 10 }
+retry = { mode = "standard", retryer = "one" }
+[client.b]
+arrivals = { process = "poisson", total_rate = 10 }
+[client.b.retry]
+mode = "custom"
+retryer = "one"
+quota.capacity = 500
+quota.cost = 5
+quota.throttle_cost = 5
+quota.timeout_cost = 10
+quota.credit = 1
+quota.refund = "last"
+)"};
+  const RemediesResult read = load_remedies(file.scenario());
+  for (const Diagnostic& error : read.errors) UNSCOPED_INFO(to_string(error));
+  REQUIRE(read.scenario);
+  const Remedy& adaptive = remedy_of(read, "adaptive-mode");
+  CHECK(adaptive.state == RemedyState::kRefused);
+  CHECK_THAT(adaptive.reason, Catch::Contains("retryer"));
+  CHECK(adaptive.edits.empty());
+  CHECK(remedy_of(read, "retry-budget").state == RemedyState::kTried);
 }
 
 TEST_CASE("A scenario that is wrong has errors and no remedies") {

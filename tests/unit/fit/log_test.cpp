@@ -150,7 +150,8 @@ TEST_CASE("columns can be named, units and times given, services chosen") {
       Catch::EndsWith("log:1: there is no column \"durations\"; did you mean \"duration\"?"));
 }
 
-TEST_CASE("lines are put in the order of their starts; without durations they are still arrivals") {
+TEST_CASE(
+    "lines are put in the order of their starts, and without durations they are still arrivals") {
   const Log log = read_text("time,duration\n10,9\n11,1\n12,8\n");
   CHECK(log.rows[0].start_ns == 1'000 * kMs);
   CHECK(log.rows[1].start_ns == 4'000 * kMs);
@@ -162,7 +163,7 @@ TEST_CASE("lines are put in the order of their starts; without durations they ar
   CHECK(arrivals.time_resolution_ns == kMs);
 }
 
-TEST_CASE("unreadable lines are counted and named; more than allowed are an error") {
+TEST_CASE("unreadable lines are counted and named, and more than allowed are an error") {
   std::string text = "time,duration,status\n";
   for (int i = 0; i < 200; ++i) text += fmt::format("{},0.1,200\n", i);
   text += "201,oops,200\n\n203,0.1\n";
@@ -190,7 +191,7 @@ TEST_CASE("unreadable lines are counted and named; more than allowed are an erro
   CHECK(why_not("time,duration\n") == "the log has no lines");
 }
 
-TEST_CASE("logs may be packed; a packed log that ends early is an error") {
+TEST_CASE("logs may be packed, but a packed log that ends early is an error") {
   const test::TemporaryFolder place;
   std::string text = "time,duration\n";
   for (int i = 0; i < 20'000; ++i) text += fmt::format("{}.5,0.25\n", i);
