@@ -18,7 +18,7 @@ import sys
 LINE_COLUMNS_MAX = 100
 
 # What a part may include besides itself. Lower parts know nothing of higher ones; results are plain
-# data in public headers, so nothing but the program needs the report.
+# data in public headers, so nothing but the program and the page needs the report.
 MAY_INCLUDE = {
     "kernel": set(),
     "retry": {"kernel"},
@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "prediction": {"scenario"},
     "explain": {"measure", "estimate", "scenario", "prediction"},
     "report": {"measure", "estimate", "scenario", "fit"},
+    "browser": {"scenario", "report"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
             "experiment", "prediction", "explain", "fit", "report"},
 }

@@ -135,6 +135,9 @@ struct RunSpec {
 std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
                                     const ReplicationOptions& options = {});
 
+/// One number for the fingerprints of runs in this order.
+std::uint64_t combined_fingerprint(std::span<const RunResult> runs);
+
 /// Simulates `scenario.replications` replications, from `first` on.
 std::vector<RunResult> run_replications(const Scenario& scenario,
                                         const ReplicationOptions& options = {});

@@ -20,6 +20,32 @@
 
 namespace retrysim {
 
+/// A product of 128 bits.
+struct WideProduct {
+  std::uint64_t high, low;
+};
+
+/// The product in arithmetic of 64 bits.
+constexpr WideProduct product_of_halves(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kLow = 0xffffffff;
+  const std::uint64_t low = (a & kLow) * (b & kLow);
+  const std::uint64_t left = (a >> 32) * (b & kLow), right = (a & kLow) * (b >> 32);
+  const std::uint64_t middle = (low >> 32) + (left & kLow) + (right & kLow);
+  return {(a >> 32) * (b >> 32) + (left >> 32) + (right >> 32) + (middle >> 32), a * b};
+}
+
+/// The same in whatever is fastest: an instruction of most processors, while WebAssembly would call
+/// a function for it.
+constexpr WideProduct wide_product(std::uint64_t a, std::uint64_t b) {
+#if defined(__wasm__)
+  return product_of_halves(a, b);
+#else
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
+#endif
+}
+
 /// What a draw decides. Part of the generator's counter: never renumber, only append.
 enum class Purpose : std::uint8_t {
   kArrival = 0,       ///< gap before a request, and which client submits it
@@ -71,10 +97,9 @@ class RandomKey {
   /// The Philox2x64-10 block of `counter`: the same as `r123::Philox2x64{}(counter, philox_key())`.
   r123::Philox2x64::ctr_type block(r123::Philox2x64::ctr_type counter) const {
     for (const std::uint64_t round_key : rounds_) {
-      __extension__ using Wide = unsigned __int128;
-      const Wide product = static_cast<Wide>(PHILOX_M2x64_0) * counter[0];
-      counter[0] = static_cast<std::uint64_t>(product >> 64) ^ round_key ^ counter[1];
-      counter[1] = static_cast<std::uint64_t>(product);
+      const WideProduct product = wide_product(PHILOX_M2x64_0, counter[0]);
+      counter[0] = product.high ^ round_key ^ counter[1];
+      counter[1] = product.low;
     }
     return counter;
   }
@@ -130,8 +155,7 @@ class Draws {
   std::uint32_t below(std::uint32_t n) { return below(next(), n); }
   /// The same, from a word that has already been drawn.
   static std::uint32_t below(std::uint64_t word, std::uint32_t n) {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::uint32_t>((static_cast<Wide>(word) * n) >> 64);
+    return static_cast<std::uint32_t>(wide_product(word, n).high);
   }
 
  private:

@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,6 +84,13 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
                               const std::filesystem::path& directory,
                               const std::vector<std::string>& edits = {},
                               const std::vector<std::string>& variant_edits = {});
+
+/// CSV inputs by the names that scenarios use for them.
+using InputTexts = std::map<std::string, std::string, std::less<>>;
+
+/// The same without any file: CSV inputs are among `inputs`.
+LoadResult load_scenario_text(std::string_view text, const std::string& file,
+                              const InputTexts& inputs, const std::vector<std::string>& edits = {});
 
 /// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named
 /// without their folder, because in a result folder they stand beside it. `with_origins` adds a

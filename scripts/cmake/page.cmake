@@ -1,10 +1,29 @@
-# The style and the script of `retrysim report`'s pages as a source file of the program.
+# The style and the script of `retrysim report`'s pages as a source file of the program, without and
+# with what a page needs that has the engine.
 
 set(page_folder ${PROJECT_SOURCE_DIR}/sim/report/page)
 # In the order in which they use each other.
 set(page_scripts format chart time_charts value_charts tables scenario answer sweep curve choice
                  advice map prediction picture page)
-set(page_files ${page_folder}/page.css ${page_folder}/page_parts.cpp.in)
+# Before these in a page that has the engine.
+set(page_live_scripts engine share live)
+set(page_files ${page_folder}/page.css ${page_folder}/live.css ${page_folder}/page_parts.cpp.in)
+
+# Sets PREFIX_script_literals and PREFIX_script_sha256 for the scripts of these names.
+function(page_script_of prefix)
+  set(script "\"use strict\";\n(() => {\nconst LOOKS = ${looks};\n")
+  set(literals " + R\"~script~(${script})~script~\"")
+  foreach(name IN LISTS ARGN)
+    file(READ ${page_folder}/${name}.js part)
+    string(APPEND script "${part}\n")
+    string(APPEND literals "\n    + R\"~script~(${part}\n)~script~\"")
+  endforeach()
+  string(APPEND script "})();\n")
+  string(APPEND literals "\n    + R\"~script~(})();\n)~script~\"")
+  string(SHA256 sha256 "${script}")
+  set(${prefix}_script_literals "${literals}" PARENT_SCOPE)
+  set(${prefix}_script_sha256 ${sha256} PARENT_SCOPE)
+endfunction()
 
 # Colours and words are those of the pictures: variables of the style, a constant of the scripts.
 file(READ ${PROJECT_SOURCE_DIR}/scripts/plotting/looks.json looks)
@@ -20,20 +39,16 @@ foreach(i RANGE ${last})
   endforeach()
 endforeach()
 file(READ ${page_folder}/page.css page_style)
+file(READ ${page_folder}/live.css live_style)
 string(PREPEND page_style ":root {${light_colours} }
 @media screen and (prefers-color-scheme: dark) { :root {${dark_colours} } }
 ")
-set(page_script "\"use strict\";\n(() => {\nconst LOOKS = ${looks};\n")
-set(page_script_literals " + R\"~script~(${page_script})~script~\"")
-foreach(name IN LISTS page_scripts)
-  file(READ ${page_folder}/${name}.js part)
-  string(APPEND page_script "${part}\n")
-  string(APPEND page_script_literals "\n    + R\"~script~(${part}\n)~script~\"")
+string(SHA256 page_style_sha256 "${page_style}")
+string(SHA256 live_style_sha256 "${page_style}${live_style}")
+page_script_of(page ${page_scripts})
+page_script_of(live ${page_live_scripts} ${page_scripts})
+foreach(name IN LISTS page_live_scripts page_scripts)
   list(APPEND page_files ${page_folder}/${name}.js)
 endforeach()
-string(APPEND page_script "})();\n")
-string(APPEND page_script_literals "\n    + R\"~script~(})();\n)~script~\"")
-string(SHA256 page_style_sha256 "${page_style}")
-string(SHA256 page_script_sha256 "${page_script}")
 configure_file(${page_folder}/page_parts.cpp.in ${PROJECT_BINARY_DIR}/page_parts.cpp @ONLY)
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page_files})

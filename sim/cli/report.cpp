@@ -24,8 +24,9 @@ namespace fs = std::filesystem;
 bool is_own_page(const fs::path& file) { return report::begins_with(file, report::kPageHead); }
 
 /// What a page about a result is made of.
-std::vector<fs::path> files_of(const std::vector<fs::path>& folders) {
+std::vector<fs::path> files_read(const std::vector<fs::path>& folders, const fs::path& live) {
   std::vector<fs::path> files;
+  if (!live.empty()) files.push_back(live);
   for (const fs::path& folder : folders) {
     files.push_back(folder / report::kResultJson);
     const auto json = report::read_sealed(folder);
@@ -56,7 +57,7 @@ namespace {
 
 struct ReportCommand {
   std::vector<std::string> folders;
-  std::string out;
+  std::string out, live;
   bool force = false, quiet = false;
 };
 
@@ -67,6 +68,10 @@ Options<ReportCommand> report_options() {
         "the page; default report.html in the folder of the result, of several results in the "
         "current folder. An earlier page is replaced"},
        [](C& c, const std::string& text) { c.out = output_path(text, "file"); }},
+      {{"live", "PAGE",
+        "a report that computes: sliders and the text of the scenario change it, and the engine in "
+        "PAGE, which scripts/page has made, answers in the browser. Of one result of run"},
+       [](C& c, const std::string& text) { c.live = output_path(text, "file"); }},
       {{"force", "", "also replace a file that is not such a page"}, into(&C::force)},
       {{"quiet", "", "print nothing"}, into(&C::quiet)}};
 }
@@ -80,14 +85,17 @@ int report(const Arguments& arguments) {
   if (is_silent_rank(arguments)) return kDone;
   const std::vector<fs::path> folders(command->folders.begin(), command->folders.end());
   if (folders.empty()) throw UsageError("no folders given; expected retrysim report DIR...");
+  const bool live = !command->live.empty();
+  if (live && folders.size() > 1) throw UsageError("--live takes one result");
   fs::path file = folders.size() == 1 ? folders.front() / "report.html" : "report.html";
   if (!command->out.empty()) file = command->out;
   bool is_stream = false;
   try {
-    const report::OutputFile output(
-        file, {is_own_page, "it is not a page of retrysim", command->force, files_of(folders)});
+    const report::OutputFile output(file, {is_own_page, "it is not a page of retrysim",
+                                           command->force, files_read(folders, command->live)});
     is_stream = output.is_stream();
-    output.write(report::html_page(folders));
+    output.write(live ? report::live_page(folders.front(), report::engine_of_page(command->live))
+                      : report::html_page(folders));
   } catch (const report::DamagedResult& e) {
     report::print_error("retrysim: error: {}\n", e.what());
     return kBadInput;

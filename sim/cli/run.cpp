@@ -164,15 +164,6 @@ std::optional<std::vector<PlannedRun>> plan(const RunOptions& options, const Ses
   return planned;
 }
 
-std::uint64_t combined_fingerprint(const std::vector<RunResult>& runs) {
-  std::uint64_t h = 0;
-  for (const RunResult& r : runs) {
-    h = (h ^ r.fingerprint) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 32;
-  }
-  return h;
-}
-
 /// The JSON documents of several scenarios as one array; that of a single one as it is. What has
 /// been printed is a whole document whenever the object goes away, be it by an exception.
 class JsonOutput {

@@ -143,6 +143,15 @@ void run_in_stages(const Scenario& scenario, const ReplicationOptions& options,
 
 }  // namespace
 
+std::uint64_t combined_fingerprint(std::span<const RunResult> runs) {
+  std::uint64_t h = 0;
+  for (const RunResult& r : runs) {
+    h = (h ^ r.fingerprint) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+  }
+  return h;
+}
+
 int next_replications(int replications, int limit) {
   for (const int point : {10, 15, 20, 30, 45}) {
     if (point > replications) return std::min(point, limit);

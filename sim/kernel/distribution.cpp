@@ -142,11 +142,9 @@ struct Distribution::Alias {
   Alias(const std::vector<double>& values_s, const std::vector<double>& weights);
 
   Duration sample(std::uint64_t word) const {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(word) * values.size();
-    const auto cell = static_cast<std::size_t>(product >> 64);
-    const auto fraction = static_cast<std::uint64_t>(product);
-    return values[fraction < threshold[cell] ? cell : other[cell]];
+    const WideProduct product = wide_product(word, values.size());
+    const auto cell = static_cast<std::size_t>(product.high);
+    return values[product.low < threshold[cell] ? cell : other[cell]];
   }
 
   std::vector<Duration> values;

@@ -462,6 +462,12 @@ void Document::write_file(Sink& sink, std::string_view name) const {
   }
 }
 
+std::vector<std::string> Document::file_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, write] : files_) names.push_back(name);
+  return names;
+}
+
 void Document::write_json(Sink& sink, const ResultIdentity& answers,
                           const std::vector<FileRecord>& files) const {
   JsonText text;

@@ -267,8 +267,10 @@ class Document {
   Document& scenario_file(const LoadedScenario& scenario, std::string comment = "");
 
   void write_text(Sink& sink, std::size_t columns) const;
-  /// A file of those above.
+  /// A file of those added with `file`.
   void write_file(Sink& sink, std::string_view name) const;
+  /// Their names.
+  std::vector<std::string> file_names() const;
   void write_json(Sink& sink, const ResultIdentity& answers,
                   const std::vector<FileRecord>& files) const;
   /// All files, and commits the folder.

@@ -129,14 +129,26 @@ void StandardOutput::write(std::string_view text) {
   }
 }
 
+namespace {
+
+/// Columns of the terminal behind a descriptor; 0 if it is none.
+std::size_t terminal_columns_of([[maybe_unused]] int descriptor) {
+#if defined(TIOCGWINSZ)  // a browser has no terminals
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) return size.ws_col;
+#endif
+  return 0;
+}
+
+}  // namespace
+
 std::size_t output_columns() {
   constexpr std::size_t kWide = 160;
   std::size_t columns = 0;
   if (const char* text = std::getenv("COLUMNS")) {
     std::from_chars(text, text + std::strlen(text), columns);
   }
-  winsize size{};
-  if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  if (columns == 0) columns = terminal_columns_of(STDOUT_FILENO);
   if (columns == 0) return kNarrowColumns;
   return std::clamp(columns, kNarrowColumns, kWide);
 }
@@ -166,9 +178,8 @@ void print_error_raw(std::string_view text) noexcept {
 namespace {
 
 std::size_t terminal_columns() {
-  winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  const std::size_t columns = terminal_columns_of(STDERR_FILENO);
+  return columns == 0 ? 80 : columns;
 }
 
 std::string remaining(double share, double elapsed_s) {

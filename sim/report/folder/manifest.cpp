@@ -192,6 +192,8 @@ Json read_json(const fs::path& file, std::span<const std::string_view> skip) {
   return parse(file, content_of(file), skip);
 }
 
+Json json_in(const fs::path& file, const std::string& text) { return parse(file, text, {}); }
+
 void read_members(const fs::path& file, const std::function<void()>& read) {
   try {
     read();

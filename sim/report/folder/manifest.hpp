@@ -54,6 +54,9 @@ std::string content_of(const std::filesystem::path& file);
 nlohmann::ordered_json read_json(const std::filesystem::path& file,
                                  std::span<const std::string_view> skip = {});
 
+/// The same of `text`, the content of `file`.
+nlohmann::ordered_json json_in(const std::filesystem::path& file, const std::string& text);
+
 /// Calls `read` and turns a member of `file` that is missing or of another type than expected into
 /// DamagedResult.
 void read_members(const std::filesystem::path& file, const std::function<void()>& read);

@@ -2,13 +2,12 @@
 #include "report/page/page.hpp"
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/scenario_file.hpp>
 
 #include "report/document/json.hpp"
-#include "report/folder/manifest.hpp"
 #include "report/folder/result_folder.hpp"
 #include "report/run/tables.hpp"
 #include "report/sweep.hpp"
+#include "scenario/derived/result_names.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -29,7 +29,10 @@
 
 namespace retrysim::report {
 
-CsvReader::CsvReader(const std::filesystem::path& file) : file_(file), content_(content_of(file)) {
+CsvReader::CsvReader(const std::filesystem::path& file) : CsvReader(file, content_of(file)) {}
+
+CsvReader::CsvReader(std::filesystem::path file, std::string content)
+    : file_(std::move(file)), content_(std::move(content)) {
   if (!read_row()) fail("the header is missing");
   header_ = cells_;
 }
@@ -234,24 +237,25 @@ void add(PageSeries& series, const CsvReader& csv, const PageColumns& columns) {
 
 }  // namespace
 
-PageSeriesTable::PageSeriesTable(const fs::path& folder, const std::vector<std::string>& variants)
+PageSeriesTable::PageSeriesTable(CsvReader clients, CsvReader services,
+                                 const std::vector<std::string>& variants)
     : variants_(variants.size()) {
   std::map<std::string, std::size_t> numbers;
   for (const std::string& name : variants) numbers.emplace(name, numbers.size());
-  read(folder / kMeanTimeseries, "client", &Variant::clients, numbers);
-  read(folder / kMeanService, "service", &Variant::services, numbers);
+  read(clients, "client", &Variant::clients, numbers);
+  read(services, "service", &Variant::services, numbers);
 }
 
-void PageSeriesTable::read(const fs::path& file, std::string_view bearer, Bearers Variant::*bearers,
+void PageSeriesTable::read(CsvReader& csv, std::string_view bearer, Bearers Variant::*bearers,
                            const std::map<std::string, std::size_t>& numbers) {
-  CsvReader csv(file);
   const std::size_t variant_at = csv.column("variant"), bearer_at = csv.column(bearer);
   const std::size_t width_at = csv.column("width_s");
   const std::vector<PageColumns> columns = page_columns_of(csv, width_at + 1);
   while (csv.next()) {
     const auto found = numbers.find(csv.text(variant_at));
     if (found == numbers.end()) {
-      throw DamagedResult(file, fmt::format("has an unknown variant '{}'", csv.text(variant_at)));
+      throw DamagedResult(csv.file(),
+                          fmt::format("has an unknown variant '{}'", csv.text(variant_at)));
     }
     Variant& variant = variants_[found->second];
     variant.width_s = csv.number(width_at).value_or(0);
@@ -317,28 +321,42 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// A result folder whose files are as they were written.
-struct CheckedResult {
-  explicit CheckedResult(const fs::path& path) : folder(path), json(read_sealed(path)) {
-    const std::vector<FileRecord> records = file_records(json, folder / kResultJson);
-    if (records.empty()) {
-      throw DamagedResult(folder / kResultJson, "has no checksums; compute the result again");
-    }
-    for (const FileRecord& record : records) {
-      const std::string fault = fault_of(folder, record);
-      if (!fault.empty()) throw DamagedResult(folder / record.name, fault);
-      names.push_back(record.name);
-    }
-  }
+constexpr std::string_view kScenarioToml = "scenario.toml";
 
-  bool has(std::string_view name) const {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  }
-
-  fs::path folder;
+/// A whole result, from wherever it comes.
+struct WholeResult {
+  fs::path folder;   ///< for messages
+  std::string name;  ///< as a page calls it
   Json json;
   std::vector<std::string> names;
+  std::function<std::string(const std::string& name)> content;
+
+  bool has(std::string_view file) const {
+    return std::find(names.begin(), names.end(), file) != names.end();
+  }
+  CsvReader table(std::string_view file) const {
+    return CsvReader(folder / file, content(std::string(file)));
+  }
 };
+
+/// A result folder whose files are as they were written.
+WholeResult checked_result(const fs::path& folder) {
+  WholeResult result{folder,
+                     fs::weakly_canonical(folder).filename().string(),
+                     read_sealed(folder),
+                     {},
+                     [folder](const std::string& name) { return content_of(folder / name); }};
+  const std::vector<FileRecord> records = file_records(result.json, folder / kResultJson);
+  if (records.empty()) {
+    throw DamagedResult(folder / kResultJson, "has no checksums; compute the result again");
+  }
+  for (const FileRecord& record : records) {
+    const std::string fault = fault_of(folder, record);
+    if (!fault.empty()) throw DamagedResult(folder / record.name, fault);
+    result.names.push_back(record.name);
+  }
+  return result;
+}
 
 Json cell_json(const CsvReader& csv, std::size_t column, int digits = 6) {
   const auto value = csv.number(column);
@@ -379,13 +397,13 @@ class NameList {
 /// Collects the parts of the metadata of one result.
 class Metadata {
  public:
-  explicit Metadata(const CheckedResult& result) : result_(result) {
+  explicit Metadata(const WholeResult& result) : result_(result) {
     const Json& json = result.json;
     for (const char* name : {"scenario", "description", "seed", "replications", "version"}) {
       out_[name] = json.at(name);
     }
     const ResultIdentity identity = identity_of(json, result.folder / kResultJson);
-    out_["folder"] = fs::weakly_canonical(result.folder).filename().string();
+    out_["folder"] = result.name;
     out_["command"] = identity.command;
     out_["options"] = identity.options;
     out_["files"] = result.names;
@@ -400,7 +418,7 @@ class Metadata {
     if (result_.has(kVerdicts)) add_verdicts();
     if (result_.has("hysteresis.csv")) out_["hysteresis"]["rows"] = table("hysteresis.csv");
     if (result_.has("map.csv")) out_["map"]["points"] = map_points();
-    out_["toml"] = content_of(result_.folder / "scenario.toml");
+    out_["toml"] = result_.content(std::string(kScenarioToml));
     out_["clients"] = clients_.all();
     out_["metrics"] = std::move(metrics_);
     return json_for_script(out_);
@@ -438,7 +456,7 @@ class Metadata {
   }
 
   void add_summary() {
-    CsvReader csv(result_.folder / "summary.csv");
+    CsvReader csv = result_.table("summary.csv");
     const std::size_t variant = csv.column("variant"), client = csv.column("client");
     const std::size_t metric = csv.column("metric"), unit = csv.column("unit");
     const std::size_t mean = csv.column("mean"), low = csv.column("ci_low");
@@ -456,7 +474,7 @@ class Metadata {
 
   /// One object for each phase of a client group in a variant, with its metrics.
   void add_phases() {
-    CsvReader csv(result_.folder / "phases.csv");
+    CsvReader csv = result_.table("phases.csv");
     const std::size_t variant = csv.column("variant"), client = csv.column("client");
     const std::size_t phase = csv.column("phase"), kind = csv.column("kind");
     const std::size_t start = csv.column("start_s"), end = csv.column("end_s");
@@ -510,7 +528,7 @@ class Metadata {
 
   /// Of the points of a sweep, as result.json has those of a run.
   void add_verdicts() {
-    CsvReader csv(result_.folder / kVerdicts);
+    CsvReader csv = result_.table(kVerdicts);
     Json& rows = out_["verdicts"] = Json::array();
     while (csv.next()) {
       Json row;
@@ -523,7 +541,7 @@ class Metadata {
 
   /// A whole table as rows of objects.
   Json table(const char* name) const {
-    CsvReader csv(result_.folder / name);
+    CsvReader csv = result_.table(name);
     const std::size_t branch = csv.column("branch");
     Json rows = Json::array();
     while (csv.next()) {
@@ -538,7 +556,7 @@ class Metadata {
 
   /// The points of a map: the value of each varied key and the phase there.
   Json map_points() const {
-    CsvReader csv(result_.folder / "map.csv");
+    CsvReader csv = result_.table("map.csv");
     const std::size_t phase = csv.column("phase");
     std::vector<std::size_t> columns;
     for (const std::string name : result_.json.at("map").at("columns")) {
@@ -575,7 +593,7 @@ class Metadata {
     std::map<std::string, std::size_t> grid_places;
     const std::vector<Variant> variants = grid(parsed.variations);
     for (std::size_t i = 0; i < variants.size(); ++i) grid_places.emplace(variants[i].name, i);
-    CsvReader csv(result_.folder / "points.csv");
+    CsvReader csv = result_.table("points.csv");
     const std::size_t name = csv.column("variant"), outcome = csv.column("outcome");
     const std::size_t modes = csv.column("modes");
     std::size_t with_two_modes = 0;
@@ -593,31 +611,61 @@ class Metadata {
     out["points_with_two_modes"] = with_two_modes;
   }
 
-  const CheckedResult& result_;
+  const WholeResult& result_;
   Json out_;
   Json metrics_ = Json::object();
   NameList names_, clients_;
 };
 
-}  // namespace
-
-PageResult read_page_result(const fs::path& folder, std::size_t most_bytes) {
-  // A run that replaces the result waits until all its files have been read.
-  std::error_code error;
-  const fs::path real = fs::canonical(folder, error);
-  const FolderLock lock(error ? folder : real.parent_path());
-  const CheckedResult result(folder);
+PageResult page_result(const WholeResult& result, std::size_t most_bytes) {
   PageResult page;
-  read_members(folder / kResultJson, [&] {
+  read_members(result.folder / kResultJson, [&] {
     Metadata metadata(result);
     page.title = result.json.at("scenario");
     page.metadata = metadata.text();
     page.series = "[]";
     if (result.has(kMeanTimeseries)) {
-      page.series = PageSeriesTable(folder, metadata.variants()).json(most_bytes);
+      CsvReader clients = result.table(kMeanTimeseries);  // a document writes it first
+      CsvReader services = result.table(kMeanService);
+      const PageSeriesTable series(std::move(clients), std::move(services), metadata.variants());
+      page.series = series.json(most_bytes);
     }
   });
   return page;
+}
+
+/// What is locked while a result is read: a run that replaces it waits until all its files have
+/// been.
+fs::path locked_for(const fs::path& folder) {
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  return error ? folder : real.parent_path();
+}
+
+}  // namespace
+
+PageResult page_result(const Document& document, const LoadedScenario& scenario,
+                       const ResultIdentity& answers, std::size_t most_bytes) {
+  const fs::path folder = scenario.scenario.name;
+  StringSink json;
+  document.write_json(json, answers, {});
+  WholeResult result{folder, folder.string(), json_in(folder / kResultJson, json.text()),
+                     document.file_names(), [&](const std::string& name) {
+                       if (name == kScenarioToml) return to_toml(scenario, false);
+                       StringSink sink;
+                       document.write_file(sink, name);
+                       return sink.text();
+                     }};
+  result.names.emplace_back(kScenarioToml);
+  for (const fs::path& input : scenario.input_files) {
+    result.names.push_back(input.filename().string());
+  }
+  return page_result(result, most_bytes);
+}
+
+PageResult read_page_result(const fs::path& folder, std::size_t most_bytes) {
+  const FolderLock lock(locked_for(folder));
+  return page_result(checked_result(folder), most_bytes);
 }
 
 namespace {
@@ -671,47 +719,107 @@ std::string base64_of_sha256(std::string_view hexadecimal) {
   return out + "=";
 }
 
-/// Nothing comes from anywhere: only the style and the script of this page are in force.
-std::string policy() {
+/// Nothing comes from anywhere: only the style and the script of this page are in force, and the
+/// worker that runs the engine, which is a part of the script.
+std::string policy(const PageParts& parts, bool live) {
   return fmt::format(
-      "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; "
+      "default-src 'none'; script-src 'sha256-{}'{}; style-src 'sha256-{}'; {}base-uri 'none'; "
       "form-action 'none'",
-      base64_of_sha256(page_script_sha256()), base64_of_sha256(page_style_sha256()));
+      base64_of_sha256(parts.script_sha256), live ? " 'wasm-unsafe-eval'" : "",
+      base64_of_sha256(parts.style_sha256), live ? "worker-src blob:; " : "");
 }
 
 std::string data_element(std::string_view id, std::string_view json) {
   return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, json);
 }
 
-}  // namespace
-
-std::string html_page(std::span<const fs::path> folders) {
-  const std::size_t share = kMostSeriesBytes / folders.size();
-  std::vector<PageResult> results;
+/// The page of these results. `more` are further elements, of a page that has the engine.
+std::string page_of(std::span<const PageResult> results, std::string_view more = {}) {
+  const bool live = !more.empty();
+  const PageParts& parts = page_parts(live);
   std::string title;
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    const bool sweep = fs::exists(folder / "points.csv", error);
-    results.push_back(read_page_result(folder, sweep ? share : std::min(share, kMostBytesOfRun)));
-    title += (title.empty() ? "" : ", ") + results.back().title;
-  }
+  for (const PageResult& result : results) title += (title.empty() ? "" : ", ") + result.title;
   std::string page = kPageHead;
   page += "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  page += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy());
+  page += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n",
+                      policy(parts, live));
   page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
   page += fmt::format("<meta name=\"generator\" content=\"retrysim {}\">\n", RETRYSIM_VERSION);
   page += fmt::format("<title>{} - retrysim</title>\n", escaped(title));
-  page += fmt::format("<style>{}</style>\n</head>\n<body>\n", page_style());
+  page += fmt::format("<style>{}</style>\n</head>\n<body>\n", parts.style);
+  page += live ? "<main><div id=\"live\"></div><div id=\"page\"></div></main>\n"
+               : "<main id=\"page\"></main>\n";
   page +=
-      "<main id=\"page\"></main>\n<noscript>This page draws its contents with JavaScript, "
+      "<noscript>This page draws its contents with JavaScript, "
       "which is switched off.</noscript>\n";
   for (std::size_t i = 0; i < results.size(); ++i) {
     page += data_element(fmt::format("result-{}", i), results[i].metadata);
     page += data_element(fmt::format("series-{}", i), results[i].series);
   }
-  page += fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script());
+  page += more;
+  page += fmt::format("<script>{}</script>\n</body>\n</html>\n", parts.script);
   return page;
+}
+
+constexpr std::string_view kEngineElement = "<script type=\"text/plain\" id=\"engine\">";
+constexpr std::string_view kEndOfScript = "</script>";
+
+}  // namespace
+
+std::string html_page(std::span<const fs::path> folders) {
+  const std::size_t share = kMostSeriesBytes / folders.size();
+  std::vector<PageResult> results;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    const bool sweep = fs::exists(folder / "points.csv", error);
+    results.push_back(read_page_result(folder, sweep ? share : std::min(share, kMostBytesOfRun)));
+  }
+  return page_of(results);
+}
+
+std::string engine_of_page(const fs::path& page) {
+  const std::string text = content_of(page);
+  const std::string made_by =
+      fmt::format("<meta name=\"generator\" content=\"retrysim {}\">", RETRYSIM_VERSION);
+  const std::size_t element = text.find(kEngineElement);
+  if (!text.starts_with(kEnginePageHead) || element == std::string::npos) {
+    throw DamagedResult(page, "has no engine; scripts/page makes a page that has one");
+  }
+  if (text.find(made_by) == std::string::npos) {
+    throw DamagedResult(page, fmt::format("is of another version than this program, {}; call "
+                                          "scripts/page again",
+                                          RETRYSIM_VERSION));
+  }
+  const std::size_t begin = element + kEngineElement.size();
+  const std::size_t end = text.find(kEndOfScript, begin);
+  const std::string engine = text.substr(begin, end == std::string::npos ? 0 : end - begin);
+  constexpr std::string_view kBase64 =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+  if (engine.empty() || engine.find_first_not_of(kBase64) != std::string::npos) {
+    throw DamagedResult(page, "is damaged: its engine is cut off");
+  }
+  return engine;
+}
+
+std::string live_page(const fs::path& folder, std::string_view engine) {
+  const FolderLock lock(locked_for(folder));
+  const WholeResult result = checked_result(folder);
+  if (identity_of(result.json, folder / kResultJson).command != "run") {
+    throw DamagedResult(folder, "is not a result of `retrysim run`, which --live needs");
+  }
+  const std::vector<PageResult> results{page_result(result, kMostBytesOfRun)};
+  Json scenario = {{"name", results.front().title},
+                   {"path", kScenarioToml},
+                   {"toml", result.content(std::string(kScenarioToml))},
+                   {"files", Json::object()}};
+  for (const std::string& name : result.names) {
+    const bool is_input = name.ends_with(".csv") && !scenario::is_taken_by_results(name);
+    if (is_input) scenario["files"][name] = result.content(name);
+  }
+  std::string more = data_element("scenarios", json_for_script(Json::array({scenario})));
+  more += fmt::format("{}{}{}\n", kEngineElement, engine, kEndOfScript);
+  return page_of(results, more);
 }
 
 }  // namespace retrysim::report

@@ -3,6 +3,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/scenario_file.hpp>
+
+#include "report/document/document.hpp"
+#include "report/folder/manifest.hpp"
+
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -21,6 +26,17 @@ inline constexpr const char* kPageHead = "<!doctype html><!-- retrysim report --
 /// The page of the results in `folders`, at least one. Throws DamagedResult.
 std::string html_page(std::span<const std::filesystem::path> folders);
 
+/// How a page begins that scripts/page has written.
+inline constexpr const char* kEnginePageHead = "<!doctype html><!-- retrysim page -->\n";
+
+/// The engine in a page that scripts/page has written, as such pages carry it. Throws DamagedResult
+/// if the file is none, or was made by another version.
+std::string engine_of_page(const std::filesystem::path& page);
+
+/// The page of the result of `run` in `folder`, which computes on with the engine. Throws
+/// DamagedResult, also if the result is of another command.
+std::string live_page(const std::filesystem::path& folder, std::string_view engine);
+
 // The tables of a result, whose columns are known only once their header has been read.
 
 /// The rows of a table as RFC 4180 has them. Damage is reported as `DamagedResult` with file and
@@ -29,7 +45,10 @@ class CsvReader {
  public:
   /// Reads the file and its header.
   explicit CsvReader(const std::filesystem::path& file);
+  /// The same of a text; `file` is for messages.
+  CsvReader(std::filesystem::path file, std::string content);
 
+  const std::filesystem::path& file() const { return file_; }
   const std::vector<std::string>& header() const { return header_; }
   /// The place of a column that the table must have.
   std::size_t column(std::string_view name) const;
@@ -68,11 +87,13 @@ std::string json_for_script(const nlohmann::ordered_json& json);
 
 // The style and the script of the page, which CMake puts into the program from sim/report/page.
 
-std::string_view page_style();
-std::string_view page_script();
-/// SHA-256 of their texts, in hexadecimal digits.
-std::string_view page_style_sha256();
-std::string_view page_script_sha256();
+struct PageParts {
+  std::string style, script;
+  std::string style_sha256, script_sha256;  ///< in hexadecimal digits
+};
+
+/// Those of a report, or of one that has the engine.
+const PageParts& page_parts(bool live);
 
 // The mean series of a result as compact JSON for its page.
 
@@ -84,9 +105,9 @@ struct PageSeries {
 /// What mean_timeseries.csv and mean_service.csv hold.
 class PageSeriesTable {
  public:
-  /// Reads both files. `variants` are the names in the order of their numbers on the page; rows of
-  /// others make the file damaged.
-  PageSeriesTable(const std::filesystem::path& folder, const std::vector<std::string>& variants);
+  /// Reads both. `variants` are the names in the order of their numbers on the page; rows of others
+  /// make the file damaged.
+  PageSeriesTable(CsvReader clients, CsvReader services, const std::vector<std::string>& variants);
 
   /// `[variant, ...]`, each `{"dt":width,"c":{client:{quantity:[means,halves]}},"s":{service:...}}`
   /// or null; in at most about `most_bytes`: if necessary with bins joined by twos, whose intervals
@@ -102,7 +123,7 @@ class PageSeriesTable {
     Bearers clients, services;
   };
 
-  void read(const std::filesystem::path& file, std::string_view bearer, Bearers Variant::*bearers,
+  void read(CsvReader& csv, std::string_view bearer, Bearers Variant::*bearers,
             const std::map<std::string, std::size_t>& numbers);
   std::string json_of(std::size_t joined) const;
   static void append(std::string& out, const Bearers& bearers, std::size_t joined);
@@ -110,7 +131,7 @@ class PageSeriesTable {
   std::vector<Variant> variants_;
 };
 
-// Reading result folders for the page of `retrysim report`.
+// Results for the page of `retrysim report`.
 
 /// One result for a page.
 struct PageResult {
@@ -122,5 +143,10 @@ struct PageResult {
 /// Reads the result in `folder`, of any command. Its series take about `most_bytes` at most. Throws
 /// DamagedResult if a file is missing, damaged or not as expected.
 PageResult read_page_result(const std::filesystem::path& folder, std::size_t most_bytes);
+
+/// The same of a result of `scenario` that has not been written: what the folder would give whose
+/// files `document` describes, and whose name is that of the scenario.
+PageResult page_result(const Document& document, const LoadedScenario& scenario,
+                       const ResultIdentity& answers, std::size_t most_bytes);
 
 }  // namespace retrysim::report

@@ -528,5 +528,6 @@ window.addEventListener("beforeprint", () => {
 window.addEventListener("afterprint", () => {
   for (const { fold } of SECTIONS) if (fold && fold.folded) fold.open = false;
 });
-renderPage(embedded());
+const written = embedded();
+if (written.length > 0) renderPage(written);
 if (typeof startLive === "function") startLive();

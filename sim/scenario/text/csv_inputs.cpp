@@ -239,6 +239,15 @@ std::optional<int> parse_offset(std::string_view text) {
 
 }  // namespace
 
+std::optional<std::string> CsvFiles::text_of(const std::filesystem::path& path,
+                                             std::string& error) const {
+  if (inputs_ == nullptr) return read_whole_file(path, kMostCsvBytes, error);
+  const auto found = inputs_->find(path.string());
+  if (found != inputs_->end()) return found->second;
+  error = "is not among the files that came with the scenario";
+  return std::nullopt;
+}
+
 const CsvFile* CsvFiles::open(const std::string& name, Place place) {
   const std::filesystem::path path = (directory_ / name).lexically_normal();
   if (const auto known = files_.find(path); known != files_.end()) return &known->second;
@@ -255,7 +264,7 @@ const CsvFile* CsvFiles::open(const std::string& name, Place place) {
     return nullptr;
   }
   std::string error;
-  std::optional<std::string> text = read_whole_file(path, kMostCsvBytes, error);
+  std::optional<std::string> text = text_of(path, error);
   if (text && text->find('\0') != std::string::npos) {
     error = "is not a text file; expected CSV";
     text.reset();

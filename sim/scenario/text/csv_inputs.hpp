@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/scenario_file.hpp>
 #include <retrysim/time.hpp>
 
 #include "scenario/text/problems.hpp"
@@ -29,9 +30,14 @@ struct CsvFile {
 /// The CSV files that a scenario names: each is read once.
 class CsvFiles {
  public:
-  /// Relative names start from `directory`.
-  CsvFiles(std::filesystem::path directory, Sources& sources, Problems& problems)
-      : directory_(std::move(directory)), sources_(&sources), problems_(&problems) {}
+  /// Relative names start from `directory`. With `inputs`, which may be null and must outlive the
+  /// object, files are those texts, and no other is read.
+  CsvFiles(std::filesystem::path directory, const InputTexts* inputs, Sources& sources,
+           Problems& problems)
+      : directory_(std::move(directory)),
+        inputs_(inputs),
+        sources_(&sources),
+        problems_(&problems) {}
 
   /// The file called `name`; null, with an error at `place` (of the key that names it), if it
   /// cannot be read.
@@ -42,7 +48,11 @@ class CsvFiles {
   const std::vector<std::filesystem::path>& paths() const { return paths_; }
 
  private:
+  /// The bytes of a file; nothing, and what is wrong in `error`, if it cannot be read.
+  std::optional<std::string> text_of(const std::filesystem::path& path, std::string& error) const;
+
   std::filesystem::path directory_;
+  const InputTexts* inputs_;
   Sources* sources_;
   Problems* problems_;
   std::map<std::filesystem::path, CsvFile> files_;

@@ -38,6 +38,12 @@ ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
   if (root_) apply(kEditFile, edits, *root_, sources_, problems_);
 }
 
+ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
+                               const InputTexts& inputs, const std::vector<std::string>& edits)
+    : ScenarioReader(text, file, std::filesystem::path(), edits) {
+  inputs_ = &inputs;
+}
+
 LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits) const {
   Sources sources = sources_;
   Problems problems(problems_, sources);
@@ -47,7 +53,7 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits) c
     apply(kVaryFile, variant_edits, root, sources, problems);
     const auto incomplete = apply_like(root, problems);
     check_names(root, problems);
-    CsvFiles files(directory_, sources, problems);
+    CsvFiles files(directory_, inputs_, sources, problems);
     LoadedScenario loaded = resolve(root, incomplete, files);
     if (problems.empty()) result.loaded = std::move(loaded);
   }
@@ -108,6 +114,11 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
                               const std::vector<std::string>& edits,
                               const std::vector<std::string>& variant_edits) {
   return scenario::ScenarioReader(text, file, directory, edits).load(variant_edits);
+}
+
+LoadResult load_scenario_text(std::string_view text, const std::string& file,
+                              const InputTexts& inputs, const std::vector<std::string>& edits) {
+  return scenario::ScenarioReader(text, file, inputs, edits).load();
 }
 
 LoadResult load_scenario_file(const std::filesystem::path& path,

@@ -25,6 +25,9 @@ class ScenarioReader {
   /// are relative to `directory`. Mistakes come with every `load`.
   ScenarioReader(std::string_view text, const std::string& file, std::filesystem::path directory,
                  const std::vector<std::string>& edits);
+  /// The same with CSV inputs of `inputs` only, which must outlive the object.
+  ScenarioReader(std::string_view text, const std::string& file, const InputTexts& inputs,
+                 const std::vector<std::string>& edits);
 
   /// The scenario with the edits of a `Variant`. CSV inputs are read again each time. Any number of
   /// threads may load at once.
@@ -35,6 +38,7 @@ class ScenarioReader {
   Problems problems_;
   std::optional<Node> root_;
   std::filesystem::path directory_;
+  const InputTexts* inputs_ = nullptr;
 };
 
 }  // namespace retrysim::scenario

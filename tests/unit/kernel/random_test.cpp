@@ -51,6 +51,24 @@ bool looks_uniform(const std::vector<std::uint64_t>& counts) {
 
 }  // namespace
 
+TEST_CASE("Products of 128 bits are the same where processors have none") {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  const std::array<std::uint64_t, 8> ends{0,           1,         2,        0xffffffff,
+                                          0x100000000, kAll >> 1, kAll - 1, kAll};
+  const auto check = [](std::uint64_t a, std::uint64_t b) {
+    const retrysim::WideProduct halves = retrysim::product_of_halves(a, b);
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    REQUIRE(halves.high == static_cast<std::uint64_t>(product >> 64));
+    REQUIRE(halves.low == static_cast<std::uint64_t>(product));
+  };
+  for (const std::uint64_t a : ends) {
+    for (const std::uint64_t b : ends) check(a, b);
+  }
+  Draws draws(RandomKey(7, 0), {});
+  for (int i = 0; i < 10'000; ++i) check(draws.next(), draws.next());
+}
+
 TEST_CASE("Philox2x64-10 gives the known answers published with Random123") {
   struct Answer {
     r123::Philox2x64::ctr_type counter;

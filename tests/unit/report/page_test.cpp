@@ -76,5 +76,34 @@ TEST_CASE("Damage in a table is reported with its line") {
   REQUIRE(message("value\n\"1\n2\n") == "is damaged: line 2: a quote is not closed");
 }
 
+TEST_CASE("The engine of a page is taken from pages of this version only") {
+  const test::TemporaryFolder folder;
+  const std::string head = std::string(kEnginePageHead) +
+                           "<meta name=\"generator\" content=\"retrysim " RETRYSIM_VERSION "\">\n";
+  const std::string element = "<script type=\"text/plain\" id=\"engine\">";
+  const auto engine_in = [&](const std::string& text) {
+    return engine_of_page(folder.write("page.html", text));
+  };
+  REQUIRE(engine_in(head + element + "H4sIAAA=</script>") == "H4sIAAA=");
+  const auto fault_of_page = [&](const std::string& text) -> std::string {
+    try {
+      engine_in(text);
+    } catch (const DamagedResult& e) {
+      return e.what();
+    }
+    return "";
+  };
+  using Catch::Matchers::EndsWith;
+  REQUIRE_THAT(fault_of_page(""), EndsWith("scripts/page makes a page that has one"));
+  REQUIRE_THAT(fault_of_page(head), EndsWith("scripts/page makes a page that has one"));
+  REQUIRE_THAT(fault_of_page(kPageHead + head + element + "H4sIAAA=</script>"),
+               EndsWith("scripts/page makes a page that has one"));
+  REQUIRE_THAT(fault_of_page(kEnginePageHead + element + "H4sIAAA=</script>"),
+               EndsWith("call scripts/page again"));
+  for (const char* rest : {"", "H4sI", "H4sI<img src=x></script>", "</script>"}) {
+    REQUIRE_THAT(fault_of_page(head + element + rest), EndsWith("its engine is cut off"));
+  }
+}
+
 }  // namespace
 }  // namespace retrysim::report

@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+"""Writes the page that runs the engine: one HTML file with the engine, the style, the scripts and
+the shipped scenarios inside. The same inputs give the same bytes. scripts/page calls this.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import base64
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "sim/report/page"
+LOOKS = ROOT / "scripts/plotting/looks.json"
+FIRST = "deploy"
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def page_scripts():
+    """The script of reports, in the order that CMake has, with what only a live page needs."""
+    listed = read(ROOT / "scripts/cmake/page.cmake")
+    names = []
+    for variable in ("page_live_scripts", "page_scripts"):
+        names += re.search(rf"set\({variable}([\w\s]+)\)", listed).group(1).split()
+    parts = "\n".join(read(PAGE / f"{name}.js") for name in names)
+    return f'"use strict";\n(() => {{\nconst LOOKS = {read(LOOKS)};\n{parts}\n}})();\n'
+
+
+def page_style():
+    """The style of reports with what only a live page needs, and the colours of pictures."""
+    colours = json.loads(read(LOOKS))["colours"]
+    light, dark = ("".join(f" --{name}: {colour[ground]};" for name, colour in colours.items())
+                   for ground in ("light", "dark"))
+    return (f":root {{{light} }}\n"
+            f"@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}\n"
+            + read(PAGE / "page.css") + read(PAGE / "live.css"))
+
+
+def scenarios():
+    """The shipped scenarios with the CSV files that they name; the first one opens the page."""
+    found = []
+    for path in sorted((ROOT / "scenarios").glob("*.toml")):
+        text = read(path)
+        files = {name: read(path.parent / name)
+                 for name in sorted(set(re.findall(r'"([\w.-]+\.csv)"', text)))}
+        found.append({"name": path.stem, "path": f"scenarios/{path.name}", "toml": text,
+                      "files": files})
+    return sorted(found, key=lambda one: (one["name"] != FIRST, one["name"].startswith("study-"),
+                                          one["name"]))
+
+
+def in_script(text):
+    """JSON that no browser takes for markup."""
+    return text.replace("<", "\\u003c")
+
+
+def policy_hash(text):
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def html(engine):
+    style, script = page_style(), page_scripts()
+    project = read(ROOT / "CMakeLists.txt")
+    version = re.search(r"project\(retrysim VERSION ([\d.]+)", project).group(1)
+    packed = base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode()
+    # Nothing comes from anywhere. The worker that runs the engine is a part of the script.
+    policy = (f"default-src 'none'; script-src {policy_hash(script)} 'wasm-unsafe-eval'; "
+              f"style-src {policy_hash(style)}; worker-src blob:; base-uri 'none'; "
+              "form-action 'none'")
+    return "".join([
+        "<!doctype html><!-- retrysim page -->\n<html lang=\"en\">\n<head>\n",
+        "<meta charset=\"utf-8\">\n",
+        f"<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n",
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+        "<meta name=\"color-scheme\" content=\"light dark\">\n",
+        f"<meta name=\"generator\" content=\"retrysim {version}\">\n",
+        "<title>retrysim: does it recover?</title>\n",
+        f"<style>{style}</style>\n</head>\n<body>\n<main><div id=\"live\"></div>",
+        "<div id=\"page\"></div></main>\n",
+        "<noscript>This page computes with JavaScript and WebAssembly, which are switched off.",
+        "</noscript>\n",
+        "<script type=\"application/json\" id=\"scenarios\">",
+        in_script(json.dumps(scenarios(), ensure_ascii=False, separators=(",", ":"))),
+        "</script>\n",
+        f"<script type=\"text/plain\" id=\"engine\">{packed}</script>\n",
+        f"<script>{script}</script>\n</body>\n</html>\n"])
+
+
+def write_whole(path, text):
+    """The file is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--engine", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    text = html(options.engine.read_bytes())
+    write_whole(options.out, text)
+    print(f"Page: {options.out} ({len(text.encode()) / 1e6:.2f} MB)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+// The engine as a page asks it: one JSON text in, one JSON text out. No file is read, no thread
+// begun, nothing kept between two requests.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace retrysim::browser {
+
+/// Answers a request, an object:
+///
+///     {"ask": "run", "toml": TEXT, "edits": ["PATH=VALUE", ...], "files": {NAME: TEXT, ...},
+///      "max_events": N}
+///
+/// `toml` is the text of a scenario, `edits` are as --set takes them, `files` the CSV inputs that
+/// it names, and `max_events` bounds the events of all replications together. All but `ask` and
+/// `toml` may be missing. The answer is an object with one of these:
+///
+///     "result"   what `retrysim report` would embed of the folder of `retrysim run`; with it come
+///                "series", "fingerprint" (as `run --fingerprint` prints it), "events" and "notes"
+///     "errors"   the mistakes in the scenario, each with "file", "line", "column", "message",
+///                "source_line" and "caret", as in `Diagnostic`
+///     "failure"  why there is no result, in words: a limit, a request that cannot be understood
+///
+/// With "ask": "describe" nothing runs, and instead of a result there are "keys": of every key that
+/// applies its "path", "toml" (the value), "origin", "meaning", the "kind" of its values and, where
+/// it has them, "words", "min", "max" and "others" (further words beside numbers).
+std::string answer(std::string_view request);
+
+}  // namespace retrysim::browser

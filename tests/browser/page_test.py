@@ -1,0 +1,289 @@
+#!/usr/bin/python3
+"""The page that computes, in a headless Chromium: it opens from disk, answers, follows its sliders,
+asks the network for nothing, and hostile texts neither run nor stop it.
+
+Usage: page_test.py --native ASK_ENGINE --program RETRYSIM --page PAGE.html --source ROOT.
+Exit status 77 if there is no Chromium or no page (scripts/page).
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report_page"))
+from browser import Browser, find_chromium  # noqa: E402
+
+MARKUP = "<img src=x onerror=hacked=1></script><script>hacked=1</script>"
+HOSTILE = f"""
+name = "outage"
+description = '{MARKUP}'
+duration = "20s"
+[service.api]
+servers = 2
+service_time = "20ms"
+[client.web]
+calls = "api"
+arrivals = {{ process = "poisson", total_rate = 40 }}
+retry = {{ mode = "standard" }}
+[expect.works]
+metric = "success_rate"
+at_least = 0.2
+"""
+# Ten million requests a second for a day, which nothing bounds but the page.
+ENDLESS = HOSTILE.replace('"20s"', '"86400s"').replace("total_rate = 40", "total_rate = 10000000")
+HEADING = "document.querySelector('#page h1').textContent === '{}'"
+SLIDER = "document.querySelector('[data-key=\"{key}\"]')"
+
+
+class Page(Browser):
+    """Also notes what the network is asked for."""
+
+    def __init__(self, program):
+        super().__init__(program)
+        self.urls = []
+        self.call("Network.enable")
+
+    def note(self, message):
+        super().note(message)
+        if message.get("method") == "Network.requestWillBeSent":
+            self.urls.append(message["params"]["request"]["url"])
+
+    def shown(self, name="shown"):
+        return self.run(f"document.getElementById('page').dataset.{name}")
+
+    def wait(self, condition, seconds=120):
+        """Until a JavaScript expression is true; lets the page go on meanwhile."""
+        end = time.monotonic() + seconds
+        while not self.run(condition):
+            if time.monotonic() > end:
+                state = self.run("document.getElementById('live').innerText")
+                raise AssertionError(f"never: {condition}; the page says: {state[:400]}")
+            time.sleep(0.05)
+
+    def wait_for_replications(self, count):
+        self.wait(f"document.getElementById('page').dataset.replications === '{count}'")
+
+    def write_scenario(self, text):
+        """As someone who types it."""
+        self.run("(() => { const area = document.querySelector('#live textarea');"
+                 f"area.value = {json.dumps(text)}; area.dispatchEvent(new Event('input')); }})()")
+
+    def move(self, key, value):
+        """Moves a slider; all pictures from now on are of the new value."""
+        element = SLIDER.format(key=key)
+        self.run(f"(() => {{ const s = {element}; s.value = {value};"
+                 "delete document.getElementById('page').dataset.replications;"
+                 "s.dispatchEvent(new Event('input')); })()")
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Page(CHROMIUM)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+
+    def setUp(self):
+        self.browser.problems.clear()
+        self.browser.urls.clear()
+        self.browser.resize(1280, 800)
+        self.browser.open(OPTIONS.page.resolve().as_uri())
+        self.browser.wait_for_replications(5)
+
+    def native(self, scenario, *edits):
+        path = OPTIONS.source / "scenarios" / f"{scenario}.toml"
+        request = {"ask": "run", "toml": path.read_text(encoding="utf-8"), "edits": edits}
+        done = subprocess.run([OPTIONS.native], input=json.dumps(request) + "\n", text=True,
+                              stdout=subprocess.PIPE, check=True)
+        return json.loads(done.stdout)
+
+    def test_opens_from_disk_with_an_answer_and_asks_nobody(self):
+        page = self.browser
+        self.assertEqual(page.run("document.querySelector('#page h1').textContent"), "deploy")
+        self.assertGreater(len(page.run("document.getElementById('answer').innerText")), 80)
+        self.assertGreater(page.run("document.querySelectorAll('#page svg path.line').length"), 2)
+        self.assertEqual(page.problems, [])
+        foreign = [url for url in page.urls if not url.startswith(("file:", "blob:", "data:"))]
+        self.assertEqual(foreign, [])
+        self.assertNotIn("://", page.run(
+            "[...document.querySelectorAll('[src],link[href]')].map(e => e.outerHTML).join()"))
+        fetched = page.run("fetch('data:,x').then(() => 'came', () => 'refused')")
+        self.assertEqual(fetched, "refused")
+        page.problems.clear()
+
+    def test_the_events_are_those_of_the_command_line(self):
+        page = self.browser
+        page.wait_for_replications(20)
+        here = self.native("deploy", "replications=20")
+        self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        self.assertIn("--replications 20",
+                      page.run("document.querySelector('#live pre').textContent"))
+
+    def test_a_slider_changes_the_picture_and_back(self):
+        page = self.browser
+        key = page.run("document.querySelector('#live input[type=range][data-key$=\".duration\"]')"
+                       ".dataset.key")
+        before, start = page.shown("fingerprint"), page.run(SLIDER.format(key=key) + ".value")
+        lines = "[...document.querySelectorAll('#page svg path.line')].map(p => p.outerHTML).join()"
+        page.move(key, 900)
+        page.wait_for_replications(5)
+        changed, drawn = page.shown("fingerprint"), page.run(lines)
+        self.assertNotEqual(changed, before)
+        page.move(key, 100)
+        page.wait_for_replications(5)
+        self.assertNotEqual(page.run(lines), drawn)
+        self.assertNotEqual(page.shown("fingerprint"), changed)
+        page.move(key, 900)
+        page.wait_for_replications(5)
+        self.assertEqual(page.shown("fingerprint"), changed)
+        self.assertTrue(start)
+        self.assertEqual(page.problems, [])
+
+    def test_moved_quickly_only_the_last_value_counts(self):
+        page = self.browser
+        key = "client.web.retry.max_attempts"
+        for value in range(100, 1000, 30):
+            page.move(key, value)
+        page.move(key, 500)
+        page.wait_for_replications(5)
+        command = page.run("document.querySelector('#live pre').textContent")
+        edit = command.split(f"--set '{key}=")[1].split("'")[0]
+        here = self.native("deploy", f"{key}={edit}", "replications=5")
+        self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        self.assertEqual(page.problems, [])
+
+    def test_mistakes_show_their_places_and_the_page_goes_on(self):
+        page = self.browser
+        page.write_scenario(HOSTILE.replace('"20s"', '"soon"'))
+        page.wait("document.querySelectorAll('#live .mistakes button').length === 1")
+        self.assertIn("line 4, column 12: duration", page.run(
+            "document.querySelector('#live .mistakes').innerText"))
+        page.run("document.querySelector('#live .mistakes button').click()")
+        self.assertEqual(page.run("(() => { const a = document.querySelector('#live textarea');"
+                                  "return a.value.slice(a.selectionStart, a.selectionEnd); })()"),
+                         '"soon"')
+        page.write_scenario(HOSTILE)
+        page.wait(HEADING.format("outage"))
+        self.assertEqual(page.run("document.querySelectorAll('#live .mistakes button').length"), 0)
+
+    def test_markup_stays_text(self):
+        page = self.browser
+        for text in (HOSTILE, HOSTILE.replace("outage", MARKUP.replace('"', "")),
+                     HOSTILE.replace("[client.web]", f"[client.'{MARKUP}']"), MARKUP,
+                     MARKUP + "\n" + HOSTILE):
+            number = int(page.shown() or 0)
+            page.write_scenario(text)
+            page.wait("document.querySelectorAll('#live .mistakes button').length > 0 || "
+                      f"Number(document.getElementById('page').dataset.shown) > {number}")
+            self.assertEqual(page.run("typeof hacked"), "undefined")
+            self.assertEqual(page.run("document.querySelectorAll('img').length"), 0)
+        self.assertEqual(page.problems, [])
+
+    def test_what_never_ends_is_stopped_and_the_page_answers_meanwhile(self):
+        page = self.browser
+        page.write_scenario(ENDLESS)
+        page.wait("document.querySelector('#live .state.bad') !== null")
+        said = page.run("document.querySelector('#live .state').textContent")
+        self.assertRegex(said, "was stopped|more memory|events")
+        page.write_scenario("[" * 2_000_000)
+        page.wait("document.querySelectorAll('#live .mistakes button').length > 0")
+        page.write_scenario(HOSTILE)
+        page.wait(HEADING.format("outage"))
+        self.assertEqual(page.problems, [])
+
+    def test_a_link_opens_the_same(self):
+        page = self.browser
+        key = "client.web.retry.max_attempts"
+        page.move(key, 700)
+        page.wait_for_replications(5)
+        there = page.shown("fingerprint")
+        page.run("[...document.querySelectorAll('#live button')].find("
+                 "b => b.textContent === 'link to this').click()")
+        page.wait("document.querySelector('#live input[readonly]').value.includes('#state=')")
+        link = page.run("document.querySelector('#live input[readonly]').value")
+        self.assertLess(len(link) - len(OPTIONS.page.resolve().as_uri()), 2000)
+        page.open("about:blank")
+        page.open(link)
+        page.wait_for_replications(5)
+        self.assertEqual(page.shown("fingerprint"), there)
+        self.assertIn(f"--set '{key}=", page.run("document.querySelector('#live pre').textContent"))
+        self.assertEqual(page.problems, [])
+
+    def test_damaged_and_hostile_links_open_the_page_as_it_is(self):
+        page = self.browser
+        pack = ("Promise.resolve().then(async () => {{ const s = new Blob([{text}]).stream()"
+                ".pipeThrough(new CompressionStream('deflate-raw')); const b = new Uint8Array("
+                "await new Response(s).arrayBuffer()); return btoa(String.fromCharCode(...b))"
+                ".replace(/[+]/g, '-').replace(/[/]/g, '_').replace(/=+$/, ''); }})")
+        bomb = "'[\"' + 'x'.repeat(3e7)"
+        texts = ["'null'", "'{}'", "'[1,2]'", json.dumps('{"name":1,"edits":[]}'),
+                 json.dumps('{"name":"deploy","edits":[["a"]]}'), bomb]
+        links = ["#state=", "#state=%3Cscript%3E", "#state=AAAA", f"#{MARKUP}"]
+        links += ["#state=" + page.run(pack.format(text=text)) for text in texts]
+        for link in links:
+            page.write_scenario(HOSTILE)
+            page.wait(HEADING.format("outage"))
+            page.run(f"location.hash = {json.dumps(link)}")
+            page.wait(HEADING.format("deploy"))
+            self.assertEqual(page.run("typeof hacked"), "undefined")
+        hostile = json.dumps({"name": "deploy", "toml": HOSTILE, "edits": [["x", MARKUP]]})
+        page.open("about:blank")
+        page.open(OPTIONS.page.resolve().as_uri() + "#state=" +
+                  page.run(pack.format(text=json.dumps(hostile))))
+        page.wait("document.querySelectorAll('#live .mistakes button').length > 0")
+        self.assertEqual(page.run("typeof hacked"), "undefined")
+        self.assertEqual(page.problems, [])
+
+    def test_a_report_computes_on(self):
+        page = self.browser
+        with tempfile.TemporaryDirectory(prefix="retrysim-live-") as folder:
+            result, report = f"{folder}/scatter-gather", f"{folder}/live.html"
+            scenario = OPTIONS.source / "scenarios/scatter-gather.toml"  # with a CSV input
+            for words in (["run", scenario, "--replications", "20", "--out", result, "--quiet"],
+                          ["report", result, "--live", OPTIONS.page, "--out", report, "--quiet"]):
+                subprocess.run([OPTIONS.program, *words], check=True)
+            page.open(pathlib.Path(report).as_uri())
+            page.wait("document.querySelector('#live .state').textContent.startsWith('Move')")
+            self.assertEqual(page.run("document.querySelector('#page h1').textContent"),
+                             "scatter-gather")
+            self.assertIsNone(page.shown())
+            key = page.run("document.querySelector('#live input[type=range]').dataset.key")
+            page.move(key, page.run(SLIDER.format(key=key) + ".value"))
+            page.wait("Number(document.getElementById('page').dataset.shown) > 0")
+        self.assertEqual(page.problems, [])
+        self.assertEqual([url for url in page.urls if not url.startswith(("file:", "blob:"))], [])
+
+    def test_other_scenarios_come_with_their_files(self):
+        page = self.browser
+        names = page.run("[...document.querySelector('#live select').options].map(o => o.text)")
+        shipped = {path.stem for path in (OPTIONS.source / "scenarios").glob("*.toml")}
+        self.assertEqual(set(names), shipped)
+        for name in ("scatter-gather", "study-collapse-ramp"):
+            page.run("(() => { const s = document.querySelector('#live select');"
+                     f"s.selectedIndex = {names.index(name)};"
+                     "s.dispatchEvent(new Event('change')); })()")
+            page.wait(HEADING.format(name))
+        self.assertEqual(page.problems, [])
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--native", required=True)
+parser.add_argument("--program", required=True)
+parser.add_argument("--page", required=True, type=pathlib.Path)
+parser.add_argument("--source", required=True, type=pathlib.Path)
+OPTIONS, rest = parser.parse_known_args()
+CHROMIUM = find_chromium()
+if CHROMIUM is None or not OPTIONS.page.exists():
+    print(f"skipped: there is no {'Chromium' if CHROMIUM is None else OPTIONS.page}; scripts/page "
+          "makes the page")
+    sys.exit(77)
+unittest.main(argv=[sys.argv[0], *rest])

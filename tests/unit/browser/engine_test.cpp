@@ -1,0 +1,168 @@
+// A page asks, the engine answers: the same result as that of a folder, mistakes with their places,
+// limits in words, and no text that ends the element that it is in.
+//
+// SPDX-License-Identifier: MIT
+#include "browser/engine.hpp"
+
+#include <retrysim/experiment.hpp>
+
+#include "report/folder/result_folder.hpp"
+#include "report/page/page.hpp"
+#include "report/run/text.hpp"
+#include "scenario_of.hpp"
+#include "temporary_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace retrysim::browser {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kOutage = R"(name = "outage"
+description = "</script><img src=x>"
+duration = "20s"
+warmup = "2s"
+replications = 2
+[service.api]
+servers = 2
+service_time = { distribution = "exponential", mean = "20ms" }
+queue.capacity = 60
+[fault.down]
+service = "api"
+start = "6s"
+duration = "3s"
+capacity = 0
+[client.web]
+calls = "api"
+arrivals = { process = "poisson", total_rate = 40 }
+attempt_timeout = "400ms"
+retry = { mode = "standard", max_attempts = 3 }
+)";
+
+/// With a load that a file gives.
+constexpr const char* kTraced = R"(name = "traced"
+duration = "20s"
+service.api = { servers = 4, service_time = "10ms" }
+[client.web]
+calls = "api"
+arrivals = { process = "profile", file = "load.csv" }
+)";
+
+std::string text_answered(Json request) { return answer(request.dump()); }
+
+Json answered(Json request) { return Json::parse(text_answered(std::move(request))); }
+
+Json run_of(const char* toml) { return {{"ask", "run"}, {"toml", toml}}; }
+
+TEST_CASE("The engine's result is that of the folder") {
+  const Json answer = answered(run_of(kOutage));
+
+  LoadResult read = load_scenario_text(kOutage, "scenario", ".");
+  REQUIRE(read.loaded);
+  ReplicationOptions options;
+  options.fingerprint = true;
+  report::ResultSet results{*read.loaded, "base", run_replications(read.loaded->scenario, options)};
+  const report::Evaluation evaluation(results);
+  const test::TemporaryFolder temporary;
+  report::ResultFolder folder(temporary.path() / "outage",
+                              report::identity_of({&*read.loaded}, "run"), false);
+  report::run_document(evaluation).write_files(folder);
+  const report::PageResult page = report::read_page_result(folder.path(), 1'800'000);
+
+  REQUIRE(answer.at("result") == Json::parse(page.metadata));
+  REQUIRE(answer.at("series") == Json::parse(page.series));
+  REQUIRE(answer.at("series").at(0).at("c").at("web").size() > 3);
+  REQUIRE(answer.at("fingerprint") == fmt::format("{:016x}", combined_fingerprint(results.runs)));
+  REQUIRE(answer.at("events") == results.runs[0].events + results.runs[1].events);
+}
+
+TEST_CASE("Edits of a page are those of --set") {
+  Json request = run_of(kOutage);
+  request["edits"] = {"replications=1", "fault.down.duration=5s"};
+  const Json edited = answered(request);
+  REQUIRE(edited.at("result").at("replications") == 1);
+  REQUIRE(edited.at("fingerprint") != answered(run_of(kOutage)).at("fingerprint"));
+  request["edits"] = {"replications=1", "fault.down.duration=3s"};
+  const std::string back = answered(request).at("fingerprint");
+  request["edits"] = {"replications=1"};
+  REQUIRE(answered(request).at("fingerprint") == back);
+}
+
+TEST_CASE("Mistakes have their places") {
+  Json request = run_of("name = \"x\"\nduration = \"soon\"\n[client.web]\ncalls = \"api\"\n");
+  const Json errors = answered(request).at("errors");
+  REQUIRE(errors.at(0).at("line") == 2);
+  REQUIRE(errors.at(0).at("column") == 12);
+  REQUIRE(errors.at(0).at("source_line") == "duration = \"soon\"");
+  REQUIRE(errors.at(0).at("message").get<std::string>().starts_with("duration: "));
+  request = run_of(kOutage);
+  request["edits"] = {"client.web.retry.max_attempts=0"};
+  REQUIRE(answered(request).at("errors").at(0).at("file") == "--set");
+  REQUIRE(answered(run_of("= =")).at("errors").size() == 1);
+}
+
+TEST_CASE("CSV inputs come with the request, and from nowhere else") {
+  Json request = run_of(kTraced);
+  const std::string message = answered(request).at("errors").at(0).at("message");
+  REQUIRE(message.find("is not among the files that came with the scenario") != std::string::npos);
+  request["files"] = {{"load.csv", "time_s,rate\n0,40\n10,80\n"}};
+  const Json result = answered(request).at("result");
+  REQUIRE(result.at("scenario") == "traced");
+  REQUIRE(std::count(result.at("files").begin(), result.at("files").end(), "load.csv") == 1);
+  // Outside of a page this is a file that everybody can read.
+  for (const char* path : {"/etc/hostname", "../../../../../../etc/hostname"}) {
+    request["edits"] = {fmt::format("client.web.arrivals.file={}", path)};
+    const std::string refused = answered(request).at("errors").at(0).at("message");
+    REQUIRE(refused.find("is not among the files") != std::string::npos);
+  }
+}
+
+TEST_CASE("What cannot be answered is said in words") {
+  Json request = run_of(kOutage);
+  request["max_events"] = 100;
+  REQUIRE(answered(request).at("failure").get<std::string>().find("events") != std::string::npos);
+  request = run_of(kOutage);
+  request["edits"] = {"client.web.clients=4000000000"};
+  REQUIRE(answered(request).contains("failure"));
+  REQUIRE(answered({{"ask", "fly"}, {"toml", ""}}).at("failure") ==
+          "'fly' is no question; expected run or describe");
+  for (const char* text : {"", "[", "[]", "{}", "{\"ask\": 1, \"toml\": 2}"}) {
+    REQUIRE(Json::parse(answer(text)).at("failure") == "the request cannot be understood");
+  }
+}
+
+TEST_CASE("An answer has no markup in it") {
+  REQUIRE(text_answered(run_of(kOutage)).find('<') == std::string::npos);
+  REQUIRE(answered(run_of(kOutage)).at("result").at("description") == "</script><img src=x>");
+  REQUIRE(text_answered(run_of("<script>alert(1)</script>")).find('<') == std::string::npos);
+}
+
+TEST_CASE("A scenario is described by its keys") {
+  const Json keys = answered({{"ask", "describe"}, {"toml", kOutage}}).at("keys");
+  const auto key = [&](const char* path) {
+    for (const Json& row : keys) {
+      if (row.at("path") == path) return row;
+    }
+    return Json();
+  };
+  const Json attempts = key("client.web.retry.max_attempts");
+  REQUIRE(attempts.at("toml") == "3");
+  REQUIRE(attempts.at("kind") == "count");
+  REQUIRE(attempts.at("min") == 1);
+  REQUIRE(attempts.at("origin") == "scenario");
+  REQUIRE_FALSE(attempts.at("meaning").get<std::string>().empty());
+  const Json mode = key("client.web.retry.mode");
+  const std::vector<std::string> words = mode.at("words");
+  REQUIRE(std::count(words.begin(), words.end(), "adaptive") == 1);
+  REQUIRE(key("service.api.queue.capacity").at("others").at(0) == "unlimited");
+  REQUIRE(key("fault.down.capacity").at("max") == 1);
+  REQUIRE(key("client.web.retry.quota.capacity").at("origin") == "preset");
+}
+
+}  // namespace
+}  // namespace retrysim::browser
