@@ -89,8 +89,9 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
 using InputTexts = std::map<std::string, std::string, std::less<>>;
 
 /// The same without any file: CSV inputs are among `inputs`.
-LoadResult load_scenario_text(std::string_view text, const std::string& file,
-                              const InputTexts& inputs, const std::vector<std::string>& edits = {});
+LoadResult load_scenario_with_inputs(std::string_view text, const std::string& file,
+                                     const InputTexts& inputs,
+                                     const std::vector<std::string>& edits = {});
 
 /// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named
 /// without their folder, because in a result folder they stand beside it. `with_origins` adds a

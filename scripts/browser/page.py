@@ -71,9 +71,10 @@ def html(engine):
     project = read(ROOT / "CMakeLists.txt")
     version = re.search(r"project\(retrysim VERSION ([\d.]+)", project).group(1)
     packed = base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode()
-    # Nothing comes from anywhere. The worker that runs the engine is a part of the script.
+    # Nothing comes from anywhere. The worker that runs the engine is a part of the script, images
+    # are drawings that it saves.
     policy = (f"default-src 'none'; script-src {policy_hash(script)} 'wasm-unsafe-eval'; "
-              f"style-src {policy_hash(style)}; worker-src blob:; base-uri 'none'; "
+              f"style-src {policy_hash(style)}; img-src data:; worker-src blob:; base-uri 'none'; "
               "form-action 'none'")
     return "".join([
         "<!doctype html><!-- retrysim page -->\n<html lang=\"en\">\n<head>\n",

@@ -3,9 +3,11 @@
 
 #include <retrysim/compare.hpp>
 #include <retrysim/experiment.hpp>
+#include <retrysim/presets.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "report/comparison.hpp"
 #include "report/document/document.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/page/page.hpp"
@@ -14,6 +16,8 @@
 #include "scenario/keys/keys.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -36,13 +40,14 @@ struct Request {
       : ask(json.at("ask")),
         toml(json.at("toml")),
         edits(json.value("edits", std::vector<std::string>())),
+        vary(json.value("vary", std::vector<std::string>())),
         max_events(json.value("max_events", ~std::uint64_t{0})) {
     if (!json.contains("files")) return;
     for (const auto& [name, text] : json.at("files").items()) files.emplace(name, text);
   }
 
   std::string ask, toml;
-  std::vector<std::string> edits;
+  std::vector<std::string> edits, vary;
   InputTexts files;
   std::uint64_t max_events;
 };
@@ -74,30 +79,91 @@ Json diagnostics_json(const std::vector<Diagnostic>& errors) {
   return list;
 }
 
-/// The answer to "run".
-std::string result_of(LoadedScenario loaded, std::uint64_t max_events) {
-  OwnThread thread;
+ReplicationOptions options_of(const Request& request, OwnThread& thread) {
   ReplicationOptions options;
   options.executor = &thread;
   options.fingerprint = true;
-  options.max_events = max_events;
+  options.max_events = request.max_events;
   options.max_memory = kMostMemory;
-  Experiment experiment = run_experiment(loaded.scenario, options);
+  return options;
+}
+
+/// A result on the page, with what else there is to say of it.
+std::string page_text(const report::Document& document, const LoadedScenario& scenario,
+                      const report::ResultIdentity& answers, const std::vector<RunResult>& runs) {
+  const report::PageResult page =
+      report::page_result(document, scenario, answers, kMostSeriesBytes);
+  std::uint64_t events = 0;
+  for (const RunResult& run : runs) events += run.events;
+  return fmt::format(
+      R"({{"result":{},"series":{},"fingerprint":"{:016x}","events":{},"notes":{}}})",
+      page.metadata, page.series, combined_fingerprint(runs), events,
+      report::json_for_script(distinct_notes(scenario)));
+}
+
+std::string text_of(const Json& answer) { return report::json_for_script(answer); }
+
+/// The answer to "run", or the files of its result.
+std::string result_of(LoadedScenario loaded, const Request& request) {
+  OwnThread thread;
+  Experiment experiment = run_experiment(loaded.scenario, options_of(request, thread));
   if (experiment.warmup) take_warmup(loaded, *experiment.warmup);
   report::ResultSet results{loaded, "base", std::move(experiment.runs)};
   results.warmup = std::move(experiment.warmup);
   results.precision = std::move(experiment.precision);
   const report::Evaluation evaluation(results);
+  const report::Document document = report::run_document(evaluation);
+  if (request.ask == "files") {
+    Json files = {{"scenario.toml", to_toml(loaded, false)}};
+    for (const std::string& name : document.file_names()) {
+      report::StringSink sink;
+      document.write_file(sink, name);
+      files[name] = sink.text();
+    }
+    return text_of({{"files", std::move(files)}});
+  }
   report::ResultIdentity answers(loaded.scenario.name);
   answers.command = "run";
-  const report::PageResult page =
-      report::page_result(report::run_document(evaluation), loaded, answers, kMostSeriesBytes);
-  std::uint64_t events = 0;
-  for (const RunResult& run : results.runs) events += run.events;
-  return fmt::format(
-      R"({{"result":{},"series":{},"fingerprint":"{:016x}","events":{},"notes":{}}})",
-      page.metadata, page.series, combined_fingerprint(results.runs), events,
-      report::json_for_script(distinct_notes(loaded)));
+  return page_text(document, loaded, answers, results.runs);
+}
+
+/// The variants that a request asks for, or their mistakes.
+VariantsResult variants_of(const Request& request) {
+  VariantsResult result;
+  const VariationsResult parsed = parse_variations(request.vary);
+  result.errors = parsed.errors;
+  if (!result.errors.empty()) return result;
+  for (const Variant& variant : grid(parsed.variations)) {
+    std::vector<std::string> edits = request.edits;
+    edits.insert(edits.end(), variant.edits.begin(), variant.edits.end());
+    LoadResult one = load_scenario_with_inputs(request.toml, "scenario", request.files, edits);
+    if (!one.loaded) {
+      result.errors = std::move(one.errors);
+      result.variants.clear();
+      return result;
+    }
+    result.variants.push_back({variant.name, std::move(*one.loaded)});
+  }
+  return result;
+}
+
+/// The answer to "compare".
+std::string comparison_of(std::vector<NamedScenario> variants, const Request& request) {
+  OwnThread thread;
+  Comparison comparison =
+      compare(std::move(variants), {headline_metrics(), false, options_of(request, thread)});
+  std::vector<report::ResultSet> sets;
+  for (ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
+  const std::vector<report::Evaluation> evaluations(sets.begin(), sets.end());
+  report::ResultIdentity answers(comparison.baseline().loaded.scenario.name);
+  answers.command = "compare";
+  for (const std::string& vary : request.vary) answers.options.push_back("--vary " + vary);
+  std::vector<RunResult> runs;
+  for (const report::ResultSet& set : sets)
+    runs.insert(runs.end(), set.runs.begin(), set.runs.end());
+  return page_text(
+      report::comparison_document({comparison, evaluations, false, request.vary, false}),
+      comparison.baseline().loaded, answers, runs);
 }
 
 const char* name_of(scenario::ValueKind kind) {
@@ -147,9 +213,20 @@ const char* name_of(Origin origin) {
   return "default";
 }
 
+/// The SDKs that have rules of their own in a mode.
+std::vector<std::string_view> sdks_of(std::string_view mode) {
+  std::vector<std::string_view> sdks;
+  for (const Preset& preset : presets()) {
+    const bool is_new = std::find(sdks.begin(), sdks.end(), preset.sdk) == sdks.end();
+    if (preset.mode == mode && !preset.sdk.empty() && is_new) sdks.push_back(preset.sdk);
+  }
+  return sdks;
+}
+
 /// The answer to "describe".
 Json keys_json(const LoadedScenario& loaded) {
   Json list = Json::array();
+  std::string mode;  // of the client group that the next keys belong to
   for (const ResolvedKey& key : loaded.keys) {
     Json row = {{"path", key.path}, {"toml", key.toml}, {"origin", name_of(key.origin)}};
     if (const scenario::KeyInfo* info = scenario::find_key(key.path)) {
@@ -159,6 +236,8 @@ Json keys_json(const LoadedScenario& loaded) {
       if (!rules.words.empty()) row["words"] = scenario::split_words(rules.words);
       if (std::isfinite(rules.range.min)) row["min"] = rules.range.min;
       if (std::isfinite(rules.range.max)) row["max"] = rules.range.max;
+      if (key.path.ends_with(".retry.mode")) mode = Json::parse(key.toml);
+      if (key.path.ends_with(".retry.sdk")) row["words"] = sdks_of(mode);
       for (const std::string_view word : {rules.else_word, rules.also_word}) {
         if (!word.empty()) row["others"].push_back(word);
       }
@@ -168,18 +247,25 @@ Json keys_json(const LoadedScenario& loaded) {
   return list;
 }
 
-std::string text_of(const Json& answer) { return report::json_for_script(answer); }
-
 std::string answer_to(const Request& request) {
-  const bool runs = request.ask == "run";
-  if (!runs && request.ask != "describe") {
-    return text_of(
-        {{"failure", fmt::format("'{}' is no question; expected run or describe", request.ask)}});
+  const std::array known = {"run", "files", "compare", "describe"};
+  if (std::find(known.begin(), known.end(), request.ask) == known.end()) {
+    return text_of({{"failure", fmt::format("'{}' is no question; expected one of {}", request.ask,
+                                            fmt::join(known, ", "))}});
   }
-  LoadResult read = load_scenario_text(request.toml, "scenario", request.files, request.edits);
+  if (request.ask == "compare") {
+    VariantsResult read = variants_of(request);
+    if (!read.errors.empty()) return text_of({{"errors", diagnostics_json(read.errors)}});
+    if (read.variants.size() < 2) {
+      return text_of({{"failure", "a comparison needs two variants or more"}});
+    }
+    return comparison_of(std::move(read.variants), request);
+  }
+  LoadResult read =
+      load_scenario_with_inputs(request.toml, "scenario", request.files, request.edits);
   if (!read.loaded) return text_of({{"errors", diagnostics_json(read.errors)}});
-  if (!runs) return text_of({{"keys", keys_json(*read.loaded)}});
-  return result_of(std::move(*read.loaded), request.max_events);
+  if (request.ask == "describe") return text_of({{"keys", keys_json(*read.loaded)}});
+  return result_of(std::move(*read.loaded), request);
 }
 
 }  // namespace

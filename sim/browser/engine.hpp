@@ -24,9 +24,16 @@ namespace retrysim::browser {
 ///                "source_line" and "caret", as in `Diagnostic`
 ///     "failure"  why there is no result, in words: a limit, a request that cannot be understood
 ///
+/// With "ask": "files" it runs as well, and instead of a result there are the "files" that
+/// `retrysim run` would write beside result.json: an object of names and texts.
+///
+/// With "ask": "compare" the result is that of `retrysim compare`, with "vary": texts as --vary
+/// takes them.
+///
 /// With "ask": "describe" nothing runs, and instead of a result there are "keys": of every key that
 /// applies its "path", "toml" (the value), "origin", "meaning", the "kind" of its values and, where
-/// it has them, "words", "min", "max" and "others" (further words beside numbers).
+/// it has them, "words", "min", "max" and "others" (further words beside numbers). The words of
+/// `retry.sdk` are the SDKs that have rules in the mode.
 std::string answer(std::string_view request);
 
 }  // namespace retrysim::browser

@@ -3,12 +3,14 @@
 asks the network for nothing, and hostile texts neither run nor stop it.
 
 Usage: page_test.py --native ASK_ENGINE --program RETRYSIM --page PAGE.html --source ROOT.
-Exit status 77 if there is no Chromium or no page (scripts/page).
+Screenshots of the page at three sizes, light and dark, are kept beside it in screens/. Exit status
+77 if there is no Chromium, or scripts/page has not made the page from these sources.
 
 SPDX-License-Identifier: MIT
 """
 
 import argparse
+import base64
 import json
 import pathlib
 import subprocess
@@ -16,9 +18,11 @@ import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report_page"))
 from browser import Browser, find_chromium  # noqa: E402
+from built import need, skip  # noqa: E402
 
 MARKUP = "<img src=x onerror=hacked=1></script><script>hacked=1</script>"
 HOSTILE = f"""
@@ -36,8 +40,11 @@ retry = {{ mode = "standard" }}
 metric = "success_rate"
 at_least = 0.2
 """
-# Ten million requests a second for a day, which nothing bounds but the page.
-ENDLESS = HOSTILE.replace('"20s"', '"86400s"').replace("total_rate = 40", "total_rate = 10000000")
+# Ten million requests a second for a day, more than the servers can do; and as many as they can,
+# which nothing bounds but the page.
+HUGE = HOSTILE.replace('"20s"', '"86400s"').replace("total_rate = 40", "total_rate = 10000000")
+ENDLESS = HOSTILE.replace('"20s"', '"86400s"').replace("total_rate = 40", "total_rate = 4000") \
+    .replace("servers = 2", "servers = 200")
 HEADING = "document.querySelector('#page h1').textContent === '{}'"
 SLIDER = "document.querySelector('[data-key=\"{key}\"]')"
 
@@ -101,7 +108,10 @@ class PageTest(unittest.TestCase):
 
     def native(self, scenario, *edits):
         path = OPTIONS.source / "scenarios" / f"{scenario}.toml"
-        request = {"ask": "run", "toml": path.read_text(encoding="utf-8"), "edits": edits}
+        return self.ask_native({"ask": "run", "toml": path.read_text(encoding="utf-8"),
+                                "edits": edits})
+
+    def ask_native(self, request):
         done = subprocess.run([OPTIONS.native], input=json.dumps(request) + "\n", text=True,
                               stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout)
@@ -161,6 +171,106 @@ class PageTest(unittest.TestCase):
         self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
         self.assertEqual(page.problems, [])
 
+    def test_two_policies_are_compared_on_the_same_random_numbers(self):
+        page = self.browser
+        page.run("(() => { const s = document.querySelector('[aria-label=\"compare with\"]');"
+                 "s.value = JSON.stringify(['client.web.retry.mode', '\"legacy\"']);"
+                 "delete document.getElementById('page').dataset.replications;"
+                 "s.dispatchEvent(new Event('change')); })()")
+        page.wait_for_replications(5)
+        path = OPTIONS.source / "scenarios/deploy.toml"
+        here = self.ask_native({"ask": "compare", "toml": path.read_text(encoding="utf-8"),
+                                "edits": ["replications=5"],
+                                "vary": ['client.web.retry.mode="standard","legacy"']})
+        self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        self.assertIn("mode=legacy", page.run("document.getElementById('page').innerText"))
+        self.assertIn("retrysim compare scenarios/deploy.toml --vary",
+                      page.run("document.querySelector('#live pre').textContent"))
+        # A value that has been moved can be compared with what it was.
+        key = "fault.deploy.duration"
+        page.move(key, 700)
+        page.wait_for_replications(5)
+        options = page.run("[...document.querySelector('[aria-label=\"compare with\"]').options]"
+                           ".map(o => o.text)")
+        self.assertIn("length of the fault: 45s, as it was", options)
+        self.assertEqual(page.problems, [])
+
+    def test_any_key_can_be_found(self):
+        page = self.browser
+        for key, value in (("client.web.deadline", None), ("service.api.service_time", '"60ms"')):
+            page.run("(() => { const f = document.querySelector('#live input[type=search]');"
+                     f"f.value = '{key}'; f.dispatchEvent(new Event('change')); }})()")
+            found = page.run(f"document.querySelectorAll('[data-key=\"{key}\"]').length")
+            self.assertEqual(found, 1)
+            if value:
+                page.run(f"(() => {{ const f = {SLIDER.format(key=key)}; f.value = '{value}';"
+                         "delete document.getElementById('page').dataset.replications;"
+                         "f.dispatchEvent(new Event('change')); })()")
+                page.wait_for_replications(5)
+                here = self.native("deploy", f"{key}={value}", "replications=5")
+                self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        sdk = SLIDER.format(key="client.web.retry.sdk")
+        words = page.run(f"[...{sdk}.options].map(o => o.text)")
+        self.assertLess({"botocore", "java-v2", "js-v3"}, set(words))
+        self.assertEqual(page.problems, [])
+
+    def test_pictures_and_files_can_be_saved(self):
+        page = self.browser
+        with tempfile.TemporaryDirectory(prefix="retrysim-saved-") as name:
+            folder = pathlib.Path(name)
+            page.call("Browser.setDownloadBehavior", session=None, behavior="allow",
+                      downloadPath=name)
+
+            def saved(file):
+                end = time.monotonic() + 60
+                while not (folder / file).exists() and time.monotonic() < end:
+                    time.sleep(0.05)
+                    page.run("0")
+                return (folder / file).read_bytes()
+
+            page.run("[...document.querySelectorAll('.picture .as-file')].slice(0, 2)"
+                     ".forEach(b => b.click())")
+            picture = xml.etree.ElementTree.fromstring(saved("Attempts-that-the-clients-send.svg"))
+            texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+            self.assertLess({"Attempts that the clients send", "attempts", "capacity"}, set(texts))
+            self.assertNotIn(b"var(", saved("Attempts-that-the-clients-send.svg"))
+            self.assertTrue(saved("Attempts-that-the-clients-send.png").startswith(b"\x89PNG"))
+            page.wait_for_replications(20)
+            press = ("[...document.querySelectorAll('#live button')].find(b => "
+                     "b.textContent === '{}').click()")
+            page.run(press.format("scenario.toml"))
+            here = self.native("deploy", "replications=20")
+            self.assertEqual(saved("scenario.toml").decode(), here["result"]["toml"])
+            page.run(press.format("results as CSV"))
+            page.wait("document.querySelectorAll('#live .files button').length > 5")
+            page.run(press.format("attempts.csv"))
+            path = OPTIONS.source / "scenarios/deploy.toml"
+            files = self.ask_native({"ask": "files", "toml": path.read_text(encoding="utf-8"),
+                                     "edits": ["replications=20"]})["files"]
+            self.assertEqual(saved("attempts.csv").decode().count("\n"),
+                             files["attempts.csv"].count("\n"))
+        self.assertEqual(page.problems, [])
+
+    def test_the_answer_is_on_the_first_screen(self):
+        page = self.browser
+        screens = OPTIONS.page.parent / "screens"
+        screens.mkdir(exist_ok=True)
+        for width, height in ((1280, 800), (390, 844), (2560, 1300)):
+            for scheme in ("light", "dark"):
+                with self.subTest(width=width, scheme=scheme):
+                    page.resize(width, height, scheme)
+                    page.open("about:blank")
+                    page.open(OPTIONS.page.resolve().as_uri())
+                    page.wait_for_replications(5)
+                    bottom = ("document.querySelectorAll('{}')[{}].getBoundingClientRect().bottom")
+                    self.assertLess(page.run(bottom.format("#answer .verdict", 0)), height)
+                    self.assertLess(page.run(bottom.format(".picture figure", int(width > 390))),
+                                    height)
+                    self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+                    image = page.call("Page.captureScreenshot", format="png")["data"]
+                    (screens / f"{width}-{scheme}.png").write_bytes(base64.b64decode(image))
+        self.assertEqual(page.problems, [])
+
     def test_mistakes_show_their_places_and_the_page_goes_on(self):
         page = self.browser
         page.write_scenario(HOSTILE.replace('"20s"', '"soon"'))
@@ -193,7 +303,9 @@ class PageTest(unittest.TestCase):
         page.write_scenario(ENDLESS)
         page.wait("document.querySelector('#live .state.bad') !== null")
         said = page.run("document.querySelector('#live .state').textContent")
-        self.assertRegex(said, "was stopped|more memory|events")
+        self.assertIn("One replication takes more than 20 s here and was stopped", said)
+        page.write_scenario(HUGE)
+        page.wait("document.querySelector('#live .state').textContent.includes('of memory, but')")
         page.write_scenario("[" * 2_000_000)
         page.wait("document.querySelectorAll('#live .mistakes button').length > 0")
         page.write_scenario(HOSTILE)
@@ -282,8 +394,7 @@ parser.add_argument("--page", required=True, type=pathlib.Path)
 parser.add_argument("--source", required=True, type=pathlib.Path)
 OPTIONS, rest = parser.parse_known_args()
 CHROMIUM = find_chromium()
-if CHROMIUM is None or not OPTIONS.page.exists():
-    print(f"skipped: there is no {'Chromium' if CHROMIUM is None else OPTIONS.page}; scripts/page "
-          "makes the page")
-    sys.exit(77)
+if CHROMIUM is None:
+    skip("there is no Chromium")
+need(OPTIONS.page, OPTIONS.source)
 unittest.main(argv=[sys.argv[0], *rest])

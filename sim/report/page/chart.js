@@ -2,6 +2,10 @@
 
 // Below this a drawing is hidden or being laid out.
 const NARROWEST = 120;
+// What makes up the look of a drawing.
+const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray",
+  "stroke-linejoin", "stroke-linecap", "opacity", "paint-order", "visibility", "font-family",
+  "font-size", "font-weight", "text-anchor"];
 const MARGIN = { left: 52, right: 10, top: 8, bottom: 34 };
 
 /** About `count` round numbers from `low` to `high`. */
@@ -76,7 +80,10 @@ class Figure {
     const entries = legend.map((entry) => this.entry(entry));
     this.element = el("figure", { class: kind, "data-title": title },
       el("figcaption", {}, el("b", {}, title), unit ? el("span", { class: "unit" }, unit) : null,
-        table ? this.tableButton(title, table) : null),
+        el("span", { class: "tools" }, table ? this.tableButton(title, table) : null,
+          ["SVG", "PNG"].map((format) => el("button", { type: "button", class: "as-file",
+            "aria-label": `${title}, save as ${format}`,
+            onclick: () => this.save(title, format) }, format)))),
       entries.length > 0 ? el("ul", { class: "legend" }, entries) : null,
       this.gauge, this.drawing, this.behind, note ? el("p", { class: "note" }, note) : null);
     this.width = 0;
@@ -121,6 +128,42 @@ class Figure {
   fit() {
     const width = Math.round(this.gauge.clientWidth);
     if (width >= NARROWEST && width !== this.width) this.redraw(width);
+  }
+
+  /** The drawing for a file: with the title, on its ground, and with all styles that it has here. */
+  standalone(title) {
+    const drawn = this.drawing.querySelector("svg"), copy = drawn.cloneNode(true);
+    const [, , width, height] = drawn.getAttribute("viewBox").split(" ").map(Number);
+    const copies = [copy, ...copy.querySelectorAll("*")], TOP = 28;
+    [drawn, ...drawn.querySelectorAll("*")].forEach((element, i) => {
+      const style = getComputedStyle(element);
+      copies[i].removeAttribute("style");
+      for (const name of STYLES) copies[i].setAttribute(name, style.getPropertyValue(name));
+    });
+    const { color, fontFamily } = getComputedStyle(this.element);
+    const ground = getComputedStyle(document.documentElement).backgroundColor;
+    for (const [name, value] of Object.entries({ viewBox: `0 ${-TOP} ${width} ${height + TOP}`, width,
+      height: height + TOP, xmlns: SVG })) copy.setAttribute(name, value);
+    copy.prepend(svg("rect", { y: -TOP, width, height: height + TOP, fill: ground }),
+      svg("text", { x: 8, y: 18 - TOP, "font-family": fontFamily, "font-size": 15, "font-weight": 600,
+        fill: color }, title));
+    return { copy, width, height: height + TOP };
+  }
+
+  async save(title, format) {
+    const { copy, width, height } = this.standalone(title);
+    const text = new XMLSerializer().serializeToString(copy);
+    const name = `${title.replace(/\W+/g, "-").replace(/-$/, "")}.${format.toLowerCase()}`;
+    if (format === "SVG") {
+      save(name, new Blob([text], { type: "image/svg+xml" }));
+      return;
+    }
+    const image = new Image(), FINE = 2;
+    image.src = `data:image/svg+xml,${encodeURIComponent(text)}`;
+    await image.decode();
+    const canvas = el("canvas", { width: FINE * width, height: FINE * height });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => save(name, blob));
   }
 
   redraw(width = this.width) {

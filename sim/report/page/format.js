@@ -24,6 +24,13 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** Offers a file to be kept. */
+function save(name, blob) {
+  const url = URL.createObjectURL(blob);
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
 // LOOKS is scripts/plotting/looks.json. Each ground has its own colours.
 const [BLUE, RED, GREEN, PURPLE, ORANGE, SKY, GREY] = ["blue", "red", "green", "purple", "orange", "sky",
   "grey"].map((name) => `var(--${name})`);

@@ -5,18 +5,17 @@
 const STAGES = [1, 5, 20];        // replications, one stage after the other
 const LONGEST_MS = 20000;         // that a stage may take
 const MOST_EVENTS = 400e6;
-const KNOBS_SHOWN = 10;
+const KNOBS_SHOWN = window.matchMedia("(max-width: 760px)").matches ? 3 : 14;
 
-/** Keys that matter most, in their order: the end of the path, its words, how its slider runs. */
-const MAIN_KEYS = [
-  ["client.*.arrivals.total_rate", "load"], ["client.*.arrivals.rate", "load per client"],
-  ["client.*.clients", "clients"], ["fault.*.duration", "fault lasts"],
-  ["fault.*.capacity", "capacity left"], ["surge.*.duration", "surge lasts"],
-  ["surge.*.factor", "surge, times the load"], ["client.*.retry.mode", "retry mode"],
-  ["client.*.retry.max_attempts", "attempts at most"], ["client.*.attempt_timeout", "timeout"],
-  ["client.*.retry.backoff.jitter", "jitter"], ["client.*.retry.quota.capacity", "retry quota"],
-  ["service.*.queue.capacity", "queue bound"], ["service.*.servers", "servers"],
-];
+/** Keys that matter most, in their order. Those of faults and surges count only where they are set. */
+const MAIN_KEYS = ["fault.*.duration", "client.*.surge.*.duration", "client.*.arrivals.total_rate",
+  "client.*.arrivals.rate", "client.*.retry.mode", "client.*.retry.sdk",
+  "client.*.retry.max_attempts", "client.*.attempt_timeout", "client.*.retry.backoff.jitter",
+  "client.*.retry.quota.capacity", "service.*.queue.capacity", "service.*.servers",
+  "fault.*.capacity", "fault.*.speed", "client.*.surge.*.factor", "client.*.count",
+  "service.*.queue.discipline"];
+const IN_EVENTS = /^fault\.|\.surge\./;
+const SHARES = /^fault\.[^.]+\.(capacity|speed)$/;  // seldom above 1
 
 const isLike = (path, pattern) => {
   const parts = path.split("."), wanted = pattern.split(".");
@@ -24,24 +23,31 @@ const isLike = (path, pattern) => {
     wanted.every((word, i) => word === "*" || word === parts[i]);
 };
 
-/** The number of a value: seconds of a duration; NaN of a word. */
-const numberOf = (key) => {
-  const value = tomlValue(key.toml);
-  return key.kind === "duration" ? durationOf(value) : typeof value === "number" ? value : NaN;
-};
+/** Whether values are durations, or distributions that are given by one. */
+const isDuration = (key) => key.kind === "duration" ||
+  (key.kind === "distribution" && Number.isFinite(durationOf(tomlValue(key.toml))));
 
-/** How far a slider goes: from `low` to `high` in equal steps or equal ratios. */
+/** The number of a value: seconds of a duration; NaN of a word. */
+function numberOf(key, toml = key.toml) {
+  const value = tomlValue(toml);
+  return isDuration(key) ? durationOf(value) : typeof value === "number" ? value : NaN;
+}
+
+const mostOf = (key) => (SHARES.test(key.path) ? 1 : key.max);
+
+/** How far a slider goes from the value that the scenario has, in equal steps or equal ratios. */
 function travelOf(key, value) {
-  const bounded = exists(key.min) && exists(key.max) && key.max <= 100;
-  const whole = key.kind === "count";
-  if (bounded && !whole) {
-    return { at: (x) => key.min + (key.max - key.min) * Math.round(x * 50) / 50,
-      from: (v) => (v - key.min) / (key.max - key.min) };
+  const most = mostOf(key), whole = key.kind === "count";
+  const least = Math.max(exists(key.min) ? key.min : 0, 0);
+  if (!whole && exists(most) && most <= 100) {
+    return { at: (x) => least + (most - least) * Math.round(x * 50) / 50,
+      from: (v) => (v - least) / (most - least) };
   }
-  const start = value > 0 ? value : 10, least = Math.max(exists(key.min) ? key.min : 0, 0);
+  const start = value > 0 ? value : 10;
   if (whole && start <= 20) {
-    const low = least, high = Math.max(10, 2 * start);
-    return { at: (x) => low + Math.round(x * (high - low)), from: (v) => (v - low) / (high - low) };
+    const high = Math.max(10, 2 * start);
+    return { at: (x) => least + Math.round(x * (high - least)),
+      from: (v) => (v - least) / (high - least) };
   }
   const low = Math.max(start / 20, whole ? Math.max(1, least) : 0), high = start * 10;
   const round = (v) => (whole ? Math.round(v) : Number(v.toPrecision(3)));
@@ -50,25 +56,43 @@ function travelOf(key, value) {
 }
 
 /** A number as --set takes it. */
-const edited = (key, number) => (key.kind === "duration" ? `"${Number(number.toPrecision(6))}s"`
+const edited = (key, number) => (isDuration(key) ? `"${Number(number.toPrecision(6))}s"`
   : String(Number(number.toPrecision(12))));
 
-const shown = (key, number) => (key.kind === "duration" ? seconds(number)
-  : exists(key.max) && key.max === 1 ? percent(number) : digits(number, 4));
+const shown = (key, number) => (isDuration(key) ? seconds(number)
+  : mostOf(key) === 1 && key.kind === "number" ? percent(number) : digits(number, 4));
 
-/** A row of the page that changes one key. `change` takes a TOML text. */
-function knob(key, label, isEdited, change) {
+/** The words that a key may have; null of numbers and free texts. */
+function wordsOf(key) {
+  if (key.kind === "boolean") return ["true", "false"];
+  if (!key.words || key.words.length === 0) return null;
+  const own = String(tomlValue(key.toml));
+  return key.words.includes(own) ? key.words : [own, ...key.words];
+}
+const wordToml = (key, word) => (key.kind === "boolean" ? word : `"${word}"`);
+
+/**
+ * A row of the page that changes one key. `base` is its value in the scenario itself. `change` takes
+ * a TOML text, and whether other keys may have other values then.
+ */
+function knob(key, label, base, change) {
   const name = el("span", { class: "key", title: `${key.path}: ${key.meaning || ""}` }, label);
-  const row = (...parts) => el("label", { class: `knob${isEdited ? " edited" : ""}` }, name, parts);
-  if (key.words || key.kind === "boolean") {
-    const words = key.words || ["true", "false"], value = String(tomlValue(key.toml));
+  const row = (...parts) => el("label", { class: `knob${base === key.toml ? "" : " edited"}` }, name,
+    parts);
+  const words = wordsOf(key), value = numberOf(key);
+  if (words) {
     const select = el("select", { "data-key": key.path,
-      onchange: () => change(key.words ? `"${select.value}"` : select.value) },
-    words.map((word) => el("option", { value: word, selected: word === value }, word)));
+      onchange: () => change(wordToml(key, select.value), true) }, words.map((word) =>
+      el("option", { value: word, selected: word === String(tomlValue(key.toml)) }, word)));
     return row(select);
   }
   const others = (key.others || []).filter((word) => word !== "sdk");
-  const value = numberOf(key), travel = travelOf(key, value), output = el("output");
+  if (Number.isNaN(value) && !others.includes(tomlValue(key.toml))) {
+    const field = el("input", { type: "text", "data-key": key.path, value: key.toml,
+      onchange: () => change(field.value, true) });
+    return row(field);
+  }
+  const travel = travelOf(key, numberOf(key, base)), output = el("output");
   const STEPS = 1000, beyond = others.length > 0 ? STEPS + 50 : STEPS;  // the word is at the end
   const say = (text) => { output.textContent = text; };
   const input = el("input", { type: "range", min: 0, max: beyond, "data-key": key.path,
@@ -89,10 +113,12 @@ function knob(key, label, isEdited, change) {
 }
 
 function startLive() {
-  const place = document.getElementById("live");
+  const place = document.getElementById("live"), page = document.getElementById("page");
   const shipped = JSON.parse(document.getElementById("scenarios").textContent);
   const isReport = results.length > 0;
-  const state = { scenario: shipped[0], toml: shipped[0].toml, edits: new Map(), change: 0 };
+  // `other` is the value that another variant has: [path, TOML text].
+  const state = { scenario: shipped[0], toml: shipped[0].toml, edits: new Map(), other: null,
+    keys: [], base: new Map(), extra: new Set(), change: 0 };
   const first = { engine: null }, more = { engine: null };  // the quick and the patient worker
 
   // What stands on the page.
@@ -104,45 +130,72 @@ function startLive() {
   const choice = el("select", { "aria-label": "scenario", onchange: () => choose(choice.selectedIndex) },
     shipped.map((one) => el("option", {}, one.name)));
   const knobs = el("div", { class: "knobs" });
+  const finder = el("input", { type: "search", list: "keys", placeholder: "find any key",
+    "aria-label": "find any key", onchange: () => {
+      if (!state.keys.some((key) => key.path === finder.value)) return;
+      state.extra.add(finder.value);
+      finder.value = "";
+      showKnobs();
+    } });
+  const names = el("datalist", { id: "keys" });
+  const versus = el("select", { "aria-label": "compare with", onchange: () => {
+    state.other = versus.value ? JSON.parse(versus.value) : null;
+    changed();
+  } });
   const mistakes = el("div", { class: "mistakes" });
   const text = el("textarea", { spellcheck: "false", "aria-label": "scenario as TOML",
     oninput: () => {
       state.toml = text.value;
       state.edits.clear();
+      state.other = null;
       describe();
     } });
-  const command = el("pre", {});
+  const command = el("pre", {}), files = el("div", { class: "files" });
   const link = el("input", { type: "text", readonly: true, hidden: true, "aria-label": "link" });
+  const button = (words, onclick) => el("button", { type: "button", onclick }, words);
   place.append(el("div", { class: "choice" }, choice,
-    el("button", { type: "button", onclick: () => choose(choice.selectedIndex) }, "reset"),
-    el("button", { type: "button", onclick: share }, "link to this"), link),
-  knobs, line, mistakes,
+    button("reset", () => choose(choice.selectedIndex)), button("link to this", share), link),
+  knobs, el("div", { class: "choice" }, finder, names, versus), line, mistakes,
   el("details", {}, el("summary", {}, "the scenario as text"), text),
-  el("details", {}, el("summary", {}, "the same on the command line"), command));
+  el("details", {}, el("summary", {}, "the same on the command line, and as files"), command,
+    el("p", { class: "note" }, "It has the same events, one by one, and figures that agree to nine ",
+      "digits or more."),
+    button("scenario.toml", () => save("scenario.toml", new Blob([results[0].toml]))),
+    button("copy the command", () => {
+      getSelection().selectAllChildren(command);
+      document.execCommand("copy");
+    }),
+    button("results as CSV", listFiles), files));
 
-  const request = (ask, edits) => ({ ask, toml: state.toml, files: state.scenario.files,
-    max_events: MOST_EVENTS, edits });
-  const ownEdits = () => [...state.edits].map(([path, value]) => `${path}=${value}`);
+  const own = () => [...state.edits].filter(([path]) => !state.other || path !== state.other[0])
+    .map(([path, value]) => `${path}=${value}`);
+  const valueOf = (path) => state.edits.get(path) ??
+    (state.keys.find((key) => key.path === path) || {}).toml;
+  const vary = () => (state.other
+    ? [`${state.other[0]}=${valueOf(state.other[0])},${state.other[1]}`] : []);
+  const request = (ask, edits, more_ = {}) => ({ ask, toml: state.toml, files: state.scenario.files,
+    max_events: MOST_EVENTS, edits, ...more_ });
 
   function choose(number, run = true) {
-    take(shipped[number], shipped[number].toml, []);
+    take(shipped[number], shipped[number].toml, [], null);
     describe(run);
   }
 
-  function take(scenario, toml, edits) {
+  function take(scenario, toml, edits, other) {
     state.scenario = scenario;
     state.toml = text.value = toml;
     state.edits = new Map(edits);
+    state.other = other;
+    state.extra = new Set(state.edits.keys());
     choice.selectedIndex = shipped.indexOf(scenario);
     link.hidden = true;
   }
 
   /** The address of the page as it is now, to be copied. */
   async function share() {
-    const own = state.toml !== state.scenario.toml;
-    const fragment = await linkOf({ name: state.scenario.name, toml: own ? state.toml : undefined,
-      edits: [...state.edits] });
-    history.replaceState(null, "", fragment);
+    const isOwn = state.toml !== state.scenario.toml;
+    history.replaceState(null, "", await linkOf({ name: state.scenario.name,
+      toml: isOwn ? state.toml : undefined, edits: [...state.edits], other: state.other || undefined }));
     link.value = location.href;
     link.hidden = false;
     link.select();
@@ -150,13 +203,15 @@ function startLive() {
 
   /** What the address of the page asks for. */
   async function open() {
-    const asked = await stateOf(location.hash);
+    const byName = shipped.find((one) => `#${one.name}` === location.hash);
+    const asked = byName ? { name: byName.name, edits: [] } : await stateOf(location.hash);
     const scenario = asked && shipped.find((one) => one.name === asked.name);
     if (!asked || (!scenario && asked.toml === undefined)) {
       choose(0, !isReport);  // a report has its answer already
       return;
     }
-    take(scenario || shipped[0], asked.toml === undefined ? scenario.toml : asked.toml, asked.edits);
+    take(scenario || shipped[0], asked.toml === undefined ? scenario.toml : asked.toml, asked.edits,
+      asked.other || null);
     describe();
   }
 
@@ -164,41 +219,74 @@ function startLive() {
   async function describe(run = true) {
     first.engine.stop();
     more.engine.stop();
-    ++state.change;
-    const { answer, isNewest } = await ask(first, request("describe", ownEdits()), "Reading it takes");
-    if (!isNewest) {
+    const change = ++state.change;
+    const described = async (edits) => (await ask(first, request("describe", edits), "Reading it takes"))
+      .answer;
+    const now = await described([...state.edits].map(([path, value]) => `${path}=${value}`));
+    const base = now && now.keys && state.edits.size > 0 ? await described([]) : now;
+    if (change !== state.change) {
       next();
-    } else if (answer !== null && answer.keys) {
-      showKnobs(answer.keys);
+    } else if (now !== null && now.keys) {
+      state.keys = now.keys;
+      state.base = new Map((base.keys || now.keys).map((key) => [key.path, key.toml]));
+      showKnobs();
       if (run) changed();
       else say("Move something, and the engine answers.");
-    } else if (answer !== null) {
-      refuse(answer);
+    } else if (now !== null) {
+      refuse(now);
     }
   }
 
-  function showKnobs(keys) {
-    const rows = [];
-    for (const [pattern, words] of MAIN_KEYS) {
-      const alike = keys.filter((key) => isLike(key.path, pattern) && !key.path.includes(".calls."));
-      for (const key of alike) {
-        const parts = key.path.split(".");
-        const label = alike.length > 1 ? `${words} (${parts[1]})` : words;
-        rows.push(knob(key, label, state.edits.has(key.path), (value) => {
-          state.edits.set(key.path, value);
-          changed();
-        }));
-      }
-    }
-    const rest = rows.splice(KNOBS_SHOWN);
-    knobs.replaceChildren(...rows);
+  /** The keys of the scenario that matter most, with their words. */
+  function mainKeys() {
+    return MAIN_KEYS.flatMap((pattern) => {
+      const alike = state.keys.filter((key) => isLike(key.path, pattern) &&
+        (key.kind !== "text" || wordsOf(key)) &&
+        !(IN_EVENTS.test(pattern) && key.origin === "default"));
+      return alike.map((key) => ({ key, label: keyWords(key.path) +
+        (alike.length > 1 ? ` (${key.path.split(".")[1]})` : "") }));
+    });
+  }
+
+  function showKnobs() {
+    const row = (key, label) => knob(key, label, state.base.get(key.path) ?? key.toml, (value, anew) => {
+      state.edits.set(key.path, value);
+      if (anew) describe();
+      else changed();
+    });
+    const rows = mainKeys().map(({ key, label }) => {
+      state.extra.delete(key.path);
+      return row(key, label);
+    });
+    const extra = state.keys.filter((key) => state.extra.has(key.path));
+    const rest = rows.splice(KNOBS_SHOWN), folded = knobs.querySelector("details");
+    knobs.replaceChildren(...rows, ...extra.map((key) => row(key, key.path)));
     if (rest.length > 0) {
-      knobs.append(el("details", {}, el("summary", {}, `${rest.length} more`), rest));
+      knobs.append(el("details", { open: folded && folded.open },
+        el("summary", {}, `${rest.length} more`), rest));
     }
+    names.replaceChildren(...state.keys.map((key) => el("option", { value: key.path }, key.meaning)));
+    showOthers();
+  }
+
+  /** What the scenario can be compared with: another word for a key, or a value before it was moved. */
+  function showOthers() {
+    const options = mainKeys().flatMap(({ key, label }) => {
+      const now = valueOf(key.path), base = state.base.get(key.path), words = wordsOf(key);
+      const choices = words ? words.map((word) => [wordToml(key, word), word])
+        : base !== undefined ? [[base, `${tomlValue(base)}, as it was`]] : [];
+      return choices.filter(([toml]) => toml !== now).map(([toml, word]) => {
+        const value = JSON.stringify([key.path, toml]);
+        return el("option", { value, selected: value === JSON.stringify(state.other) },
+          `${label}: ${word}`);
+      });
+    });
+    versus.replaceChildren(el("option", { value: "" }, "compare with …"), ...options);
+    if (!versus.value) state.other = null;
   }
 
   function refuse(answer) {
-    document.getElementById("page").classList.add("stale");
+    page.classList.add("stale");
     const errors = answer.errors || [];
     say(answer.failure || `${plural(errors.length, "mistake")} in the scenario`, true);
     mistakes.replaceChildren(...errors.map((error) => el("button", { type: "button",
@@ -222,6 +310,8 @@ function startLive() {
   function changed() {
     ++state.change;
     more.engine.stop();
+    files.replaceChildren();
+    showOthers();
     next();
   }
 
@@ -236,21 +326,23 @@ function startLive() {
     const answer = await worker.engine.ask(question);
     clearTimeout(timer);
     const isNewest = change === state.change;
-    if (late && isNewest) {
+    if (late && isNewest && worker === first) {
       say(`${what} more than ${LONGEST_MS / 1000} s here and was stopped. Try less load or a ` +
         "shorter duration, or run it on the command line.", true);
     }
-    return { answer, isNewest, ms: performance.now() - started };
+    return { answer, isNewest, late, ms: performance.now() - started };
   }
 
   async function stage(worker, replications) {
-    const question = request("run", [...ownEdits(), `replications=${replications}`]);
+    const question = request(state.other ? "compare" : "run",
+      [...own(), `replications=${replications}`], { vary: vary() });
     const what = replications === 1 ? "One replication takes" : `To run ${replications} replications takes`;
-    return { replications, ...await ask(worker, question, what) };
+    return { replications, vary: vary(), own: own(), ...await ask(worker, question, what) };
   }
 
+  // A comparison needs two replications for an interval.
   async function simulate() {
-    const done = await stage(first, STAGES[0]);
+    const done = await stage(first, state.other ? 2 : STAGES[0]);
     if (done.answer !== null) show(done);
     if (!done.isNewest) next();
     else if (done.answer !== null && done.answer.result) sharpen(1);
@@ -259,33 +351,48 @@ function startLive() {
   async function sharpen(number) {
     if (number >= STAGES.length) return;
     const done = await stage(more, STAGES[number]);
-    if (done.answer === null || !done.isNewest) return;
-    if (!done.answer.result) {
-      say(`${line.textContent} No more replications: ${done.answer.failure}`);
+    if (!done.isNewest) return;
+    if (done.answer === null || !done.answer.result) {
+      say(`${line.textContent} No more: ${done.answer === null
+        ? `${STAGES[number]} take more than ${LONGEST_MS / 1000} s here.` : done.answer.failure}`);
       return;
     }
     show(done);
     sharpen(number + 1);
   }
 
-  function show({ answer, replications, ms }) {
+  function show({ answer, replications, ms, vary: varied, own: edits }) {
     if (!answer.result) {
       refuse(answer);
       return;
     }
     mistakes.replaceChildren();
-    const page = document.getElementById("page");
     page.classList.remove("stale");
-    renderPage([{ ...answer.result, series: answer.series }]);
-    say(`${plural(replications, "replication")} in ${digits(ms / 1000, 2)} s, ${
-      digits(answer.events, 3)} events, fingerprint ${answer.fingerprint}.`);
-    const file = state.toml === state.scenario.toml ? state.scenario.path
-      : "scenario.toml";
-    command.textContent = ["retrysim run", file, ...ownEdits().map((edit) => `--set '${edit}'`),
-      `--replications ${replications} --fingerprint`].join(" ");
+    const quoted = (option) => (edit) => `${option} '${edit.replace(/'/g, "'\\''")}'`;
+    command.textContent = [varied.length > 0 ? "retrysim compare" : "retrysim run",
+      state.toml === state.scenario.toml ? state.scenario.path : "scenario.toml",
+      ...varied.map(quoted("--vary")), ...edits.map(quoted("--set")),
+      `--replications ${replications}`, ...(varied.length > 0 ? [] : ["--fingerprint"])].join(" ");
+    // The head of a comparison's scenario says how it was asked for.
+    const head = varied.length > 0 ? `# Variant of a comparison\n#   ${command.textContent}\n\n` : "";
+    renderPage([{ ...answer.result, toml: head + answer.result.toml, series: answer.series }]);
+    say(`${plural(replications, "replication")}${varied.length > 0 ? " of each" : ""} in ${
+      digits(ms / 1000, 2)} s, ${digits(answer.events, 3)} events${
+      varied.length > 0 ? "" : `, fingerprint ${answer.fingerprint}`}.`);
     page.dataset.replications = replications;
     page.dataset.fingerprint = answer.fingerprint;
     page.dataset.shown = Number(page.dataset.shown || 0) + 1;
+  }
+
+  /** The files that `run` would write, each to be saved. */
+  async function listFiles() {
+    files.textContent = "They are computed.";
+    const replications = Number(page.dataset.replications || 1);
+    const { answer, isNewest } = await ask(more, request("files", [...own(),
+      `replications=${replications}`]), "To compute them takes");
+    if (!isNewest || answer === null) return;
+    files.replaceChildren(...(answer.files ? Object.entries(answer.files).map(([name, content]) =>
+      button(name, () => save(name, new Blob([content])))) : [String(answer.failure)]));
   }
 
   embeddedEngine().then((module) => {

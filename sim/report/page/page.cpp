@@ -720,11 +720,12 @@ std::string base64_of_sha256(std::string_view hexadecimal) {
 }
 
 /// Nothing comes from anywhere: only the style and the script of this page are in force, and the
-/// worker that runs the engine, which is a part of the script.
+/// worker that runs the engine, which is a part of the script. Images are those that the script
+/// itself makes of drawings, to save them.
 std::string policy(const PageParts& parts, bool live) {
   return fmt::format(
-      "default-src 'none'; script-src 'sha256-{}'{}; style-src 'sha256-{}'; {}base-uri 'none'; "
-      "form-action 'none'",
+      "default-src 'none'; script-src 'sha256-{}'{}; style-src 'sha256-{}'; img-src data:; {}"
+      "base-uri 'none'; form-action 'none'",
       base64_of_sha256(parts.script_sha256), live ? " 'wasm-unsafe-eval'" : "",
       base64_of_sha256(parts.style_sha256), live ? "worker-src blob:; " : "");
 }

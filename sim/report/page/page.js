@@ -373,11 +373,6 @@ const computed = (result) => (result.prediction || result.map && !result.map.con
   : `Seed ${result.seed}, ${plural(result.replications, "replication")}, `);
 
 function reproduction(result) {
-  const save = () => {
-    const link = el("a", { href: URL.createObjectURL(new Blob([result.toml],
-      { type: "application/toml" })), download: "scenario.toml" });
-    link.click();
-  };
   const inputs = result.files.filter((name) => name.endsWith(".csv") && result.toml.includes(name));
   const beside = inputs.length > 0
     ? `, with ${inputs.join(" and ")} from the result folder beside it` : "";
@@ -387,7 +382,8 @@ function reproduction(result) {
   el("p", {}, `${computed(result)}retrysim ${
     result.version}: the same numbers come out on every machine.`),
   el("details", {}, el("summary", {}, "The scenario with every effective value"),
-    el("button", { type: "button", onclick: save }, "save as scenario.toml"),
+    el("button", { type: "button", onclick: () => save("scenario.toml", new Blob([result.toml])) },
+    "save as scenario.toml"),
     el("pre", { class: "toml" }, result.toml))];
 }
 

@@ -15,7 +15,10 @@ async function bytesOf(stream, most = Infinity) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** `{name, toml, edits}` as a fragment; `toml` only where it is not that of the scenario `name`. */
+/**
+ * `{name, toml, edits, other}` as a fragment; `toml` only where it is not that of the scenario `name`,
+ * `other` only where two variants are compared.
+ */
 async function linkOf(state) {
   const packed = await bytesOf(new Blob([JSON.stringify(state)]).stream()
     .pipeThrough(new CompressionStream("deflate-raw")));
@@ -33,9 +36,10 @@ async function stateOf(fragment) {
       (c) => c.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     const state = JSON.parse(new TextDecoder().decode(await bytesOf(stream, MOST_LINK_BYTES)));
-    const texts = [state.name, state.toml === undefined ? "" : state.toml, ...state.edits.flat()];
+    const texts = [state.name, state.toml === undefined ? "" : state.toml, ...state.edits.flat(),
+      ...(state.other || [])];
     const whole = texts.every((text) => typeof text === "string") &&
-      state.edits.every((edit) => edit.length === 2);
+      [...state.edits, state.other || ["", ""]].every((edit) => edit.length === 2);
     return whole ? state : null;
   } catch (error) {
     return null;

@@ -716,7 +716,9 @@ void note_idle_keys(Tables& t) {
   for (const ClientSpec& c : s.clients) {
     bool by_key = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kKey) ||
                   (c.retry.rate_limit.enabled && c.retry.rate_limit.scope == RetryScope::kKey);
-    for (const std::size_t i : called_services(c)) by_key = by_key || matter[i];
+    for (const std::size_t i : called_services(c)) {
+      by_key = by_key || (i < matter.size() && matter[i]);  // there may be no service
+    }
     const bool sees_others = std::ranges::any_of(s.calls, [&](const CallSpec& call) {
       return call.callers_key && &s.clients[call.client] == &c;
     });

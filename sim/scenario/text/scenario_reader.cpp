@@ -116,8 +116,9 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
   return scenario::ScenarioReader(text, file, directory, edits).load(variant_edits);
 }
 
-LoadResult load_scenario_text(std::string_view text, const std::string& file,
-                              const InputTexts& inputs, const std::vector<std::string>& edits) {
+LoadResult load_scenario_with_inputs(std::string_view text, const std::string& file,
+                                     const InputTexts& inputs,
+                                     const std::vector<std::string>& edits) {
   return scenario::ScenarioReader(text, file, inputs, edits).load();
 }
 

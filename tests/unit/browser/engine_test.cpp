@@ -4,8 +4,10 @@
 // SPDX-License-Identifier: MIT
 #include "browser/engine.hpp"
 
+#include <retrysim/compare.hpp>
 #include <retrysim/experiment.hpp>
 
+#include "report/comparison.hpp"
 #include "report/folder/result_folder.hpp"
 #include "report/page/page.hpp"
 #include "report/run/text.hpp"
@@ -14,8 +16,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace retrysim::browser {
@@ -50,7 +56,8 @@ duration = "20s"
 service.api = { servers = 4, service_time = "10ms" }
 [client.web]
 calls = "api"
-arrivals = { process = "profile", file = "load.csv" }
+arrivals = { process = "trace", file = "load.csv" }
+retry = { mode = "none" }
 )";
 
 std::string text_answered(Json request) { return answer(request.dump()); }
@@ -81,6 +88,76 @@ TEST_CASE("The engine's result is that of the folder") {
   REQUIRE(answer.at("events") == results.runs[0].events + results.runs[1].events);
 }
 
+TEST_CASE("A comparison is that of the folder") {
+  const std::vector<std::string> vary = {"client.web.retry.max_attempts=3,1"};
+  Json request = run_of(kOutage);
+  request["ask"] = "compare";
+  request["vary"] = vary;
+  const Json answer = answered(request);
+
+  std::vector<NamedScenario> variants;
+  for (const Variant& v : grid(parse_variations(vary).variations)) {
+    LoadResult read = load_scenario_text(kOutage, "scenario", ".", v.edits);
+    variants.push_back({v.name, std::move(read.loaded.value())});
+  }
+  const test::TemporaryFolder temporary;
+  report::ResultFolder folder(
+      temporary.path() / "outage",
+      report::identity_of({&variants[0].loaded, &variants[1].loaded}, "compare",
+                          {"--vary client.web.retry.max_attempts=3,1"}),
+      false);
+  Comparison comparison = compare(std::move(variants));
+  std::vector<report::ResultSet> sets;
+  for (ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
+  const std::vector<report::Evaluation> evaluations(sets.begin(), sets.end());
+  report::Document document =
+      report::comparison_document({comparison, evaluations, false, vary, false});
+  for (const report::Evaluation& e : evaluations) document.scenario_file(e.set.scenario);
+  document.write_files(folder);
+  const report::PageResult page = report::read_page_result(folder.path(), 1'800'000);
+
+  Json there = Json::parse(page.metadata);
+  there["files"] = answer.at("result").at("files");  // there each variant has a file
+  REQUIRE(answer.at("result") == there);
+  REQUIRE(answer.at("series") == Json::parse(page.series));
+  REQUIRE(answer.at("result").at("variants").size() == 2);
+}
+
+TEST_CASE("Mistakes in the variants of a comparison have their places") {
+  Json request = run_of(kOutage);
+  request["ask"] = "compare";
+  for (const char* vary :
+       {"client.web.retry.max_attempts", "client.web.retry.mode=standard,fast"}) {
+    request["vary"] = {vary};
+    REQUIRE(answered(request).at("errors").size() == 1);
+  }
+  request.erase("vary");
+  REQUIRE(answered(request).at("failure") == "a comparison needs two variants or more");
+}
+
+TEST_CASE("The files of a run are those of the folder") {
+  Json request = run_of(kOutage);
+  request["ask"] = "files";
+  const Json files = answered(request).at("files");
+  LoadResult read = load_scenario_text(kOutage, "scenario", ".");
+  REQUIRE(read.loaded);
+  report::ResultSet results{*read.loaded, "base", run_replications(read.loaded->scenario)};
+  const report::Evaluation evaluation(results);
+  const test::TemporaryFolder temporary;
+  report::ResultFolder folder(temporary.path() / "outage",
+                              report::identity_of({&*read.loaded}, "run"), false);
+  report::run_document(evaluation).write_files(folder);
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+    const std::string name = file.path().filename().string();
+    if (name == "result.json") continue;
+    INFO(name);
+    std::ifstream stream(file.path());
+    const std::string there{std::istreambuf_iterator<char>(stream), {}};
+    REQUIRE(files.at(name) == there);
+  }
+  REQUIRE(files.contains("timeseries.csv"));
+}
+
 TEST_CASE("Edits of a page are those of --set") {
   Json request = run_of(kOutage);
   request["edits"] = {"replications=1", "fault.down.duration=5s"};
@@ -94,12 +171,14 @@ TEST_CASE("Edits of a page are those of --set") {
 }
 
 TEST_CASE("Mistakes have their places") {
-  Json request = run_of("name = \"x\"\nduration = \"soon\"\n[client.web]\ncalls = \"api\"\n");
+  std::string late = kOutage;
+  late.replace(late.find("20s"), 3, "soon");
+  Json request = run_of(late.c_str());
   const Json errors = answered(request).at("errors");
-  REQUIRE(errors.at(0).at("line") == 2);
+  REQUIRE(errors.at(0).at("line") == 3);
   REQUIRE(errors.at(0).at("column") == 12);
   REQUIRE(errors.at(0).at("source_line") == "duration = \"soon\"");
-  REQUIRE(errors.at(0).at("message").get<std::string>().starts_with("duration: "));
+  REQUIRE(errors.at(0).at("message").get<std::string>().starts_with("duration = "));
   request = run_of(kOutage);
   request["edits"] = {"client.web.retry.max_attempts=0"};
   REQUIRE(answered(request).at("errors").at(0).at("file") == "--set");
@@ -110,7 +189,7 @@ TEST_CASE("CSV inputs come with the request, and from nowhere else") {
   Json request = run_of(kTraced);
   const std::string message = answered(request).at("errors").at(0).at("message");
   REQUIRE(message.find("is not among the files that came with the scenario") != std::string::npos);
-  request["files"] = {{"load.csv", "time_s,rate\n0,40\n10,80\n"}};
+  request["files"] = {{"load.csv", "time_s,rate\n0,40\n10,80\n20,80\n"}};
   const Json result = answered(request).at("result");
   REQUIRE(result.at("scenario") == "traced");
   REQUIRE(std::count(result.at("files").begin(), result.at("files").end(), "load.csv") == 1);
@@ -127,10 +206,10 @@ TEST_CASE("What cannot be answered is said in words") {
   request["max_events"] = 100;
   REQUIRE(answered(request).at("failure").get<std::string>().find("events") != std::string::npos);
   request = run_of(kOutage);
-  request["edits"] = {"client.web.clients=4000000000"};
+  request["edits"] = {"client.web.count=1000000000"};
   REQUIRE(answered(request).contains("failure"));
   REQUIRE(answered({{"ask", "fly"}, {"toml", ""}}).at("failure") ==
-          "'fly' is no question; expected run or describe");
+          "'fly' is no question; expected one of run, files, compare, describe");
   for (const char* text : {"", "[", "[]", "{}", "{\"ask\": 1, \"toml\": 2}"}) {
     REQUIRE(Json::parse(answer(text)).at("failure") == "the request cannot be understood");
   }
@@ -160,7 +239,10 @@ TEST_CASE("A scenario is described by its keys") {
   const std::vector<std::string> words = mode.at("words");
   REQUIRE(std::count(words.begin(), words.end(), "adaptive") == 1);
   REQUIRE(key("service.api.queue.capacity").at("others").at(0) == "unlimited");
-  REQUIRE(key("fault.down.capacity").at("max") == 1);
+  REQUIRE(key("client.web.mutating").at("max") == 1);
+  const std::vector<std::string> sdks = key("client.web.retry.sdk").at("words");
+  REQUIRE(std::count(sdks.begin(), sdks.end(), "botocore") == 1);
+  REQUIRE(std::count(sdks.begin(), sdks.end(), "java-v2") == 1);
   REQUIRE(key("client.web.retry.quota.capacity").at("origin") == "preset");
 }
 

@@ -147,6 +147,12 @@ TEST_CASE("a value where a table belongs is an error, and the other way round") 
   CHECK_THAT(errors_of("[duration]\nx = 1\n"), Catch::Contains("duration = a table is wrong"));
 }
 
+TEST_CASE("clients without any service are an error") {
+  CHECK_THAT(errors_of("name = \"x\"\nduration = \"9s\"\n[client.web]\ncalls = \"api\"\n"
+                       "arrivals = { process = \"once\" }\nkeys = { count = 5 }\n"),
+             Catch::Contains("service"));
+}
+
 TEST_CASE("names of services and clients fit into paths") {
   CHECK_THAT(errors_of(kSmall + "[client.\"a.b\"]\nlike = \"web\"\n"),
              Catch::Contains("demo.toml:8:9: error: the name \"a.b\" is not possible"));
