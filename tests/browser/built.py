@@ -24,5 +24,5 @@ def need(built, root):
         for folder, _, names in os.walk(root / source):
             for name in names:
                 path = os.path.join(folder, name)
-                if os.path.getmtime(path) > made and not name.endswith((".md", ".pyc")):
+                if os.path.getmtime(path) > made and not name.endswith((".md", ".png", ".pyc")):
                     skip(f"{built} is older than {path}; scripts/page makes it anew")
