@@ -169,10 +169,10 @@ function startLive() {
 
   const own = () => [...state.edits].filter(([path]) => !state.other || path !== state.other[0])
     .map(([path, value]) => `${path}=${value}`);
-  const valueOf = (path) => state.edits.get(path) ??
-    (state.keys.find((key) => key.path === path) || {}).toml;
-  const vary = () => (state.other
-    ? [`${state.other[0]}=${valueOf(state.other[0])},${state.other[1]}`] : []);
+  const vary = () => (state.other || []).slice(1).map((other) => {
+    const [path] = state.other, found = mainKeys().find(({ key }) => key.path === path);
+    return `${path}=${state.edits.get(path) ?? found.key.toml},${other}`;
+  });
   const request = (ask, edits, more_ = {}) => ({ ask, toml: state.toml, files: state.scenario.files,
     max_events: MOST_EVENTS, edits, ...more_ });
 
@@ -237,30 +237,38 @@ function startLive() {
     }
   }
 
-  /** The keys of the scenario that matter most, with their words. */
+  /** The keys of the scenario that matter most, with their words; those of one value are one key. */
   function mainKeys() {
     return MAIN_KEYS.flatMap((pattern) => {
       const alike = state.keys.filter((key) => isLike(key.path, pattern) &&
         (key.kind !== "text" || wordsOf(key)) &&
         !(IN_EVENTS.test(pattern) && key.origin === "default"));
-      return alike.map((key) => ({ key, label: keyWords(key.path) +
-        (alike.length > 1 ? ` (${key.path.split(".")[1]})` : "") }));
+      const base = (key) => state.base.get(key.path) ?? key.toml, words = keyWords(pattern);
+      const namesOf = (keys) => new Set(keys.map((key) => key.path.split(".")[1])).size;
+      const bearers = namesOf(state.keys.filter((key) => key.path.startsWith(pattern.split("*")[0])));
+      if (alike.length > 1 && namesOf(alike) === bearers &&
+          alike.every((key) => key.toml === alike[0].toml)) {
+        return [{ key: { ...alike[0], path: pattern }, base: base(alike[0]), label: `${words} (all)` }];
+      }
+      return alike.map((key) => ({ key, base: base(key),
+        label: words + (alike.length > 1 ? ` (${key.path.split(".")[1]})` : "") }));
     });
   }
 
   function showKnobs() {
-    const row = (key, label) => knob(key, label, state.base.get(key.path) ?? key.toml, (value, anew) => {
+    const row = (key, base, label) => knob(key, label, base, (value, anew) => {
       state.edits.set(key.path, value);
       if (anew) describe();
       else changed();
     });
-    const rows = mainKeys().map(({ key, label }) => {
+    const rows = mainKeys().map(({ key, base, label }) => {
       state.extra.delete(key.path);
-      return row(key, label);
+      return row(key, base, label);
     });
     const extra = state.keys.filter((key) => state.extra.has(key.path));
     const rest = rows.splice(KNOBS_SHOWN), folded = knobs.querySelector("details");
-    knobs.replaceChildren(...rows, ...extra.map((key) => row(key, key.path)));
+    knobs.replaceChildren(...rows, ...extra.map((key) =>
+      row(key, state.base.get(key.path) ?? key.toml, key.path)));
     if (rest.length > 0) {
       knobs.append(el("details", { open: folded && folded.open },
         el("summary", {}, `${rest.length} more`), rest));
@@ -271,10 +279,10 @@ function startLive() {
 
   /** What the scenario can be compared with: another word for a key, or a value before it was moved. */
   function showOthers() {
-    const options = mainKeys().flatMap(({ key, label }) => {
-      const now = valueOf(key.path), base = state.base.get(key.path), words = wordsOf(key);
+    const options = mainKeys().flatMap(({ key, base, label }) => {
+      const now = state.edits.get(key.path) ?? key.toml, words = wordsOf(key);
       const choices = words ? words.map((word) => [wordToml(key, word), word])
-        : base !== undefined ? [[base, `${tomlValue(base)}, as it was`]] : [];
+        : [[base, `${tomlValue(base)}, as it was`]];
       return choices.filter(([toml]) => toml !== now).map(([toml, word]) => {
         const value = JSON.stringify([key.path, toml]);
         return el("option", { value, selected: value === JSON.stringify(state.other) },
