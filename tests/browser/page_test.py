@@ -223,7 +223,8 @@ class PageTest(unittest.TestCase):
         page.open("about:blank")
         page.open(OPTIONS.page.resolve().as_uri() + "#surge")
         page.wait_for_replications(5)
-        keys = page.run("[...document.querySelectorAll('#live [data-key]')].map(k => k.dataset.key)")
+        keys = page.run("[...document.querySelectorAll('#live [data-key]')]"
+                        ".map(k => k.dataset.key)")
         self.assertIn("client.*.arrivals.total_rate", keys)
         self.assertIn("service.long.queue.capacity", keys)  # of the other it is another
         page.move("client.*.arrivals.total_rate", 450)
