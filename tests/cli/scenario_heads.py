@@ -63,9 +63,11 @@ def faults_of(program, scenario, rows):
     head = head_of(scenario)
     for options in dict.fromkeys(["", *(row["options"] for row in rows)]):
         with tempfile.TemporaryDirectory(prefix="retrysim-head-") as folder:
-            done = subprocess.run([program, "run", scenario, *RUN, *shlex.split(options)],
-                                  cwd=folder, capture_output=True, text=True, check=False)
             # Expectations are about the scenario as it is shipped.
+            strict = () if options else ("--strict",)
+            done = subprocess.run(
+                [program, "run", scenario, *RUN, *strict, *shlex.split(options)], cwd=folder,
+                capture_output=True, text=True, check=False)
             if done.returncode not in ((0,) if not options else (0, 1)):
                 yield f"exit status {done.returncode}: {done.stderr}"
                 continue

@@ -212,18 +212,23 @@ TEST_CASE("every metric that is a ratio of two sums is declared as one", "[repet
     runs.push_back(run);
   }
   const MetricValues values(s, runs);
+  std::vector<std::vector<double>> web, batch;  // by trial
+  for (const RunResult& run : runs) {
+    web.push_back(numbers_of(run.clients[0]));
+    batch.push_back(numbers_of(run.clients[1]));
+  }
   int found = 0;
   for (std::size_t m = 0; m < metric_table().size(); ++m) {
     const MetricInfo& metric = metric_table()[m];
     CAPTURE(std::string(metric.name));
-    for (std::size_t k = 0; k < numbers_of(runs[0].clients[0]).size(); ++k) {
+    for (std::size_t k = 0; k < web[0].size(); ++k) {
       bool is_weighted_mean = true, is_declared = metric.per != nullptr;
       for (std::size_t t = 0; t < kTrials && is_weighted_mean; ++t) {
         const auto a = values.at(t, 0, m), b = values.at(t, 1, m), all = values.at(t, 2, m);
         is_weighted_mean = a && b && all && *a != *b;
         if (!is_weighted_mean) break;
-        const double x = numbers_of(runs[t].clients[0])[k];
-        const double y = numbers_of(runs[t].clients[1])[k];
+        const double x = web[t][k];
+        const double y = batch[t][k];
         const double mean = (x * *a + y * *b) / (x + y);
         is_weighted_mean = std::fabs(*all - mean) <= 1e-12 * std::fabs(mean);
         is_declared = is_declared && values.per(t, 0, m) == x && values.per(t, 1, m) == y;
