@@ -134,9 +134,8 @@ class AdviceText {
         if (t.as_good_as_first) equals.emplace_back(t.remedy.name);
       }
       if (!equals.empty()) {
-        said.push_back(
-            fmt::format("{} {} not differ significantly from it in success rate.", listed(equals),
-                        equals.size() == 1 ? "does" : "do"));
+        said.push_back(fmt::format("{} {} not differ significantly from it in success rate.",
+                                   listed(equals), equals.size() == 1 ? "does" : "do"));
       }
       const std::size_t less = helping - 1 - equals.size();
       if (less > 0) {
