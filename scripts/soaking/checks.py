@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import xml.etree.ElementTree
 from pathlib import Path
 
 from soaking import commands, rules
@@ -240,6 +241,21 @@ def implausible(run_):
     return None
 
 
+def contradicted_by_junit(run_):
+    """A JUnit file that is none, or that does not fail exactly when the run does."""
+    if commands.JUNIT not in run_.files:
+        return None
+    try:
+        suites = xml.etree.ElementTree.fromstring(run_.files[commands.JUNIT])
+    except xml.etree.ElementTree.ParseError as error:
+        return Failure("junit: no XML", str(error))
+    failures = len(suites.findall("testsuite/testcase/failure"))
+    if failures != int(suites.get("failures")) or \
+            (failures > 0) != (run_.status == EXPECTATION_FAILED):
+        return Failure("junit: another number of failures", f"{failures}, status {run_.status}")
+    return None
+
+
 def attempts_of(run_):
     """Attempts that the clients sent, all replications together."""
     return sum(float(row["value"]) for row in rows_of(run_, "replications.csv")
@@ -295,7 +311,8 @@ def examine(program, case, cpu_s=MOST_CPU_S):
 
         reference = once("out", 1)
         outcome.status = reference.status
-        outcome.failure = outcome.failure or implausible(reference)
+        outcome.failure = outcome.failure or implausible(reference) or \
+            contradicted_by_junit(reference)
         for name, jobs, how in (("out", 1, "twice the same"), ("out", 3, "one job and three")):
             if outcome.failure:
                 return outcome
@@ -320,7 +337,8 @@ def examine(program, case, cpu_s=MOST_CPU_S):
                     (resolved / name).write_bytes(content)
             plain = dataclasses.replace(case, edits=(), environment={})
             other = once("out", 1, plain, resolved / "scenario.toml")
-            ignored = {"scenario.toml", "result.json"}  # the settings and where they came from
+            # The settings and where they came from; the JUnit file names lines.
+            ignored = {"scenario.toml", "result.json", commands.JUNIT}
             if "json" in case.command or finds_its_warmup(reference):
                 ignored.add("standard output")
             outcome.failure = outcome.failure or compare(

@@ -11,6 +11,9 @@ from soaking import rules
 # The guard against endless loops is the program's own.
 MOST_EVENTS = 30_000
 VARIED_KINDS = ("word", "number", "count", "duration", "boolean")
+# A word of a command that stands for the folder of its results.
+OUT = "{out}"
+JUNIT = "junit.xml"
 # What decides about other keys, or about where results go.
 NOT_VARIED = ("retry.mode", "arrivals.process", "model")
 TRIGGERS = ("fault.*.duration", "fault.*.capacity", "fault.*.speed", "client.*.arrivals.rate",
@@ -60,7 +63,8 @@ def scenario_text(case):
 
 def arguments(case, scenario, out, jobs):
     """The command line after the program, for a scenario file and a folder of results."""
-    result = [case.command[0], str(scenario), *case.command[1:], "--out", str(out)]
+    words = [word.replace(OUT, str(out)) for word in case.command[1:]]
+    result = [case.command[0], str(scenario), *words, "--out", str(out)]
     for path in case.edits:
         if path in case.keys:
             result += ["--set", f"{dotted(path)}={toml(case.keys[path])}"]
@@ -82,6 +86,9 @@ def choose(generator):
     if command == "run":
         if draw.random() < 0.15:
             case.command += ("--twin",)
+        for option in (("--strict",), ("--junit", f"{OUT}/{JUNIT}"), ("--annotations", "github")):
+            if draw.random() < 0.1:
+                case.command += option
     elif command in ("predict", "advise"):
         case.command = (command,)
     elif command == "tip":

@@ -9,7 +9,7 @@ from soaking import rules
 from soaking.vocabulary import base_sdk
 
 COMMANDS = ("run", "compare", "choose", "advise", "sweep", "predict", "tip", "tip --vary",
-            "tip --hysteresis", "--twin", "--set")
+            "tip --hysteresis", "--twin", "--strict", "--junit", "--annotations", "--set")
 
 
 class Coverage:
@@ -24,8 +24,7 @@ class Coverage:
 
     def add(self, case):
         self.add_keys(case)
-        self.commands.update(w for w in case.command if w in ("run", "compare", "choose", "advise",
-                                                              "sweep", "predict", "--twin"))
+        self.commands.update(w for w in case.command if w in COMMANDS and w != "tip")
         if case.command[0] == "tip":
             kinds = [w for w in ("--hysteresis", "--vary") if w in case.command]
             self.commands[" ".join(["tip", *kinds])] += 1

@@ -67,8 +67,12 @@ class Shrinker:
             command = self.case.command[:at] + self.case.command[at + 2:]
             changed = self.take(command=command) or changed
         for option in self.case.command[1:]:
-            if option in ("--twin", "--fingerprint"):
+            if option in ("--twin", "--fingerprint", "--strict"):
                 command = tuple(word for word in self.case.command if word != option)
+                changed = self.take(command=command) or changed
+            if option in ("--junit", "--annotations"):
+                at = self.case.command.index(option)
+                command = self.case.command[:at] + self.case.command[at + 2:]
                 changed = self.take(command=command) or changed
         return changed
 

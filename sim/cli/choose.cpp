@@ -1,4 +1,4 @@
-// `retrysim choose`: race policies for the best one, with a stated probability of being right.
+// `retrysim choose`: find the best policy, with a stated confidence.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>

@@ -39,7 +39,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
     {"report", "DIR...", "write results as one HTML page to read and share", cli::report},
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
-    {"predict", "SCENARIO", "instant estimates from theory: facts, fluid, Markov chain",
+    {"predict", "SCENARIO", "estimates from theory, without simulating: facts, fluid, Markov chain",
      cli::predict},
     {"map", "SCENARIO --vary X=... --vary ...",
      "chart where a service is safe, vulnerable or dead (fluid model)", cli::map},
@@ -60,11 +60,12 @@ constexpr Program kProgram = {
     "`retrysim help COMMAND` (or COMMAND --help, or -h) explains a command;\n"
     "`retrysim --version` names the version.\n"
     "\n"
-    "Exit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario,\n"
-    "an input file or a result to read is missing or wrong, 4 output could not be\n"
-    "written (files, or standard output) or must not replace an existing result, 5 a\n"
-    "limit was reached, 70 an internal check failed, 130 interrupted, 141 the reader\n"
-    "of the output closed it early.\n"};
+    "Exit status: 0 done, 1 an expectation failed or a search found nothing (help\n"
+    "COMMAND says what), 2 bad command line, 3 a scenario, an input file or a result\n"
+    "to read is missing or wrong, 4 output could not be written (files, or standard\n"
+    "output) or must not replace an existing result, 5 a limit was reached, 70 an\n"
+    "internal check failed, 130 interrupted, 141 the reader of the output closed it\n"
+    "early.\n"};
 
 void print_help() {
   constexpr std::size_t kWidth = 38;

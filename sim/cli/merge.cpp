@@ -22,7 +22,8 @@ constexpr const char* kMergeUsage =
     "Usage: retrysim merge DIR... --out DIR [options]\n"
     "\n"
     "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that\n"
-    "the sweep would have without shards, byte for byte. Example:\n"
+    "the sweep would have without shards, byte for byte. Exit status 1: an\n"
+    "expectation of the scenario failed at some point. Example:\n"
     "  retrysim merge results/capacity-dip-sweep-shard-* \\\n"
     "      --out results/capacity-dip-sweep\n";
 

@@ -341,7 +341,7 @@ constexpr const char* kRunUsage =
     "Usage: retrysim run SCENARIO... [options]\n\n"
     "Simulates each scenario, prints a summary and writes the result files. Example:\n"
     "  retrysim run scenarios/capacity-dip.toml --replications 50 \\\n"
-    "      --set fault.*.duration=60s\n"
+    "      --set 'fault.*.duration=60s'\n"
     "\n"
     "An [expect.NAME] of a scenario holds if the whole 95 % interval of its metric\n"
     "keeps the bound, fails if none of it does (exit status 1), and is uncertain in\n"

@@ -134,14 +134,12 @@ class AdviceText {
         if (t.as_good_as_first) equals.emplace_back(t.remedy.name);
       }
       if (!equals.empty()) {
-        said.push_back(
-            fmt::format("{} cannot be told apart from it by the success rate.", listed(equals)));
+        said.push_back(fmt::format("{} {} not differ significantly from it in success rate.",
+                                   listed(equals), equals.size() == 1 ? "does" : "do"));
       }
       const std::size_t less = helping - 1 - equals.size();
       if (less > 0) {
-        said.push_back(fmt::format("{} other{} help{}, but {} less success.", less,
-                                   less == 1 ? "" : "s", less == 1 ? "s" : "",
-                                   less == 1 ? "gives" : "give"));
+        said.push_back(fmt::format("{} other{} less.", less, less == 1 ? " helps" : "s help"));
       }
     }
     std::vector<std::string> harmful;

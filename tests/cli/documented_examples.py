@@ -7,6 +7,7 @@ Pages are run elsewhere: each with commands to type is a story of its own (pages
 
 * no page shows a command of the program that is not run, by forgetting to mark its block;
 * scenarios in the documentation are valid;
+* patterns of keys stand in quotes, so that no shell expands them; in scenarios, too;
 * the examples of --help work. Those that simulate get a limit of one event, since mistakes show
   before the first.
 
@@ -29,6 +30,7 @@ import pages
 SIMULATING = ("run", "compare", "choose", "advise", "sweep", "tip")
 LIMIT_HIT = 5
 PLACEHOLDERS = re.compile(r"KEY=|part-|\bs\.toml|SCENARIO|\[options\]|\.\.\.")
+UNQUOTED = re.compile(r"--(?:set|vary)[ =][^'\"`\s]*\*\S*")  # which a shell may expand
 COMMAND = re.compile(r"\s*(?:\$ |Example: )?(retrysim [a-z]+ .*)")
 
 
@@ -55,6 +57,14 @@ def unmarked_commands(text):
             yield from examples_in(fence[3])
 
 
+def unquoted_patterns(where, text):
+    """How many options have a pattern that a shell may expand."""
+    found = UNQUOTED.findall(text)
+    for option in found:
+        print(f"FAILED: {where}: no quotes around the pattern in `{option}`")
+    return len(found)
+
+
 def failure(program, words, folder):
     """What is wrong with a command; empty if nothing is."""
     expected = 0
@@ -78,13 +88,17 @@ def main():
     for page in pages_of(root):
         text = page.read_text(encoding="utf-8")
         scenarios += re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        wrong += unquoted_patterns(page.relative_to(root), text)
         for words in unmarked_commands(text):
             wrong += 1
             print(f"FAILED: {page.relative_to(root)}: nothing runs `retrysim {shlex.join(words)}`: "
                   "mark its block sh or bash")
+    for scenario in sorted((root / "scenarios").glob("*.toml")):
+        wrong += unquoted_patterns(scenario.relative_to(root), scenario.read_text(encoding="utf-8"))
     for command in (*SIMULATING, "check", "map", "predict", "strategy"):
         text = subprocess.run([program, command, "--help"], capture_output=True, text=True,
                               check=True).stdout
+        wrong += unquoted_patterns(f"{command} --help", text)
         examples += examples_in(text.split("Options:")[0])
     examples = [list(words) for words in dict.fromkeys(map(tuple, examples))]
     if len(examples) < 10 or not scenarios:

@@ -6,13 +6,16 @@
 Runs scenarios as they are shipped (all of them unless some are named) and compares what their heads
 say with the results, row by row of scenario_heads.csv: `says` stands in the head, and the mean of
 `metric` of `client` lies from `from` to `to`, which is what the words say, rounded. A metric may be
-a ratio (`a/b`) and of a phase (`recovering:a`). Rows with `options` are of further runs. Without a
-row only the expectations are checked. Exit status: 0 if all of that holds.
+a ratio (`a/b`) and of a phase (`recovering:a`, or the name that the options give it); `a<0.5` is
+the share of the replications in which it is less, and a client `x+y` or `x/y` the sum or the ratio
+of groups. Rows with `options` are of further runs. Without a row only the expectations are checked.
+Exit status: 0 if all of that holds.
 
 SPDX-License-Identifier: MIT
 """
 
 import argparse
+import collections
 import csv
 import itertools
 import json
@@ -40,22 +43,40 @@ def head_of(scenario):
     return one_line(" ".join(line[1:] for line in lines))
 
 
-def figures_of(result):
-    """Means by client and metric; those of a phase have its kind in front."""
+def figures_of(folder):
+    """Means by client and metric; those of a phase have its kind, or the name that the options give
+    it, in front. And the values of the replications."""
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     found = {(row["client"], row["metric"]): row["mean"] for row in result["summary"]}
     for phase in result["phases"]:
+        name = phase["phase"] if phase["kind"] == "named" else phase["kind"]
         for metric, estimate in phase["metrics"].items():
-            found[phase["client"], f"{phase['kind']}:{metric}"] = estimate["mean"]
-    return found
+            found[phase["client"], f"{name}:{metric}"] = estimate["mean"]
+    replications = collections.defaultdict(list)
+    with (folder / "replications.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            replications[row["client"], row["metric"]].append(float(row["value"]))
+    return found, replications
 
 
 def value(figures, client, metric):
-    if client == "all" and ("all", "requests") not in figures:  # there is one group only
-        client = next(iter(figures))[0]
+    """The figure that a row of the table is about."""
+    means, replications = figures
+    if client == "all" and ("all", "requests") not in means:  # there is one group only
+        client = next(iter(means))[0]
+    above, slash, below = client.partition("/")
+    if slash:
+        return value(figures, above, metric) / value(figures, below, metric)
+    if "+" in client:
+        return sum(value(figures, one, metric) for one in client.split("+"))
+    metric, less, bound = metric.partition("<")
+    if less:
+        values = replications[client, metric]
+        return sum(v < float(bound) for v in values) / len(values)
     phase, colon, names = metric.rpartition(":")
     above, _, below = names.partition("/")
-    figure = figures[client, phase + colon + above]
-    return figure / figures[client, phase + colon + below] if below else figure
+    figure = means[client, phase + colon + above]
+    return figure / means[client, phase + colon + below] if below else figure
 
 
 def faults_of(program, scenario, rows):
@@ -63,14 +84,15 @@ def faults_of(program, scenario, rows):
     head = head_of(scenario)
     for options in dict.fromkeys(["", *(row["options"] for row in rows)]):
         with tempfile.TemporaryDirectory(prefix="retrysim-head-") as folder:
-            done = subprocess.run([program, "run", scenario, *RUN, *shlex.split(options)],
-                                  cwd=folder, capture_output=True, text=True, check=False)
             # Expectations are about the scenario as it is shipped.
+            strict = () if options else ("--strict",)
+            done = subprocess.run(
+                [program, "run", scenario, *RUN, *strict, *shlex.split(options)], cwd=folder,
+                capture_output=True, text=True, check=False)
             if done.returncode not in ((0,) if not options else (0, 1)):
                 yield f"exit status {done.returncode}: {done.stderr}"
                 continue
-            result = json.loads((pathlib.Path(folder) / "result" / "result.json").read_text())
-        figures = figures_of(result)
+            figures = figures_of(pathlib.Path(folder) / "result")
         for row in rows:
             if row["options"] != options:
                 continue

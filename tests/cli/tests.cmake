@@ -54,11 +54,10 @@ foreach(language python r gnuplot)
 endforeach()
 set_tests_properties(cli/page/README.md cli/page/sim/experiment/README.md PROPERTIES COST 30)
 
-# What the heads of scenarios say is so, and their expectations hold; scripts/check_pages also runs
-# the two that take longest.
+# What the heads of scenarios say is so, and their expectations hold beyond the doubt of their
+# replications; every night also for the two that take longest.
 file(GLOB scenarios RELATIVE ${PROJECT_SOURCE_DIR}/scenarios CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
-list(REMOVE_ITEM scenarios other-strategies.toml study-backoff-open-closed.toml)
 foreach(scenario IN LISTS scenarios)
   string(REGEX REPLACE "\\.toml$" "" name ${scenario})
   add_test(NAME cli/head/${name}
@@ -66,6 +65,8 @@ foreach(scenario IN LISTS scenarios)
                    --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(cli/head/${name} PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600)
 endforeach()
+set_tests_properties(cli/head/other-strategies cli/head/study-backoff-open-closed PROPERTIES
+  LABELS "nightly;no-sanitizer")
 
 add_test(NAME cli/documented_examples
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/documented_examples.py
@@ -82,14 +83,6 @@ add_test(NAME determinism/comparison_notices
 set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
   LABELS determinism TIMEOUT 600)
 set_tests_properties(determinism/result_files PROPERTIES COST 80)
-
-# The shipped scenarios keep what they promise, beyond the doubt of their replications.
-file(GLOB shipped CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
-add_test(NAME scenarios/expectations
-         COMMAND retrysim-cli run ${shipped} --strict --quiet --no-progress --force
-                 --out ${CMAKE_CURRENT_BINARY_DIR}/shipped)
-set_tests_properties(scenarios/expectations PROPERTIES
-  LABELS "cli;no-sanitizer" TIMEOUT 1800 COST 120)
 
 # One published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency

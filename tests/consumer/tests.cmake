@@ -2,6 +2,8 @@
 # then found, built against and run.
 
 set(stage ${PROJECT_BINARY_DIR}/stage)
+set(minor ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
 add_test(NAME consumer/install
          COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${stage})
 set_tests_properties(consumer/install PROPERTIES LABELS consumer FIXTURES_SETUP staged_install)
@@ -15,25 +17,27 @@ add_test(NAME consumer/build_and_run
          COMMAND ${CMAKE_CTEST_COMMAND}
                  --build-and-test ${CMAKE_CURRENT_LIST_DIR} ${PROJECT_BINARY_DIR}/consumer
                  --build-generator ${CMAKE_GENERATOR} --build-noclean
-                 --build-options ${consumer_options} -DRETRYSIM_WANTED=0.1
+                 --build-options ${consumer_options} -DRETRYSIM_WANTED=${minor}
                  --test-command consumer)
 set_tests_properties(consumer/build_and_run PROPERTIES
   LABELS consumer FIXTURES_REQUIRED staged_install FIXTURES_SETUP built_consumer TIMEOUT 300)
 
-# The first example of the library's page: with a scenario, and with one that has a mistake.
+# The first example of the library's page, which says what it prints.
 add_test(NAME consumer/first_example
-         COMMAND ${PROJECT_BINARY_DIR}/consumer/verdict ${PROJECT_SOURCE_DIR}/scenarios/surge.toml)
+         COMMAND ${PROJECT_BINARY_DIR}/consumer/verdict ${PROJECT_SOURCE_DIR}/scenarios/deploy.toml)
 set_tests_properties(consumer/first_example PROPERTIES
   LABELS consumer FIXTURES_REQUIRED built_consumer
-  PASS_REGULAR_EXPRESSION "^[a-z]+: .*during")
+  PASS_REGULAR_EXPRESSION
+  "^web: back at once when the fault ends: only 1.6 % of the requests made during it succeed\n")
 add_test(NAME consumer/first_example_is_in_the_readme
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/readme_test.py)
 set_tests_properties(consumer/first_example_is_in_the_readme PROPERTIES LABELS consumer)
 
 # A program written for another 0.x must be told, not built.
 add_test(NAME consumer/other_version_is_refused
-         COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${PROJECT_BINARY_DIR}/consumer_0.2
-                 -G ${CMAKE_GENERATOR} ${consumer_options} -DRETRYSIM_WANTED=0.2)
+         COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}
+                 -B ${PROJECT_BINARY_DIR}/consumer_other -G ${CMAKE_GENERATOR} ${consumer_options}
+                 -DRETRYSIM_WANTED=${PROJECT_VERSION_MAJOR}.${next_minor})
 set_tests_properties(consumer/other_version_is_refused PROPERTIES
   LABELS consumer FIXTURES_REQUIRED staged_install
   PASS_REGULAR_EXPRESSION "retrysimConfig.cmake, version: ${PROJECT_VERSION}")

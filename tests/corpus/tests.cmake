@@ -6,11 +6,13 @@ target_include_directories(run_corpus PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 add_dependencies(fast_test_programs run_corpus)
 
 # Debug builds, and those of another compiler, do the same: for them a few will do.
-set(corpus_part --every 1)
+set(corpus_part 4)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(corpus_part --every 20)
+  set(corpus_part 20)
 endif()
-add_test(NAME corpus/unchanged
-         COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/soaking/corpus.py ${corpus_part}
-                 --runner $<TARGET_FILE:run_corpus> --program $<TARGET_FILE:retrysim-cli>)
-set_tests_properties(corpus/unchanged PROPERTIES LABELS cli TIMEOUT 600 COST 30)
+retrysim_add_sized_test(corpus/unchanged
+  COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/soaking/corpus.py
+          --runner $<TARGET_FILE:run_corpus> --program $<TARGET_FILE:retrysim-cli>
+  BRIEF --every ${corpus_part}
+  FULL --every 1
+  PROPERTIES LABELS cli TIMEOUT 600 COST 15)

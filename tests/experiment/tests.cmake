@@ -1,13 +1,13 @@
 # Sweeps that are killed, spread over MPI ranks, and sharded; searches and races that are stopped.
-# The full size of the sweeps, which the project's figures come from, is sweep_interruptions.py
-# --points 10000. And all commands over ranks.
+# Every night as many points as the project's figures come from. And all commands over ranks.
 
 foreach(check killed mpi shards)
-  add_test(NAME sweep/${check}
-           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/sweep_interruptions.py
-                   --program $<TARGET_FILE:retrysim-cli> --check ${check} --points 200)
-  set_tests_properties(sweep/${check} PROPERTIES
-    LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
+  retrysim_add_sized_test(sweep/${check}
+    COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/sweep_interruptions.py
+            --program $<TARGET_FILE:retrysim-cli> --check ${check}
+    BRIEF --points 100 --kills 6
+    FULL --points 10000 --kills 50
+    PROPERTIES LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
 endforeach()
 set_tests_properties(sweep/mpi PROPERTIES COST 20)
 foreach(command tip choose)
@@ -23,10 +23,13 @@ set_tests_properties(experiment/ranks PROPERTIES
   LABELS sweep TIMEOUT 900 COST 30 SKIP_RETURN_CODE 77)
 
 # Standard streams that are closed or full, limits and signals; writers of one folder at once.
-foreach(check standard_streams result_replacement)
-  add_test(NAME experiment/${check}
-           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/${check}.py
-                   --program $<TARGET_FILE:retrysim-cli>)
-  set_tests_properties(experiment/${check} PROPERTIES LABELS cli TIMEOUT 900)
-endforeach()
-set_tests_properties(experiment/result_replacement PROPERTIES LABELS "cli;no-sanitizer" COST 40)
+add_test(NAME experiment/standard_streams
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/standard_streams.py
+                 --program $<TARGET_FILE:retrysim-cli>)
+set_tests_properties(experiment/standard_streams PROPERTIES LABELS cli TIMEOUT 900)
+retrysim_add_sized_test(experiment/result_replacement
+  COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/result_replacement.py
+          --program $<TARGET_FILE:retrysim-cli>
+  BRIEF --rounds 6
+  FULL --rounds 250
+  PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 900 COST 20)

@@ -36,9 +36,8 @@ UNITS_BY_PATTERN = {}
 
 # Draws are rounded to nanoseconds, and means to doubles.
 ROUNDING = 1e-5
-# Scenarios that each relation is tried on, and how many of them it must apply to.
+# Scenarios that each relation is tried on; it must apply to one in eight.
 TRIED = 60
-FEWEST = 10
 FAR = "1000h"  # longer than any run of the corpus, its drain included
 HUGE = 1_000_000
 
@@ -174,9 +173,11 @@ EVERYTHING = same_parts("events", "figures", "tables", "words")
 
 
 class Relations(unittest.TestCase):
-    def holds(self, make, compare, fewest=FEWEST, tried=TRIED):
+    def holds(self, make, compare, size=1):
         """`make(case)` gives two scenarios, or None where the relation does not apply; those that
-        are not valid do not count either."""
+        are not valid do not count either. `size`: of the relation, in terms of the others."""
+        tried = int(size * TRIED)
+        fewest = max(1, tried // 8)
         pairs, numbers = [], []
         for entry in ENTRIES:
             case = entry.case()
@@ -398,7 +399,7 @@ class Relations(unittest.TestCase):
                         put(distant, prefix, name, value)
                 return without, distant
             with self.subTest(key=key.pattern):
-                self.holds(make, same_figures, 3, 25)
+                self.holds(make, same_figures, 0.4)
 
 
     # --- Times and rates -------------------------------------------------------------------------
@@ -431,7 +432,7 @@ class Relations(unittest.TestCase):
                             put(other, prefix, f"retry.{name}", value)
             return none, other
         self.holds(make, all_of(same_events, lambda a, b: same_figures(a, b, WINDOWED),
-                                same_parts("tables")), 2 * FEWEST, 3 * TRIED)
+                                same_parts("tables")), 3)
 
     def test_a_hedge_that_comes_too_late_is_none(self):
         def make(case):
@@ -622,13 +623,16 @@ WITH_LIMIT = {"throttle.rate": {"throttle.burst": HUGE}}
 
 
 def main():
-    global RUNNER, PROGRAM, VOCABULARY
+    global RUNNER, PROGRAM, VOCABULARY, TRIED
     parser = argparse.ArgumentParser()
     parser.add_argument("--runner", type=Path, required=True)
     parser.add_argument("--program", type=Path, required=True)
     parser.add_argument("--folder", type=Path, default=corpus.FOLDER)
+    parser.add_argument("--tried", type=int, default=TRIED, metavar="N",
+                        help="scenarios that each relation is tried on (default: %(default)s)")
     options, rest = parser.parse_known_args()
     RUNNER, PROGRAM = options.runner.resolve(), options.program.resolve()
+    TRIED = options.tried
     VOCABULARY = load_vocabulary(PROGRAM)
     for row in rows_of(PROGRAM, "keys"):
         UNITS_BY_PATTERN[row["key"]] = row["unit"]

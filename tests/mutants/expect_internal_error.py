@@ -15,7 +15,7 @@ program, mutant, scenario, message = sys.argv[1:]
 with tempfile.TemporaryDirectory() as folder:
     out = pathlib.Path(folder) / "result"
     done = subprocess.run(
-        [program, "run", scenario, "--replications", "2", "--no-progress", "--out", str(out)],
+        [program, "run", scenario, "--replications", "1", "--no-progress", "--out", str(out)],
         env={**os.environ, "RETRYSIM_MUTANT": mutant},
         stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 70, f"exit status {done.returncode}, not 70:\n{done.stderr}"

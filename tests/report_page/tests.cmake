@@ -3,8 +3,11 @@
 add_test(NAME report_page/pages
          COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/report_page_test.py
                  --program $<TARGET_FILE:retrysim-cli>)
-add_test(NAME report_page/shipped
-         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/shipped_pages_test.py
-                 --program $<TARGET_FILE:retrysim-cli> --scenarios ${PROJECT_SOURCE_DIR}/scenarios)
-set_tests_properties(report_page/pages report_page/shipped PROPERTIES
-  LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 12)
+set_tests_properties(report_page/pages PROPERTIES
+  LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 50)
+retrysim_add_sized_test(report_page/shipped
+  COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/shipped_pages_test.py
+          --program $<TARGET_FILE:retrysim-cli> --scenarios ${PROJECT_SOURCE_DIR}/scenarios
+  BRIEF --every 6
+  FULL --every 1
+  PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 12)

@@ -1,14 +1,17 @@
 #!/usr/bin/python3
-"""Every script answers --help, and does nothing else then.
+"""Every script answers --help, and does nothing else then. What pages show of scripts exists.
 
 The scripts run in a copy of their folders, with programs in front of the search path that would
-install, build, test or load something and only say here that they have been called.
+install, build, test or load something and only say here that they have been called. Pages may name
+scripts, with options, in code; stories run some of them, but not those that install or build.
 
 SPDX-License-Identifier: MIT
 """
 
+import functools
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -77,6 +80,64 @@ class Help(unittest.TestCase):
             script.chmod(0o755)
             with self.subTest(text), self.assertRaises(self.failureException):
                 self.assert_only_answers(script)
+
+
+def pages():
+    for folder in (".", "include", "scenarios", "scripts", "sim", "tests"):
+        yield from sorted((ROOT / folder).glob("*.md" if folder == "." else "**/*.md"))
+
+
+@functools.cache
+def help_of(script):
+    return subprocess.run([ROOT / script, "--help"], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False, timeout=60).stdout
+
+
+def shown_scripts(text):
+    """(script, its options) of each piece of code that names one."""
+    code = re.sub(r"\\\n", " ", text)
+    pieces = [line for fence in re.findall(r"^```\w*\n(.*?)^```$", code, re.DOTALL | re.MULTILINE)
+              for line in fence.splitlines()]
+    pieces += re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```$", "", code, flags=re.DOTALL |
+                                              re.MULTILINE))
+    for piece in pieces:
+        for command in re.split(r"&&|;|\||  #", piece.replace("\n", " ")):
+            if found := re.match(r"\s*(scripts/[\w./-]*\w)\b(.*)", command):
+                yield found[1], re.findall(r"(?<!\S)\[?(--[\w-]+)", found[2])
+
+
+def wrong_scripts(text):
+    """What is wrong with the scripts that a page shows."""
+    for script, options in shown_scripts(text):
+        if not (ROOT / script).exists():
+            yield f"{script} does not exist"
+        for option in options:
+            if not re.search(rf"{option}(?![\w-])", help_of(script)):
+                yield f"{script} --help does not know {option}"
+
+
+class Shown(unittest.TestCase):
+    def test_pages(self):
+        shown = 0
+        for page in pages():
+            text = page.read_text(encoding="utf-8")
+            shown += sum(len(options) for _, options in shown_scripts(text))
+            with self.subTest(str(page.relative_to(ROOT))):
+                self.assertEqual([], list(wrong_scripts(text)))
+        self.assertGreater(shown, 10)
+
+    def test_the_list_of_scripts(self):
+        text = (ROOT / "scripts" / "README.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| (`[^`]+`)", text, re.MULTILINE)
+        self.assertGreater(len(rows), 20)
+        named = "\n".join(row.replace("`", "`scripts/", 1).replace("\\|", ",") for row in rows)
+        self.assertEqual([], list(wrong_scripts(named)))
+
+    def test_what_does_not_exist_is_found(self):
+        for text in ("`scripts/nonsense`", "`scripts/build\nci` and `scripts/soak --minuets 3`",
+                     "```\nls && scripts/plot.py x --metric a\n```\n"):
+            with self.subTest(text):
+                self.assertEqual(1, len(list(wrong_scripts(text))), list(wrong_scripts(text)))
 
 
 if __name__ == "__main__":

@@ -239,6 +239,23 @@ class Checks(Fakes):
         body = "(out / 'summary.csv').write_text('client,metric,mean,min,max\\nall,x,3,1,2\\n')"
         self.assertEqual("implausible: mean of x outside of its range", self.kind_of(body))
 
+    def test_a_junit_file_that_does_not_fail_as_the_run_does(self):
+        case = dataclasses.replace(scenarios.generate(1, VOCABULARY),
+                                   command=("run", "--junit", "{out}/junit.xml"))
+
+        def kind(text):
+            body = f"(out / 'junit.xml').write_text({text!r})"
+            failure = checks.examine(self.fake(body), case).failure
+            return failure and failure.kind
+
+        none = '<testsuites failures="0"/>'
+        one = ('<testsuites failures="1"><testsuite><testcase><failure/></testcase></testsuite>'
+               '</testsuites>')
+        self.assertIsNone(kind(none))
+        self.assertEqual("junit: another number of failures", kind(one))
+        self.assertEqual("junit: another number of failures", kind(one.replace('"1"', '"2"')))
+        self.assertEqual("junit: no XML", kind("<testsuites"))
+
     def test_a_hang(self):
         case = dataclasses.replace(scenarios.generate(1, VOCABULARY), command=("run",))
         failure = checks.examine(self.fake("while True: pass"), case, cpu_s=1).failure

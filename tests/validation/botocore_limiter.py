@@ -10,6 +10,7 @@ token, which sleeps on a condition variable, is an event at the time at which it
 SPDX-License-Identifier: MIT
 """
 
+import argparse
 import heapq
 import itertools
 
@@ -84,6 +85,7 @@ def simulate(clients, limit, burst, rtt, horizon, warm):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     simulate(1, 100, 1, 0.001, 400, 100)
     simulate(1, 100, 10, 0.001, 400, 100)
     simulate(50, 100, 10, 0.01, 400, 100)

@@ -10,9 +10,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -79,7 +81,7 @@ void fill(T& field, Draws& draws) {
     fields([&](auto&... inner) { (fill(inner, draws), ...); }, field);
   } else if constexpr (std::same_as<T, bool>) {
     field = true;
-  } else if constexpr (requires { static_cast<T>(some()); }) {
+  } else if constexpr (requires { static_cast<double>(field); }) {  // no vector, of a size
     field = static_cast<T>(some());
   } else if constexpr (requires { std::tuple_size<T>::value; }) {
     for (auto& element : field) fill(element, draws);
@@ -212,21 +214,32 @@ TEST_CASE("every metric that is a ratio of two sums is declared as one", "[repet
     runs.push_back(run);
   }
   const MetricValues values(s, runs);
+  std::vector<std::vector<double>> web, batch;  // by trial
+  for (const RunResult& run : runs) {
+    web.push_back(numbers_of(run.clients[0]));
+    batch.push_back(numbers_of(run.clients[1]));
+  }
   int found = 0;
   for (std::size_t m = 0; m < metric_table().size(); ++m) {
     const MetricInfo& metric = metric_table()[m];
     CAPTURE(std::string(metric.name));
-    for (std::size_t k = 0; k < numbers_of(runs[0].clients[0]).size(); ++k) {
+    std::vector<std::array<std::optional<double>, 3>> of;  // by trial: web, batch, all
+    std::vector<std::array<double, 2>> per;
+    for (std::size_t t = 0; t < kTrials; ++t) {
+      of.push_back({values.at(t, 0, m), values.at(t, 1, m), values.at(t, 2, m)});
+      if (metric.per != nullptr) per.push_back({values.per(t, 0, m), values.per(t, 1, m)});
+    }
+    for (std::size_t k = 0; k < web[0].size(); ++k) {
       bool is_weighted_mean = true, is_declared = metric.per != nullptr;
       for (std::size_t t = 0; t < kTrials && is_weighted_mean; ++t) {
-        const auto a = values.at(t, 0, m), b = values.at(t, 1, m), all = values.at(t, 2, m);
+        const auto& [a, b, all] = of[t];
         is_weighted_mean = a && b && all && *a != *b;
         if (!is_weighted_mean) break;
-        const double x = numbers_of(runs[t].clients[0])[k];
-        const double y = numbers_of(runs[t].clients[1])[k];
+        const double x = web[t][k];
+        const double y = batch[t][k];
         const double mean = (x * *a + y * *b) / (x + y);
         is_weighted_mean = std::fabs(*all - mean) <= 1e-12 * std::fabs(mean);
-        is_declared = is_declared && values.per(t, 0, m) == x && values.per(t, 1, m) == y;
+        is_declared = is_declared && per[t][0] == x && per[t][1] == y;
       }
       if (!is_weighted_mean) continue;
       CAPTURE(k);
