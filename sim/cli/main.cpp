@@ -49,6 +49,7 @@ constexpr auto kCommands = std::to_array<Command>({
      cli::list},
     {"strategy", "--mode M --responses LIST",
      "play one client's retry strategy and print every decision", cli::strategy},
+    {"init", "[options]", "make a first scenario of your service from five answers", cli::init},
     {"import", "KIND FILE",
      "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
      cli::import_policy},

@@ -1,0 +1,206 @@
+// `retrysim init`: a first scenario from five answers, given as options or on a terminal.
+//
+// SPDX-License-Identifier: MIT
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/session.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/output.hpp"
+#include "scenario/first_scenario.hpp"
+#include "scenario/text/text.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+#include <cctype>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace retrysim::cli {
+namespace {
+
+struct InitCommand {
+  std::map<std::string_view, std::string> given;  // by the option of the question
+  std::string out = "service.toml";
+  bool force = false;
+};
+
+constexpr std::string_view kToStandardOutput = "-";
+
+Options<InitCommand> init_options() {
+  std::vector<Option<InitCommand>> rows;
+  for (const scenario::FirstQuestion& q : scenario::first_questions()) {
+    rows.push_back(
+        {{std::string(q.option), std::string(q.value), fmt::format("{}{}", q.asks, q.help)},
+         [&q](InitCommand& c, const std::string& text) { c.given[q.option] = text; }});
+  }
+  rows.push_back(
+      {{"out", "FILE",
+        "the scenario; default service.toml in the current folder; - is standard output"},
+       [](InitCommand& c, const std::string& text) { c.out = output_path(text, "file"); }});
+  rows.push_back({{"force", "", "replace a file that exists"}, into(&InitCommand::force)});
+  return rows;
+}
+
+constexpr const char* kInitUsage =
+    "Usage: retrysim init [options]\n"
+    "\n"
+    "Writes a scenario of your service that runs, from five answers. On a terminal it\n"
+    "asks for those that no option gives; elsewhere those left out are the defaults.\n"
+    "Everything else in the file is a default too, and its comment says why and, for\n"
+    "a client library, from which of its source files.\n"
+    "\n"
+    "Example:\n"
+    "  retrysim init --rate 200 --service-time 50ms --client botocore --out mine.toml\n";
+
+/// Lines that are typed at the terminal.
+class TypedLines {
+ public:
+  /// The next one without its end; nothing at the end of the input. A stop point.
+  std::optional<std::string> next() {
+    while (true) {
+      if (const std::size_t end = typed_.find('\n'); end != std::string::npos) {
+        std::string line = typed_.substr(0, end);
+        typed_.erase(0, end + 1);
+        return line;
+      }
+      if (!read_more()) return std::nullopt;
+    }
+  }
+
+ private:
+  bool read_more() {
+    constexpr int kLookMs = 100;
+    while (true) {
+      stop_point();
+      pollfd ready{STDIN_FILENO, POLLIN, 0};
+      const int n = ::poll(&ready, 1, kLookMs);
+      if (n < 0 && errno != EINTR) return false;
+      if (n <= 0) continue;
+      char chunk[1024];
+      const ssize_t got = ::read(STDIN_FILENO, chunk, sizeof chunk);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got <= 0) return false;
+      typed_.append(chunk, static_cast<std::size_t>(got));
+      return true;
+    }
+  }
+  std::string typed_;
+};
+
+/// Asks until the answer makes sense. Throws UsageError if the input ends before.
+void ask(const scenario::FirstQuestion& question, scenario::FirstAnswers& answers,
+         TypedLines& lines) {
+  const std::string usual = question.usual(answers);
+  const std::vector<std::string_view> choices = question.choices();
+  const auto show_choices = [&] {
+    report::print_error(
+        report::wrapped(scenario::joined(choices), {report::output_columns(), "  ", "  "}));
+  };
+  constexpr std::size_t kFew = 10;
+  const bool many = choices.size() > kFew;
+  std::string prompt(question.asks);
+  prompt[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(prompt[0])));
+  if (many) prompt += " (? for a list)";
+  if (!choices.empty() && !many) show_choices();
+  if (!usual.empty()) prompt += fmt::format(" [{}]", usual);
+  while (true) {
+    report::print_error("{}: ", prompt);
+    const auto line = lines.next();
+    if (!line) {
+      report::print_error("\n");
+      throw UsageError(
+          fmt::format("the answers end before that to --{}; nothing is written", question.option));
+    }
+    std::string_view answer = scenario::trimmed(*line);
+    if (answer == "?" && !choices.empty()) {
+      show_choices();
+      continue;
+    }
+    if (answer.empty()) answer = usual;
+    if (answer.empty()) continue;
+    try {
+      question.read(answers, answer);
+      return;
+    } catch (const scenario::BadAnswer& bad) {
+      report::print_error(report::wrapped(bad.what(), {report::output_columns(), "  ", "  "}));
+    }
+  }
+}
+
+/// The options' answers first, so that nobody types four of them to hear that an option is wrong.
+scenario::FirstAnswers answers_of(const InitCommand& command, bool on_terminal) {
+  scenario::FirstAnswers answers;
+  const auto read = [&](const scenario::FirstQuestion& question, const std::string& text) {
+    try {
+      question.read(answers, text);
+    } catch (const scenario::BadAnswer& bad) {
+      throw UsageError(fmt::format("--{}: {}", question.option, bad.what()));
+    }
+  };
+  for (const scenario::FirstQuestion& question : scenario::first_questions()) {
+    const auto given = command.given.find(question.option);
+    if (given != command.given.end()) read(question, given->second);
+  }
+  TypedLines lines;
+  bool first = true;
+  for (const scenario::FirstQuestion& question : scenario::first_questions()) {
+    if (command.given.contains(question.option)) continue;
+    if (on_terminal) {
+      if (first) report::print_error("Enter takes what stands in brackets; Ctrl-C ends.\n");
+      first = false;
+      ask(question, answers, lines);
+    } else if (const std::string usual = question.usual(answers); !usual.empty()) {
+      read(question, usual);
+    } else {
+      throw UsageError(fmt::format("--{} is missing: {}", question.option, question.asks));
+    }
+  }
+  return answers;
+}
+
+int write_first_scenario(const InitCommand& command) {
+  const bool to_standard_output = command.out == kToStandardOutput;
+  std::optional<report::OutputFile> file;
+  if (!to_standard_output) {
+    const auto is_ours = [](const std::filesystem::path&) { return false; };
+    file.emplace(command.out, report::Replaceable{is_ours, "it exists", command.force, {}});
+  }
+  scenario::FirstAnswers answers;
+  try {
+    answers = answers_of(command, ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1);
+  } catch (const Interrupted&) {
+    report::print_error("\n");  // after the question
+    throw;
+  }
+  std::string name = std::filesystem::path(command.out).stem().string();
+  if (to_standard_output || file->is_stream()) name = "service";
+  const std::string text = scenario::first_scenario(answers, name);
+  if (to_standard_output) {
+    report::StandardOutput out(report::StandardOutput::For::kPrograms);
+    out.write(text);
+    out.flush();
+    return kDone;
+  }
+  file->write(text);
+  if (!file->is_stream()) {
+    report::print("{} is written. To see what happens: retrysim run {}\n", command.out,
+                  command.out);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int init(const Arguments& arguments) {
+  const auto command = init_options().read(arguments, kInitUsage);
+  if (!command) return kDone;
+  return interruptible(std::nullopt, [&] { return write_first_scenario(*command); });
+}
+
+}  // namespace retrysim::cli

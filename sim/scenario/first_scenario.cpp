@@ -1,0 +1,410 @@
+// The questions, then the file.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/first_scenario.hpp"
+
+#include <retrysim/presets.hpp>
+
+#include "scenario/text/document.hpp"
+#include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <set>
+
+namespace retrysim::scenario {
+namespace {
+
+// --- What goes wrong -----------------------------------------------------------------------------
+
+struct Trouble {
+  std::string_view word;
+  std::string_view question;  ///< "What do the retries ... do to this service" goes before it
+  std::string_view key;       ///< of [fault.*]; empty: there is no such table
+  std::string_view value;     ///< its value
+  std::string_view why;       ///< the comment on it
+};
+
+constexpr std::string_view kSpike = "spike", kNothing = "nothing";
+constexpr Trouble kTroubles[] = {
+    {"half-the-servers", "when it loses half of its servers for 30 s", "capacity", "0.5",
+     "of the servers are left, as in a bad deploy or when a zone is lost"},
+    {"outage", "when it is down for 30 s", "unreachable", "true",
+     "connections are refused; black_hole = true would not answer at all"},
+    {"slow", "when every request takes five times as long for 30 s", "speed", "0.2",
+     "of the usual speed, as with a database that lacks an index"},
+    {"errors", "when a third of all attempts fail for 30 s", "errors", "{ unavailable = 0.33 }",
+     "of the attempts get 503 ServiceUnavailable, as with one bad host of three"},
+    {kSpike, "when three times as many requests come for 30 s", "", "", ""},
+    {kNothing, "while nothing is wrong", "", "", ""}};
+
+constexpr std::string_view kTroubleWords = "half-the-servers|outage|slow|errors|spike|nothing";
+
+const Trouble* trouble_named(std::string_view word) {
+  const auto found = std::ranges::find(kTroubles, word, &Trouble::word);
+  return found == std::end(kTroubles) ? nullptr : found;
+}
+
+// --- The client library --------------------------------------------------------------------------
+
+constexpr std::string_view kNoRetryClient = "none";
+
+std::vector<std::string_view> client_names() {
+  std::set<std::string_view> names;
+  for (const Preset& preset : presets()) {
+    if (!preset.sdk.empty()) names.insert(preset.sdk);
+  }
+  for (const TurningPoint& point : turning_points()) names.insert(point.sdk);
+  std::vector<std::string_view> all(names.begin(), names.end());
+  all.push_back(kNoRetryClient);
+  return all;
+}
+
+/// Its retry rules as a scenario names them.
+struct Library {
+  std::string mode, sdk;  ///< sdk with the version; empty without retries
+  bool newest = false;    ///< that version was not asked for
+};
+
+/// The rules of a name that `client_names` has, with or without a version: what the newest known
+/// release does where nobody configures anything.
+Library library_named(std::string_view client) {
+  if (client == kNoRetryClient) return {std::string(client), "", false};
+  Library library{"", std::string(client), false};
+  if (const auto releases = turning_points(client); !has_version(client) && !releases.empty()) {
+    library.sdk += fmt::format("@{}", releases.back().version);
+    library.newest = true;
+  }
+  library.mode = release_mode(library.sdk);
+  if (library.mode.empty()) library.mode = default_mode(client, true).value_or("");
+  if (library.mode.empty()) {
+    for (const Preset& preset : presets()) {
+      if (preset.sdk == canonical_sdk(client)) library.mode = preset.mode;
+    }
+  }
+  return library;
+}
+
+// --- The questions -------------------------------------------------------------------------------
+
+/// Servers that are busy on average.
+double busy_servers(const FirstAnswers& a) { return a.rate * a.service_time.in_seconds(); }
+
+/// Takes `changed` over if the service can serve its requests while nothing is wrong.
+void accept(FirstAnswers& answers, const FirstAnswers& changed) {
+  const double busy = busy_servers(changed);
+  if (changed.servers > 0 && busy >= changed.servers) {
+    throw BadAnswer(fmt::format(
+        "{} requests a second of {} each keep {:.4g} servers busy, and there {}: at least {:.0f} "
+        "are needed, or the service is overloaded before anything goes wrong",
+        changed.rate, to_text(changed.service_time), busy,
+        changed.servers == 1 ? "is 1" : fmt::format("are {}", changed.servers),
+        std::floor(busy) + 1));
+  }
+  answers = changed;
+}
+
+constexpr double kMostFirstRate = 1e6;
+constexpr std::uint32_t kMostFirstServers = 10'000'000;
+
+void read_rate(FirstAnswers& answers, std::string_view text) {
+  std::string_view digits = trimmed(text);
+  double per_second = 1;
+  if (digits.ends_with("/s")) {
+    digits.remove_suffix(2);
+  } else if (digits.ends_with("/min")) {
+    digits.remove_suffix(4);
+    per_second = 60;
+  }
+  digits = trimmed(digits);
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value) ||
+      value <= 0) {
+    throw BadAnswer(fmt::format(
+        "'{}' is no rate; expected requests per second, such as 200 or 12000/min", text));
+  }
+  if (value / per_second > kMostFirstRate) {
+    throw BadAnswer(fmt::format(
+        "more than {} requests a second take very long to simulate; simulate a part of the "
+        "system: divide the rate and the servers by the same number",
+        grouped(static_cast<std::size_t>(kMostFirstRate))));
+  }
+  FirstAnswers changed = answers;
+  changed.rate = value / per_second;
+  accept(answers, changed);
+}
+
+void read_service_time(FirstAnswers& answers, std::string_view text) {
+  const std::string_view written = trimmed(text);
+  const auto time = parse_duration(written);
+  if (!time || time->duration <= Duration::zero() || time->duration > Duration::seconds(3600)) {
+    throw BadAnswer(fmt::format(
+        "'{}' is no time to serve a request; expected one with its unit (ns us ms s min), at most "
+        "1 h, such as 50ms",
+        text));
+  }
+  FirstAnswers changed = answers;
+  changed.service_time = time->duration;
+  accept(answers, changed);
+}
+
+std::string usual_servers(const FirstAnswers& earlier) {
+  constexpr double kUsualLoad = 0.7;
+  return fmt::format("{:.0f}", std::max(1.0, std::ceil(busy_servers(earlier) / kUsualLoad)));
+}
+
+void read_servers(FirstAnswers& answers, std::string_view text) {
+  const std::string_view digits = trimmed(text);
+  FirstAnswers changed = answers;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), changed.servers);
+  if (error != std::errc() || end != digits.data() + digits.size() || changed.servers == 0 ||
+      changed.servers > kMostFirstServers) {
+    throw BadAnswer(
+        fmt::format("'{}' is no number of servers; expected a whole number from 1 to "
+                    "{}",
+                    text, grouped(kMostFirstServers)));
+  }
+  accept(answers, changed);
+}
+
+void read_client(FirstAnswers& answers, std::string_view text) {
+  const std::string_view client = trimmed(text);
+  const std::string_view name = client.substr(0, client.find('@'));
+  const std::vector<std::string_view> names = client_names();
+  if (std::ranges::find(names, name) == names.end()) {
+    throw BadAnswer(fmt::format(
+        "there is no client library '{}'; {}", name,
+        suggestion(name, names, fmt::format("'{}' are no retries; others are", kNoRetryClient))));
+  }
+  if (has_version(client)) {
+    const std::string problem = name == kNoRetryClient
+                                    ? fmt::format("'{}' has no versions", kNoRetryClient)
+                                    : version_problem(client);
+    if (!problem.empty()) throw BadAnswer(problem);
+  }
+  answers.client = client;
+}
+
+void read_fault(FirstAnswers& answers, std::string_view text) {
+  const std::string_view word = trimmed(text);
+  if (trouble_named(word) == nullptr) {
+    throw BadAnswer(fmt::format("'{}' is not among what may go wrong; {}", word,
+                                suggestion(word, split_words(kTroubleWords), "expected one of")));
+  }
+  answers.fault = word;
+}
+
+std::string nothing_usual(const FirstAnswers&) { return ""; }
+std::vector<std::string_view> nothing_to_choose() { return {}; }
+
+constexpr FirstQuestion kQuestions[] = {
+    {"rate", "N", "requests per second of all clients together",
+     ", such as 200 or 12000/min; it must be given without a terminal", nothing_usual,
+     nothing_to_choose, read_rate},
+    {"service-time", "D", "mean time to serve a request, without waiting",
+     ", such as 50ms; it must be given without a terminal", nothing_usual, nothing_to_choose,
+     read_service_time},
+    {"servers", "N", "requests that are served at the same time by all hosts together",
+     "; default: as many as are busy for 70 % of the time", usual_servers, nothing_to_choose,
+     read_servers},
+    {"client", "SDK", "client library",
+     ", one of those of `retrysim list sdks`, with or without its version (botocore@1.34.107), or "
+     "none, which does not retry; default botocore. Without a version the rules are those of the "
+     "newest release known",
+     [](const FirstAnswers&) { return std::string("botocore"); }, client_names, read_client},
+    {"fault", kTroubleWords, "what goes wrong",
+     "; default half-the-servers. All but nothing last 30 s: half of the servers are lost, "
+     "connections are refused, requests take five times as long, a third of the attempts fail, "
+     "three times as many requests come",
+     [](const FirstAnswers&) { return std::string(kTroubles[0].word); },
+     [] { return split_words(kTroubleWords); }, read_fault}};
+
+// --- The file ------------------------------------------------------------------------------------
+
+/// The lines of a table, whose values stand in one column, and their comments in another.
+class Lines {
+ public:
+  void add(std::string key, std::string value, std::string comment = {}) {
+    lines_.push_back({std::move(key), std::move(value), std::move(comment)});
+  }
+  /// Comments that would end beyond the last column stand above their line instead.
+  std::string text() const {
+    std::size_t keys = 0, widest = 0;
+    for (const Line& line : lines_) keys = std::max(keys, line.key.size());
+    const auto assignment = [&](const Line& line) {
+      return fmt::format("{:<{}} = {}", line.key, keys, line.value);
+    };
+    const auto fits = [&](const Line& line, std::size_t width) {
+      return width + 4 + line.comment.size() <= kColumns;
+    };
+    for (const Line& line : lines_) {
+      const std::size_t width = assignment(line).size();
+      if (!line.comment.empty() && fits(line, width)) widest = std::max(widest, width);
+    }
+    std::string all;
+    for (const Line& line : lines_) {
+      if (line.comment.empty()) {
+        all += assignment(line) + "\n";
+      } else if (fits(line, std::max(widest, assignment(line).size()))) {
+        all += fmt::format("{:<{}}  # {}\n", assignment(line), widest, line.comment);
+      } else {
+        all += comment_above(line.comment) + assignment(line) + "\n";
+      }
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t kColumns = 100;
+  struct Line {
+    std::string key, value, comment;
+  };
+  static std::string comment_above(std::string_view text) {
+    std::string all, line = "#";
+    while (!text.empty()) {
+      const std::string_view word = text.substr(0, text.find(' '));
+      text.remove_prefix(std::min(text.size(), word.size() + 1));
+      if (line.size() + 1 + word.size() > kColumns) {
+        all += line + "\n";
+        line = "#  ";
+      }
+      line += fmt::format(" {}", word);
+    }
+    return all + line + "\n";
+  }
+  std::vector<Line> lines_;
+};
+
+std::string time_or(Duration time, std::string_view otherwise) {
+  return time == Duration::max() ? std::string(otherwise) : to_text(time);
+}
+
+std::string rules_in_words(const Library& library) {
+  const Preset* preset = find_preset(library.mode, "", library.sdk, "default");
+  if (preset == nullptr) return "";
+  const RetryRules rules = rules_of_release(*preset, library.sdk);
+  std::string text = fmt::format("at most {} attempts", rules.max_attempts);
+  if (rules.backoff.base > Duration::zero()) {
+    text += fmt::format(", backoff from {}", to_text(rules.backoff.base));
+    if (rules.backoff.cap != Duration::max()) {
+      text += fmt::format(" to {}", to_text(rules.backoff.cap));
+    }
+  }
+  if (rules.quota.enabled) text += ", a quota for retries";
+  if (rules.has_limits()) text += ", a limit on retries";
+  if (rules.hedging.enabled) text += ", hedged";
+  return fmt::format("{} ({})", text, preset->source);
+}
+
+void add_clients(Lines& lines, const FirstAnswers& a) {
+  const Library library = library_named(a.client);
+  constexpr double kRequestsOfAClient = 10;
+  const double clients = std::max(1.0, std::round(a.rate / kRequestsOfAClient));
+  lines.add("count", fmt::format("{:.0f}", clients),
+            fmt::format("assumed: processes of {:.3g} requests a second, each with its retry state",
+                        a.rate / clients));
+  lines.add("arrivals", fmt::format("{{ process = \"poisson\", total_rate = {} }}", a.rate),
+            "the rate is yours; poisson: requests that come independently of each other");
+  if (const ClientDefaults* defaults = find_client_defaults(library.sdk)) {
+    lines.add("attempt_timeout", "\"sdk\"",
+              fmt::format("the library's default, {} ({})",
+                          time_or(defaults->attempt_timeout, "none: it waits for ever"),
+                          defaults->source));
+  } else {
+    constexpr std::int64_t kServiceTimes = 20;
+    lines.add("attempt_timeout",
+              fmt::format("\"{}\"",
+                          to_text(std::max(Duration::seconds(1), a.service_time * kServiceTimes))),
+              "assumed: 1 s, or 20 times the service time if that is longer; what is yours?");
+  }
+  if (library.sdk.empty()) {
+    lines.add("retry", "{ mode = \"none\" }", "yours: each request is one attempt");
+    return;
+  }
+  lines.add("retry",
+            fmt::format("{{ mode = \"{}\", sdk = {} }}", library.mode, render_text(library.sdk)),
+            fmt::format("{}{}", rules_in_words(library),
+                        library.newest ? "; the newest release known: name yours" : ""));
+}
+
+}  // namespace
+
+std::span<const FirstQuestion> first_questions() { return kQuestions; }
+
+std::string first_scenario(const FirstAnswers& a, const std::string& name) {
+  const Trouble& trouble = *trouble_named(a.fault);
+  // A service that takes seconds for a request takes as many times longer to settle and to recover.
+  const double stretch = std::max(1.0, std::ceil(a.service_time.in_seconds()));
+  const auto seconds = [&](double s) { return fmt::format("\"{:.0f}s\"", s * stretch); };
+
+  std::string text = fmt::format(
+      "# What do clients' retries do to this service {}?\n"
+      "# Run it with `retrysim run FILE`, see every value in effect with `retrysim check FILE`.\n"
+      "# Made by: retrysim init --rate {} --service-time {} --servers {} --client {} --fault "
+      "{}\n\n",
+      trouble.question, a.rate, to_text(a.service_time), a.servers, a.client, a.fault);
+
+  Lines run;
+  run.add("name", fmt::format("{}", render_text(name)));
+  run.add("duration", seconds(300),
+          a.fault == kNothing
+              ? "simulated time"
+              : fmt::format("simulated time; what goes wrong begins after {:.0f} s", 60 * stretch));
+  run.add("warmup", seconds(30), "left out of the figures, because the queue begins empty");
+  constexpr double kBusy = 2000;  // requests a second: 20 runs of more take long
+  run.add("replications", fmt::format("{}", a.rate > kBusy ? 5 : 20),
+          "runs with other random numbers; intervals say what is chance");
+  text += run.text();
+
+  Lines service;
+  service.add("servers", fmt::format("{}", a.servers),
+              fmt::format("requests served at once; busy for {:.0f} % of the time",
+                          100 * busy_servers(a) / a.servers));
+  service.add(
+      "service_time",
+      fmt::format("{{ distribution = \"exponential\", mean = \"{}\" }}", to_text(a.service_time)),
+      "the mean is yours; exponential: 1 in 20 takes three times as long");
+  constexpr std::uint64_t kPlaces = 10;
+  service.add("queue", fmt::format("{{ capacity = {} }}", kPlaces * a.servers),
+              "assumed: 10 wait for each server, others get 503; \"unlimited\" turns none away");
+  text += "\n[service.api]\n" + service.text();
+
+  Lines clients;
+  add_clients(clients, a);
+  if (a.fault == kSpike) {
+    clients.add(
+        "surge",
+        fmt::format("{{ peak = {{ start = {}, duration = \"30s\", factor = 3 }} }}", seconds(60)),
+        "three times the usual rate, as after a push message");
+  }
+  text += "\n[client.web]\n" + clients.text();
+
+  if (!trouble.key.empty()) {
+    Lines fault;
+    fault.add("start", seconds(60));
+    fault.add("duration", "\"30s\"", "assumed; `retrysim tip` finds the shortest that does harm");
+    fault.add(std::string(trouble.key), std::string(trouble.value), std::string(trouble.why));
+    text += fmt::format("\n[fault.{}]\n", trouble.word) + fault.text();
+  }
+
+  Lines expect;
+  if (a.fault == kNothing) {
+    expect.add("metric", "\"success_rate\"", "`retrysim run` ends with status 1 if this fails");
+    expect.add("at_least", "0.999", "of the requests; choose what you promise your users");
+    text += "\n[expect.works]\n" + expect.text();
+  } else {
+    expect.add("metric", "\"recovery_s\"", "`retrysim run` ends with status 1 if this fails");
+    expect.add("at_most", "30", "seconds after it is over until requests succeed as before");
+    text += "\n[expect.recovers]\n" + expect.text();
+  }
+  return text;
+}
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,56 @@
+// A first scenario of a service of one's own, from five answers: how many requests come, how long
+// one takes, how many are served at once, which library the clients have, and what goes wrong.
+// Everything else is a default that its comment explains; numbers of a client library come from the
+// tables of presets and name their source.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/time.hpp>
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::scenario {
+
+/// What has been answered. Zero or empty: not yet.
+struct FirstAnswers {
+  double rate = 0;             ///< requests per second of all clients together
+  Duration service_time = {};  ///< mean
+  std::uint32_t servers = 0;   ///< requests that are served at the same time
+  std::string client = {};     ///< a preset, with or without its version, or "none"
+  std::string fault = {};      ///< one of the words of the question
+};
+
+/// An answer that makes no sense; the message says what would.
+class BadAnswer : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct FirstQuestion {
+  std::string_view option;  ///< its name on a command line: "service-time"
+  std::string_view value;   ///< what stands for the answer there: "D", or "a|b" if words are chosen
+  std::string_view asks;    ///< in a few words, without the option: "mean time to serve a request"
+  std::string_view help;    ///< more about it, for --help; begins where `asks` ends
+  /// The answer of those who give none, after the answers to the questions before; empty: there
+  /// must be one.
+  std::string (*usual)(const FirstAnswers& earlier);
+  /// What can be chosen, as the user may want to see it; empty: nothing in particular.
+  std::vector<std::string_view> (*choices)();
+  /// Takes the answer in. Throws BadAnswer, also if it contradicts another answer, and then leaves
+  /// `answers` as they were.
+  void (*read)(FirstAnswers& answers, std::string_view text);
+};
+
+/// The five questions, in the order in which they are asked.
+std::span<const FirstQuestion> first_questions();
+
+/// The scenario, a TOML file. Takes complete answers and a name for the scenario that is valid.
+std::string first_scenario(const FirstAnswers& answers, const std::string& name);
+
+}  // namespace retrysim::scenario
