@@ -39,7 +39,12 @@ endforeach()
 set(retrysim_data_dir ${CMAKE_INSTALL_DATADIR}/retrysim)
 install(DIRECTORY scenarios DESTINATION ${retrysim_data_dir}
         FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv")
-install(FILES scenarios/tutorial.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The tutorial links pages that are not installed: only the words stay.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS scenarios/tutorial.md)
+file(READ scenarios/tutorial.md tutorial)
+string(REGEX REPLACE "\\[([^]\n]+)\\]\\([^:)\n]+\\)" "\\1" tutorial "${tutorial}")
+file(WRITE ${PROJECT_BINARY_DIR}/tutorial.md "${tutorial}")
+install(FILES ${PROJECT_BINARY_DIR}/tutorial.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # plot.py as a command: Python finds its modules beside the file that the link leads to.
 install(PROGRAMS scripts/plot.py DESTINATION ${retrysim_data_dir})

@@ -130,6 +130,11 @@ class Contents(unittest.TestCase):
                          shipped("scripts/plotting/*.py") | {"looks.json"})
         self.assertEqual(packed("share/doc/retrysim/*"), {
             "copyright", "changelog.gz", "changelog.Debian.gz", "tutorial.md"})
+        pages = self.root / "usr/share/doc/retrysim"
+        tutorial = (pages / "tutorial.md").read_text(encoding="utf-8")
+        self.assertIn("retrysim run payments.toml --twin\n", tutorial)
+        for text in (tutorial, output_of("zcat", pages / "changelog.gz")):
+            self.assertEqual(re.findall(r"\]\((?!https?:)[^)]*\)", text), [], "dead links")
         self.assertLessEqual({"retrysim.1.gz", "retrysim-run.1.gz", "retrysim-plot.1.gz"},
                              packed("share/man/man1/*"))
         self.assertEqual(packed("share/man/man5/*"), {"retrysim-scenario.5.gz"})
