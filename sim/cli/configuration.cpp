@@ -1091,7 +1091,8 @@ void read_urllib3(ImportedPolicy& p, const Field& f) {
   if (jitter && jitter.number() > 0) {
     jitter.leave("a spread that does not grow with the delay has no counterpart");
   }
-  set(p, "retry.retry_after", text_in_toml(respect && !respect.flag() ? "ignore" : "minimum"),
+  // A suggested delay takes the place of the backoff. The cap bounds it here, but not in urllib3.
+  set(p, "retry.retry_after", text_in_toml(respect && !respect.flag() ? "ignore" : "replace"),
       respect ? respect.path() : "urllib3's default");
   if (statuses) {
     const std::vector<std::string> all = statuses.words();

@@ -13,3 +13,8 @@ endforeach()
 add_test(NAME sdks/comparison COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/compare_test.py
                                       --program $<TARGET_FILE:retrysim-cli>)
 set_tests_properties(sdks/comparison PROPERTIES LABELS "unit;no-sanitizer")
+
+add_test(NAME sdks/urllib3 COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/urllib3_test.py
+                                   --program $<TARGET_FILE:retrysim-cli>)
+set_tests_properties(sdks/urllib3 PROPERTIES
+  LABELS "conformance;no-sanitizer" SKIP_RETURN_CODE 77)
