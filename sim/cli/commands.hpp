@@ -29,8 +29,13 @@ class UsageError : public RequestError {
   using RequestError::RequestError;
 };
 
-/// Arguments after the name of the subcommand. Each returns an ExitStatus.
 using Arguments = std::vector<std::string>;
+
+/// What the program does with its arguments, the name of the subcommand first: every way of failing
+/// becomes a message and an ExitStatus. Throws nothing.
+int program(const Arguments& arguments);
+
+/// Arguments after the name of the subcommand. Each returns an ExitStatus.
 int run(const Arguments& arguments);
 int compare(const Arguments& arguments);
 int sweep(const Arguments& arguments);

@@ -49,7 +49,7 @@ function(add_mutant_program)
     list(APPEND ${part}_sources ${mutated})
   endforeach()
 
-  add_executable(retrysim-mutants)
+  add_executable(retrysim-mutants ${PROJECT_SOURCE_DIR}/sim/cli/main.cpp)
   foreach(part IN LISTS parts)
     add_library(mutants_${part} OBJECT ${${part}_sources})
     target_compile_options(mutants_${part} PRIVATE
