@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/fit.hpp"
 
+#include <retrysim/scenario.hpp>
+
 #include "report/document/text.hpp"
 
 #include <fmt/format.h>
@@ -188,8 +190,9 @@ Document fit_document(const FitReport& r) {
   }
   d.notes(notes);
 
-  d.member("scenario", r.name);
-  d.member("version", RETRYSIM_VERSION);
+  Scenario scenario;
+  scenario.name = r.name;
+  d.head("fit", scenario, 0);
   Json log = {{"files", r.files},
               {"format", r.log.format},
               {"lines", r.log.lines},
@@ -198,7 +201,7 @@ Document fit_document(const FitReport& r) {
               {"time_resolution_s", static_cast<double>(r.log.time_resolution_ns) * 1e-9}};
   d.member("log", log);
   d.member("sentences", sentences);
-  d.member("notes", r.fit.notes);
+  d.member("notes", notes);
   d.member("figures", rows_json(fitted_table(r)));
   d.member("laws", rows_json(laws_table(r)));
   d.member("durations", rows_json(durations_table(r)));
