@@ -10,7 +10,7 @@ SPDX-License-Identifier: MIT
 
 import collections
 import dataclasses
-import random
+import hashlib
 import re
 
 from clang.cindex import CursorKind, Index, TranslationUnit
@@ -273,13 +273,18 @@ def with_faults(texts, numbered):
 
 def chosen(faults, lines, limit, seed):
     """At most `limit` of the faults, spread over the files in proportion to their `lines`, of each
-    file as many of one kind as of another, and no two of them on one line. In order of the text."""
-    waiting = collections.defaultdict(list)
-    for fault in faults:
+    file as many of one kind as of another, and no two of them on one line. In order of the text.
+    A fault that is not there (any more) changes as little of the choice as possible."""
+    waiting, seen = collections.defaultdict(list), collections.Counter()
+
+    def lot(fault):
+        name = f"{fault.file.rsplit('/sim/')[-1]}\n{fault.code}\n{fault.after}"
+        seen[name] += 1
+        return hashlib.sha256(f"{seed}\n{seen[name]}\n{name}".encode()).digest()
+
+    for _, _, fault in sorted((lot(fault), i, fault) for i, fault in enumerate(faults)):
         waiting[fault.file].append(fault)
     picked, kinds = collections.defaultdict(list), collections.Counter()
-    for file, candidates in sorted(waiting.items()):
-        random.Random(f"{seed}/{file.rsplit('/sim/')[-1]}").shuffle(candidates)
     total = sum(lines[file] for file in waiting)
     while waiting and sum(map(len, picked.values())) < limit:
         file = max(sorted(waiting), key=lambda name: lines[name] * limit / total -

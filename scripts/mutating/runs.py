@@ -266,18 +266,21 @@ class Tests:
                 process.kill()
                 return "hung"
 
-    def look(self, programs):
-        """Runs every case once without a fault: what it reaches, and how long it takes."""
+    def look(self, programs, longest):
+        """Runs every case once without a fault: what it reaches, and how long it takes. Those that
+        take `longest` seconds, if that is not None, are left out."""
         def once(item):
             i, case = item
             notes = self.copy.build / f"reached-{i}"
             started = time.monotonic()
-            how = self.run(case.program, [case.name], RETRYSIM_REACHED=str(notes))
+            how = self.run(case.program, [case.name], longest, RETRYSIM_REACHED=str(notes))
             case.seconds = time.monotonic() - started
             if notes.is_file():
                 case.reached = frozenset(map(int, notes.read_text().split()))
                 notes.unlink()
-            return case if how == "passed" else say(f"fails without a fault: {case.name}")
+            if how != "passed":
+                say(f"{'fails without a fault' if how == 'failed' else 'left out'}: {case.name}")
+            return case if how == "passed" else None
 
         cases = []
         for program in programs:
@@ -358,6 +361,8 @@ def parse_options():
                         help="of those that a test reaches must be killed (default: 90)")
     parser.add_argument("--own", action="store_true",
                         help="run only the tests of a fault's own part, and conformance")
+    parser.add_argument("--longest", type=float, metavar="S",
+                        help="leave out tests that take S seconds or more: for a first look")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
                         help="tests at a time (default: as many as processors)")
     parser.add_argument("--list", action="store_true", help="print the faults and run nothing")
@@ -402,7 +407,7 @@ def main():
     numbered = copy.compile(numbered, options.jobs)
     say(f"Built with {len(numbered)} faults after {time.monotonic() - started:.0f} s")
     tests = Tests(copy, options.jobs)
-    tests.look([*(options.only if options.own else PARTS), "conformance"])
+    tests.look([*(options.only if options.own else PARTS), "conformance"], options.longest)
     say(f"{len(tests.cases)} tests take {sum(case.seconds for case in tests.cases):.0f} s")
 
     rows = []

@@ -170,6 +170,8 @@ class Faults(unittest.TestCase):
         self.assertEqual(some, faults.chosen(self.found, lines, 6, 1))
         self.assertGreater(len({tuple(faults.chosen(self.found, lines, 6, seed))
                                 for seed in range(5)}), 1)
+        without = [fault for fault in self.found if fault != some[0]]
+        self.assertLess(len(set(some[1:]) - set(faults.chosen(without, lines, 6, 1))), 3)
         self.assertEqual(len({fault.line for fault in some}), 6)
         self.assertGreater(len({fault.kind for fault in some}), 3)
 

@@ -206,6 +206,10 @@ TEST_CASE("decorrelated jitter runs from the base to three times the last delay"
   CHECK(delay(rules, 1, 1) == ms(300));  // the base stands for the last delay
   CHECK(delay(rules, 2, 0.5, kTransient, ms(200)) == ms(350));
   CHECK(delay(rules, 9, 1, kTransient, ms(900)) == ms(1500));
+  rules.quantum = ms(7);
+  CHECK(delay(rules, 2, 0.5, kTransient, ms(200)) == ms(350));  // 50 of them
+  CHECK(delay(rules, 9, 1, kTransient, ms(900)) == ms(1498));   // 214: rounded down
+  rules.quantum = Duration::zero();
   // A throttling base above three times the last delay is waited in full.
   CHECK(delay(rules, 2, 0, kThrottling, ms(200)) == ms(1000));
   CHECK(delay(rules, 2, 1, kThrottling, ms(200)) == ms(1000));

@@ -105,6 +105,14 @@ TEST_CASE("a 429 without a known code is what the rules say") {
   CHECK(classified(Classifier::kCpp, Status429::kThrottling, 509) == kThrottling);
   CHECK(classified(Classifier::kCpp, Status429::kTransient, 509) == kTransient);
   CHECK(classified(Classifier::kStandard, Status429::kThrottling, 509) == kNotRetryable);
+  // Where the status is looked at before the code, and for Go 1's other throttling statuses.
+  for (const Classifier c : {Classifier::kJsV3, Classifier::kRuby, Classifier::kGoV1}) {
+    INFO(name(c));
+    CHECK(classified(c, Status429::kThrottling, 429) == kThrottling);
+    CHECK(classified(c, Status429::kTransient, 429) == kTransient);
+    CHECK(classified(c, Status429::kTransient, 429, "SlowDown") == kTransient);
+  }
+  CHECK(classified(Classifier::kGoV1, Status429::kTransient, 503) == kThrottling);
 }
 
 TEST_CASE("services add codes of their own") {
@@ -314,6 +322,27 @@ TEST_CASE("the Smithy example retries what may be safe, and a server's error in 
   }
   CHECK_FALSE(classified(500, {.retry_safety = RetrySafety::kMaybe}).no_retry_after);
   CHECK_FALSE(classified(500, {}).no_retry_after);
+}
+
+TEST_CASE("words name the traits of an error") {
+  const auto traits = [](std::string_view word) {
+    ErrorTraits result;
+    CHECK(add_trait(word, result));
+    return result;
+  };
+  CHECK(traits("retryable") == ErrorTraits{.retry_safety = RetrySafety::kYes});
+  CHECK(traits("not-retryable") == ErrorTraits{.retry_safety = RetrySafety::kNo});
+  CHECK(traits("maybe-retryable") == ErrorTraits{.retry_safety = RetrySafety::kMaybe});
+  CHECK(traits("throttling") == ErrorTraits{.throttling = true});
+  CHECK(traits("timeout") == ErrorTraits{.timeout = true});
+  CHECK(traits("client-fault") == ErrorTraits{.fault = Fault::kClient});
+  CHECK(traits("server-fault") == ErrorTraits{.fault = Fault::kServer});
+  ErrorTraits both{.retry_safety = RetrySafety::kYes};
+  CHECK(add_trait("throttling", both));  // what was there stays
+  CHECK(both == ErrorTraits{.retry_safety = RetrySafety::kYes, .throttling = true});
+  CHECK_FALSE(add_trait("Throttling", both));
+  CHECK_FALSE(add_trait("", both));
+  CHECK(both == ErrorTraits{.retry_safety = RetrySafety::kYes, .throttling = true});
 }
 
 TEST_CASE("a retry-after header is a whole number of milliseconds") {

@@ -143,6 +143,17 @@ TEST_CASE("only the metadata requests of JavaScript v2 add a suggested delay") {
   CHECK(find_preset("legacy", "", "js-v2", "default")->rules.retry_after == RetryAfter::kIgnore);
 }
 
+TEST_CASE("Envoy's budgets are 20 %, at least 3, of what is under way or of ten seconds") {
+  const Preset& active = *find_preset("custom", "", "envoy", "");
+  const Preset& interval = *find_preset("custom", "", "envoy-interval", "");
+  const BudgetRules& budget = active.rules.budget;
+  CHECK(budget == BudgetRules{BudgetKind::kActive, 0.2, 3, Duration::seconds(10)});
+  CHECK(interval.rules.budget == BudgetRules{BudgetKind::kInterval, 0.2, 3, Duration::seconds(10)});
+  // Each comparison names its own source.
+  CHECK(active.source.find("20 % of the requests under way") != active.source.npos);
+  CHECK(interval.source.find("budget_interval") != interval.source.npos);
+}
+
 TEST_CASE("outcomes and classes have the names that results use") {
   const std::vector<std::string_view> outcomes = {
       "success",       "retry",         "max_attempts_exceeded", "quota_exceeded",

@@ -106,12 +106,14 @@ TEST_CASE("releases before a change have the rules of before") {
   CHECK_FALSE(rules_of("standard", "", "botocore").backoff.jitter_before_cap);
 
   CHECK(rules_of("standard", "", "js-v3@3.700.0").retry_after == RetryAfter::kIgnore);
+  CHECK(rules_of("standard", "", "js-v3@3.700.0").quota.refund == Refund::kCredit);
   CHECK(rules_of("standard", "", "js-v3@3.1143.0").retry_after == RetryAfter::kClamp);
   CHECK(rules_of("standard", "2.0", "js-v3@3.1143.0").retry_after == RetryAfter::kClamp);
 
   const RetryRules first = rules_of("standard", "", "kotlin@0.20.0");
   CHECK(first.quota.on_empty == QuotaOnEmpty::kWait);
   CHECK(first.quota.refill_rate == 10);
+  CHECK(first.quota.refund == Refund::kCredit);
   CHECK(first.backoff.throttle_base == Duration::milliseconds(10));
   const RetryRules later = rules_of("standard", "", "kotlin@1.6.33");
   CHECK(later.quota.on_empty == QuotaOnEmpty::kFail);
@@ -122,6 +124,10 @@ TEST_CASE("releases before a change have the rules of before") {
 
   CHECK(rules_of("adaptive", "", "rust@1.8.0").rate_limit.wait == SendTokenWait::kReserve);
   CHECK(rules_of("adaptive", "", "rust@1.9.0").rate_limit.wait == SendTokenWait::kQueue);
+  CHECK(rules_of("standard", "", "rust@1.8.0").rate_limit.wait ==
+        find_preset("standard", "2.0", "rust", "")->rules.rate_limit.wait);
+  CHECK(rules_of("adaptive", "", "smithy-kotlin@1.6.8").rate_limit.wait == SendTokenWait::kQueue);
+  CHECK(rules_of("adaptive", "", "smithy-kotlin@1.6.9").rate_limit.wait == SendTokenWait::kRecheck);
 
   const auto grpc = [](const char* sdk) { return rules_of("custom", "", sdk).backoff; };
   CHECK(grpc("grpc-go@1.68.0").jitter == Jitter::kFull);

@@ -72,6 +72,16 @@ TEST_CASE("a budget of what is under way counts retries until their requests end
   budget.request_ends(true);
   begin(1);
   CHECK(acquire(false));
+  // Where one at a time may retry, the next one may as soon as the first has ended.
+  const BudgetRules one{BudgetKind::kActive, 0, 1, Duration::seconds(10)};
+  RetryBudget single(one);
+  for (int i = 0; i < 3; ++i) {
+    single.request_begins(one, Time::zero());
+    CHECK(single.permits(one, false, Time::zero()));
+    single.retry_granted(one, false, Time::zero());
+    CHECK_FALSE(single.permits(one, false, Time::zero()));
+    single.request_ends(true);
+  }
 }
 
 TEST_CASE("a budget by interval counts the attempts of a window and the retries under way") {
@@ -119,6 +129,13 @@ TEST_CASE("a budget of successes gets nothing from requests that fail") {
   CHECK(left() == 10);  // 1 per second for 10 s
   for (int i = 0; i < 50; ++i) budget.request_succeeded(rules, at_ms(100));
   CHECK(left() == 10);  // 0.2 x 50
+}
+
+TEST_CASE("clients have a state only if their rules remember something") {
+  RetryRules rules = find_preset("custom", "", "fixed-delay", "")->rules;
+  CHECK(RetryStates(rules, 3, Time::zero(), {}).empty());
+  rules.breaker.enabled = true;
+  CHECK_FALSE(RetryStates(rules, 3, Time::zero(), {}).empty());
 }
 
 TEST_CASE("a circuit breaker stops retries while too many attempts fail") {
