@@ -123,9 +123,10 @@ std::optional<RunSeries> take_series(std::string_view& bytes) {
   const auto clients = take<std::uint32_t>(bytes);
   const auto services = take<std::uint32_t>(bytes);
   const auto drained = take<std::uint8_t>(bytes);
-  // Every sum has at least two bits, so that a damaged size is found before memory is reserved.
+  // Every sum has at least two bits, and every group a sum, so that a damaged size is found before
+  // memory is reserved.
   if (!width || !bins || !clients || !services || !drained) return std::nullopt;
-  if (*bins > bytes.size()) return std::nullopt;
+  if (*bins == 0 || *bins > bytes.size()) return std::nullopt;
   RunSeries series;
   series.width = Duration::nanoseconds(static_cast<std::int64_t>(*width));
   series.bins = *bins;

@@ -88,7 +88,7 @@ FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t
   std::vector<double> in_bin(bins);
   for (std::size_t b = 0; b < bins; ++b) {
     in_bin[b] = sum_of(std::span(part).subspan(b * kParts, kParts));
-    fit.rates.push_back(in_bin[b] / fit.bin_s);
+    fit.rates.push_back(in_bin[b] / std::min(fit.bin_s, fit.span_s));
   }
   fit.peak = *std::ranges::max_element(fit.rates);
   fit.trough = *std::ranges::min_element(fit.rates);

@@ -289,13 +289,19 @@ std::string capacity_words(const FittedCapacity& c) {
   }
   return fmt::format(
       "The capacity cannot be told from this log: too few requests found the service busy (at most "
-      "{} were under way at once). There are at least {}.",
-      c.most_under_way, servers(c.low));
+      "{} were under way at once). There {} at least {}.",
+      c.most_under_way, c.low == 1 ? "is" : "are", servers(c.low));
 }
 
 std::string arrival_words(const FittedArrivals& a) {
   switch (a.kind) {
     case ArrivalKind::kPoisson:
+      if (a.within_bins.degrees == 0 && a.between_bins.degrees == 0) {
+        return fmt::format(
+            "Requests arrive at {:.4g} per second: too few to tell whether at random, as they are "
+            "played.",
+            a.rate.value);
+      }
       return fmt::format("Requests arrive at random at a constant rate of {:.4g} per second.",
                          a.rate.value);
     case ArrivalKind::kVarying:

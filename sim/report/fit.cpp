@@ -84,7 +84,7 @@ std::vector<FittedFigure> fitted_figures(const FitReport& r) {
 std::string figure_text(const FittedFigure& f) {
   if (!f.value && !f.low) return "not known";
   const auto text = [&](double value) {
-    const DisplayUnit unit = display_unit(f.value.value_or(*f.low), f.unit);
+    const DisplayUnit unit = display_unit(f.value ? *f.value : *f.low, f.unit);
     return format_plain(value * unit.scale) + std::string(unit.name);
   };
   if (!f.value) return "at least " + text(*f.low);

@@ -46,6 +46,11 @@ TEST_CASE("Bytes that are no series are not taken for one") {
     std::string_view part = std::string_view(bytes).substr(0, size);
     REQUIRE(!take_series(part));
   }
+  // Without bins nothing would end the list of groups.
+  std::string endless = bytes;
+  endless.replace(8, 12, std::string(8, '\0') + std::string(4, '\x7F'));
+  std::string_view of_endless = endless;
+  REQUIRE(!take_series(of_endless));
   // A damaged number of bins, or of groups, takes no memory.
   for (const std::size_t at : {8u, 14u, 16u, 18u}) {
     std::string damaged = bytes;
