@@ -28,7 +28,7 @@ function(add_mutant name part file text by message)
   add_test(NAME mutants/${name}
            COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/expect_internal_error.py
                    $<TARGET_FILE:retrysim-mutants> ${name} ${mutant_scenario} "${message}")
-  set_tests_properties(mutants/${name} PROPERTIES LABELS mutants TIMEOUT 120)
+  set_tests_properties(mutants/${name} PROPERTIES LABELS "mutants;nightly" TIMEOUT 120)
 endfunction()
 
 # The parts with mutants are compiled as a whole, so that the linker takes nothing of them from the
@@ -49,9 +49,9 @@ function(add_mutant_program)
     list(APPEND ${part}_sources ${mutated})
   endforeach()
 
-  add_executable(retrysim-mutants ${PROJECT_SOURCE_DIR}/sim/cli/main.cpp)
+  add_executable(retrysim-mutants EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/sim/cli/main.cpp)
   foreach(part IN LISTS parts)
-    add_library(mutants_${part} OBJECT ${${part}_sources})
+    add_library(mutants_${part} OBJECT EXCLUDE_FROM_ALL ${${part}_sources})
     target_compile_options(mutants_${part} PRIVATE
       -O0 -DRETRYSIM_FLATTEN=  # it need not be fast
       -include ${CMAKE_CURRENT_SOURCE_DIR}/mutants/mutant.hpp)
