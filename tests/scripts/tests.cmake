@@ -20,7 +20,8 @@ endforeach()
 # at the end. From the second time on it knows better.
 set_tests_properties(scripts/plot PROPERTIES COST 50)
 set_tests_properties(scripts/plot_sweep PROPERTIES COST 20)
-set_tests_properties(scripts/soak PROPERTIES COST 15)
+# Of the soak itself, which is started by hand.
+set_tests_properties(scripts/soak PROPERTIES LABELS "nightly;no-sanitizer")
 
 # A few scenarios of scripts/soak: with sanitizers under the preset asan.
 add_test(NAME soak/smoke
