@@ -55,7 +55,7 @@ endforeach()
 set_tests_properties(cli/page/README.md cli/page/sim/experiment/README.md PROPERTIES COST 30)
 
 # What the heads of scenarios say is so, and their expectations hold beyond the doubt of their
-# replications; every night also for the two that take longest.
+# replications; every night also for the four that take longest.
 file(GLOB scenarios RELATIVE ${PROJECT_SOURCE_DIR}/scenarios CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
 foreach(scenario IN LISTS scenarios)
@@ -65,8 +65,10 @@ foreach(scenario IN LISTS scenarios)
                    --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(cli/head/${name} PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600)
 endforeach()
-set_tests_properties(cli/head/other-strategies cli/head/study-backoff-open-closed PROPERTIES
-  LABELS "nightly;no-sanitizer")
+set_tests_properties(
+  cli/head/other-strategies cli/head/study-backoff-open-closed cli/head/study-cache-flush
+  cli/head/study-metastable-chain
+  PROPERTIES LABELS "nightly;no-sanitizer")
 
 add_test(NAME cli/documented_examples
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/documented_examples.py

@@ -5,7 +5,7 @@ foreach(check killed mpi shards)
   retrysim_add_sized_test(sweep/${check}
     COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/sweep_interruptions.py
             --program $<TARGET_FILE:retrysim-cli> --check ${check}
-    BRIEF --points 100 --kills 6
+    BRIEF --points 100 --kills 3
     FULL --points 10000 --kills 50
     PROPERTIES LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
 endforeach()
@@ -17,10 +17,11 @@ foreach(command tip choose)
   set_tests_properties(experiment/${command}_interruptions PROPERTIES
     LABELS "sweep;no-sanitizer" TIMEOUT 900 COST 20)
 endforeach()
-add_test(NAME experiment/ranks
-         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>)
-set_tests_properties(experiment/ranks PROPERTIES
-  LABELS sweep TIMEOUT 900 COST 30 SKIP_RETURN_CODE 77)
+retrysim_add_sized_test(experiment/ranks
+  COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>
+  BRIEF --every 3
+  FULL --every 1
+  PROPERTIES LABELS sweep TIMEOUT 900 COST 20 SKIP_RETURN_CODE 77)
 
 # Standard streams that are closed or full, limits and signals; writers of one folder at once.
 add_test(NAME experiment/standard_streams
