@@ -113,12 +113,13 @@ function knob(key, label, base, change) {
 }
 
 function startLive() {
+  const starting = embeddedEngine();  // beside all else
   const place = document.getElementById("live"), page = document.getElementById("page");
   const shipped = JSON.parse(document.getElementById("scenarios").textContent);
   const isReport = results.length > 0;
   // `other` is the value that another variant has: [path, TOML text].
   const state = { scenario: shipped[0], toml: shipped[0].toml, edits: new Map(), other: null,
-    keys: [], base: new Map(), extra: new Set(), change: 0 };
+    keys: [], base: new Map(), extra: new Set(), change: 0, reading: null };
   const first = { engine: null }, more = { engine: null };  // the quick and the patient worker
 
   // What stands on the page.
@@ -215,26 +216,38 @@ function startLive() {
     describe();
   }
 
-  /** The keys of the scenario as it is now; then its first picture. */
-  async function describe(run = true) {
+  /** The scenario as it is now: its keys, and beside them its first picture, which does not wait for
+   * them unless it is a comparison, which needs their values. */
+  function describe(run = true) {
     first.engine.stop();
     more.engine.stop();
-    const change = ++state.change;
-    const described = async (edits) => (await ask(first, request("describe", edits), "Reading it takes"))
+    ++state.change;
+    const isAtOnce = run && !state.other, reading = read(isAtOnce ? more : first);
+    state.reading = reading;
+    if (isAtOnce) simulate();
+    reading.then(({ now, base }) => {
+      if (reading !== state.reading) return;
+      state.reading = null;
+      if (now === null) return;
+      if (!now.keys) {
+        refuse(now);
+        return;
+      }
+      // Something may have been moved meanwhile.
+      state.keys = now.keys.map((key) => ({ ...key, toml: state.edits.get(key.path) ?? key.toml }));
+      state.base = new Map((base && base.keys || now.keys).map((key) => [key.path, key.toml]));
+      showKnobs();
+      if (run && !isAtOnce) changed();
+      else if (!run) say("Move something, and the engine answers.");
+    });
+  }
+
+  /** What a worker says of the keys: as they are now, and without the edits. */
+  async function read(worker) {
+    const described = async (edits) => (await ask(worker, request("describe", edits), "Reading it takes"))
       .answer;
     const now = await described([...state.edits].map(([path, value]) => `${path}=${value}`));
-    const base = now && now.keys && state.edits.size > 0 ? await described([]) : now;
-    if (change !== state.change) {
-      next();
-    } else if (now !== null && now.keys) {
-      state.keys = now.keys;
-      state.base = new Map((base.keys || now.keys).map((key) => [key.path, key.toml]));
-      showKnobs();
-      if (run) changed();
-      else say("Move something, and the engine answers.");
-    } else if (now !== null) {
-      refuse(now);
-    }
+    return { now, base: now && now.keys && state.edits.size > 0 ? await described([]) : now };
   }
 
   /** The keys of the scenario that matter most, with their words; those of one value are one key. */
@@ -317,7 +330,7 @@ function startLive() {
   /** Something has been moved: what runs for older values is of no interest any more. */
   function changed() {
     ++state.change;
-    more.engine.stop();
+    if (!state.reading) more.engine.stop();
     files.replaceChildren();
     showOthers();
     next();
@@ -352,9 +365,20 @@ function startLive() {
   async function simulate() {
     const done = await stage(first, state.other ? 2 : STAGES[0]);
     if (done.answer !== null) show(done);
-    if (!done.isNewest) next();
-    else if (done.answer !== null && done.answer.result) sharpen(1);
+    if (!done.isNewest) {
+      next();
+      return;
+    }
+    if (done.answer === null || !done.answer.result) return;
+    const change = state.change;
+    await Promise.all([state.reading, painted()]);
+    if (change !== state.change) return;
+    more.engine.prepare();
+    sharpen(1);
   }
+
+  /** What comes next must not keep the picture waiting. */
+  const painted = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
 
   async function sharpen(number) {
     if (number >= STAGES.length) return;
@@ -403,8 +427,8 @@ function startLive() {
       button(name, () => save(name, new Blob([content])))) : [String(answer.failure)]));
   }
 
-  embeddedEngine().then((module) => {
-    first.engine = new EngineWorker(module);
+  starting.then(({ module, worker }) => {
+    first.engine = new EngineWorker(module, worker);
     more.engine = new EngineWorker(module);
     window.addEventListener("hashchange", open);
     open();
