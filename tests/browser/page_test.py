@@ -11,11 +11,14 @@ SPDX-License-Identifier: MIT
 
 import argparse
 import base64
+import functools
+import http.server
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import xml.etree.ElementTree
@@ -94,6 +97,20 @@ class Page(Browser):
                  "s.dispatchEvent(new Event('input')); })()")
 
 
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder and notes what is asked for."""
+
+    def __init__(self, asked, *arguments, **more):
+        self.asked = asked
+        super().__init__(*arguments, **more)
+
+    def log_request(self, *_):
+        self.asked.append(self.path)
+
+    def log_message(self, *_):
+        pass
+
+
 class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -133,6 +150,26 @@ class PageTest(unittest.TestCase):
         fetched = page.run("fetch('data:,x').then(() => 'came', () => 'refused')")
         self.assertEqual(fetched, "refused")
         page.problems.clear()
+
+    def test_a_folder_can_be_hosted(self):
+        page, folder = self.browser, OPTIONS.page.parent / "site"
+        need(folder / "index.html", OPTIONS.source)
+        asked = []
+        served = functools.partial(Quiet, asked, directory=folder)
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), served) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            page.urls.clear()
+            page.open(f"http://127.0.0.1:{server.server_port}/")
+            page.wait_for_replications(5)
+            self.assertEqual(page.shown("fingerprint"),
+                             self.native("deploy", "replications=5")["fingerprint"])
+            self.assertIn("Made by retrysim", page.run("document.querySelector('footer').innerText"))
+            version = page.run("document.querySelector('footer').innerText.match(/[\\d.]+\\d/)[0]")
+            paths = [path for path in asked if path != "/favicon.ico"]
+            self.assertEqual([path.split("?")[0] for path in paths],
+                             ["/", f"/retrysim-{version}.wasm"])
+            server.shutdown()
+        self.assertEqual(page.problems, [])
 
     def test_the_events_are_those_of_the_command_line(self):
         page = self.browser

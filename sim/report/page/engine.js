@@ -45,17 +45,21 @@ async function startEngine(code) {
   };
 }
 
-/** The module of an engine that is packed as text: compressed, in letters. */
-function unpackEngine(text) {
-  const letters = atob(text), bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < bytes.length; ++i) bytes[i] = letters.charCodeAt(i);
-  const code = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compileStreaming(new Response(code,
+/** The module of an engine in a file, or packed as text: compressed, in letters. */
+async function unpackEngine({ url, text }) {
+  const unpacked = () => {
+    const letters = atob(text), bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < bytes.length; ++i) bytes[i] = letters.charCodeAt(i);
+    return new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  };
+  const got = url && await fetch(url);
+  if (got && !got.ok) throw new Error(`${url}: ${got.status}`);
+  return WebAssembly.compileStreaming(new Response(got ? got.body : unpacked(),
     { headers: { "Content-Type": "application/wasm" } }));
 }
 
 /**
- * What a worker does: its first message is the engine, packed or compiled, which it answers with the
+ * What a worker does: its first message is the engine, packed or a module, which it answers with the
  * module; each further one is {id, request}.
  */
 function serveEngine() {
@@ -66,7 +70,7 @@ function serveEngine() {
         postMessage({ id: data.id, answer: (await engine)(data.request) });
         return;
       }
-      const module = typeof data === "string" ? unpackEngine(data) : Promise.resolve(data);
+      const module = data instanceof WebAssembly.Module ? Promise.resolve(data) : unpackEngine(data);
       engine = module.then(startEngine);
       postMessage({ module: await module });
     } catch (error) {
@@ -135,9 +139,10 @@ class EngineWorker {
   }
 }
 
-/** The engine that a page carries: a promise of its module, and of the worker that unpacked it. */
-function embeddedEngine() {
-  const worker = newWorker(document.getElementById("engine").textContent);
+/** The engine of the page: a promise of its module, and of the worker that unpacked it. */
+function pageEngine() {
+  const { textContent: text, dataset: { file } } = document.getElementById("engine");
+  const worker = newWorker(file ? { url: new URL(file, location.href).href } : { text });
   return new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => (data.module ? resolve({ worker, module: data.module })
       : reject(data.broken));

@@ -113,7 +113,7 @@ function knob(key, label, base, change) {
 }
 
 function startLive() {
-  const starting = embeddedEngine();  // beside all else
+  const starting = pageEngine();  // beside all else
   const place = document.getElementById("live"), page = document.getElementById("page");
   const shipped = JSON.parse(document.getElementById("scenarios").textContent);
   const isReport = results.length > 0;
