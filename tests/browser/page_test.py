@@ -51,6 +51,17 @@ at_least = 0.2
 HUGE = HOSTILE.replace('"20s"', '"86400s"').replace("total_rate = 40", "total_rate = 10000000")
 ENDLESS = HOSTILE.replace('"20s"', '"86400s"').replace("total_rate = 40", "total_rate = 4000") \
     .replace("servers = 2", "servers = 200")
+GROUPS = HOSTILE.split("[client.web]")[0].replace("outage", "groups") + """
+[fault.outage]
+start = "8s"
+duration = "2s"
+capacity = 0
+""" + "".join(f"""
+[client.team-{i}]
+calls = "api"
+arrivals = {{ process = "poisson", total_rate = {3 + i} }}
+retry = {{ mode = "standard", max_attempts = {2 + i} }}
+""" for i in range(12))
 HEADING = "document.querySelector('#page h1').textContent === '{}'"
 SLIDER = "document.querySelector('[data-key=\"{key}\"]')"
 
@@ -299,6 +310,25 @@ class PageTest(unittest.TestCase):
         self.assertTrue(edit.startswith("client.*.arrivals.total_rate="), edit)
         here = self.native("surge", edit, "replications=5")
         self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        self.assertEqual(page.problems, [])
+
+    def test_what_many_groups_differ_in_is_folded_by_group(self):
+        page = self.browser
+        page.write_scenario(GROUPS)
+        page.wait(HEADING.format("groups"))
+        page.wait("document.querySelector('#live details[data-of=each] > summary') !== null")
+        sliders = "[...document.querySelectorAll('#live .knobs > .knob [data-key]')]" \
+            ".map(k => k.dataset.key)"
+        self.assertIn("fault.outage.duration", page.run(sliders))
+        self.assertIn("client.*.retry.mode", page.run(sliders))
+        self.assertEqual([key for key in page.run(sliders) if "team-" in key], [])
+        self.assertEqual(page.run("document.querySelector('#live details[data-of=each] > summary')"
+                                  ".textContent"), "each of 12")
+        key = "client.team-7.arrivals.total_rate"
+        page.run(f"{SLIDER.format(key=key)}.closest('details').open = true")
+        page.move(key, 900)
+        page.wait_for_replications(5)
+        self.assertIn(f"--set '{key}=", page.run("document.querySelector('#live pre').textContent"))
         self.assertEqual(page.problems, [])
 
     def test_pictures_and_files_can_be_saved(self):

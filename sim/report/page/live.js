@@ -7,6 +7,8 @@ const LONGEST_MS = 20000;         // that a stage may take
 const MOST_EVENTS = 400e6;
 const KNOBS_SHOWN = window.matchMedia("(max-width: 760px)").matches ? 3 : 14;
 
+const MOST_ALIKE = 4;  // sliders of one kind that stand side by side
+
 /** Keys that matter most, in their order. Those of faults and surges count only where they are set. */
 const MAIN_KEYS = ["fault.*.duration", "client.*.surge.*.duration", "client.*.arrivals.total_rate",
   "client.*.arrivals.rate", "client.*.retry.mode", "client.*.retry.sdk",
@@ -263,8 +265,10 @@ function startLive() {
           alike.every((key) => key.toml === alike[0].toml)) {
         return [{ key: { ...alike[0], path: pattern }, base: base(alike[0]), label: `${words} (all)` }];
       }
-      return alike.map((key) => ({ key, base: base(key),
-        label: words + (alike.length > 1 ? ` (${key.path.split(".")[1]})` : "") }));
+      return alike.map((key) => {
+        const [, name] = key.path.split("."), of = alike.length > MOST_ALIKE ? name : null;
+        return { key, base: base(key), of, words, label: words + (alike.length > 1 ? ` (${name})` : "") };
+      });
     });
   }
 
@@ -274,18 +278,22 @@ function startLive() {
       if (anew) describe();
       else changed();
     });
-    const rows = mainKeys().map(({ key, base, label }) => {
+    const opened = new Set([...knobs.querySelectorAll("details[open]")].map((one) => one.dataset.of));
+    const fold = (of, title, rows) => (rows.length === 0 ? null
+      : el("details", { "data-of": of, open: opened.has(of) }, el("summary", {}, title), rows));
+    const rows = [], each = new Map();  // by the name of a group or service, where many differ
+    for (const { key, base, label, of, words } of mainKeys()) {
       state.extra.delete(key.path);
-      return row(key, base, label);
-    });
+      if (of && !each.has(of)) each.set(of, []);
+      (of ? each.get(of) : rows).push(row(key, base, of ? words : label));
+    }
     const extra = state.keys.filter((key) => state.extra.has(key.path));
-    const rest = rows.splice(KNOBS_SHOWN), folded = knobs.querySelector("details");
+    const rest = rows.splice(KNOBS_SHOWN);
     knobs.replaceChildren(...rows, ...extra.map((key) =>
       row(key, state.base.get(key.path) ?? key.toml, key.path)));
-    if (rest.length > 0) {
-      knobs.append(el("details", { open: folded && folded.open },
-        el("summary", {}, `${rest.length} more`), rest));
-    }
+    const folds = [fold("more", `${rest.length} more`, rest), fold("each", `each of ${each.size}`,
+      [...each].map(([name, own_]) => fold(`each ${name}`, name, own_)))];
+    knobs.append(...folds.filter(Boolean));
     names.replaceChildren(...state.keys.map((key) => el("option", { value: key.path }, key.meaning)));
     showOthers();
   }
