@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes the page that runs the engine: one HTML file with the engine, the style, the scripts and
-the shipped scenarios inside; and a folder with the same for a web server, where the engine is a file
-of its own. The same inputs give the same bytes. scripts/page calls this.
+the shipped scenarios inside; and a folder with the same for a web server, where the engine is a
+file of its own. The same inputs give the same bytes. scripts/page calls this.
 
 SPDX-License-Identifier: MIT
 """

@@ -194,8 +194,9 @@ class PageTest(unittest.TestCase):
             page.wait_for_replications(5)
             self.assertEqual(page.shown("fingerprint"),
                              self.native("deploy", "replications=5")["fingerprint"])
-            self.assertIn("Made by retrysim", page.run("document.querySelector('footer').innerText"))
-            version = page.run("document.querySelector('footer').innerText.match(/[\\d.]+\\d/)[0]")
+            footer = page.run("document.querySelector('footer').innerText")
+            self.assertIn("Made by retrysim", footer)
+            version = re.search(r"[\d.]+\d", footer).group()
             paths = [path for path in asked if path != "/favicon.ico"]
             self.assertEqual([path.split("?")[0] for path in paths],
                              ["/", f"/retrysim-{version}.wasm"])

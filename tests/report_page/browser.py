@@ -1,5 +1,5 @@
-"""Headless browsers: Chromium, driven through its DevTools protocol over a pipe, and Firefox, through
-Marionette.
+"""Headless browsers: Chromium, driven through its DevTools protocol over a pipe, and Firefox,
+through Marionette.
 
 SPDX-License-Identifier: MIT
 """
@@ -189,10 +189,11 @@ class Browser(AnyBrowser):
 
 
 class Firefox(AnyBrowser):
-    """Firefox. Its scripts see the page's elements, not what the page's own scripts put on window."""
+    """Firefox. Scripts see the elements of the page, not what its own scripts put on window."""
 
-    PREFERENCES = {"marionette.port": 0, "ui.prefersReducedMotion": 1, "app.update.disabledForTesting":
-                   True, "browser.shell.checkDefaultBrowser": False}
+    PREFERENCES = {"marionette.port": 0, "ui.prefersReducedMotion": 1,
+                   "app.update.disabledForTesting": True,
+                   "browser.shell.checkDefaultBrowser": False}
 
     def __init__(self, program, timeout=60):
         super().__init__(timeout)
