@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Writes the page that runs the engine: one HTML file with the engine, the style, the scripts and
-the shipped scenarios inside. The same inputs give the same bytes. scripts/page calls this.
+the shipped scenarios inside; and a folder with the same for a web server, where the engine is a
+file of its own. The same inputs give the same bytes. scripts/page calls this.
 
 SPDX-License-Identifier: MIT
 """
@@ -66,23 +67,30 @@ def policy_hash(text):
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def html(engine):
-    style, script = page_style(), page_scripts()
+def version():
     project = read(ROOT / "CMakeLists.txt")
-    version = re.search(r"project\(retrysim VERSION ([\d.]+)", project).group(1)
-    packed = base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode()
+    return re.search(r"project\(retrysim VERSION ([\d.]+)", project).group(1)
+
+
+def packed(engine):
+    text = base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode()
+    return f"<script type=\"text/plain\" id=\"engine\">{text}</script>\n"
+
+
+def html(engine_element, connections=""):
+    style, script = page_style(), page_scripts()
     # Nothing comes from anywhere. The worker that runs the engine is a part of the script, images
     # are drawings that it saves.
     policy = (f"default-src 'none'; script-src {policy_hash(script)} 'wasm-unsafe-eval'; "
-              f"style-src {policy_hash(style)}; img-src data:; worker-src blob:; base-uri 'none'; "
-              "form-action 'none'")
+              f"style-src {policy_hash(style)}; img-src data:; worker-src blob:; {connections}"
+              "base-uri 'none'; form-action 'none'")
     return "".join([
         "<!doctype html><!-- retrysim page -->\n<html lang=\"en\">\n<head>\n",
         "<meta charset=\"utf-8\">\n",
         f"<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n",
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
         "<meta name=\"color-scheme\" content=\"light dark\">\n",
-        f"<meta name=\"generator\" content=\"retrysim {version}\">\n",
+        f"<meta name=\"generator\" content=\"retrysim {version()}\">\n",
         "<title>retrysim: does it recover?</title>\n",
         f"<style>{style}</style>\n</head>\n<body>\n<main><div id=\"live\"></div>",
         "<div id=\"page\"></div></main>\n",
@@ -91,26 +99,44 @@ def html(engine):
         "<script type=\"application/json\" id=\"scenarios\">",
         in_script(json.dumps(scenarios(), ensure_ascii=False, separators=(",", ":"))),
         "</script>\n",
-        f"<script type=\"text/plain\" id=\"engine\">{packed}</script>\n",
+        engine_element,
         f"<script>{script}</script>\n</body>\n</html>\n"])
 
 
-def write_whole(path, text):
+def write_whole(path, content):
     """The file is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".new")
-    temporary.write_text(text, encoding="utf-8")
+    temporary.write_bytes(content)
     os.replace(temporary, path)
+
+
+def write_folder(folder, engine):
+    """The engine's name has the version. What it asks for changes with every byte, so that no cache
+    has an old one."""
+    name = f"retrysim-{version()}.wasm"
+    for old in folder.glob("retrysim-*.wasm"):
+        if old.name != name:
+            old.unlink()
+    write_whole(folder / name, engine)
+    file = f"{name}?{hashlib.sha256(engine).hexdigest()[:12]}"
+    element = f"<script type=\"text/plain\" id=\"engine\" data-file=\"{file}\"></script>\n"
+    write_whole(folder / "index.html", html(element, "connect-src 'self'; ").encode())
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--engine", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--folder", type=pathlib.Path)
     options = parser.parse_args()
-    text = html(options.engine.read_bytes())
-    write_whole(options.out, text)
-    print(f"Page: {options.out} ({len(text.encode()) / 1e6:.2f} MB)")
+    engine = options.engine.read_bytes()
+    page = html(packed(engine)).encode()
+    write_whole(options.out, page)
+    print(f"Page: {options.out} ({len(page) / 1e6:.2f} MB)")
+    if options.folder:
+        write_folder(options.folder, engine)
+        print(f"Folder for a web server: {options.folder}")
 
 
 if __name__ == "__main__":

@@ -1,27 +1,33 @@
 #!/usr/bin/python3
-"""The page that computes, in a headless Chromium: it opens from disk, answers, follows its sliders,
+"""The page that computes, in a headless browser: it opens from disk, answers, follows its sliders,
 asks the network for nothing, and hostile texts neither run nor stop it.
 
-Usage: page_test.py --native ASK_ENGINE --program RETRYSIM --page PAGE.html --source ROOT.
-Screenshots of the page at three sizes, light and dark, are kept beside it in screens/. Exit status
-77 if there is no Chromium, or scripts/page has not made the page from these sources.
+Usage: page_test.py --native ASK_ENGINE --program RETRYSIM --page PAGE.html --source ROOT
+    [--firefox].
+Screenshots of the page at three sizes, light and dark, are kept beside it in screens/. In Firefox
+only what needs no other protocol than Firefox's is tested. Exit status 77 if there is no such
+browser, or scripts/page has not made the page from these sources.
 
 SPDX-License-Identifier: MIT
 """
 
 import argparse
 import base64
+import functools
+import http.server
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report_page"))
-from browser import Browser, find_chromium  # noqa: E402
+from browser import Browser, Firefox, find_chromium, find_firefox  # noqa: E402
 from built import need, skip  # noqa: E402
 
 MARKUP = "<img src=x onerror=hacked=1></script><script>hacked=1</script>"
@@ -45,26 +51,25 @@ at_least = 0.2
 HUGE = HOSTILE.replace('"20s"', '"86400s"').replace("total_rate = 40", "total_rate = 10000000")
 ENDLESS = HOSTILE.replace('"20s"', '"86400s"').replace("total_rate = 40", "total_rate = 4000") \
     .replace("servers = 2", "servers = 200")
+GROUPS = HOSTILE.split("[client.web]")[0].replace("outage", "groups") + """
+[fault.outage]
+start = "8s"
+duration = "2s"
+capacity = 0
+""" + "".join(f"""
+[client.team-{i}]
+calls = "api"
+arrivals = {{ process = "poisson", total_rate = {3 + i} }}
+retry = {{ mode = "standard", max_attempts = {2 + i} }}
+""" for i in range(12))
 HEADING = "document.querySelector('#page h1').textContent === '{}'"
 SLIDER = "document.querySelector('[data-key=\"{key}\"]')"
 
 
-class Page(Browser):
-    """Also notes what the network is asked for."""
+class Page:
+    """The page, whatever the browser."""
 
-    def __init__(self, program):
-        super().__init__(program)
-        self.urls = []
-        self.call("Network.enable")
-        # A busy machine may be slow; how long the page waits for its engine is one test's business.
-        self.call("Page.addScriptToEvaluateOnNewDocument", source="{ const own = setTimeout;"
-                  "window.setTimeout = (then, ms, ...more) => own(then, "
-                  "ms === 20000 && !window.isImpatient ? 600000 : ms, ...more); }")
-
-    def note(self, message):
-        super().note(message)
-        if message.get("method") == "Network.requestWillBeSent":
-            self.urls.append(message["params"]["request"]["url"])
+    urls = []  # that the network is asked for, as far as the browser tells
 
     def shown(self, name="shown"):
         return self.run(f"document.getElementById('page').dataset.{name}")
@@ -94,10 +99,46 @@ class Page(Browser):
                  "s.dispatchEvent(new Event('input')); })()")
 
 
+class PageInChromium(Page, Browser):
+    """Also notes what the network is asked for."""
+
+    def __init__(self, program):
+        super().__init__(program)
+        self.urls = []
+        self.call("Network.enable")
+        # A busy machine may be slow; how long the page waits for its engine is one test's business.
+        self.call("Page.addScriptToEvaluateOnNewDocument", source="{ const own = setTimeout;"
+                  "window.setTimeout = (then, ms, ...more) => own(then, "
+                  "ms === 20000 && !window.isImpatient ? 600000 : ms, ...more); }")
+
+    def note(self, message):
+        super().note(message)
+        if message.get("method") == "Network.requestWillBeSent":
+            self.urls.append(message["params"]["request"]["url"])
+
+
+class PageInFirefox(Page, Firefox):
+    pass
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder and notes what is asked for."""
+
+    def __init__(self, asked, *arguments, **more):
+        self.asked = asked
+        super().__init__(*arguments, **more)
+
+    def log_request(self, *_):
+        self.asked.append(self.path)
+
+    def log_message(self, *_):
+        pass
+
+
 class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.browser = Page(CHROMIUM)
+        cls.browser = PageInFirefox(PROGRAM) if OPTIONS.firefox else PageInChromium(PROGRAM)
 
     @classmethod
     def tearDownClass(cls):
@@ -110,10 +151,16 @@ class PageTest(unittest.TestCase):
         self.browser.open(OPTIONS.page.resolve().as_uri())
         self.browser.wait_for_replications(5)
 
+    def only_in_chromium(self):
+        if OPTIONS.firefox:
+            self.skipTest("needs the protocol of Chromium")
+
     def native(self, scenario, *edits):
         path = OPTIONS.source / "scenarios" / f"{scenario}.toml"
-        return self.ask_native({"ask": "run", "toml": path.read_text(encoding="utf-8"),
-                                "edits": edits})
+        text = path.read_text(encoding="utf-8")
+        files = {name: (path.parent / name).read_text(encoding="utf-8")
+                 for name in set(re.findall(r'"([\w.-]+\.csv)"', text))}
+        return self.ask_native({"ask": "run", "toml": text, "files": files, "edits": edits})
 
     def ask_native(self, request):
         done = subprocess.run([OPTIONS.native], input=json.dumps(request) + "\n", text=True,
@@ -132,7 +179,29 @@ class PageTest(unittest.TestCase):
             "[...document.querySelectorAll('[src],link[href]')].map(e => e.outerHTML).join()"))
         fetched = page.run("fetch('data:,x').then(() => 'came', () => 'refused')")
         self.assertEqual(fetched, "refused")
+        page.settle()
         page.problems.clear()
+
+    def test_a_folder_can_be_hosted(self):
+        page, folder = self.browser, OPTIONS.page.parent / "site"
+        need(folder / "index.html", OPTIONS.source)
+        asked = []
+        served = functools.partial(Quiet, asked, directory=folder)
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), served) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            page.urls.clear()
+            page.open(f"http://127.0.0.1:{server.server_port}/")
+            page.wait_for_replications(5)
+            self.assertEqual(page.shown("fingerprint"),
+                             self.native("deploy", "replications=5")["fingerprint"])
+            footer = page.run("document.querySelector('footer').innerText")
+            self.assertIn("Made by retrysim", footer)
+            version = re.search(r"[\d.]+\d", footer).group()
+            paths = [path for path in asked if path != "/favicon.ico"]
+            self.assertEqual([path.split("?")[0] for path in paths],
+                             ["/", f"/retrysim-{version}.wasm"])
+            server.shutdown()
+        self.assertEqual(page.problems, [])
 
     def test_the_events_are_those_of_the_command_line(self):
         page = self.browser
@@ -141,6 +210,15 @@ class PageTest(unittest.TestCase):
         self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
         self.assertIn("--replications 20",
                       page.run("document.querySelector('#live pre').textContent"))
+
+    def test_other_scenarios_have_the_events_of_the_command_line(self):
+        page = self.browser
+        for name in ("scatter-gather", "surge", "cascade"):
+            page.open("about:blank")
+            page.open(f"{OPTIONS.page.resolve().as_uri()}#{name}")
+            page.wait_for_replications(5)
+            self.assertEqual(page.shown("fingerprint"),
+                             self.native(name, "replications=5")["fingerprint"], name)
 
     def test_a_slider_changes_the_picture_and_back(self):
         page = self.browser
@@ -235,7 +313,27 @@ class PageTest(unittest.TestCase):
         self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
         self.assertEqual(page.problems, [])
 
+    def test_what_many_groups_differ_in_is_folded_by_group(self):
+        page = self.browser
+        page.write_scenario(GROUPS)
+        page.wait(HEADING.format("groups"))
+        page.wait("document.querySelector('#live details[data-of=each] > summary') !== null")
+        sliders = "[...document.querySelectorAll('#live .knobs > .knob [data-key]')]" \
+            ".map(k => k.dataset.key)"
+        self.assertIn("fault.outage.duration", page.run(sliders))
+        self.assertIn("client.*.retry.mode", page.run(sliders))
+        self.assertEqual([key for key in page.run(sliders) if "team-" in key], [])
+        self.assertEqual(page.run("document.querySelector('#live details[data-of=each] > summary')"
+                                  ".textContent"), "each of 12")
+        key = "client.team-7.arrivals.total_rate"
+        page.run(f"{SLIDER.format(key=key)}.closest('details').open = true")
+        page.move(key, 900)
+        page.wait_for_replications(5)
+        self.assertIn(f"--set '{key}=", page.run("document.querySelector('#live pre').textContent"))
+        self.assertEqual(page.problems, [])
+
     def test_pictures_and_files_can_be_saved(self):
+        self.only_in_chromium()
         page = self.browser
         with tempfile.TemporaryDirectory(prefix="retrysim-saved-") as name:
             folder = pathlib.Path(name)
@@ -273,6 +371,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(page.problems, [])
 
     def test_the_answer_is_on_the_first_screen(self):
+        self.only_in_chromium()
         page = self.browser
         screens = OPTIONS.page.parent / "screens"
         screens.mkdir(exist_ok=True)
@@ -320,6 +419,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(page.problems, [])
 
     def test_what_never_ends_is_stopped_and_the_page_answers_meanwhile(self):
+        self.only_in_chromium()
         page = self.browser
         page.run("window.isImpatient = true")
         page.write_scenario(ENDLESS)
@@ -414,9 +514,10 @@ parser.add_argument("--native", required=True)
 parser.add_argument("--program", required=True)
 parser.add_argument("--page", required=True, type=pathlib.Path)
 parser.add_argument("--source", required=True, type=pathlib.Path)
+parser.add_argument("--firefox", action="store_true", help="in Firefox instead of Chromium")
 OPTIONS, rest = parser.parse_known_args()
-CHROMIUM = find_chromium()
-if CHROMIUM is None:
-    skip("there is no Chromium")
+PROGRAM = find_firefox() if OPTIONS.firefox else find_chromium()
+if PROGRAM is None:
+    skip("there is no such browser")
 need(OPTIONS.page, OPTIONS.source)
 unittest.main(argv=[sys.argv[0], *rest])

@@ -9,10 +9,13 @@ add_test(NAME browser/engine
                  --source ${PROJECT_SOURCE_DIR})
 set_tests_properties(browser/engine PROPERTIES
   LABELS "browser;no-sanitizer" TIMEOUT 900 SKIP_RETURN_CODE 77 COST 20)
-add_test(NAME browser/page
-         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/page_test.py
-                 --native $<TARGET_FILE:ask_engine> --program $<TARGET_FILE:retrysim-cli>
-                 --page ${PROJECT_SOURCE_DIR}/build/page/retrysim.html
-                 --source ${PROJECT_SOURCE_DIR})
-set_tests_properties(browser/page PROPERTIES
-  LABELS "browser;no-sanitizer" TIMEOUT 900 SKIP_RETURN_CODE 77 COST 30)
+foreach(browser page firefox)
+  add_test(NAME browser/${browser}
+           COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/page_test.py
+                   --native $<TARGET_FILE:ask_engine> --program $<TARGET_FILE:retrysim-cli>
+                   --page ${PROJECT_SOURCE_DIR}/build/page/retrysim.html
+                   --source ${PROJECT_SOURCE_DIR} $<$<STREQUAL:${browser},firefox>:--firefox>
+           COMMAND_EXPAND_LISTS)
+  set_tests_properties(browser/${browser} PROPERTIES
+    LABELS "browser;no-sanitizer" TIMEOUT 900 SKIP_RETURN_CODE 77 COST 30)
+endforeach()

@@ -93,6 +93,25 @@ retry = {{ mode = "standard" }}
 operation.put = {{ share = 0.5 }}
 operation.get = {{ share = 0.5 }}
 """ for name in ("one", "two", "three"))
+# More groups than lines can be told apart.
+GROUPS = """
+name = "groups"
+duration = "12s"
+replications = 2
+[service.api]
+servers = 8
+service_time = "20ms"
+[fault.outage]
+start = "4s"
+duration = "2s"
+capacity = 0
+""" + "".join(f"""
+[client.team-{i}]
+calls = "api"
+attempt_timeout = "{100 + 50 * i}ms"
+arrivals = {{ process = "poisson", total_rate = {10 + 2 * i} }}
+retry = {{ mode = "standard" }}
+""" for i in range(12))
 # What is too faint to see: texts and lines with too little contrast.
 FAINT = """(() => {
     const parts = colour => {
@@ -172,6 +191,10 @@ class Pages:
                  "--vary", "client.web.arrivals.total_rate=10,200", "--out", "map")
         self.run("sweep", "outage.toml", "--vary", "service.api.servers=2,4", "--out", "servers")
         self.run("predict", "zombie.toml", "--out", "predict", quiet=())
+        (self.folder / "groups.toml").write_text(GROUPS)
+        self.run("run", "groups.toml", "--out", "groups")
+        self.run("run", "outage.toml", "--access-log", "log.csv", "--out", "logged")
+        self.run("fit", "log.csv", "--service", "api", "--out", "fit")
         # A key without effect is noted when the scenario is read; the notes of each result.
         self.notes = {}
         for name, command in {
@@ -189,7 +212,7 @@ class Pages:
             self.notes[name] = [line[len("note: "):] for line in printed.splitlines()
                                 if line.startswith("note: ")]
         for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "choose",
-                     "advise", "map", "servers", "predict", *self.notes):
+                     "advise", "map", "servers", "predict", "groups", "fit", *self.notes):
             self.report(name, name)
         (self.folder / "calm.toml").write_text(re.sub(r"\[fault.outage\].*?(?=\[)", "", ZOMBIE,
                                                       flags=re.DOTALL))
@@ -585,7 +608,7 @@ class PageTest(unittest.TestCase):
 
     def test_phones(self):
         for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "two", "limits",
-                     "choose", "advise", "map"):
+                     "choose", "advise", "map", "predict", "groups", "fit"):
             with self.subTest(page):
                 self.open(page, width=360)
                 boxes = self.texts("svg .box text:not(.name), svg .what")
@@ -593,6 +616,54 @@ class PageTest(unittest.TestCase):
                 self.assertLessEqual(
                     self.browser.run("document.documentElement.scrollWidth"), 360)
                 self.assertEqual(self.browser.problems, [])
+
+    def test_a_wide_screen_is_used(self):
+        """Pictures side by side, three charts in a row; text no wider than can be read."""
+        for page in ("run", "sweep", "compare"):
+            with self.subTest(page):
+                self.open(page, width=2560, height=1300)
+                row = "new Set([...document.querySelectorAll({!r})].slice(0, {})" \
+                    ".map(e => e.getBoundingClientRect().top)).size"
+                self.assertEqual(self.browser.run(row.format(".picture figure", 2)), 1)
+                self.assertEqual(self.browser.run(row.format("#latency .charts figure", 3)), 1)
+                self.assertGreater(self.browser.run(
+                    "document.querySelector('main').getBoundingClientRect().width"), 1700)
+                self.assertLess(self.browser.run("Math.max(...[...document.querySelectorAll("
+                                                 "'.verdict')].map(e => e.clientWidth))"), 1300)
+                self.assertEqual(self.browser.problems, [])
+
+    def test_words_in_tables_have_room(self):
+        """On phones a table scrolls; it is not made of columns of single words."""
+        for page in ("predict", "advise", "choose", "fit"):
+            with self.subTest(page):
+                self.open(page, width=390)
+                narrow = self.browser.run(
+                    "[...document.querySelectorAll('table td:not(.number)')].filter(td => "
+                    "td.textContent.length > 24 && td.checkVisibility() && td.clientWidth < 120)"
+                    ".map(td => td.textContent)")
+                self.assertEqual(narrow, [])
+
+    def test_many_groups_are_drawn_as_their_sum(self):
+        self.open("groups", folded=True)
+        named = self.texts(".picture figure:nth-child(1) .at-line")
+        self.assertIn("attempts, 12 groups", named)
+        self.assertLessEqual(self.count(".picture figure:nth-child(1) path.line"), 3)
+        self.assertIn("all together", " ".join(self.texts("#figures td")))
+
+    def test_a_fit_says_what_the_program_says(self):
+        self.open("fit")
+        with open(self.pages.folder / "fit" / "result.json", encoding="utf-8") as file:
+            result = json.load(file)
+        self.assertEqual(self.texts("#answer .verdict span:last-child"), result["sentences"][:1])
+        self.assertEqual(self.texts("#causes .verdict span:last-child"), result["sentences"])
+        figures = [f for f in result["figures"] if f["value"] is not None or f["low"] is not None]
+        self.assertGreater(len(figures), 5)
+        self.assertEqual(self.texts("#fit tr > td:first-child")[:len(figures)],
+                         [f["figure"].replace("_", " ") for f in figures])
+        self.assertEqual(self.texts("#reproduce pre")[0],
+                         "retrysim fit --service api log.csv --out fit")
+        self.assertEqual(self.count("#services"), 0)
+        self.assertEqual(self.browser.problems, [])
 
     def test_print(self):
         for page in ("run", "sweep", "compare"):

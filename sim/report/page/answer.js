@@ -123,6 +123,7 @@ function answer(result) {
   }
   if (result.choice) return choiceAnswer(result);
   if (result.advice) return adviceAnswer(result);
+  if (result.fitted) return fitAnswer(result);
   if (result.prediction) return [predictionAnswer(result), notesOf(result, v)];
   if (result.map) return [mapAnswer(result), notesOf(result, v)];
   if (result.trigger) return [tippingAnswer(result), notesOf(result, v)];

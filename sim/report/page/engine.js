@@ -45,39 +45,59 @@ async function startEngine(code) {
   };
 }
 
-/** What a worker does: its first message is the module, each further one {id, request}. */
+/** The module of an engine in a file, or packed as text: compressed, in letters. */
+async function unpackEngine({ url, text }) {
+  const unpacked = () => {
+    const letters = atob(text), bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < bytes.length; ++i) bytes[i] = letters.charCodeAt(i);
+    return new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  };
+  const got = url && await fetch(url);
+  if (got && !got.ok) throw new Error(`${url}: ${got.status}`);
+  return WebAssembly.compileStreaming(new Response(got ? got.body : unpacked(),
+    { headers: { "Content-Type": "application/wasm" } }));
+}
+
+/**
+ * What a worker does: its first message is the engine, packed or a module, which it answers with the
+ * module; each further one is {id, request}.
+ */
 function serveEngine() {
   let engine = null;
   onmessage = async ({ data }) => {
-    if (!engine) {
-      engine = startEngine(data);
-      return;
-    }
     try {
-      postMessage({ id: data.id, answer: (await engine)(data.request) });
+      if (engine) {
+        postMessage({ id: data.id, answer: (await engine)(data.request) });
+        return;
+      }
+      const module = data instanceof WebAssembly.Module ? Promise.resolve(data) : unpackEngine(data);
+      engine = module.then(startEngine);
+      postMessage({ module: await module });
     } catch (error) {
       postMessage({ id: data.id, broken: String(error) });
     }
   };
 }
 
-/** Workers need no file of their own. */
-const workerSource = () => `"use strict";\n${startEngine}\n(${serveEngine})();\n`;
+/** A worker with the engine. Workers need no file of their own. */
+function newWorker(code) {
+  const source = `"use strict";\n${startEngine}\n${unpackEngine}\n(${serveEngine})();\n`;
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const worker = new Worker(url);
+  URL.revokeObjectURL(url);
+  worker.postMessage(code);
+  return worker;
+}
 
 /** An engine in a worker, which answers one request at a time. */
 class EngineWorker {
-  constructor(module) {
-    this.module = module;
-    this.last = 0;
-    this.start();
+  constructor(module, worker = newWorker(module)) {
+    Object.assign(this, { module, worker, spare: null, last: 0, settle: null });
   }
 
-  start() {
-    const url = URL.createObjectURL(new Blob([workerSource()], { type: "text/javascript" }));
-    this.worker = new Worker(url);
-    URL.revokeObjectURL(url);
-    this.worker.postMessage(this.module);
-    this.settle = null;
+  /** Has a worker ready for when this one is stopped. */
+  prepare() {
+    this.spare = this.spare || newWorker(this.module);
   }
 
   get isBusy() { return this.settle !== null; }
@@ -114,14 +134,18 @@ class EngineWorker {
 
   restart() {
     this.worker.terminate();
-    this.start();
+    this.worker = this.spare || newWorker(this.module);
+    this.spare = this.settle = null;
   }
 }
 
-/** The engine that a page carries: compressed, as text. */
-async function embeddedEngine() {
-  const text = document.getElementById("engine").textContent;
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+/** The engine of the page: a promise of its module, and of the worker that unpacked it. */
+function pageEngine() {
+  const { textContent: text, dataset: { file } } = document.getElementById("engine");
+  const worker = newWorker(file ? { url: new URL(file, location.href).href } : { text });
+  return new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }) => (data.module ? resolve({ worker, module: data.module })
+      : reject(data.broken));
+    worker.onerror = ({ message }) => reject(message);
+  });
 }

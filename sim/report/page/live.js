@@ -7,6 +7,8 @@ const LONGEST_MS = 20000;         // that a stage may take
 const MOST_EVENTS = 400e6;
 const KNOBS_SHOWN = window.matchMedia("(max-width: 760px)").matches ? 3 : 14;
 
+const MOST_ALIKE = 4;  // sliders of one kind that stand side by side
+
 /** Keys that matter most, in their order. Those of faults and surges count only where they are set. */
 const MAIN_KEYS = ["fault.*.duration", "client.*.surge.*.duration", "client.*.arrivals.total_rate",
   "client.*.arrivals.rate", "client.*.retry.mode", "client.*.retry.sdk",
@@ -113,12 +115,13 @@ function knob(key, label, base, change) {
 }
 
 function startLive() {
+  const starting = pageEngine();  // beside all else
   const place = document.getElementById("live"), page = document.getElementById("page");
   const shipped = JSON.parse(document.getElementById("scenarios").textContent);
   const isReport = results.length > 0;
   // `other` is the value that another variant has: [path, TOML text].
   const state = { scenario: shipped[0], toml: shipped[0].toml, edits: new Map(), other: null,
-    keys: [], base: new Map(), extra: new Set(), change: 0 };
+    keys: [], base: new Map(), extra: new Set(), change: 0, reading: null };
   const first = { engine: null }, more = { engine: null };  // the quick and the patient worker
 
   // What stands on the page.
@@ -215,26 +218,38 @@ function startLive() {
     describe();
   }
 
-  /** The keys of the scenario as it is now; then its first picture. */
-  async function describe(run = true) {
+  /** The scenario as it is now: its keys, and beside them its first picture, which does not wait for
+   * them unless it is a comparison, which needs their values. */
+  function describe(run = true) {
     first.engine.stop();
     more.engine.stop();
-    const change = ++state.change;
-    const described = async (edits) => (await ask(first, request("describe", edits), "Reading it takes"))
+    ++state.change;
+    const isAtOnce = run && !state.other, reading = read(isAtOnce ? more : first);
+    state.reading = reading;
+    if (isAtOnce) simulate();
+    reading.then(({ now, base }) => {
+      if (reading !== state.reading) return;
+      state.reading = null;
+      if (now === null) return;
+      if (!now.keys) {
+        refuse(now);
+        return;
+      }
+      // Something may have been moved meanwhile.
+      state.keys = now.keys.map((key) => ({ ...key, toml: state.edits.get(key.path) ?? key.toml }));
+      state.base = new Map((base && base.keys || now.keys).map((key) => [key.path, key.toml]));
+      showKnobs();
+      if (run && !isAtOnce) changed();
+      else if (!run) say("Move something, and the engine answers.");
+    });
+  }
+
+  /** What a worker says of the keys: as they are now, and without the edits. */
+  async function read(worker) {
+    const described = async (edits) => (await ask(worker, request("describe", edits), "Reading it takes"))
       .answer;
     const now = await described([...state.edits].map(([path, value]) => `${path}=${value}`));
-    const base = now && now.keys && state.edits.size > 0 ? await described([]) : now;
-    if (change !== state.change) {
-      next();
-    } else if (now !== null && now.keys) {
-      state.keys = now.keys;
-      state.base = new Map((base.keys || now.keys).map((key) => [key.path, key.toml]));
-      showKnobs();
-      if (run) changed();
-      else say("Move something, and the engine answers.");
-    } else if (now !== null) {
-      refuse(now);
-    }
+    return { now, base: now && now.keys && state.edits.size > 0 ? await described([]) : now };
   }
 
   /** The keys of the scenario that matter most, with their words; those of one value are one key. */
@@ -250,8 +265,10 @@ function startLive() {
           alike.every((key) => key.toml === alike[0].toml)) {
         return [{ key: { ...alike[0], path: pattern }, base: base(alike[0]), label: `${words} (all)` }];
       }
-      return alike.map((key) => ({ key, base: base(key),
-        label: words + (alike.length > 1 ? ` (${key.path.split(".")[1]})` : "") }));
+      return alike.map((key) => {
+        const [, name] = key.path.split("."), of = alike.length > MOST_ALIKE ? name : null;
+        return { key, base: base(key), of, words, label: words + (alike.length > 1 ? ` (${name})` : "") };
+      });
     });
   }
 
@@ -261,18 +278,22 @@ function startLive() {
       if (anew) describe();
       else changed();
     });
-    const rows = mainKeys().map(({ key, base, label }) => {
+    const opened = new Set([...knobs.querySelectorAll("details[open]")].map((one) => one.dataset.of));
+    const fold = (of, title, rows) => (rows.length === 0 ? null
+      : el("details", { "data-of": of, open: opened.has(of) }, el("summary", {}, title), rows));
+    const rows = [], each = new Map();  // by the name of a group or service, where many differ
+    for (const { key, base, label, of, words } of mainKeys()) {
       state.extra.delete(key.path);
-      return row(key, base, label);
-    });
+      if (of && !each.has(of)) each.set(of, []);
+      (of ? each.get(of) : rows).push(row(key, base, of ? words : label));
+    }
     const extra = state.keys.filter((key) => state.extra.has(key.path));
-    const rest = rows.splice(KNOBS_SHOWN), folded = knobs.querySelector("details");
+    const rest = rows.splice(KNOBS_SHOWN);
     knobs.replaceChildren(...rows, ...extra.map((key) =>
       row(key, state.base.get(key.path) ?? key.toml, key.path)));
-    if (rest.length > 0) {
-      knobs.append(el("details", { open: folded && folded.open },
-        el("summary", {}, `${rest.length} more`), rest));
-    }
+    const folds = [fold("more", `${rest.length} more`, rest), fold("each", `each of ${each.size}`,
+      [...each].map(([name, own_]) => fold(`each ${name}`, name, own_)))];
+    knobs.append(...folds.filter(Boolean));
     names.replaceChildren(...state.keys.map((key) => el("option", { value: key.path }, key.meaning)));
     showOthers();
   }
@@ -317,7 +338,7 @@ function startLive() {
   /** Something has been moved: what runs for older values is of no interest any more. */
   function changed() {
     ++state.change;
-    more.engine.stop();
+    if (!state.reading) more.engine.stop();
     files.replaceChildren();
     showOthers();
     next();
@@ -352,9 +373,20 @@ function startLive() {
   async function simulate() {
     const done = await stage(first, state.other ? 2 : STAGES[0]);
     if (done.answer !== null) show(done);
-    if (!done.isNewest) next();
-    else if (done.answer !== null && done.answer.result) sharpen(1);
+    if (!done.isNewest) {
+      next();
+      return;
+    }
+    if (done.answer === null || !done.answer.result) return;
+    const change = state.change;
+    await Promise.all([state.reading, painted()]);
+    if (change !== state.change) return;
+    more.engine.prepare();
+    sharpen(1);
   }
+
+  /** What comes next must not keep the picture waiting. */
+  const painted = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
 
   async function sharpen(number) {
     if (number >= STAGES.length) return;
@@ -403,8 +435,8 @@ function startLive() {
       button(name, () => save(name, new Blob([content])))) : [String(answer.failure)]));
   }
 
-  embeddedEngine().then((module) => {
-    first.engine = new EngineWorker(module);
+  starting.then(({ module, worker }) => {
+    first.engine = new EngineWorker(module, worker);
     more.engine = new EngineWorker(module);
     window.addEventListener("hashchange", open);
     open();

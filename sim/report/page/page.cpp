@@ -518,6 +518,9 @@ class Metadata {
     if (json.contains("choice")) {
       note_metric(json.at("choice").at("metric"), json.at("choice").at("unit"));
     }
+    if (json.at("command") == "fit") {
+      for (const char* name : {"log", "figures", "laws"}) out_["fitted"][name] = json.at(name);
+    }
     if (json.contains("load")) {
       for (const auto& [name, value] : json.items()) {
         const bool figure = value.is_object() && value.contains("mean");

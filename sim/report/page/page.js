@@ -337,7 +337,8 @@ function commandOf(result) {
   // The scenario of a comparison says in its head how that was asked for.
   const asked = /^# +(retrysim compare .*)$/m.exec(result.toml);
   if (asked) return asked[1];
-  const words = ["retrysim", result.command, "scenario.toml"];
+  const words = ["retrysim", result.command];
+  if (!result.fitted) words.push("scenario.toml");
   if (result.trigger) {
     const { path, first, last, unit, tolerance } = result.trigger;
     const value = (x) => `${x}${unit === "s" ? "s" : ""}`;
@@ -352,8 +353,10 @@ function commandOf(result) {
   } else {
     for (const request of result.options) {
       const space = request.indexOf(" ");
-      words.push(request.slice(0, space), quoted(request.slice(space + 1)));
+      words.push(...(request.startsWith("log ") ? [] : [request.slice(0, space)]),
+        quoted(request.slice(space + 1)));
     }
+    if (result.fitted) words.push("--out", quoted(result.scenario));
   }
   return words.join(" ");
 }
@@ -369,14 +372,14 @@ function caveat(result) {
 }
 
 /** "Seed 1, 20 replications, "; nothing where nothing was simulated. */
-const computed = (result) => (result.prediction || result.map && !result.map.confirm ? ""
+const computed = (result) => (result.prediction || result.fitted || result.map && !result.map.confirm ? ""
   : `Seed ${result.seed}, ${plural(result.replications, "replication")}, `);
 
 function reproduction(result) {
   const inputs = result.files.filter((name) => name.endsWith(".csv") && result.toml.includes(name));
   const beside = inputs.length > 0
     ? `, with ${inputs.join(" and ")} from the result folder beside it` : "";
-  return [el("p", {}, result.comparison ? "With the original file:"
+  return [el("p", {}, result.fitted ? "With the log:" : result.comparison ? "With the original file:"
     : `Save the scenario below as scenario.toml${beside}, and run:`),
   el("pre", {}, commandOf(result)), caveat(result),
   el("p", {}, `${computed(result)}retrysim ${
@@ -398,6 +401,7 @@ const hasRange = (r) => r.sweep || r.choice || r.advice || r.map || r.trigger ||
 const SECTIONS = [
   { id: "answer", has: () => true, show: (r) => [headline(r), picture(r), chartControls(r)] },
   { title: "Over the range", id: "range", open: true, has: hasRange, show: overRange },
+  { title: "What the log says", id: "fit", open: true, has: (r) => r.fitted, show: fitTables },
   { title: "What theory says", id: "prediction", open: true, has: (r) => r.prediction,
     show: predictionTables },
   { id: "figures", has: (r) => r.summary, show: mainFigures },
@@ -406,7 +410,7 @@ const SECTIONS = [
   { title: "Causes, and how sure this is", id: "causes", has: () => true, show: answer },
   { title: "Success and latency", id: "latency", has: (r) => r.series.length > 0,
     show: (r) => charts(r, "latency") },
-  { title: "Services: who calls whom, load and queues", id: "services", has: () => true,
+  { title: "Services: who calls whom, load and queues", id: "services", has: (r) => (graphAt(r, r.v).services || []).length > 0,
     show: (r) => [scenarioDrawing(r, r.v), charts(r, "services")] },
   { title: "Retries and failures", id: "retries", has: (r) => r.series.length > 0,
     show: (r) => charts(r, "retries") },
@@ -421,10 +425,11 @@ const SECTIONS = [
 
 function head(result) {
   const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
-    sweep: "sweep", choose: "choice of a policy", advise: "advice", map: "map", predict: "prediction" }[result.command] || "result";
+    sweep: "sweep", choose: "choice of a policy", advise: "advice", fit: "fit of a log", map: "map", predict: "prediction" }[result.command] || "result";
   // The replications of a choice differ, and a map without tests of it has none.
   const facts = result.choice ? [kind, plural(result.policies.length, "policy", "policies"),
     plural(result.choice.replications, "replication"), `seed ${result.seed}`]
+    : result.fitted ? [kind, plural(result.fitted.log.lines, "line")]
     : result.prediction ? [kind, "nothing was simulated"]
     : result.map && !result.map.confirm ? [kind, plural(result.map.points.length, "point")]
       : [kind, plural(result.replications, "replication"), `seed ${result.seed}`];

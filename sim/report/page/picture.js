@@ -116,9 +116,18 @@ function aroundDisturbance(all) {
   return range[1] - range[0] < 0.75 * timeline.end ? range : null;
 }
 
+const MOST_DRAWN = 9;  // more lines cannot be told apart
+
+/** Whose lines the picture has: of very many groups the sum, which is the load that counts. */
+function drawn(result) {
+  const who = told(result), { c: clients = {} } = result.series[result.v] || {};
+  return result.comparison || who.length <= MOST_DRAWN || !clients.all ? who
+    : [{ v: result.v, client: "all", of: `, ${who.length} groups`, ...lookOf(0) }];
+}
+
 /** Lines of one quantity, and the capacity if there is one. */
 function pictureLines(result, quantity_, range) {
-  const who = told(result);
+  const who = drawn(result);
   const lines = who.map((e) => lineOf(result, e.v, "c", e.client, quantity_, e)).filter(Boolean);
   if (who.length === 1 && quantity_ === "attempt_rate") {
     const load = lineOf(result, who[0].v, "c", who[0].client, "offered_load",
@@ -149,12 +158,12 @@ function picture(result) {
   const windows = shadesOf(result, result.v);
   const words = new Map(verdictRows(result).map(({ name, heart }) => [name, heart
     .replace(/^recovers (\S+ \S+) after .*/, "back after $1").replace(/ when the .* ends?$/, "")]));
-  const single = told(result).length === 1, differ = new Set(words.values()).size > 1;
+  const who = drawn(result), single = who.length === 1, differ = new Set(words.values()).size > 1;
   return el("div", { class: "picture" }, [["attempt_rate", "Attempts that the clients send"],
     ["goodput", "Requests that succeed"]].map(([quantity_, title], i) => {
     const lines = pictureLines(result, quantity_, range);
     const top = Math.max(...results.map((r) => topOf(pictureLines(r, quantity_, range), ...range)));
-    if (single && lines.length > 0) lines[0].name = i === 0 ? "attempts" : "successes";
+    if (single && lines.length > 0) lines[0].name = (i === 0 ? "attempts" : "successes") + (who[0].of || "");
     const chart = new TimeChart({ title, unit: "1/s", scale: "stretched", range,
       height: heightOnScreen, direct: i === 1 && differ ? words : new Map(),
       state: () => ({ lines, windows, top,

@@ -49,7 +49,8 @@ function scrolling(className, label, table) {
 }
 
 function tableRow(row, columns, onrow, chosen) {
-  const cells = columns.map((column) => el("td", { class: column.value ? "number" : null },
+  const kind = ({ value, text }) => (value ? "number" : String(text(row)).length > 24 ? "words" : null);
+  const cells = columns.map((column) => el("td", { class: kind(column) },
     column.node ? column.node(row) : column.text(row)));
   const attributes = { class: chosen && chosen(row) ? "chosen" : "" };
   if (onrow) {
