@@ -142,10 +142,19 @@ def read(driver):
     return json.loads(line)
 
 
+# The example of gRFC A6, with which the preset is.
+EXAMPLE = {"methodConfig": [{"name": [{"service": "echo.Echo"}], "retryPolicy": {
+    "maxAttempts": 4, "initialBackoff": "0.1s", "maxBackoff": "1s", "backoffMultiplier": 2,
+    "retryableStatusCodes": ["UNAVAILABLE"]}}],
+    "retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1}}
+PRESETS = {"@grpc/grpc-js": Policy(EXAMPLE, ["--mode", "custom", "--sdk", "grpc-js"],
+                                   ["200", "200", *FAILURES], 4)}
+
+
 def policies(program, library, driver):
     rng = peers.generator()
-    for _ in range(peers.POLICIES):
-        policy = LIBRARIES[library](rng, program)
+    preset = [PRESETS[library]] if library in PRESETS else []
+    for policy in [*preset, *(LIBRARIES[library](rng, program) for _ in range(peers.POLICIES))]:
         calls = [peers.answers(rng, policy.responses, policy.attempts, policy.suggesting, (1, 7))
                  for _ in range(peers.CALLS)]
         driver.stdin.write(json.dumps({

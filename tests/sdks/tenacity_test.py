@@ -65,6 +65,11 @@ def random_wait(rng):
 def policies(program):
     import tenacity
     rng = peers.generator()
+    for_ever = [[*peers.answers(rng, ["503"], rng.randrange(20)), peers.Answer("200", 0)]
+                for _ in range(peers.CALLS)]
+    unconfigured = tenacity.Retrying(retry=tenacity.retry_if_exception_type(Unavailable))
+    yield peers.Played("defaults", ["--mode", "custom", "--sdk", "tenacity"],
+                       [play(unconfigured, call) for call in for_ever])
     for _ in range(peers.POLICIES):
         attempts = rng.randrange(1, 9)
         name, arguments = random_wait(rng)

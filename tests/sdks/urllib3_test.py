@@ -39,6 +39,11 @@ def play(retry, answers):
 def policies(program):
     from urllib3.util.retry import Retry
     rng = peers.generator()
+    # Without a status_forcelist it retries a 503 that suggests a delay.
+    suggesting = [[peers.Answer(rng.choice(["200", "400", *["503"] * 8]), 0, rng.choice([1, 7]))
+                   for _ in range(11)] for _ in range(peers.CALLS)]
+    yield peers.Played("defaults", ["--mode", "custom", "--sdk", "urllib3"],
+                       [play(Retry(), call) for call in suggesting])
     for _ in range(peers.POLICIES):
         total, factor = rng.randrange(9), rng.choice([0, 0.1, 0.5, 1, 3])
         retry = Retry(total=total, backoff_factor=factor, status_forcelist=RETRIED)
