@@ -235,6 +235,10 @@ class Field {
   void leave(std::string why) const {
     if (*this) reading_->leave(path_, std::move(why));
   }
+  /// A key is made of it, which does not say all that it does, or all that it does if it is absent.
+  void leave_in_part(std::string why) const {
+    reading_->left_out.push_back({path_ + " in part", std::move(why)});
+  }
   [[noreturn]] void fail(const std::string& expected) const {
     const YAML::Mark mark = node_.Mark();
     const std::string value = node_.IsScalar() ? fmt::format(" = \"{}\"", node_.Scalar()) : "";
@@ -321,6 +325,17 @@ void set_backoff(ImportedPolicy& p, Duration base, double factor, std::optional<
   set(p, "retry.backoff.factor", in_toml(factor), source);
   set(p, "retry.backoff.cap", cap ? in_toml(*cap) : text_in_toml("none"), source);
   set(p, "retry.backoff.jitter", text_in_toml(jitter), source);
+}
+
+/// Lengthens each delay v by up to `share` of it. That is what proportional jitter makes of the
+/// middle; the cap comes last.
+void lengthen_backoff(ImportedPolicy& p, Duration base, double share, const std::string& source) {
+  const std::string middle = in_toml(Duration::from_seconds(base.in_seconds() * (1 + share / 2)));
+  set(p, "retry.backoff.base", middle, source + ", with half of the jitter");
+  set(p, "retry.backoff.throttle_base", middle, source + ", with half of the jitter");
+  set(p, "retry.backoff.jitter", text_in_toml("proportional"), source);
+  set(p, "retry.backoff.jitter_share", in_toml(share / (2 + share)), source);
+  set(p, "retry.backoff.jitter_before_cap", "true", source);
 }
 
 void begin(ImportedPolicy& p, std::string_view sdk, std::string_view software) {
@@ -699,28 +714,38 @@ void import_gateway_api(const Documents& documents, Reading& reading,
 }
 
 // linkerd.io/2/reference: retries, timeouts, circuit-breaking; service-profiles (retryBudget).
+// linkerd2 policy-controller: k8s/index/src/outbound/index/http.rs (a limit of 0 is none),
+// grpc/src/outbound/http.rs (backoff); linkerd2-proxy app/outbound/src/http/logical/policy/route/
+// retry.rs (timeouts are retried without a condition, too) and app/outbound/src/http/retry.rs
+// (ServiceProfile: at once, as its budget permits).
 
 void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations, Reading& reading) {
   const auto annotation = [&](std::string_view name) { return annotations[name]; };
   const Field http = annotation("retry.linkerd.io/http"),
               grpc = annotation("retry.linkerd.io/grpc"),
-              limit = annotation("retry.linkerd.io/limit");
-  const bool retries = bool(http) || bool(grpc);
-  set(p, "retry.max_retries",
-      !retries ? "0"
-      : limit  ? in_toml(static_cast<double>(limit.count()))
-               : "1",
-      !retries ? "without retry.linkerd.io/http or grpc nothing is retried"
-      : limit  ? limit.path()
-               : "Linkerd's default for retry.linkerd.io/limit");
-  set(p, "retry.backoff.base", in_toml(Duration::zero()), "Linkerd retries at once");
+              limit = annotation("retry.linkerd.io/limit"),
+              timeout = annotation("retry.linkerd.io/timeout");
+  const bool on_answers = bool(http) || bool(grpc);
+  if (!on_answers && !limit && !timeout) {
+    set(p, "retry.max_retries", "0", "without a retry annotation nothing is retried");
+  } else if (limit && limit.count() > 0) {
+    set(p, "retry.max_retries", in_toml(static_cast<double>(limit.count())), limit);
+  } else {
+    set(p, "retry.max_retries", "1", "Linkerd's default for retry.linkerd.io/limit");
+  }
+  if (!on_answers && (limit || timeout)) {
+    reading.left_out.push_back(
+        {(limit ? limit : timeout).path() + " in part",
+         fmt::format("without retry.linkerd.io/http or grpc Linkerd retries only timeouts and "
+                     "endpoints that cannot be reached; {}",
+                     kRetriedHere)});
+  }
   for (const Field& on : {http, grpc}) {
     if (!on) continue;
     on.use();
     reading.left_out.push_back({on.path() + " in part", std::string(kRetriedHere)});
   }
-  if (const Field f = annotation("retry.linkerd.io/timeout"); f)
-    set(p, "attempt_timeout", in_toml(f.duration()), f);
+  if (timeout) set(p, "attempt_timeout", in_toml(timeout.duration()), timeout);
   if (const Field f = annotation("timeout.linkerd.io/response"); f)
     set(p, "deadline", in_toml(f.duration()), f);
   if (const Field f = annotation("timeout.linkerd.io/request"); f)
@@ -743,10 +768,15 @@ void import_linkerd(const Documents& documents, Reading& reading, ImportedConfig
     ImportedPolicy p;
     p.name = group_name(name ? name.text() : "", "imported");
     p.from = about_retries ? annotations.path() : budget.path();
-    begin(p, "", "");
+    begin(p, "linkerd", "Linkerd");
     if (about_retries) read_linkerd_annotations(p, annotations, reading);
     if (budget) {
       reading.blocks.push_back(budget.path());
+      if (!about_retries) {
+        set(p, "retry.max_retries", text_in_toml("unlimited"), "only the budget limits them");
+        set_backoff(p, Duration::zero(), 1, std::nullopt, "none", "Linkerd retries at once");
+      }
+      set(p, "retry.budget.of", text_in_toml("successes"), "Linkerd's rules");
       set(p, "retry.budget.kind", text_in_toml("window"), budget);
       const Field ratio = budget["retry_ratio"], least = budget["min_retries_per_second"],
                   ttl = budget["ttl"];
@@ -756,6 +786,10 @@ void import_linkerd(const Documents& documents, Reading& reading, ImportedConfig
           least ? least.path() : "Linkerd's default");
       set(p, "retry.budget.window", in_toml(ttl ? ttl.duration() : Duration::seconds(10)),
           ttl ? ttl.path() : "Linkerd's default");
+    }
+    for (const Field& route : d["spec"]["routes"].items()) {
+      route["is_retryable"].leave("the requests of a client group are retried, or none of them");
+      route["timeout"].leave("of one route: write a deadline");
     }
     result.policies.push_back(std::move(p));
   }
@@ -778,6 +812,9 @@ void read_retry_throttling(ImportedPolicy& p, const Field& throttling, Reading& 
   set(p, "retry.quota.capacity", in_toml(tokens), most);
   set(p, "retry.quota.initial", in_toml(tokens), most);
   set(p, "retry.quota.threshold", in_toml(std::floor(tokens / 2)), "half of maxTokens (gRFC A6)");
+  if (most.count() % 2 != 0) {
+    most.leave_in_part("half of it, the least number of tokens for a retry, is rounded down");
+  }
   set(p, "retry.quota.credit", in_toml(ratio.number(0, 1e9)), ratio);
 }
 
@@ -837,8 +874,9 @@ void import_grpc(const Documents& documents, Reading& reading, ImportedConfigura
 
 // --- Resilience4j, Polly -------------------------------------------------------------------------
 
-// resilience4j CommonRetryConfigurationProperties, RetryConfig, IntervalFunction (2.x): 3 attempts,
-// 500 ms; multiplier 1.5, randomization 0.5 where these are switched on.
+// resilience4j CommonRetryConfigurationProperties, RetryConfig, IntervalFunction (2.4.0): 3
+// attempts, 500 ms; multiplier 1.5, randomization 0.5 where these are switched on. The longest wait
+// is read only beside numbers for both.
 
 /// A setting of an instance, or of the configuration that it starts from.
 Field inherited(const Field& instance, const Field& configs, std::string_view name) {
@@ -874,19 +912,25 @@ void import_resilience4j(const Documents& documents, Reading& reading,
       const Field grows = setting("enable_exponential_backoff"),
                   factor = setting("exponential_backoff_multiplier"),
                   cap = setting("exponential_max_wait_duration");
-      const bool exponential = grows && grows.flag();
+      const Field spreads = setting("enable_randomized_wait"),
+                  share = setting("randomized_wait_factor");
+      const bool exponential = grows && grows.flag(), spread = spreads && spreads.flag();
       set_backoff(p, base, 1, std::nullopt, "none", origin);
       if (exponential) {
         set(p, "retry.backoff.factor", factor ? in_toml(factor.number(1, 1e6)) : "1.5",
             factor ? factor.path() : "Resilience4j's default");
-        if (cap) set(p, "retry.backoff.cap", in_toml(cap.duration(1e-3)), cap);
+        if (cap && factor && (share || !spread)) {
+          set(p, "retry.backoff.cap", in_toml(cap.duration(1e-3)), cap);
+          if (spread) set(p, "retry.backoff.jitter_before_cap", "true", cap);
+        } else {
+          cap.leave(factor ? "Resilience4j needs randomizedWaitFactor for it"
+                           : "Resilience4j needs exponentialBackoffMultiplier for it");
+        }
       } else {
         factor.leave("enableExponentialBackoff is off");
         cap.leave("enableExponentialBackoff is off");
       }
-      const Field spreads = setting("enable_randomized_wait"),
-                  share = setting("randomized_wait_factor");
-      if (spreads && spreads.flag()) {
+      if (spread) {
         set(p, "retry.backoff.jitter", text_in_toml("proportional"), spreads);
         set(p, "retry.backoff.jitter_share", share ? in_toml(share.number(0, 1)) : "0.5",
             share ? share.path() : "Resilience4j's default");
@@ -912,7 +956,8 @@ void import_resilience4j(const Documents& documents, Reading& reading,
   }
 }
 
-// Polly.Retry.RetryStrategyOptions (v8) and Microsoft.Extensions.Http.Resilience, whose standard
+// Polly.Retry.RetryStrategyOptions (v8; delays: RetryHelper.cs, RetryResilienceStrategy.cs
+// of 8.7.0) and Microsoft.Extensions.Http.Resilience (HttpRetryStrategyOptions.cs), whose standard
 // handler has its strategies under these names and defaults of its own.
 
 void import_polly(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
@@ -954,7 +999,7 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
           list += (list.empty() ? "" : ", ") + in_toml(longest ? std::min(d_i, *longest) : d_i);
         }
         set(p, "retry.delays", "[" + list + "]", type);
-        if (spread) reading.leave(jitter.path(), "a list of delays is not spread");
+        if (spread) jitter.leave_in_part("a list of delays is not spread");
       } else if (plain_name(kind) == "exponential") {
         // With jitter Polly draws decorrelated delays around the exponential ones.
         set_backoff(p, base, 2, longest, spread ? "full" : "none", origin);
@@ -968,8 +1013,10 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
         }
       } else if (plain_name(kind) == "constant") {
         set_backoff(p, base, 1, longest, spread ? "proportional" : "none", origin);
-        if (spread)
+        if (spread) {
           set(p, "retry.backoff.jitter_share", "0.25", "Polly's jitter of constant delays");
+          if (cap) set(p, "retry.backoff.jitter_before_cap", "true", cap);
+        }
       } else {
         type.fail("expected Constant, Linear or Exponential");
       }
@@ -977,8 +1024,13 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
         retry[name].leave(name == std::string_view("should_handle") ? kRetriedHere.data()
                                                                     : "is code, or a name");
       }
-      if (const Field f = retry["should_retry_after_header"]; f) {
-        set(p, "retry.retry_after", text_in_toml(f.flag() ? "minimum" : "ignore"), f);
+      // The suggested delay takes the place of the computed one, also above MaxDelay.
+      const Field after = retry["should_retry_after_header"];
+      if (after || standard) {
+        const bool replaces = after ? after.flag() : true;
+        set(p, "retry.retry_after", text_in_toml(replaces ? "replace" : "ignore"),
+            after ? after.path() : "the handler's default");
+        if (replaces && cap) cap.leave_in_part("it bounds suggested delays, too, but not in Polly");
       }
       const auto timeout_of = [&](std::string_view name) {
         const Field f = pipeline[name];
@@ -1064,17 +1116,22 @@ void read_finagle(ImportedPolicy& p, const Field& f) {
 // backoff::ExponentialBackoffMaker::new(min, max, jitter).
 void read_tower(ImportedPolicy& p, const Field& f) {
   set_window_budget(p, f["retry_percent"], f["min_per_sec"], f["ttl"], "tower");
+  set(p, "retry.budget.of", text_in_toml("successes"), "tower's example of a policy");
   const Field attempts = f["attempts"], least = f["min"], most = f["max"], jitter = f["jitter"];
   if (attempts) {
     set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);
   } else {
     set(p, "retry.max_retries", text_in_toml("unlimited"), "the policy decides; give attempts");
   }
-  set_backoff(p, least ? least.duration() : Duration::milliseconds(50), 2,
-              most ? std::optional(most.duration()) : std::nullopt, "none",
-              least ? least.path() : "tower's default");
+  const Duration base = least ? least.duration() : Duration::milliseconds(50);
+  const std::string origin = least ? least.path() : "tower's default";
+  set_backoff(p, base, 2, most ? std::optional(most.duration()) : std::nullopt, "none", origin);
   if (most) set(p, "retry.backoff.cap", in_toml(most.duration()), most);
-  jitter.leave("a spread that only lengthens delays has no counterpart");
+  const double longer = jitter ? jitter.number(0, 100) : 0.99;
+  if (longer > 0) {
+    lengthen_backoff(p, base, longer,
+                     origin + (jitter ? " and " + jitter.path() : " and jitter of 0.99"));
+  }
 }
 
 // urllib3.util.Retry of version 2: the first retry is made at once, then backoff_factor x 2, 4, ...
@@ -1087,13 +1144,17 @@ void read_urllib3(ImportedPolicy& p, const Field& f) {
   const double base = factor ? factor.number(0, 1e6) : 0;
   set_backoff(p, Duration::from_seconds(base), 2, most ? most.duration() : Duration::seconds(120),
               "none", factor ? factor.path() : "urllib3's default");
+  if (most) set(p, "retry.backoff.cap", in_toml(most.duration()), most);
   set(p, "retry.backoff.immediate_retries", "1", "urllib3 makes the first retry at once");
   if (jitter && jitter.number() > 0) {
-    jitter.leave("a spread that does not grow with the delay has no counterpart");
+    jitter.leave_in_part("a spread that does not grow with the delay has no counterpart");
   }
   // A suggested delay takes the place of the backoff. The cap bounds it here, but not in urllib3.
-  set(p, "retry.retry_after", text_in_toml(respect && !respect.flag() ? "ignore" : "replace"),
+  const bool respects = !respect || respect.flag();
+  set(p, "retry.retry_after", text_in_toml(respects ? "replace" : "ignore"),
       respect ? respect.path() : "urllib3's default");
+  if (respects) most.leave_in_part("it bounds suggested delays, too, but not in urllib3");
+  f["retry_after_max"].leave("suggested delays have the limit of the backoff");
   if (statuses) {
     const std::vector<std::string> all = statuses.words();
     set(p, "retry.status_429",
@@ -1130,7 +1191,12 @@ void read_tenacity(ImportedPolicy& p, const Field& f) {
   if (const Field w = f["wait_random_exponential"]; w) exponential(w, "full", "multiplier");
   if (const Field w = f["wait_exponential_jitter"]; w) {
     exponential(w, "none", "initial");
-    w["jitter"].leave("a spread that does not grow with the delay has no counterpart");
+    const Field jitter = w["jitter"];
+    if (!jitter || jitter.duration() > Duration::zero()) {
+      jitter.leave_in_part(
+          "a spread that does not grow with the delay has no counterpart; Tenacity's default is "
+          "1s");
+    }
   }
   f["wait_random"].leave("write retry.delays with a uniform distribution");
   for (const char* name : {"retry", "reraise", "before", "after", "before_sleep"})

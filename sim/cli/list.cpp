@@ -44,7 +44,7 @@ std::string pair(const std::string& a, const std::string& b) { return a == b ? a
 
 std::string text(Jitter jitter, double share) {
   if (jitter != Jitter::kProportional) return std::string(name(jitter));
-  return fmt::format("{} {} %", name(jitter), share * 100);
+  return fmt::format("{} {:.4g} %", name(jitter), share * 100);
 }
 
 }  // namespace
@@ -110,6 +110,11 @@ std::string describe_budget(const RetryRules& rules) {
                     rules.guard.samples, text(rules.guard.sample)));
   }
   return result.empty() ? "-" : result;
+}
+
+std::string attempts_text(const RetryRules& rules) {
+  return rules.max_attempts == RetryRules::kUnlimited ? "unlimited"
+                                                      : std::to_string(rules.max_attempts);
 }
 
 std::string describe_versions(std::string_view sdk) {
@@ -255,7 +260,7 @@ Table list_sdks() {
       const std::string_view compared = compared_release(p);
       table.rows.push_back({std::string(p.sdk.empty() ? "-" : p.sdk), std::string(p.mode),
                             std::string(p.revision.empty() ? "-" : p.revision), std::string(p.api),
-                            std::to_string(r.max_attempts), retries ? describe_backoff(r) : "-",
+                            attempts_text(r), retries ? describe_backoff(r) : "-",
                             retries ? describe_budget(r) : "-", retries ? describe_errors(r) : "-",
                             std::string(name(r.retry_after)), std::string(name(r.long_poll)),
                             describe_send_rate(r), describe_client(p.sdk), describe_versions(p.sdk),

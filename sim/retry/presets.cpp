@@ -36,12 +36,23 @@ void envoy(RetryRules& r, BudgetKind kind) {
   r.budget = {kind, 0.2, 3, ms(10'000)};
 }
 
+void constant_delay(RetryRules& r, Duration delay) {
+  r.backoff = backoff(delay, delay, kNoCap, Jitter::kNone);
+  r.backoff.factor = 1;
+}
+
+// From v to v + jitter v, drawn uniformly, is what proportional jitter makes of the middle.
+BackoffRules lengthened(Duration base, double jitter) {
+  const Duration middle = Duration::from_seconds(base.in_seconds() * (1 + jitter / 2));
+  BackoffRules rules = backoff(middle, middle, kNoCap, Jitter::kProportional);
+  rules.jitter_share = jitter / (2 + jitter);
+  rules.jitter_before_cap = true;
+  return rules;
+}
+
 const Comparison kComparisons[] = {
     {"fixed-delay", "three attempts, one second apart: the most common hand-written strategy",
-     [](RetryRules& r) {
-       r.backoff = backoff(ms(1000), ms(1000), kNoCap, Jitter::kNone);
-       r.backoff.factor = 1;
-     }},
+     [](RetryRules& r) { constant_delay(r, ms(1000)); }},
     {"circuit-breaker", "Brooker 2022, Fixing retries with token buckets and circuit breakers",
      [](RetryRules& r) {
        r.backoff = backoff(ms(100), ms(100), kCap, kFull);
@@ -76,6 +87,55 @@ const Comparison kComparisons[] = {
      "Envoy retry_budget with budget_interval (envoy pull request 44147, 2026; 10 s as in Gateway "
      "API GEP-3388)",
      [](RetryRules& r) { envoy(r, BudgetKind::kInterval); }},
+    {"istio",
+     "Istio pilot/pkg/networking/core/route/retry/retry.go (126806a), cluster_traffic_policy.go: "
+     "two "
+     "retries, as many at once as there are; backoff of envoy",
+     [](RetryRules& r) {
+       envoy(r, BudgetKind::kNone);
+       r.max_attempts = 3;
+       r.avoid_hosts = 5;
+     }},
+    {"linkerd",
+     "Linkerd 2.20 policy-controller outbound/http.rs, proxy exp-backoff/src/lib.rs: a route with "
+     "retry.linkerd.io/http = 5xx; the budget is that of a ServiceProfile only: 20 % and 10/s, 10 "
+     "s",
+     [](RetryRules& r) {
+       r.max_attempts = 2;
+       r.backoff = backoff(ms(25), ms(25), ms(250), Jitter::kAdditive);
+       r.backoff.jitter_before_cap = true;
+     }},
+    {"resilience4j", "Resilience4j 2.4.0 RetryConfig.java: three attempts, 500 ms apart",
+     [](RetryRules& r) { constant_delay(r, ms(500)); }},
+    {"polly", "Polly 8.7.0 Polly.Core/Retry/RetryConstants.cs: three retries, 2 s apart",
+     [](RetryRules& r) {
+       r.max_attempts = 4;
+       constant_delay(r, ms(2000));
+     }},
+    {"tower",
+     "tower 0.5.3 retry/budget/tps_budget.rs, retry/backoff.rs: default budget, as its example "
+     "uses "
+     "it, and backoff; no limit on attempts",
+     [](RetryRules& r) {
+       r.max_attempts = RetryRules::kUnlimited;
+       r.backoff = lengthened(ms(50), 0.99);
+       r.budget = {BudgetKind::kWindow, 0.2, 10, ms(10'000), BudgetOf::kSuccesses};
+     }},
+    {"urllib3",
+     "urllib3 1.26.12 and 2.7.0 util/retry.py, Retry(): ten retries at once; a factor for the "
+     "backoff is left to the user",
+     [](RetryRules& r) {
+       r.max_attempts = 11;
+       r.backoff = kNoBackoff;
+       r.backoff.cap = ms(120'000);
+       r.backoff.immediate_retries = 1;
+       r.retry_after = RetryAfter::kReplace;
+     }},
+    {"tenacity", "Tenacity 8.2.1 tenacity/__init__.py, @retry without arguments: at once, for ever",
+     [](RetryRules& r) {
+       r.max_attempts = RetryRules::kUnlimited;
+       r.backoff = kNoBackoff;
+     }},
     {"sre",
      "Google SRE book, Handling overload: three attempts, retries at most 10 % of requests, client "
      "throttle K = 2, both over two minutes",

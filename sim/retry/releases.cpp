@@ -376,8 +376,8 @@ std::optional<std::string_view> default_mode(std::string_view sdk, bool after_20
   return std::nullopt;
 }
 
-// --- Comparisons: those of scripts/compare_sdks. Where a release differs in a rule, README.md says
-// in which.
+// --- Comparisons: those of scripts/compare_sdks, and of the tests sdks/NAME. Where a release
+// differs in a rule, README.md says in which.
 
 namespace {
 
@@ -399,6 +399,9 @@ constexpr ComparedRelease kComparedReleases[] = {
     {"js-v3", "2.0", "", "3.1143.0, core 3.39.0"},
     {"js-v3", "2.1", "", "3.1143.0, core 3.41.0"},
     {"go-v2", "2.0", "", "1.17.1"},
+    {"grpc-js", "", "", "1.14.7"},
+    {"urllib3", "", "", "1.26.12"},
+    {"tenacity", "", "", "8.2.1"},
 };
 
 }  // namespace

@@ -14,7 +14,20 @@ add_test(NAME sdks/comparison COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/com
                                       --program $<TARGET_FILE:retrysim-cli>)
 set_tests_properties(sdks/comparison PROPERTIES LABELS "unit;no-sanitizer")
 
-add_test(NAME sdks/urllib3 COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/urllib3_test.py
-                                   --program $<TARGET_FILE:retrysim-cli>)
-set_tests_properties(sdks/urllib3 PROPERTIES
-  LABELS "conformance;no-sanitizer" SKIP_RETURN_CODE 77)
+# Libraries whose parameters `retrysim import` reads, or keys express.
+foreach(peer urllib3 tenacity)
+  add_test(NAME sdks/${peer} COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/${peer}_test.py
+                                     --program $<TARGET_FILE:retrysim-cli>)
+  set_tests_properties(sdks/${peer} PROPERTIES
+    LABELS "conformance;no-sanitizer" SKIP_RETURN_CODE 77)
+endforeach()
+
+foreach(library cockatiel p-retry axios-retry got @grpc/grpc-js)
+  string(REGEX REPLACE ".*/" "" name ${library})
+  add_test(NAME sdks/${name}
+    COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/js_peers_test.py --library ${library}
+            --program $<TARGET_FILE:retrysim-cli>
+            --modules ${PROJECT_SOURCE_DIR}/build/sdks/js-peers/node_modules)
+  set_tests_properties(sdks/${name} PROPERTIES
+    LABELS "conformance;no-sanitizer" SKIP_RETURN_CODE 77)
+endforeach()

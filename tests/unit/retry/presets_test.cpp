@@ -9,6 +9,9 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -154,6 +157,48 @@ TEST_CASE("Envoy's budgets are 20 %, at least 3, of what is under way or of ten 
   CHECK(interval.source.find("budget_interval") != interval.source.npos);
 }
 
+TEST_CASE("libraries and proxies wait and give up as without a configuration of their own") {
+  const auto rules = [](const char* sdk) -> const RetryRules& {
+    return find_preset("custom", "", sdk, "")->rules;
+  };
+  const auto delays = [&](const char* sdk, double draw) {  // the first four, in milliseconds
+    std::vector<double> found;
+    Draws draws(RandomKey(1, 0), {});
+    for (std::uint32_t attempts = 1; attempts <= 4; ++attempts) {
+      const Duration delay = backoff_delay(rules(sdk).backoff, ResponseClass::kTransient,
+                                           {.attempts = attempts}, draws, draw);
+      found.push_back(static_cast<double>(delay.count()) / 1e6);
+    }
+    return found;
+  };
+  using Delays = std::vector<double>;
+  CHECK(rules("istio").max_attempts == 3);
+  CHECK(rules("istio").avoid_hosts == 5);
+  CHECK_FALSE(rules("istio").budget.in_use());
+  CHECK(delays("istio", 0.5) == Delays{12.5, 25, 50, 100});
+  // From 25 ms doubled to twice that, and never longer than 250 ms.
+  CHECK(rules("linkerd").max_attempts == 2);
+  CHECK(delays("linkerd", 0) == Delays{25, 50, 100, 200});
+  CHECK(delays("linkerd", 0.75) == Delays{43.75, 87.5, 175, 250});
+  CHECK(rules("resilience4j").max_attempts == 3);
+  CHECK(delays("resilience4j", 0.5) == Delays{500, 500, 500, 500});
+  CHECK(rules("polly").max_attempts == 4);
+  CHECK(delays("polly", 0.5) == Delays{2000, 2000, 2000, 2000});
+  // From 50 ms doubled to 1.99 times that.
+  CHECK(rules("tower").max_attempts == RetryRules::kUnlimited);
+  CHECK(rules("tower").budget ==
+        BudgetRules{BudgetKind::kWindow, 0.2, 10, Duration::seconds(10), BudgetOf::kSuccesses});
+  const Delays shortest = delays("tower", 0), longest = delays("tower", 1);
+  for (std::size_t i = 0; i < shortest.size(); ++i) {
+    CHECK(std::abs(shortest[i] - 50 * (1 << i)) < 1e-5);
+    CHECK(std::abs(longest[i] - 99.5 * (1 << i)) < 1e-5);
+  }
+  CHECK(rules("urllib3").max_attempts == 11);
+  CHECK(delays("urllib3", 0.5) == Delays{0, 0, 0, 0});
+  CHECK(rules("tenacity").max_attempts == RetryRules::kUnlimited);
+  CHECK(delays("tenacity", 0.5) == Delays{0, 0, 0, 0});
+}
+
 TEST_CASE("outcomes and classes have the names that results use") {
   const std::vector<std::string_view> outcomes = {
       "success",       "retry",         "max_attempts_exceeded", "quota_exceeded",
@@ -189,7 +234,8 @@ TEST_CASE("every SDK of the field is there, in the modes it has") {
   CHECK(exists("standard", "smithy", ""));
   for (const char* sdk :
        {"fixed-delay", "circuit-breaker", "grpc", "grpc-go", "grpc-java", "grpc-js", "finagle",
-        "envoy", "envoy-interval", "sre", "retryguard", "hedging"}) {
+        "envoy", "envoy-interval", "istio", "linkerd", "resilience4j", "polly", "tower", "urllib3",
+        "tenacity", "sre", "retryguard", "hedging"}) {
     CHECK(exists("custom", "", sdk));
   }
 }
