@@ -102,3 +102,9 @@ add_test(NAME cli/reference_tables
          COMMAND ${python} ${PROJECT_SOURCE_DIR}/scripts/reference_tables.py
                  --program $<TARGET_FILE:retrysim-cli> --check)
 set_tests_properties(cli/reference_tables PROPERTIES LABELS cli)
+
+# Each promise of the page names the tests that hold it.
+add_test(NAME tidy/promises
+         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/promises_test.py
+                 --build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}/sim/cli/stability.md)
+set_tests_properties(tidy/promises PROPERTIES LABELS tidy)
