@@ -84,6 +84,13 @@ set_tests_properties(determinism/result_files determinism/comparison_notices PRO
   LABELS determinism TIMEOUT 600)
 set_tests_properties(determinism/result_files PROPERTIES COST 80)
 
+# Over threads, ranks, shards, locales and all builds that there are: one scenario, every night all.
+retrysim_add_sized_test(determinism/matrix
+  COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/determinism_matrix.py
+          --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR}
+  BRIEF --scenarios steady-load
+  PROPERTIES LABELS determinism TIMEOUT 600 COST 10)
+
 # One published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/studies/reproduce_studies.py --brief
