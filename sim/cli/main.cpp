@@ -5,8 +5,32 @@
 #include "report/document/text.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <new>
+
+namespace {
+
+// Destructors need memory, too: those of JSON do, and must not fail. So that a command whose memory
+// runs out ends with a message, some is kept for its end.
+constexpr std::size_t kReserve = std::size_t{1} << 20;
+void* reserve = nullptr;
+
+void use_reserve() {
+  std::set_new_handler(nullptr);
+  ::operator delete(reserve);
+  throw std::bad_alloc();
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
+  reserve = ::operator new(kReserve, std::nothrow);
+  if (reserve == nullptr) {
+    std::fputs("retrysim: error: out of memory before anything was done\n", stderr);
+    return retrysim::cli::kLimitHit;
+  }
+  std::set_new_handler(use_reserve);
   retrysim::report::prepare_standard_streams();
   return retrysim::cli::program({argv + std::min(argc, 1), argv + argc});
 }

@@ -59,8 +59,9 @@ class Run {
     std::vector<std::jthread> threads;
     const std::size_t jobs = running_;
     try {
+      threads.reserve(jobs);
       for (std::size_t i = 0; i < jobs; ++i) threads.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // as many as the system grants, if that is any
+    } catch (...) {  // as many as the system grants or has memory for, if that is any
       const std::lock_guard lock(mutex_);
       running_ -= jobs - threads.size();
       if (threads.empty()) throw;
@@ -81,6 +82,17 @@ class Run {
 
   void work() {
     const StopScope scope(stop_);
+    try {
+      do_batches();
+    } catch (...) {  // of no unit: there was no memory for what lies between them
+      note_failure(std::numeric_limits<std::size_t>::max());
+    }
+    const std::lock_guard lock(mutex_);
+    --running_;
+    something_done_.notify_one();
+  }
+
+  void do_batches() {
     Work work;
     Batch batch;
     while ((batch = next_batch()).count > 0) {
@@ -106,9 +118,6 @@ class Run {
       hand_over(std::move(done));
       note(units, std::chrono::duration<double>(Clock::now() - start).count());
     }
-    const std::lock_guard lock(mutex_);
-    --running_;
-    something_done_.notify_one();
   }
 
   Batch next_batch() {

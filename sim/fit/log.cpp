@@ -17,6 +17,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -37,6 +38,7 @@ class LineReader {
   explicit LineReader(const std::string& file)
       : name_(file == "-" ? "standard input" : file),
         file_(file == "-" ? ::gzdopen(0, "rb") : ::gzopen(file.c_str(), "rb")) {
+    if (!file_ && errno == ENOMEM) throw std::bad_alloc();
     if (!file_) throw BadLog(fmt::format("{}: cannot be read: {}", name_, std::strerror(errno)));
     ::gzbuffer(file_.get(), kBuffer);
     buffer_.resize(kBuffer);
@@ -82,6 +84,7 @@ class LineReader {
         ::gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
     int code = Z_OK;
     const char* message = ::gzerror(file_.get(), &code);
+    if (code == Z_MEM_ERROR) throw std::bad_alloc();
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
       const bool of_system = code == Z_ERRNO;
       throw BadLog(fmt::format("{}:{}: cannot be read: {}", name_, number_ + 1,

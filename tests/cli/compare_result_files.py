@@ -45,27 +45,31 @@ def known_fingerprints(story):
     return dict(shown)
 
 
-def run(program, scenario, replications, jobs, out):
+def run(program, scenario, replications, jobs, out, before=(), environment=None):
     """Everything that a run leaves: relative path -> bytes, standard output under "(stdout)", the
-    fingerprints, which go to standard error, under "(fingerprints)"."""
-    command = [str(program), "run", str(scenario), "--replications",
+    fingerprints, which go to standard error, under "(fingerprints)". `before` starts it."""
+    command = [*before, str(program), "run", str(scenario), "--replications",
                str(replications), "--jobs", str(jobs), "--out", str(out), "--fingerprint",
                "--format", "csv", "--no-progress"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment)
     # 1: an expectation of the scenario failed, as it may with few replications. It is a sanitizer's
     # status, too.
     report = b"Sanitizer" in done.stderr or b"runtime error:" in done.stderr
     if report or done.returncode not in (0, 1):
         raise RunFailed(f"{' '.join(command)}: exit status {done.returncode}: "
                         f"{done.stderr.decode('utf-8', 'replace').strip()}")
-    files = {str(path.relative_to(out)): path.read_bytes()
-             for path in sorted(out.rglob("*")) if path.is_file()}
+    files = files_below(out)
     if "summary.csv" not in files:
         raise RunFailed(f"{' '.join(command)}: no summary.csv in {out}")
     files["(stdout)"] = done.stdout.replace(str(out).encode(), b"OUT")
     files["(fingerprints)"] = b"\n".join(line for line in done.stderr.splitlines()
                                          if line.startswith(b"fingerprint "))
     return files
+
+
+def files_below(out):
+    return {str(path.relative_to(out)): path.read_bytes()
+            for path in sorted(out.rglob("*")) if path.is_file()}
 
 
 def first_difference(a, b):

@@ -86,6 +86,13 @@ set_tests_properties(determinism/result_files determinism/comparison_notices PRO
   LABELS determinism TIMEOUT 600)
 set_tests_properties(determinism/result_files PROPERTIES COST 80)
 
+# Over threads, ranks, shards, locales and all builds that there are: one scenario, every night all.
+retrysim_add_sized_test(determinism/matrix
+  COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/determinism_matrix.py
+          --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR}
+  BRIEF --scenarios steady-load
+  PROPERTIES LABELS determinism TIMEOUT 600 COST 10)
+
 # One published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/studies/reproduce_studies.py --brief
@@ -104,3 +111,9 @@ add_test(NAME cli/reference_tables
          COMMAND ${python} ${PROJECT_SOURCE_DIR}/scripts/reference_tables.py
                  --program $<TARGET_FILE:retrysim-cli> --check)
 set_tests_properties(cli/reference_tables PROPERTIES LABELS cli)
+
+# Each promise of the page names the tests that hold it.
+add_test(NAME tidy/promises
+         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/promises_test.py
+                 --build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}/sim/cli/stability.md)
+set_tests_properties(tidy/promises PROPERTIES LABELS tidy)

@@ -121,10 +121,12 @@ def descendants(pid):
     return found
 
 
-def files_of(folder):
+def files_of(folder, is_left_out=lambda name: False):
     """Size and digest of each file by its name."""
     files = {}
     for path in folder.iterdir():
+        if is_left_out(path.name):
+            continue
         digest = hashlib.sha256()
         with path.open("rb") as file:
             while block := file.read(1 << 20):

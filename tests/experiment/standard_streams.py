@@ -51,6 +51,13 @@ COMMANDS = {
     "sweep small.toml --vary service.api.servers=1,2": 0,
     "sweep small.toml --vary service.api.servers=1,2 --max-events 5": 5,
     "tip small.toml --trigger client.web.arrivals.total_rate=20:400 --tolerance 0.5": 0,
+    "choose small.toml --vary service.api.servers=1,2 --minimize amplification --indifference 1": 0,
+    "advise small.toml": 0,
+    "map small.toml --vary client.web.arrivals.total_rate=20,30 --vary service.api.servers=1,2 "
+    "--confirm 1": 0,
+    "predict small.toml": 0,
+    "import envoy envoy.json": 0,
+    "init --rate 9 --service-time 50ms --client botocore --out -": 0,
     "check small.toml": 0,
     "list keys": 0,
     "list nothing": 2,
@@ -68,6 +75,7 @@ class Streams(Checker):
         super().__init__(program, folder, SCENARIO.format(duration="10s"))
         (folder / "wrong.toml").write_text(SCENARIO.format(duration="soon"))
         (folder / "piped.toml").write_text(TRACE)
+        (folder / "envoy.json").write_text('{"retry_policy": {"num_retries": 2}}')
 
     def shell(self, line):
         """Runs a line of bash in which $PROGRAM is the program."""
@@ -179,7 +187,8 @@ class Streams(Checker):
 
 
 def simulates(command):
-    return command.split()[0] in ("run", "compare", "sweep", "tip") and "--help" not in command
+    commands = ("run", "compare", "sweep", "tip", "choose", "advise", "map")
+    return command.split()[0] in commands and "--help" not in command
 
 
 def checks(program, folder, _):

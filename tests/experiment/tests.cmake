@@ -34,3 +34,21 @@ retrysim_add_sized_test(experiment/result_replacement
   BRIEF --rounds 6
   FULL --rounds 250
   PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 900 COST 20)
+
+# Whatever the machine does to the commands that write: killed, two writers of one place, a disk
+# that is full or must not be written to, little memory, a clock that is set back. Some commands for
+# each; every night all of them, with 200 kills of each and 1,000 pairs of writers in all.
+foreach(check killed two_writers full_disk read_only memory clock)
+  set(moments 30)
+  if(check STREQUAL "killed")
+    set(moments 200)
+  elseif(check STREQUAL "two_writers")
+    set(moments 80)
+  endif()
+  retrysim_add_sized_test(machine/${check}
+    COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/machine_faults.py
+            --program $<TARGET_FILE:retrysim-cli> --check ${check}
+    BRIEF --moments 1 --commands 5
+    FULL --moments ${moments}
+    PROPERTIES LABELS "sweep;no-sanitizer" TIMEOUT 900 COST 5 SKIP_RETURN_CODE 77)
+endforeach()

@@ -188,23 +188,34 @@ void OutputFile::write_whole(const std::function<void(Sink&)>& content) const {
     place = fs::canonical(path_, error);
     if (error) throw OutputError(path_, error.message());
   }
-  fs::path fresh = place;
-  fresh += fmt::format(".{}.new", ::getpid());
-  Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail_to_write(path_, errno);
+  const fs::path folder = place.has_parent_path() ? place.parent_path() : fs::path(".");
+  StagingFolder staging;
   try {
-    DescriptorSink sink(file.get(), path_);
-    content(sink);
-    sink.flush();
+    {
+      const FolderLock lock(folder);
+      clean_up_after_killed_runs(folder);
+    }
+    staging.make(folder);
+  } catch (const std::system_error& failure) {
+    staging.remove();
+    fail_to_write(path_, failure.code().value());
+  }
+  try {
+    StagedFiles staged;
+    staged.write(staging.result(), place.filename().string(), path_, content);
+    staged.sync();
+    const fs::path fresh = staging.result() / place.filename();
     struct stat before {};
-    if (::stat(place.c_str(), &before) == 0) (void)::fchmod(file.get(), before.st_mode & 07777);
-    if (::close(file.release()) != 0) fail_to_write(path_, errno);
+    if (::stat(place.c_str(), &before) == 0) {
+      (void)::chmod(fresh.c_str(), before.st_mode & 07777);
+    }
     check();
     if (::rename(fresh.c_str(), place.c_str()) != 0) fail_to_write(path_, errno);
   } catch (...) {
-    fs::remove(fresh, error);
+    staging.remove();
     throw;
   }
+  staging.remove();
 }
 
 }  // namespace retrysim::report

@@ -93,9 +93,9 @@ struct Replaceable {
   std::vector<std::filesystem::path> reads;  ///< never these
 };
 
-/// A file that is written as a whole: a reader sees the earlier one or the new one. Of a symbolic
-/// link it is the file that this leads to. Output to a pipe or a character device goes there as it
-/// is written.
+/// A file that is written as a whole: a reader sees the earlier one or the new one, and what a
+/// killed writer has left beside it is removed by the next. Of a symbolic link it is the file that
+/// this leads to. Output to a pipe or a character device goes there as it is written.
 class OutputFile {
  public:
   /// Throws OutputError if it must not be written.

@@ -100,3 +100,16 @@ TEST_CASE("an output file that cannot be completed leaves the earlier one, and n
   output.write([](Sink& sink) { sink.write("two "), sink.write("pieces"); });
   CHECK(test::content_of(file) == "two pieces");
 }
+
+TEST_CASE("what a killed writer has left beside an output file goes with the next one") {
+  const test::TemporaryFolder place;
+  const fs::path abandoned = place.path() / (std::string(StagingFolder::kMark) + "1-0");
+  fs::create_directories(abandoned / "result");
+  std::ofstream(abandoned / "result" / "file") << "half";
+  std::ofstream(place.path() / "file.1.new") << "the user's";
+  CHECK(page_refusal(place.path() / "file", false).empty());
+  CHECK(!fs::exists(abandoned));
+  CHECK(test::content_of(place.path() / "file") == "new page");
+  const auto left = fs::directory_iterator(place.path());
+  CHECK(std::distance(begin(left), end(left)) == 2);
+}
