@@ -8,7 +8,9 @@ say with the results, row by row of scenario_heads.csv: `says` stands in the hea
 `metric` of `client` lies from `from` to `to`, which is what the words say, rounded. A metric may be
 a ratio (`a/b`) and of a phase (`recovering:a`, or the name that the options give it); `a<0.5` is
 the share of the replications in which it is less, and a client `x+y` or `x/y` the sum or the ratio
-of groups. Rows with `options` are of further runs. Without a row only the expectations are checked.
+of groups. `column@10..20` is the mean, over replications and bins from 10 s to 20 s, of a column of
+timeseries.csv, or of service.csv if `client` is `service NAME`; `a/b@10..20` the ratio of the means
+of two. Rows with `options` are of further runs. Without a row only the expectations are checked.
 Exit status: 0 if all of that holds.
 
 SPDX-License-Identifier: MIT
@@ -45,7 +47,7 @@ def head_of(scenario):
 
 def figures_of(folder):
     """Means by client and metric; those of a phase have its kind, or the name that the options give
-    it, in front. And the values of the replications."""
+    it, in front. Then the values of the replications, and the rows of the time series."""
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     found = {(row["client"], row["metric"]): row["mean"] for row in result["summary"]}
     for phase in result["phases"]:
@@ -56,17 +58,35 @@ def figures_of(folder):
     with (folder / "replications.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             replications[row["client"], row["metric"]].append(float(row["value"]))
-    return found, replications
+    series = collections.defaultdict(list)
+    for name, prefix, column in (("timeseries.csv", "", "client"),
+                                 ("service.csv", "service ", "service")):
+        with (folder / name).open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                series[prefix + row[column]].append(row)
+    return found, replications, series
+
+
+def mean_in(rows, column, window):
+    """Of a column over the bins from A to B, in seconds, of a window "A..B"."""
+    begin, end = map(float, window.split(".."))
+    values = [float(row[column]) for row in rows if begin <= float(row["time_s"]) < end]
+    return sum(values) / len(values)
 
 
 def value(figures, client, metric):
     """The figure that a row of the table is about."""
-    means, replications = figures
+    means, replications, series = figures
     if client == "all" and ("all", "requests") not in means:  # there is one group only
         client = next(iter(means))[0]
     above, slash, below = client.partition("/")
     if slash:
         return value(figures, above, metric) / value(figures, below, metric)
+    columns, at, window = metric.partition("@")
+    if at:
+        above, slash, below = columns.partition("/")
+        figure = mean_in(series[client], above, window)
+        return figure / mean_in(series[client], below, window) if slash else figure
     if "+" in client:
         return sum(value(figures, one, metric) for one in client.split("+"))
     metric, less, bound = metric.partition("<")

@@ -79,7 +79,7 @@ TEST_CASE("services and faults have so many different answers", "[slow]") {
                      "[fault.many]\nstart = 1\nduration = 1\n[fault.many.errors]\n";
   for (std::size_t i = 0; i < kMostAnswers; ++i)
     text += "\"500:C" + std::to_string(i) + "\" = 1e-9\n";
-  CHECK_THAT(errors_of(text), Catch::StartsWith("demo.toml:15:1: ") &&
+  CHECK_THAT(errors_of(text), Catch::StartsWith("demo.toml:15:13: ") &&
                                   Catch::Contains("fault.many: with its answers there are more "
                                                   "than 65000 different ones"));
 }
