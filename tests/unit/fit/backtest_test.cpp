@@ -36,14 +36,14 @@ std::vector<Observation> answers_of(const Scenario& scenario, std::uint32_t repl
   return rows;
 }
 
-Scenario loaded(const std::string& text, const InputTexts& inputs = {}) {
+Scenario scenario_with(const std::string& text, const InputTexts& inputs = {}) {
   const LoadResult result = load_scenario_with_inputs(text, "test", inputs);
   for (const Diagnostic& e : result.errors) FAIL_CHECK(e.message);
   REQUIRE(result.loaded);
   return result.loaded->scenario;
 }
 
-Log log_of(std::vector<Observation> rows) {
+Log log_with(std::vector<Observation> rows) {
   Log log;
   log.rows = std::move(rows);
   std::ranges::sort(log.rows, {}, &Observation::start_ns);
@@ -58,7 +58,7 @@ Backtest backtest_of(const Log& log) {
   REQUIRE(plan);
   InputTexts inputs;
   for (auto& [name, content] : plan->files()) inputs[name] = content;
-  const Scenario scenario = loaded(inputs["scenario.toml"], inputs);
+  const Scenario scenario = scenario_with(inputs["scenario.toml"], inputs);
   for (std::uint32_t run = 0; run < plan->runs(); ++run) {
     plan->add_run(answers_of(scenario, run));
   }
@@ -66,9 +66,9 @@ Backtest backtest_of(const Log& log) {
 }
 
 Log simulated_log(const std::string& service, const std::string& arrivals) {
-  return log_of(
-      answers_of(loaded("name = \"truth\"\nduration = \"200s\"\n[service.api]\n" + service +
-                        "\n[client.web]\nretry.mode = \"none\"\narrivals." + arrivals),
+  return log_with(
+      answers_of(scenario_with("name = \"truth\"\nduration = \"200s\"\n[service.api]\n" + service +
+                               "\n[client.web]\nretry.mode = \"none\"\narrivals." + arrivals),
                  0));
 }
 
@@ -77,7 +77,7 @@ template <class Of>
 Log even_log(Of of) {
   std::vector<Observation> rows;
   for (std::int64_t i = 0; i < 2'000; ++i) rows.push_back(of(i));
-  return log_of(std::move(rows));
+  return log_with(std::move(rows));
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ TEST_CASE("a backtest meets the log of a service that is as a scenario has it") 
   CHECK(b.all[BacktestFigure::kErrorShare]->logged == 0);
   CHECK(b.all[BacktestFigure::kErrorShare]->agreement == Agreement::kMet);
   CHECK_FALSE(b.all[BacktestFigure::kErrorShare]->off());
-  CHECK(b.bins.size() == 11);
+  CHECK(b.bins.size() == 12);
   CHECK(b.bins.front().begin_s == b.all.begin_s);
   CHECK(b.bins.back().end_s == Approx(b.all.end_s));
   CHECK_THAT(b.verdict.front(), Catch::StartsWith("Good enough for questions about timeouts"));
@@ -172,11 +172,11 @@ TEST_CASE("there is no backtest of a log that is too short or has no durations")
   };
   std::vector<Observation> rows;
   for (std::int64_t i = 0; i < 199; ++i) rows.push_back(row(i));
-  CHECK_FALSE(BacktestPlan::of(log_of(rows)));
+  CHECK_FALSE(BacktestPlan::of(log_with(rows)));
   rows.push_back(row(199));
   rows.push_back(row(200));
-  CHECK(BacktestPlan::of(log_of(rows)));
-  Log log = log_of(rows);
+  CHECK(BacktestPlan::of(log_with(rows)));
+  Log log = log_with(rows);
   log.has_durations = false;
   CHECK_FALSE(BacktestPlan::of(log));
 }
