@@ -161,9 +161,9 @@ std::string_view unit_in_files(fit::BacktestFigure figure) {
 }
 
 std::string_view agreement_in_files(fit::Agreement agreement) {
-  return agreement == fit::Agreement::kMet    ? "met"
+  return agreement == fit::Agreement::kMet        ? "met"
          : agreement == fit::Agreement::kByChance ? "chance"
-                                                : "off";
+                                                  : "off";
 }
 
 std::vector<BacktestRow> backtest_rows(const fit::Backtest& b, bool bins) {
