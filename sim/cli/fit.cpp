@@ -3,12 +3,15 @@
 // SPDX-License-Identifier: MIT
 #include "fit/fit.hpp"
 
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
+#include "fit/backtest.hpp"
 #include "fit/log.hpp"
 #include "report/document/text.hpp"
 #include "report/fit.hpp"
@@ -147,6 +150,28 @@ constexpr const char* kFitUsage =
     "Exit status: 3 if the log cannot be read, or more of its lines than\n"
     "--allow-bad-lines allows.\n";
 
+/// Simulates what a fit of the first half of the log says, against the second half.
+std::optional<fit::Backtest> backtest(const fit::Log& log) {
+  std::optional<fit::BacktestPlan> plan = fit::BacktestPlan::of(log);
+  if (!plan) return std::nullopt;
+  InputTexts inputs;
+  for (auto& [file, content] : plan->files()) inputs[file] = std::move(content);
+  const LoadResult result = load_scenario_with_inputs(inputs["scenario.toml"], "backtest", inputs);
+  // A fit that gives no scenario is a defect.
+  if (!result.loaded) throw std::logic_error(to_string(result.errors.front()));
+  for (std::uint32_t run = 0; run < plan->runs(); ++run) {
+    std::vector<fit::Observation> answers;
+    SimulationOptions options;
+    options.access_log = [&](const AccessLogEntry& entry) {
+      answers.push_back(fit::Observation::of(entry.answered.count() - entry.duration.count(),
+                                             entry.duration.count(), entry.status));
+    };
+    simulate(result.loaded->scenario, run, options);
+    plan->add_run(std::move(answers));
+  }
+  return plan->result();
+}
+
 void print_fit(const FitCommand& command, const report::ResultFolder& folder,
                const report::Document& document) {
   if (command.quiet) return;
@@ -180,7 +205,8 @@ int fit_logs(const FitCommand& command) {
     for (const auto& [file, content] : fit::scenario_files(found, name, source)) {
       folder.write(file, [&text = content](report::Sink& sink) { sink.write(text); });
     }
-    const report::Document document = report::fit_document({found, log, name, command.logs});
+    const report::Document document =
+        report::fit_document({found, backtest(log), log, name, command.logs});
     document.write_files(folder);
     print_fit(command, folder, document);
   } catch (const fit::BadLog& bad) {

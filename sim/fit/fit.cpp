@@ -54,6 +54,15 @@ std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& r
   return first;
 }
 
+std::vector<std::int64_t> first_times(const Log& log, std::optional<FittedRetries>& retries) {
+  const std::vector<bool> first = first_attempts(log, retries);
+  std::vector<std::int64_t> times;
+  for (std::size_t i = 0; i < log.rows.size(); ++i) {
+    if (first[i]) times.push_back(log.rows[i].start_ns);
+  }
+  return times;
+}
+
 std::vector<StatusCount> count_statuses(const Log& log) {
   std::map<int, StatusCount> counts;
   for (const Observation& row : log.rows) {
@@ -147,12 +156,8 @@ Fit fit_log(const Log& log) {
   }
   Fit fit;
   if (log.has_statuses) fit.statuses = count_statuses(log);
-  const std::vector<bool> first = first_attempts(log, fit.retries);
   {
-    std::vector<std::int64_t> times;
-    for (std::size_t i = 0; i < log.rows.size(); ++i) {
-      if (first[i]) times.push_back(log.rows[i].start_ns);
-    }
+    const std::vector<std::int64_t> times = first_times(log, fit.retries);
     if (times.front() == times.back()) throw BadLog("all requests of the log arrive at once");
     fit.arrivals = fit_arrivals(times, log.time_resolution_ns);
     if (fit.arrivals.kind == ArrivalKind::kOther) {
@@ -215,6 +220,11 @@ Fit fit_log(const Log& log) {
         "come together.");
   }
   return fit;
+}
+
+std::vector<std::int64_t> request_times(const Log& log) {
+  std::optional<FittedRetries> retries;
+  return first_times(log, retries);
 }
 
 std::string law_text(const Law& law) {

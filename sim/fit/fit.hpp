@@ -48,6 +48,9 @@ struct Fit {
 /// Throws BadLog if the log has too few lines, or all at the same time.
 Fit fit_log(const Log& log);
 
+/// When requests arrived, in order: retries that the log tells are left out.
+std::vector<std::int64_t> request_times(const Log& log);
+
 /// The law as a value of a scenario: `{ distribution = "gamma", mean = "20ms", shape = 2 }`.
 std::string law_text(const Law& law);
 

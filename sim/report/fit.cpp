@@ -139,6 +139,90 @@ Table durations_table(const FitReport& r) {
   return {t, r.fit.capacity ? r.fit.capacity->durations : none};
 }
 
+// --- The backtest.
+
+struct BacktestRow {
+  std::string_view part;  // "all" or "bin"
+  double begin_s = 0, end_s = 0;
+  fit::BacktestFigure figure = fit::BacktestFigure::kRate;
+  fit::ComparedFigure compared;
+};
+
+std::string_view name_in_files(fit::BacktestFigure figure) {
+  constexpr std::string_view kNames[fit::kBacktestFigures] = {"rate", "p50", "p90", "p99",
+                                                              "error_share"};
+  return kNames[static_cast<std::size_t>(figure)];
+}
+
+std::string_view unit_in_files(fit::BacktestFigure figure) {
+  return figure == fit::BacktestFigure::kRate         ? "1/s"
+         : figure == fit::BacktestFigure::kErrorShare ? ""
+                                                      : "s";
+}
+
+std::string_view agreement_in_files(fit::Agreement agreement) {
+  return agreement == fit::Agreement::kMet        ? "met"
+         : agreement == fit::Agreement::kByChance ? "chance"
+                                                  : "off";
+}
+
+std::vector<BacktestRow> backtest_rows(const fit::Backtest& b, bool bins) {
+  std::vector<BacktestRow> rows;
+  const auto add = [&](std::string_view part, const fit::BacktestStretch& stretch) {
+    for (std::size_t i = 0; i < fit::kBacktestFigures; ++i) {
+      if (!stretch.figures[i]) continue;
+      rows.push_back({part, stretch.begin_s, stretch.end_s, static_cast<fit::BacktestFigure>(i),
+                      *stretch.figures[i]});
+    }
+  };
+  add("all", b.all);
+  if (!bins) return rows;
+  for (const fit::BacktestStretch& bin : b.bins) add("bin", bin);
+  return rows;
+}
+
+std::string in_unit_of(const BacktestRow& row, double value, bool with_unit = true) {
+  if (row.figure == fit::BacktestFigure::kErrorShare) {
+    return fmt::format("{:.3g}{}", 100 * value, with_unit ? " %" : "");
+  }
+  const DisplayUnit unit = display_unit(row.compared.logged, unit_in_files(row.figure));
+  return format_plain(value * unit.scale) + std::string(with_unit ? unit.name : "");
+}
+
+Table backtest_table(const fit::Backtest& b, bool bins) {
+  Columns<BacktestRow> t;
+  t.files("part", [](auto& r) { return r.part; });
+  t.files("begin_s", [](auto& r) { return six_digits_of(r.begin_s); });
+  t.files("end_s", [](auto& r) { return six_digits_of(r.end_s); });
+  t.files("figure", [](auto& r) { return name_in_files(r.figure); });
+  t.files("unit", [](auto& r) { return unit_in_files(r.figure); });
+  t.text({"", Side::kLeft}, [](auto& r) { return fit::words_of(r.figure); });
+  t.text({"second half"}, [](auto& r) { return in_unit_of(r, r.compared.logged); });
+  t.text({"simulated"}, [](auto& r) { return in_unit_of(r, r.compared.simulated); });
+  t.text({"runs"}, [](auto& r) {
+    return fmt::format("{} to {}", in_unit_of(r, r.compared.low, false),
+                       in_unit_of(r, r.compared.high));
+  });
+  t.text({"difference"}, [](auto& r) {
+    const std::optional<double> off = r.compared.off();
+    return off ? fmt::format("{:+.1f} %", 100 * *off) : "";
+  });
+  t.files("logged", [](auto& r) { return six_digits_of(r.compared.logged); });
+  t.files("simulated", [](auto& r) { return six_digits_of(r.compared.simulated); });
+  t.files("simulated_least", [](auto& r) { return six_digits_of(r.compared.low); });
+  t.files("simulated_most", [](auto& r) { return six_digits_of(r.compared.high); });
+  t.files("agreement", [](auto& r) { return agreement_in_files(r.compared.agreement); });
+  return {t, backtest_rows(b, bins)};
+}
+
+std::string backtest_words(const fit::Backtest& b) {
+  return fmt::format(
+      "Backtest: a scenario fitted to the first half of the log ({} lines), simulated {}, against "
+      "the second ({} lines){}.",
+      b.fitted_lines, b.runs == 1 ? "once" : fmt::format("{} times", b.runs), b.compared_lines,
+      b.times_repeated ? "; requests come when those of the log did" : "");
+}
+
 std::string log_words(const fit::Log& log) {
   std::string text = fmt::format("{} lines ({})", log.lines, log.format);
   if (log.other_services > 0) text += fmt::format(", {} of other services", log.other_services);
@@ -185,6 +269,17 @@ Document fit_document(const FitReport& r) {
     d.show(shown(laws_table(r)));
   }
   std::vector<std::string> notes = r.fit.notes;
+  if (r.backtest) {
+    d.gap();
+    d.say(backtest_words(*r.backtest));
+    d.gap();
+    for (const std::string& sentence : r.backtest->verdict) d.say(sentence, "- ");
+    d.gap();
+    d.show(shown(backtest_table(*r.backtest, false)));
+  } else {
+    notes.emplace_back(
+        "The log is too short to test the scenario with the half of it that was not fitted.");
+  }
   for (const fit::BadLine& bad : r.log.first_bad) {
     notes.push_back(fmt::format("{}:{}: {}", bad.file, bad.line, bad.why));
   }
@@ -211,9 +306,19 @@ Document fit_document(const FitReport& r) {
         {{"status", s.status}, {"lines", s.lines}, {"duration_mean_s", six_digits_of(s.mean_s)}});
   }
   d.member("statuses", statuses);
+  if (r.backtest) {
+    const fit::Backtest& b = *r.backtest;
+    d.member("backtest", Json{{"fitted_lines", b.fitted_lines},
+                              {"compared_lines", b.compared_lines},
+                              {"runs", b.runs},
+                              {"times_repeated", b.times_repeated},
+                              {"verdict", b.verdict},
+                              {"figures", rows_json(backtest_table(b, true))}});
+  }
   d.file("fit.csv", fitted_table(r));
   d.file("laws.csv", laws_table(r));
   d.file("durations.csv", durations_table(r));
+  if (r.backtest) d.file("backtest.csv", backtest_table(*r.backtest, true));
   return d;
 }
 

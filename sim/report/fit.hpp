@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "fit/backtest.hpp"
 #include "fit/fit.hpp"
 #include "fit/log.hpp"
 #include "report/document/document.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,12 +16,13 @@ namespace retrysim::report {
 
 struct FitReport {
   const fit::Fit& fit;
+  std::optional<fit::Backtest> backtest;  ///< nothing: the log is too short
   const fit::Log& log;
   std::string name;                ///< of the scenario
   std::vector<std::string> files;  ///< of the log, as given
 };
 
-/// Sentences, tables and the files fit.csv, laws.csv and durations.csv.
+/// Sentences, tables and the files fit.csv, laws.csv, durations.csv and backtest.csv.
 Document fit_document(const FitReport& report);
 
 }  // namespace retrysim::report

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "fit/backtest.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace retrysim::fit {
+namespace {
+
+constexpr std::size_t kFewestCompared = 100;  // lines in either half
+constexpr std::size_t kLinesInBin = 1000;     // so that a bin has a 99 % quantile
+constexpr std::size_t kMostStretches = 20;    // bins
+constexpr std::size_t kMostRuns = 20;
+constexpr std::size_t kSimulatedLines = 200'000;  // in all runs together
+
+using Figures = std::array<std::optional<double>, kBacktestFigures>;
+
+/// Sorts the values.
+double duration_quantile(std::vector<std::int64_t>& values, double p) {
+  const auto n = static_cast<double>(values.size());
+  const auto rank = static_cast<std::ptrdiff_t>(std::max(0.0, std::ceil(n * p) - 1));
+  std::ranges::nth_element(values, values.begin() + rank);
+  return static_cast<double>(values[static_cast<std::size_t>(rank)]) * 1e-9;
+}
+
+Figures figures_in(std::span<const Observation> rows, double length_s) {
+  Figures figures;
+  std::vector<std::int64_t> durations;
+  durations.reserve(rows.size());
+  for (const Observation& row : rows) {
+    if (!row.failed()) durations.push_back(row.duration_ns);
+  }
+  const auto lines = static_cast<double>(rows.size());
+  figures[static_cast<std::size_t>(BacktestFigure::kRate)] = lines / length_s;
+  if (!rows.empty()) {
+    figures[static_cast<std::size_t>(BacktestFigure::kErrorShare)] =
+        (lines - static_cast<double>(durations.size())) / lines;
+  }
+  if (!durations.empty()) {
+    constexpr double kHalf = 0.5, kMost = 0.9, kNearlyAll = 0.99;
+    figures[static_cast<std::size_t>(BacktestFigure::kP50)] = duration_quantile(durations, kHalf);
+    figures[static_cast<std::size_t>(BacktestFigure::kP90)] = duration_quantile(durations, kMost);
+    figures[static_cast<std::size_t>(BacktestFigure::kP99)] =
+        duration_quantile(durations, kNearlyAll);
+  }
+  return figures;
+}
+
+Agreement agreement_of(BacktestFigure figure, const ComparedFigure& f) {
+  const double difference = std::abs(f.simulated - f.logged);
+  const bool close = difference <= kMetWithin * f.logged ||
+                     (figure == BacktestFigure::kErrorShare && difference <= kErrorsMetWithin);
+  if (close) return Agreement::kMet;
+  return f.low <= f.logged && f.logged <= f.high ? Agreement::kByChance : Agreement::kOff;
+}
+
+std::string value_words(BacktestFigure figure, double value) {
+  switch (figure) {
+    case BacktestFigure::kRate:
+      return fmt::format("{:.4g} per second", value);
+    case BacktestFigure::kErrorShare:
+      return fmt::format("{:.3g} %", 100 * value);
+    default:
+      return time_words(value);
+  }
+}
+
+/// "the 99 % quantile is 120 ms, in the log 96 ms"
+std::string difference_words(BacktestFigure figure, const ComparedFigure& f) {
+  return fmt::format("the {} is {} in the simulation and {} in the log", words_of(figure),
+                     value_words(figure, f.simulated), value_words(figure, f.logged));
+}
+
+std::vector<std::string> verdict_of(const Backtest& b) {
+  std::vector<std::string> verdict;
+  const auto off = [&](BacktestFigure figure) {
+    return b.all[figure] && b.all[figure]->agreement == Agreement::kOff;
+  };
+  const bool typical = !off(BacktestFigure::kP50);
+  const bool tail = !off(BacktestFigure::kP90) && !off(BacktestFigure::kP99);
+  const bool load = off(BacktestFigure::kRate), errors = off(BacktestFigure::kErrorShare);
+  if (!b.all[BacktestFigure::kP50]) {
+    verdict.emplace_back("Nothing can be said about durations: the second half has no successes.");
+  } else if (typical && tail && !load && !errors) {
+    verdict.emplace_back(
+        "Good enough for questions about timeouts, retries and capacity: the half that was not "
+        "fitted is met.");
+  } else if (typical && tail) {
+    verdict.push_back(fmt::format(
+        "Good enough for questions about durations, not about {}: median, 90 % and 99 % quantile "
+        "of the half that was not fitted are met.",
+        load && errors ? "load and errors"
+        : load         ? "load"
+                       : "errors"));
+  } else if (typical) {
+    verdict.emplace_back(
+        "Good enough for questions about capacity and typical durations, not about timeouts and "
+        "hedges: the median of the half that was not fitted is met, the slowest requests are not.");
+  } else {
+    verdict.emplace_back(
+        "Not good enough for questions about durations: the median of the half that was not fitted "
+        "is not met.");
+  }
+  std::string chance;
+  for (std::size_t i = 0; i < kBacktestFigures; ++i) {
+    const auto figure = static_cast<BacktestFigure>(i);
+    const std::optional<ComparedFigure>& f = b.all[figure];
+    if (!f || (figure == BacktestFigure::kRate && b.times_repeated)) continue;
+    if (f->agreement == Agreement::kOff) {
+      std::string words = difference_words(figure, *f) + ".";
+      words.front() = 'T';
+      verdict.push_back(std::move(words));
+    } else if (f->agreement == Agreement::kByChance) {
+      chance += chance.empty() ? "" : "; ";
+      chance += difference_words(figure, *f);
+    }
+  }
+  if (!chance.empty()) {
+    verdict.push_back(
+        fmt::format("By chance alone the runs differ as much from each other: {}.", chance));
+  }
+  std::size_t met = 0;
+  for (const BacktestStretch& bin : b.bins) {
+    met += std::ranges::all_of(bin.figures,
+                               [](const auto& f) { return !f || f->agreement != Agreement::kOff; });
+  }
+  if (b.bins.size() > 1) {
+    verdict.push_back(
+        fmt::format("All figures are met in {} of {} equal stretches.", met, b.bins.size()));
+  }
+  return verdict;
+}
+
+}  // namespace
+
+std::string_view words_of(BacktestFigure figure) {
+  switch (figure) {
+    case BacktestFigure::kRate:
+      return "rate";
+    case BacktestFigure::kP50:
+      return "median";
+    case BacktestFigure::kP90:
+      return "90 % quantile";
+    case BacktestFigure::kP99:
+      return "99 % quantile";
+    default:
+      return "share of errors";
+  }
+}
+
+std::optional<double> ComparedFigure::off() const {
+  if (logged == 0) return std::nullopt;
+  return simulated / logged - 1;
+}
+
+std::optional<BacktestPlan> BacktestPlan::of(const Log& log) {
+  if (!log.has_durations || log.rows.size() < 2 * kFewestCompared) return std::nullopt;
+  BacktestPlan plan;
+  plan.origin_ns_ = log.rows.front().start_ns;
+  plan.to_ns_ = log.rows.back().start_ns;
+  plan.from_ns_ = plan.origin_ns_ + (plan.to_ns_ - plan.origin_ns_) / 2;
+  const auto middle = std::ranges::lower_bound(log.rows, plan.from_ns_, {}, &Observation::start_ns);
+  const auto first = static_cast<std::size_t>(middle - log.rows.begin());
+  const std::size_t second = log.rows.size() - first;
+  if (first < kFewestCompared || second < kFewestCompared) return std::nullopt;
+  {
+    Log half = log;
+    half.rows.assign(log.rows.begin(), middle);
+    if (half.rows.front().start_ns == half.rows.back().start_ns) return std::nullopt;
+    plan.fit_ = fit_log(half);
+  }
+  if (!plan.fit_.service_time) return std::nullopt;
+
+  plan.bins_ = std::clamp<std::size_t>(second / kLinesInBin, 1, kMostStretches);
+  plan.runs_ = std::clamp<std::size_t>(kSimulatedLines / second, 1, kMostRuns);
+  // One bin ahead, so that the servers are busy when it begins.
+  plan.simulated_from_ns_ =
+      std::max(plan.origin_ns_, plan.from_ns_ - (plan.to_ns_ - plan.from_ns_) /
+                                                    static_cast<std::int64_t>(plan.bins_));
+  plan.result_.fitted_lines = first;
+  plan.result_.compared_lines = second;
+  plan.result_.runs = plan.runs_;
+  plan.result_.times_repeated = plan.fit_.arrivals.kind != ArrivalKind::kPoisson;
+  FittedArrivals& arrivals = plan.fit_.arrivals;
+  arrivals.span_s = static_cast<double>(plan.to_ns_ - plan.simulated_from_ns_) * 1e-9;
+  if (plan.result_.times_repeated) {
+    arrivals.kind = ArrivalKind::kOther;
+    plan.fit_.arrival_times_s.clear();
+    for (const std::int64_t t : request_times(log)) {
+      if (t < plan.simulated_from_ns_) continue;
+      plan.fit_.arrival_times_s.push_back(static_cast<double>(t - plan.simulated_from_ns_) * 1e-9);
+    }
+  }
+  plan.logged_ = plan.figures_of(log.rows);
+  return plan;
+}
+
+std::vector<std::pair<std::string, std::string>> BacktestPlan::files() const {
+  return scenario_files(fit_, "backtest", "For a backtest.");
+}
+
+std::vector<BacktestPlan::Figures> BacktestPlan::figures_of(
+    std::span<const Observation> sorted) const {
+  const auto from = [&](std::int64_t t) {
+    return std::ranges::lower_bound(sorted, t, {}, &Observation::start_ns);
+  };
+  const std::int64_t length = to_ns_ - from_ns_;
+  std::vector<Figures> all;
+  auto begin = from(from_ns_);
+  const auto first = begin;
+  for (std::size_t i = 1; i <= bins_; ++i) {
+    const auto end = i == bins_ ? from(to_ns_ + 1)
+                                : from(from_ns_ + length / static_cast<std::int64_t>(bins_) *
+                                                      static_cast<std::int64_t>(i));
+    const double length_s = static_cast<double>(length) * 1e-9 / static_cast<double>(bins_);
+    all.push_back(figures_in({begin, end}, length_s));
+    begin = end;
+  }
+  all.push_back(figures_in({first, begin}, static_cast<double>(length) * 1e-9));
+  return all;
+}
+
+void BacktestPlan::add_run(std::vector<Observation> answers) {
+  for (Observation& a : answers) a.start_ns += simulated_from_ns_;
+  std::ranges::sort(answers, {}, &Observation::start_ns);
+  simulated_.push_back(figures_of(answers));
+}
+
+BacktestStretch BacktestPlan::compare(std::size_t stretch) const {
+  BacktestStretch result;
+  const double width_s = static_cast<double>(to_ns_ - from_ns_) * 1e-9 / static_cast<double>(bins_);
+  const double half_s = static_cast<double>(from_ns_ - origin_ns_) * 1e-9;
+  const bool all = stretch == bins_;
+  result.begin_s = half_s + (all ? 0 : width_s * static_cast<double>(stretch));
+  result.end_s = half_s + width_s * static_cast<double>(all ? bins_ : stretch + 1);
+  for (std::size_t i = 0; i < kBacktestFigures; ++i) {
+    if (!logged_[stretch][i]) continue;
+    ComparedFigure f;
+    f.logged = *logged_[stretch][i];
+    f.low = std::numeric_limits<double>::infinity();
+    bool known = !simulated_.empty();
+    for (const std::vector<Figures>& run : simulated_) {
+      if (!run[stretch][i]) {
+        known = false;
+        break;
+      }
+      const double value = *run[stretch][i];
+      f.simulated += value / static_cast<double>(simulated_.size());
+      f.low = std::min(f.low, value);
+      f.high = std::max(f.high, value);
+    }
+    if (!known) continue;
+    f.agreement = agreement_of(static_cast<BacktestFigure>(i), f);
+    result.figures[i] = f;
+  }
+  return result;
+}
+
+Backtest BacktestPlan::result() const {
+  Backtest result = result_;
+  result.all = compare(bins_);
+  for (std::size_t i = 0; i < bins_; ++i) result.bins.push_back(compare(i));
+  result.verdict = verdict_of(result);
+  return result;
+}
+
+}  // namespace retrysim::fit

@@ -1,0 +1,104 @@
+// Is the fit any good? A scenario that is fitted to the first half of a log is simulated, and what
+// its servers log is compared with the second half, which the fit has never seen.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/fit.hpp"
+#include "fit/log.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::fit {
+
+/// What is compared. Durations are those of answers that are no errors.
+enum class BacktestFigure : std::uint8_t { kRate, kP50, kP90, kP99, kErrorShare };
+inline constexpr std::size_t kBacktestFigures = 5;
+
+/// A figure is met if the simulated one it differs by at most this share of the log's ...
+inline constexpr double kMetWithin = 0.1;
+/// ... and a share of errors also if it differs by at most this.
+inline constexpr double kErrorsMetWithin = 0.001;
+
+enum class Agreement : std::uint8_t {
+  kMet,
+  kByChance,  ///< not met, but the log lies between the least and the largest of the runs
+  kOff,
+};
+
+struct ComparedFigure {
+  double logged = 0;
+  double simulated = 0;      ///< mean of the runs
+  double low = 0, high = 0;  ///< least and largest of the runs
+  Agreement agreement = Agreement::kMet;
+
+  /// By how much the simulation is above the log, as a share of the log's figure; nothing if that
+  /// is 0.
+  std::optional<double> off() const;
+};
+
+/// A stretch of the second half. A figure is missing if log or a run has no answer to tell it from.
+struct BacktestStretch {
+  double begin_s = 0, end_s = 0;  ///< from the first request of the log on
+  std::array<std::optional<ComparedFigure>, kBacktestFigures> figures;
+
+  const std::optional<ComparedFigure>& operator[](BacktestFigure f) const {
+    return figures[static_cast<std::size_t>(f)];
+  }
+};
+
+struct Backtest {
+  std::size_t fitted_lines = 0, compared_lines = 0;
+  std::size_t runs = 0;
+  /// The simulated requests come when those of the log did, because no process with a constant rate
+  /// describes the first half: the rate is given, not predicted.
+  bool times_repeated = false;
+  BacktestStretch all;                ///< the whole second half
+  std::vector<BacktestStretch> bins;  ///< of equal length
+  /// What the scenario is good enough for, as sentences.
+  std::vector<std::string> verdict;
+};
+
+/// What has to be simulated for it.
+class BacktestPlan {
+ public:
+  /// Fits the first half. Nothing if the log is too short, or has no durations.
+  static std::optional<BacktestPlan> of(const Log& log);
+
+  /// scenario.toml and its CSV files, as `scenario_files` gives them. Time 0 of the simulation is a
+  /// little before the second half, so that its servers are as busy as those of the log.
+  std::vector<std::pair<std::string, std::string>> files() const;
+  std::size_t runs() const { return runs_; }
+
+  /// The answers of one run, with times of the simulation, in any order.
+  void add_run(std::vector<Observation> answers);
+  /// After `runs()` runs.
+  Backtest result() const;
+
+ private:
+  using Figures = std::array<std::optional<double>, kBacktestFigures>;
+
+  BacktestPlan() = default;
+  std::vector<Figures> figures_of(std::span<const Observation> sorted) const;
+  BacktestStretch compare(std::size_t stretch) const;
+
+  Fit fit_;  // of the first half, with the arrivals that are simulated
+  std::int64_t origin_ns_ = 0, simulated_from_ns_ = 0, from_ns_ = 0, to_ns_ = 0;
+  std::size_t bins_ = 1, runs_ = 1;
+  Backtest result_;
+  std::vector<Figures> logged_;                  // of the bins, and then of all
+  std::vector<std::vector<Figures>> simulated_;  // of each run
+};
+
+/// "median", "99 % quantile".
+std::string_view words_of(BacktestFigure figure);
+
+}  // namespace retrysim::fit

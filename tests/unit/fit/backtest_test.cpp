@@ -1,0 +1,182 @@
+// A scenario that is fitted to one half of a log is compared with the other: what is met, what is
+// not, and what that is good enough for.
+//
+// SPDX-License-Identifier: MIT
+#include "fit/backtest.hpp"
+
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "fit/log.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace retrysim;
+using namespace retrysim::fit;
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// What the servers of a scenario log.
+std::vector<Observation> answers_of(const Scenario& scenario, std::uint32_t replication) {
+  std::vector<Observation> rows;
+  SimulationOptions options;
+  options.access_log = [&](const AccessLogEntry& e) {
+    rows.push_back(
+        Observation::of(e.answered.count() - e.duration.count(), e.duration.count(), e.status));
+  };
+  simulate(scenario, replication, options);
+  return rows;
+}
+
+Scenario scenario_with(const std::string& text, const InputTexts& inputs = {}) {
+  const LoadResult result = load_scenario_with_inputs(text, "test", inputs);
+  for (const Diagnostic& e : result.errors) FAIL_CHECK(e.message);
+  REQUIRE(result.loaded);
+  return result.loaded->scenario;
+}
+
+Log log_with(std::vector<Observation> rows) {
+  Log log;
+  log.rows = std::move(rows);
+  std::ranges::sort(log.rows, {}, &Observation::start_ns);
+  log.lines = log.rows.size();
+  log.has_statuses = true;
+  log.time_resolution_ns = 1;
+  return log;
+}
+
+Backtest backtest_of(const Log& log) {
+  auto plan = BacktestPlan::of(log);
+  REQUIRE(plan);
+  InputTexts inputs;
+  for (auto& [name, content] : plan->files()) inputs[name] = content;
+  const Scenario scenario = scenario_with(inputs["scenario.toml"], inputs);
+  for (std::uint32_t run = 0; run < plan->runs(); ++run) {
+    plan->add_run(answers_of(scenario, run));
+  }
+  return plan->result();
+}
+
+Log simulated_log(const std::string& service, const std::string& arrivals) {
+  return log_with(
+      answers_of(scenario_with("name = \"truth\"\nduration = \"200s\"\n[service.api]\n" + service +
+                               "\n[client.web]\nretry.mode = \"none\"\narrivals." + arrivals),
+                 0));
+}
+
+/// A request every 10 ms for 20 s; each takes so long, and has that status.
+template <class Of>
+Log even_log(Of of) {
+  std::vector<Observation> rows;
+  for (std::int64_t i = 0; i < 2'000; ++i) rows.push_back(of(i));
+  return log_with(std::move(rows));
+}
+
+}  // namespace
+
+// The log is one more run: a figure that differs by more than 10 % lies outside of all 20 runs with
+// a probability of 2 / 21, and at this size hardly one differs so much.
+TEST_CASE("a backtest meets the log of a service that is as a scenario has it") {
+  const Backtest b = backtest_of(simulated_log(
+      "servers = 8\nservice_time = { distribution = \"lognormal\", mean = \"50ms\", cv = 0.8 }",
+      "process = \"poisson\"\narrivals.total_rate = 120"));
+  CHECK(b.fitted_lines + b.compared_lines == Approx(24'000).epsilon(0.05));
+  CHECK(b.runs == 16);
+  CHECK_FALSE(b.times_repeated);
+  CHECK(b.all.begin_s == Approx(100).margin(0.1));
+  CHECK(b.all.end_s == Approx(200).margin(0.1));
+  for (const BacktestFigure f :
+       {BacktestFigure::kRate, BacktestFigure::kP50, BacktestFigure::kP90, BacktestFigure::kP99}) {
+    CAPTURE(words_of(f));
+    REQUIRE(b.all[f]);
+    REQUIRE(b.all[f]->off());
+    CHECK(std::abs(*b.all[f]->off()) < 0.1);
+    CHECK(b.all[f]->agreement == Agreement::kMet);
+    CHECK(b.all[f]->low < b.all[f]->simulated);
+    CHECK(b.all[f]->simulated < b.all[f]->high);
+  }
+  REQUIRE(b.all[BacktestFigure::kErrorShare]);
+  CHECK(b.all[BacktestFigure::kErrorShare]->logged == 0);
+  CHECK(b.all[BacktestFigure::kErrorShare]->agreement == Agreement::kMet);
+  CHECK_FALSE(b.all[BacktestFigure::kErrorShare]->off());
+  CHECK(b.bins.size() == 12);
+  CHECK(b.bins.front().begin_s == b.all.begin_s);
+  CHECK(b.bins.back().end_s == Approx(b.all.end_s));
+  CHECK_THAT(b.verdict.front(), Catch::StartsWith("Good enough for questions about timeouts"));
+}
+
+TEST_CASE("where no process describes the arrivals, those of the second half are repeated") {
+  const Backtest b =
+      backtest_of(simulated_log("servers = 8\nservice_time = \"20ms\"",
+                                "process = \"on-off\"\narrivals.total_rate = 120\n"
+                                "arrivals.on = \"500ms\"\narrivals.off = \"500ms\""));
+  CHECK(b.times_repeated);
+  REQUIRE(b.all[BacktestFigure::kRate]);
+  CHECK(b.all[BacktestFigure::kRate]->logged ==
+        Approx(b.all[BacktestFigure::kRate]->simulated).epsilon(0.01));
+  for (const BacktestStretch& bin : b.bins) {
+    CHECK(*bin[BacktestFigure::kRate]->off() == Approx(0).margin(0.02));
+  }
+}
+
+TEST_CASE("a service that becomes slower in the second half is not met") {
+  const Backtest b = backtest_of(even_log([](std::int64_t i) {
+    const std::int64_t took = (i < 1'000 ? 1 : 2) * (kSecond / 1000 + (i % 7) * kSecond / 10'000);
+    return Observation::of(i * kSecond / 100, took, 200);
+  }));
+  REQUIRE(b.all[BacktestFigure::kP50]);
+  CHECK(*b.all[BacktestFigure::kP50]->off() == Approx(-0.5).margin(0.02));
+  CHECK(b.all[BacktestFigure::kP50]->agreement == Agreement::kOff);
+  CHECK_THAT(b.verdict.at(0), Catch::StartsWith("Not good enough for questions about durations"));
+  CHECK(b.verdict.at(1) == "The median is 1.3 ms in the simulation and 2.6 ms in the log.");
+}
+
+TEST_CASE("a tail that comes in the second half spoils only what depends on it") {
+  const Backtest b = backtest_of(even_log([](std::int64_t i) {
+    const bool slow = i >= 1'000 && i % 20 == 0;
+    const std::int64_t took = slow ? kSecond / 10 : kSecond / 1000 + (i % 7) * kSecond / 10'000;
+    return Observation::of(i * kSecond / 100, took, 200);
+  }));
+  CHECK(b.all[BacktestFigure::kP50]->agreement == Agreement::kMet);
+  CHECK(b.all[BacktestFigure::kP99]->agreement == Agreement::kOff);
+  CHECK_THAT(b.verdict.at(0), Catch::StartsWith("Good enough for questions about capacity and"));
+  CHECK_THAT(b.verdict.at(1), Catch::StartsWith("The 99 % quantile is 1.6 ms in the simulation"));
+}
+
+TEST_CASE("errors of another share are named") {
+  const Backtest b = backtest_of(even_log([](std::int64_t i) {
+    const bool fails = i >= 1'000 && i % 5 == 0;
+    const std::int64_t took = kSecond / 1000 + (i % 7) * kSecond / 10'000;
+    return Observation::of(i * kSecond / 100, took, fails ? 503 : 200);
+  }));
+  REQUIRE(b.all[BacktestFigure::kErrorShare]);
+  CHECK(b.all[BacktestFigure::kErrorShare]->logged == Approx(0.2));
+  CHECK(b.all[BacktestFigure::kErrorShare]->simulated == 0);
+  CHECK(b.all[BacktestFigure::kErrorShare]->agreement == Agreement::kOff);
+  CHECK_THAT(b.verdict.at(0),
+             Catch::StartsWith("Good enough for questions about durations, not about errors"));
+  CHECK(b.verdict.back() == "The share of errors is 0 % in the simulation and 20 % in the log.");
+}
+
+TEST_CASE("there is no backtest of a log that is too short or has no durations") {
+  const auto row = [](std::int64_t i) {
+    return Observation::of(i * kSecond, kSecond / 100 + i % 3, 200);
+  };
+  std::vector<Observation> rows;
+  for (std::int64_t i = 0; i < 199; ++i) rows.push_back(row(i));
+  CHECK_FALSE(BacktestPlan::of(log_with(rows)));
+  rows.push_back(row(199));
+  rows.push_back(row(200));
+  CHECK(BacktestPlan::of(log_with(rows)));
+  Log log = log_with(rows);
+  log.has_durations = false;
+  CHECK_FALSE(BacktestPlan::of(log));
+}
