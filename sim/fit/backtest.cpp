@@ -166,8 +166,11 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log) {
   const std::size_t second = log.rows.size() - first;
   if (first < kFewestCompared || second < kFewestCompared) return std::nullopt;
   {
-    Log half = log;
+    Log half;
     half.rows.assign(log.rows.begin(), middle);
+    half.has_statuses = log.has_statuses;
+    half.has_requests = log.has_requests;
+    half.time_resolution_ns = log.time_resolution_ns;
     if (half.rows.front().start_ns == half.rows.back().start_ns) return std::nullopt;
     plan.fit_ = fit_log(half);
   }

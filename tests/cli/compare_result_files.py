@@ -6,8 +6,8 @@ than replications would have nothing to do.) All files and all of standard outpu
 
 If RETRYSIM_OTHER_PROGRAM is set, that program, of another compiler or build type, must write the
 same, too: one replication, because sanitizers make it eight times slower, but two of the scenarios
-in STATISTICS, so that standard deviations and intervals are compared as well. A report of a
-sanitizer is an error.
+in STATISTICS, so that standard deviations and intervals are compared as well. With --every N only
+each Nth scenario, beside these, is compared with it. A report of a sanitizer is an error.
 
 The fingerprints of the first run are those that the story fingerprints.txt shows: its commands need
 not be run again for that.
@@ -90,20 +90,20 @@ def differences(reference, other):
     return found
 
 
-def runs_to_compare(scenario, program, other):
+def runs_to_compare(scenario, program, other, with_other):
     """Lists of runs (program, replications, jobs); all runs of a list must leave the same."""
     with_threads = [(program, 2, 1), (program, 2, 2)]
     if other is None:
         return [with_threads]
     if scenario.stem in STATISTICS:
         return [[*with_threads, (other, 2, 1)]]
-    return [with_threads, [(program, 1, 1), (other, 1, 1)]]
+    return [with_threads] + [[(program, 1, 1), (other, 1, 1)]] * with_other
 
 
-def check(scenario, program, other, folder, fingerprints):
+def check(scenario, program, other, with_other, folder, fingerprints):
     """Runs the scenario in all ways; returns the number of differences."""
     outputs = runs = count = 0
-    for compared in runs_to_compare(scenario, program, other):
+    for compared in runs_to_compare(scenario, program, other, with_other):
         reference = None
         for each, replications, jobs in compared:
             runs += 1
@@ -133,6 +133,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scenarios", type=pathlib.Path, help="folder of scenarios, or one")
     parser.add_argument("--program", type=pathlib.Path, required=True)
+    parser.add_argument("--every", type=int, default=1, metavar="N")
     options = parser.parse_args()
     folder = options.scenarios
     scenarios = sorted(folder.glob("*.toml")) if folder.is_dir() else [folder]
@@ -146,8 +147,9 @@ def main():
     try:
         with tempfile.TemporaryDirectory(prefix="determinism-") as temporary:
             fingerprints = known_fingerprints(FINGERPRINTS.read_text(encoding="utf-8"))
-            count = sum(check(s, options.program, other, pathlib.Path(temporary), fingerprints)
-                        for s in scenarios)
+            count = sum(check(s, options.program, other, i % options.every == 0,
+                              pathlib.Path(temporary), fingerprints)
+                        for i, s in enumerate(scenarios))
             for name in fingerprints if folder.is_dir() else ():
                 if not (folder / name).exists():
                     count += 1

@@ -39,12 +39,14 @@ class Comparison(unittest.TestCase):
         path.chmod(0o755)
         return path
 
-    def check(self, program, other=None, scenario="x.toml", fingerprints=None):
+    def check(self, program, other=None, scenario="x.toml", fingerprints=None,
+              with_other=True):
         """The number of differences, and what was printed."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), tempfile.TemporaryDirectory() as out:
             count = compare_result_files.check(
-                self.folder / scenario, program, other, pathlib.Path(out), fingerprints or {})
+                self.folder / scenario, program, other, with_other, pathlib.Path(out),
+                fingerprints or {})
         return count, printed.getvalue()
 
     def test_equal_results(self):
@@ -79,6 +81,7 @@ class Comparison(unittest.TestCase):
         count, printed = self.check(self.program(), other)
         self.assertEqual(count, 1)
         self.assertIn("more.csv is missing in one", printed)
+        self.assertEqual(self.check(self.program(), other, with_other=False)[0], 0)
 
     def test_statistics_over_replications_in_another_program(self):
         other = self.program('((replications == 1)) || echo 1 > "$out/more.csv"', "other")

@@ -17,7 +17,7 @@ set_tests_properties(cli/tip PROPERTIES TIMEOUT 1200 COST 40)
 set_tests_properties(cli/compare PROPERTIES COST 40)
 
 # The sanitizers see the same code elsewhere: with a few replications in soak/smoke and in the unit
-# tests of experiments, and on every scenario in determinism/result_files.
+# tests of experiments, and on many scenarios in determinism/result_files.
 set_tests_properties(cli/certainty cli/choose cli/compare cli/tip cli/tip_vary
                      cli/widths
   PROPERTIES LABELS "cli;no-sanitizer")
@@ -77,14 +77,17 @@ set_tests_properties(cli/documented_examples PROPERTIES LABELS cli)
 
 # RETRYSIM_OTHER_PROGRAM in the environment names a program from another compiler or build type,
 # whose files must be the same to the last byte.
-add_test(NAME determinism/result_files
-         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files.py
-                 --program $<TARGET_FILE:retrysim-cli> ${PROJECT_SOURCE_DIR}/scenarios)
+retrysim_add_sized_test(determinism/result_files
+  COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files.py
+          --program $<TARGET_FILE:retrysim-cli> ${PROJECT_SOURCE_DIR}/scenarios
+  BRIEF --every 4
+  FULL --every 1
+  PROPERTIES LABELS determinism TIMEOUT 600)
 add_test(NAME determinism/comparison_notices
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files_test.py)
 set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
   LABELS determinism TIMEOUT 600)
-set_tests_properties(determinism/result_files PROPERTIES COST 80)
+set_tests_properties(determinism/result_files PROPERTIES COST 50)
 
 # Over threads, ranks, shards, locales and all builds that there are: one scenario, every night all.
 retrysim_add_sized_test(determinism/matrix
