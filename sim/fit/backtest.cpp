@@ -81,12 +81,21 @@ std::vector<std::string> verdict_of(const Backtest& b) {
   const bool typical = !off(BacktestFigure::kP50);
   const bool tail = !off(BacktestFigure::kP90) && !off(BacktestFigure::kP99);
   const bool load = off(BacktestFigure::kRate), errors = off(BacktestFigure::kErrorShare);
+  const bool met_all = std::ranges::all_of(
+      b.all.figures, [](const auto& f) { return !f || f->agreement == Agreement::kMet; });
   if (!b.all[BacktestFigure::kP50]) {
-    verdict.emplace_back("Nothing can be said about durations: the second half has no successes.");
-  } else if (typical && tail && !load && !errors) {
+    verdict.emplace_back(
+        "Nothing can be said about durations: in the second half, or in a simulation of it, "
+        "nothing "
+        "succeeds.");
+  } else if (met_all) {
     verdict.emplace_back(
         "Good enough for questions about timeouts, retries and capacity: the half that was not "
         "fitted is met.");
+  } else if (typical && tail && !load && !errors) {
+    verdict.emplace_back(
+        "No fault is found, but a longer log would tell more: what is not met differs no more than "
+        "one run of the simulation does from another.");
   } else if (typical && tail) {
     verdict.push_back(fmt::format(
         "Good enough for questions about durations, not about {}: median, 90 % and 99 % quantile "
@@ -119,7 +128,7 @@ std::vector<std::string> verdict_of(const Backtest& b) {
   }
   if (!chance.empty()) {
     verdict.push_back(
-        fmt::format("By chance alone the runs differ as much from each other: {}.", chance));
+        fmt::format("Not met, but within what the runs differ by chance: {}.", chance));
   }
   std::size_t met = 0;
   for (const BacktestStretch& bin : b.bins) {

@@ -166,6 +166,30 @@ TEST_CASE("errors of another share are named") {
   CHECK(b.verdict.back() == "The share of errors is 0 % in the simulation and 20 % in the log.");
 }
 
+// The seed is fixed, so that nothing is left to chance here: of this log a figure differs from the
+// mean of the runs by more than 10 %, and none from all runs.
+TEST_CASE("a short log finds no fault, which is less than being met") {
+  const Backtest b = backtest_of(simulated_log(
+      "servers = 8\nservice_time = { distribution = \"exponential\", mean = \"50ms\" }",
+      "process = \"poisson\"\narrivals.total_rate = 3"));
+  const auto count = [&](Agreement agreement) {
+    return std::ranges::count_if(b.all.figures,
+                                 [&](const auto& f) { return f && f->agreement == agreement; });
+  };
+  CHECK(count(Agreement::kByChance) > 0);
+  CHECK(count(Agreement::kOff) == 0);
+  CHECK_THAT(b.verdict.at(0), Catch::StartsWith("No fault is found, but a longer log"));
+  CHECK_THAT(b.verdict.at(1), Catch::StartsWith("Not met, but within what the runs differ"));
+}
+
+TEST_CASE("nothing is said of durations where no run has an answer in time") {
+  const Backtest b = backtest_of(even_log([](std::int64_t i) {
+    return Observation::of(i * kSecond / 100, 1'000 * kSecond + i % 7, 200);
+  }));
+  CHECK_FALSE(b.all[BacktestFigure::kP50]);
+  CHECK_THAT(b.verdict.at(0), Catch::StartsWith("Nothing can be said about durations"));
+}
+
 TEST_CASE("there is no backtest of a log that is too short or has no durations") {
   const auto row = [](std::int64_t i) {
     return Observation::of(i * kSecond, kSecond / 100 + i % 3, 200);
