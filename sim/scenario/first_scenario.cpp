@@ -54,10 +54,17 @@ const Trouble* trouble_named(std::string_view word) {
 
 constexpr std::string_view kNoRetryClient = "none";
 
+/// Requests to a service that refuses at once would go round in no time.
+bool retries_at_once_for_ever(const Preset& preset) {
+  const RetryRules& rules = preset.rules;
+  return rules.max_attempts == RetryRules::kUnlimited && rules.backoff.base == Duration{} &&
+         rules.budget.kind == BudgetKind::kNone;
+}
+
 std::vector<std::string_view> client_names() {
   std::set<std::string_view> names;
   for (const Preset& preset : presets()) {
-    if (!preset.sdk.empty()) names.insert(preset.sdk);
+    if (!preset.sdk.empty() && !retries_at_once_for_ever(preset)) names.insert(preset.sdk);
   }
   for (const TurningPoint& point : turning_points()) names.insert(point.sdk);
   std::vector<std::string_view> all(names.begin(), names.end());
@@ -178,6 +185,15 @@ void read_client(FirstAnswers& answers, std::string_view text) {
   const std::string_view client = trimmed(text);
   const std::string_view name = client.substr(0, client.find('@'));
   const std::vector<std::string_view> names = client_names();
+  const auto endless = [&](const Preset& p) {
+    return p.sdk == name && retries_at_once_for_ever(p);
+  };
+  if (std::ranges::any_of(presets(), endless)) {
+    throw BadAnswer(fmt::format(
+        "'{}' retries at once and for ever where nobody configures it, which no simulation can "
+        "follow; make the scenario with none, and give its retry your numbers",
+        name));
+  }
   if (std::ranges::find(names, name) == names.end()) {
     throw BadAnswer(fmt::format(
         "there is no client library '{}'; {}", name,

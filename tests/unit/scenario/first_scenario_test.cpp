@@ -163,6 +163,7 @@ TEST_CASE("an answer that makes no sense is refused with what would") {
   }
   CHECK(refusal("client", "botcore") ==
         "there is no client library 'botcore'; did you mean \"botocore\"?");
+  CHECK_THAT(refusal("client", "tenacity"), Catch::Contains("retries at once and for ever"));
   CHECK_THAT(refusal("client", "botocore@x"), Catch::Contains("is not a version"));
   CHECK_THAT(refusal("client", "none@1"), Catch::Contains("has no versions"));
   CHECK_THAT(refusal("client", "envoy@1.30"), Catch::Contains("no versions of \"envoy\""));
