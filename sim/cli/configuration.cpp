@@ -353,8 +353,7 @@ constexpr std::string_view kRetriedHere =
 // destination_rule.proto.
 
 /// Names the conditions of `retry_on` that differ from what is retried in the simulation.
-void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
-                        Reading& reading) {
+void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions) {
   constexpr std::string_view kOfErrors[] = {"5xx", "gateway-error", "503", "500", "502", "504"};
   constexpr std::string_view kOfConnections[] = {
       "connect-failure", "reset", "reset-before-request",
@@ -371,7 +370,7 @@ void compare_conditions(const Field& retry_on, const std::vector<std::string>& c
   if (!unknown.empty()) {
     why += fmt::format("; no counterpart: {}", fmt::join(unknown, ", "));
   }
-  if (retry_on) reading.left_out.push_back({retry_on.path() + " in part", std::move(why)});
+  if (retry_on) retry_on.leave_in_part(std::move(why));
 }
 
 void read_envoy_backoff(ImportedPolicy& p, const Field& backoff) {
@@ -390,7 +389,7 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy, Reading& reading)
   begin(p, "envoy", "Envoy");
   const Field retries = policy["num_retries"], on = policy["retry_on"];
   if (on) {
-    compare_conditions(on, on.words(), reading);
+    compare_conditions(on, on.words());
     set(p, "retry.max_retries", retries ? in_toml(static_cast<double>(retries.count())) : "1",
         retries ? retries.path() : "Envoy's default for num_retries");
   } else {
@@ -417,9 +416,8 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy, Reading& reading)
       if (std::ranges::count(kKnown, code) == 0) others.push_back(code);
     }
     if (!others.empty()) {
-      reading.left_out.push_back(
-          {f.path() + " in part", fmt::format("no list of statuses of one's own is possible: {}",
-                                              fmt::join(others, ", "))});
+      f.leave_in_part(
+          fmt::format("no list of statuses of one's own is possible: {}", fmt::join(others, ", ")));
     }
   }
   const Field predicates = policy["retry_host_predicate"],
@@ -569,7 +567,7 @@ void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
   set(p, "retry.max_retries", attempts ? in_toml(static_cast<double>(attempts.count())) : "2",
       attempts ? attempts.path() : "Istio's default");
   set(p, "retry.budget.kind", text_in_toml("none"), "Istio's default for maxRetries");
-  if (on) compare_conditions(on, on.words(), reading);
+  if (on) compare_conditions(on, on.words());
   if (const Field f = retries["per_try_timeout"]; f)
     set(p, "attempt_timeout", in_toml(f.duration()), f);
   if (const Field f = retries["backoff"]; f) {
@@ -668,13 +666,11 @@ void import_gateway_api(const Documents& documents, Reading& reading,
         set(p, "retry.status_429",
             text_in_toml(std::ranges::count(all, "429") > 0 ? "transient" : "not-retryable"),
             codes);
-        reading.left_out.push_back({codes.path() + " in part", std::string(kRetriedHere)});
+        codes.leave_in_part(std::string(kRetriedHere));
       }
       if (backoff) {
         set_backoff(p, backoff.duration(), 1, std::nullopt, "none", backoff.path());
-        reading.left_out.push_back(
-            {backoff.path() + " in part",
-             "is the least pause: gateways grow and spread it, each in its way"});
+        backoff.leave_in_part("is the least pause: gateways grow and spread it, each in its way");
       }
       if (const Field f = timeouts["backend_request"]; f)
         set(p, "attempt_timeout", in_toml(f.duration()), f);
@@ -719,7 +715,7 @@ void import_gateway_api(const Documents& documents, Reading& reading,
 // retry.rs (timeouts are retried without a condition, too) and app/outbound/src/http/retry.rs
 // (ServiceProfile: at once, as its budget permits).
 
-void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations, Reading& reading) {
+void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations) {
   const auto annotation = [&](std::string_view name) { return annotations[name]; };
   const Field http = annotation("retry.linkerd.io/http"),
               grpc = annotation("retry.linkerd.io/grpc"),
@@ -734,16 +730,16 @@ void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations, Readi
     set(p, "retry.max_retries", "1", "Linkerd's default for retry.linkerd.io/limit");
   }
   if (!on_answers && (limit || timeout)) {
-    reading.left_out.push_back(
-        {(limit ? limit : timeout).path() + " in part",
-         fmt::format("without retry.linkerd.io/http or grpc Linkerd retries only timeouts and "
-                     "endpoints that cannot be reached; {}",
-                     kRetriedHere)});
+    (limit ? limit : timeout)
+        .leave_in_part(
+            fmt::format("without retry.linkerd.io/http or grpc Linkerd retries only timeouts and "
+                        "endpoints that cannot be reached; {}",
+                        kRetriedHere));
   }
   for (const Field& on : {http, grpc}) {
     if (!on) continue;
     on.use();
-    reading.left_out.push_back({on.path() + " in part", std::string(kRetriedHere)});
+    on.leave_in_part(std::string(kRetriedHere));
   }
   if (timeout) set(p, "attempt_timeout", in_toml(timeout.duration()), timeout);
   if (const Field f = annotation("timeout.linkerd.io/response"); f)
@@ -769,7 +765,7 @@ void import_linkerd(const Documents& documents, Reading& reading, ImportedConfig
     p.name = group_name(name ? name.text() : "", "imported");
     p.from = about_retries ? annotations.path() : budget.path();
     begin(p, "linkerd", "Linkerd");
-    if (about_retries) read_linkerd_annotations(p, annotations, reading);
+    if (about_retries) read_linkerd_annotations(p, annotations);
     if (budget) {
       reading.blocks.push_back(budget.path());
       if (!about_retries) {
@@ -862,7 +858,7 @@ void import_grpc(const Documents& documents, Reading& reading, ImportedConfigura
       }
       if (const Field codes = policy["retryable_status_codes"]; codes) {
         codes.use();
-        reading.left_out.push_back({codes.path() + " in part", std::string(kRetriedHere)});
+        codes.leave_in_part(std::string(kRetriedHere));
       }
       read_retry_throttling(p, throttling, reading);
       if (const Field f = config["timeout"]; f) set(p, "deadline", in_toml(f.duration()), f);

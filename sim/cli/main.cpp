@@ -5,6 +5,7 @@
 #include "report/document/text.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <new>
@@ -14,11 +15,12 @@ namespace {
 // Destructors need memory, too: those of JSON do, and must not fail. So that a command whose memory
 // runs out ends with a message, some is kept for its end.
 constexpr std::size_t kReserve = std::size_t{1} << 20;
-void* reserve = nullptr;
+std::atomic<void*> reserve = nullptr;
 
+/// Called by any thread, and by several at once.
 void use_reserve() {
   std::set_new_handler(nullptr);
-  ::operator delete(reserve);
+  ::operator delete(reserve.exchange(nullptr));
   throw std::bad_alloc();
 }
 

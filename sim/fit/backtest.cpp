@@ -164,8 +164,12 @@ std::optional<double> ComparedFigure::off() const {
   return simulated / logged - 1;
 }
 
-std::optional<BacktestPlan> BacktestPlan::of(const Log& log) {
-  if (!log.has_durations || log.rows.size() < 2 * kFewestCompared) return std::nullopt;
+std::optional<BacktestPlan> BacktestPlan::of(const Log& log, std::string& why_not) {
+  const auto untested = [&](std::string_view why) {
+    why_not = fmt::format("The scenario was not tested against the log: {}.", why);
+    return std::nullopt;
+  };
+  if (!log.has_durations) return untested("the log has no durations");
   BacktestPlan plan;
   plan.origin_ns_ = log.rows.front().start_ns;
   plan.to_ns_ = log.rows.back().start_ns;
@@ -173,17 +177,25 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log) {
   const auto middle = std::ranges::lower_bound(log.rows, plan.from_ns_, {}, &Observation::start_ns);
   const auto first = static_cast<std::size_t>(middle - log.rows.begin());
   const std::size_t second = log.rows.size() - first;
-  if (first < kFewestCompared || second < kFewestCompared) return std::nullopt;
-  {
+  if (first < kFewestCompared || second < kFewestCompared) {
+    return untested(
+        fmt::format("the first half of its time has {} lines and the second {}, and {} "
+                    "are needed in each",
+                    first, second, kFewestCompared));
+  }
+  try {
     Log half;
     half.rows.assign(log.rows.begin(), middle);
     half.has_statuses = log.has_statuses;
     half.has_requests = log.has_requests;
     half.time_resolution_ns = log.time_resolution_ns;
-    if (half.rows.front().start_ns == half.rows.back().start_ns) return std::nullopt;
     plan.fit_ = fit_log(half);
+  } catch (const BadLog&) {  // lines there are enough
+    return untested("all requests of its first half arrive at once");
   }
-  if (!plan.fit_.service_time) return std::nullopt;
+  if (!plan.fit_.service_time) {
+    return untested("the service time cannot be told from its first half");
+  }
 
   plan.bins_ = std::clamp<std::size_t>(second / kLinesInBin, 1, kMostStretches);
   plan.runs_ = std::clamp<std::size_t>(kSimulatedLines / second, 1, kMostRuns);

@@ -70,8 +70,9 @@ struct Backtest {
 /// What has to be simulated for it.
 class BacktestPlan {
  public:
-  /// Fits the first half. Nothing if the log is too short, or has no durations.
-  static std::optional<BacktestPlan> of(const Log& log);
+  /// Fits the first half. Nothing if there is too little to fit or to compare: `why_not` then says
+  /// so in a sentence.
+  static std::optional<BacktestPlan> of(const Log& log, std::string& why_not);
 
   /// scenario.toml and its CSV files, as `scenario_files` gives them. Time 0 of the simulation is a
   /// little before the second half, so that its servers are as busy as those of the log.

@@ -26,7 +26,6 @@ namespace retrysim::fit {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kLongestDuration = (std::int64_t{1} << 47) - 1;  // 39 hours
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kBadLinesShown = 10;
 constexpr std::size_t kRoles = 5;
@@ -327,7 +326,6 @@ class Parser {
   void add(std::string_view text) {
     const Line line = parts_of(text);
     if (line.has_service && !is_of_service(line.service)) return;
-    Observation row;
     const auto time = parse_log_time(line.time);
     if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(line.time))};
     std::int64_t duration = 0;
@@ -336,9 +334,8 @@ class Parser {
       if (!read) throw Unreadable{fmt::format("\"{}\" is not a duration", shown(line.duration))};
       duration = *read;
     }
-    row.duration_ns = duration & kLongestDuration;
-    row.start_ns = form_.time_is_start ? *time : *time - duration;
-    row.status = status_of(line.status) & 0x3ff;
+    Observation row = Observation::of(form_.time_is_start ? *time : *time - duration, duration,
+                                      status_of(line.status));
     row.request = hash_of(line.request);
     log_.has_statuses |= row.status != 0;
     log_.has_requests |= row.request != 0;
@@ -523,10 +520,10 @@ class Parser {
   std::optional<std::int64_t> duration_of(std::string_view text) const {
     const auto unit_ns = static_cast<std::int64_t>(std::llround(form_.unit_s * 1e9));
     if (const auto exact = parse_decimal(text, unit_ns)) {
-      return *exact > kLongestDuration ? std::nullopt : exact;
+      return *exact > Observation::kLongestNs ? std::nullopt : exact;
     }
     const std::optional<double> value = parse_number(text);
-    if (!value || *value * form_.unit_s * 1e9 > static_cast<double>(kLongestDuration)) {
+    if (!value || *value * form_.unit_s * 1e9 > static_cast<double>(Observation::kLongestNs)) {
       return std::nullopt;
     }
     return std::llround(*value * form_.unit_s * 1e9);

@@ -67,12 +67,13 @@ struct Observation {
   std::int64_t status : 16 = 0;  ///< 0: not known
   std::uint64_t request = 0;     ///< hash of its name; 0: it has none
 
-  /// Durations above 39 hours are cut.
+  static constexpr std::int64_t kLongestNs = (std::int64_t{1} << 47) - 1;  ///< 39 hours
+
+  /// A longer duration is cut to the longest.
   static Observation of(std::int64_t start_ns, std::int64_t duration_ns, int status) {
-    constexpr std::int64_t kLongest = (std::int64_t{1} << 47) - 1;
     Observation row;
     row.start_ns = start_ns;
-    row.duration_ns = std::min(duration_ns, kLongest) & kLongest;
+    row.duration_ns = std::min(duration_ns, kLongestNs) & kLongestNs;
     row.status = status & 0x3ff;
     return row;
   }

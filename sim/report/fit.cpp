@@ -277,8 +277,7 @@ Document fit_document(const FitReport& r) {
     d.gap();
     d.show(shown(backtest_table(*r.backtest, false)));
   } else {
-    notes.emplace_back(
-        "The log is too short to test the scenario with the half of it that was not fitted.");
+    notes.push_back(r.why_untested);
   }
   for (const fit::BadLine& bad : r.log.first_bad) {
     notes.push_back(fmt::format("{}:{}: {}", bad.file, bad.line, bad.why));

@@ -16,7 +16,8 @@ namespace retrysim::report {
 
 struct FitReport {
   const fit::Fit& fit;
-  std::optional<fit::Backtest> backtest;  ///< nothing: the log is too short
+  const std::optional<fit::Backtest>& backtest;
+  std::string why_untested;  ///< if there is none
   const fit::Log& log;
   std::string name;                ///< of the scenario
   std::vector<std::string> files;  ///< of the log, as given

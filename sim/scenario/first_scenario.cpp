@@ -190,8 +190,8 @@ void read_client(FirstAnswers& answers, std::string_view text) {
   };
   if (std::ranges::any_of(presets(), endless)) {
     throw BadAnswer(fmt::format(
-        "'{}' retries at once and for ever where nobody configures it, which no simulation can "
-        "follow; make the scenario with none, and give its retry your numbers",
+        "'{}' retries at once and for ever unless it is configured, so that what a full queue "
+        "refuses would go round in no time; choose none, and write your numbers into the scenario",
         name));
   }
   if (std::ranges::find(names, name) == names.end()) {

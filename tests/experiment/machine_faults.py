@@ -224,10 +224,10 @@ class Machine(Checker):
         """SIGKILL at any moment; half of them just after something has appeared in the place."""
         kills, kept = collections.Counter(), collections.Counter()
         for job, place, before in self.rounds():
-            for _ in range(5):  # a command that was too quick is killed earlier
+            for patience in (1, 0.5, 0.2, 0):  # a command that was too quick is killed earlier
                 process = subprocess.Popen(job.command("new", place), cwd=self.folder,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                self.wait_for_moment(job, place, process)
+                self.wait_for_moment(job, place, process, patience)
                 process.kill()
                 status = process.wait()
                 job.check_left(place, before, "killed")
@@ -245,9 +245,10 @@ class Machine(Checker):
               f"something left to clear: the old result or the new one, and nothing left after "
               f"the next command: {dict(kills)}")
 
-    def wait_for_moment(self, job, place, process):
-        if self.random.random() < 0.5:
-            time.sleep(self.random.uniform(0, job.seconds))
+    def wait_for_moment(self, job, place, process, patience):
+        """None at all without patience, so that the command cannot have ended."""
+        if self.random.random() < 0.5 or patience == 0:
+            time.sleep(self.random.uniform(0, job.seconds) * patience)
             return
         before = {path.name for path in place.rglob("*")}
         while process.poll() is None:

@@ -54,7 +54,8 @@ Log log_with(std::vector<Observation> rows) {
 }
 
 Backtest backtest_of(const Log& log) {
-  auto plan = BacktestPlan::of(log);
+  std::string why_not;
+  auto plan = BacktestPlan::of(log, why_not);
   REQUIRE(plan);
   InputTexts inputs;
   for (auto& [name, content] : plan->files()) inputs[name] = content;
@@ -190,17 +191,31 @@ TEST_CASE("nothing is said of durations where no run has an answer in time") {
   CHECK_THAT(b.verdict.at(0), Catch::StartsWith("Nothing can be said about durations"));
 }
 
-TEST_CASE("there is no backtest of a log that is too short or has no durations") {
+TEST_CASE("a log that gives no backtest says why") {
+  const auto refusal = [](const Log& log) {
+    std::string why_not;
+    CHECK_FALSE(BacktestPlan::of(log, why_not));
+    return why_not;
+  };
   const auto row = [](std::int64_t i) {
     return Observation::of(i * kSecond, kSecond / 100 + i % 3, 200);
   };
   std::vector<Observation> rows;
   for (std::int64_t i = 0; i < 199; ++i) rows.push_back(row(i));
-  CHECK_FALSE(BacktestPlan::of(log_with(rows)));
+  CHECK(refusal(log_with(rows)) ==
+        "The scenario was not tested against the log: the first half of its time has 99 lines and "
+        "the second 100, and 100 are needed in each.");
   rows.push_back(row(199));
   rows.push_back(row(200));
-  CHECK(BacktestPlan::of(log_with(rows)));
   Log log = log_with(rows);
+  std::string none;
+  CHECK(BacktestPlan::of(log, none));
+  CHECK(none.empty());
   log.has_durations = false;
-  CHECK_FALSE(BacktestPlan::of(log));
+  CHECK_THAT(refusal(log), Catch::EndsWith(": the log has no durations."));
+  for (std::size_t i = 0; i < 100; ++i) log.rows[i].start_ns = 0;
+  log.has_durations = true;
+  CHECK_THAT(refusal(log), Catch::EndsWith(": all requests of its first half arrive at once."));
+  for (Observation& each : rows) each.status = 503;
+  CHECK_THAT(refusal(log_with(rows)), Catch::Contains("the service time cannot be told"));
 }
