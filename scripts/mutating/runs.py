@@ -33,7 +33,9 @@ except ImportError:  # --help needs no libclang
     faults = None
 
 PARTS = ("retry", "measure", "estimate", "model", "prediction", "explain")
-PROGRAMS = (*PARTS, "conformance")
+# The programs whose tests are run; those of other parts reach the six parts, too.
+OTHERS = ("conformance", "experiment", "validation")
+PROGRAMS = (*PARTS, *OTHERS)
 COPIED = [path.name for path in sorted(ROOT.iterdir())
           if path.name != "build" and not path.name.startswith(".")]
 # Memory of a test, in bytes: a fault may ask for all that there is.
@@ -184,7 +186,8 @@ class Copy:
                 if found := re.match(r"(\S+?):(\d+):\d+: (?:fatal )?error: ", line):
                     wrong |= set(faults.at_line(numbered, found[1], int(found[2])))
             if not wrong:
-                fail(f"the copy does not compile:\n{done.stdout[-4000:]}")
+                fail(f"the copy does not compile (status {done.returncode}):\n"
+                     f"{done.stdout[-4000:]}{done.stderr[-2000:]}")
             say(f"{len(wrong)} faults do not compile")
             numbered = {n: fault for n, fault in numbered.items() if n not in wrong}
 
@@ -407,7 +410,7 @@ def main():
     numbered = copy.compile(numbered, options.jobs)
     say(f"Built with {len(numbered)} faults after {time.monotonic() - started:.0f} s")
     tests = Tests(copy, options.jobs)
-    tests.look([*(options.only if options.own else PARTS), "conformance"], options.longest)
+    tests.look([*options.only, "conformance"] if options.own else PROGRAMS, options.longest)
     say(f"{len(tests.cases)} tests take {sum(case.seconds for case in tests.cases):.0f} s")
 
     rows = []

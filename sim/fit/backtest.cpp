@@ -164,7 +164,8 @@ std::optional<double> ComparedFigure::off() const {
   return simulated / logged - 1;
 }
 
-std::optional<BacktestPlan> BacktestPlan::of(const Log& log, std::string& why_not) {
+std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Incidents& incidents,
+                                             std::string& why_not) {
   const auto untested = [&](std::string_view why) {
     why_not = fmt::format("The scenario was not tested against the log: {}.", why);
     return std::nullopt;
@@ -203,6 +204,13 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, std::string& why_no
   plan.simulated_from_ns_ =
       std::max(plan.origin_ns_, plan.from_ns_ - (plan.to_ns_ - plan.from_ns_) /
                                                     static_cast<std::int64_t>(plan.bins_));
+  // What an incident leaves behind may last.
+  if (!incidents.found.empty() && incidents.found.front().when.begin_ns < plan.simulated_from_ns_) {
+    plan.simulated_from_ns_ = plan.origin_ns_;
+  }
+  plan.fit_.origin_ns = plan.simulated_from_ns_;
+  plan.fit_.incidents.found = incidents.found;
+  plan.result_.faults = incidents.found.size();
   plan.result_.fitted_lines = first;
   plan.result_.compared_lines = second;
   plan.result_.runs = plan.runs_;

@@ -61,6 +61,9 @@ struct Backtest {
   /// The simulated requests come when those of the log did, because no process with a constant rate
   /// describes the first half: the rate is given, not predicted.
   bool times_repeated = false;
+  /// Incidents of the whole log. No fit of one half can know those of the other, so all of them are
+  /// played as faults.
+  std::size_t faults = 0;
   BacktestStretch all;                ///< the whole second half
   std::vector<BacktestStretch> bins;  ///< of equal length
   /// What the scenario is good enough for, as sentences.
@@ -70,9 +73,10 @@ struct Backtest {
 /// What has to be simulated for it.
 class BacktestPlan {
  public:
-  /// Fits the first half. Nothing if there is too little to fit or to compare: `why_not` then says
-  /// so in a sentence.
-  static std::optional<BacktestPlan> of(const Log& log, std::string& why_not);
+  /// Fits the first half. `incidents` are those of the whole log. Nothing if there is too little to
+  /// fit or to compare: `why_not` then says so in a sentence.
+  static std::optional<BacktestPlan> of(const Log& log, const Incidents& incidents,
+                                        std::string& why_not);
 
   /// scenario.toml and its CSV files, as `scenario_files` gives them. Time 0 of the simulation is a
   /// little before the second half, so that its servers are as busy as those of the log.

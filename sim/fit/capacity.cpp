@@ -35,11 +35,17 @@ struct Trial {
   bool possible = true;  ///< no request ended before its server began
 };
 
-Trial try_servers(std::span<const Visit> visits, std::span<const std::uint32_t> found,
-                  std::size_t servers, double resolution_ns) {
-  // The latest ends of those that came before, as many as there are servers: the first of them is
-  // when one is free.
-  std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends;
+/// A part of the log.
+struct Part {
+  std::span<const Visit> visits;
+  std::span<const std::uint32_t> found;
+  const std::vector<bool>& evidence;  // of the whole log
+  std::size_t first = 0;              // of the part
+};
+
+Trial try_servers(const Part& part, std::size_t servers, double resolution_ns) {
+  const std::span<const Visit> visits = part.visits;
+  ServerClock clock(servers);
   Moments waiting, others, few;
   Trial trial;
   std::size_t too_early = 0;
@@ -47,8 +53,8 @@ Trial try_servers(std::span<const Visit> visits, std::span<const std::uint32_t> 
   const double tolerance = 4 * resolution_ns;
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const Visit& v = visits[i];
-    std::int64_t begin = v.start_ns;
-    if (ends.size() == servers) begin = std::max(begin, ends.top());
+    const std::int64_t begin = clock.begin_of(v);
+    if (!part.evidence[part.first + i]) continue;
     const double time = static_cast<double>(v.end_ns - begin);
     // Of requests whose starts cannot be told apart, either may have come first.
     const auto near = [&](std::size_t other) {
@@ -60,13 +66,7 @@ Trial try_servers(std::span<const Visit> visits, std::span<const std::uint32_t> 
       waiting.add(time);
     } else {
       others.add(time);
-      if (2 * found[i] < servers) few.add(time);
-    }
-    if (ends.size() < servers) {
-      ends.push(v.end_ns);
-    } else if (v.end_ns > ends.top()) {
-      ends.pop();
-      ends.push(v.end_ns);
+      if (2 * part.found[i] < servers) few.add(time);
     }
   }
   // Those that found most servers free certainly did not wait.
@@ -85,23 +85,26 @@ Trial try_servers(std::span<const Visit> visits, std::span<const std::uint32_t> 
   return trial;
 }
 
-/// The part of the log with the most requests under way.
-std::pair<std::size_t, std::size_t> busiest_part(std::span<const std::uint32_t> found) {
-  if (found.size() <= kMostExamined) return {0, found.size()};
+/// The part of the log with the most requests under way, of those that are evidence.
+std::pair<std::size_t, std::size_t> busiest_part(std::span<const std::uint32_t> all_found,
+                                                 const std::vector<bool>& evidence) {
+  if (all_found.size() <= kMostExamined) return {0, all_found.size()};
+  const auto found = [&](std::size_t i) { return evidence[i] ? all_found[i] : 0; };
   double sum = 0;
-  for (std::size_t i = 0; i < kMostExamined; ++i) sum += found[i];
+  for (std::size_t i = 0; i < kMostExamined; ++i) sum += found(i);
   double best = sum;
   std::size_t begin = 0;
-  for (std::size_t i = kMostExamined; i < found.size(); ++i) {
-    sum += found[i];
-    sum -= found[i - kMostExamined];
+  for (std::size_t i = kMostExamined; i < all_found.size(); ++i) {
+    sum += found(i);
+    sum -= found(i - kMostExamined);
     if (sum > best) best = sum, begin = i + 1 - kMostExamined;
   }
   return {begin, kMostExamined};
 }
 
 std::vector<DurationAtLoad> durations_at_loads(std::span<const Visit> visits,
-                                               std::span<const std::uint32_t> found) {
+                                               std::span<const std::uint32_t> found,
+                                               const std::vector<bool>& evidence) {
   std::vector<DurationAtLoad> all;
   const auto class_of = [](std::uint32_t n) {  // 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...
     std::uint32_t least = n, step = 1;
@@ -110,6 +113,7 @@ std::vector<DurationAtLoad> durations_at_loads(std::span<const Visit> visits,
     return std::pair(least, least + step - 1);
   };
   for (std::size_t i = 0; i < visits.size(); ++i) {
+    if (!evidence[i]) continue;
     const auto [least, most] = class_of(found[i]);
     auto at = std::ranges::lower_bound(all, std::size_t{least}, {}, &DurationAtLoad::least);
     if (at == all.end() || at->least != least) at = all.insert(at, {least, most, 0, 0});
@@ -122,23 +126,26 @@ std::vector<DurationAtLoad> durations_at_loads(std::span<const Visit> visits,
 
 }  // namespace
 
-std::vector<std::uint32_t> found_under_way(std::span<const Visit> visits) {
-  std::vector<std::uint32_t> found;
-  found.reserve(visits.size());
-  std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends;
+std::vector<bool> evidence_in(std::span<const Visit> visits, std::span<const Stretch> left_out) {
+  std::vector<bool> evidence;
+  evidence.reserve(visits.size());
   for (const Visit& v : visits) {
-    while (!ends.empty() && ends.top() <= v.start_ns) ends.pop();
-    found.push_back(static_cast<std::uint32_t>(ends.size()));
-    ends.push(v.end_ns);
+    evidence.push_back(
+        std::ranges::none_of(left_out, [&](const Stretch& s) { return s.overlaps(v); }));
   }
-  return found;
+  return evidence;
 }
 
-FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resolution_ns) {
+FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resolution_ns,
+                            std::span<const Stretch> left_out) {
   FittedCapacity fit;
-  const std::vector<std::uint32_t> all_found = found_under_way(visits);
+  const std::vector<bool> evidence = evidence_in(visits, left_out);
+  std::vector<std::uint32_t> all_found;
+  all_found.reserve(visits.size());
+  UnderWay under_way;
+  for (const Visit& v : visits) all_found.push_back(under_way.found_by(v));
   fit.most_under_way = *std::ranges::max_element(all_found) + std::size_t{1};
-  fit.durations = durations_at_loads(visits, all_found);
+  fit.durations = durations_at_loads(visits, all_found, evidence);
   double busy_ns = 0;
   std::int64_t last = visits.front().end_ns;
   for (const Visit& v : visits) {
@@ -147,13 +154,13 @@ FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resoluti
   }
   fit.busy = busy_ns / std::max(1.0, static_cast<double>(last - visits.front().start_ns));
 
-  const auto [begin, count] = busiest_part(all_found);
-  const auto part = visits.subspan(begin, count);
-  const auto found = std::span(all_found).subspan(begin, count);
+  const auto [begin, count] = busiest_part(all_found, evidence);
+  const Part part{visits.subspan(begin, count), std::span(all_found).subspan(begin, count),
+                  evidence, begin};
   const double limit = quantile(complement(boost::math::normal(), (1 - kCertainty) / 2));
   const auto resolution = static_cast<double>(resolution_ns);
   const auto too_few = [&](std::size_t servers) {
-    const Trial trial = try_servers(part, found, servers, resolution);
+    const Trial trial = try_servers(part, servers, resolution);
     return !trial.possible || (trial.tells && trial.z < -limit);
   };
   // The least number that is not too few.
@@ -172,7 +179,7 @@ FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resoluti
   double best_z = std::numeric_limits<double>::infinity();
   for (std::size_t servers = least; servers <= fit.most_under_way;
        servers += std::max<std::size_t>(1, servers / 100)) {
-    const Trial trial = try_servers(part, found, servers, resolution);
+    const Trial trial = try_servers(part, servers, resolution);
     if (!trial.tells) break;  // those that would wait are too few: any number is possible
     if (trial.z > limit) {
       if (best > 0) fit.high = high;

@@ -5,9 +5,12 @@
 
 #include "fit/arrivals.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <span>
 #include <vector>
 
@@ -16,6 +19,38 @@ namespace retrysim::fit {
 /// A request that was served.
 struct Visit {
   std::int64_t start_ns = 0, end_ns = 0;
+};
+
+/// A part of a log's time.
+struct Stretch {
+  std::int64_t begin_ns = 0, end_ns = 0;
+
+  bool overlaps(const Visit& v) const { return v.start_ns < end_ns && begin_ns < v.end_ns; }
+};
+
+/// When servers begin with requests, told from when they ended: with a first-come-first-served
+/// queue it is when all but `servers - 1` of the requests before have ended.
+class ServerClock {
+ public:
+  explicit ServerClock(std::size_t servers) : servers_(servers) {}
+
+  /// Of the next visit, in the order of starts.
+  std::int64_t begin_of(const Visit& v) {
+    const bool busy = ends_.size() == servers_;
+    const std::int64_t begin = busy ? std::max(v.start_ns, ends_.top()) : v.start_ns;
+    if (!busy) {
+      ends_.push(v.end_ns);
+    } else if (v.end_ns > ends_.top()) {
+      ends_.pop();
+      ends_.push(v.end_ns);
+    }
+    return begin;
+  }
+
+ private:
+  std::size_t servers_;
+  // The latest ends, as many as there are servers: the first of them is when one is free.
+  std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends_;
 };
 
 /// The durations of the requests that found between `least` and `most` others under way.
@@ -45,10 +80,26 @@ struct FittedCapacity {
 };
 
 /// `visits` in the order of their starts, at least one; their times are multiples of the
-/// resolution.
-FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resolution_ns);
+/// resolution. Those that overlap a stretch that is left out occupy servers, but are no evidence.
+FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resolution_ns,
+                            std::span<const Stretch> left_out = {});
 
-/// How many of the visits before it each visit found under way.
-std::vector<std::uint32_t> found_under_way(std::span<const Visit> visits);
+/// Whether each visit is outside of all stretches that are left out.
+std::vector<bool> evidence_in(std::span<const Visit> visits, std::span<const Stretch> left_out);
+
+/// Counts the visits that are under way.
+class UnderWay {
+ public:
+  /// How many of those before it the next visit, in the order of starts, finds.
+  std::uint32_t found_by(const Visit& v) {
+    while (!ends_.empty() && ends_.top() <= v.start_ns) ends_.pop();
+    const auto found = static_cast<std::uint32_t>(ends_.size());
+    ends_.push(v.end_ns);
+    return found;
+  }
+
+ private:
+  std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends_;
+};
 
 }  // namespace retrysim::fit

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
+#include <span>
+#include <utility>
 
 namespace retrysim::fit {
 namespace {
@@ -25,6 +26,7 @@ std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& r
   if (!log.has_requests) return first;
   FittedRetries found;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> names;
+  names.reserve(log.rows.size());
   for (std::size_t i = 0; i < log.rows.size(); ++i) {
     if (log.rows[i].request != 0) {
       names.emplace_back(log.rows[i].request, static_cast<std::uint32_t>(i));
@@ -57,24 +59,25 @@ std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& r
 std::vector<std::int64_t> first_times(const Log& log, std::optional<FittedRetries>& retries) {
   const std::vector<bool> first = first_attempts(log, retries);
   std::vector<std::int64_t> times;
+  times.reserve(log.rows.size());
   for (std::size_t i = 0; i < log.rows.size(); ++i) {
     if (first[i]) times.push_back(log.rows[i].start_ns);
   }
   return times;
 }
 
-std::vector<StatusCount> count_statuses(const Log& log) {
-  std::map<int, StatusCount> counts;
+/// Of the lines outside of incidents.
+std::vector<StatusCount> count_statuses(const Log& log, std::span<const Incident> incidents = {}) {
+  StatusCounter counter;
+  std::size_t at = 0;
   for (const Observation& row : log.rows) {
-    StatusCount& count = counts[static_cast<int>(row.status)];
-    count.status = static_cast<int>(row.status);
-    ++count.lines;
-    count.mean_s += (seconds(row.duration_ns) - count.mean_s) / static_cast<double>(count.lines);
+    while (at < incidents.size() && incidents[at].when.end_ns <= row.start_ns) ++at;
+    if (at == incidents.size() || row.start_ns < incidents[at].when.begin_ns) counter.add(row);
   }
-  std::vector<StatusCount> all;
-  for (const auto& [status, count] : counts) all.push_back(count);
-  return all;
+  return counter.counts();
 }
+
+bool is_error(int status) { return status >= 500 || status == 429; }
 
 /// Which failures took a server's time: those of statuses that take about as long as successes.
 bool takes_server(const std::vector<StatusCount>& statuses, const Observation& row,
@@ -84,15 +87,14 @@ bool takes_server(const std::vector<StatusCount>& statuses, const Observation& r
   return at != statuses.end() && at->mean_s >= kFast * typical_s;
 }
 
-// Where a queue is full, requests are turned away whenever as many are under way as ever were, and
-// at no other time.
-std::optional<std::size_t> find_queue_bound(const Log& log, const std::vector<Visit>& visits,
-                                            const std::vector<bool>& served,
-                                            const FittedCapacity& capacity) {
-  if (!capacity.servers) return std::nullopt;
-  std::vector<std::int64_t> ends;
+/// Where a queue is full, requests are turned away whenever as many are under way as ever were, and
+/// at no other time. When that first was; nothing if there is no such queue.
+std::optional<std::int64_t> first_full(const Log& log, const std::vector<Visit>& visits,
+                                       const std::vector<bool>& served,
+                                       std::size_t most_under_way) {
   std::size_t turned_away = 0, when_full = 0;
   std::size_t next = 0;
+  std::int64_t first = 0;
   std::vector<std::int64_t> under_way;  // a heap of ends
   const auto later = [](std::int64_t a, std::int64_t b) { return a > b; };
   for (std::size_t i = 0; i < log.rows.size(); ++i) {
@@ -107,7 +109,9 @@ std::optional<std::size_t> find_queue_bound(const Log& log, const std::vector<Vi
       continue;
     }
     ++turned_away;
-    if (under_way.size() >= capacity.most_under_way) ++when_full;
+    if (under_way.size() < most_under_way) continue;
+    if (when_full == 0) first = now;
+    ++when_full;
   }
   constexpr std::size_t kFewest = 20;
   constexpr double kNearlyAll = 0.95;
@@ -115,7 +119,15 @@ std::optional<std::size_t> find_queue_bound(const Log& log, const std::vector<Vi
       static_cast<double>(when_full) < kNearlyAll * static_cast<double>(turned_away)) {
     return std::nullopt;
   }
-  return capacity.most_under_way - std::min(capacity.most_under_way, *capacity.servers);
+  return first;
+}
+
+/// Of those that were under way when the queue was full, servers had so many.
+std::optional<std::size_t> working_at(std::int64_t time_ns, const Fit& fit) {
+  for (const Incident& i : fit.incidents.found) {
+    if (i.capacity && i.when.begin_ns <= time_ns && time_ns < i.when.end_ns) return i.servers_left;
+  }
+  return fit.capacity->servers;
 }
 
 // --- Values of a scenario.
@@ -149,13 +161,77 @@ std::string comment(const std::string& text, std::string_view indent = "# ") {
 
 }  // namespace
 
+namespace {
+
+/// Incidents and the servers outside of them. What they are depends on each other.
+void find_capacity(const Log& log, const std::vector<Visit>& visits,
+                   const std::vector<bool>& succeeded, const std::vector<bool>& served, Fit& fit) {
+  const auto same = [](const Stretch& a, const Stretch& b) {
+    return a.begin_ns == b.begin_ns && a.end_ns == b.end_ns;
+  };
+  std::optional<std::int64_t> full;
+  std::vector<Stretch> left_out;
+  constexpr int kMostRounds = 3;
+  for (int round = 0; round < kMostRounds; ++round) {
+    std::size_t servers = 1;
+    if (!visits.empty()) {
+      fit.capacity = fit_capacity(visits, log.time_resolution_ns, left_out);
+      const FittedCapacity& c = *fit.capacity;
+      if (round == 0) full = first_full(log, visits, served, c.most_under_way);
+      // Where nobody waits, a duration is a service time.
+      servers = c.servers || c.contradictory ? c.free_below() : c.most_under_way;
+    }
+    fit.incidents = find_incidents({log, visits, succeeded, served, full.has_value()}, servers);
+    std::vector<Stretch> now = fit.incidents.left_out();
+    if (visits.empty() || std::ranges::equal(now, left_out, same)) break;
+    left_out = std::move(now);
+  }
+  for (const std::string& note : fit.incidents.notes) fit.notes.push_back(note);
+  if (!fit.capacity) return;
+  FittedCapacity& c = *fit.capacity;
+  for (Incident& i : fit.incidents.found) {
+    if (!i.capacity) continue;
+    // More were there than were left.
+    if (!c.servers) c.low = std::max(c.low, i.servers_left + 1);
+    i.capacity = static_cast<double>(i.servers_left) / static_cast<double>(c.free_below());
+  }
+  if (!full) return;
+  if (const std::optional<std::size_t> working = working_at(*full, fit)) {
+    fit.queue_capacity = c.most_under_way - std::min(c.most_under_way, *working);
+  }
+}
+
+/// If requests come at random at a constant rate but for silent incidents, that is the rate: the
+/// incidents are played as what they are.
+void leave_out_silences(const Log& log, Fit& fit) {
+  const std::vector<Incident>& incidents = fit.incidents.found;
+  if (std::ranges::none_of(incidents, &Incident::silent)) return;
+  std::vector<std::int64_t> times = request_times(log);
+  std::int64_t silent_ns = 0;
+  std::size_t next = 0;
+  for (std::int64_t& t : times) {
+    for (; next < incidents.size() && incidents[next].when.end_ns <= t; ++next) {
+      const Stretch& when = incidents[next].when;
+      if (incidents[next].silent) silent_ns += when.end_ns - when.begin_ns;
+    }
+    t -= silent_ns;
+  }
+  FittedArrivals others = fit_arrivals(times, log.time_resolution_ns);
+  if (others.kind != ArrivalKind::kPoisson) return;
+  others.span_s = fit.arrivals.span_s;
+  fit.arrivals = std::move(others);
+  fit.arrival_times_s.clear();
+}
+
+}  // namespace
+
 Fit fit_log(const Log& log) {
   if (log.rows.size() < kFewestLines) {
     throw BadLog(
         fmt::format("the log has {} lines; {} are needed at least", log.rows.size(), kFewestLines));
   }
   Fit fit;
-  if (log.has_statuses) fit.statuses = count_statuses(log);
+  fit.origin_ns = log.rows.front().start_ns;
   {
     const std::vector<std::int64_t> times = first_times(log, fit.retries);
     if (times.front() == times.back()) throw BadLog("all requests of the log arrive at once");
@@ -164,42 +240,56 @@ Fit fit_log(const Log& log) {
       for (const std::int64_t t : times) fit.arrival_times_s.push_back(seconds(t - times.front()));
     }
   }
-  std::size_t failed = 0;
-  for (const Observation& row : log.rows) failed += row.failed() ? 1 : 0;
-  fit.error_share = static_cast<double>(failed) / static_cast<double>(log.rows.size());
+  std::vector<Visit> visits;
+  std::vector<bool> served(log.rows.size(), false), succeeded;
+  if (log.has_durations) {
+    double typical_s = 0;
+    std::size_t successes = 0;
+    for (const Observation& row : log.rows) {
+      if (row.failed()) continue;
+      ++successes;
+      typical_s += (seconds(row.duration_ns) - typical_s) / static_cast<double>(successes);
+    }
+    const std::vector<StatusCount> statuses = count_statuses(log);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < log.rows.size(); ++i) {
+      served[i] = takes_server(statuses, log.rows[i], typical_s);
+      count += served[i] ? 1 : 0;
+    }
+    visits.reserve(count);
+    for (std::size_t i = 0; i < log.rows.size(); ++i) {
+      if (!served[i]) continue;
+      visits.push_back({log.rows[i].start_ns, log.rows[i].end_ns()});
+      succeeded.push_back(!log.rows[i].failed());
+    }
+  }
+  find_capacity(log, visits, succeeded, served, fit);
+  leave_out_silences(log, fit);
+  const std::vector<Stretch> left_out = fit.incidents.left_out();
+  if (log.has_statuses) fit.statuses = count_statuses(log, fit.incidents.found);
+  std::size_t lines = 0, failed = 0;
+  for (const StatusCount& s : fit.statuses) {
+    lines += s.lines;
+    failed += is_error(s.status) ? s.lines : 0;
+  }
+  if (lines > 0) fit.error_share = static_cast<double>(failed) / static_cast<double>(lines);
   if (!log.has_durations) {
     fit.notes.push_back(
         "The log has no durations: service time and servers are for you to fill in.");
     return fit;
   }
-
-  double typical_s = 0;
-  std::size_t successes = 0;
-  for (const Observation& row : log.rows) {
-    if (row.failed()) continue;
-    ++successes;
-    typical_s += (seconds(row.duration_ns) - typical_s) / static_cast<double>(successes);
-  }
-  std::vector<Visit> visits;
-  std::vector<bool> served, succeeded;
-  visits.reserve(log.rows.size());
-  for (const Observation& row : log.rows) {
-    served.push_back(takes_server(fit.statuses, row, typical_s));
-    if (!served.back()) continue;
-    visits.push_back({row.start_ns, row.end_ns()});
-    succeeded.push_back(!row.failed());
-  }
   if (visits.empty()) return fit;
-  fit.capacity = fit_capacity(visits, log.time_resolution_ns);
-  fit.queue_capacity = find_queue_bound(log, visits, served, *fit.capacity);
   {
-    const std::vector<std::uint32_t> found = found_under_way(visits);
+    const std::vector<bool> evidence = evidence_in(visits, left_out);
+    UnderWay under_way;
     std::vector<double> times;
+    times.reserve(visits.size());
     for (std::size_t i = 0; i < visits.size(); ++i) {
-      if (found[i] < fit.capacity->free_below() && succeeded[i]) {
-        times.push_back(seconds(visits[i].end_ns - visits[i].start_ns));
-      }
+      const bool waited = under_way.found_by(visits[i]) >= fit.capacity->free_below();
+      if (waited || !succeeded[i] || !evidence[i]) continue;
+      times.push_back(seconds(visits[i].end_ns - visits[i].start_ns));
     }
+    visits = {};
     if (!times.empty()) fit.service_time = fit_service_time(std::move(times), 1e-9);
   }
   constexpr std::int64_t kCoarse = 1'000'000;
@@ -216,8 +306,10 @@ Fit fit_log(const Log& log) {
   }
   if (fit.error_share > 0 && !fit.queue_capacity) {
     fit.notes.push_back(
-        "Errors are played at random, at their share of the whole log; in the log they may have "
-        "come together.");
+        fit.incidents.found.empty()
+            ? "Errors are played at random, at their share of the whole log; in the log they may "
+              "have come together."
+            : "Errors are played at random, at their share of the log outside of incidents.");
   }
   return fit;
 }
@@ -387,10 +479,17 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     std::size_t lines = 0;
     for (const StatusCount& s : fit.statuses) lines += s.lines;
     for (const StatusCount& s : fit.statuses) {
-      if (s.status < 500 && s.status != 429) continue;
+      if (!is_error(s.status)) continue;
       text += fmt::format("\"{}\" = {:.6g}\n", s.status,
                           static_cast<double>(s.lines) / static_cast<double>(lines));
     }
+  }
+
+  for (std::size_t i = 0; i < fit.incidents.found.size(); ++i) {
+    const Incident& incident = fit.incidents.found[i];
+    text += fmt::format("\n[fault.incident-{}]\n", i + 1);
+    text += comment(incident_words(incident, fit.origin_ns));
+    text += fault_text(incident, fit.origin_ns);
   }
 
   text += "\n[client.clients.arrivals]\n";

@@ -5,6 +5,7 @@
 
 #include "fit/arrivals.hpp"
 #include "fit/capacity.hpp"
+#include "fit/incidents.hpp"
 #include "fit/log.hpp"
 #include "fit/service_time.hpp"
 
@@ -16,13 +17,6 @@
 #include <vector>
 
 namespace retrysim::fit {
-
-/// The lines with one status.
-struct StatusCount {
-  int status = 0;
-  std::size_t lines = 0;
-  double mean_s = 0;  ///< of their durations
-};
 
 /// Requests that were sent again, as their names tell.
 struct FittedRetries {
@@ -36,8 +30,12 @@ struct Fit {
   /// Without durations, or without an attempt that was served, there are none.
   std::optional<FittedCapacity> capacity;
   std::optional<FittedServiceTime> service_time;
-  std::vector<StatusCount> statuses;  ///< in order; empty if the log has none
-  double error_share = 0;             ///< of all lines
+  /// What the scenario has as faults. All else but the arrivals is estimated without them.
+  Incidents incidents;
+  std::int64_t origin_ns = 0;  ///< of the first request: time 0 of the scenario
+  /// In order, of lines outside of incidents; empty if the log has none.
+  std::vector<StatusCount> statuses;
+  double error_share = 0;  ///< of the lines outside of incidents
   /// Attempts that may wait: those beyond were turned away at once.
   std::optional<std::size_t> queue_capacity;
   std::optional<FittedRetries> retries;  ///< if the log names requests

@@ -139,6 +139,72 @@ Table durations_table(const FitReport& r) {
   return {t, r.fit.capacity ? r.fit.capacity->durations : none};
 }
 
+// --- Incidents.
+
+struct IncidentRow {
+  std::string name;
+  double begin_s = 0, end_s = 0;
+  const fit::Incident* incident = nullptr;
+};
+
+std::string kind_words(const fit::Incident& i) {
+  if (i.silent) return "no requests";
+  std::string words = i.capacity                ? "fewer servers"
+                      : i.slow && !i.explained  ? "slow, cause not known"
+                      : i.slow && !i.told_apart ? "slower or fewer servers"
+                      : i.slow                  ? "slower servers"
+                                                : "";
+  if (!i.added_errors.empty()) words += words.empty() ? "errors" : ", errors";
+  return words;
+}
+
+std::optional<double> factor_of(std::optional<double> factor) {
+  return factor ? std::optional(six_digits_of(*factor)) : factor;
+}
+
+std::string duration_words(std::optional<double> value) {
+  return value ? fit::time_words(*value) : "";
+}
+
+/// "503: 0.2; 429: 0.1"
+std::string status_words(const fit::Incident& i) {
+  std::string words;
+  for (const auto& [status, share] : i.added_errors) {
+    words += fmt::format("{}{}: {:.6g}", words.empty() ? "" : "; ", status, share);
+  }
+  return words;
+}
+
+Table incidents_table(const FitReport& r) {
+  Columns<IncidentRow> t;
+  t.files("incident", {"", Side::kLeft}, [](auto& i) { return i.name; });
+  t.files("begin_s", {"from [s]"}, [](auto& i) { return Cell(six_digits_of(i.begin_s)); });
+  t.files("end_s", {"to [s]"}, [](auto& i) { return Cell(six_digits_of(i.end_s)); });
+  t.files("kind", {"kind", Side::kLeft}, [](auto& i) { return kind_words(*i.incident); });
+  t.files("lines", [](auto& i) { return i.incident->lines; });
+  t.text({"errors"}, [](auto& i) { return percent(i.incident->errors); });
+  t.text({"otherwise"}, [](auto& i) { return percent(i.incident->usual_errors); });
+  t.text({"median"}, [](auto& i) { return duration_words(i.incident->median_s); });
+  t.text({"otherwise"}, [](auto& i) { return duration_words(i.incident->usual_median_s); });
+  t.files("error_share", [](auto& i) { return Cell(six_digits_of(i.incident->errors)); });
+  t.files("usual_error_share",
+          [](auto& i) { return Cell(six_digits_of(i.incident->usual_errors)); });
+  t.files("duration_p50_s", [](auto& i) { return factor_of(i.incident->median_s); });
+  t.files("usual_duration_p50_s", [](auto& i) { return factor_of(i.incident->usual_median_s); });
+  t.files("capacity", [](auto& i) { return factor_of(i.incident->capacity); });
+  t.files("speed", [](auto& i) { return factor_of(i.incident->speed); });
+  t.files("added_errors", [](auto& i) { return status_words(*i.incident); });
+  std::vector<IncidentRow> rows;
+  for (const fit::Incident& i : r.fit.incidents.found) {
+    const auto since = [&](std::int64_t time_ns) {
+      return static_cast<double>(time_ns - r.fit.origin_ns) * 1e-9;
+    };
+    rows.push_back({fmt::format("incident-{}", rows.size() + 1), since(i.when.begin_ns),
+                    since(i.when.end_ns), &i});
+  }
+  return {t, rows};
+}
+
 // --- The backtest.
 
 struct BacktestRow {
@@ -218,9 +284,12 @@ Table backtest_table(const fit::Backtest& b, bool bins) {
 std::string backtest_words(const fit::Backtest& b) {
   return fmt::format(
       "Backtest: a scenario fitted to the first half of the log ({} lines), simulated {}, against "
-      "the second ({} lines){}.",
+      "the second ({} lines){}{}.",
       b.fitted_lines, b.runs == 1 ? "once" : fmt::format("{} times", b.runs), b.compared_lines,
-      b.times_repeated ? "; requests come when those of the log did" : "");
+      b.times_repeated ? "; requests come when those of the log did" : "",
+      b.faults == 0   ? ""
+      : b.faults == 1 ? "; the incident is played as a fault"
+                      : fmt::format("; the {} incidents are played as faults", b.faults));
 }
 
 std::string log_words(const fit::Log& log) {
@@ -252,17 +321,26 @@ Document fit_document(const FitReport& r) {
     sentences.push_back(
         fmt::format("{} requests may wait; all others were turned away.", *r.fit.queue_capacity));
   }
+  const std::vector<fit::Incident>& incidents = r.fit.incidents.found;
+  const std::string_view outside = incidents.empty() ? "" : " outside of incidents";
   if (!r.fit.statuses.empty()) {
-    sentences.push_back(r.fit.error_share > 0
-                            ? fmt::format("{} of the lines are errors.", percent(r.fit.error_share))
-                            : "No line is an error.");
+    sentences.push_back(r.fit.error_share > 0 ? fmt::format("{} of the lines{} are errors.",
+                                                            percent(r.fit.error_share), outside)
+                                              : fmt::format("No line{} is an error.", outside));
   }
   if (r.fit.retries && r.fit.retries->attempts > r.fit.retries->requests) {
     sentences.push_back(fmt::format("{} requests were sent {} times.", r.fit.retries->requests,
                                     r.fit.retries->attempts));
   }
+  for (const fit::Incident& incident : incidents) {
+    sentences.push_back(fit::incident_words(incident, r.fit.origin_ns));
+  }
   for (const std::string& sentence : sentences) d.say(sentence, "- ");
   d.gap();
+  if (!incidents.empty()) {
+    d.show(shown(incidents_table(r)));
+    d.gap();
+  }
   d.show(shown(fitted_table(r)));
   if (r.fit.service_time && !r.fit.service_time->laws.empty()) {
     d.gap();
@@ -296,6 +374,7 @@ Document fit_document(const FitReport& r) {
   d.member("log", log);
   d.member("sentences", sentences);
   d.member("notes", notes);
+  d.member("incidents", rows_json(incidents_table(r)));
   d.member("figures", rows_json(fitted_table(r)));
   d.member("laws", rows_json(laws_table(r)));
   d.member("durations", rows_json(durations_table(r)));
@@ -311,12 +390,14 @@ Document fit_document(const FitReport& r) {
                               {"compared_lines", b.compared_lines},
                               {"runs", b.runs},
                               {"times_repeated", b.times_repeated},
+                              {"faults", b.faults},
                               {"verdict", b.verdict},
                               {"figures", rows_json(backtest_table(b, true))}});
   }
   d.file("fit.csv", fitted_table(r));
   d.file("laws.csv", laws_table(r));
   d.file("durations.csv", durations_table(r));
+  if (!incidents.empty()) d.file("incidents.csv", incidents_table(r));
   if (r.backtest) d.file("backtest.csv", backtest_table(*r.backtest, true));
   return d;
 }

@@ -23,7 +23,8 @@ struct FitReport {
   std::vector<std::string> files;  ///< of the log, as given
 };
 
-/// Sentences, tables and the files fit.csv, laws.csv, durations.csv and backtest.csv.
+/// Sentences, tables and the files fit.csv, laws.csv, durations.csv, and incidents.csv and
+/// backtest.csv if there are any.
 Document fit_document(const FitReport& report);
 
 }  // namespace retrysim::report

@@ -40,9 +40,7 @@ void QuotaAccrual::add(double tokens, RetryQuota& quota, int capacity) {
       billionths + static_cast<std::int64_t>(std::min(tokens, room) * kBillion + 0.5);
   quota.available += static_cast<std::int32_t>(sum / kBillion);
   billionths = sum % kBillion;
-  if (quota.available < capacity) return;
-  quota.available = capacity;  // full: a fraction on top would be above the capacity
-  billionths = 0;
+  if (quota.available >= capacity) billionths = 0;  // a fraction on top would be above the capacity
 }
 
 void QuotaAccrual::refill(const QuotaRules& rules, RetryQuota& quota, Time now) {

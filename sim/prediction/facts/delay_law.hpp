@@ -76,7 +76,8 @@ DelayLaw law_of(const Distribution& distribution, int pieces = 32);
 /// At most `pieces` pieces with the same mean.
 DelayLaw coarsened(DelayLaw law, int pieces);
 
-/// Probability that a sample is longer than `seconds`.
+/// Probability that a sample is longer than `seconds`. Empirical distributions count as constant,
+/// at their mean: their values are not to be had.
 double survival(const Distribution& distribution, double seconds);
 
 /// Variance / mean^2; infinite where there is no variance, 0 for a mean of 0.

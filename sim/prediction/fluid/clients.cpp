@@ -298,13 +298,13 @@ ThinkingClients::ThinkingClients(const FluidClients& of, std::size_t bins)
 double ThinkingClients::wake(const FluidBin& bin) {
   const double back = thinking_.take(), ready = ready_.take();
   if (bin.is_over) return 0;
-  if (!clients_.think_is_exponential && all_have_begun()) return back + ready;
-  pool_ += back * bin.step;
+  // An exponential pause begins now, with its clients in the pool; any other is over.
+  if (clients_.think_is_exponential) pool_ += back * bin.step;
   // With this share the mean pause is exact, however wide the bins are.
   const double share = bin.step / (bin.step + clients_.think_mean);
   const double awake = pool_ * share;
   pool_ -= awake;
-  return awake / bin.step + ready;
+  return awake / bin.step + ready + (clients_.think_is_exponential ? 0 : back);
 }
 
 void ThinkingClients::end(std::size_t i, double rate, double age, double delay, double step) {
@@ -318,8 +318,14 @@ void ThinkingClients::end(std::size_t i, double rate, double age, double delay, 
   }
   const double spent = c.think_from_start ? age + delay : 0;
   for (const DelayPiece& p : c.think) {
-    thinking_.spread((delay + std::max(0.0, p.low - spent)) / step,
-                     (delay + std::max(0.0, p.high - spent)) / step, rate * p.probability);
+    // Some pauses are over when the request is.
+    const double over = p.high > p.low ? std::clamp((spent - p.low) / (p.high - p.low), 0.0, 1.0)
+                                       : (p.low <= spent ? 1.0 : 0.0);
+    if (over > 0) thinking_.put(delay / step, rate * p.probability * over);
+    if (over < 1) {
+      thinking_.spread((delay + std::max(0.0, p.low - spent)) / step,
+                       (delay + p.high - spent) / step, rate * p.probability * (1 - over));
+    }
   }
 }
 

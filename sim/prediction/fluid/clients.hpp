@@ -129,13 +129,10 @@ class ThinkingClients {
   void retry(std::size_t i, std::size_t next, double delay, const DelayLaw& backoff);
 
  private:
-  /// Whether the clients that began with a pause have all had it.
-  bool all_have_begun() const { return pool_ < 1e-9 * clients_.slots; }
-
   const FluidClients& clients_;
   Flow thinking_;  // requests that have ended
   Flow ready_;     // those whose pause was over before the request was
-  double pool_;
+  double pool_;    // those that think: at first all; later, of exponential pauses, all that do
   // With pauses that begin with the request: probability that an exponential one is not over when
   // attempt i is sent.
   std::vector<double> still_thinks_;

@@ -12,14 +12,14 @@
 namespace retrysim::scenario {
 
 /// Tables and documents of all commands. Those of further variants are "scenario-2.toml", ...
-inline constexpr std::array<std::string_view, 33> kResultFiles = {
-    "advice.csv",     "attempts.csv",     "backtest.csv",        "burstiness.csv", "choose.csv",
-    "compare.csv",    "confirm.csv",      "curve.csv",           "durations.csv",  "equilibria.csv",
-    "fit.csv",        "hysteresis.csv",   "instances.csv",       "latency.csv",    "laws.csv",
-    "map.csv",        "mean_service.csv", "mean_timeseries.csv", "phases.csv",     "points.csv",
-    "prediction.csv", "race.csv",         "replications.csv",    "result.json",    "scenario.toml",
-    "service.csv",    "storms.csv",       "summary.csv",         "thresholds.csv", "timeseries.csv",
-    "tip.csv",        "trajectories.csv", "verdicts.csv"};
+inline constexpr std::array<std::string_view, 34> kResultFiles = {
+    "advice.csv",     "attempts.csv",   "backtest.csv",     "burstiness.csv",      "choose.csv",
+    "compare.csv",    "confirm.csv",    "curve.csv",        "durations.csv",       "equilibria.csv",
+    "fit.csv",        "hysteresis.csv", "incidents.csv",    "instances.csv",       "latency.csv",
+    "laws.csv",       "map.csv",        "mean_service.csv", "mean_timeseries.csv", "phases.csv",
+    "points.csv",     "prediction.csv", "race.csv",         "replications.csv",    "result.json",
+    "scenario.toml",  "service.csv",    "storms.csv",       "summary.csv",         "thresholds.csv",
+    "timeseries.csv", "tip.csv",        "trajectories.csv", "verdicts.csv"};
 
 /// The journals of a sweep, a search for tipping points and a race of policies under way. They do
 /// not belong to another result, and are never replaced with one.

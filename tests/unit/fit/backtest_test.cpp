@@ -55,7 +55,7 @@ Log log_with(std::vector<Observation> rows) {
 
 Backtest backtest_of(const Log& log) {
   std::string why_not;
-  auto plan = BacktestPlan::of(log, why_not);
+  auto plan = BacktestPlan::of(log, fit_log(log).incidents, why_not);
   REQUIRE(plan);
   InputTexts inputs;
   for (auto& [name, content] : plan->files()) inputs[name] = content;
@@ -194,7 +194,7 @@ TEST_CASE("nothing is said of durations where no run has an answer in time") {
 TEST_CASE("a log that gives no backtest says why") {
   const auto refusal = [](const Log& log) {
     std::string why_not;
-    CHECK_FALSE(BacktestPlan::of(log, why_not));
+    CHECK_FALSE(BacktestPlan::of(log, fit_log(log).incidents, why_not));
     return why_not;
   };
   const auto row = [](std::int64_t i) {
@@ -209,7 +209,7 @@ TEST_CASE("a log that gives no backtest says why") {
   rows.push_back(row(200));
   Log log = log_with(rows);
   std::string none;
-  CHECK(BacktestPlan::of(log, none));
+  CHECK(BacktestPlan::of(log, {}, none));
   CHECK(none.empty());
   log.has_durations = false;
   CHECK_THAT(refusal(log), Catch::EndsWith(": the log has no durations."));

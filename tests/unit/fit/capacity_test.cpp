@@ -82,7 +82,10 @@ TEST_CASE("a log that never came near saturation gives a least number and no mor
 
 TEST_CASE("what a request finds under way are those that came before and have not ended") {
   const std::vector<Visit> visits = {{0, 10}, {1, 4}, {2, 3}, {3, 9}, {9, 11}, {20, 21}};
-  CHECK(found_under_way(visits) == std::vector<std::uint32_t>{0, 1, 2, 2, 1, 0});
+  UnderWay under_way;
+  std::vector<std::uint32_t> found;
+  for (const Visit& v : visits) found.push_back(under_way.found_by(v));
+  CHECK(found == std::vector<std::uint32_t>{0, 1, 2, 2, 1, 0});
 }
 
 TEST_CASE("times that are rounded to milliseconds do not make servers impossible") {

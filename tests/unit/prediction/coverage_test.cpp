@@ -8,6 +8,8 @@
 #include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <set>
 #include <sstream>
@@ -149,6 +151,39 @@ TEST_CASE("What cannot bind is no reason to refuse") {
   given(load("", "retry = { mode = \"adaptive\" }\n"));  // nothing wakes the limiter
   given(load("errors = { 500 = 0.1 }\n", ""));
   given(load("", "", "network.latency = \"10ms\"\n"));
+}
+
+TEST_CASE("A budget counts as one that may run out from a third of its retries on") {
+  const auto may_run_out = [](double minimum) {
+    // Four retries a second of each client, if each request needs all three attempts.
+    const Scenario s = test::scenario_of(
+        fmt::format("name = \"budget\"\nduration = 10\n[service.api]\nservice_time = \"1ms\"\n"
+                    "[client.web]\ncount = 100\nattempt_timeout = 1\n"
+                    "arrivals = {{ process = \"poisson\", total_rate = 200 }}\n"
+                    "retry = {{ mode = \"custom\", max_attempts = 3, delays = [0], "
+                    "budget = {{ kind = \"window\", share = 0, minimum = {} }} }}\n",
+                    minimum));
+    const auto why = why_no_fluid(s, 0);
+    CHECK(why.has_value() == (why.value_or("").find("retry.budget") != std::string::npos));
+    return why.has_value();
+  };
+  CHECK(may_run_out(1));
+  CHECK(may_run_out(11));
+  CHECK_FALSE(may_run_out(13));
+  CHECK_FALSE(may_run_out(23));
+}
+
+TEST_CASE("Parts of theory that leave out the same are named together") {
+  using prediction::Treatment;
+  Feature feature;
+  const Treatment same{Coverage::kLeftOut, "the one"}, other{Coverage::kLeftOut, "the other"};
+  const Treatment refused{Coverage::kRefused, "no figure"};
+  feature.parts = {.loads = same, .waits = same, .late = refused, .balance = other, .run = other};
+  CHECK(words_of(feature, Coverage::kLeftOut) == "loads, waits: the one; balance, runs: the other");
+  CHECK(words_of(feature, Coverage::kRefused) == "late answers: no figure");
+  feature.parts = {.chain = same};
+  CHECK(words_of(feature, Coverage::kLeftOut) == "chain: the one");
+  CHECK(words_of(feature, Coverage::kRefused).empty());
 }
 
 TEST_CASE("Random errors that take no server are no load of the fluid") {

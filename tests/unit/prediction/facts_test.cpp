@@ -248,6 +248,20 @@ TEST_CASE("Random errors take no server, but their retries do") {
   CHECK(fact(few, "service.api", "utilization_with_errors") == Approx(0.8 * 0.9 * 1.11));
 }
 
+TEST_CASE("First attempts that fill the capacity overload it, whatever the errors add") {
+  // 200 requests a second of 10 ms for two servers.
+  const auto facts_with = [&](const std::string& rate) {
+    return facts_of(scenario_of(
+        service_and_client("retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n",
+                           "errors = { 500 = 0.2, at = 1 }\n"),
+        {"client.web.arrivals.total_rate=" + rate}));
+  };
+  const Facts at_capacity = facts_with("200");
+  CHECK(fact(at_capacity, "service.api", "utilization") == Approx(1));
+  CHECK(warns(at_capacity, "service.api.servers", "first attempts alone ask for 1 times"));
+  CHECK(warns(facts_with("190"), "service.api.servers", "With the retries after random errors"));
+}
+
 TEST_CASE("Facts say that they leave out what services ask of each other") {
   const Scenario scenario = scenario_of(
       "name = \"tree\"\nduration = 100\n"

@@ -14,6 +14,8 @@
 #include <limits>
 #include <string>
 
+#include "prediction/facts/delay_law.hpp"
+
 namespace retrysim {
 namespace {
 
@@ -157,6 +159,44 @@ TEST_CASE("Decorrelated jitter grows as theory says") {
     mean = (1 + 3 * mean) / 2;
     CHECK(backoff_moments(r, false, i).mean == Approx(mean).epsilon(1e-4));
   }
+}
+
+TEST_CASE("The chance of a longer time is that of the draws, for every formula") {
+  // 20,000 draws, 5 standard errors: by chance one check of 2 million would fail; there are 24.
+  constexpr std::uint64_t kDraws = 20'000;
+  const Distribution times[] = {
+      Distribution::constant(Duration::milliseconds(700)),
+      Distribution::exponential(1),
+      Distribution::uniform(0.5, 1.5),
+      Distribution::erlang(1, 3),
+      Distribution::hyperexponential(0.3, 0.2, 2),
+      Distribution::lognormal(1, 0),
+      Distribution::lognormal(1, 1.5),
+      Distribution::normal(1, 0),
+      Distribution::normal(0.5, 1),
+      Distribution::pareto(1, 2.5),
+      Distribution::weibull(1, 0.7),
+      Distribution::gamma(1, 0.5),
+  };
+  for (const Distribution& time : times) {
+    for (const double x : {0.6, 1.2}) {
+      CAPTURE(static_cast<int>(time.kind()), x);
+      std::uint64_t longer = 0;
+      for (std::uint64_t i = 0; i < kDraws; ++i) {
+        Draws draws(RandomKey(11, 0), {.entity = i});
+        longer += time.sample(draws).in_seconds() > x;
+      }
+      const double chance = prediction::survival(time, x);
+      const double error = std::sqrt(chance * (1 - chance) / kDraws);
+      CHECK(static_cast<double>(longer) / kDraws == Approx(chance).margin(5 * error + 1e-12));
+    }
+    CHECK(prediction::survival(time, -1) == 1);
+    CHECK(prediction::survival(time, 1e6) < 1e-9);
+  }
+  // Values from a file count as their mean here.
+  const Distribution values = Distribution::empirical({0.5, 1.5}, {1, 3});
+  CHECK(prediction::survival(values, 1.2) == 1);
+  CHECK(prediction::survival(values, 1.3) == 0);
 }
 
 TEST_CASE("The backoff law of every preset is that of its draws") {

@@ -144,6 +144,18 @@ TEST_CASE("On a fine grid points to confirm keep away from the border") {
   }
 }
 
+TEST_CASE("Points to confirm are far from each other") {
+  // A single border along the whole map: its ends and its middle.
+  const auto sites = sites_to_confirm(drawn({".........", "#########"}), 3);
+  REQUIRE(sites.size() == 3);
+  std::vector<std::size_t> rows;
+  for (const MapSite& site : sites) rows.push_back(site.point % 9);
+  std::sort(rows.begin(), rows.end());
+  CHECK(rows.front() == 0);
+  CHECK(std::abs(static_cast<int>(rows[1]) - 4) <= 1);
+  CHECK(rows.back() == 8);
+}
+
 TEST_CASE("What a simulation is asked depends on the border") {
   const Scenario scenario = scenario_of(kScenario);
   using enum MapState;

@@ -215,6 +215,40 @@ TEST_CASE("decorrelated jitter runs from the base to three times the last delay"
   CHECK(delay(rules, 2, 1, kThrottling, ms(200)) == ms(1000));
 }
 
+TEST_CASE("decorrelated jitter as in aws-c-io begins with full jitter") {
+  BackoffRules rules = doubling(ms(100));
+  rules.jitter = Jitter::kDecorrelated;
+  rules.decorrelated_from_full = true;
+  rules.cap = ms(1500);
+  CHECK(delay(rules, 1, 0) == Duration::zero());
+  CHECK(delay(rules, 1, 0.5) == ms(50));
+  // Then from the base to three times the last delay, whichever of the two is longer.
+  CHECK(delay(rules, 2, 0, kTransient, ms(200)) == ms(100));
+  CHECK(delay(rules, 2, 0.5, kTransient, ms(200)) == ms(350));
+  CHECK(delay(rules, 2, 0, kTransient, ms(20)) == ms(60));
+  CHECK(delay(rules, 2, 0.5, kTransient, ms(20)) == ms(80));
+  CHECK(delay(rules, 9, 0, kTransient, ms(900)) == ms(100));
+  CHECK(delay(rules, 9, 1, kTransient, ms(900)) == ms(1500));
+  rules.cap = ms(60);  // below the base
+  CHECK(delay(rules, 1, 0.5) == ms(30));
+  CHECK(delay(rules, 2, 1, kTransient, ms(200)) == ms(60));
+}
+
+TEST_CASE("integers are drawn around their middle, and at equal jitter from the half on") {
+  BackoffRules rules = doubling(ms(9));
+  rules.quantum = ms(1);
+  for (const Rounding rounding : {Rounding::kIntegers, Rounding::kIntegersInclusive}) {
+    rules.rounding = rounding;
+    rules.jitter = Jitter::kEqual;  // half of 9 is 4, and from 0 to 4 on top
+    CHECK(delay(rules, 1, 0) == ms(4));
+    CHECK(delay(rules, 1, 0.5) == ms(6));
+    CHECK(delay(rules, 1, 0.99) == ms(8));
+  }
+  rules.jitter = Jitter::kFull;  // both ends belong to it
+  CHECK(delay(rules, 1, 0.05) == ms(0));
+  CHECK(delay(rules, 1, 0.95) == ms(9));
+}
+
 TEST_CASE("a list of delays replaces the formula and its last one is repeated") {
   BackoffRules rules = doubling(ms(100));
   rules.delays = {Distribution::constant(ms(7)), Distribution::constant(ms(3))};

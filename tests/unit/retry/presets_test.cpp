@@ -161,10 +161,11 @@ TEST_CASE("libraries and proxies wait and give up as without a configuration of 
   const auto rules = [](const char* sdk) -> const RetryRules& {
     return find_preset("custom", "", sdk, "")->rules;
   };
-  const auto delays = [&](const char* sdk, double draw) {  // the first four, in milliseconds
+  // The first ones, in milliseconds.
+  const auto delays = [&](const char* sdk, double draw, std::uint32_t count = 4) {
     std::vector<double> found;
     Draws draws(RandomKey(1, 0), {});
-    for (std::uint32_t attempts = 1; attempts <= 4; ++attempts) {
+    for (std::uint32_t attempts = 1; attempts <= count; ++attempts) {
       const Duration delay = backoff_delay(rules(sdk).backoff, ResponseClass::kTransient,
                                            {.attempts = attempts}, draws, draw);
       found.push_back(static_cast<double>(delay.count()) / 1e6);
@@ -172,6 +173,20 @@ TEST_CASE("libraries and proxies wait and give up as without a configuration of 
     return found;
   };
   using Delays = std::vector<double>;
+  // From 100 ms doubled to a second, by a factor from 0.8 to 1.2 that comes after the limit.
+  for (const char* sdk : {"grpc", "grpc-go", "grpc-java"}) {
+    INFO(sdk);
+    CHECK(rules(sdk).max_attempts == 4);
+    CHECK(delays(sdk, 0, 6) == Delays{80, 160, 320, 640, 800, 800});
+    CHECK(delays(sdk, 1, 6) == Delays{120, 240, 480, 960, 1200, 1200});
+  }
+  // Any time up to 25 ms, doubled to 250 ms.
+  for (const char* sdk : {"envoy", "envoy-interval"}) {
+    INFO(sdk);
+    CHECK(rules(sdk).max_attempts == 2);
+    CHECK(delays(sdk, 0, 6) == Delays{0, 0, 0, 0, 0, 0});
+    CHECK(delays(sdk, 1, 6) == Delays{25, 50, 100, 200, 250, 250});
+  }
   CHECK(rules("istio").max_attempts == 3);
   CHECK(rules("istio").avoid_hosts == 5);
   CHECK_FALSE(rules("istio").budget.in_use());

@@ -6,6 +6,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
 #include "unit/retry/short_names.hpp"
 
 using namespace retrysim;
@@ -136,6 +140,81 @@ TEST_CASE("clients have a state only if their rules remember something") {
   CHECK(RetryStates(rules, 3, Time::zero(), {}).empty());
   rules.breaker.enabled = true;
   CHECK_FALSE(RetryStates(rules, 3, Time::zero(), {}).empty());
+}
+
+TEST_CASE("clients share the state that their scope says, and no other") {
+  RetryRules rules = find_preset("adaptive", "", "", "")->rules;
+  const StateCounts counts{.services = 2, .operations = 3, .keys = 5};
+  struct Row {
+    RetryScope scope;
+    std::size_t states;  // of four clients
+  };
+  const StatePlace first{}, service{.service = 1}, operation{.operation = 2}, key{.key = 4};
+  for (const Row& row :
+       {Row{RetryScope::kClient, 4}, Row{RetryScope::kGroup, 1}, Row{RetryScope::kService, 8},
+        Row{RetryScope::kOperation, 12}, Row{RetryScope::kKey, 20}}) {
+    CAPTURE(name(row.scope));
+    CHECK(RetryStates::states_of(row.scope, 4, counts) == row.states);
+    rules.quota.scope = rules.rate_limit.scope = row.scope;
+    RetryStates states(rules, 4, Time::zero(), counts);
+    CHECK(states.quotas().size() == row.states);
+    CHECK(states.limiters() == row.states);
+    // Which of the others have the bucket and the limiter of a client's first place?
+    const RetryState one = states.of(2, first);
+    const auto shared = [&](std::size_t client, const StatePlace& place) {
+      const RetryState other = states.of(client, place);
+      CHECK((other.quota == one.quota) == (other.limiter == one.limiter));
+      return other.quota == one.quota;
+    };
+    CHECK(shared(2, first));
+    CHECK(shared(3, first) == (row.scope == RetryScope::kGroup));
+    CHECK(shared(2, service) == (row.scope != RetryScope::kService));
+    CHECK(shared(2, operation) == (row.scope != RetryScope::kOperation));
+    CHECK(shared(2, key) == (row.scope != RetryScope::kKey));
+    // No two places share anything that is kept apart, up to the last one.
+    std::set<const RetryQuota*> buckets;
+    for (std::size_t client = 0; client < 4; ++client) {
+      for (std::uint32_t s = 0; s < counts.services; ++s) {
+        for (std::uint32_t o = 0; o < counts.operations; ++o) {
+          for (std::uint32_t k = 0; k < counts.keys; ++k) {
+            buckets.insert(states.of(client, {.service = s, .operation = o, .key = k}).quota);
+          }
+        }
+      }
+    }
+    CHECK(buckets.size() == row.states);
+    CHECK(*buckets.rbegin() <= &states.quotas().back());
+  }
+}
+
+TEST_CASE("rules of a shared retryer are compared part by part") {
+  const RetryRules a = find_preset("adaptive", "", "", "")->rules;
+  RetryRules b = a;
+  b.max_attempts = 9;
+  b.backoff.base = Duration::seconds(7);
+  CHECK(different_state_rules(a, b).empty());  // no part of the state
+  b.guard.enabled = true;
+  CHECK(different_state_rules(a, b) == "guard");
+  b.breaker.enabled = true;
+  CHECK(different_state_rules(a, b) == "breaker");
+  b.rate_limit.min_rate = 2;
+  CHECK(different_state_rules(a, b) == "rate_limit");
+  b.quota.cost = 6;
+  CHECK(different_state_rules(a, b) == "quota");
+}
+
+TEST_CASE("a credit fills a bucket to its capacity and leaves no fraction on top") {
+  RetryQuota quota{9};
+  QuotaAccrual accrual;
+  accrual.add(0.75, quota, 10);
+  CHECK(quota.available == 9);
+  accrual.add(2.5, quota, 10);
+  CHECK(quota.available == 10);
+  quota.available = 9;  // one is taken: 0.75 more do not make it whole
+  accrual.add(0.75, quota, 10);
+  CHECK(quota.available == 9);
+  accrual.add(0.25, quota, 10);
+  CHECK(quota.available == 10);
 }
 
 TEST_CASE("a circuit breaker stops retries while too many attempts fail") {

@@ -309,6 +309,68 @@ TEST_CASE("a token is good once, and misuse is reported") {
   CHECK(strategy.quota() == 500);
 }
 
+TEST_CASE("a request that has ended, in whatever way, is no longer under way") {
+  // One retry at a time, so that the next request may retry only if the last one has ended.
+  RetryRules rules = preset("adaptive");
+  rules.budget = {BudgetKind::kActive, 0, 1, Duration::seconds(10)};
+  rules.rate_limit.on_empty = OnEmpty::kFail;
+  const auto retried_again = [&rules](auto end) {
+    RetryStrategy strategy(rules, RandomKey(1, 0));
+    const Time now = at_ms(100);
+    const auto retry = [&] {
+      return strategy.refresh_retry_token(strategy.acquire_initial_token(now), failed(kTransient),
+                                          now);
+    };
+    RetryToken token = retry();
+    CHECK(token.outcome() == Outcome::kRetry);
+    CHECK(retry().outcome() == Outcome::kQuotaExceeded);  // one is under way
+    end(strategy, std::move(token), now);
+    return retry().outcome() != Outcome::kQuotaExceeded;
+  };
+  CHECK(retried_again([](RetryStrategy& strategy, RetryToken token, Time now) {
+    strategy.record_success(std::move(token), now);
+  }));
+  CHECK(retried_again(
+      [](RetryStrategy& strategy, RetryToken token, Time) { strategy.abandon(std::move(token)); }));
+  const auto not_retryable = [](RetryStrategy& strategy, RetryToken token, Time now) {
+    const Failure failure = failed(ResponseClass::kNotRetryable);
+    CHECK_FALSE(strategy.refresh_retry_token(std::move(token), failure, now).may_send());
+  };
+  CHECK(retried_again(not_retryable));
+  // The limiter, switched on by another request, refuses the attempt.
+  CHECK(retried_again([](RetryStrategy& strategy, RetryToken token, Time now) {
+    strategy.refresh_retry_token(strategy.acquire_initial_token(now), failed(kThrottling), now);
+    CHECK(strategy.acquire_send_token(token, now) == Duration::zero());
+    CHECK(token.outcome() == Outcome::kNoSendToken);
+  }));
+  // The same where the token is taken before the backoff: the retry is given up at once.
+  rules.rate_limit.acquire = SendTokenTiming::kBeforeBackoff;
+  CHECK(retried_again([](RetryStrategy& strategy, RetryToken token, Time now) {
+    token = strategy.refresh_retry_token(std::move(token), failed(kThrottling), now);
+    CHECK(token.outcome() == Outcome::kNoSendToken);
+    CHECK(token.delay() == Duration::zero());
+  }));
+}
+
+TEST_CASE("requests are numbered from zero") {
+  RetryStrategy strategy(preset("standard"), RandomKey(1, 0));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    CHECK(strategy.acquire_initial_token(Time::zero()).request() == i);
+  }
+}
+
+TEST_CASE("an attempt that has its send token takes no other") {
+  RetryStrategy strategy(preset("adaptive"), RandomKey(1, 0));
+  strategy.refresh_retry_token(strategy.acquire_initial_token(at_ms(0)), failed(kThrottling),
+                               at_ms(100));
+  RetryToken token = strategy.acquire_initial_token(at_ms(10'000));
+  CHECK(strategy.acquire_send_token(token, at_ms(10'000)) == Duration::zero());
+  const double left = strategy.limiter()->capacity(at_ms(10'000));
+  CHECK(left < 1);
+  CHECK(strategy.acquire_send_token(token, at_ms(10'000)) == Duration::zero());
+  CHECK(strategy.limiter()->capacity(at_ms(10'000)) == left);
+}
+
 TEST_CASE("scopes have quotas and limiters of their own") {
   RetryStrategy strategy(preset("adaptive"), RandomKey(1, 0));
   RetryToken a = strategy.acquire_initial_token(Time::zero(), "us-east-1");
