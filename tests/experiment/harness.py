@@ -28,11 +28,14 @@ class Failed(Exception):
 
 
 class Checker:
-    """The program in a folder of its own, with the scenario small.toml."""
+    """The program in a folder of its own, with the scenario small.toml, or several by name."""
 
-    def __init__(self, program, folder, scenario):
+    def __init__(self, program, folder, scenarios):
         self.program, self.folder = program, folder
-        (folder / "small.toml").write_text(scenario)
+        if isinstance(scenarios, str):
+            scenarios = {"small.toml": scenarios}
+        for name, text in scenarios.items():
+            (folder / name).write_text(text)
 
     def run(self, *arguments, expected=0, before=()):
         """What a command printed that ends with this status. `before`: what starts the program."""

@@ -13,7 +13,7 @@ SPDX-License-Identifier: MIT
 
 import shutil
 
-from harness import MPIRUN, SKIPPED, Failed, files_of, main, run_job
+from harness import MPIRUN, SKIPPED, Checker, Failed, files_of, main, run_job
 
 # What steers a run by its own results: a warm-up that is found, a precision; and all kinds of
 # results: two tiers, effects, polls, a profile from a file.
@@ -114,13 +114,12 @@ OUT_OF_STEP = (("run outage.toml", "run none.toml"),
                (SWEEP, SWEEP, "cd other"))
 
 
-class Checker:
-    """The commands in a folder of its own."""
+class Ranks(Checker):
+    """The program alone and started by mpirun."""
 
     def __init__(self, program, folder, every):
-        self.program, self.folder, self.every = program, folder, every
-        (folder / "steady.toml").write_text(STEADY)
-        (folder / "outage.toml").write_text(OUTAGE)
+        super().__init__(program, folder, {"steady.toml": STEADY, "outage.toml": OUTAGE})
+        self.every = every
         # The same names with other contents, as on a machine whose copies are out of date.
         for place, rate in ((folder, 5), (folder / "other", 6)):
             place.mkdir(exist_ok=True)
@@ -128,23 +127,18 @@ class Checker:
             (place / "trace.csv").write_text(
                 "\n".join(["time_s", *(f"{i / rate}" for i in range(40))]) + "\n")
 
-    def run(self, command):
-        return run_job(command, self.folder)
-
-    def results(self, command):
+    def results(self, *arguments, before=()):
         """What is printed, and the files by their path; `results` is gone then."""
-        done = self.run(command)
-        if done.returncode != 0:
-            raise Failed(f"{command}\nexit status {done.returncode}:\n{done.stderr}")
+        done = self.run(*arguments, before=before)
         root = self.folder / "results"
         files = {folder.name: files_of(folder) for folder in root.iterdir()}
         shutil.rmtree(root)
         return done.stdout, done.stderr, files
 
     def check_same(self, name):
-        command = [self.program, *COMMANDS[name], "--no-progress"]
-        alone = self.results([*command, "--jobs", "2"])
-        together = self.results([*MPIRUN, *command])
+        command = [*COMMANDS[name], "--no-progress"]
+        alone = self.results(*command, "--jobs", "2")
+        together = self.results(*command, before=MPIRUN)
         for what, one, other in zip(("output", "messages", "files"), alone, together):
             if one != other:
                 raise Failed(f"{name}: {what} over ranks differ:\n{one}\n{other}")
@@ -153,16 +147,15 @@ class Checker:
 
     def check_mistake(self, name):
         arguments, status = MISTAKES[name]
-        done = self.run([*MPIRUN, self.program, *arguments])
-        if done.returncode != status or done.stderr.count("error:") != 1:
-            raise Failed(f"{name}: exit status {done.returncode}, expected {status} and one "
-                         f"message:\n{done.stderr}")
+        done = self.run(*arguments, expected=status, before=MPIRUN)
+        if done.stderr.count("error:") != 1:
+            raise Failed(f"{name}: one message was expected:\n{done.stderr}")
         print(f"{name}: exit status {status}, told once")
 
     def check_out_of_step(self, usual, other, before="true"):
         script = (f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {before or "true"}; '
                   f'exec "$0" {other}; fi; exec "$0" {usual}')
-        done = self.run([*MPIRUN, "sh", "-c", script, self.program])
+        done = run_job([*MPIRUN, "sh", "-c", script, self.program], self.folder)
         if done.returncode == 0 or "rank 1 was given different work" not in done.stderr:
             raise Failed(f"rank 1 with {before} {other}: exit status {done.returncode}:\n"
                          f"{done.stderr}")
@@ -186,7 +179,7 @@ class Checker:
         if shutil.which("mpirun") is None:
             print("skipped: there is no mpirun (Debian package openmpi-bin)")
             return False
-        probe = self.run([*MPIRUN, self.program, "run", "none.toml"])
+        probe = run_job([*MPIRUN, self.program, "run", "none.toml"], self.folder)
         if "built without MPI" in probe.stderr:
             print("skipped: the program was built without MPI (RETRYSIM_MPI=OFF, or not found)")
             return False
@@ -194,5 +187,5 @@ class Checker:
 
 
 if __name__ == "__main__":
-    main(__doc__, lambda program, folder, given: [Checker(program, folder, given.every).all],
+    main(__doc__, lambda program, folder, given: [Ranks(program, folder, given.every).all],
          every=1)
