@@ -140,7 +140,7 @@ static_assert(words_end_with(QuotaOnEmpty::kWait));
 
 /// When the credit is added.
 enum class CreditOn : std::uint8_t {
-  kSuccess,  ///< by a success on the first attempt
+  kSuccess,  ///< by a success at the first attempt (after retries: see Refund)
   kStart,    ///< when a request begins, whatever becomes of it
 };
 template <>

@@ -78,7 +78,8 @@ class SendRateLimiter {
   bool round_rates_ = false;
 };
 
-/// One client's retry quota, in tokens. Level always within [0, capacity].
+/// A retry quota (of one client, or of what its `RetryScope` says), in tokens. Level always within
+/// [0, capacity].
 struct RetryQuota {
   std::int32_t available = 0;
 
@@ -141,8 +142,9 @@ class SlidingCounts {
   std::uint64_t first_ = 0, second_ = 0;
 };
 
-/// The events that a limit beyond the SDKs is told, and the decisions it takes. Each limit replaces
-/// the functions it needs, with the same names and parameters; the others do nothing.
+/// The interface of a limit beyond the SDKs: the events it is notified of, and the decisions it
+/// makes. A limit redefines the functions it needs, with the same names and parameters; those
+/// defined here do nothing, and permit every retry.
 template <class RulesOfLimit>
 struct RetryLimit {
   using Rules = RulesOfLimit;

@@ -247,7 +247,7 @@ struct ClientSpec {
 
 /// Which entry goes when a cache is full.
 enum class CachePolicy : std::uint8_t {
-  kLru,   ///< the one that was used last the longest time ago
+  kLru,   ///< the least recently used one
   kFifo,  ///< the one that was stored first
 };
 template <>

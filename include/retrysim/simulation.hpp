@@ -67,8 +67,8 @@ class StopCounter {
 // --- Simulating ----------------------------------------------------------------------------------
 
 /// A line of the access log of the simulated services: what a server knows when it answers an
-/// attempt, be it with an error, and be it that its client waits no more. Attempts that leave a
-/// service without an answer (dropped from a queue, aborted) have none.
+/// attempt, with success or an error, whether or not the client is still waiting. Attempts that
+/// leave a service without an answer (dropped from a queue, aborted) have no line.
 struct AccessLogEntry {
   Time answered;
   Duration duration;           ///< since the attempt reached the service

@@ -6,6 +6,7 @@
 #include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 
 namespace retrysim::cli {
@@ -1312,8 +1314,36 @@ constexpr Kind kKinds[] = {
     {{"urllib3", "parameters of Retry, also of requests"}, with_parameters<read_urllib3>},
 };
 
+/// Throws if a document begins where the one before it did. yaml-cpp (0.7) finds an empty document
+/// in front of a character that cannot begin one, such as a comma, does not pass over that
+/// character, and so finds documents without end.
+class EndOfDocuments final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == begun_) throw YAML::ParserException(mark, "no value can begin here");
+    begun_ = mark.pos;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  int begun_ = -1;
+};
+
 std::vector<YAML::Node> parse(const std::string& file, const std::string& text) {
   try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    for (EndOfDocuments end; parser.HandleNextDocument(end);) continue;
     return YAML::LoadAll(text);
   } catch (const YAML::Exception& e) {
     throw BadConfiguration(fmt::format("{}:{}:{}: error: neither YAML nor JSON: {}", file,

@@ -273,7 +273,7 @@ void add_effects(std::vector<std::string>& result, const ComparisonReport& compa
     std::string text = Sentence(comparison, first.key + "=" + first.value,
                                 first.key + "=" + first.base_value, find)
                            .text();
-    // A mean effect that changes its sign describes nobody's.
+    // If the effect has different signs in different combinations, its mean describes none of them.
     for (std::size_t e = from; e < to; ++e) {
       const KeyEffect& effect = effects[e];
       ComparisonRow least{0, "all", effect.metric, effect.difference}, most = least;

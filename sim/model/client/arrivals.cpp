@@ -190,10 +190,10 @@ Draws Bursts::period_draws(std::uint32_t sender, std::uint32_t period) const {
   return Draws(key_, {entity(sender, period), kPeriodDraws, 0, Purpose::kArrival});
 }
 
-// Clients that act together start with a burst. Others start somewhere in a burst or pause: of a
-// constant length at any point of it, of an exponential one all of it is left, as always. Both are
-// exactly what an observer finds who comes at any time; with other distributions, to whom a long
-// period is more likely, it is so after some periods.
+// Aligned clients start with a burst. Others start in the middle of a burst or pause: if its length
+// is constant, at a uniformly random point of it; if exponential, with a whole length still to go,
+// because it has no memory. Both starts are exactly stationary. Other distributions become
+// stationary only after some periods: a long period should be likelier at the start.
 void Bursts::begin(std::uint32_t sender) {
   Sender& s = senders_[sender];
   Draws draws = period_draws(sender, s.periods++);

@@ -23,10 +23,10 @@
 
 namespace retrysim::model {
 
-/// Piecewise linear rate over time; from the last piece on it is constant.
-/// An arrival rate that changes over time (profiles, traces, surges), and the walk along its
-/// integral: a Poisson process of unit rate, stretched by it, is the inhomogeneous Poisson process;
-/// evenly spaced points, stretched likewise, are evenly spaced requests.
+/// An arrival rate that changes over time (profiles, traces, surges): piecewise linear, constant
+/// from the last piece on. Requests come from a walk along its integral, which turns a Poisson
+/// process of unit rate into one of varying rate, and evenly spaced points into evenly spaced
+/// requests.
 class RateFunction {
  public:
   /// `base` (per second) times the profile, if there is one, times the surges.

@@ -48,8 +48,8 @@ std::int32_t quota_of(const RetryState& state) {
   return state.quota != nullptr ? state.quota->available : 0;
 }
 
-/// The most tokens that a success after retries may give back. Said here once more, and more
-/// coarsely than in the rules: it is what those are checked against.
+/// The most tokens that a success after retries may give back. This repeats the rules more
+/// coarsely, on purpose: the check at the end of the run compares them with it.
 int largest_refund(const QuotaRules& rules, const RetryProgress& progress) {
   if (rules.refill_rate > 0) return rules.capacity;  // time brings tokens as well
   const int credit = static_cast<int>(std::ceil(rules.credit));
@@ -273,10 +273,10 @@ bool Clients::pass_gates(ClientGroup& g, Request& r) {
   return passes(g, r, gate_.pass(g, r)) && connections_.take(g, r);
 }
 
-bool Clients::passes(ClientGroup& g, Request& r, Passage passage) {
-  if (passage == Passage::kRefused) finish(g, r, Outcome::kNoSendToken);
-  if (passage == Passage::kTooLate) finish(g, r, Outcome::kDeadlineExceeded);
-  return passage == Passage::kGoes;
+bool Clients::passes(ClientGroup& g, Request& r, GateResult result) {
+  if (result == GateResult::kNotSent) finish(g, r, Outcome::kNoSendToken);
+  if (result == GateResult::kTooLate) finish(g, r, Outcome::kDeadlineExceeded);
+  return result == GateResult::kGoes;
 }
 
 // The request has waited long enough at the gate.
@@ -356,7 +356,7 @@ void Clients::hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence) {
 
 RETRYSIM_IN_LOOP void Clients::answered(Attempt& a) {
   ClientGroup& g = own_group(a);
-  if (!g.errors[a.answer].success()) return refused_apart(a);
+  if (!g.errors[a.answer].success()) return answered_with_error_apart(a);
   succeed(g, *a.request, a);
 }
 
@@ -375,9 +375,9 @@ RETRYSIM_IN_LOOP void Clients::succeed(ClientGroup& g, Request& r, Attempt& a) {
   finish(g, r, Outcome::kSuccess);
 }
 
-void Clients::refused_apart(Attempt& a) { refused(a); }
+void Clients::answered_with_error_apart(Attempt& a) { answered_with_error(a); }
 
-RETRYSIM_IN_LOOP void Clients::refused(Attempt& a) {
+RETRYSIM_IN_LOOP void Clients::answered_with_error(Attempt& a) {
   ClientGroup& g = own_group(a);
   Request& r = *a.request;
   const ErrorInfo error = g.errors[a.answer];
@@ -667,11 +667,11 @@ void Clients::send_wait_over(ClientGroup& g, Request& r) {
 
 void RetryDecisions::prepare() {
   const kernel::Claim claim;
-  clients_.resize(groups_.size());
+  by_group_.resize(groups_.size());
   for (const std::size_t at : name_order(state_.scenario.clients)) {
     const GroupId i(at);
     const ClientGroup& g = groups_[i];
-    OfGroup& own = clients_[i];
+    OfGroup& own = by_group_[i];
     own.take_memory(*g.spec, claim);
     if (g.spec->strategy) {
       for (std::uint32_t k = 0; k < g.spec->count; ++k) {
@@ -683,13 +683,14 @@ void RetryDecisions::prepare() {
       g.recorder->quota.starts(quotas.size(), quotas.front().available);
     }
     if (g.spec->retry_only_at != RetryOnlyAt::kAnywhere) {
-      own.once_rules = g.spec->retry;
-      own.once_rules.max_attempts = 1;
-      own.once_rules.quota.order = QuotaOrder::kAfterAttempts;  // nothing is charged
+      own.rules_without_retry = g.spec->retry;
+      own.rules_without_retry.max_attempts = 1;
+      own.rules_without_retry.quota.order =
+          QuotaOrder::kAfterAttempts;  // no retry is charged (a failure may be)
     }
     if (state_.options.retries_until == Time::max()) continue;
-    own.last_rules = g.spec->retry;
-    own.last_rules.max_attempts = 1;
+    own.rules_after_retries_end = g.spec->retry;
+    own.rules_after_retries_end.max_attempts = 1;
   }
 }
 
@@ -717,7 +718,7 @@ Duration RetryDecisions::open(ClientGroup& g, Request& r) {
     begin_request(g.spec->retry, state, state_.now);
     note_quota(g, state, before);
   }
-  OfGroup& own = clients_[g.index];
+  OfGroup& own = by_group_[g.index];
   if (!g.spec->strategy) return Duration::zero();
   if (request_numbers_.size() < state_.requests.slots()) {
     request_numbers_.resize(state_.requests.slots());
@@ -738,14 +739,15 @@ RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r
 }
 
 RETRYSIM_IN_LOOP const RetryRules& RetryDecisions::rules_of(const ClientGroup& g) const {
-  return state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
+  return state_.retries_are_over() ? by_group_[g.index].rules_after_retries_end : g.spec->retry;
 }
 
 // With a strategy of the user's own, or where only some requests are retried.
 RetryDecision RetryDecisions::decide_in_steps(ClientGroup& g, Request& r, const Failure& failure) {
   if (g.spec->strategy) return ask_strategy(g, r, failure);
   const bool once = !g.may_repeat(r);
-  return decide_and_note(g, r, once ? clients_[g.index].once_rules : rules_of(g), failure);
+  return decide_and_note(g, r, once ? by_group_[g.index].rules_without_retry : rules_of(g),
+                         failure);
 }
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_and_note(ClientGroup& g, Request& r,
@@ -770,7 +772,7 @@ RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_by_rules(ClientGroup& g, R
 }
 
 RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Failure& failure) {
-  const OfGroup& own = clients_[g.index];
+  const OfGroup& own = by_group_[g.index];
   Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   const RetryDecision decision =
       checked(g, own.strategies[r.client]->refresh_retry_token(
@@ -790,7 +792,7 @@ RETRYSIM_IN_LOOP bool RetryDecisions::learns_from_success(const ClientGroup& g,
 }
 
 void RetryDecisions::book_success(ClientGroup& g, Request& r) {
-  OfGroup& own = clients_[g.index];
+  OfGroup& own = by_group_[g.index];
   if (g.spec->strategy) [[unlikely]] {
     own.strategies[r.client]->record_success(request_numbers_[r.id], r.progress.attempts,
                                              state_.now);
@@ -961,7 +963,7 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
 
 RETRYSIM_IN_LOOP Request& Timeouts::expired(ClientGroup& g) {
   Request& r = *g.timers.timeouts.front();
-  // The queue is told at once: it would find out next, with an event that is not there any more.
+  // Update the event queue now: its next look would otherwise find an event that no longer exists.
   state_.queue.set(g.timers.timeout_source, look_ahead(r.timeout.in_lane.next()));
   return r;
 }

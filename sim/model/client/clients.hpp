@@ -38,8 +38,8 @@ class Timeouts {
   RETRYSIM_IN_LOOP void disarm(ClientGroup& g, Request& r);
   void arm_deadline(ClientGroup& g, Request& r);
   void disarm_deadline(ClientGroup& g, Request& r);
-  /// The same for a call whose deadline is what remains of its caller's: `end`, or none if that is
-  /// `Time::max()`. False if it has come already.
+  /// Arms the deadline of a call that inherits what remains of its caller's: `end`, or none if that
+  /// is `Time::max()`. False if `end` has already passed.
   bool arm_deadline_at(ClientGroup& g, Request& r, Time end);
 
   /// Whether the request has a deadline at `t` or before.
@@ -119,8 +119,8 @@ class RetryDecisions {
   struct OfGroup {
     ByClient<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
     ByClient<std::uint64_t> strategy_requests;             ///< their requests so far
-    RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
-    RetryRules once_rules;  ///< of requests that `ClientGroup::may_repeat` refuses retries
+    RetryRules rules_after_retries_end;  ///< from SimulationOptions::retries_until on: one attempt
+    RetryRules rules_without_retry;  ///< of requests that `ClientGroup::may_repeat` refuses retries
     TokenBooks tokens;
 
     template <class Take>
@@ -151,7 +151,7 @@ class RetryDecisions {
   }
   bool permit_hedge(ClientGroup& g, Request& r);
 
-  const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
+  const TokenBooks& tokens(GroupId group) const { return by_group_[group].tokens; }
 
  private:
   RETRYSIM_IN_LOOP const RetryRules& rules_of(const ClientGroup& g) const;
@@ -167,7 +167,7 @@ class RetryDecisions {
 
   RunState& state_;
   ClientGroups& groups_;
-  ByGroup<OfGroup> clients_;
+  ByGroup<OfGroup> by_group_;
   // By request of a group with custom strategies: its number at its client.
   ByRequest<std::uint64_t> request_numbers_;
 };
@@ -237,7 +237,7 @@ class Clients {
   /// agenda.
   RETRYSIM_IN_LOOP void answered(Attempt& a);
   /// The same for an answer other than a success.
-  RETRYSIM_IN_LOOP void refused(Attempt& a);
+  RETRYSIM_IN_LOOP void answered_with_error(Attempt& a);
   /// A request that waited for a connection has got one, and goes on.
   void connected(RequestId request);
   /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
@@ -281,7 +281,7 @@ class Clients {
   [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
   RETRYSIM_IN_LOOP void begin_attempt_here(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool pass_gates(ClientGroup& g, Request& r);
-  [[gnu::noinline]] bool passes(ClientGroup& g, Request& r, Passage passage);
+  [[gnu::noinline]] bool passes(ClientGroup& g, Request& r, GateResult result);
   void go_on(ClientGroup& g, Request& r);
   RETRYSIM_IN_LOOP void send(ClientGroup& g, Request& r);
   [[gnu::noinline]] void prepare_in_steps(ClientGroup& g, Request& r, Attempt& a);
@@ -291,7 +291,7 @@ class Clients {
   [[gnu::noinline]] void hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence);
 
   RETRYSIM_IN_LOOP void succeed(ClientGroup& g, Request& r, Attempt& a);
-  [[gnu::noinline]] void refused_apart(Attempt& a);  // not compiled into its caller
+  [[gnu::noinline]] void answered_with_error_apart(Attempt& a);  // not compiled into its caller
   RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                                         ResponseClass answer);

@@ -22,18 +22,18 @@ void SendGate::prepare() {
   }
 }
 
-Passage SendGate::pass(ClientGroup& g, Request& r) {
+GateResult SendGate::pass(ClientGroup& g, Request& r) {
   if (g.states->throttle()) {
     Draws draws(*g.key, {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
     if (!permit_attempt(g.spec->retry, g.states->of(r.client), state_.now, draws)) {
       const bool is_hedge = r.attempt.exists();
-      return is_hedge ? Passage::kWaits : Passage::kRefused;
+      return is_hedge ? GateResult::kWaits : GateResult::kNotSent;
     }
   }
-  return r.send_tokens > 0 ? take_tokens(g, r) : Passage::kGoes;
+  return r.send_tokens > 0 ? take_tokens(g, r) : GateResult::kGoes;
 }
 
-Passage SendGate::take_tokens(ClientGroup& g, Request& r) {
+GateResult SendGate::take_tokens(ClientGroup& g, Request& r) {
   const SendRateRules& rules = g.spec->retry.rate_limit;
   const std::size_t number = g.limiter_of(r);
   SendRateLimiter& limiter = g.states->limiter(number);
@@ -41,13 +41,13 @@ Passage SendGate::take_tokens(ClientGroup& g, Request& r) {
   const bool first_in_line = !queues_[g.holder].of_limiters[number].first.exists();
   if (first_in_line && limiter.try_acquire(state_.now, r.send_tokens)) {
     r.send_tokens = 0;
-    return Passage::kGoes;
+    return GateResult::kGoes;
   }
   if (r.attempt.exists()) {  // a hedge does not wait
     r.send_tokens = 0;
-    return Passage::kWaits;
+    return GateResult::kWaits;
   }
-  if (rules.on_empty == OnEmpty::kFail) return Passage::kRefused;
+  if (rules.on_empty == OnEmpty::kFail) return GateResult::kNotSent;
   if (rules.wait == SendTokenWait::kOnce || rules.wait == SendTokenWait::kRecheck) {
     return wait_once(g, r, limiter.wait(state_.now, r.send_tokens));
   }
@@ -57,29 +57,29 @@ Passage SendGate::take_tokens(ClientGroup& g, Request& r) {
     return wait_once(g, r, time);
   }
   join_queue(g, r);
-  return Passage::kWaits;
+  return GateResult::kWaits;
 }
 
-Passage SendGate::wait_once(ClientGroup& g, Request& r, Duration time) {
-  if (timeouts_.deadline_is_by(g, r, state_.now + time)) return Passage::kTooLate;
+GateResult SendGate::wait_once(ClientGroup& g, Request& r, Duration time) {
+  if (timeouts_.deadline_is_by(g, r, state_.now + time)) return GateResult::kTooLate;
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
   RETRYSIM_TELL(Step::kWaiting, state_.now, r, time.count());
   g.recorder->send_waits.begins(state_.now);
   state_.set_timer(EventKind::kSendWaitEnd, g.index, r.id, time);
-  return Passage::kWaits;
+  return GateResult::kWaits;
 }
 
-Passage SendGate::wait_over(ClientGroup& g, Request& r) {
+GateResult SendGate::wait_over(ClientGroup& g, Request& r) {
   g.recorder->send_waits.ends(r.in_cohort, state_.now - r.phase_since, state_.now);
-  if (r.send_tokens == 0) return Passage::kGoes;
+  if (r.send_tokens == 0) return GateResult::kGoes;
   SendRateLimiter& limiter = g.states->limiter(g.limiter_of(r));
   if (g.spec->retry.rate_limit.wait != SendTokenWait::kRecheck) {
     limiter.reserve(state_.now, r.send_tokens);
   } else if (!limiter.try_acquire(state_.now, r.send_tokens)) {
     return wait_once(g, r, limiter.wait(state_.now, r.send_tokens));
   }
-  return Passage::kGoes;
+  return GateResult::kGoes;
 }
 
 void SendGate::join_queue(ClientGroup& g, Request& r) {

@@ -40,10 +40,10 @@ struct Waiters {
 };
 
 /// The answer to an attempt that asks to be sent.
-enum class Passage : std::uint8_t {
+enum class GateResult : std::uint8_t {
   kGoes,
   kWaits,    ///< or was to be a hedge, which does not wait and is not made
-  kRefused,  ///< no send token: its request ends
+  kNotSent,  ///< no send token: its request ends
   kTooLate,  ///< it would wait beyond its deadline: its request ends
 };
 
@@ -72,7 +72,7 @@ class SendGate {
 
   /// Takes the memory for all groups, and adds their sources.
   void prepare();
-  [[gnu::noinline]] Passage pass(ClientGroup& g, Request& r);
+  [[gnu::noinline]] GateResult pass(ClientGroup& g, Request& r);
   /// The client is going to make a request soon: fetches its limiter and queue from memory.
   [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
     if (!g.states->limit_send_rate() || g.keeps_states_apart) return;
@@ -81,11 +81,11 @@ class SendGate {
     kernel::prefetch(queues_[g.holder].of_limiters[number]);
   }
   /// Takes the send tokens that the request needs.
-  [[gnu::noinline]] Passage take_tokens(ClientGroup& g, Request& r);
+  [[gnu::noinline]] GateResult take_tokens(ClientGroup& g, Request& r);
   /// Waits for a time that is fixed when the wait begins.
-  [[gnu::noinline]] Passage wait_once(ClientGroup& g, Request& r, Duration time);
+  [[gnu::noinline]] GateResult wait_once(ClientGroup& g, Request& r, Duration time);
   /// That time is over.
-  [[gnu::noinline]] Passage wait_over(ClientGroup& g, Request& r);
+  [[gnu::noinline]] GateResult wait_over(ClientGroup& g, Request& r);
   /// The deadline has passed meanwhile.
   void leave_queue(ClientGroup& g, Request& r);
   /// The limiter that the request uses may have changed its rate.

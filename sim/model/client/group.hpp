@@ -39,7 +39,7 @@ struct ClientTraits {
   bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
   bool ends_connections = false;    ///< the connections of its attempts are counted
   bool books_successes = false;     ///< the strategy learns of successes
-  bool has_only_quotas = false;     ///< but only if they refill a quota
+  bool has_only_quotas = false;     ///< and a success changes nothing while the quota is full
   bool begins_in_steps = false;     ///< there is more to do when a request begins
   bool ends_in_steps = false;       ///< there is more to do when a request ends
   bool closed = false;              ///< each client thinks, asks, thinks ...

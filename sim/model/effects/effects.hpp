@@ -37,7 +37,7 @@ class Sessions {
  public:
   enum class Found : std::uint8_t {
     kNothing,
-    kNotStoredYet,       ///< who has checked the token before has yet to store it
+    kNotStoredYet,       ///< an earlier attempt has checked, but not stored it
     kOtherNotStoredYet,  ///< the same, and the token belongs to another request
     kInProgress,
     kDone,         ///< the request has had its effect, as far as the token says
@@ -67,7 +67,8 @@ class Sessions {
   void begin(TokenKey key, std::uint64_t intent, Time stored) {
     sessions_[key] = {intent, Time::max(), stored, 1, false};
   }
-  /// Another execution of the same request does, because that is yet to come.
+  /// Another execution of the same request begins, because the token is not stored yet. It will be
+  /// stored at the earlier of the two times.
   void join(TokenKey key, Time stored) {
     Session& s = sessions_.find(key)->second;
     s.stored = std::min(s.stored, stored);
@@ -82,7 +83,8 @@ class Sessions {
     keep(s, key, now);
   }
 
-  /// An execution has come to nothing. Another one may have been done meanwhile, or go on.
+  /// An execution has ended without an effect. Others with the same token may already have had
+  /// theirs, or may still be running.
   void drop(TokenKey key, Time now) {
     const auto at = sessions_.find(key);
     if (at == sessions_.end() || at->second.expires != Time::max()) return;
@@ -262,9 +264,9 @@ class Effects {
   [[gnu::noinline]] void executed(Attempt& a, bool succeeded);
   /// A read before a retry has been served: whether it found the effect.
   bool found_effect(AttemptId attempt);
-  /// What the attempt has begun comes to nothing.
+  /// The execution that the attempt began has ended without an effect.
   void drop_session(Attempt& a);
-  /// Nothing more can come of the attempt.
+  /// Both sides are done with the attempt: it can have no further effect.
   [[gnu::noinline]] void attempt_gone(Attempt& a);
 
   // Attempts that wait for another one with their token. When its session has ended, the token is

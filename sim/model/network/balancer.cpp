@@ -186,8 +186,8 @@ void Balancer::remember(const Attempt& a, InstanceId instance) {
   earlier_bytes_ += kernel::bytes_of(earlier) - before;
 }
 
-// Asks again while an instance is named where the request has been. What does not change by itself
-// from one question to the next, the least busy instance, is left out of the next one.
+// Picks again while the chosen instance is one that the request has already been to. With least
+// connections the same instance would be picked every time, so it is left out of the next pick.
 Balancer::Place Balancer::choose_new(One& b, const Attempt& a, DrawsOnDemand& draws) {
   const Earlier& earlier = earlier_[a.request->id];
   const auto has_been_at = [&](Place place) {
@@ -271,7 +271,7 @@ double Balancer::cost_of(One& b, Place place) const {
   if (b.spec->balancing == Balancing::kTwoChoices) return under_way;
   Latency& latency = b.latencies[place];
   observe(b, latency, 0);
-  // Nothing is known of an instance that has its first attempts: as few as possible more.
+  // Nothing is known of an instance before its first attempt has ended: avoid sending it more.
   constexpr double kPenalty = 0x1p47 - 1;
   return latency.ns == 0 && under_way > 0 ? kPenalty + under_way : latency.ns * (under_way + 1);
 }

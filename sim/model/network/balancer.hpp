@@ -61,7 +61,8 @@ class Balancer {
 
   /// Attempts under way at all instances of the service.
   std::uint64_t under_way(ServiceId service) const;
-  /// The most instances that one of its balancers had ejected at once, of so many that it knows.
+  /// The largest number of instances that one balancer of the service had ejected at once, and how
+  /// many instances that balancer knows.
   struct MostEjected {
     std::uint32_t ejected = 0, known = 0;
   };

@@ -2,8 +2,8 @@
 // which of them it leaves out for a while. Two rules, which know nothing of each other: Envoy's
 // outlier detection, and the failure accrual of Finagle and Linkerd.
 //
-// Hosts are numbered from 0, as the balancer numbers them. Both rules only say who is out; what
-// that means for the balancing, and what happens if too few are left, is the balancer's affair.
+// Hosts are numbered from 0, as the balancer numbers them. Both rules only say which hosts are out.
+// The balancer decides what follows from that, and what to do if too few hosts are left.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -107,10 +107,11 @@ class FailureAccrual {
   /// An attempt has ended; `alone`: no other is under way there. True if that changes whether the
   /// host is out, or when.
   bool heard(std::size_t host, Verdict verdict, bool alone);
-  /// Whether the host has just been given a penalty, and for how long; `luck`: a uniform variate.
+  /// Whether the host is in a penalty, and how long that is; `luck`: the uniform variate of its
+  /// jitter.
   bool is_punished(std::size_t host) const { return hosts_[host].state == State::kPenalty; }
   Duration penalty(std::size_t host, double luck) const;
-  /// So many penalties the host has had since the run began.
+  /// How many penalties the host has had since the run began.
   std::uint32_t penalties(std::size_t host) const { return hosts_[host].penalties; }
   /// Its penalty is over: it is on probation.
   void penalty_over(std::size_t host) { hosts_[host].state = State::kProbation; }

@@ -23,9 +23,9 @@ bool delays_differ(const Scenario& scenario) {
          });
 }
 
-/// Draws decide, one after the other, what gets lost of the messages of an attempt: the
-/// second call passes over those of the first.
-void skip_first_call(Draws& draws, const Attempt& a) {
+/// Each message of an attempt has two draws, which decide whether it or its answer is lost. The
+/// second message skips those of the first.
+void skip_first_message(Draws& draws, const Attempt& a) {
   if (a.is(Attempt::kSecondMessage)) draws.next(), draws.next();
 }
 
@@ -53,9 +53,9 @@ void Network::add_sources() {
     answer_source_ = state_.add_source(EventKind::kResponseArrives, 0, kernel::SourceRole::kAnswer);
   }
   if (delays_differ_) {
-    late_request_source_ = state_.add_source(EventKind::kLateAttempt);
+    late_request_source_ = state_.add_source(EventKind::kAttemptOutOfOrder);
     late_answer_source_ =
-        state_.add_source(EventKind::kLateResponse, 0, kernel::SourceRole::kAnswer);
+        state_.add_source(EventKind::kResponseOutOfOrder, 0, kernel::SourceRole::kAnswer);
   }
 }
 
@@ -130,7 +130,7 @@ void Network::travel_past_obstacles(Attempt& a) {
   const double loss = s.impairment().request_loss;
   if (loss > 0) {
     Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLoss});
-    skip_first_call(draws, a);
+    skip_first_message(draws, a);
     if (draws.uniform() < loss) {
       a.clients->recorder->passage.lost(a.in_cohort);
       return attempts_.discard(a);
@@ -195,7 +195,7 @@ bool Network::lose_answer(Attempt& a) {
   if (a.at->traits().logs_answers) state_.log_answer(a, a.answer);
   if (a.at->impairment().response_loss == 0) return false;
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLoss});
-  skip_first_call(draws, a);
+  skip_first_message(draws, a);
   draws.next();  // decided the request's own loss
   if (draws.uniform() >= a.at->impairment().response_loss) return false;
   a.clients->recorder->passage.lost(a.in_cohort);
@@ -237,11 +237,11 @@ RETRYSIM_IN_LOOP void Network::deliver(Attempt& a) {
   clients_.answered(a);
 }
 
-RETRYSIM_IN_LOOP void Network::deliver_put_down(Attempt& a) {
+RETRYSIM_IN_LOOP void Network::deliver_pending(Attempt& a) {
   const bool succeeded = a.clients->errors[a.answer].success();
   if (a.is(Attempt::kGivenUp | Attempt::kGoesOn) || succeeded) [[unlikely]]
     return deliver(a);
-  clients_.refused(a);
+  clients_.answered_with_error(a);
 }
 
 // Nobody waits for this answer, or the client has the answer to one message of its attempt, and

@@ -42,7 +42,8 @@ class Network {
   /// The attempt of a client sets out.
   RETRYSIM_IN_LOOP void send(const Group& g, Attempt& a);
   /// The service answers the attempt, as the last step of its event: an answer that takes no time
-  /// is delivered at once, and what its client makes of it may come back to the service.
+  /// is delivered at once, and the client's reaction (a retry, say) may reach this service before
+  /// the call returns.
   RETRYSIM_IN_LOOP void answer_last(Attempt& a, std::uint16_t answer);
   /// The service answers the attempt in the middle of a step: an answer that takes no time is
   /// delivered when the event is over.
@@ -52,7 +53,7 @@ class Network {
   void ended(const Attempt& a, AttemptResult result) { balancer_.ended(a, result); }
 
   /// From the agenda: an answer that took no time. Nearly all of these are refusals.
-  RETRYSIM_IN_LOOP void deliver_put_down(Attempt& a);
+  RETRYSIM_IN_LOOP void deliver_pending(Attempt& a);
 
   // The events. `late`: of a message whose time varies.
   void attempt_arrives(bool late);

@@ -52,8 +52,8 @@ Instance::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
 
 namespace {
 
-/// Sums of integers are exact; time integrals are sums of doubles, to which each event may add
-/// once, with a rounding error or four. How far they may be off, relative to their size.
+/// How far time integrals may be off, relative to their size. They are sums of doubles, to which
+/// each event may add a term, with up to four rounding errors; sums of integers are exact.
 double rounding_after(std::uint64_t events) { return 1e-9 + static_cast<double>(events) * 0x1p-51; }
 
 template <class Counts>

@@ -61,8 +61,8 @@ enum class EventKind : std::uint8_t {
   // Of sources only; their events are of a kind above.
   kVaryingTimeout,
   kCallersDeadline,
-  kLateAttempt,
-  kLateResponse,
+  kAttemptOutOfOrder,
+  kResponseOutOfOrder,
   kTimer,
 };
 
@@ -84,7 +84,7 @@ struct EventSource {
 // middle of another one: it is put down here, and taken when the event is over. So nothing
 // recurses, however long a chain of such steps is, and no step finds another one half done.
 //
-// Modules put down; only `World::settle` reads.
+// Modules append to it; only `World::settle` takes from it.
 
 struct Agenda {
   /// The attempt's answer is there.

@@ -29,8 +29,8 @@ class Instance;
 struct Attempt;
 
 /// Numbers of requests, attempts, clients, groups and services: a type each, so that mixing them up
-/// does not compile. An id is made from a number on purpose only; it turns into one by itself,
-/// where a part knows ids only as positions in its arrays.
+/// does not compile. Making an id from a number must be explicit; an id converts to its number
+/// implicitly, for parts that know ids only as positions in their arrays.
 template <class Tag, class Number>
 class Id {
  public:
@@ -152,7 +152,8 @@ struct alignas(64) Request {
     kInBackoff
   };
 
-  /// Begins as that request does; what is set before it is read stays as it is.
+  /// Takes over how request `r` begins. What is always written before it is read keeps its old
+  /// value.
   void begin_like(const Request& r) {
     progress = {};
     attempt = {};
@@ -191,11 +192,11 @@ struct alignas(64) Attempt {
     kOnTheWire,  ///< travelling to the service or back
     kQueued,
     kInService,
-    kHoldingServer,  ///< its server waits: for other services, or for an attempt with the same
-                     ///< token
-    kLost,           ///< the service's side has ended; no answer will come
+    kHoldingServer,     ///< its server waits: for other services, or for an attempt with the same
+                        ///< token
+    kNoAnswerWillCome,  ///< the service's side has ended: lost on its way, or dropped
   };
-  /// What is true of it. Most are true of few attempts, and one test finds that none of them is.
+  /// Most flags are set on few attempts, so a single test often shows that none of several is set.
   enum Flag : std::uint16_t {
     kExecuted = 1 << 0,    ///< served to the end
     kGivenUp = 1 << 1,     ///< its client no longer waits
@@ -221,7 +222,7 @@ struct alignas(64) Attempt {
   void clear(unsigned all) { flags = static_cast<std::uint16_t>(flags & ~all); }
   bool given_up() const { return is(kGivenUp); }
 
-  /// It is served within the instant. That is not noticed as a level of the service.
+  /// Marks it as served at `now`, in no time. The levels of the service do not show it.
   void pass_within(Time now) {
     started = finished = now;
     set(kExecuted);

@@ -36,7 +36,7 @@ void RunState::log_answer(const Attempt& a, std::uint16_t answer) const {
 void Attempts::discard(Attempt& a) {
   RETRYSIM_TELL(Step::kLost, state_.now, a);
   if (a.given_up()) return release(a);
-  a.stage = Attempt::Stage::kLost;
+  a.stage = Attempt::Stage::kNoAnswerWillCome;
 }
 
 void Attempts::tell_others(Attempt& a) {
@@ -65,8 +65,8 @@ void RunLimits::check() {
                     state_.replication, state_.now.in_seconds()),
         LimitKind::kEvents);
   }
-  // A herd may be as large as it likes, and all of it may be served at one instant; what must not
-  // go on is the same few requests going round and round.
+  // Any number of requests may arrive and be served at one instant. What has to be stopped is a few
+  // requests that go round in an endless loop.
   if (done - instant_began_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
     throw LimitExceeded(
         fmt::format("ten million events at {} s of simulated time (replication {}): requests and "

@@ -107,7 +107,7 @@ RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
 }
 
 void World::dispatch(std::uint32_t source) {
-  // By number: what kind a source is of would have to be read first.
+  // Sources are told apart by number, because their kind would first have to be read from memory.
   const EventSource& s = state_.sources[source];
   if (source - 1 < completion_sources_) [[likely]]
     return services_.complete(*s.instance);
@@ -128,11 +128,11 @@ void World::dispatch_rarer(const EventSource& s) {
       return clients_.callers_deadline_passes();
     case EventKind::kAttemptArrives:
       return network_.attempt_arrives(false);
-    case EventKind::kLateAttempt:
+    case EventKind::kAttemptOutOfOrder:
       return network_.attempt_arrives(true);
     case EventKind::kResponseArrives:
       return network_.answer_arrives(false);
-    case EventKind::kLateResponse:
+    case EventKind::kResponseOutOfOrder:
       return network_.answer_arrives(true);
     case EventKind::kSendTokenDue:
       return clients_.send_token_due(GroupId(s.index));
@@ -151,8 +151,8 @@ void World::dispatch_rarer(const EventSource& s) {
   }
 }
 
-// None of these steps takes another of them itself, so the lists take the place of a stack, and
-// every turn of an endless chain is counted.
+// No step calls another one: it appends it to a list instead. So nothing recurses, and each round
+// of an endless chain counts against the limits.
 RETRYSIM_FLATTEN void World::settle() {
   do {
     agenda_.is_due = false;
@@ -168,7 +168,7 @@ void World::deliver_answers() {
   const std::size_t count = answers.size();
   for (std::size_t i = 0; i < count; ++i) {
     limits_.count_step();
-    network_.deliver_put_down(*answers[i]);
+    network_.deliver_pending(*answers[i]);
   }
   if (answers.size() == count) [[likely]]
     return answers.clear();

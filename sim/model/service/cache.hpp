@@ -18,10 +18,11 @@ class Cache {
   /// For keys from 0 to `keys` - 1. The capacity of `spec` is above 0.
   Cache(const CacheSpec& spec, std::uint32_t keys);
 
-  /// Whether there is an answer that is still good; this uses it. One that is not goes.
+  /// Whether the cache holds a valid answer for the key, which then counts as used. An expired
+  /// answer is removed.
   bool find(std::uint32_t key, Time now);
-  /// The answer has come: it is the newest now, as if there had been none for the key. If there are
-  /// too many, one goes by the policy, whether it is still good or not.
+  /// Stores an answer as the newest entry, replacing an earlier one for the key. If the cache is
+  /// full, first evicts the entry that the policy chooses, expired or not.
   void store(std::uint32_t key, Time now);
   /// All are gone.
   void clear();

@@ -51,12 +51,13 @@ class Calls {
     const Progress& p = progress_[id.attempt];
     return p.active && p.serial == id.serial;
   }
-  /// By which the requests of an order of the attempt are told back.
+  /// The id that the requests of this order carry and hand back when they end.
   CallId id_of(const Attempt& a, const Order& order) const {
     return {a.id, progress_[a.id].serial, order.slot, order.call};
   }
-  /// The words that name the requests of an order, one each: the same attempt makes the same calls
-  /// whatever else happens. Those of a stage have the same names, in different groups.
+  /// The random words that name the requests of an order, one each. They depend on the attempt
+  /// alone, so it makes the same calls whatever else happens. All orders of a stage have the same
+  /// names, in different groups.
   Draws names_of(const Attempt& a, const Order& order) const;
 
   struct Outcome {

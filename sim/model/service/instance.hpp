@@ -170,7 +170,8 @@ struct ServiceTraits {
   /// The faults have changed; until this is called for the first time there are none.
   void follow(const ServiceSpec& spec, const Impairment& impairment);
 
-  bool always_succeeds = true;    ///< what has been served has succeeded, without more ado
+  bool always_succeeds = true;    ///< served attempts succeed unless their server met an error: the
+                                  ///< service model is not asked
   bool calls_others = false;      ///< attempts make calls to other services before they are done
   bool screens_arrivals = false;  ///< they may be answered before they are admitted: by random
                                   ///< errors, by a throttle
@@ -313,8 +314,8 @@ class Instance {
     concurrency_.leave(a.id, now - a.arrived, a.is(Attempt::kExecuted | Attempt::kReplay));
   }
 
-  /// Turning this attempt away costs server time: a free server begins at once; else that waits,
-  /// before any attempt that is to be served.
+  /// Turns the attempt away where that costs server time: a free server does it at once; otherwise
+  /// it waits, ahead of all attempts that are to be served.
   void turn_away(Attempt& a, Time now);
 
   /// Its attempts make calls to other services before they are done.
@@ -337,14 +338,14 @@ class Instance {
 
   /// An attempt leaves the queue before it is served.
   void remove_from_queue(const Attempt& a, Time now);
-  /// The same for one that has been taken from the queue, and is not started; or that came, and
-  /// does not stay.
+  /// The same for an attempt that has been taken from the queue but is not started, or that has
+  /// arrived but is not admitted.
   void leave_unserved(const Attempt& a, Time now) { time_queued_ += time_between(a.arrived, now); }
 
-  /// Takes out everything that waits or is in service, this first in order of completion; not what
-  /// a server is held for.
+  /// Takes out all attempts in service, in order of completion, and then all that wait. Attempts
+  /// that only hold a server stay.
   std::vector<std::uint32_t> take_all(Time now);
-  /// As it was at the start of the run, and empty; the throttle as well if it is to be.
+  /// Returns to the state at the start of the run; the throttle only if `throttle_too`.
   void forget(bool throttle_too);
 
   /// Null if the number of servers is fixed.

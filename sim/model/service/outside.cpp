@@ -127,7 +127,7 @@ void Services::change_instance(InstanceId instance, const FaultTimeline::Change&
     broken_off = break_off(s, s.in_service.take_all(state_.now));
   }
   s.impair(impairment_of(instance), state_.now);
-  connections_break(broken_off);  // which clients hear of as the faults of this moment let them
+  connections_break(broken_off);  // the new faults decide whether and when clients learn of it
   if (change.cold_restart()) {
     const bool whole = change.fault->instance == FaultSpec::kAllInstances;
     s.forget(whole);

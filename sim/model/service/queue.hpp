@@ -108,7 +108,7 @@ class OrderOfArrival {
   Attempt& oldest() const { return *line_.front(); }
 
  private:
-  std::deque<Attempt*> line_;  // null: has left; not so the first one
+  std::deque<Attempt*> line_;  // null if it has left; the first is never null
   std::uint64_t first_ = 0;    // number of the first one
 };
 

@@ -296,8 +296,8 @@ class CompletionSet {
 
   bool sorted_;
   std::uint32_t few_ = 0;
-  // From place 1 on, earliest last. Place 0 stays as it is: later than all, and what there is if
-  // there is nothing.
+  // Entries from index 1 on, the earliest last. Index 0 is a sentinel later than all entries, and
+  // is the head if there are none.
   std::array<One, kMaxSorted + 1> sorted_ones_;
   kernel::IndexedHeap heap_;
   // By attempt; apart from the attempts, so that moving one in the heap touches four bytes of it.
@@ -328,9 +328,9 @@ class OwnServers {
   /// Attempts that are in service or held.
   std::int64_t attempts() const { return taken_; }
   std::int64_t busy() const { return taken_; }
-  /// Whether it is a level how many servers work for attempts whose clients have given up:
-  /// `wasting_servers`. Otherwise each of those attempts has a server to itself, whose time is
-  /// wasted from `wasted_since` on.
+  /// Whether work for clients that have given up is recorded as a level, the number of
+  /// `wasting_servers`. Otherwise each such attempt has a server to itself, whose time is wasted
+  /// from `wasted_since` on.
   static bool waste_is_a_level() { return false; }
   static double wasting_servers() { return 0; }
   static Time wasted_since(const Attempt& a) { return std::max(a.started, a.gave_up); }
@@ -551,8 +551,8 @@ class SharedServers {
   kernel::EventKey head() const { return head_; }
   std::uint32_t front() const { return sharing_.front(); }
 
-  /// From here to its end, the attempt's `work` says what server time the others had been
-  /// given when it came; afterwards, what it was given itself.
+  /// While the attempt is in service, its `work` holds the server time that each attempt had been
+  /// given when it came; afterwards, the server time that it was given itself.
   [[gnu::noinline]] void start(Attempt& a, Time now) {
     sharing_.advance(now);
     sharing_.insert(a.id, a.work.left_ns);
@@ -648,7 +648,7 @@ class ServerPool {
     shared_ = std::make_unique<SharedServers>(attempts, sequence, spec.servers);
   }
 
-  // What the functions mean that have no comment: `OwnServers`.
+  // Functions without a comment are described at `OwnServers`.
 
   bool has_room() const {
     return ask([](const auto& s) { return s.has_room(); });

@@ -183,7 +183,8 @@ bool Services::finds_nobody(const Attempt& a) const {
          s.servers().has_room() && state_.queue.earliest() > state_.now;
 }
 
-// That completion, without a way through the queue of events. Levels change for no time.
+// Serves the attempt without putting its completion into the event queue. Levels are not updated,
+// because they would change for zero time.
 void Services::serve_at_once(Attempt& a) {
   limits_.count_event();
   ++state_.sequence;  // the completion's
@@ -215,7 +216,7 @@ bool Services::meets_random_error(Attempt& a) {
     return false;
   }
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
-  // The read of a retry and what follows it have luck of their own.
+  // A read before a retry and the request after it meet errors independently of each other.
   if (a.is(Attempt::kSecondMessage) && s.spec().model != ServiceModelKind::kOcc) draws.next();
   const double u = draws.uniform();
   for (const auto& [cumulative, answer] : s.impairment().errors) {
@@ -257,7 +258,7 @@ RETRYSIM_IN_LOOP void Services::overflow(Attempt& a, Refusal refusal) {
   attempts_.discard(a);
 }
 
-// To say no may cost time, too.
+// Turning an attempt away may cost server time.
 void Services::turn_away(Attempt& a, std::uint16_t answer) {
   Instance& s = *a.at;
   if (s.spec().rejection.cost == Duration::zero()) {
@@ -280,7 +281,7 @@ void Services::complete(Instance& s) {
   served(a, reply_to(a));
 }
 
-// What has been served is told to the client.
+// The reply to the attempt that a server has just finished; counts it if it is an error.
 RETRYSIM_IN_LOOP Reply Services::reply_to(Attempt& a) {
   Instance& s = *a.at;
   const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
@@ -298,7 +299,8 @@ void Services::count_error(const Attempt& a, std::uint16_t answer) {
   if (ran_into_it) a.at->place.recorder->error_answered();
 }
 
-// Of an attempt that is turned away, whose token is known, or that has asked for its effect.
+// The reply to an attempt that was not executed: it is turned away, its token is known, or it is a
+// read before a retry.
 Reply Services::answer_without_execution(Attempt& a) {
   Instance& s = *a.at;
   if (!is_read(a) || a.answer != 0) return {a.answer};  // a read may meet an error, too
@@ -310,8 +312,8 @@ Reply Services::answer_without_execution(Attempt& a) {
   return {Answers::kSuccess, !effects_.found_effect(a.id)};
 }
 
-// What becomes of an attempt when its server is free again. The last step of its event, or of the
-// agenda: the answer need not be put down.
+// A server has finished with the attempt: counts it, gives the server its next attempt and answers.
+// This is the last step of an event or agenda entry, so the answer need not go on the agenda.
 void Services::served(Attempt& a, Reply reply) {
   Instance& s = *a.at;
   count_served(a, reply);
@@ -421,11 +423,12 @@ void Services::answer_unused(const Attempt& a) {
 
 // --- The client has stopped waiting.
 
-// With `serve` and `drop-at-dequeue` a queued attempt stays; the latter is dropped at its turn.
+// With `serve` and `drop-at-dequeue` a queued attempt stays; `drop-at-dequeue` discards it when its
+// turn comes.
 RETRYSIM_IN_LOOP void Services::abandon(Attempt& a) {
   Instance& s = *a.at;
   const Abandoned policy = s.spec().abandoned;
-  if (a.stage == Attempt::Stage::kLost) {
+  if (a.stage == Attempt::Stage::kNoAnswerWillCome) {
     attempts_.release(a);
   } else if (a.stage == Attempt::Stage::kQueued &&
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {

@@ -27,8 +27,8 @@ class Effects;
 class Network;
 class RunLimits;
 
-/// Services that watch over what they have admitted: some limit how long an attempt may stay, some
-/// how many may be there, and want to hear of every one that goes.
+/// Tracks the admitted attempts of services that limit how long an attempt may stay
+/// (`ServiceSpec::timeout`) or how many may be there at once: both need to know when one leaves.
 class AttemptWatch {
  public:
   explicit AttemptWatch(RunState& state) : state_(state) {}
@@ -81,7 +81,7 @@ class Services {
 
   /// An attempt has come to the instance that it goes to.
   RETRYSIM_IN_LOOP void arrive(Attempt& a);
-  /// The same as all that happens in an event.
+  /// The same where the arrival is an event of its own, in which nothing else happens.
   void arrive_by_event(Attempt& a);
   /// The client of the attempt has stopped waiting. Servers that this sets free take their next
   /// attempt at `refill_freed`, when all attempts of the request have been given up.
@@ -104,7 +104,7 @@ class Services {
 
   // The events. Nearly every event is a completion or an arrival.
 
-  /// What the instance completes next has completed.
+  /// The next completion of the instance is due.
   void complete(Instance& s);
   void service_times_out(ServiceId service);
   kernel::EventKey next_timeout(ServiceId service) const { return watch_.next_timeout(service); }
@@ -179,8 +179,8 @@ class Services {
   AttemptWatch watch_;
   Calls calls_;
   std::vector<Instance*> freed_;  // with servers that have just been set free
-  // Others than the recorder of the service have to know of levels: autoscalers, or that of the
-  // instances.
+  // Whether levels go to others than the recorder of the service: to an autoscaler, or to the log
+  // of the instances.
   bool others_observe_ = false;
   IndexedBy<InstanceId, std::vector<Levels>> levels_;  // as last seen
   ByService<stats::StationLevels> sums_;

@@ -236,8 +236,8 @@ class Document {
  public:
   using Content = std::function<void(Sink&)>;
 
-  /// Text, in the order of the calls. Sentences are broken into lines, `others` in front of all but
-  /// the first one; without a text nothing is said.
+  /// Adds text, in the order of the calls. Sentences are broken into lines, with `first` in front
+  /// of the first line and `others` in front of the rest. Empty `sentences` add nothing.
   Document& say(std::string sentences, std::string first = "", std::string others = "  ");
   /// Lines as they are; or as they are for a terminal of that many columns.
   Document& lines(std::string ready);
@@ -258,10 +258,10 @@ class Document {
   Document& head(std::string_view command, const Scenario& scenario, std::size_t replications);
   Document& scenario_members(const LoadedScenario& scenario);
 
-  /// Files beside result.json, in the order of the calls; those that the table of result files has
-  /// (scenario/derived/result_names.hpp). The first scenario is scenario.toml, the
-  /// second scenario-2.toml, each with its CSV inputs and `comment` at its top. The document keeps
-  /// a reference to it.
+  /// Adds files beside result.json, in the order of the calls. Throws std::logic_error if the name
+  /// is not in the table of result files (scenario/derived/result_names.hpp). The first scenario
+  /// becomes scenario.toml, the second scenario-2.toml, each with its CSV inputs and with `comment`
+  /// at its top. The document keeps a reference to the scenario.
   Document& file(std::string name, Table table);
   Document& file(std::string name, Content write);
   Document& scenario_file(const LoadedScenario& scenario, std::string comment = "");

@@ -73,8 +73,8 @@ class DescriptorSink : public Sink {
   std::string buffer_;
 };
 
-/// What is at `path` if that is something, and not a regular file: "is a symbolic link", "is a
-/// pipe", ...; otherwise empty.
+/// What is at `path`, if it is anything but a regular file: "is a symbolic link", "is a pipe", ...
+/// Empty for a regular file, or if nothing is there.
 std::string irregular_kind(const std::filesystem::path& path);
 
 /// Whether `path` leads to one of these files or folders, under any name.

@@ -1,8 +1,9 @@
 // The table of scenario keys: the one place that knows the keys of scenario files, their values,
 // their meanings, their defaults and where they go. Validation, `check`, `list keys` and the
 // reference pages come from it. The rows are in scenario_keys.cpp, service_keys.cpp and
-// client_keys.cpp. Everything special about a key is a field of its row: no other code knows keys
-// by name, except for checks of one key against another.
+// client_keys.cpp. Everything special about a key is a field of its row: what reads and validates
+// scenarios knows keys only from here, except for checks of one key against another. Whatever names
+// a key in a sentence, sets it or shows it elsewhere names it by its path.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -100,15 +100,14 @@ constexpr KeyInfo kServiceKeys[] = {
         into<kQueue, &QueueSpec::lifo_above>,
         {.fallback = "servers", .when = "queue.discipline = adaptive-lifo"},
         "While more attempts wait than this, the newest one is served next, else the oldest; "
-        "servers: as many as the key of that name says, which work so many off in about one "
+        "servers: as many as the key of that name says, which clear that many in about one "
         "service time."),
     key("queue.max_age", request_time(kNotNegative).or_word("none"),
         into<kQueue, &QueueSpec::max_age>,
         {.fallback = "none", .when = "queue.discipline != processor-sharing"},
         "Longest time that an attempt may have waited when it is served: before a free server "
-        "takes "
-        "an attempt, it turns away those that have waited longer, the oldest first; they get the "
-        "overflow answer."),
+        "takes an attempt, it turns away those that have waited longer, the oldest first; they "
+        "get the overflow answer."),
     key("queue.drop_expired", boolean(), into<kQueue, &QueueSpec::drop_expired>,
         {.fallback = "false", .when = "queue.discipline != processor-sharing"},
         "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
