@@ -97,40 +97,7 @@ function successByPhase(result, v, group) {
     when[row.kind] ? when[row.kind](row) : phaseName(result, row)}`).join(", ")}`;
 }
 
-/** The program's own sentences: where it tips, and what would recover without retries. */
-function tippingAnswer({ outcome, sentences = [] }) {
-  const severity = { found: "info", recovers_at_last_value: "good" }[outcome] || "bad";
-  return sentences.map((text, i) => sentence(severity, text, null, i > 0));
-}
-
-function hysteresisAnswer(result) {
-  const { load, tip_load: tip, recover_load: recover } = result.hysteresis;
-  const text = (figure) => withInterval([figure.mean, figure.ci_low, figure.ci_high], load.unit);
-  if (!tip) return sentence("good", `Nothing tips up to ${load.path} = ${
-    quantity(Math.max(...load.values), load.unit)}.`);
-  return sentence("bad", `Going up, it tips at ${load.path} = ${text(tip)}; ` +
-    (recover ? `coming back, it recovers at ${text(recover)}.` : "coming back, it never recovers."));
-}
-
-function answer(result) {
-  const v = result.v;
-  if (result.curve) {
-    const severity = result.curve.found > 0 ? "info" : "good";
-    return [result.curve.sentences.map((text, i) => {
-      const line = result.curve.lines[i];
-      return sentence(severity, line ? text.slice(line.length + 2) : text, line || null);
-    }), notesOf(result, v)];
-  }
-  if (result.choice) return choiceAnswer(result);
-  if (result.advice) return adviceAnswer(result);
-  if (result.fitted) return fitAnswer(result);
-  if (result.prediction) return [predictionAnswer(result), notesOf(result, v)];
-  if (result.map) return [mapAnswer(result), notesOf(result, v)];
-  if (result.trigger) return [tippingAnswer(result), notesOf(result, v)];
-  if (result.hysteresis) return [hysteresisAnswer(result), notesOf(result, v)];
-  if (!result.comparison) {
-    return [verdicts(result, v), notesOf(result, v), result.sweep ? sweepNotes(result) : null];
-  }
+function comparisonAnswer(result) {
   const { sentences = [] } = result.comparison;
   const texts = sentences.map((text) => (typeof text === "string" ? text : text.sentence));
   return [texts.length > 0 ? texts.map((text) => sentence("info", text))

@@ -276,60 +276,6 @@ function intervalsNote(result) {
     (result.replications > 1 ? "; bands: 95 % intervals of the mean." : "; no intervals.");
 }
 
-function tipPicture(result) {
-  if (result.curve) return curvePicture(result);
-  if (result.trigger) {
-    const { path, unit } = result.trigger;
-    const probes = [...result.probes].sort((a, b) => a.value - b.value)
-      .filter((p) => exists(p.probability));
-    if (probes.length === 0) return null;  // no run was long enough to judge
-    const inner = probes.filter((p) => p.probability > 0 && p.probability < 1).map((p) => p.value)
-      .concat(result.d50 ? [result.d50.value, result.d50.ci_low, result.d50.ci_high] : [])
-      .filter(exists);
-    const [low, high] = [Math.min(...inner), Math.max(...inner)];
-    const below = Math.max(...probes.map((p) => p.value).filter((x) => x < low), -Infinity);
-    const above = Math.min(...probes.map((p) => p.value).filter((x) => x > high), Infinity);
-    const near = inner.length > 0 ? probes.filter((p) => p.value >= below && p.value <= above) : probes;
-    const meta = near.filter((p) => p.tipped > 0 && exists(p.metastable_probability));
-    return valueChart({ title: "Where does it tip?", share: true, yUnit: "1",
-      xLabel: keyWords(path, unit),
-      series: [{ name: `do not recover, of ${plural(result.replications, "replication")}`,
-        colour: BLUE, joined: true,
-        points: near.map((p) => [p.value, p.probability, p.ci_low, p.ci_high]) },
-      { name: "metastable: would recover without retries", colour: GREEN, mark: "ring",
-        points: meta.map((p) => [p.value, p.metastable_probability]) }]
-        .filter((s) => s.points.length > 0),
-      lines: result.d50 ? [{ at: result.d50.value, from: result.d50.ci_low, to: result.d50.ci_high,
-        name: "half do not recover, with 95 % interval", colour: RED }] : [] });
-  }
-  const { rows, load, tip_load: tip, recover_load: recover } = result.hysteresis;
-  const points = (branch) => rows.filter((row) => row.branch === branch)
-    .map((row) => [row.load, row.goodput, row.ci_low, row.ci_high]).sort((p, q) => p[0] - q[0]);
-  const up = points("up"), down = points("down").concat(up.slice(-1));
-  return valueChart({ title: "Does it go back the way it came?", yUnit: "1/s",
-    xLabel: keyWords(load.path, load.unit),
-    series: [{ name: "offered load", colour: GREY, dash: LIMIT_DASH, joined: true,
-      points: rows.filter((row) => row.branch === "up").map((row) => [row.load, row.offered_load]) },
-    { name: "goodput, load going up", colour: BLUE, joined: true, points: up },
-    { name: "goodput, load coming back", colour: RED, joined: true, points: down }],
-    lines: [tip && { at: tip.mean, name: "tips", colour: BLUE, dash: LIMIT_DASH },
-      recover && { at: recover.mean, name: "recovers", colour: RED, dash: LIMIT_DASH }]
-      .filter(Boolean) });
-}
-
-function probeTable(result) {
-  if (result.curve) return curveTable(result);
-  if (!result.probes) return null;
-  const { unit } = result.trigger;
-  return sortable({ className: "tall", rows: result.probes, columns: [
-    { title: "value", value: (p) => p.value, node: (p) => quantity(p.value, unit, false, 5) },
-    { title: "do not recover", value: (p) => p.tipped,
-      node: (p) => `${p.tipped} of ${p.replications}` },
-    { title: "share", value: (p) => p.probability,
-      node: (p) => intervalCell([p.probability, p.ci_low, p.ci_high], "1", true) },
-    { title: "metastable", value: (p) => p.metastable, node: (p) => digits(p.metastable) }] });
-}
-
 /** The command line that made a result, without what its scenario.toml says. */
 function commandOf(result) {
   const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text
@@ -372,8 +318,8 @@ function caveat(result) {
 }
 
 /** "Seed 1, 20 replications, "; nothing where nothing was simulated. */
-const computed = (result) => (result.prediction || result.fitted || result.map && !result.map.confirm ? ""
-  : `Seed ${result.seed}, ${plural(result.replications, "replication")}, `);
+const computed = (result) => (kindOf(result).counted(result).some((text) => /^seed/.test(text))
+  ? `Seed ${result.seed}, ${plural(result.replications, "replication")}, ` : "");
 
 function reproduction(result) {
   const inputs = result.files.filter((name) => name.endsWith(".csv") && result.toml.includes(name));
@@ -390,24 +336,20 @@ function reproduction(result) {
     el("pre", { class: "toml" }, result.toml))];
 }
 
-const overRange = (result) => (result.sweep
-  ? sweepPicture(result, (v) => moveTo(result, v), () => refresh(result))
-  : result.choice ? choiceTable(result) : result.advice ? adviceTable(result)
-    : result.map ? mapPicture(result) : [tipPicture(result), probeTable(result)]);
-const hasRange = (r) => r.sweep || r.choice || r.advice || r.map || r.trigger || r.hysteresis;
-
 /** Sections in the order of the page: which results have it, what it shows. Those with a title are
  * folded unless they are the picture of their result. */
 const SECTIONS = [
   { id: "answer", has: () => true, show: (r) => [headline(r), picture(r), chartControls(r)] },
-  { title: "Over the range", id: "range", open: true, has: hasRange, show: overRange },
+  { title: "Over the range", id: "range", open: true, has: (r) => kindOf(r).over,
+    show: (r) => kindOf(r).over(r) },
   { title: "What the log says", id: "fit", open: true, has: (r) => r.fitted, show: fitTables },
   { title: "What theory says", id: "prediction", open: true, has: (r) => r.prediction,
     show: predictionTables },
   { id: "figures", has: (r) => r.summary, show: mainFigures },
   { title: "Before, during and after", id: "phases", has: (r) => r.phases && r.phases.length > 0,
     show: (r) => phaseTables(r, r.v) },
-  { title: "Causes, and how sure this is", id: "causes", has: () => true, show: answer },
+  { title: "Causes, and how sure this is", id: "causes", has: () => true,
+    show: (r) => kindOf(r).answer(r) },
   { title: "Success and latency", id: "latency", has: (r) => r.series.length > 0,
     show: (r) => charts(r, "latency") },
   { title: "Services: who calls whom, load and queues", id: "services", has: (r) => (graphAt(r, r.v).services || []).length > 0,
@@ -424,17 +366,7 @@ const SECTIONS = [
 ];
 
 function head(result) {
-  const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
-    sweep: "sweep", choose: "choice of a policy", advise: "advice", fit: "fit of a log", map: "map", predict: "prediction" }[result.command] || "result";
-  // The replications of a choice differ, and a map without tests of it has none.
-  const facts = result.choice ? [kind, plural(result.policies.length, "policy", "policies"),
-    plural(result.choice.replications, "replication"), `seed ${result.seed}`]
-    : result.fitted ? [kind, plural(result.fitted.log.lines, "line")]
-    : result.prediction ? [kind, "nothing was simulated"]
-    : result.map && !result.map.confirm ? [kind, plural(result.map.points.length, "point")]
-      : [kind, plural(result.replications, "replication"), `seed ${result.seed}`];
-  const points = result.sweep ? result.sweep.at : result.curve ? result.curve.points : null;
-  if (points) facts.splice(1, 0, plural(points.length, "point"));
+  const { called, counted } = kindOf(result), facts = [called, ...counted(result)];
   if (results.length > 1) facts.push(result.folder);
   return el("header", {}, el("h1", {}, result.scenario),
     result.description ? el("p", { class: "question" }, result.description) : null,

@@ -89,7 +89,7 @@ function headline(result) {
     const text = texts.find((words) => /success rate by/.test(words)) || texts[0];
     if (text) return sentence("info", text.split(/(?<=\))\. /)[0]);
   }
-  return [answer(result)].flat(Infinity).find((node) => node && node.matches(".verdict"));
+  return [kindOf(result).answer(result)].flat(Infinity).find((node) => node && node.matches(".verdict"));
 }
 
 // --- The picture ---------------------------------------------------------------------------------

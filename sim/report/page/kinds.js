@@ -1,0 +1,35 @@
+// The results of all commands: what each is called, what was counted, what it answers, and what its
+// picture over a range is. A command whose result has a page of its own kind has a row here.
+
+const simulated = (r) => [plural(r.replications, "replication"), `seed ${r.seed}`];
+const withNotes = (answer_) => (r) => [answer_(r), notesOf(r, r.v)];
+const ofRun = (r) => verdicts(r, r.v);
+
+/** The first row that fits: `is` it a result of this kind? `over` is missing without a range. */
+const KINDS = [
+  // The replications of policies differ.
+  { is: (r) => r.choice, called: "choice of a policy", answer: choiceAnswer, over: choiceTable,
+    counted: (r) => [plural(r.policies.length, "policy", "policies"),
+      plural(r.choice.replications, "replication"), `seed ${r.seed}`] },
+  { is: (r) => r.advice, called: "advice", counted: simulated, answer: adviceAnswer, over: adviceTable },
+  { is: (r) => r.fitted, called: "fit of a log", counted: (r) => [plural(r.fitted.log.lines, "line")],
+    answer: fitAnswer },
+  { is: (r) => r.prediction, called: "prediction", counted: () => ["nothing was simulated"],
+    answer: withNotes(predictionAnswer) },
+  { is: (r) => r.map, called: "map", answer: withNotes(mapAnswer), over: mapPicture,
+    counted: (r) => (r.map.confirm ? simulated(r) : [plural(r.map.points.length, "point")]) },
+  { is: (r) => r.curve, called: "search for tipping points", answer: withNotes(curveAnswer),
+    counted: (r) => [plural(r.curve.points.length, "point"), ...simulated(r)],
+    over: (r) => [curvePicture(r), curveTable(r)] },
+  { is: (r) => r.trigger, called: "search for the tipping point", counted: simulated,
+    answer: withNotes(tippingAnswer), over: (r) => [tipPicture(r), probeTable(r)] },
+  { is: (r) => r.hysteresis, called: "load up and down", counted: simulated,
+    answer: withNotes(hysteresisAnswer), over: hysteresisPicture },
+  { is: (r) => r.sweep, called: "sweep",
+    counted: (r) => [plural(r.sweep.at.length, "point"), ...simulated(r)],
+    answer: (r) => [withNotes(ofRun)(r), sweepNotes(r)],
+    over: (r) => sweepPicture(r, (v) => moveTo(r, v), () => refresh(r)) },
+  { is: (r) => r.comparison, called: "comparison", counted: simulated, answer: comparisonAnswer },
+  { is: () => true, called: "run", counted: simulated, answer: withNotes(ofRun) },
+];
+const kindOf = (result) => KINDS.find(({ is }) => is(result));
