@@ -20,42 +20,6 @@ double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 // --- Requests and their attempts.
 
-/// Whether each row is the first one of its request.
-std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& retries) {
-  std::vector<bool> first(log.rows.size(), true);
-  if (!log.has_requests) return first;
-  FittedRetries found;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> names;
-  names.reserve(log.rows.size());
-  for (std::size_t i = 0; i < log.rows.size(); ++i) {
-    if (log.rows[i].request != 0) {
-      names.emplace_back(log.rows[i].request, static_cast<std::uint32_t>(i));
-    }
-  }
-  std::ranges::sort(names);
-  std::vector<double> delays;
-  for (std::size_t begin = 0; begin < names.size();) {
-    std::size_t end = begin + 1;
-    while (end < names.size() && names[end].first == names[begin].first) {
-      first[names[end].second] = false;
-      delays.push_back(
-          seconds(log.rows[names[end].second].start_ns - log.rows[names[end - 1].second].end_ns()));
-      ++end;
-    }
-    ++found.requests;
-    found.attempts += end - begin;
-    found.most_attempts = std::max(found.most_attempts, end - begin);
-    begin = end;
-  }
-  if (!delays.empty()) {
-    const auto middle = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() / 2);
-    std::ranges::nth_element(delays, middle);
-    found.median_delay_s = *middle;
-  }
-  retries = found;
-  return first;
-}
-
 std::vector<std::int64_t> first_times(const Log& log, std::optional<FittedRetries>& retries) {
   const std::vector<bool> first = first_attempts(log, retries);
   std::vector<std::int64_t> times;
@@ -521,19 +485,19 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     }
   }
   text += "\n[client.clients.retry]\n";
-  if (fit.retries && fit.retries->attempts > fit.retries->requests) {
+  if (fit.retries && fit.retries->any()) {
     const FittedRetries& r = *fit.retries;
     text += comment(fmt::format(
-        "{} requests were sent {} times. The median delay before a retry was {}. What your clients "
-        "really do, `retrysim import` takes from their configuration.",
-        r.requests, r.attempts, time_words(std::max(0.0, r.median_delay_s))));
+        "{} The median delay before a retry was {}. What your clients really do, `retrysim import` "
+        "takes from their configuration.",
+        retry_words(r), time_words(std::max(0.0, r.median_delay_s))));
     text += fmt::format("mode = \"custom\"\nmax_attempts = {}\ndelays = [\"{}\"]\n",
                         r.most_attempts, duration_text(std::max(0.0, r.median_delay_s)));
   } else {
     text += comment(fit.retries
-                        ? "No request of the log was sent again."
-                        : "The log does not name requests, so retries cannot be told from others: "
-                          "they are among the arrivals above.");
+                        ? retry_words(*fit.retries)
+                        : "The log names neither requests nor clients and paths, so retries cannot "
+                          "be told from others: they are among the arrivals above.");
     text += "mode = \"none\"\n";
   }
   inputs.emplace(inputs.begin(), "scenario.toml", std::move(text));

@@ -28,7 +28,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kBadLinesShown = 10;
-constexpr std::size_t kRoles = 5;
+constexpr std::size_t kRoles = 7;
 
 // --- Lines of files that may be packed.
 
@@ -259,7 +259,7 @@ std::string shown(std::string_view text) {
 // --- What a line says, in any format.
 
 struct Line {
-  std::string_view time, duration, status, request, service;
+  std::string_view time, duration, status, request, service, client, path;
   bool has_service = false;
 };
 
@@ -280,6 +280,8 @@ constexpr std::array<std::string_view, kRoles> kUsualNames = {
     "status|response_code|status_code|code|http_status",
     "request|request_id|x_request_id|x-request-id|requestid|trace_id",
     "service|upstream_cluster",
+    "client|client_ip|remote_addr|downstream_remote_address|x_forwarded_for",
+    "path|uri|request_uri|url",
 };
 
 double unit_of_name(std::string_view name) {
@@ -336,9 +338,14 @@ class Parser {
     }
     Observation row = Observation::of(form_.time_is_start ? *time : *time - duration, duration,
                                       status_of(line.status));
-    row.request = hash_of(line.request);
-    log_.has_statuses |= row.status != 0;
+    row.request = hash_of(line.request) & ~Observation::kKeyBit;
     log_.has_requests |= row.request != 0;
+    const std::uint64_t client = hash_of(line.client), path = hash_of(line.path);
+    if (row.request == 0 && client != 0 && path != 0) {
+      row.request = (client * 0x9e3779b97f4a7c15u ^ path) | Observation::kKeyBit;
+      log_.has_keys = true;
+    }
+    log_.has_statuses |= row.status != 0;
     while (*time % log_.time_resolution_ns != 0) log_.time_resolution_ns /= 1000;
     log_.rows.push_back(row);
   }
@@ -439,18 +446,21 @@ class Parser {
                 fields_[kStatus],
                 fields_.size() > kRequest ? fields_[kRequest] : "",
                 "",
+                "",
+                "",
                 false};
       }
       case LogFormat::kAlb:
         return parts_of_alb();
       default: {
-        constexpr std::size_t kTime = 3, kStatus = 5;
+        constexpr std::size_t kClient = 0, kTime = 3, kPath = 4, kStatus = 5;
         need(kCombined + 1);
         std::string_view duration = fields_.back();
         if (duration.starts_with('(') && duration.ends_with(')')) {
           duration = duration.substr(1, duration.size() - 2);
         }
-        return {fields_[kTime], duration, fields_[kStatus], "", "", false};
+        return {fields_[kTime], duration, fields_[kStatus], "", "", fields_[kClient],
+                fields_[kPath], false};
       }
     }
   }
@@ -467,7 +477,8 @@ class Parser {
       need(*form_.places[role] + 1);
       parts[role] = fields_[*form_.places[role]];
     }
-    return {parts[0], parts[1], parts[2], parts[3], parts[4], form_.places[4].has_value()};
+    return {parts[0], parts[1], parts[2], parts[3],
+            parts[4], parts[5], parts[6], form_.places[4].has_value()};
   }
 
   Line parts_of_json(std::string_view text) {
@@ -484,7 +495,8 @@ class Parser {
         parts[role] = texts_[role];
       }
     }
-    return {parts[0], parts[1], parts[2], parts[3], parts[4], !form_.names[4].empty()};
+    return {parts[0], parts[1], parts[2], parts[3],
+            parts[4], parts[5], parts[6], !form_.names[4].empty()};
   }
 
   // The three times of a request that reached no target are -1: then it took from its creation on.
@@ -513,6 +525,8 @@ class Parser {
             texts_[0],
             fields_[kStatus],
             fields_.size() > kTrace ? fields_[kTrace] : "",
+            "",
+            "",
             "",
             false};
   }

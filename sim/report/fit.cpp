@@ -328,9 +328,8 @@ Document fit_document(const FitReport& r) {
                                                             percent(r.fit.error_share), outside)
                                               : fmt::format("No line{} is an error.", outside));
   }
-  if (r.fit.retries && r.fit.retries->attempts > r.fit.retries->requests) {
-    sentences.push_back(fmt::format("{} requests were sent {} times.", r.fit.retries->requests,
-                                    r.fit.retries->attempts));
+  if (r.fit.retries && (r.fit.retries->any() || !r.fit.retries->by_name)) {
+    sentences.push_back(fit::retry_words(*r.fit.retries));
   }
   for (const fit::Incident& incident : incidents) {
     sentences.push_back(fit::incident_words(incident, r.fit.origin_ns));

@@ -67,6 +67,21 @@ TEST_CASE("times of logs: since 1970 in any unit, ISO 8601, and the common log f
   }
 }
 
+TEST_CASE("client and path stand for the name of a request without one") {
+  const Log log = read_text(
+      "time,remote_addr,uri,request\n1,a,/x,\n2,b,/x,\n3,a,/x,\n4,a,/y,\n5,-,/x,\n6,a,/x,n\n");
+  CHECK(log.has_keys);
+  CHECK(log.has_requests);
+  REQUIRE(log.rows.size() == 6);
+  CHECK(log.rows[0].request == log.rows[2].request);
+  for (const std::size_t other : {1u, 3u, 4u, 5u}) {
+    CHECK(log.rows[0].request != log.rows[other].request);
+  }
+  CHECK(Observation::is_key(log.rows[0].request));
+  CHECK(log.rows[4].request == 0);
+  CHECK_FALSE(Observation::is_key(log.rows[5].request));
+}
+
 TEST_CASE("a request says the same in every format of log") {
   // It came at 20:55:36 UTC, and was answered with 503 after 250 ms.
   constexpr std::int64_t kStart = 971'211'336'000 * kMs;
@@ -112,6 +127,7 @@ TEST_CASE("a request says the same in every format of log") {
     CHECK(log.rows[0].duration_ns == 250 * kMs);
     CHECK(log.rows[0].status == 503);
     CHECK(log.has_requests == (c.format == "envoy" || c.format == "alb"));
+    CHECK(log.has_keys == (c.format == "nginx"));
   }
   LogOptions apache;
   apache.format = LogFormat::kApache;
@@ -132,6 +148,7 @@ TEST_CASE("columns can be named, units and times given, services chosen") {
   CHECK(log.rows[0].duration_ns == 250 * kMs);
   CHECK(log.rows[0].request == log.rows[2].request);
   CHECK(log.rows[0].request != log.rows[1].request);
+  CHECK_FALSE(log.has_keys);
   CHECK(log.time_resolution_ns == 1'000 * kMs);
   CHECK_FALSE(log.has_statuses);
 
