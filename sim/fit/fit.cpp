@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -187,9 +188,63 @@ void leave_out_silences(const Log& log, Fit& fit) {
   fit.arrival_times_s.clear();
 }
 
+/// Of a monitoring export: only when requests arrive.
+Fit fit_export(const Log& log) {
+  const std::vector<Count>& counts = log.counts;
+  if (counts.size() < kFewestLines) {
+    throw BadLog(
+        fmt::format("the log has {} lines; {} are needed at least", counts.size(), kFewestLines));
+  }
+  // The width is the most frequent distance.
+  std::map<std::int64_t, std::size_t> distances;
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    ++distances[counts[i].time_ns - counts[i - 1].time_ns];
+  }
+  const auto often =
+      std::ranges::max_element(distances, {}, [](const auto& distance) { return distance.second; });
+  const std::int64_t width = often->first;
+  if (width <= 0) throw BadLog("most counts of the log have the same time");
+  Fit fit;
+  fit.origin_ns = counts.front().time_ns;
+  constexpr std::size_t kMostBuckets = 1'000'000;
+  std::vector<double> in_bucket;
+  std::size_t missing = 0;
+  for (const Count& count : counts) {
+    // Times may be off by less than half of a bucket.
+    const auto at = static_cast<std::size_t>((count.time_ns - fit.origin_ns + width / 2) / width);
+    if (at >= kMostBuckets) {
+      throw BadLog(fmt::format("the counts have pauses: they would be more than {} of {} each",
+                               kMostBuckets, time_words(seconds(width))));
+    }
+    missing += at - std::min(at, in_bucket.size());
+    if (!in_bucket.empty()) in_bucket.resize(std::max(at, in_bucket.size()), in_bucket.back());
+    if (at < in_bucket.size()) {
+      in_bucket[at] += count.requests;
+    } else {
+      in_bucket.push_back(count.requests);
+    }
+  }
+  if (std::ranges::all_of(in_bucket, [](double n) { return n == 0; })) {
+    throw BadLog("the counts of the log are all 0");
+  }
+  fit.arrivals = fit_counts(std::move(in_bucket), seconds(width));
+  fit.notes.push_back(fmt::format(
+      "The log has numbers of requests for each {}, and nothing of a single one: how they come "
+      "within that time, service time, servers, errors and retries are for you to fill in.",
+      time_words(seconds(width))));
+  if (missing > 0) {
+    fit.notes.push_back(
+        missing == 1
+            ? "1 number is missing: the one before is taken for it."
+            : fmt::format("{} numbers are missing: the one before is taken for each.", missing));
+  }
+  return fit;
+}
+
 }  // namespace
 
 Fit fit_log(const Log& log) {
+  if (!log.counts.empty()) return fit_export(log);
   if (log.rows.size() < kFewestLines) {
     throw BadLog(
         fmt::format("the log has {} lines; {} are needed at least", log.rows.size(), kFewestLines));
@@ -362,7 +417,7 @@ std::string capacity_words(const FittedCapacity& c) {
 std::string arrival_words(const FittedArrivals& a) {
   switch (a.kind) {
     case ArrivalKind::kPoisson:
-      if (a.within_bins.degrees == 0 && a.between_bins.degrees == 0) {
+      if (a.within_bins.degrees == 0) {
         return fmt::format(
             "Requests arrive at {:.4g} per second: too few to tell whether at random, as they are "
             "played.",
@@ -371,6 +426,12 @@ std::string arrival_words(const FittedArrivals& a) {
       return fmt::format("Requests arrive at random at a constant rate of {:.4g} per second.",
                          a.rate.value);
     case ArrivalKind::kVarying:
+      if (a.within_bins.degrees == 0) {
+        return fmt::format(
+            "Requests arrive at a rate that changes from {:.4g} to {:.4g} per second (in bins of "
+            "{:g} s); within these they are played at random.",
+            a.trough, a.peak, a.bin_s);
+      }
       return fmt::format(
           "Requests arrive at random at a rate that changes from {:.4g} to {:.4g} per second "
           "(in bins of {:g} s).",

@@ -268,6 +268,7 @@ struct Form {
   bool time_is_start = false;
   double unit_s = 1;
   bool has_duration = true;
+  std::optional<std::size_t> count;  // CSV: the column with numbers of requests
   std::array<std::optional<std::size_t>, kRoles> places;  // CSV
   std::array<std::string, kRoles> names;                  // CSV and JSON; empty: there is none
 };
@@ -330,6 +331,15 @@ class Parser {
     if (line.has_service && !is_of_service(line.service)) return;
     const auto time = parse_log_time(line.time);
     if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(line.time))};
+    if (form_.count) {
+      need(*form_.count + 1);
+      const std::optional<double> value = parse_number(fields_[*form_.count]);
+      if (!value) {
+        throw Unreadable{fmt::format("\"{}\" is not a count", shown(fields_[*form_.count]))};
+      }
+      log_.counts.push_back({*time, *value});
+      return;
+    }
     std::int64_t duration = 0;
     if (form_.has_duration) {
       const auto read = duration_of(line.duration);
@@ -416,6 +426,16 @@ class Parser {
       throw BadLog(fmt::format("{}:{}: a quote is not closed", where.name(), where.number()));
     }
     choose(fields_, where);
+    const auto has = [&](Role role) {
+      return !form_.names[static_cast<std::size_t>(role)].empty();
+    };
+    if (form_.has_duration || has(Role::kStatus) || has(Role::kRequest) || has(Role::kPath)) return;
+    for (const std::string_view name : {"value", "count", "requests", "request_count"}) {
+      const auto at = std::ranges::find(fields_, name);
+      if (at == fields_.end()) continue;
+      form_.count = static_cast<std::size_t>(at - fields_.begin());
+      return;
+    }
   }
 
   void choose_members(std::string_view line, const LineReader& where) {
@@ -631,6 +651,13 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
       message += fmt::format("\n  {}:{}: {}", bad.file, bad.line, bad.why);
     }
     throw BadLog(message);
+  }
+  if (!log.counts.empty()) {
+    if (!log.rows.empty()) {
+      throw BadLog("some files are access logs, others have numbers of requests: fit one kind");
+    }
+    std::ranges::sort(log.counts, {}, &Count::time_ns);
+    return log;
   }
   if (log.rows.empty()) throw BadLog("the log has no lines");
   std::ranges::sort(log.rows, [](const Observation& a, const Observation& b) {

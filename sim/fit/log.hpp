@@ -92,10 +92,18 @@ struct BadLine {
   std::string why;
 };
 
+/// A row of a monitoring export: how many requests there were in the bucket that begins then.
+struct Count {
+  std::int64_t time_ns = 0;
+  double requests = 0;
+};
+
 struct Log {
   std::vector<Observation> rows;  ///< in the order of their starts
-  std::string format;             ///< the word
-  std::uint64_t lines = 0;        ///< with content; without headers
+  /// In order of time. If there are any, there are no rows: the "log" is a monitoring export.
+  std::vector<Count> counts;
+  std::string format;       ///< the word
+  std::uint64_t lines = 0;  ///< with content; without headers
   std::uint64_t bad_lines = 0;
   std::uint64_t other_services = 0;  ///< lines of services that were not asked for
   std::vector<BadLine> first_bad;    ///< at most ten
@@ -111,8 +119,9 @@ class BadLog : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads files one after the other, packed with gzip or not; "-" is standard input. Throws BadLog,
-/// and Interrupted if asked to stop.
+/// Reads files one after the other, packed with gzip or not; "-" is standard input. A CSV file with
+/// a time and a column value, count or requests, but neither duration nor status nor names, has
+/// counts. Throws BadLog, and Interrupted if asked to stop.
 Log read_log(const std::vector<std::string>& files, const LogOptions& options);
 
 /// Nanoseconds since 1970 of a time as logs write it: seconds, milliseconds, microseconds or
