@@ -101,9 +101,8 @@ Options<FitCommand> fit_options() {
                c.log.format = word_of<fit::LogFormat>("log-format", text);
              })},
       {{"column", "ROLE=NAME",
-        "CSV and JSON: the column that is the time, duration, status, request or service, where "
-        "its "
-        "name is not a usual one",
+        "CSV and JSON: the column that is the time, duration, status, request, service, client or "
+        "path, where its name is not a usual one",
         true},
        noted("column", read_column)},
       {{"unit", "s|ms|us|ns",
@@ -142,7 +141,8 @@ constexpr const char* kFitUsage =
     "gzip or not; - is standard input) and writes a scenario that runs: when requests\n"
     "arrive, how long they are served, how many servers there are, how many fail.\n"
     "Each figure has an interval, and what cannot be told from the log is said.\n"
-    "Nothing but times, statuses and hashes of request names is kept of a line.\n"
+    "Nothing but times, statuses and a hash of the request's name (or, without one, of\n"
+    "client and path) is kept of a line.\n"
     "\n"
     "Example:\n"
     "  retrysim fit access.log.gz --out mine && retrysim run mine/scenario.toml\n"

@@ -70,7 +70,38 @@ double error_of_rate(std::span<const double> bins, double rate, double span_s) {
   return std::max(poisson, mean == 0 ? 0 : rate * deviation / mean);
 }
 
+/// Peak, trough and the rate with its interval.
+void describe_rates(FittedArrivals& fit, std::span<const double> in_bin, double rate) {
+  fit.peak = *std::ranges::max_element(fit.rates);
+  fit.trough = *std::ranges::min_element(fit.rates);
+  const boost::math::students_t_distribution<double> t(static_cast<double>(kBatches - 1));
+  const double half =
+      quantile(complement(t, (1 - kCertainty) / 2)) * error_of_rate(in_bin, rate, fit.span_s);
+  fit.rate = {rate, std::max(0.0, rate - half), rate + half};
+}
+
+Dispersion dispersion_between(std::span<const double> in_bin) {
+  const double mean = sum_of(in_bin) / static_cast<double>(in_bin.size());
+  double between = 0;
+  for (const double count : in_bin) between += (count - mean) * (count - mean) / mean;
+  return dispersion(between, in_bin.size() - 1);
+}
+
 }  // namespace
+
+FittedArrivals fit_counts(std::vector<double> counts, double width_s) {
+  FittedArrivals fit;
+  const double all = sum_of(counts);
+  fit.requests = static_cast<std::size_t>(all);
+  fit.bin_s = width_s;
+  fit.span_s = width_s * static_cast<double>(counts.size());
+  for (const double count : counts) fit.rates.push_back(count / width_s);
+  describe_rates(fit, counts, all / fit.span_s);
+  if (counts.size() < kFewestBins) return fit;
+  fit.between_bins = dispersion_between(counts);
+  if (fit.between_bins.too_high()) fit.kind = ArrivalKind::kVarying;
+  return fit;
+}
 
 FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t resolution_ns) {
   FittedArrivals fit;
@@ -90,17 +121,10 @@ FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t
     in_bin[b] = sum_of(std::span(part).subspan(b * kParts, kParts));
     fit.rates.push_back(in_bin[b] / std::min(fit.bin_s, fit.span_s));
   }
-  fit.peak = *std::ranges::max_element(fit.rates);
-  fit.trough = *std::ranges::min_element(fit.rates);
-  const boost::math::students_t_distribution<double> t(static_cast<double>(kBatches - 1));
-  const double half =
-      quantile(complement(t, (1 - kCertainty) / 2)) * error_of_rate(in_bin, rate, fit.span_s);
-  fit.rate = {rate, std::max(0.0, rate - half), rate + half};
+  describe_rates(fit, in_bin, rate);
   if (bins < kFewestBins) return fit;
 
-  const double mean = sum_of(in_bin) / static_cast<double>(bins);
-  double between = 0, within = 0;
-  for (const double count : in_bin) between += (count - mean) * (count - mean) / mean;
+  double within = 0;
   std::size_t degrees = 0;
   double products = 0;
   std::size_t pairs = 0;
@@ -117,7 +141,7 @@ FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t
     }
     degrees += kParts - 1;
   }
-  fit.between_bins = dispersion(between, bins - 1);
+  fit.between_bins = dispersion_between(in_bin);
   fit.within_bins = dispersion(within, degrees);
   if (pairs > 0) {
     // Given their sum, two parts of a bin have the covariance -expected / kParts.

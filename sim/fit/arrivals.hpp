@@ -56,4 +56,8 @@ struct FittedArrivals {
 /// than ten times the resolution of the times.
 FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t resolution_ns);
 
+/// Takes numbers of requests in intervals of that width, which are the bins; at least one is not 0.
+/// What happens within an interval they do not tell.
+FittedArrivals fit_counts(std::vector<double> counts, double width_s);
+
 }  // namespace retrysim::fit

@@ -189,6 +189,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Incidents& in
     half.rows.assign(log.rows.begin(), middle);
     half.has_statuses = log.has_statuses;
     half.has_requests = log.has_requests;
+    half.has_keys = log.has_keys;
     half.time_resolution_ns = log.time_resolution_ns;
     plan.fit_ = fit_log(half);
   } catch (const BadLog&) {  // lines there are enough

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -19,42 +20,6 @@ constexpr double kFast = 0.1;  // of the median duration: errors that took no se
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 // --- Requests and their attempts.
-
-/// Whether each row is the first one of its request.
-std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& retries) {
-  std::vector<bool> first(log.rows.size(), true);
-  if (!log.has_requests) return first;
-  FittedRetries found;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> names;
-  names.reserve(log.rows.size());
-  for (std::size_t i = 0; i < log.rows.size(); ++i) {
-    if (log.rows[i].request != 0) {
-      names.emplace_back(log.rows[i].request, static_cast<std::uint32_t>(i));
-    }
-  }
-  std::ranges::sort(names);
-  std::vector<double> delays;
-  for (std::size_t begin = 0; begin < names.size();) {
-    std::size_t end = begin + 1;
-    while (end < names.size() && names[end].first == names[begin].first) {
-      first[names[end].second] = false;
-      delays.push_back(
-          seconds(log.rows[names[end].second].start_ns - log.rows[names[end - 1].second].end_ns()));
-      ++end;
-    }
-    ++found.requests;
-    found.attempts += end - begin;
-    found.most_attempts = std::max(found.most_attempts, end - begin);
-    begin = end;
-  }
-  if (!delays.empty()) {
-    const auto middle = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() / 2);
-    std::ranges::nth_element(delays, middle);
-    found.median_delay_s = *middle;
-  }
-  retries = found;
-  return first;
-}
 
 std::vector<std::int64_t> first_times(const Log& log, std::optional<FittedRetries>& retries) {
   const std::vector<bool> first = first_attempts(log, retries);
@@ -223,9 +188,63 @@ void leave_out_silences(const Log& log, Fit& fit) {
   fit.arrival_times_s.clear();
 }
 
+/// Of a monitoring export: only when requests arrive.
+Fit fit_export(const Log& log) {
+  const std::vector<Count>& counts = log.counts;
+  if (counts.size() < kFewestLines) {
+    throw BadLog(
+        fmt::format("the log has {} lines; {} are needed at least", counts.size(), kFewestLines));
+  }
+  // The width is the most frequent distance.
+  std::map<std::int64_t, std::size_t> distances;
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    ++distances[counts[i].time_ns - counts[i - 1].time_ns];
+  }
+  const auto often =
+      std::ranges::max_element(distances, {}, [](const auto& distance) { return distance.second; });
+  const std::int64_t width = often->first;
+  if (width <= 0) throw BadLog("most counts of the log have the same time");
+  Fit fit;
+  fit.origin_ns = counts.front().time_ns;
+  constexpr std::size_t kMostBuckets = 1'000'000;
+  std::vector<double> in_bucket;
+  std::size_t missing = 0;
+  for (const Count& count : counts) {
+    // Times may be off by less than half of a bucket.
+    const auto at = static_cast<std::size_t>((count.time_ns - fit.origin_ns + width / 2) / width);
+    if (at >= kMostBuckets) {
+      throw BadLog(fmt::format("the counts have pauses: they would be more than {} of {} each",
+                               kMostBuckets, time_words(seconds(width))));
+    }
+    missing += at - std::min(at, in_bucket.size());
+    if (!in_bucket.empty()) in_bucket.resize(std::max(at, in_bucket.size()), in_bucket.back());
+    if (at < in_bucket.size()) {
+      in_bucket[at] += count.requests;
+    } else {
+      in_bucket.push_back(count.requests);
+    }
+  }
+  if (std::ranges::all_of(in_bucket, [](double n) { return n == 0; })) {
+    throw BadLog("the counts of the log are all 0");
+  }
+  fit.arrivals = fit_counts(std::move(in_bucket), seconds(width));
+  fit.notes.push_back(fmt::format(
+      "The log has numbers of requests for each {}, and nothing of a single one: how they come "
+      "within that time, service time, servers, errors and retries are for you to fill in.",
+      time_words(seconds(width))));
+  if (missing > 0) {
+    fit.notes.push_back(
+        missing == 1
+            ? "1 number is missing: the one before is taken for it."
+            : fmt::format("{} numbers are missing: the one before is taken for each.", missing));
+  }
+  return fit;
+}
+
 }  // namespace
 
 Fit fit_log(const Log& log) {
+  if (!log.counts.empty()) return fit_export(log);
   if (log.rows.size() < kFewestLines) {
     throw BadLog(
         fmt::format("the log has {} lines; {} are needed at least", log.rows.size(), kFewestLines));
@@ -398,7 +417,7 @@ std::string capacity_words(const FittedCapacity& c) {
 std::string arrival_words(const FittedArrivals& a) {
   switch (a.kind) {
     case ArrivalKind::kPoisson:
-      if (a.within_bins.degrees == 0 && a.between_bins.degrees == 0) {
+      if (a.within_bins.degrees == 0) {
         return fmt::format(
             "Requests arrive at {:.4g} per second: too few to tell whether at random, as they are "
             "played.",
@@ -407,6 +426,12 @@ std::string arrival_words(const FittedArrivals& a) {
       return fmt::format("Requests arrive at random at a constant rate of {:.4g} per second.",
                          a.rate.value);
     case ArrivalKind::kVarying:
+      if (a.within_bins.degrees == 0) {
+        return fmt::format(
+            "Requests arrive at a rate that changes from {:.4g} to {:.4g} per second (in bins of "
+            "{:g} s); within these they are played at random.",
+            a.trough, a.peak, a.bin_s);
+      }
       return fmt::format(
           "Requests arrive at random at a rate that changes from {:.4g} to {:.4g} per second "
           "(in bins of {:g} s).",
@@ -521,19 +546,19 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     }
   }
   text += "\n[client.clients.retry]\n";
-  if (fit.retries && fit.retries->attempts > fit.retries->requests) {
+  if (fit.retries && fit.retries->any()) {
     const FittedRetries& r = *fit.retries;
     text += comment(fmt::format(
-        "{} requests were sent {} times. The median delay before a retry was {}. What your clients "
-        "really do, `retrysim import` takes from their configuration.",
-        r.requests, r.attempts, time_words(std::max(0.0, r.median_delay_s))));
+        "{} The median delay before a retry was {}. What your clients really do, `retrysim import` "
+        "takes from their configuration.",
+        retry_words(r), time_words(std::max(0.0, r.median_delay_s))));
     text += fmt::format("mode = \"custom\"\nmax_attempts = {}\ndelays = [\"{}\"]\n",
                         r.most_attempts, duration_text(std::max(0.0, r.median_delay_s)));
   } else {
     text += comment(fit.retries
-                        ? "No request of the log was sent again."
-                        : "The log does not name requests, so retries cannot be told from others: "
-                          "they are among the arrivals above.");
+                        ? retry_words(*fit.retries)
+                        : "The log names neither requests nor clients and paths, so retries cannot "
+                          "be told from others: they are among the arrivals above.");
     text += "mode = \"none\"\n";
   }
   inputs.emplace(inputs.begin(), "scenario.toml", std::move(text));

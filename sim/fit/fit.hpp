@@ -7,6 +7,7 @@
 #include "fit/capacity.hpp"
 #include "fit/incidents.hpp"
 #include "fit/log.hpp"
+#include "fit/retries.hpp"
 #include "fit/service_time.hpp"
 
 #include <cstddef>
@@ -17,13 +18,6 @@
 #include <vector>
 
 namespace retrysim::fit {
-
-/// Requests that were sent again, as their names tell.
-struct FittedRetries {
-  std::size_t requests = 0, attempts = 0;  ///< with names
-  std::size_t most_attempts = 1;           ///< of one request
-  double median_delay_s = 0;  ///< from the end of an attempt to the next one of its request
-};
 
 struct Fit {
   FittedArrivals arrivals;  ///< of requests: retries are left out
@@ -38,7 +32,7 @@ struct Fit {
   double error_share = 0;  ///< of the lines outside of incidents
   /// Attempts that may wait: those beyond were turned away at once.
   std::optional<std::size_t> queue_capacity;
-  std::optional<FittedRetries> retries;  ///< if the log names requests
+  std::optional<FittedRetries> retries;  ///< if the log names requests, or clients and paths
   std::vector<double> arrival_times_s;   ///< from the first one on, if no process describes them
   std::vector<std::string> notes;        ///< what to be careful about, as sentences
 };

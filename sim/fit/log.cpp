@@ -28,7 +28,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kBadLinesShown = 10;
-constexpr std::size_t kRoles = 5;
+constexpr std::size_t kRoles = 7;
 
 // --- Lines of files that may be packed.
 
@@ -169,6 +169,7 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t un
   if (text.starts_with('-')) return std::nullopt;
   std::int64_t whole = 0;
   const char* end = text.data() + text.size();
+  if (text.starts_with('-')) return std::nullopt;
   const auto [point, error] = std::from_chars(text.data(), end, whole);
   if (error != std::errc()) return std::nullopt;
   if (whole > std::numeric_limits<std::int64_t>::max() / unit_ns - 1) return std::nullopt;
@@ -228,7 +229,9 @@ std::optional<std::int64_t> parse_common_log_time(std::string_view text) {
                                          std::chrono::month(static_cast<unsigned>(month / 3 + 1)),
                                          std::chrono::day(static_cast<unsigned>(number(0, 2))));
   const int hour = number(12, 2), minute = number(15, 2), second = number(18, 2);
-  if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  // 64-bit nanoseconds reach from 1678 to 2261.
+  if (!date.ok() || number(7, 4) < 1678 || number(7, 4) > 2261) return std::nullopt;
+  if (hour > 23 || minute > 59 || second > 60) return std::nullopt;
   const int offset_minutes = number(22, 2) * 60 + number(24, 2);
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   std::int64_t seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
@@ -259,7 +262,7 @@ std::string shown(std::string_view text) {
 // --- What a line says, in any format.
 
 struct Line {
-  std::string_view time, duration, status, request, service;
+  std::string_view time, duration, status, request, service, client, path;
   bool has_service = false;
 };
 
@@ -268,6 +271,7 @@ struct Form {
   bool time_is_start = false;
   double unit_s = 1;
   bool has_duration = true;
+  std::optional<std::size_t> count;  // CSV: the column with numbers of requests
   std::array<std::optional<std::size_t>, kRoles> places;  // CSV
   std::array<std::string, kRoles> names;                  // CSV and JSON; empty: there is none
 };
@@ -280,6 +284,8 @@ constexpr std::array<std::string_view, kRoles> kUsualNames = {
     "status|response_code|status_code|code|http_status",
     "request|request_id|x_request_id|x-request-id|requestid|trace_id",
     "service|upstream_cluster",
+    "client|client_ip|remote_addr|downstream_remote_address|x_forwarded_for",
+    "path|uri|request_uri|url",
 };
 
 double unit_of_name(std::string_view name) {
@@ -328,6 +334,15 @@ class Parser {
     if (line.has_service && !is_of_service(line.service)) return;
     const auto time = parse_log_time(line.time);
     if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(line.time))};
+    if (form_.count) {
+      need(*form_.count + 1);
+      const std::optional<double> value = parse_number(fields_[*form_.count]);
+      if (!value) {
+        throw Unreadable{fmt::format("\"{}\" is not a count", shown(fields_[*form_.count]))};
+      }
+      log_.counts.push_back({*time, *value});
+      return;
+    }
     std::int64_t duration = 0;
     if (form_.has_duration) {
       const auto read = duration_of(line.duration);
@@ -336,9 +351,14 @@ class Parser {
     }
     Observation row = Observation::of(form_.time_is_start ? *time : *time - duration, duration,
                                       status_of(line.status));
-    row.request = hash_of(line.request);
-    log_.has_statuses |= row.status != 0;
+    row.request = hash_of(line.request) & ~Observation::kKeyBit;
     log_.has_requests |= row.request != 0;
+    const std::uint64_t client = hash_of(line.client), path = hash_of(line.path);
+    if (row.request == 0 && client != 0 && path != 0) {
+      row.request = (client * 0x9e3779b97f4a7c15u ^ path) | Observation::kKeyBit;
+      log_.has_keys = true;
+    }
+    log_.has_statuses |= row.status != 0;
     while (*time % log_.time_resolution_ns != 0) log_.time_resolution_ns /= 1000;
     log_.rows.push_back(row);
   }
@@ -409,6 +429,16 @@ class Parser {
       throw BadLog(fmt::format("{}:{}: a quote is not closed", where.name(), where.number()));
     }
     choose(fields_, where);
+    const auto has = [&](Role role) {
+      return !form_.names[static_cast<std::size_t>(role)].empty();
+    };
+    if (form_.has_duration || has(Role::kStatus) || has(Role::kRequest) || has(Role::kPath)) return;
+    for (const std::string_view name : {"value", "count", "requests", "request_count"}) {
+      const auto at = std::ranges::find(fields_, name);
+      if (at == fields_.end()) continue;
+      form_.count = static_cast<std::size_t>(at - fields_.begin());
+      return;
+    }
   }
 
   void choose_members(std::string_view line, const LineReader& where) {
@@ -439,18 +469,21 @@ class Parser {
                 fields_[kStatus],
                 fields_.size() > kRequest ? fields_[kRequest] : "",
                 "",
+                "",
+                "",
                 false};
       }
       case LogFormat::kAlb:
         return parts_of_alb();
       default: {
-        constexpr std::size_t kTime = 3, kStatus = 5;
+        constexpr std::size_t kClient = 0, kTime = 3, kPath = 4, kStatus = 5;
         need(kCombined + 1);
         std::string_view duration = fields_.back();
         if (duration.starts_with('(') && duration.ends_with(')')) {
           duration = duration.substr(1, duration.size() - 2);
         }
-        return {fields_[kTime], duration, fields_[kStatus], "", "", false};
+        return {fields_[kTime], duration, fields_[kStatus], "", "", fields_[kClient],
+                fields_[kPath], false};
       }
     }
   }
@@ -467,7 +500,8 @@ class Parser {
       need(*form_.places[role] + 1);
       parts[role] = fields_[*form_.places[role]];
     }
-    return {parts[0], parts[1], parts[2], parts[3], parts[4], form_.places[4].has_value()};
+    return {parts[0], parts[1], parts[2], parts[3],
+            parts[4], parts[5], parts[6], form_.places[4].has_value()};
   }
 
   Line parts_of_json(std::string_view text) {
@@ -484,7 +518,8 @@ class Parser {
         parts[role] = texts_[role];
       }
     }
-    return {parts[0], parts[1], parts[2], parts[3], parts[4], !form_.names[4].empty()};
+    return {parts[0], parts[1], parts[2], parts[3],
+            parts[4], parts[5], parts[6], !form_.names[4].empty()};
   }
 
   // The three times of a request that reached no target are -1: then it took from its creation on.
@@ -499,7 +534,9 @@ class Parser {
         continue;
       }
       const auto part = parse_decimal(fields_[i], kSecond);
-      if (!part) throw Unreadable{fmt::format("\"{}\" is not a duration", shown(fields_[i]))};
+      if (!part || *part > Observation::kLongestNs) {
+        throw Unreadable{fmt::format("\"{}\" is not a duration", shown(fields_[i]))};
+      }
       sum += *part;
     }
     if (!known) {
@@ -513,6 +550,8 @@ class Parser {
             texts_[0],
             fields_[kStatus],
             fields_.size() > kTrace ? fields_[kTrace] : "",
+            "",
+            "",
             "",
             false};
   }
@@ -577,9 +616,13 @@ void check_services(const LogOptions& options, const Names& services, const Log&
 std::optional<std::int64_t> parse_log_time(std::string_view text) {
   if (text.empty()) return std::nullopt;
   constexpr std::size_t kDash = 4, kSlash = 2;
-  if (text.size() > kDash && text[kDash] == '-') return scenario::parse_timestamp(text);
-  if (text.size() > kSlash && text[kSlash] == '/') return parse_common_log_time(text);
-  return parse_epoch(text);
+  const bool is_iso = text.size() > kDash && text[kDash] == '-';
+  const bool is_common = text.size() > kSlash && text[kSlash] == '/';
+  const std::optional<std::int64_t> time = is_iso      ? scenario::parse_timestamp(text)
+                                           : is_common ? parse_common_log_time(text)
+                                                       : parse_epoch(text);
+  // Of times after 1970, differences are within 64-bit range, too.
+  return time && *time >= 0 ? time : std::nullopt;
 }
 
 Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
@@ -617,6 +660,13 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
       message += fmt::format("\n  {}:{}: {}", bad.file, bad.line, bad.why);
     }
     throw BadLog(message);
+  }
+  if (!log.counts.empty()) {
+    if (!log.rows.empty()) {
+      throw BadLog("some files are access logs, others have numbers of requests: fit one kind");
+    }
+    std::ranges::sort(log.counts, {}, &Count::time_ns);
+    return log;
   }
   if (log.rows.empty()) throw BadLog("the log has no lines");
   std::ranges::sort(log.rows, [](const Observation& a, const Observation& b) {

@@ -1,6 +1,6 @@
 // Access logs: which request arrived when, how long it took and how it ended. Lines are read one
 // after the other and forgotten; of each only numbers are kept, 24 bytes in all. Addresses, users,
-// paths and headers are not kept, and names of requests only as a hash.
+// paths and headers are not kept; of a request's name, or of client and path together, a hash is.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -39,14 +39,14 @@ static_assert(retrysim::words_end_with(retrysim::fit::LogFormat::kJson));
 namespace retrysim::fit {
 
 /// What a column or member means.
-enum class Role : std::uint8_t { kTime, kDuration, kStatus, kRequest, kService };
+enum class Role : std::uint8_t { kTime, kDuration, kStatus, kRequest, kService, kClient, kPath };
 
 }  // namespace retrysim::fit
 
 template <>
 inline constexpr std::string_view retrysim::kWords<retrysim::fit::Role> =
-    "time|duration|status|request|service";
-static_assert(retrysim::words_end_with(retrysim::fit::Role::kService));
+    "time|duration|status|request|service|client|path";
+static_assert(retrysim::words_end_with(retrysim::fit::Role::kPath));
 
 namespace retrysim::fit {
 
@@ -65,7 +65,8 @@ struct Observation {
   std::int64_t start_ns = 0;  ///< when the request arrived, since 1970 or since the log's own zero
   std::int64_t duration_ns : 48 = 0;
   std::int64_t status : 16 = 0;  ///< 0: not known
-  std::uint64_t request = 0;     ///< hash of its name; 0: it has none
+  /// Hash of its name, or of client and path together, if it has none; 0: neither is known.
+  std::uint64_t request = 0;
 
   static constexpr std::int64_t kLongestNs = (std::int64_t{1} << 47) - 1;  ///< 39 hours
 
@@ -77,6 +78,9 @@ struct Observation {
     row.status = status & 0x3ff;
     return row;
   }
+  static constexpr std::uint64_t kKeyBit = std::uint64_t{1} << 63;
+  /// Whether `request` is that of client and path.
+  static bool is_key(std::uint64_t request) { return (request & kKeyBit) != 0; }
   std::int64_t end_ns() const { return start_ns + duration_ns; }
   bool failed() const { return status >= 500 || status == 429; }
 };
@@ -88,14 +92,23 @@ struct BadLine {
   std::string why;
 };
 
+/// A row of a monitoring export: how many requests there were in the bucket that begins then.
+struct Count {
+  std::int64_t time_ns = 0;
+  double requests = 0;
+};
+
 struct Log {
   std::vector<Observation> rows;  ///< in the order of their starts
-  std::string format;             ///< the word
-  std::uint64_t lines = 0;        ///< with content; without headers
+  /// In order of time. If there are any, there are no rows: the "log" is a monitoring export.
+  std::vector<Count> counts;
+  std::string format;       ///< the word
+  std::uint64_t lines = 0;  ///< with content; without headers
   std::uint64_t bad_lines = 0;
   std::uint64_t other_services = 0;  ///< lines of services that were not asked for
   std::vector<BadLine> first_bad;    ///< at most ten
   bool has_durations = true, has_statuses = false, has_requests = false;
+  bool has_keys = false;  ///< some lines without a name have client and path
   /// The largest of 1 s, 1 ms, 1 us, 1 ns of which all times are a multiple.
   std::int64_t time_resolution_ns = 1'000'000'000;
 };
@@ -106,13 +119,14 @@ class BadLog : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads files one after the other, packed with gzip or not; "-" is standard input. Throws BadLog,
-/// and Interrupted if asked to stop.
+/// Reads files one after the other, packed with gzip or not; "-" is standard input. A CSV file with
+/// a time and a column value, count or requests, but neither duration nor status nor names, has
+/// counts. Throws BadLog, and Interrupted if asked to stop.
 Log read_log(const std::vector<std::string>& files, const LogOptions& options);
 
 /// Nanoseconds since 1970 of a time as logs write it: seconds, milliseconds, microseconds or
 /// nanoseconds since 1970 (told by their size), ISO 8601, or `10/Oct/2000:13:55:36 -0700`. Nothing
-/// if it is none of these.
+/// if it is none of these, or not from 1970 to 2261, which 64-bit nanoseconds hold.
 std::optional<std::int64_t> parse_log_time(std::string_view text);
 
 }  // namespace retrysim::fit

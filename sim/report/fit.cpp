@@ -73,7 +73,7 @@ std::vector<FittedFigure> fitted_figures(const FitReport& r) {
     add("under_way_most", "", static_cast<double>(c.most_under_way));
   }
   add("queue_capacity", "", count_as_figure(r.fit.queue_capacity));
-  add("error_share", "", r.fit.error_share);
+  if (r.log.counts.empty()) add("error_share", "", r.fit.error_share);
   if (r.fit.retries) {
     const auto requests = static_cast<double>(r.fit.retries->requests);
     add("attempts_per_request", "", static_cast<double>(r.fit.retries->attempts) / requests);
@@ -296,11 +296,11 @@ std::string log_words(const fit::Log& log) {
   std::string text = fmt::format("{} lines ({})", log.lines, log.format);
   if (log.other_services > 0) text += fmt::format(", {} of other services", log.other_services);
   if (log.bad_lines > 0) text += fmt::format(", {} unreadable", log.bad_lines);
-  return text + fmt::format(", {:.6g} s.", log.rows.empty()
-                                               ? 0
-                                               : static_cast<double>(log.rows.back().start_ns -
-                                                                     log.rows.front().start_ns) *
-                                                     1e-9);
+  const std::int64_t span_ns =
+      !log.counts.empty() ? log.counts.back().time_ns - log.counts.front().time_ns
+      : log.rows.empty()  ? 0
+                          : log.rows.back().start_ns - log.rows.front().start_ns;
+  return text + fmt::format(", {:.6g} s.", static_cast<double>(span_ns) * 1e-9);
 }
 
 }  // namespace
@@ -328,9 +328,8 @@ Document fit_document(const FitReport& r) {
                                                             percent(r.fit.error_share), outside)
                                               : fmt::format("No line{} is an error.", outside));
   }
-  if (r.fit.retries && r.fit.retries->attempts > r.fit.retries->requests) {
-    sentences.push_back(fmt::format("{} requests were sent {} times.", r.fit.retries->requests,
-                                    r.fit.retries->attempts));
+  if (r.fit.retries && (r.fit.retries->any() || !r.fit.retries->by_name)) {
+    sentences.push_back(fit::retry_words(*r.fit.retries));
   }
   for (const fit::Incident& incident : incidents) {
     sentences.push_back(fit::incident_words(incident, r.fit.origin_ns));

@@ -59,12 +59,29 @@ TEST_CASE("times of logs: since 1970 in any unit, ISO 8601, and the common log f
   CHECK(parse_log_time("971211336123.5") == kTime + 123'500'000);
   CHECK(parse_log_time("1e3") == 1'000'000 * kMs);
   CHECK(parse_log_time("29/Feb/2024:00:00:00 +0000") == 1'709'164'800'000 * kMs);
-  for (const char* text : {"", "-1", "x", "10/Oct/2000:13:55:36", "31/Feb/2000:13:55:36 -0700",
-                           "10/Okt/2000:13:55:36 -0700", "10/Oct/2000:25:55:36 -0700", "nan", "inf",
-                           "1e300", "2000-13-10T20:55:36Z", "12 "}) {
+  for (const char* text :
+       {"10/Oct/1012:13:55:36 +0000", "10/Oct/9999:13:55:36 +0000", "1969-12-31 23:59:59", "-1",
+        "-0.5", "-99999999999", "", "-1", "x", "10/Oct/2000:13:55:36", "31/Feb/2000:13:55:36 -0700",
+        "10/Okt/2000:13:55:36 -0700", "10/Oct/2000:25:55:36 -0700", "nan", "inf", "1e300",
+        "2000-13-10T20:55:36Z", "12 "}) {
     CAPTURE(text);
     CHECK_FALSE(parse_log_time(text));
   }
+}
+
+TEST_CASE("client and path stand for the name of a request without one") {
+  const Log log = read_text(
+      "time,remote_addr,uri,request\n1,a,/x,\n2,b,/x,\n3,a,/x,\n4,a,/y,\n5,-,/x,\n6,a,/x,n\n");
+  CHECK(log.has_keys);
+  CHECK(log.has_requests);
+  REQUIRE(log.rows.size() == 6);
+  CHECK(log.rows[0].request == log.rows[2].request);
+  for (const std::size_t other : {1u, 3u, 4u, 5u}) {
+    CHECK(log.rows[0].request != log.rows[other].request);
+  }
+  CHECK(Observation::is_key(log.rows[0].request));
+  CHECK(log.rows[4].request == 0);
+  CHECK_FALSE(Observation::is_key(log.rows[5].request));
 }
 
 TEST_CASE("a request says the same in every format of log") {
@@ -112,6 +129,7 @@ TEST_CASE("a request says the same in every format of log") {
     CHECK(log.rows[0].duration_ns == 250 * kMs);
     CHECK(log.rows[0].status == 503);
     CHECK(log.has_requests == (c.format == "envoy" || c.format == "alb"));
+    CHECK(log.has_keys == (c.format == "nginx"));
   }
   LogOptions apache;
   apache.format = LogFormat::kApache;
@@ -132,6 +150,7 @@ TEST_CASE("columns can be named, units and times given, services chosen") {
   CHECK(log.rows[0].duration_ns == 250 * kMs);
   CHECK(log.rows[0].request == log.rows[2].request);
   CHECK(log.rows[0].request != log.rows[1].request);
+  CHECK_FALSE(log.has_keys);
   CHECK(log.time_resolution_ns == 1'000 * kMs);
   CHECK_FALSE(log.has_statuses);
 

@@ -214,3 +214,37 @@ TEST_CASE("a log without durations gives arrivals, and says what is missing") {
   CHECK_THROWS_WITH(fit_log(read_log({place.write("few", "time\n1\n2\n").string()}, {})),
                     "the log has 2 lines; 20 are needed at least");
 }
+
+TEST_CASE("a monitoring export gives a rate, and says what it does not tell") {
+  // Two hours of five-minute counts; one is missing, one a little late.
+  std::string text = "timestamp,value\n";
+  for (int i = 0; i < 24; ++i) {
+    if (i == 7) continue;
+    const int minute = 5 * i;
+    text += fmt::format("2014-04-10 {:02}:{:02}:{:02},{}.0\n", minute / 60, minute % 60,
+                        i == 9 ? 20 : 0, i < 12 ? 300 : 900);
+  }
+  const test::TemporaryFolder place;
+  const Log log = read_log({place.write("elb.csv", text).string()}, {});
+  CHECK(log.rows.empty());
+  CHECK(log.counts.size() == 23);
+  const Fit fit = fit_log(log);
+  CHECK(fit.arrivals.kind == ArrivalKind::kVarying);
+  CHECK(fit.arrivals.bin_s == 300);
+  REQUIRE(fit.arrivals.rates.size() == 24);
+  CHECK(fit.arrivals.rates[0] == Approx(1));
+  CHECK(fit.arrivals.rates[7] == Approx(1));
+  CHECK(fit.arrivals.rates[23] == Approx(3));
+  CHECK(fit.arrivals.rate.value == Approx(2));
+  REQUIRE(fit.notes.size() == 2);
+  CHECK_THAT(fit.notes[0], Catch::StartsWith("The log has numbers of requests for each 300 s"));
+  CHECK_THAT(fit.notes[1], Catch::StartsWith("1 number is missing"));
+  CHECK_THAT(arrival_words(fit.arrivals), Catch::Contains("played at random"));
+  const RunResult run = simulate(fitted_scenario(fit, place), 0);
+  std::uint64_t requests = 0;
+  for (const ClientBin& b : run.clients[0].bins) requests += b.flow.requests;
+  // Four standard errors.
+  CHECK(static_cast<double>(requests) == Approx(14'400).margin(480));
+  CHECK_THROWS_WITH(fit_log(read_log({place.write("few.csv", "time,count\n1,2\n").string()}, {})),
+                    "the log has 1 lines; 20 are needed at least");
+}

@@ -1,0 +1,45 @@
+// Which lines of a log are retries: by the names of requests, or by client and path, as far as
+// chance allows.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/arrivals.hpp"
+#include "fit/log.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retrysim::fit {
+
+struct FittedRetries {
+  std::size_t requests = 0, attempts = 0;  ///< of lines with a name, or with client and path
+  std::size_t most_attempts = 1;           ///< of one request
+  double median_delay_s = 0;  ///< from the end of an attempt to the next one of its request
+
+  bool by_name = true;
+  // If not:
+  std::size_t failed = 0;    ///< attempts
+  std::size_t followed = 0;  ///< those that a line of the same client and path follows in time
+  double window_s = 0;       ///< how soon that is
+  double by_chance = 0;      ///< of those that are followed: expected if there were no retries
+  Estimate retries;          ///< the rest
+
+  bool any() const { return attempts > requests; }
+};
+
+/// Whether each line is the first attempt of its request. With names, a line is a retry if its name
+/// came before. Without, lines of the same client and path that follow a failed one within a window
+/// are compared with those that follow a successful one as soon, which are no retries: as many of
+/// each client and path are taken for chance. Of 1, 2, 5 times powers of ten from 10 ms to 50 s the
+/// window is the shortest that has 95 % of the largest excess. An excess of less than ten lines, or
+/// four standard errors, is none. Which of the lines are retries is not known: their share is taken
+/// evenly. `retries` is empty if the log tells nothing of them.
+std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& retries);
+
+/// How many there are and how that is known, as sentences.
+std::string retry_words(const FittedRetries& retries);
+
+}  // namespace retrysim::fit
