@@ -79,6 +79,7 @@ class RealRun:
     clients: str
     submitted: list
     arrivals: list
+    access_log: list  # (ns of the answer, ns since the attempt came, status, request)
     successes: list
     failures: list
     submitted_late_ns: list
@@ -174,6 +175,7 @@ def real_run(ready, reports, server, cpu_s, before, after):
     delays = [r["loop_delay_ns"]["max"] for r in reports if "loop_delay_ns" in r]
     return RealRun(
         clients=ready[0]["ready"], submitted=together("submitted"), arrivals=server["arrivals"],
+        access_log=server["access_log"],
         successes=[ended for ended, ok in done if ok],
         failures=[ended for ended, ok in done if not ok],
         submitted_late_ns=together("late_ns"), answered_late_ns=server["late_ns"],

@@ -8,6 +8,7 @@ SPDX-License-Identifier: MIT
 """
 
 import argparse
+import csv
 import os
 import pathlib
 import random
@@ -41,7 +42,8 @@ def arguments():
     parser.add_argument("--modules", type=pathlib.Path, default=ROOT / "build" / "reality",
                         help="folder with the node_modules of package.json")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "results" / "reality",
-                        help="folder of phases.csv, seconds.csv and reality.png")
+                        help="folder of phases.csv, seconds.csv, reality.png and, for each "
+                             "scenario, the server's access log, which retrysim fit reads")
     parser.add_argument("--replications", type=int, default=999,
                         help="simulated runs (default 999, at least "
                              f"{prediction.FEWEST_REPLICATIONS})")
@@ -117,6 +119,15 @@ def machine_report(run):
     return "; ".join(lines) + ".", busy
 
 
+def write_access_log(path, entries):
+    """What the real server logged, in the form of `retrysim run --access-log`."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["time", "duration", "status", "request"])
+        for answered_ns, duration_ns, status, request in entries:
+            rows.writerow([f"{answered_ns / 1e9:.9f}", f"{duration_ns / 1e9:.9f}", status, request])
+
+
 def compare(options, scenario):
     """(case, figures of phases, figures of intervals) of one scenario, run both ways."""
     try:
@@ -129,6 +140,7 @@ def compare(options, scenario):
         fail(f"{scenario}: {e}", 3)
     except (processes.ProcessFailed, PermissionError) as e:
         fail(f"{scenario}: {e}", 4)
+    write_access_log(options.out / f"{case.name}-access.csv", run.access_log)
     real = measure(case, run)
     phases = prediction.by_phase(case, real, replications)
     intervals = prediction.by_interval(case, real, replications)
@@ -150,8 +162,8 @@ def compare(options, scenario):
 
 def main():
     options = arguments()
-    results = [compare(options, scenario) for scenario in options.scenarios]
     options.out.mkdir(parents=True, exist_ok=True)
+    results = [compare(options, scenario) for scenario in options.scenarios]
     for name, part in (("phases.csv", 1), ("seconds.csv", 2)):
         prediction.write(options.out / name,
                          [(result[0].name, f) for result in results for f in result[part]])

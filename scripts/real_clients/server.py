@@ -28,19 +28,22 @@ RESPONSES = {name: (b"HTTP/1.1 %d -\r\nContent-Type: application/x-amz-json-1.0\
 
 
 def requests_in(data):
-    """Takes the whole HTTP requests off the front of a bytearray; returns how many."""
-    count = 0
+    """Takes the whole HTTP requests off the front of a bytearray; returns the name of each: SDKs
+    send it with every attempt. Empty if there is none."""
+    names = []
     while (head := data.find(b"\r\n\r\n")) >= 0:
-        length = 0
+        length, request = 0, ""
         for line in bytes(data[:head]).lower().split(b"\r\n")[1:]:
             name, _, value = line.partition(b":")
             if name == b"content-length":
                 length = int(value)
+            elif name == b"amz-sdk-invocation-id":
+                request = value.decode("ascii", "replace").strip()
         if len(data) < head + 4 + length:
             break
         del data[:head + 4 + length]
-        count += 1
-    return count
+        names.append(request)
+    return names
 
 
 class Server:
@@ -53,11 +56,12 @@ class Server:
         self.arrivals = []  # ns
         self.late_ns = []  # how long after its time each answer was written
         self.answers = dict.fromkeys(ANSWERS, 0)
+        self.access_log = []  # (ns of the answer, ns since the attempt came, status, request)
 
     def now_ns(self):
         return time.monotonic_ns() - self.start_ns
 
-    def receive(self, transport):
+    def receive(self, transport, request=""):
         """One attempt has arrived."""
         if self.start_ns is None or self.now_ns() < 0:
             transport.write(RESPONSES["success"])
@@ -65,19 +69,23 @@ class Server:
         now_ns = self.now_ns()
         self.advance(now_ns)
         self.arrivals.append(now_ns)
-        refusal = self.model.arrive(transport)
+        attempt = (transport, now_ns, request)
+        refusal = self.model.arrive(attempt)
         if refusal is not None:
-            self.answer(transport, refusal)
+            self.answer(attempt, refusal)
         self.set_timer()
 
     def advance(self, now_ns):
-        for due_ns, transport, name in self.model.advance(now_ns):
-            self.answer(transport, name)
+        for due_ns, attempt, name in self.model.advance(now_ns):
+            self.answer(attempt, name)
             self.late_ns.append(self.now_ns() - due_ns)
 
-    def answer(self, transport, name):
+    def answer(self, attempt, name):
         """The work is done even if its client has hung up."""
+        transport, arrived_ns, request = attempt
         self.answers[name] += 1
+        now_ns = self.now_ns()
+        self.access_log.append((now_ns, now_ns - arrived_ns, ANSWERS[name][0], request))
         if not transport.is_closing():
             transport.write(RESPONSES[name])
 
@@ -100,7 +108,7 @@ class Server:
     def report(self):
         used = time.process_time()
         return {"arrivals": self.arrivals, "late_ns": self.late_ns, "answers": self.answers,
-                "cpu_s": used}
+                "cpu_s": used, "access_log": self.access_log}
 
 
 class Connection(asyncio.Protocol):
@@ -114,8 +122,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data):
         self.data += data
-        for _ in range(requests_in(self.data)):
-            self.server.receive(self.transport)
+        for request in requests_in(self.data):
+            self.server.receive(self.transport, request)
 
 
 async def serve():

@@ -151,9 +151,9 @@ constexpr const char* kFitUsage =
     "--allow-bad-lines allows.\n";
 
 /// Simulates what a fit of the first half of the log says, against the second half.
-std::optional<fit::Backtest> backtest(const fit::Log& log, const fit::Incidents& incidents,
+std::optional<fit::Backtest> backtest(const fit::Log& log, const fit::Fit& whole,
                                       std::string& why_not) {
-  std::optional<fit::BacktestPlan> plan = fit::BacktestPlan::of(log, incidents, why_not);
+  std::optional<fit::BacktestPlan> plan = fit::BacktestPlan::of(log, whole, why_not);
   if (!plan) return std::nullopt;
   InputTexts inputs;
   for (auto& [file, content] : plan->files()) inputs[file] = std::move(content);
@@ -207,7 +207,7 @@ int fit_logs(const FitCommand& command) {
       folder.write(file, [&text = content](report::Sink& sink) { sink.write(text); });
     }
     std::string why_untested;
-    const std::optional<fit::Backtest> tested = backtest(log, found.incidents, why_untested);
+    const std::optional<fit::Backtest> tested = backtest(log, found, why_untested);
     const report::Document document =
         report::fit_document({found, tested, why_untested, log, name, command.logs});
     document.write_files(folder);

@@ -164,7 +164,7 @@ std::optional<double> ComparedFigure::off() const {
   return simulated / logged - 1;
 }
 
-std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Incidents& incidents,
+std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
                                              std::string& why_not) {
   const auto untested = [&](std::string_view why) {
     why_not = fmt::format("The scenario was not tested against the log: {}.", why);
@@ -205,13 +205,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Incidents& in
   plan.simulated_from_ns_ =
       std::max(plan.origin_ns_, plan.from_ns_ - (plan.to_ns_ - plan.from_ns_) /
                                                     static_cast<std::int64_t>(plan.bins_));
-  // What an incident leaves behind may last.
-  if (!incidents.found.empty() && incidents.found.front().when.begin_ns < plan.simulated_from_ns_) {
-    plan.simulated_from_ns_ = plan.origin_ns_;
-  }
-  plan.fit_.origin_ns = plan.simulated_from_ns_;
-  plan.fit_.incidents.found = incidents.found;
-  plan.result_.faults = incidents.found.size();
+  plan.take_incidents(whole);
   plan.result_.fitted_lines = first;
   plan.result_.compared_lines = second;
   plan.result_.runs = plan.runs_;
@@ -228,6 +222,25 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Incidents& in
   }
   plan.logged_ = plan.figures_of(log.rows);
   return plan;
+}
+
+void BacktestPlan::take_incidents(const Fit& whole) {
+  const std::vector<Incident>& incidents = whole.incidents.found;
+  // What an incident leaves behind may last.
+  if (!incidents.empty() && incidents.front().when.begin_ns < simulated_from_ns_) {
+    simulated_from_ns_ = origin_ns_;
+  }
+  fit_.origin_ns = simulated_from_ns_;
+  fit_.incidents.found = incidents;
+  result_.faults = incidents.size();
+  if (incidents.empty()) return;
+  for (Incident& i : fit_.incidents.found) {
+    if (!i.capacity) continue;
+    const auto usual = static_cast<double>(fit_.capacity->free_below());
+    i.capacity = std::min(1.0, static_cast<double>(i.servers_left) / usual);
+  }
+  if (!fit_.queue_capacity) fit_.queue_capacity = whole.queue_capacity;
+  if (!fit_.retries || !fit_.retries->any()) fit_.retries = whole.retries;
 }
 
 std::vector<std::pair<std::string, std::string>> BacktestPlan::files() const {

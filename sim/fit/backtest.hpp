@@ -62,7 +62,8 @@ struct Backtest {
   /// describes the first half: the rate is given, not predicted.
   bool times_repeated = false;
   /// Incidents of the whole log. No fit of one half can know those of the other, so all of them are
-  /// played as faults.
+  /// played as faults, with the bound of the queue and the retries of the whole log if the first
+  /// half does not show these.
   std::size_t faults = 0;
   BacktestStretch all;                ///< the whole second half
   std::vector<BacktestStretch> bins;  ///< of equal length
@@ -73,10 +74,9 @@ struct Backtest {
 /// What has to be simulated for it.
 class BacktestPlan {
  public:
-  /// Fits the first half. `incidents` are those of the whole log. Nothing if there is too little to
+  /// Fits the first half; `whole` is the fit of the whole log. Nothing if there is too little to
   /// fit or to compare: `why_not` then says so in a sentence.
-  static std::optional<BacktestPlan> of(const Log& log, const Incidents& incidents,
-                                        std::string& why_not);
+  static std::optional<BacktestPlan> of(const Log& log, const Fit& whole, std::string& why_not);
 
   /// scenario.toml and its CSV files, as `scenario_files` gives them. Time 0 of the simulation is a
   /// little before the second half, so that its servers are as busy as those of the log.
@@ -92,6 +92,7 @@ class BacktestPlan {
   using Figures = std::array<std::optional<double>, kBacktestFigures>;
 
   BacktestPlan() = default;
+  void take_incidents(const Fit& whole);
   std::vector<Figures> figures_of(std::span<const Observation> sorted) const;
   BacktestStretch compare(std::size_t stretch) const;
 

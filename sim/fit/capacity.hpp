@@ -92,10 +92,14 @@ class UnderWay {
  public:
   /// How many of those before it the next visit, in the order of starts, finds.
   std::uint32_t found_by(const Visit& v) {
-    while (!ends_.empty() && ends_.top() <= v.start_ns) ends_.pop();
-    const auto found = static_cast<std::uint32_t>(ends_.size());
+    const std::uint32_t found = at(v.start_ns);
     ends_.push(v.end_ns);
     return found;
+  }
+  /// At a time that is not before the latest visit's start.
+  std::uint32_t at(std::int64_t time_ns) {
+    while (!ends_.empty() && ends_.top() <= time_ns) ends_.pop();
+    return static_cast<std::uint32_t>(ends_.size());
   }
 
  private:

@@ -52,39 +52,45 @@ bool takes_server(const std::vector<StatusCount>& statuses, const Observation& r
   return at != statuses.end() && at->mean_s >= kFast * typical_s;
 }
 
-/// Where a queue is full, requests are turned away whenever as many are under way as ever were, and
-/// at no other time. When that first was; nothing if there is no such queue.
-std::optional<std::int64_t> first_full(const Log& log, const std::vector<Visit>& visits,
-                                       const std::vector<bool>& served,
-                                       std::size_t most_under_way) {
-  std::size_t turned_away = 0, when_full = 0;
-  std::size_t next = 0;
-  std::int64_t first = 0;
-  std::vector<std::int64_t> under_way;  // a heap of ends
-  const auto later = [](std::int64_t a, std::int64_t b) { return a > b; };
+/// A bounded queue that was full.
+struct FullQueue {
+  std::int64_t first_ns = 0;  ///< when it first was
+  std::size_t under_way = 0;  ///< the requests that it and the servers held then
+};
+
+/// Where a queue is full, requests are turned away whenever so many are under way, and at no other
+/// time; 3 % more or less are possible, since answers may be logged a little late.
+std::optional<FullQueue> find_full_queue(const Log& log, const std::vector<Visit>& visits,
+                                         const std::vector<bool>& served,
+                                         std::size_t most_under_way) {
+  constexpr double kAbout = 0.03;
+  constexpr std::size_t kFewest = 20;
+  constexpr double kHardlyAny = 0.05;  // of those that were turned away
+  // By how many were under way.
+  std::vector<std::size_t> let_in(most_under_way + 1), turned_away(most_under_way + 1);
+  std::vector<std::int64_t> first_ns(most_under_way + 1);
+  UnderWay under_way;
+  std::size_t next = 0, refused = 0;
   for (std::size_t i = 0; i < log.rows.size(); ++i) {
-    const std::int64_t now = log.rows[i].start_ns;
-    while (!under_way.empty() && under_way.front() <= now) {
-      std::ranges::pop_heap(under_way, later);
-      under_way.pop_back();
-    }
     if (served[i]) {
-      under_way.push_back(visits[next++].end_ns);
-      std::ranges::push_heap(under_way, later);
+      ++let_in[under_way.found_by(visits[next++])];
       continue;
     }
-    ++turned_away;
-    if (under_way.size() < most_under_way) continue;
-    if (when_full == 0) first = now;
-    ++when_full;
+    const std::size_t found = under_way.at(log.rows[i].start_ns);
+    if (turned_away[found]++ == 0) first_ns[found] = log.rows[i].start_ns;
+    ++refused;
   }
-  constexpr std::size_t kFewest = 20;
-  constexpr double kNearlyAll = 0.95;
-  if (turned_away < kFewest ||
-      static_cast<double>(when_full) < kNearlyAll * static_cast<double>(turned_away)) {
+  if (refused < kFewest) return std::nullopt;
+  const auto often = std::ranges::max_element(turned_away);
+  const auto level = static_cast<std::size_t>(often - turned_away.begin());
+  const auto margin = static_cast<std::size_t>(kAbout * static_cast<double>(level));
+  std::size_t exceptions = 0;
+  for (std::size_t i = 0; i < level - margin; ++i) exceptions += turned_away[i];
+  for (std::size_t i = level + margin + 1; i < let_in.size(); ++i) exceptions += let_in[i];
+  if (static_cast<double>(exceptions) > kHardlyAny * static_cast<double>(refused)) {
     return std::nullopt;
   }
-  return first;
+  return FullQueue{first_ns[level], level};
 }
 
 /// Of those that were under way when the queue was full, servers had so many.
@@ -134,7 +140,7 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
   const auto same = [](const Stretch& a, const Stretch& b) {
     return a.begin_ns == b.begin_ns && a.end_ns == b.end_ns;
   };
-  std::optional<std::int64_t> full;
+  std::optional<FullQueue> full;
   std::vector<Stretch> left_out;
   constexpr int kMostRounds = 3;
   for (int round = 0; round < kMostRounds; ++round) {
@@ -142,7 +148,7 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
     if (!visits.empty()) {
       fit.capacity = fit_capacity(visits, log.time_resolution_ns, left_out);
       const FittedCapacity& c = *fit.capacity;
-      if (round == 0) full = first_full(log, visits, served, c.most_under_way);
+      if (round == 0) full = find_full_queue(log, visits, served, c.most_under_way);
       // Where nobody waits, a duration is a service time.
       servers = c.servers || c.contradictory ? c.free_below() : c.most_under_way;
     }
@@ -161,8 +167,8 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
     i.capacity = static_cast<double>(i.servers_left) / static_cast<double>(c.free_below());
   }
   if (!full) return;
-  if (const std::optional<std::size_t> working = working_at(*full, fit)) {
-    fit.queue_capacity = c.most_under_way - std::min(c.most_under_way, *working);
+  if (const std::optional<std::size_t> working = working_at(full->first_ns, fit)) {
+    fit.queue_capacity = full->under_way - std::min(full->under_way, *working);
   }
 }
 

@@ -8,7 +8,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <iterator>
+#include <queue>
 
 namespace retrysim::fit {
 namespace {
@@ -203,6 +205,51 @@ std::vector<Interval> joined(std::vector<Interval> intervals) {
   return all;
 }
 
+// --- Pauses.
+
+bool meet(const Stretch& a, const Stretch& b) {
+  return a.begin_ns < b.end_ns && b.begin_ns < a.end_ns;
+}
+
+/// Keeps the longest of many pauses between events of a log.
+class Pauses {
+ public:
+  explicit Pauses(std::int64_t span_ns) : span_(span_ns) {}
+  void add(const Stretch& pause) {
+    if (longest_.size() > kMostIncidents && length(pause) <= length(longest_.back())) return;
+    longest_.push_back(pause);
+    std::ranges::stable_sort(longest_, std::greater<>{}, length);
+    if (longest_.size() > kMostIncidents + 1) longest_.pop_back();
+  }
+
+  /// Those that are much longer than any other, if there are that many events.
+  std::vector<Stretch> unusual(std::size_t events) const {
+    constexpr double kFewestMissing = 30;  // events, on average: by chance e^-30
+    constexpr std::int64_t kTimes = 5;     // the longest of the usual pauses
+    std::size_t count = 0;
+    for (std::size_t i = 0; i + 1 < longest_.size(); ++i) {
+      if (length(longest_[i]) >= kTimes * length(longest_[i + 1])) count = i + 1;
+    }
+    // A single one has nothing to be compared with but the rate.
+    if (longest_.size() == 1) count = 1;
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < count; ++i) all += length(longest_[i]);
+    if (2 * all > span_) return {};
+    const double rate = static_cast<double>(events) / in_seconds(span_ - all);
+    std::vector<Stretch> found;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (in_seconds(length(longest_[i])) * rate >= kFewestMissing) found.push_back(longest_[i]);
+    }
+    return found;
+  }
+
+ private:
+  static std::int64_t length(const Stretch& s) { return s.end_ns - s.begin_ns; }
+
+  std::vector<Stretch> longest_;
+  std::int64_t span_;
+};
+
 // --- What they look like.
 
 class Search {
@@ -210,7 +257,8 @@ class Search {
   Search(const Watched& watched, std::size_t servers) : w_(watched), servers_(servers) {
     const std::vector<Observation>& rows = w_.log.rows;
     origin_ns_ = rows.front().start_ns;
-    const std::int64_t span = rows.back().start_ns - origin_ns_ + 1;
+    span_ns_ = rows.back().start_ns - origin_ns_ + 1;
+    const std::int64_t span = span_ns_;
     const std::size_t wanted =
         std::clamp<std::size_t>(rows.size() / kLinesInIncidentBin, 1, kMostIncidentBins);
     const std::int64_t least = 10 * w_.log.time_resolution_ns;
@@ -240,6 +288,7 @@ class Search {
       all.found.push_back(incident);
     }
     add_silences(all);
+    add_stalls(all);
     std::ranges::sort(all.found, {}, [](const Incident& i) { return i.when.begin_ns; });
     describe(all);
     return all;
@@ -346,39 +395,50 @@ class Search {
     });
   }
 
-  /// Much longer without any request than ever else.
   void add_silences(Incidents& all) const {
-    constexpr double kFewestMissing = 30;  // requests, on average: by chance e^-30
-    constexpr std::int64_t kTimes = 5;     // the longest of the usual pauses
     const std::vector<Observation>& rows = w_.log.rows;
-    std::vector<std::pair<std::int64_t, std::size_t>> longest;  // and the row that ends it
+    Pauses pauses(span_ns_);
     for (std::size_t i = 1; i < rows.size(); ++i) {
-      const std::int64_t gap = rows[i].start_ns - rows[i - 1].start_ns;
-      if (longest.size() > kMostIncidents && gap <= longest.back().first) continue;
-      longest.emplace_back(gap, i);
-      std::ranges::sort(longest, std::greater<>{});
-      if (longest.size() > kMostIncidents + 1) longest.pop_back();
+      pauses.add({rows[i - 1].start_ns + 1, rows[i].start_ns});
     }
-    std::size_t count = 0;
-    for (std::size_t i = 0; i + 1 < longest.size(); ++i) {
-      if (longest[i].first >= kTimes * longest[i + 1].first) count = i + 1;
-    }
-    std::int64_t silent = 0;
-    for (std::size_t i = 0; i < count; ++i) silent += longest[i].first;
-    const std::int64_t span = rows.back().start_ns - origin_ns_;
-    const double rate =
-        static_cast<double>(rows.size()) / in_seconds(std::max<std::int64_t>(1, span - silent));
-    if (2 * silent > span) return;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (in_seconds(longest[i].first) * rate < kFewestMissing) continue;
+    for (const Stretch& when : pauses.unusual(rows.size())) {
+      if (std::ranges::any_of(all.found, [&](const Incident& i) { return meet(i.when, when); })) {
+        continue;
+      }
       Incident incident;
       incident.silent = true;
-      incident.when = {rows[longest[i].second - 1].start_ns + 1, rows[longest[i].second].start_ns};
-      const bool overlaps = std::ranges::any_of(all.found, [&](const Incident& other) {
-        return other.when.begin_ns < incident.when.end_ns &&
-               incident.when.begin_ns < other.when.end_ns;
-      });
-      if (!overlaps) all.found.push_back(incident);
+      incident.when = when;
+      all.found.push_back(incident);
+    }
+  }
+
+  /// No request ends although many are under way: no server works.
+  void add_stalls(Incidents& all) const {
+    if (w_.visits.empty()) return;
+    Pauses pauses(span_ns_);
+    std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends;
+    std::int64_t last = w_.visits.front().start_ns;
+    std::size_t came = 0;  // since the last end
+    const auto end_next = [&] {
+      constexpr std::size_t kMany = 10;
+      if (came >= kMany) pauses.add({last, ends.top()});
+      last = ends.top();
+      ends.pop();
+      came = 0;
+    };
+    for (const Visit& v : w_.visits) {
+      while (!ends.empty() && ends.top() <= v.start_ns) end_next();
+      ends.push(v.end_ns);
+      ++came;
+    }
+    while (!ends.empty()) end_next();
+    for (const Stretch& when : pauses.unusual(w_.visits.size())) {
+      Incident incident;
+      incident.capacity = 0;
+      incident.when = when;
+      // What was found in it, such as errors of a full queue, belongs to it.
+      std::erase_if(all.found, [&](const Incident& i) { return meet(i.when, when); });
+      all.found.push_back(incident);
     }
   }
 
@@ -507,7 +567,7 @@ class Search {
 
   const Watched& w_;
   std::size_t servers_;
-  std::int64_t origin_ns_ = 0, width_ns_ = 1;
+  std::int64_t origin_ns_ = 0, span_ns_ = 1, width_ns_ = 1;
   std::size_t count_ = 1;
 };
 
@@ -549,6 +609,13 @@ std::string incident_words(const Incident& i, std::int64_t origin_ns) {
         begin, end);
   }
   std::string text = fmt::format("From {:.4g} to {:.4g} s", begin, end);
+  if (i.capacity == 0) {
+    text += fmt::format(", {} requests came, and none that had was answered", i.lines);
+    if (i.errors > i.usual_errors + kMoreErrors) {
+      text += fmt::format(" but with errors ({})", share_words(i.errors));
+    }
+    return text + ": no server worked.";
+  }
   const bool more_errors = i.errors > i.usual_errors + kMoreErrors;
   if (more_errors) {
     text += fmt::format(", {} of the {} lines are errors, otherwise {}", share_words(i.errors),

@@ -40,7 +40,8 @@ struct Incident {
 
   bool silent = false;  ///< there is no line
   bool slow = false;    ///< service times changed, after waiting for a server is taken out
-  /// What explains the service times: a factor on the servers, or on their speed.
+  /// What explains the service times: a factor on the servers, or on their speed. A capacity of 0:
+  /// nothing was answered.
   std::optional<double> capacity, speed;
   bool told_apart = true;  ///< which of both it was
   bool explained = true;   ///< one of both leaves service times as they usually are

@@ -149,7 +149,8 @@ struct IncidentRow {
 
 std::string kind_words(const fit::Incident& i) {
   if (i.silent) return "no requests";
-  std::string words = i.capacity                ? "fewer servers"
+  std::string words = i.capacity == 0           ? "no server works"
+                      : i.capacity              ? "fewer servers"
                       : i.slow && !i.explained  ? "slow, cause not known"
                       : i.slow && !i.told_apart ? "slower or fewer servers"
                       : i.slow                  ? "slower servers"

@@ -347,11 +347,29 @@ class Harness(unittest.TestCase):
     def test_requests_are_cut_out_of_the_stream(self):
         request = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
         data = bytearray(request + request[:-1])
-        self.assertEqual(server.requests_in(data), 1)
-        self.assertEqual(server.requests_in(data), 0)
-        data += b"}" + b"GET / HTTP/1.1\r\n\r\n"
-        self.assertEqual(server.requests_in(data), 2)
+        self.assertEqual(server.requests_in(data), [""])
+        self.assertEqual(server.requests_in(data), [])
+        data += b"}" + b"GET / HTTP/1.1\r\nAmz-Sdk-Invocation-Id: 7F\r\n\r\n"
+        self.assertEqual(server.requests_in(data), ["", "7f"])
         self.assertEqual(data, b"")
+
+    def test_its_access_log_can_be_fitted(self):
+        entries = [((50 + 100 * i) * MS, 5 * MS, 200 if i % 5 else 503, f"r{i}")
+                   for i in range(250)]
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "access.csv")
+            reality.write_access_log(log, entries)
+            self.assertEqual(log.read_text(encoding="utf-8").splitlines()[:2],
+                             ["time,duration,status,request",
+                              "0.050000000,0.005000000,503,r0"])
+            subprocess.run([PROGRAM, "fit", str(log), "--out", f"{folder}/fit", "--quiet"],
+                           check=True)
+            found = json.loads(pathlib.Path(folder, "fit", "result.json").read_text("utf-8"))
+        self.assertEqual((found["log"]["lines"], found["log"]["bad_lines"]), (250, 0))
+        figures = {f["figure"]: f.get("value") for f in found["figures"]}
+        self.assertAlmostEqual(figures["service_time_mean"], 0.005)
+        self.assertAlmostEqual(figures["error_share"], 0.2)
+        self.assertEqual(figures["attempts_per_request"], 1)
 
     def ask(self, port):
         with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
@@ -395,7 +413,7 @@ class Harness(unittest.TestCase):
 
     def test_a_busy_machine_is_seen(self):
         def report(late_ms):
-            run = processes.RealRun("SDK", [], [], [], [], [1 * MS] * 100, [late_ms * MS] * 100,
+            run = processes.RealRun("SDK", [], [], [], [], [], [1 * MS] * 100, [late_ms * MS] * 100,
                                     None, 1 * MS, 2.0, 0.5)
             return reality.machine_report(run)
         self.assertFalse(report(1)[1])

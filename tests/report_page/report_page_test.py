@@ -193,7 +193,8 @@ class Pages:
         self.run("predict", "zombie.toml", "--out", "predict", quiet=())
         (self.folder / "groups.toml").write_text(GROUPS)
         self.run("run", "groups.toml", "--out", "groups")
-        self.run("run", "outage.toml", "--access-log", "log.csv", "--out", "logged")
+        self.run("run", "outage.toml", "--set", "duration=240s", "--set", "fault.down.start=180s",
+                 "--set", "replications=1", "--access-log", "log.csv", "--out", "logged")
         self.run("fit", "log.csv", "--service", "api", "--out", "fit")
         # A key without effect is noted when the scenario is read; the notes of each result.
         self.notes = {}
@@ -660,6 +661,16 @@ class PageTest(unittest.TestCase):
         self.assertGreater(len(figures), 5)
         self.assertEqual(self.texts("#fit tr > td:first-child")[:len(figures)],
                          [f["figure"].replace("_", " ") for f in figures])
+        tested = result["backtest"]
+        self.assertEqual(self.texts("#backtest p")[:len(tested["verdict"])], tested["verdict"])
+        self.assertEqual(len(result["incidents"]), 1)
+        self.assertIn("no server works", self.texts("#fit td"))
+        self.assertEqual(self.texts("#backtest td:first-child"), [
+            "rate", "median", "90 % quantile", "99 % quantile", "share of errors"])
+        drawn = {f["figure"] for f in tested["figures"]
+                 if f["part"] == "bin" and (f["logged"] or f["simulated"])}
+        self.assertGreater(len(drawn), 3)
+        self.assertEqual(self.count("#backtest figure"), len(drawn))
         self.assertEqual(self.texts("#reproduce pre")[0],
                          "retrysim fit --service api log.csv --out fit")
         self.assertEqual(self.count("#services"), 0)

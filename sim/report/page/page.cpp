@@ -519,7 +519,9 @@ class Metadata {
       note_metric(json.at("choice").at("metric"), json.at("choice").at("unit"));
     }
     if (json.at("command") == "fit") {
-      for (const char* name : {"log", "figures", "laws"}) out_["fitted"][name] = json.at(name);
+      for (const char* name : {"log", "figures", "laws", "incidents", "backtest"}) {
+        if (json.contains(name)) out_["fitted"][name] = json.at(name);
+      }
     }
     if (json.contains("load")) {
       for (const auto& [name, value] : json.items()) {

@@ -343,6 +343,8 @@ const SECTIONS = [
   { title: "Over the range", id: "range", open: true, has: (r) => kindOf(r).over,
     show: (r) => kindOf(r).over(r) },
   { title: "What the log says", id: "fit", open: true, has: (r) => r.fitted, show: fitTables },
+  { title: "Is the fit any good?", id: "backtest", open: true,
+    has: (r) => r.fitted && r.fitted.backtest, show: backtest },
   { title: "What theory says", id: "prediction", open: true, has: (r) => r.prediction,
     show: predictionTables },
   { id: "figures", has: (r) => r.summary, show: mainFigures },

@@ -55,7 +55,7 @@ Log log_with(std::vector<Observation> rows) {
 
 Backtest backtest_of(const Log& log) {
   std::string why_not;
-  auto plan = BacktestPlan::of(log, fit_log(log).incidents, why_not);
+  auto plan = BacktestPlan::of(log, fit_log(log), why_not);
   REQUIRE(plan);
   InputTexts inputs;
   for (auto& [name, content] : plan->files()) inputs[name] = content;
@@ -194,7 +194,7 @@ TEST_CASE("nothing is said of durations where no run has an answer in time") {
 TEST_CASE("a log that gives no backtest says why") {
   const auto refusal = [](const Log& log) {
     std::string why_not;
-    CHECK_FALSE(BacktestPlan::of(log, fit_log(log).incidents, why_not));
+    CHECK_FALSE(BacktestPlan::of(log, fit_log(log), why_not));
     return why_not;
   };
   const auto row = [](std::int64_t i) {
@@ -209,7 +209,7 @@ TEST_CASE("a log that gives no backtest says why") {
   rows.push_back(row(200));
   Log log = log_with(rows);
   std::string none;
-  CHECK(BacktestPlan::of(log, {}, none));
+  CHECK(BacktestPlan::of(log, fit_log(log), none));
   CHECK(none.empty());
   log.has_durations = false;
   CHECK_THAT(refusal(log), Catch::EndsWith(": the log has no durations."));
@@ -218,4 +218,31 @@ TEST_CASE("a log that gives no backtest says why") {
   CHECK_THAT(refusal(log), Catch::EndsWith(": all requests of its first half arrive at once."));
   for (Observation& each : rows) each.status = 503;
   CHECK_THAT(refusal(log_with(rows)), Catch::Contains("the service time cannot be told"));
+}
+
+TEST_CASE("an incident in the half that is not fitted is played with what it shows") {
+  // Only in it is the queue full.
+  const Backtest b = backtest_of(simulated_log(
+      "servers = 20\nservice_time = { distribution = \"exponential\", mean = \"50ms\" }\n"
+      "queue.capacity = 60\n[fault.it]\nstart = \"140s\"\nduration = \"25s\"\ncapacity = 0.5",
+      "process = \"poisson\"\narrivals.total_rate = 280"));
+  CHECK(b.faults == 1);
+  for (const BacktestFigure f : {BacktestFigure::kRate, BacktestFigure::kP50, BacktestFigure::kP90,
+                                 BacktestFigure::kP99, BacktestFigure::kErrorShare}) {
+    CAPTURE(words_of(f), b.all[f]->logged, b.all[f]->simulated);
+    CHECK(b.all[f]->agreement != Agreement::kOff);
+  }
+  CHECK(b.all[BacktestFigure::kErrorShare]->logged > 0.05);
+}
+
+TEST_CASE("what an incident of the fitted half leaves behind is played, too") {
+  // Half of the requests of 30 s are served later, when the second half has begun.
+  const Backtest b = backtest_of(simulated_log(
+      "servers = 20\nservice_time = { distribution = \"exponential\", mean = \"50ms\" }\n"
+      "[fault.it]\nstart = \"68s\"\nduration = \"30s\"\ncapacity = 0.4",
+      "process = \"poisson\"\narrivals.total_rate = 300"));
+  CHECK(b.faults == 1);
+  CHECK(b.all[BacktestFigure::kP90]->logged > 1);
+  CHECK(b.all[BacktestFigure::kP90]->agreement != Agreement::kOff);
+  CHECK(b.all[BacktestFigure::kP50]->agreement != Agreement::kOff);
 }

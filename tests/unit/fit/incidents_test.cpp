@@ -178,6 +178,20 @@ TEST_CASE("a stretch without lines is an outage, or nobody asked") {
              Catch::EndsWith("or nobody asked, the log does not tell which."));
 }
 
+TEST_CASE("servers that all stand still are told from requests that nobody answers") {
+  for (const std::string& queue : {std::string(), std::string("\nqueue.capacity = 40")}) {
+    CAPTURE(queue);
+    const Fit fit = fit_log(log_of(kTwenty + queue, 200, "capacity = 0"));
+    const Incident i = incident_of(fit);
+    CHECK(i.capacity == 0);
+    CHECK(i.lines > 5'000);
+    CHECK(fault_of(fit).capacity == 0);
+    CHECK(fit.service_time->mean.value == Approx(0.05).epsilon(0.05));
+    if (!queue.empty()) CHECK(fit.queue_capacity == 40);
+    CHECK_THAT(incident_words(i, fit.origin_ns), Catch::EndsWith(": no server worked."));
+  }
+}
+
 TEST_CASE("what does not end, or did not begin, in the log is a note") {
   const auto log_with_errors = [](std::int64_t from, std::int64_t to) {
     Log log;
