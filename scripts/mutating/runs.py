@@ -34,7 +34,7 @@ except ImportError:  # --help needs no libclang
 
 PARTS = ("retry", "measure", "estimate", "model", "prediction", "explain")
 # The programs whose tests are run; those of other parts reach the six parts, too.
-OTHERS = ("conformance", "experiment", "validation")
+OTHERS = ("conformance", "execution", "experiment", "validation")
 PROGRAMS = (*PARTS, *OTHERS)
 COPIED = [path.name for path in sorted(ROOT.iterdir())
           if path.name != "build" and not path.name.startswith(".")]
