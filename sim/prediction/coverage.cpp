@@ -212,10 +212,11 @@ bool is_impatient(const Scenario& s, const ClientSpec& c, std::size_t service) {
   constexpr double kMany = 0.05;
   const ServiceSpec& spec = at(s, service);
   const double mean = spec.service_time.mean_seconds();
-  if (!c.timeouts.has_attempt || mean <= 0) return false;
-  const double scale = scenario::service_seconds_at(s, c, service) / mean;
+  if (!c.timeouts.has_attempt) return false;
   const double room = timeout_of(c) - round_trip(s);
-  return room <= 0 || survival(spec.service_time, room / scale) > kMany;
+  if (room <= 0 || mean <= 0) return room <= 0;
+  const double scale = scenario::service_seconds_at(s, c, service) / mean;
+  return survival(spec.service_time, room / scale) > kMany;
 }
 /// Whether the deadline may end a request that its attempts would not.
 bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t service) {

@@ -500,9 +500,10 @@ std::string Books::wrong_level_of_service(const RunResult& result, ServiceId ser
 
 namespace {
 
-/// Whether time integrals differ by more than the rounding of their sums.
+/// Whether time integrals differ by more than the rounding of their sums; what is no finite number
+/// differs from all.
 bool differ(double a, double b, double rounding) {
-  return std::abs(a - b) > 1 + rounding * std::max(a, b);
+  return !(std::abs(a - b) <= 1 + rounding * std::min(a, b));
 }
 
 }  // namespace

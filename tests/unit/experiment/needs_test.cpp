@@ -12,10 +12,12 @@
 #include <catch2/catch.hpp>
 
 #include <malloc.h>
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <string_view>
 #include <vector>
 
 // Sanitizers have allocators of their own. GCC tells of them by macros, Clang by features.
@@ -267,6 +269,20 @@ TEST_CASE("fewer replications run at once where there is no memory for all", "[n
   const std::vector<const Scenario*> four(4, &s);
   options.max_memory = plan_memory(four, 1, kUnlimited).total;
   CHECK(run_replications(s, options) == free);
+}
+
+TEST_CASE("memory names the number of threads only where replications run at once", "[needs]") {
+  const Scenario s = scenario_with(1000);
+  const auto named = [&](std::size_t replications, std::size_t jobs, std::string_view key) {
+    const std::vector<const Scenario*> runs(replications, &s);
+    const MemoryPlan plan = plan_memory(runs, jobs, kUnlimited);
+    return std::any_of(plan.parts.begin(), plan.parts.end(), [&](const MemoryPart& part) {
+      return part.keys.find(key) != std::string::npos;
+    });
+  };
+  CHECK_FALSE(named(1, 1, "--jobs"));
+  CHECK_FALSE(named(4, 1, "--jobs"));
+  CHECK(named(4, 4, "--jobs"));
 }
 
 TEST_CASE("sizes are written with the unit that fits", "[needs]") {

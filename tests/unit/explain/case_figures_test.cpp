@@ -396,6 +396,14 @@ TEST_CASE_METHOD(Group, "The retries of layers multiply along the longest chain"
   // 1.5 x 2 x 3 at the third layer, 1.5 x 4.67 beside it.
   CHECK(figure(c, "layers-multiply", "attempts_per_request_ratio") == Approx(9));
   CHECK(figure(c, "layers-multiply", "layers") == 3);
+  // Without the retries of the third layer, if each of the others made all of its three attempts,
+  // and each of those all of its calls.
+  for (std::uint32_t i = 0; i < 4; ++i) scenario.clients[i].retry.max_attempts = 2 + i;
+  explain::GroupCase fewer = of({});
+  fewer.total = c.total;
+  fewer.volumes = {{10, 15}, {12, 30}, {24, 90}, {15, 15}};  // 0.8 calls for each attempt
+  CHECK(figure(fewer, "layers-multiply", "attempts_per_request_ratio") == Approx(9));
+  CHECK(figure(fewer, "layers-multiply", "without_inner_retries_ratio") == 2 * 3);
   c.volumes[2] = {30, 30};
   CHECK(figure(c, "layers-multiply", "attempts_per_request_ratio") == Approx(7));
   CHECK(figure(c, "layers-multiply", "layers") == 2);

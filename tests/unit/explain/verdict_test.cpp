@@ -493,6 +493,69 @@ TEST_CASE("First attempts that just fill the capacity are no overload") {
                                      Catch::Contains("alone need 1.1 times the capacity"));
 }
 
+TEST_CASE("A herd asks for more than the capacity at once, which is no load that lasts") {
+  // Ten seconds of work for two servers, within three seconds.
+  const std::vector<Verdict> herd =
+      verdicts_on(kHerd, {"client.web.count=2000", "duration=3s", "service.api.queue.capacity=9"});
+  INFO(listed(herd));
+  REQUIRE_FALSE(herd.empty());
+  CHECK(find(herd, "overload-without-retries") == nullptr);
+}
+
+TEST_CASE("A failure is metastable only where a twin without retries was simulated and recovers") {
+  CHECK(find(verdicts_on(kDip, {}), "never-recovers") != nullptr);
+  CHECK(find(verdicts_on(kDip, {}), "metastable") == nullptr);
+  const std::vector<Verdict> with = verdicts_on(kDip, {}, true);
+  const Verdict* metastable = find(with, "metastable");
+  REQUIRE(metastable != nullptr);
+  CHECK_THAT(metastable->sentence, Catch::Contains("each of these 2 runs"));
+}
+
+TEST_CASE("A recovery is shown with how many replications were watched, and how many are back") {
+  const std::vector<Verdict> all = verdicts_on(kDip, kRecoverByQuota);
+  INFO(listed(all));
+  const auto figure = [&](std::string_view name) {
+    for (const EvidenceFigure& f : all[0].evidence) {
+      if (f.name == name) return f.value;
+    }
+    return -1.0;
+  };
+  CHECK(figure("replications") == 2);
+  CHECK(figure("recovered") == 2);
+  CHECK(figure("recovery_least_s") <= figure("recovery_mean_s"));
+  CHECK(figure("recovery_mean_s") <= figure("recovery_most_s"));
+}
+
+TEST_CASE("Requests are slow where they wait longest") {
+  // Of three requests that each of 400 clients has, so many wait in the queue as may be sent.
+  const auto slow = [](const std::string& connections) -> std::string {
+    const std::vector<Verdict> all = verdicts_on(
+        kSteady,
+        {"client.web.arrivals={process=\"closed\",think_time=\"0s\",concurrency=3}",
+         "client.web.count=400", "client.web.attempt_timeout=none", "warmup=6s",
+         "service.api.queue.capacity=unlimited", "client.web.max_connections=" + connections});
+    const Verdict* verdict = find(all, "slow");
+    return verdict == nullptr ? listed(all) : verdict->sentence;
+  };
+  CHECK_THAT(slow("3"), Catch::Contains("in the queue"));
+  CHECK_THAT(slow("2"), Catch::Contains("in the queue"));  // one of three waits for a connection
+  CHECK_THAT(slow("1"), Catch::Contains("for a connection"));
+}
+
+TEST_CASE("A throttle in front of servers that are all busy is not said to leave them idle") {
+  const auto said = [](const Edits& edits) -> std::string {
+    const std::vector<Verdict> all = verdicts_on(kSteady, edits);
+    const Verdict* verdict = find(all, "throttle-is-bottleneck");
+    return verdict == nullptr ? listed(all) : verdict->sentence;
+  };
+  Edits edits = {"service.api.throttle.rate=300", "warmup=5s", "client.web.retry={mode=\"none\"}",
+                 "client.web.arrivals={process=\"constant\",total_rate=600}"};
+  CHECK_THAT(said(edits), Catch::Contains("300 attempts a second pass") &&
+                              !Catch::Contains("of the servers' time"));
+  edits[0] = "service.api.throttle.rate=100";
+  CHECK_THAT(said(edits), Catch::Contains(" % of the servers' time is busy"));
+}
+
 TEST_CASE("Instances without a fault keep their capacity") {
   // A fifth of 200/s is 20 times slower: 162/s is left.
   const Edits one = {"service.api.servers=1",         "service.api.instances=5",
@@ -590,6 +653,10 @@ TEST_CASE("figures are spoken with the digits that they deserve") {
   CHECK(spoken_times(12.3) == "12 times");
   CHECK(spoken_attempts(1) == "1 attempt");
   CHECK(spoken_attempts(1.2345) == "1.234 attempts");
+  CHECK(spoken_count(12.34) == "12.3");
+  CHECK(spoken_count(999) == "999");
+  CHECK(spoken_count(1234) == "1230");
+  CHECK(spoken_count(5'678'912) == "5680000");
 }
 
 }  // namespace retrysim

@@ -370,6 +370,25 @@ TEST_CASE("a phase has the latencies of the requests made in it, to the last") {
   CHECK(phases[2].made.requests() + phases[3].made.requests() == 7000);
 }
 
+TEST_CASE("a phase has the figures of a service only for a group that has it to itself") {
+  Scenario s = dip();
+  const auto values_of_service = [&](std::optional<std::size_t> client) {
+    const RunResult run = simulate(s, 0);
+    const auto measured = stats::measure_phase(s, run, client, run.clients[0].phases[0]);
+    const auto& all = phase_metrics();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i]->name == "utilization") return measured.values[i].has_value();
+    }
+    FAIL("there is no utilization in phases");
+    return false;
+  };
+  CHECK(values_of_service(0));
+  s.clients.push_back(s.clients[0]);
+  s.clients[1].name = "other";
+  CHECK_FALSE(values_of_service(0));
+  CHECK_FALSE(values_of_service(1));
+}
+
 TEST_CASE("shares of a phase are those of the bins that make it up") {
   const Scenario s = dip();
   const RunResult run = simulate(s, 0);

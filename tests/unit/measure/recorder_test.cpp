@@ -130,6 +130,16 @@ TEST_CASE("a group that sends nothing has no rows of attempts") {
   CHECK(run.clients[0].by_attempt.empty());
 }
 
+TEST_CASE("a run has count bins to its end, however short it is") {
+  CHECK(stats::count_bins(Duration::nanoseconds(1)) == 1);
+  for (const Duration run :
+       {Duration::nanoseconds(7), Duration::seconds(1), Duration::seconds(77)}) {
+    const auto bins = static_cast<std::int64_t>(stats::count_bins(run));
+    CHECK(stats::count_width(run) * bins >= run);
+    CHECK(stats::count_width(run) * (bins - 1) < run);
+  }
+}
+
 TEST_CASE("attempts that found a free server waited for no time") {
   const Scenario s = of_bins(1, 1);
   Recorder recorder(s, 0);
@@ -145,4 +155,55 @@ TEST_CASE("attempts that found a free server waited for no time") {
   CHECK(client.queueing_time.count() == 4);  // one of those that waited still does
   CHECK(client.queueing_time.quantile(0.75) == 0);
   CHECK(client.queueing_time_m.sum_ns == 7'000'000);
+}
+
+TEST_CASE("the bins of all groups have the latencies of all their requests") {
+  Scenario s = of_bins(2, 1);
+  s.clients.resize(2);
+  Recorder recorder(s, 0);
+  const auto ends = [&](std::size_t group, std::int64_t began_ms, std::int64_t ended_ms) {
+    const Time begin = Time::zero() + Duration::milliseconds(began_ms);
+    const Time end = Time::zero() + Duration::milliseconds(ended_ms);
+    recorder.advance(end);
+    recorder.client(group).ended({.in_cohort = true,
+                                  .outcome = Outcome::kSuccess,
+                                  .attempts = 1,
+                                  .submitted = begin,
+                                  .now = end});
+  };
+  for (std::int64_t i = 0; i < 3; ++i) ends(0, 10 * i, 10 * i + 100);
+  ends(1, 0, 900);
+  ends(1, 1000, 1500);
+  const RunResult run = recorder.finish(at(2));
+  REQUIRE(run.all_bins.size() >= 2);
+  const ClientBin& first = run.all_bins[0];
+  CHECK(first.latency_count == 4);
+  CHECK(first.latency_sum_ns == 1.2e9);
+  CHECK(first.latency_p50_s == Approx(0.1).epsilon(0.02));
+  CHECK(first.latency_p99_s == Approx(0.9).epsilon(0.02));
+  CHECK(run.all_bins[1].latency_count == 1);
+  CHECK(run.all_bins[1].latency_p50_s == Approx(0.5).epsilon(0.02));
+  CHECK(run.clients[0].bins[0].latency_p99_s == Approx(0.1).epsilon(0.02));
+}
+
+TEST_CASE("servers beyond the nominal ones count while they work, or finish what they have") {
+  Scenario s = of_bins(10, 1);
+  s.services[0].servers = 2;
+  Recorder recorder(s, 0);
+  const auto levels = [&](std::int64_t second, std::int64_t busy, std::int64_t working) {
+    recorder.advance(at(second));
+    recorder.service(0).levels({.busy = busy,
+                                .in_system = static_cast<std::uint64_t>(busy),
+                                .queued = 0,
+                                .working = working,
+                                .now = at(second)});
+  };
+  levels(1, 1, 5);  // three more than the scenario has, busy or not
+  levels(4, 4, 2);  // they are told to go, and two of them have work left
+  levels(6, 1, 2);
+  levels(8, 1, 1);  // fewer than nominal are no negative number
+  levels(9, 2, 2);
+  const RunResult run = recorder.finish(at(10));
+  CHECK(run.services[0].window.extra_servers_ns == (3 * 3 + 2 * 2) * 1e9);
+  CHECK(run.services[0].window.servers_ns == (2 + 3 * 5 + 4 * 2 + 1 + 2) * 1e9);
 }

@@ -102,6 +102,18 @@ TEST_CASE_METHOD(Run, "what chance explains is no relapse, even below the bar") 
   CHECK(!recovery());
 }
 
+TEST_CASE_METHOD(Run, "where half of the requests fail, a large lapse is a relapse all the same") {
+  // Of 3,000 requests in the hold chance fails some fifty more than its share in a row: far fewer
+  // than the 90 that three seconds with 20 of 100 lack.
+  set(0, 200, 50);
+  set(50, 60, 0);
+  CHECK(recovery() == 0.0);
+  set(70, 71, 30);  // twenty
+  CHECK(recovery() == 0.0);
+  set(70, 73, 20);
+  CHECK(recovery() == 13.0);
+}
+
 TEST_CASE_METHOD(Run, "the success rate of the warm-up does not count") {
   run.window_start = at(20);
   set(0, 20, 10);

@@ -155,6 +155,17 @@ TEST_CASE_METHOD(StormRun, "the margin grows with the spread before the trigger"
   CHECK(storms().size() == 1);
 }
 
+TEST_CASE_METHOD(StormRun,
+                 "a trigger as soon as a window is full is compared with what was before") {
+  // 30 % more attempts than requests are normal here, and are no storm after the trigger either.
+  for (ClientBin& bin : run.all_bins) bin.flow.arrivals = 130;
+  for (const int start : {8, 9, 10}) {
+    CAPTURE(start);
+    scenario.faults[0].start = at(start);
+    CHECK(storms().empty());
+  }
+}
+
 TEST_CASE_METHOD(StormRun, "goodput that never returns is sustained once there was time enough") {
   storm(300, 1000, 300, 20);
   auto found = storms();

@@ -195,6 +195,17 @@ TEST_CASE("The quota pays for hedges") {
   CHECK(c.attempts == 3);  // two hedges at 5 tokens each
 }
 
+TEST_CASE("A budget of what is under way gets a hedge back when its request ends") {
+  Scenario s = hedging_world(ms(100));
+  s.clients[0].arrivals = {};
+  s.clients[0].arrivals.process = ArrivalProcess::kConstant;
+  s.clients[0].arrivals.rate = 1;
+  s.clients[0].retry.budget = {BudgetKind::kActive, 0, 1, Duration::seconds(10)};
+  const ClientResult c = simulate(s, 0).clients[0];
+  CHECK(c.attempts == 2 * c.requests);  // one after the other, each with its hedge
+  CHECK(c.requests > 50);
+}
+
 TEST_CASE("Neither hedges nor retries beside them wait for tokens of the quota") {
   Scenario s = hedging_world(ms(100));
   s.clients[0].retry.max_attempts = 3;

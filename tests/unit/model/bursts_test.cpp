@@ -142,6 +142,25 @@ TEST_CASE("A surge that ends while the rate rises has its highest rate at its en
   CHECK(static_cast<double>(requests(s, 100).size()) == Approx(2000 * 36.99).margin(6 * 272));
 }
 
+TEST_CASE("A rate that stays and then rises rises") {
+  RateProfile profile;
+  profile.linear = true;
+  profile.times = {at_second(0), at_second(25), at_second(50), at_second(100)};
+  profile.rates = {1, 1, 1, 2};
+  const RateFunction rate(10, profile, {});
+  CHECK(rate.at(at_second(40)) == Approx(10));
+  CHECK(rate.at(at_second(75)) == Approx(15));
+  CHECK(rate.highest() == Approx(20));
+  CHECK(rate.area(at_second(100)) == Approx(500 + 750));
+}
+
+TEST_CASE("Steps that lead to nothing end at their limit, and not before") {
+  constexpr std::uint64_t kLimit = 200'000;
+  IdleSteps steps(kLimit);
+  for (std::uint64_t i = 0; i < kLimit; ++i) steps.count();
+  CHECK_THROWS_AS(steps.count(), LimitExceeded);
+}
+
 TEST_CASE("Rounding to nanoseconds does not bias high rates in bursts") {
   // Three bursts of 0.1 ms at 2 requests a nanosecond: six standard deviations of 6e5.
   ClientSpec s = bursty(1, true);

@@ -72,6 +72,14 @@ TEST_CASE("aimd: one more while it is used, a share less when something goes wro
   CHECK(limit.limit() == 20);
 }
 
+TEST_CASE("gradient2: attempts that take no time leave the limit to grow by its headroom") {
+  ConcurrencySpec spec;
+  spec.control = ConcurrencyControl::kGradient2;
+  ConcurrencyLimit limit(spec);
+  for (int i = 0; i < 10; ++i) limit.learn(Duration::zero(), limit.limit(), true);
+  CHECK(limit.limit() == 28);  // 0.2 x 4 each time
+}
+
 TEST_CASE("gradient2: the limit follows the ratio of long-term and present time") {
   ConcurrencySpec spec;
   spec.control = ConcurrencyControl::kGradient2;

@@ -153,6 +153,22 @@ TEST_CASE("What cannot bind is no reason to refuse") {
   given(load("", "", "network.latency = \"10ms\"\n"));
 }
 
+TEST_CASE("A timeout that no answer can meet is no matter of the service time") {
+  const auto refused = [](const std::string& service_time, const std::string& latency) {
+    const Scenario s = test::scenario_of(
+        "name = \"late\"\nduration = 10\nnetwork.latency = \"" + latency +
+        "\"\n[service.api]\nservers = 10\nservice_time = \"" + service_time +
+        "\"\n[client.web]\ncount = 100\nattempt_timeout = 1\nretry = { mode = \"none\" }\n"
+        "arrivals = { process = \"poisson\", total_rate = 100 }\n");
+    const auto why = prediction::why_not(Theory::kBalance, s, 0).value_or("");
+    return why.find("late at an idle service") != std::string::npos;
+  };
+  CHECK(refused("1ms", "600ms"));
+  CHECK(refused("0s", "600ms"));
+  CHECK_FALSE(refused("1ms", "400ms"));
+  CHECK_FALSE(refused("0s", "400ms"));
+}
+
 TEST_CASE("A budget counts as one that may run out from a third of its retries on") {
   const auto may_run_out = [](double minimum) {
     // Four retries a second of each client, if each request needs all three attempts.

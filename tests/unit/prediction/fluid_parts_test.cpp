@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/fluid.hpp>
 #include <retrysim/phase_map.hpp>
+#include <retrysim/prediction.hpp>
 
 #include <fmt/format.h>
 
@@ -265,6 +266,35 @@ TEST_CASE("Chance is as large as the services of a timeout are few") {
       "[client.web]\ncount = 100\narrivals = { process = \"poisson\", total_rate = 100 }\n"
       "attempt_timeout = 1\nretry = { mode = \"none\" }\n");
   CHECK(fluid_uncertainty(slowed, 0) == Approx(1 / std::sqrt(9900.0)));
+}
+
+TEST_CASE("A recovery is said to be blurred by chance where its window sees few requests") {
+  const auto said = [](const std::string& rate) -> std::string {
+    const Prediction p = predict(
+        scenario_of("name = \"few\"\nduration = 40\nrecovery = { window = \"1s\", share = 0.9 }\n"
+                    "[service.api]\nservice_time = \"1ms\"\n"
+                    "[client.web]\ncount = 100\nattempt_timeout = 1\n"
+                    "arrivals = { process = \"poisson\", total_rate = " +
+                    rate +
+                    " }\nretry = { mode = \"none\" }\n"
+                    "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n"),
+        {.chain = false});
+    const Figure* recovery = p.find("fluid", "service.api", "recovery");
+    REQUIRE(recovery != nullptr);
+    return recovery->ignores;
+  };
+  // A tenth may be missing; chance moves 25 requests by a fifth, and 400 by a twentieth.
+  CHECK_THAT(said("25"), Catch::Contains("there are 25 requests, a number that chance moves by "
+                                         "20 %, where recovery.share allows 10 %"));
+  CHECK_THAT(said("400"), !Catch::Contains("lapses by chance"));
+}
+
+TEST_CASE("Even less than one request has a share that succeeds") {
+  const Prediction p =
+      predict(scenario_of(world(""), {"client.web.arrivals.total_rate=0.01"}), {.chain = false});
+  const Figure* share = p.find("fluid", "client.web", "success_rate");
+  REQUIRE(share != nullptr);
+  CHECK(share->value == Approx(1));
 }
 
 /// A fault of each service, and a surge of the clients of each.

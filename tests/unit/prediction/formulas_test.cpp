@@ -161,6 +161,19 @@ TEST_CASE("Decorrelated jitter grows as theory says") {
   }
 }
 
+TEST_CASE("What is above the cap is drawn anew, and only that") {
+  // From 40 to 80 ms, of which a quarter is below the cap of 50; the rest falls between 25 and 50.
+  BackoffRules rules;
+  rules.base = rules.throttle_base = Duration::milliseconds(40);
+  rules.jitter = rules.throttle_jitter = Jitter::kAdditive;
+  rules.cap = Duration::milliseconds(50);
+  rules.over_cap = OverCap::kRedraw;
+  const BackoffMoments law = backoff_moments(rules, false, 1);
+  CHECK(law.mean == Approx(0.25 * 0.045 + 0.75 * 0.0375));
+  CHECK(law.least == Approx(0.025));
+  CHECK(law.most == Approx(0.05));
+}
+
 TEST_CASE("The chance of a longer time is that of the draws, for every formula") {
   // 20,000 draws, 5 standard errors: by chance one check of 2 million would fail; there are 24.
   constexpr std::uint64_t kDraws = 20'000;

@@ -242,5 +242,24 @@ TEST_CASE("The phase plane has its states, and trajectories on both sides of the
   CHECK(separatrix == 2);
 }
 
+TEST_CASE("The trigger of a phase plane may be a surge, of which the first counts") {
+  const std::string outage = "[fault.outage]\nstart = 5\nduration = 1.3\ncapacity = 0\n";
+  std::string text = kScenario;
+  text.replace(text.find(outage), outage.size(),
+               "surge.peak = { start = 5, duration = 1, factor = 2 }\n"
+               "surge.later = { start = 25, duration = 1, factor = 9 }\n");
+  const PhasePlane plane = phase_plane(scenario_of(text), 0);
+  CHECK(plane.trigger == "client.web.surge.peak.duration");
+  REQUIRE(plane.tipping);
+  CHECK(*plane.tipping == Approx(2.655).epsilon(0.01));  // P117 of the validation
+  std::size_t up = 0, down = 0;
+  for (const PhaseTrajectory& t : plane.trajectories) {
+    CHECK(t.stays_down == (t.trigger > *plane.tipping));
+    (t.stays_down ? down : up) += 1;
+  }
+  CHECK(up == 4);
+  CHECK(down == 4);
+}
+
 }  // namespace
 }  // namespace retrysim
