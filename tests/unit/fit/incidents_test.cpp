@@ -119,6 +119,22 @@ TEST_CASE("slower servers are told from fewer ones") {
   }
 }
 
+TEST_CASE("slower servers of constant service times are told, fewer may have been slower") {
+  for (const std::string& fault : {std::string("speed = 0.5"), std::string("capacity = 0.5")}) {
+    CAPTURE(fault);
+    const Fit fit = fit_log(log_of("servers = 8\nservice_time = \"40ms\"", 150, fault));
+    const Incident i = incident_of(fit);
+    CHECK(i.explained);
+    CHECK(i.told_apart == (fault == "speed = 0.5"));
+    REQUIRE(i.speed);
+    CHECK(*i.speed == Approx(0.5).epsilon(0.05));
+    CHECK(fit.capacity->servers == 8);
+    if (!i.told_apart) {
+      CHECK_THAT(incident_words(i, fit.origin_ns), Catch::Contains("which it was cannot be told"));
+    }
+  }
+}
+
 TEST_CASE("errors are those on top of the usual ones") {
   const Fit fit = fit_log(log_of(kTwenty + "\nerrors.internal = 0.02", 100,
                                  "errors = { \"503\" = 0.3, \"429\" = 0.1 }"));
