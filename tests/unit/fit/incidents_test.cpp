@@ -181,6 +181,20 @@ TEST_CASE("a cause that the log does not tell is not made up") {
   CHECK_THAT(incident_words(i, fit.origin_ns), Catch::Contains("the cause cannot be told"));
 }
 
+TEST_CASE("durations that are rounded to 0 have no ratio") {
+  Log log;
+  for (std::int64_t i = 0; i < 8'000; ++i) {
+    const bool slow = i >= 3'000 && i < 4'000;
+    log.rows.push_back(Observation::of(i * kNsPerSecond / 10, (slow ? 2 : 0) * kNsPerSecond, 200));
+  }
+  log.has_statuses = true;
+  log.time_resolution_ns = kNsPerSecond / 1'000;
+  const Fit fit = fit_log(log);
+  REQUIRE(fit.incidents.found.size() == 1);
+  CHECK(fit.incidents.found[0].slow);
+  CHECK(fault_of(fit).speed > 0);
+}
+
 TEST_CASE("a stretch without lines is an outage, or nobody asked") {
   const Fit fit = fit_log(log_of(kTwenty, 100, "unreachable = true"));
   const Incident i = incident_of(fit);
