@@ -318,8 +318,8 @@ class Tests:
         for case in cases:
             if case.seconds < FAST:
                 fast[case.program].append(case)
-        groups = [fast[name] for name in
-                  sorted(fast, key=lambda name: (name != part, name in PARTS, PROGRAMS.index(name)))]
+        order = sorted(fast, key=lambda name: (name != part, name in PARTS, PROGRAMS.index(name)))
+        groups = [fast[name] for name in order]
         groups += [[case] for case in sorted(cases, key=lambda case: case.seconds)
                    if case.seconds >= FAST]
         for group in groups:
@@ -328,7 +328,8 @@ class Tests:
                            RETRYSIM_MUTANT=str(number))
             if how != "passed":
                 what = group[0].name if len(group) == 1 else f"{len(group)} fast tests"
-                return "killed", f"{group[0].program}: {what}{' (hung)' if how == 'hung' else ''}"
+                hung = " (hung)" if how == "hung" else ""
+                return "killed", f"{group[0].program}: {what}{hung}"
         return "survived", f"{len(cases)} tests"
 
 

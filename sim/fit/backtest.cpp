@@ -191,7 +191,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
     half.has_requests = log.has_requests;
     half.has_keys = log.has_keys;
     half.time_resolution_ns = log.time_resolution_ns;
-    plan.fit_ = fit_log(half);
+    plan.fit_ = fit_log(half, &whole.incidents);
   } catch (const BadLog&) {  // lines there are enough
     return untested("all requests of its first half arrive at once");
   }

@@ -145,6 +145,9 @@ FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resoluti
   UnderWay under_way;
   for (const Visit& v : visits) all_found.push_back(under_way.found_by(v));
   fit.most_under_way = *std::ranges::max_element(all_found) + std::size_t{1};
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    if (evidence[i]) fit.most_usual = std::max(fit.most_usual, all_found[i] + std::size_t{1});
+  }
   fit.durations = durations_at_loads(visits, all_found, evidence);
   double busy_ns = 0;
   std::int64_t last = visits.front().end_ns;

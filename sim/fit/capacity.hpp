@@ -66,6 +66,7 @@ struct DurationAtLoad {
 /// (`kCertainty`) finds no difference are the interval.
 struct FittedCapacity {
   std::size_t most_under_way = 0;      ///< requests at once, in the whole log
+  std::size_t most_usual = 0;          ///< the same without the stretches that are left out
   std::optional<std::size_t> servers;  ///< nothing: cannot be told
   std::size_t low = 1;                 ///< at least so many
   std::optional<std::size_t> high;     ///< nothing: there may be any number

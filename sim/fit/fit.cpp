@@ -134,23 +134,51 @@ std::string comment(const std::string& text, std::string_view indent = "# ") {
 
 namespace {
 
+/// So many servers that those who found fewer under way had not to wait.
+std::size_t servers_of(const FittedCapacity& c) {
+  return c.servers || c.contradictory ? c.free_below() : std::max<std::size_t>(1, c.most_usual);
+}
+
+/// What most parts of the log say, each for itself: an incident is in few of them.
+std::size_t servers_of_parts(std::span<const Visit> visits, std::int64_t resolution_ns) {
+  constexpr std::size_t kPieces = 9, kFewest = 100;
+  std::vector<std::size_t> all;
+  const std::size_t length = visits.size() / kPieces;
+  for (std::size_t i = 0; i < kPieces && length >= kFewest; ++i) {
+    const FittedCapacity c = fit_capacity(visits.subspan(i * length, length), resolution_ns);
+    if (!c.contradictory) all.push_back(servers_of(c));
+  }
+  if (all.empty()) return 0;
+  std::ranges::sort(all);
+  return all[all.size() / 2];
+}
+
 /// Incidents and the servers outside of them. What they are depends on each other.
 void find_capacity(const Log& log, const std::vector<Visit>& visits,
-                   const std::vector<bool>& succeeded, const std::vector<bool>& served, Fit& fit) {
+                   const std::vector<bool>& succeeded, const std::vector<bool>& served,
+                   const Incidents* known, Fit& fit) {
   const auto same = [](const Stretch& a, const Stretch& b) {
     return a.begin_ns == b.begin_ns && a.end_ns == b.end_ns;
   };
   std::optional<FullQueue> full;
   std::vector<Stretch> left_out;
+  if (known) left_out = known->left_out();
   constexpr int kMostRounds = 3;
   for (int round = 0; round < kMostRounds; ++round) {
     std::size_t servers = 1;
     if (!visits.empty()) {
       fit.capacity = fit_capacity(visits, log.time_resolution_ns, left_out);
-      const FittedCapacity& c = *fit.capacity;
-      if (round == 0) full = find_full_queue(log, visits, served, c.most_under_way);
-      // Where nobody waits, a duration is a service time.
-      servers = c.servers || c.contradictory ? c.free_below() : c.most_under_way;
+      servers = servers_of(*fit.capacity);
+      if (round == 0) full = find_full_queue(log, visits, served, fit.capacity->most_under_way);
+      if (round == 0 && !known && fit.capacity->contradictory) {
+        const std::size_t usual = servers_of_parts(visits, log.time_resolution_ns);
+        if (usual > 0) servers = usual;
+      }
+    }
+    if (known) {
+      fit.incidents.found = known->found;
+      fit.incidents.bin_s = known->bin_s;
+      break;
     }
     fit.incidents = find_incidents({log, visits, succeeded, served, full.has_value()}, servers);
     std::vector<Stretch> now = fit.incidents.left_out();
@@ -249,7 +277,7 @@ Fit fit_export(const Log& log) {
 
 }  // namespace
 
-Fit fit_log(const Log& log) {
+Fit fit_log(const Log& log, const Incidents* known) {
   if (!log.counts.empty()) return fit_export(log);
   if (log.rows.size() < kFewestLines) {
     throw BadLog(
@@ -288,7 +316,7 @@ Fit fit_log(const Log& log) {
       succeeded.push_back(!log.rows[i].failed());
     }
   }
-  find_capacity(log, visits, succeeded, served, fit);
+  find_capacity(log, visits, succeeded, served, known, fit);
   leave_out_silences(log, fit);
   const std::vector<Stretch> left_out = fit.incidents.left_out();
   if (log.has_statuses) fit.statuses = count_statuses(log, fit.incidents.found);

@@ -37,8 +37,9 @@ struct Fit {
   std::vector<std::string> notes;        ///< what to be careful about, as sentences
 };
 
-/// Throws BadLog if the log has too few lines, or all at the same time.
-Fit fit_log(const Log& log);
+/// Throws BadLog if the log has too few lines, or all at the same time. Incidents that are known,
+/// because the log is a part of one whose incidents were found, are not looked for again.
+Fit fit_log(const Log& log, const Incidents* known = nullptr);
 
 /// When requests arrived, in order: retries that the log tells are left out.
 std::vector<std::int64_t> request_times(const Log& log);

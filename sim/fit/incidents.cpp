@@ -526,7 +526,8 @@ class Search {
     };
     const Durations slower = services(servers_);
     if (slower.all() == 0 || usual.all() == 0) return;
-    const std::int64_t usual_median = usual.quantile(0.5);
+    // Rounded times may be 0.
+    const std::int64_t usual_median = std::max<std::int64_t>(1, usual.quantile(0.5));
     const double speed = static_cast<double>(usual_median) /
                          static_cast<double>(std::max<std::int64_t>(1, slower.quantile(0.5)));
     const double by_speed = slower.distance(usual, speed);
@@ -561,7 +562,7 @@ class Search {
 
   static double tail_ratio(const Durations& usual, const Durations& slower) {
     constexpr double kMost = 0.9;
-    return static_cast<double>(usual.quantile(kMost)) /
+    return static_cast<double>(std::max<std::int64_t>(1, usual.quantile(kMost))) /
            static_cast<double>(std::max<std::int64_t>(1, slower.quantile(kMost)));
   }
 

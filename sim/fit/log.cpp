@@ -611,6 +611,18 @@ void check_services(const LogOptions& options, const Names& services, const Log&
   }
 }
 
+/// A log of many years has times in several units, or a line of another age. Sums and small
+/// multiples of what is left are within 64-bit range.
+void check_span(std::int64_t first_ns, std::int64_t last_ns) {
+  constexpr double kYear = 365.25 * 86400e9, kMost = 10;
+  const double years = static_cast<double>(last_ns - first_ns) / kYear;
+  if (years <= kMost) return;
+  throw BadLog(
+      fmt::format("the log spans {:.0f} years, more than {:.0f}; are some of its times wrong, "
+                  "or in another unit?",
+                  years, kMost));
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_log_time(std::string_view text) {
@@ -666,12 +678,14 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
       throw BadLog("some files are access logs, others have numbers of requests: fit one kind");
     }
     std::ranges::sort(log.counts, {}, &Count::time_ns);
+    check_span(log.counts.front().time_ns, log.counts.back().time_ns);
     return log;
   }
   if (log.rows.empty()) throw BadLog("the log has no lines");
   std::ranges::sort(log.rows, [](const Observation& a, const Observation& b) {
     return std::pair(a.start_ns, a.end_ns()) < std::pair(b.start_ns, b.end_ns());
   });
+  check_span(log.rows.front().start_ns, log.rows.back().start_ns);
   return log;
 }
 

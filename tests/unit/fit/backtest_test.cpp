@@ -235,6 +235,17 @@ TEST_CASE("an incident in the half that is not fitted is played with what it sho
   CHECK(b.all[BacktestFigure::kErrorShare]->logged > 0.05);
 }
 
+TEST_CASE("an incident that the half's end cuts does not spoil the fit of the half") {
+  const Backtest b = backtest_of(simulated_log(
+      "servers = 8\nservice_time = { distribution = \"exponential\", mean = \"40ms\" }\n"
+      "[fault.it]\nstart = \"80s\"\nduration = \"30s\"\ncapacity = 0.5",
+      "process = \"poisson\"\narrivals.total_rate = 130"));
+  CHECK(b.faults == 1);
+  CHECK(b.all[BacktestFigure::kP99]->logged > 1);
+  CHECK(b.all[BacktestFigure::kP50]->agreement != Agreement::kOff);
+  CHECK(b.all[BacktestFigure::kP90]->agreement != Agreement::kOff);
+}
+
 TEST_CASE("what an incident of the fitted half leaves behind is played, too") {
   // Half of the requests of 30 s are served later, when the second half has begun.
   const Backtest b = backtest_of(simulated_log(

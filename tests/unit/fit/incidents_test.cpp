@@ -119,6 +119,22 @@ TEST_CASE("slower servers are told from fewer ones") {
   }
 }
 
+TEST_CASE("slower servers of constant service times are told, fewer may have been slower") {
+  for (const std::string& fault : {std::string("speed = 0.5"), std::string("capacity = 0.5")}) {
+    CAPTURE(fault);
+    const Fit fit = fit_log(log_of("servers = 8\nservice_time = \"40ms\"", 150, fault));
+    const Incident i = incident_of(fit);
+    CHECK(i.explained);
+    CHECK(i.told_apart == (fault == "speed = 0.5"));
+    REQUIRE(i.speed);
+    CHECK(*i.speed == Approx(0.5).epsilon(0.05));
+    CHECK(fit.capacity->servers == 8);
+    if (!i.told_apart) {
+      CHECK_THAT(incident_words(i, fit.origin_ns), Catch::Contains("which it was cannot be told"));
+    }
+  }
+}
+
 TEST_CASE("errors are those on top of the usual ones") {
   const Fit fit = fit_log(log_of(kTwenty + "\nerrors.internal = 0.02", 100,
                                  "errors = { \"503\" = 0.3, \"429\" = 0.1 }"));
@@ -163,6 +179,20 @@ TEST_CASE("a cause that the log does not tell is not made up") {
   const Incident i = incident_of(fit);
   CHECK_FALSE(i.explained);
   CHECK_THAT(incident_words(i, fit.origin_ns), Catch::Contains("the cause cannot be told"));
+}
+
+TEST_CASE("durations that are rounded to 0 have no ratio") {
+  Log log;
+  for (std::int64_t i = 0; i < 8'000; ++i) {
+    const bool slow = i >= 3'000 && i < 4'000;
+    log.rows.push_back(Observation::of(i * kNsPerSecond / 10, (slow ? 2 : 0) * kNsPerSecond, 200));
+  }
+  log.has_statuses = true;
+  log.time_resolution_ns = kNsPerSecond / 1'000;
+  const Fit fit = fit_log(log);
+  REQUIRE(fit.incidents.found.size() == 1);
+  CHECK(fit.incidents.found[0].slow);
+  CHECK(fault_of(fit).speed > 0);
 }
 
 TEST_CASE("a stretch without lines is an outage, or nobody asked") {

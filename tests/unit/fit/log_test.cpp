@@ -69,6 +69,17 @@ TEST_CASE("times of logs: since 1970 in any unit, ISO 8601, and the common log f
   }
 }
 
+TEST_CASE("a log of more than ten years is refused") {
+  const auto lines = [](const std::string& last) {
+    return "time,duration\n2020-01-01T00:00:00Z,0.1\n" + last + ",0.1\n";
+  };
+  CHECK(why_not(lines("2029-12-31T00:00:00Z")) == "");
+  CHECK(why_not(lines("2031-01-01T00:00:00Z")).starts_with("the log spans 11 years"));
+  CHECK(why_not(lines("7000000000")).starts_with("the log spans 172 years"));
+  CHECK(why_not("timestamp,value\n2020-01-01 00:00:00,5\n2031-01-01 00:00:00,5\n")
+            .starts_with("the log spans 11 years"));
+}
+
 TEST_CASE("client and path stand for the name of a request without one") {
   const Log log = read_text(
       "time,remote_addr,uri,request\n1,a,/x,\n2,b,/x,\n3,a,/x,\n4,a,/y,\n5,-,/x,\n6,a,/x,n\n");

@@ -165,6 +165,8 @@ TEST_CASE("A success rate far below the others' ejects at a look", "[ejection]")
   CHECK_FALSE(ejected(84, 5, 100));
   CHECK(ejected(43, 5, 50));
   CHECK_FALSE(ejected(49, 5, 49));
+  spec.failure_percentage_threshold = 1;
+  CHECK(ejected(1, 5, 100));
 }
 
 TEST_CASE("Failure accrual: a penalty, then one attempt that decides", "[ejection]") {

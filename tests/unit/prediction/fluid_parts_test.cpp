@@ -256,16 +256,42 @@ TEST_CASE("The room of a queue is the work of its attempts, however few they are
   }
 }
 
+TEST_CASE("A service that slows down holds as many attempts as its timeout allows") {
+  // At 10 ms (1 + 0.01 Q) an attempt takes the timeout of 1 s when Q = 9900 are in service, which
+  // is as many per second. Half of that fills it where a share p of the attempts fails, with
+  // 0.5 (1 + p + p^2) = 1.
+  const std::string slowed =
+      "name = \"slowed\"\nduration = 20\n"
+      "[service.api]\nservice_time = \"10ms\"\nservers = \"unlimited\"\nslowdown = 0.01\n"
+      "[client.web]\ncount = 100\narrivals = { process = \"poisson\", total_rate = 4950 }\n"
+      "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n";
+  const FluidEquilibria e = fluid_equilibria(scenario_of(slowed + "attempt_timeout = 1\n"), 0);
+  CHECK(e.phase == FluidPhase::kVulnerable);
+  CHECK(e.load == Approx(0.5));
+  CHECK(e.vulnerable_load == Approx(1.0 / 3));
+  CHECK(e.tipping_load == Approx(1));
+  REQUIRE(e.states.size() == 3);
+  CHECK(e.states[1].failure == Approx((std::sqrt(5) - 1) / 2).epsilon(1e-6));
+  CHECK(e.states[2].load == Approx(1.5));
+  // Whoever waits for ever is never late, and finds no capacity that could be too small.
+  CHECK(fluid_equilibria(scenario_of(slowed), 0).load == 0);
+}
+
+TEST_CASE("A run of the fluid counts the requests of all of its time") {
+  const FluidRun run = run_fluid(scenario_of(world("")), 0);
+  CHECK(run.groups.at(0).requests == Approx(4000).epsilon(1e-6));
+}
+
 TEST_CASE("Chance is as large as the services of a timeout are few") {
   CHECK(fluid_uncertainty(scenario_of(world("")), 0) == Approx(1 / std::sqrt(200.0)));
-  // Without a queue a service gets slower by itself: at s = 10 ms (1 + 0.01 Q) an attempt takes
-  // the timeout of 1 s when Q = 9900 are in service, which is as many per second.
+  // Without a queue a service gets slower by itself: at 10 ms (1 + 0.01 Q) an attempt that is under
+  // way for 0.2 s takes the timeout of 1 s when Q = 7900 are in service, 7900 / 0.8 per second.
   const Scenario slowed = scenario_of(
-      "name = \"parts\"\nduration = 40\n"
+      "network.latency = \"100ms\"\nname = \"parts\"\nduration = 40\n"
       "[service.api]\nservice_time = \"10ms\"\nservers = \"unlimited\"\nslowdown = 0.01\n"
       "[client.web]\ncount = 100\narrivals = { process = \"poisson\", total_rate = 100 }\n"
       "attempt_timeout = 1\nretry = { mode = \"none\" }\n");
-  CHECK(fluid_uncertainty(slowed, 0) == Approx(1 / std::sqrt(9900.0)));
+  CHECK(fluid_uncertainty(slowed, 0) == Approx(1 / std::sqrt(7900 / 0.8)));
 }
 
 TEST_CASE("A recovery is said to be blurred by chance where its window sees few requests") {

@@ -194,7 +194,7 @@ void check_invariants(const Preset& preset, std::uint64_t responses) {
 /// A quarter of the presets, so that as many processes can share the work.
 void check_quarter(std::size_t quarter) {
 #ifdef NDEBUG
-  constexpr std::uint64_t kResponses = 100'000;
+  constexpr std::uint64_t kResponses = 200'000;
 #else
   constexpr std::uint64_t kResponses = 10'000;  // slow builds look for other things
 #endif
