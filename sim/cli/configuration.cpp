@@ -16,6 +16,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -148,6 +149,7 @@ class Field {
 
   explicit operator bool() const { return node_.IsDefined() && !node_.IsNull(); }
   const std::string& path() const { return path_; }
+  bool is_null() const { return node_.IsDefined() && node_.IsNull(); }
   bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
   bool is_list() const { return node_.IsDefined() && node_.IsSequence(); }
 
@@ -268,6 +270,17 @@ void each_map(const Field& field, Reading& reading, const std::function<void(con
   for (const Field& item : field.items()) each_map(item, reading, visit, depth + 1);
 }
 
+/// Whether it stands below, or has in it, a name with "retry" or "retries" in it.
+bool speaks_of_retries(const Field& field, Reading& reading, int depth) {
+  reading.count_node(depth);
+  const std::string names = plain_name(field.path());
+  if (names.find("retry") != std::string::npos || names.find("retries") != std::string::npos)
+    return true;
+  const auto below = [&](const Field& f) { return speaks_of_retries(f, reading, depth + 1); };
+  return std::ranges::any_of(field.members(), [&](const auto& m) { return below(m.second); }) ||
+         std::ranges::any_of(field.items(), below);
+}
+
 /// Names what has not been read: whole branches of which nothing has.
 void list_unused(const Field& field, Reading& reading, int depth = 0) {
   reading.count_node(depth);
@@ -285,8 +298,12 @@ void list_unused(const Field& field, Reading& reading, int depth = 0) {
       return block.empty() || path == block || path.starts_with(block + ".") ||
              path.starts_with(block + "[");
     });
-    reading.left_out.push_back({path.empty() ? "the file" : path,
-                                in_block ? "has no counterpart here" : "is not about retries"});
+    const char* why = in_block ? "has no counterpart here"
+                      : speaks_of_retries(field, reading, depth)
+                          ? "may be about retries, but is not known here"
+                          : "is not about retries";
+    if (field.is_null()) why = "has no value";
+    reading.left_out.push_back({path.empty() ? "the file" : path, why});
     return;
   }
   for (const auto& [name, member] : field.members()) list_unused(member, reading, depth + 1);
@@ -340,6 +357,34 @@ void lengthen_backoff(ImportedPolicy& p, Duration base, double share, const std:
   set(p, "retry.backoff.jitter_before_cap", "true", source);
 }
 
+/// Their paths, of those that there are.
+std::string paths(const std::vector<Field>& fields) {
+  std::string all;
+  for (const Field& f : fields) {
+    if (f) all += (all.empty() ? "" : ", ") + f.path();
+  }
+  return all;
+}
+
+/// Delays of base, base + step, base + 2 step, ... for so many retries; the last one goes on.
+std::string linear_delays(Duration base, Duration step, std::int64_t retries,
+                          std::optional<Duration> longest) {
+  std::string list;
+  Duration delay = base;
+  for (std::int64_t i = 0; i < std::clamp<std::int64_t>(retries, 1, 100); ++i, delay += step) {
+    list += (list.empty() ? "" : ", ") + in_toml(longest ? std::min(delay, *longest) : delay);
+    if (longest && delay >= *longest) break;
+  }
+  return "[" + list + "]";
+}
+
+/// A timeout of which zero means that there is none.
+void set_timeout(ImportedPolicy& p, std::string_view key, const Field& from) {
+  if (!from) return;
+  const Duration d = from.duration();
+  set(p, key, d > Duration::zero() ? in_toml(d) : text_in_toml("none"), from);
+}
+
 void begin(ImportedPolicy& p, std::string_view sdk, std::string_view software) {
   set(p, "retry.mode", text_in_toml("custom"), "the rules below");
   if (!sdk.empty()) set(p, "retry.sdk", text_in_toml(sdk), fmt::format("{}'s rules", software));
@@ -347,6 +392,26 @@ void begin(ImportedPolicy& p, std::string_view sdk, std::string_view software) {
 
 constexpr std::string_view kRetriedHere =
     "connection errors, timeouts, 500, 502, 503 and 504 are retried here, and throttling codes";
+
+/// What to say of a list of statuses that are retried there.
+std::string of_statuses(const std::vector<std::string>& codes) {
+  constexpr std::string_view kKnown[] = {"429", "500", "502", "503", "504"};
+  std::vector<std::string> others;
+  std::ranges::copy_if(codes, std::back_inserter(others), [&](const std::string& code) {
+    return std::ranges::count(kKnown, code) == 0;
+  });
+  std::string why(kRetriedHere);
+  if (!others.empty()) why += fmt::format("; no counterpart: {}", fmt::join(others, ", "));
+  return why;
+}
+
+/// 429 is retried if the list has it.
+void set_statuses(ImportedPolicy& p, const Field& list) {
+  const std::vector<std::string> codes = list.words();
+  set(p, "retry.status_429",
+      text_in_toml(std::ranges::count(codes, "429") > 0 ? "transient" : "not-retryable"), list);
+  list.leave_in_part(of_statuses(codes));
+}
 
 // --- Envoy, Istio --------------------------------------------------------------------------------
 
@@ -358,8 +423,8 @@ constexpr std::string_view kRetriedHere =
 void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions) {
   constexpr std::string_view kOfErrors[] = {"5xx", "gateway-error", "503", "500", "502", "504"};
   constexpr std::string_view kOfConnections[] = {
-      "connect-failure", "reset", "reset-before-request",
-      "refused-stream",  "5xx",   "retriable-status-codes"};
+      "connect-failure",        "reset", "reset-before-request", "refused-stream", "5xx",
+      "retriable-status-codes", "429"};
   std::vector<std::string> unknown;
   bool errors = false;
   for (const std::string& c : conditions) {
@@ -398,36 +463,29 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy, Reading& reading)
     set(p, "retry.max_retries", "0", "without retry_on Envoy retries nothing");
     retries.leave("retry_on is missing, so that Envoy retries nothing");
   }
-  if (const Field f = policy["per_try_timeout"]; f) {
-    if (const Duration d = f.duration(); d > Duration::zero())
-      set(p, "attempt_timeout", in_toml(d), f);
-  }
+  set_timeout(p, "attempt_timeout", policy["per_try_timeout"]);
   read_envoy_backoff(p, policy["retry_back_off"]);
   if (const Field f = policy["rate_limited_retry_back_off"]; f) {
     set(p, "retry.retry_after", text_in_toml("minimum"), f);
     f["reset_headers"].leave("every suggested delay is taken for one in such a header");
     f["max_interval"].leave("suggested delays have no limit here");
   }
-  if (const Field f = policy["retriable_status_codes"]; f) {
-    const std::vector<std::string> codes = f.words();
-    const bool throttled = std::ranges::count(codes, "429") > 0;
-    set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), f);
-    std::vector<std::string> others;
-    for (const std::string& code : codes) {
-      constexpr std::string_view kKnown[] = {"429", "500", "502", "503", "504"};
-      if (std::ranges::count(kKnown, code) == 0) others.push_back(code);
-    }
-    if (!others.empty()) {
-      f.leave_in_part(
-          fmt::format("no list of statuses of one's own is possible: {}", fmt::join(others, ", ")));
-    }
+  const Field statuses = policy["retriable_status_codes"];
+  if (statuses && on && std::ranges::count(on.words(), "retriable-status-codes") > 0) {
+    set_statuses(p, statuses);
+  } else {
+    statuses.leave("Envoy reads it only if retry_on names retriable-status-codes");
   }
   const Field predicates = policy["retry_host_predicate"],
               tries = policy["host_selection_retry_max_attempts"];
   for (const Field& predicate : predicates.items()) {
-    const Field name = predicate["name"];
-    if (!name || name.text().find("previous_hosts") == std::string::npos) continue;
-    predicate.use();
+    const Field name = predicate["name"], type = predicate["typed_config"]["@type"];
+    const bool named = name && name.text().find("previous_hosts") != std::string::npos;
+    const bool typed = type && type.text().find("PreviousHosts") != std::string::npos;
+    if (!named && !typed) {
+      predicate.leave("hosts differ in nothing but that they were tried before");
+      continue;
+    }
     set(p, "retry.avoid_hosts", tries ? in_toml(static_cast<double>(tries.count())) : "1",
         tries ? tries.path() : "Envoy's default for host_selection_retry_max_attempts");
   }
@@ -455,13 +513,15 @@ void set_active_budget(ImportedPolicy& p, double share, double minimum, const st
   set(p, "retry.budget.minimum", in_toml(minimum), source);
 }
 
+/// Envoy's, and Istio's with the names that it has there.
 void read_retry_budget(ImportedPolicy& p, const Field& budget) {
-  const Field percent = budget["budget_percent"]["value"], least = budget["min_retry_concurrency"],
-              interval = budget["budget_interval"];
+  const Field share = budget["budget_percent"],
+              percent = share ? share["value"] : budget["percent"],
+              least = budget["min_retry_concurrency"], interval = budget["budget_interval"];
   constexpr double kEnvoysShare = 20, kEnvoysMinimum = 3;
   set_active_budget(p, (percent ? percent.number(0, 100) : kEnvoysShare) / 100,
                     least ? least.number() : kEnvoysMinimum, budget.path());
-  budget.use();
+  if (budget.members().empty()) budget.use();
   if (!interval) return;
   if (const Duration d = interval.duration(); d > Duration::zero()) {
     set(p, "retry.budget.kind", text_in_toml("interval"), interval);
@@ -483,8 +543,12 @@ void read_envoy_cluster(ImportedPolicy& p, const Field& cluster, Reading& readin
     if (const Field f = t["max_connections"]; f) {
       set(p, "max_connections", in_toml(static_cast<double>(f.count())), f);
     }
-    if (const Field f = t["max_retries"]; f) set_active_budget(p, 0, f.number(), f.path());
-    if (const Field f = t["retry_budget"]; f) read_retry_budget(p, f);
+    if (const Field f = t["retry_budget"]; f) {
+      read_retry_budget(p, f);
+      t["max_retries"].leave("retry_budget takes its place");
+    } else if (const Field most = t["max_retries"]; most) {
+      set_active_budget(p, 0, most.number(), most.path());
+    }
     t["max_requests"].leave("clients do not limit the requests under way");
     t["max_pending_requests"].leave("any number of attempts wait for a connection");
     t["track_remaining"].leave("is about statistics");
@@ -524,7 +588,7 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
     set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
     read_hedge_policy(p, route["hedge_policy"], policy);
     if (const Field f = route["timeout"]; f) {
-      if (const Duration d = f.duration(); d > Duration::zero()) set(p, "deadline", in_toml(d), f);
+      set_timeout(p, "deadline", f);
     } else if (cluster) {
       set(p, "deadline", in_toml(Duration::seconds(15)), "Envoy's default for a route's timeout");
     }
@@ -565,13 +629,21 @@ void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
   const Field retries = http["retries"];
   if (retries) reading.blocks.push_back(retries.path());
   begin(p, "envoy", "Envoy");
-  const Field attempts = retries["attempts"], on = retries["retry_on"];
+  const Field attempts = retries["attempts"], on = retries["retryOn"];
   set(p, "retry.max_retries", attempts ? in_toml(static_cast<double>(attempts.count())) : "2",
       attempts ? attempts.path() : "Istio's default");
   set(p, "retry.budget.kind", text_in_toml("none"), "Istio's default for maxRetries");
-  if (on) compare_conditions(on, on.words());
-  if (const Field f = retries["per_try_timeout"]; f)
-    set(p, "attempt_timeout", in_toml(f.duration()), f);
+  if (on) {
+    const std::vector<std::string> conditions = on.words();
+    compare_conditions(on, conditions);
+    const bool throttled = std::ranges::count(conditions, "429") > 0;
+    set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), on);
+  } else if (!attempts || attempts.count() > 0) {
+    on.leave_in_part(fmt::format(
+        "Istio's default is connect-failure, refused-stream, unavailable, cancelled; {}",
+        kRetriedHere));
+  }
+  set_timeout(p, "attempt_timeout", retries["per_try_timeout"]);
   if (const Field f = retries["backoff"]; f) {
     const Duration base = f.duration();
     set(p, "retry.backoff.base", in_toml(base), f);
@@ -582,15 +654,18 @@ void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
   const Field ignore = retries["retry_ignore_previous_hosts"];
   const bool avoids = !ignore || ignore.flag();
   set(p, "retry.avoid_hosts", avoids ? "5" : "0", ignore ? ignore.path() : "Istio's default");
-  if (const Field f = http["timeout"]; f) {
-    if (const Duration d = f.duration(); d > Duration::zero()) set(p, "deadline", in_toml(d), f);
-  }
+  set_timeout(p, "deadline", http["timeout"]);
 }
 
 void read_istio_pool(ImportedPolicy& p, const Field& policy, Reading& reading) {
   const Field pool = policy["connection_pool"], http = pool["http"], tcp = pool["tcp"];
   reading.blocks.push_back(policy.path());
-  if (const Field f = http["max_retries"]; f) set_active_budget(p, 0, f.number(), f.path());
+  if (const Field f = policy["retry_budget"]; f) {
+    read_retry_budget(p, f);
+    http["max_retries"].leave("retryBudget takes its place");
+  } else if (const Field most = http["max_retries"]; most) {
+    set_active_budget(p, 0, most.number(), most.path());
+  }
   if (const Field f = tcp["max_connections"]; f) {
     set(p, "max_connections", in_toml(static_cast<double>(f.count())), f);
   }
@@ -638,76 +713,123 @@ void import_istio(const Documents& documents, Reading& reading, ImportedConfigur
       }
     }
   }
+  for (const Field& d : documents) {
+    for (const Field& subset : d["spec"]["subsets"].items()) {
+      subset["traffic_policy"].leave("of one subset: import it by itself, as the policy of a host");
+    }
+    d["spec"]["traffic_policy"]["port_level_settings"].leave(
+        "of one port: import it by itself, as the policy of a host");
+  }
 }
 
 // --- Kubernetes Gateway API, Linkerd -------------------------------------------------------------
 
-// GEP-1731 (HTTPRoute retries) and GEP-1742 (timeouts); GEP-3388 (retry budgets: 20 % in 10 s, and
-// 10 a second at least).
+// GEP-1731 (HTTPRoute retries; one that names no codes retries broken connections and timeouts) and
+// GEP-1742 (timeouts; zero is none); GEP-3388 (retry budgets: 20 % in 10 s, and 10 a second at
+// least; with the names of its first version, too: budgetPercent, budgetInterval).
+
+void read_gateway_rule(ImportedPolicy& p, const Field& rule) {
+  begin(p, "", "");
+  const Field retry = rule["retry"], timeouts = rule["timeouts"], attempts = retry["attempts"],
+              codes = retry["codes"], backoff = retry["backoff"];
+  if (attempts) {
+    set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);
+  } else {
+    set(p, "retry.max_retries", retry ? "1" : "0",
+        retry ? "the number is left to the gateway" : "the rule has no retry");
+  }
+  if (codes) {
+    set_statuses(p, codes);
+  } else if (retry) {
+    set(p, "retry.status_429", text_in_toml("not-retryable"), "the rule names no codes");
+    codes.leave_in_part(fmt::format(
+        "without codes gateways retry only broken connections and timeouts; {}", kRetriedHere));
+  }
+  if (backoff) {
+    set_backoff(p, backoff.duration(), 1, std::nullopt, "none", backoff.path());
+    backoff.leave_in_part("is the least pause: gateways grow and spread it, each in its way");
+  }
+  set_timeout(p, "attempt_timeout", timeouts["backend_request"]);
+  set_timeout(p, "deadline", timeouts["request"]);
+}
+
+void read_retry_constraint(ImportedPolicy& p, const Field& constraint) {
+  const Field budget = constraint["budget"], rate = constraint["min_retry_rate"];
+  const Field percent = budget ? budget["percent"] : constraint["budget_percent"],
+              interval = budget ? budget["interval"] : constraint["budget_interval"],
+              least = rate["count"], each = rate["interval"];
+  const auto positive = [](const Field& f, Duration otherwise) {
+    const Duration d = f ? f.duration() : otherwise;
+    if (d <= Duration::zero()) f.fail("expected a duration above zero");
+    return d;
+  };
+  const std::string otherwise = "GEP-3388's default";
+  const double share = (percent ? percent.number(0, 100) : 20) / 100;
+  const double minimum =
+      (least ? least.number() : 10) / positive(each, Duration::seconds(1)).in_seconds();
+  set(p, "retry.budget.kind", text_in_toml("window"), constraint);
+  set(p, "retry.budget.share", in_toml(share), percent ? percent.path() : otherwise);
+  set(p, "retry.budget.minimum", in_toml(minimum), least || each ? rate.path() : otherwise);
+  set(p, "retry.budget.window", in_toml(positive(interval, Duration::seconds(10))),
+      interval ? interval.path() : otherwise);
+}
+
+/// The names of the objects that `references` point to.
+std::set<std::string> names_in(const Field& references) {
+  std::set<std::string> names;
+  for (const Field& reference : references.items()) {
+    if (const Field name = reference["name"]; name) names.insert(name.text());
+  }
+  return names;
+}
 
 void import_gateway_api(const Documents& documents, Reading& reading,
                         ImportedConfiguration& result) {
+  const bool budgets = std::ranges::any_of(
+      documents, [](const Field& d) { return bool(d["spec"]["retry_constraint"]); });
+  std::vector<std::set<std::string>>
+      backends;  // of the policies, if a budget may be meant for them
   for (const Field& d : documents) {
     const Field route_name = d["metadata"]["name"];
     for (const Field& rule : d["spec"]["rules"].items()) {
-      const Field retry = rule["retry"], timeouts = rule["timeouts"];
-      if (!retry && !timeouts) continue;
-      reading.blocks.push_back(retry.path());
+      if (!rule["retry"] && !rule["timeouts"]) continue;
+      reading.blocks.push_back(rule["retry"].path());
+      reading.blocks.push_back(rule["timeouts"].path());
       ImportedPolicy p;
       p.name = group_name(route_name ? route_name.text() : "", "imported");
       p.from = rule.path();
-      begin(p, "", "");
-      const Field attempts = retry["attempts"], codes = retry["codes"], backoff = retry["backoff"];
-      if (attempts) {
-        set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);
-      } else {
-        set(p, "retry.max_retries", retry ? "1" : "0", "the number is left to the gateway");
-      }
-      if (codes) {
-        const std::vector<std::string> all = codes.words();
-        set(p, "retry.status_429",
-            text_in_toml(std::ranges::count(all, "429") > 0 ? "transient" : "not-retryable"),
-            codes);
-        codes.leave_in_part(std::string(kRetriedHere));
-      }
-      if (backoff) {
-        set_backoff(p, backoff.duration(), 1, std::nullopt, "none", backoff.path());
-        backoff.leave_in_part("is the least pause: gateways grow and spread it, each in its way");
-      }
-      if (const Field f = timeouts["backend_request"]; f)
-        set(p, "attempt_timeout", in_toml(f.duration()), f);
-      if (const Field f = timeouts["request"]; f) set(p, "deadline", in_toml(f.duration()), f);
+      read_gateway_rule(p, rule);
+      if (budgets) backends.push_back(names_in(rule["backend_refs"]));
       result.policies.push_back(std::move(p));
     }
   }
+  const bool routes = !result.policies.empty();
   for (const Field& d : documents) {
     const Field constraint = d["spec"]["retry_constraint"];
     if (!constraint) continue;
     reading.blocks.push_back(constraint.path());
-    if (result.policies.empty()) {
+    const std::set<std::string> targets = names_in(d["spec"]["target_refs"]);
+    if (!routes) {
       const Field name = d["metadata"]["name"];
       ImportedPolicy p;
       p.name = group_name(name ? name.text() : "", "imported");
       p.from = constraint.path();
       begin(p, "", "");
+      read_retry_constraint(p, constraint);
       result.policies.push_back(std::move(p));
+      continue;
     }
-    const Field percent = constraint["budget"]["percent"],
-                interval = constraint["budget"]["interval"];
-    const Field least = constraint["min_retry_rate"]["count"],
-                each = constraint["min_retry_rate"]["interval"];
-    const double share = (percent ? percent.number(0, 100) : 20) / 100;
-    const double seconds = each ? each.duration().in_seconds() : 1;
-    if (each && seconds <= 0) each.fail("expected a duration above zero");
-    const double minimum = (least ? least.number() : 10) / seconds;
-    const Duration window = interval ? interval.duration() : Duration::seconds(10);
-    for (ImportedPolicy& p : result.policies) {
-      set(p, "retry.budget.kind", text_in_toml("window"), constraint);
-      set(p, "retry.budget.share", in_toml(share), percent ? percent.path() : "GEP-3388's default");
-      set(p, "retry.budget.minimum", in_toml(minimum), least ? least.path() : "GEP-3388's default");
-      set(p, "retry.budget.window", in_toml(window),
-          interval ? interval.path() : "GEP-3388's default");
+    bool used = false;
+    for (std::size_t i = 0; i < backends.size(); ++i) {
+      const bool meant = targets.empty() || backends[i].empty() ||
+                         std::ranges::any_of(backends[i], [&](const std::string& name) {
+                           return targets.contains(name);
+                         });
+      if (!meant) continue;
+      read_retry_constraint(result.policies[i], constraint);
+      used = true;
     }
+    if (!used) constraint.leave("no rule with retries or timeouts sends to its targetRefs");
   }
 }
 
@@ -762,20 +884,28 @@ void import_linkerd(const Documents& documents, Reading& reading, ImportedConfig
       return member.first.find(".linkerd.io/") != std::string::npos;
     });
     const Field budget = d["spec"]["retry_budget"], name = d["metadata"]["name"];
-    if (!about_retries && !budget) continue;
+    const std::vector<Field> routes = d["spec"]["routes"].items();
+    const bool retryable = std::ranges::any_of(routes, [](const Field& route) {
+      const Field f = route["is_retryable"];
+      return f && f.flag();
+    });
+    if (!about_retries && !budget && !retryable) continue;
     ImportedPolicy p;
     p.name = group_name(name ? name.text() : "", "imported");
-    p.from = about_retries ? annotations.path() : budget.path();
+    p.from = about_retries ? annotations.path() : budget ? budget.path() : d["spec"].path();
     begin(p, "linkerd", "Linkerd");
     if (about_retries) read_linkerd_annotations(p, annotations);
-    if (budget) {
+    if (budget || retryable) {
       reading.blocks.push_back(budget.path());
       if (!about_retries) {
-        set(p, "retry.max_retries", text_in_toml("unlimited"), "only the budget limits them");
+        const bool none = !routes.empty() && !retryable;
+        set(p, "retry.max_retries", none ? "0" : text_in_toml("unlimited"),
+            none ? "no route has isRetryable" : "only the budget limits them");
         set_backoff(p, Duration::zero(), 1, std::nullopt, "none", "Linkerd retries at once");
       }
       set(p, "retry.budget.of", text_in_toml("successes"), "Linkerd's rules");
-      set(p, "retry.budget.kind", text_in_toml("window"), budget);
+      set(p, "retry.budget.kind", text_in_toml("window"),
+          budget ? budget.path() : "Linkerd's default");
       const Field ratio = budget["retry_ratio"], least = budget["min_retries_per_second"],
                   ttl = budget["ttl"];
       set(p, "retry.budget.share", in_toml(ratio ? ratio.number() : 0.2),
@@ -785,10 +915,16 @@ void import_linkerd(const Documents& documents, Reading& reading, ImportedConfig
       set(p, "retry.budget.window", in_toml(ttl ? ttl.duration() : Duration::seconds(10)),
           ttl ? ttl.path() : "Linkerd's default");
     }
-    for (const Field& route : d["spec"]["routes"].items()) {
-      route["is_retryable"].leave("the requests of a client group are retried, or none of them");
+    for (const Field& route : routes) {
+      if (const Field f = route["is_retryable"]; f) {
+        f.use();
+        f.leave_in_part("the requests of a client group are retried, or none of them");
+      }
       route["timeout"].leave("of one route: write a deadline");
+      route["response_classes"].leave(std::string(kRetriedHere));
     }
+    for (const Field& rule : d["spec"]["rules"].items())
+      rule["timeouts"].leave("of one rule: write a deadline");
     result.policies.push_back(std::move(p));
   }
 }
@@ -827,13 +963,14 @@ void import_grpc(const Documents& documents, Reading& reading, ImportedConfigura
       std::string name;
       for (const Field& n : config["name"].items()) {
         const Field service = n["service"], method = n["method"];
-        if (name.empty() && service) name = service.text();
-        if (service) service.use();
-        if (method) {
-          name += "-" + method.text();
+        if (n.path() != config["name"].items().front().path()) {
+          n.leave("the client group stands for all of these methods, with the name of the first");
+          continue;
         }
+        if (n.members().empty()) n.use();
+        if (service) name = service.text();
+        if (method) name += "-" + method.text();
       }
-      config["name"].use();
       p.name = group_name(name.substr(name.rfind('.') + 1), "imported");
       p.from = config.path();
       const Field policy = retry ? retry : hedging;
@@ -852,6 +989,7 @@ void import_grpc(const Documents& documents, Reading& reading, ImportedConfigura
         set(p, "retry.backoff.throttle_base", in_toml(first.duration()), first);
         set(p, "retry.backoff.cap", in_toml(cap.duration()), cap);
         set(p, "retry.backoff.factor", in_toml(factor.number(1e-9, 1e9)), factor);
+        set_timeout(p, "attempt_timeout", retry["per_attempt_recv_timeout"]);
       } else {
         const Field delay = hedging["hedging_delay"];
         set(p, "retry.hedging.delay", in_toml(delay ? delay.duration() : Duration::zero()),
@@ -902,7 +1040,9 @@ void import_resilience4j(const Documents& documents, Reading& reading,
       if (instance.members().empty()) instance.use();
       begin(p, "", "");
       const auto setting = [&](std::string_view key) { return inherited(instance, configs, key); };
-      const Field most = setting("max_attempts"), wait = setting("wait_duration");
+      const Field now = setting("max_attempts"), before = setting("max_retry_attempts"),
+                  most = now ? now : before, wait = setting("wait_duration");
+      if (now) before.leave("the name of maxAttempts before version 1.7");
       set(p, "retry.max_attempts", most ? in_toml(static_cast<double>(most.count())) : "3",
           most ? most.path() : "Resilience4j's default");
       const Duration base = wait ? wait.duration(1e-3) : Duration::milliseconds(500);
@@ -914,9 +1054,11 @@ void import_resilience4j(const Documents& documents, Reading& reading,
                   share = setting("randomized_wait_factor");
       const bool exponential = grows && grows.flag(), spread = spreads && spreads.flag();
       set_backoff(p, base, 1, std::nullopt, "none", origin);
+      if (grows) set(p, "retry.backoff.factor", "1", grows);
+      if (spreads) set(p, "retry.backoff.jitter", text_in_toml("none"), spreads);
       if (exponential) {
         set(p, "retry.backoff.factor", factor ? in_toml(factor.number(1, 1e6)) : "1.5",
-            factor ? factor.path() : "Resilience4j's default");
+            factor ? paths({grows, factor}) : grows.path() + ", Resilience4j's default");
         if (cap && factor && (share || !spread)) {
           set(p, "retry.backoff.cap", in_toml(cap.duration(1e-3)), cap);
           if (spread) set(p, "retry.backoff.jitter_before_cap", "true", cap);
@@ -942,6 +1084,7 @@ void import_resilience4j(const Documents& documents, Reading& reading,
       }
       setting("fail_after_max_attempts").leave("a request fails after its last attempt");
       const Field limited = limiter["instances"][name];
+      reading.blocks.push_back(limited.path());
       if (const Field f = inherited(limited, limiter["configs"], "timeout_duration"); f) {
         set(p, "attempt_timeout", in_toml(f.duration(1e-3)), f);
       }
@@ -949,7 +1092,9 @@ void import_resilience4j(const Documents& documents, Reading& reading,
     }
     for (const char* other :
          {"circuitbreaker", "bulkhead", "thread-pool-bulkhead", "ratelimiter"}) {
-      root[other].leave("limits requests, whereas limits of clients here are on retries");
+      constexpr std::string_view kWhy = "limits requests, whereas limits of clients are on retries";
+      root[other].leave(std::string(kWhy));
+      d[std::string("resilience4j.") + other].leave(std::string(kWhy));
     }
   }
 }
@@ -957,6 +1102,14 @@ void import_resilience4j(const Documents& documents, Reading& reading,
 // Polly.Retry.RetryStrategyOptions (v8; delays: RetryHelper.cs, RetryResilienceStrategy.cs
 // of 8.7.0) and Microsoft.Extensions.Http.Resilience (HttpRetryStrategyOptions.cs), whose standard
 // handler has its strategies under these names and defaults of its own.
+
+/// The type in lower case; .NET reads an enumeration's numbers, too.
+std::string backoff_type(const std::string& text) {
+  if (text == "0") return "constant";
+  if (text == "1") return "linear";
+  if (text == "2") return "exponential";
+  return plain_name(text);
+}
 
 void import_polly(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
   for (const Field& d : documents) {
@@ -969,9 +1122,10 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
     for (const auto& found : pipelines) {
       const std::string& what = found.first;
       const Field& pipeline = found.second;
+      const Field retry = what == "retry" ? pipeline : pipeline["retry"];
       const bool standard =
           pipeline["attempt_timeout"].is_map() || pipeline["total_request_timeout"].is_map();
-      const Field retry = what == "retry" ? pipeline : pipeline["retry"];
+      const bool of_http = standard || bool(retry["should_retry_after_header"]);
       reading.blocks.push_back(pipeline.path());
       ImportedPolicy p;
       const std::size_t dot = pipeline.path().rfind('.');
@@ -985,31 +1139,27 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
       set(p, "retry.max_retries", most ? in_toml(static_cast<double>(most.count())) : "3",
           most ? most.path() : "Polly's default");
       const Duration base = delay ? delay.duration() : Duration::seconds(2);
-      std::string kind = type ? type.text() : standard ? "Exponential" : "Constant";
-      const bool spread = jitter ? jitter.flag() : standard;
+      const std::string kind = type      ? backoff_type(type.text())
+                               : of_http ? "exponential"
+                                         : "constant";
+      const bool spread = jitter ? jitter.flag() : of_http;
       const std::optional<Duration> longest = cap ? std::optional(cap.duration()) : std::nullopt;
       const std::string origin = delay ? delay.path() : "Polly's default";
-      if (plain_name(kind) == "linear") {
-        const std::int64_t retries = most ? std::min<std::int64_t>(most.count(), 100) : 3;
-        std::string list;
-        for (std::int64_t i = 1; i <= std::max<std::int64_t>(retries, 1); ++i) {
-          const Duration d_i = Duration::nanoseconds(base.count() * i);
-          list += (list.empty() ? "" : ", ") + in_toml(longest ? std::min(d_i, *longest) : d_i);
-        }
-        set(p, "retry.delays", "[" + list + "]", type);
+      if (kind == "linear") {
+        set(p, "retry.delays", linear_delays(base, base, most ? most.count() : 3, longest),
+            paths({type, delay, cap}));
+        if (!spread && jitter) p.keys.back().source += ", " + jitter.path();
         if (spread) jitter.leave_in_part("a list of delays is not spread");
-      } else if (plain_name(kind) == "exponential") {
+      } else if (kind == "exponential") {
         // With jitter Polly draws decorrelated delays around the exponential ones.
         set_backoff(p, base, 2, longest, spread ? "full" : "none", origin);
-        set(p, "retry.backoff.factor", "2", type ? type.path() : "the handler's default");
-        if (cap) set(p, "retry.backoff.cap", in_toml(*longest), cap);
         if (spread) {
           set(p, "retry.backoff.first_exponent", "1", "the mean delay is that of Polly");
           reading.left_out.push_back(
-              {jitter ? jitter.path() + " in part" : "UseJitter, the handler's default",
+              {jitter ? jitter.path() + " in part" : "UseJitter, the default for HTTP",
                "Polly's decorrelated jitter is taken for full jitter of twice the base"});
         }
-      } else if (plain_name(kind) == "constant") {
+      } else if (kind == "constant") {
         set_backoff(p, base, 1, longest, spread ? "proportional" : "none", origin);
         if (spread) {
           set(p, "retry.backoff.jitter_share", "0.25", "Polly's jitter of constant delays");
@@ -1018,6 +1168,15 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
       } else {
         type.fail("expected Constant, Linear or Exponential");
       }
+      const auto show = [&](std::string_view key, const Field& from, std::string_view otherwise) {
+        const auto made = std::ranges::find(p.keys, key, &ImportedKey::path);
+        if (made == p.keys.end()) return;
+        if (from || !otherwise.empty()) made->source = from ? from.path() : otherwise;
+      };
+      const std::string_view otherwise = of_http ? "the default for HTTP" : "";
+      show("retry.backoff.factor", type, otherwise);
+      show("retry.backoff.jitter", jitter, otherwise);
+      show("retry.backoff.cap", cap, "");
       for (const char* name : {"should_handle", "delay_generator", "on_retry", "name"}) {
         retry[name].leave(name == std::string_view("should_handle") ? kRetriedHere.data()
                                                                     : "is code, or a name");
@@ -1034,6 +1193,10 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
         const Field f = pipeline[name];
         return f.is_map() ? f["timeout"] : f;
       };
+      if (standard) {
+        set(p, "attempt_timeout", text_in_toml("10s"), "the handler's default");
+        set(p, "deadline", text_in_toml("30s"), "the handler's default");
+      }
       if (const Field f = timeout_of("attempt_timeout"); f)
         set(p, "attempt_timeout", in_toml(f.duration()), f);
       if (const Field f = timeout_of("total_request_timeout"); f)
@@ -1079,35 +1242,85 @@ void set_window_budget(ImportedPolicy& p, const Field& share, const Field& least
       ttl ? ttl.path() : otherwise);
 }
 
-// Finagle RetryBudget.apply(ttl, minRetriesPerSec, percentCanRetry), Backoff.exponentialJittered
-// and its relatives.
+// The parameters of Finagle's RetryBudget.apply, of the functions of Backoff and of MethodBuilder.
+// Backoff.scala: the first delay is `start` itself; equal jitter doubles from there as it does
+// here.
+void read_finagle_backoff(ImportedPolicy& p, const Field& f, std::int64_t retries) {
+  const Field start = f["start"], cap = f["maximum"], kind = f["backoff"],
+              multiplier = f["multiplier"], offset = f["offset"];
+  const std::string word = kind ? plain_name(kind.text()) : "exponentialjittered";
+  const Duration first = start.duration();
+  const std::optional<Duration> most = cap ? std::optional(cap.duration()) : std::nullopt;
+  const std::string origin = paths({kind, start});
+  const auto grows = [&](std::string_view jitter) {
+    set_backoff(p, first, 2, most, jitter, origin);
+    if (most) set(p, "retry.backoff.cap", in_toml(*most), cap);
+  };
+  if (word == "const" || word == "constant") {
+    set_backoff(p, first, 1, std::nullopt, "none", origin);
+    cap.leave("a constant delay has no maximum");
+  } else if (word == "linear") {
+    if (!offset) kind.fail("a linear backoff needs offset");
+    set(p, "retry.delays", linear_delays(first, offset.duration(), retries, most),
+        paths({kind, start, offset, cap}));
+  } else if (word == "exponential") {
+    grows("none");
+    if (multiplier) set(p, "retry.backoff.factor", in_toml(multiplier.number(1, 1e6)), multiplier);
+  } else {
+    const auto jittered = [&](std::string_view jitter, std::string_view difference) {
+      grows(jitter);
+      set(p, "retry.backoff.jitter", text_in_toml(jitter),
+          kind ? kind.path() : "taken for exponentialJittered, as backoff is missing");
+      kind.leave_in_part(
+          fmt::format("Finagle's first delay is {} itself, and {}", start.path(), difference));
+    };
+    if (word == "equaljittered") {
+      jittered("equal", "at its maximum it spreads no longer");
+    } else if (word == "decorrelatedjittered") {
+      jittered("decorrelated", "no delay is shorter than the one before it");
+    } else if (word == "exponentialjittered") {
+      jittered("full",
+               "from the third on it draws up to 4, 8, ... times the delay drawn before; at its "
+               "maximum it spreads no longer");
+    } else {
+      kind.fail(
+          "expected constant, linear, exponential, exponentialJittered, equalJittered or "
+          "decorrelatedJittered");
+    }
+  }
+  if (word != "exponential") multiplier.leave("only an exponential backoff has it");
+  if (word != "linear") offset.leave("only a linear backoff has it");
+}
+
 void read_finagle(ImportedPolicy& p, const Field& f) {
   set(p, "retry.sdk", text_in_toml("finagle"), "Finagle's rules");
   set_window_budget(p, f["percent_can_retry"], f["min_retries_per_sec"], f["ttl"], "Finagle");
   set(p, "retry.budget.of", text_in_toml("successes"), "Finagle's rules");
+  std::int64_t retries = 20;  // of one request, by Finagle's limit
   if (const Field most = f["max_tries"]; most) {
     set(p, "retry.max_attempts", in_toml(static_cast<double>(most.count())), most);
+    retries = most.count() - 1;
+    f["max_retries"].leave("maxTries takes its place");
+  } else if (const Field again = f["max_retries"]; again) {
+    set(p, "retry.max_retries", in_toml(static_cast<double>(again.count())), again);
+    retries = again.count();
   }
-  const Field start = f["start"], cap = f["maximum"], kind = f["backoff"];
-  if (start) {
-    const std::string word = kind ? plain_name(kind.text()) : "exponentialjittered";
-    const std::optional<Duration> most = cap ? std::optional(cap.duration()) : std::nullopt;
-    if (word == "constant") {
-      set_backoff(p, start.duration(), 1, most, "none", start.path());
-    } else if (word == "exponential") {
-      set_backoff(p, start.duration(), 2, most, "none", start.path());
-    } else if (word == "equaljittered") {
-      set_backoff(p, start.duration(), 2, most, "equal", start.path());
-    } else if (word == "decorrelatedjittered") {
-      set_backoff(p, start.duration(), 2, most, "decorrelated", start.path());
-    } else if (word == "exponentialjittered") {
-      set_backoff(p, start.duration(), 2, most, "full", start.path());
-    } else {
-      kind.fail(
-          "expected constant, exponential, exponentialJittered, equalJittered or "
-          "decorrelatedJittered");
-    }
+  if (f["start"]) {
+    read_finagle_backoff(p, f, retries);
+  } else {
+    for (const char* name : {"backoff", "maximum", "multiplier", "offset"})
+      f[name].leave("a backoff needs start");
   }
+  if (const Field each = f["timeout_per_request"]; each) {
+    set_timeout(p, "attempt_timeout", each);
+    f["request_timeout"].leave("timeoutPerRequest takes its place");
+  } else {
+    set_timeout(p, "attempt_timeout", f["request_timeout"]);
+  }
+  set_timeout(p, "deadline", f["timeout_total"]);
+  f["max_extra_load"].leave(
+      "backups are sent at a percentile of the latencies: write retry.hedging.delay");
+  f["retry_for_classifier"].leave(fmt::format("is code; {}", kRetriedHere));
 }
 
 // tower::retry::budget::TpsBudget::new(ttl, min_per_sec, retry_percent) and
@@ -1129,6 +1342,8 @@ void read_tower(ImportedPolicy& p, const Field& f) {
   if (longer > 0) {
     lengthen_backoff(p, base, longer,
                      origin + (jitter ? " and " + jitter.path() : " and jitter of 0.99"));
+  } else {
+    set(p, "retry.backoff.jitter", text_in_toml("none"), jitter);
   }
 }
 
@@ -1137,8 +1352,27 @@ void read_urllib3(ImportedPolicy& p, const Field& f) {
   const Field total = f["total"], factor = f["backoff_factor"], most = f["backoff_max"],
               jitter = f["backoff_jitter"], respect = f["respect_retry_after_header"],
               statuses = f["status_forcelist"];
-  set(p, "retry.max_retries", total ? in_toml(static_cast<double>(total.count())) : "10",
-      total ? total.path() : "urllib3's default");
+  // total = None leaves the other numbers; total = False retries nothing.
+  std::string retries = "10", origin = "urllib3's default";
+  if (total.is_null()) {
+    retries = text_in_toml("unlimited");
+    origin = total.path();
+    total.use();
+    std::int64_t largest = -1;
+    for (const char* name : {"connect", "read", "status", "other"}) {
+      const Field number = f[name];
+      if (!number || plain_name(number.text()) == "false") continue;
+      if (number.count() <= largest) continue;
+      largest = number.count();
+      retries = in_toml(static_cast<double>(largest));
+      origin = fmt::format("{}, as total is null", number.path());
+    }
+  } else if (total) {
+    retries =
+        plain_name(total.text()) == "false" ? "0" : in_toml(static_cast<double>(total.count()));
+    origin = total.path();
+  }
+  set(p, "retry.max_retries", retries, origin);
   const double base = factor ? factor.number(0, 1e6) : 0;
   set_backoff(p, Duration::from_seconds(base), 2, most ? most.duration() : Duration::seconds(120),
               "none", factor ? factor.path() : "urllib3's default");
@@ -1153,13 +1387,14 @@ void read_urllib3(ImportedPolicy& p, const Field& f) {
       respect ? respect.path() : "urllib3's default");
   if (respects) most.leave_in_part("it bounds suggested delays, too, but not in urllib3");
   f["retry_after_max"].leave("suggested delays have the limit of the backoff");
-  if (statuses) {
-    const std::vector<std::string> all = statuses.words();
-    set(p, "retry.status_429",
-        text_in_toml(std::ranges::count(all, "429") > 0 ? "transient" : "not-retryable"), statuses);
-  }
+  if (statuses) set_statuses(p, statuses);
   for (const char* name : {"connect", "read", "redirect", "status", "other"}) {
-    f[name].leave("one number of retries counts for all causes");
+    const Field number = f[name];
+    if (number && total.is_null()) {
+      number.use();
+      number.leave_in_part("one number of retries counts for all causes");
+    }
+    number.leave("one number of retries counts for all causes");
   }
   for (const char* name : {"allowed_methods", "method_whitelist", "raise_on_status",
                            "raise_on_redirect", "history", "remove_headers_on_redirect"}) {
@@ -1196,7 +1431,22 @@ void read_tenacity(ImportedPolicy& p, const Field& f) {
           "1s");
     }
   }
+  if (const Field w = f["wait_incrementing"]; w) {
+    const Field start = w["start"], step = w["increment"], most = w["max"];
+    constexpr std::int64_t kWithoutEnd = 100;
+    std::erase_if(p.keys,
+                  [](const ImportedKey& key) { return key.path.starts_with("retry.backoff."); });
+    set(p, "retry.delays",
+        linear_delays(start ? start.duration() : Duration::zero(),
+                      step ? step.duration() : Duration::seconds(100),
+                      stop ? stop.count() - 1 : kWithoutEnd,
+                      most ? std::optional(most.duration()) : std::nullopt),
+        w);
+    if (w.members().empty()) w.use();
+  }
   f["wait_random"].leave("write retry.delays with a uniform distribution");
+  f["wait_chain"].leave("write retry.delays: the last delay goes on");
+  f["stop_before_delay"].leave("no retry begins that a wait would make too late: write a deadline");
   for (const char* name : {"retry", "reraise", "before", "after", "before_sleep"})
     f[name].leave("is code");
 }
@@ -1208,24 +1458,84 @@ void read_tenacity(ImportedPolicy& p, const Field& f) {
 
 bool is_blank(std::string_view line) { return scenario::trimmed(line).empty(); }
 
+/// What a mode of defaults has for a connection; the modes but legacy retry as standard does.
+struct DefaultsMode {
+  std::string_view name, connect_timeout;
+};
+constexpr DefaultsMode kDefaultsModes[] = {{"legacy", ""},          {"standard", "3100ms"},
+                                           {"in-region", "1100ms"}, {"cross-region", "3100ms"},
+                                           {"mobile", "30s"},       {"auto", ""}};
+
+/// One setting of the file. `place` names it.
+struct AwsSetting {
+  std::string value, place;
+};
+
+/// What one profile, or the environment, says of retries.
+struct AwsProfile {
+  std::optional<AwsSetting> mode, attempts, new_retries, defaults;
+
+  bool says_something() const { return mode || attempts || new_retries || defaults; }
+};
+
+void add_aws_policy(const AwsProfile& profile, const std::string& section, Reading& reading,
+                    ImportedConfiguration& result) {
+  if (!profile.says_something()) return;
+  ImportedPolicy p;
+  p.name = group_name(section, "imported");
+  p.from = section;
+  const bool is_new = profile.new_retries && profile.new_retries->value == "true";
+  const bool has_defaults = profile.defaults && profile.defaults->value != "legacy";
+  std::string mode = "legacy", source = "most SDKs' default until November 2026";
+  if (profile.mode) {
+    mode = profile.mode->value;
+    source = profile.mode->place;
+  } else if (has_defaults || is_new) {
+    mode = "standard";
+    source = has_defaults ? profile.defaults->place : profile.new_retries->place;
+  } else if (profile.defaults) {
+    source = profile.defaults->place;
+  }
+  set(p, "retry.mode", text_in_toml(mode), source);
+  if (const auto& attempts = profile.attempts) {
+    set(p, "retry.max_attempts", attempts->value, attempts->place);
+  }
+  if (const auto& revision = profile.new_retries) {
+    if (mode == "legacy") {
+      reading.left_out.push_back({revision->place, "mode legacy has no revisions"});
+    } else {
+      set(p, "retry.revision", text_in_toml(is_new ? "2.1" : "2.0"), revision->place);
+    }
+  }
+  if (has_defaults) {
+    const auto* const found =
+        std::ranges::find(kDefaultsModes, profile.defaults->value, &DefaultsMode::name);
+    std::string why = "the time for TLS has no counterpart";
+    if (found->connect_timeout.empty()) {
+      why = "the SDK chooses timeouts by where it runs: write connect_timeout";
+    } else {
+      set(p, "connect_timeout", text_in_toml(found->connect_timeout), profile.defaults->place);
+    }
+    reading.left_out.push_back({profile.defaults->place + " in part", std::move(why)});
+  }
+  result.policies.push_back(std::move(p));
+}
+
+/// Why a setting that is not used was left out.
+std::string_view why_not_for_aws(std::string_view name) {
+  if (name.find("metadataservice") != std::string_view::npos)
+    return "is about requests for credentials";
+  if (name.find("timeout") != std::string_view::npos)
+    return "the SDKs take timeouts of requests from code, not from here";
+  return "is not about retries";
+}
+
 void import_aws(const std::string& file, const std::string& text, Reading& reading,
                 ImportedConfiguration& result) {
-  ImportedPolicy p;
+  AwsProfile profile;
   std::string section;
-  bool some = false;
-  const auto finish = [&] {
-    if (some) {
-      if (std::ranges::find(p.keys, "retry.mode", &ImportedKey::path) == p.keys.end()) {
-        p.keys.insert(p.keys.begin(),
-                      {"retry.mode", text_in_toml("legacy"), "the SDKs' default for most"});
-      }
-      p.name = group_name(section, "imported");
-      p.from = section;
-      result.policies.push_back(p);
-    }
-    p = {};
-    some = false;
-  };
+  bool of_a_profile = true;  // sections such as [services mine] are none
+  std::string above;         // a line that is indented belongs to this setting
   std::size_t number = 0;
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -1235,55 +1545,81 @@ void import_aws(const std::string& file, const std::string& text, Reading& readi
     rest.remove_prefix(std::min(end + 1, rest.size()));
     std::string_view line = scenario::trimmed(whole);
     if (is_blank(line) || line.front() == '#' || line.front() == ';') continue;
+    for (std::size_t i = 1; i < line.size(); ++i) {  // a comment behind a value
+      const bool starts = (line[i] == '#' || line[i] == ';') && is_blank(line.substr(i - 1, 1));
+      if (starts) line = scenario::trimmed(line.substr(0, i));
+    }
     if (line.front() == '[' && line.back() == ']') {
-      finish();
+      add_aws_policy(profile, section, reading, result);
+      profile = {};
       section = scenario::trimmed(line.substr(1, line.size() - 2));
+      of_a_profile = !section.starts_with("services ") && !section.starts_with("sso-session ");
       if (section.starts_with("profile ")) section = scenario::trimmed(section.substr(8));
+      above.clear();
       continue;
     }
+    const bool indented = whole.front() == ' ' || whole.front() == '\t';
     if (line.starts_with("export ")) line = scenario::trimmed(line.substr(7));
     const std::size_t equals = line.find('=');
     const auto fail = [&](const std::string& what) {
       throw BadConfiguration(fmt::format("{}:{}: error: {}", file, number, what));
     };
-    if (equals == std::string_view::npos) fail("expected NAME = VALUE");
-    const std::string name = plain_name(scenario::trimmed(line.substr(0, equals)));
+    const bool nested = indented && !above.empty() && !line.starts_with("AWS_");
+    if (equals == std::string_view::npos) {
+      if (nested) continue;  // the value above goes on
+      fail("expected NAME = VALUE");
+    }
+    const std::string field(scenario::trimmed(line.substr(0, equals)));
+    std::string name = plain_name(field);
+    std::erase(name, '.');  // aws.retryMode, a property of the JVM
     std::string value(scenario::trimmed(line.substr(equals + 1)));
     if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') &&
         value.back() == value.front()) {
       value = value.substr(1, value.size() - 2);
     }
-    const std::string field(scenario::trimmed(line.substr(0, equals)));
     const std::string place = section.empty() ? field : fmt::format("[{}] {}", section, field);
-    if (name == "retrymode" || name == "awsretrymode") {
-      constexpr std::string_view kModes[] = {"legacy", "standard", "adaptive"};
-      if (std::ranges::count(kModes, value) == 0) {
-        fail(fmt::format("{} = {} is wrong; expected legacy, standard or adaptive", field,
-                         scenario::printable_line(value)));
+    const auto in_lower_case = [&] {
+      std::string lower;
+      for (const char c : value)
+        lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      return lower;
+    };
+    const auto one_of = [&](const std::vector<std::string_view>& words) {
+      std::string lower = in_lower_case();
+      if (std::ranges::count(words, lower) == 0) {
+        fail(fmt::format("{} = {} is wrong; expected one of {}", field,
+                         scenario::printable_line(value), fmt::join(words, ", ")));
       }
-      set(p, "retry.mode", text_in_toml(value), place);
-      some = true;
-    } else if (name == "maxattempts" || name == "awsmaxattempts") {
+      return AwsSetting{std::move(lower), place};
+    };
+    if (!nested) above = place;
+    if (name.starts_with("aws")) name.erase(0, 3);
+    const bool about_retries = name == "retrymode" || name == "maxattempts" ||
+                               name == "newretries2026" || name == "defaultsmode";
+    if (nested) {
+      if (about_retries)
+        reading.left_out.push_back({above + "." + field, "is indented, and so not of the profile"});
+    } else if (about_retries && !of_a_profile) {
+      reading.left_out.push_back({place, "SDKs read it from profiles only"});
+    } else if (name == "retrymode") {
+      profile.mode = one_of({"legacy", "standard", "adaptive"});
+    } else if (name == "maxattempts") {
       const auto attempts = number_in(value);
       if (!attempts || *attempts < 1 || *attempts > 4e9 || *attempts != std::floor(*attempts)) {
         fail(fmt::format("{} = {} is wrong; expected a whole number from 1", field,
                          scenario::printable_line(value)));
       }
-      set(p, "retry.max_attempts", in_toml(*attempts), place);
-      some = true;
-    } else if (name == "awsnewretries2026") {
-      set(p, "retry.revision", text_in_toml(value == "true" ? "2.1" : "2.0"), place);
-      some = true;
-    } else if (!whole.empty() && (whole.front() == ' ' || whole.front() == '\t')) {
-      continue;  // belongs to the setting above
+      profile.attempts = AwsSetting{in_toml(*attempts), place};
+    } else if (name == "newretries2026") {
+      profile.new_retries = one_of({"true", "false"});
+    } else if (name == "defaultsmode") {
+      profile.defaults =
+          one_of({"legacy", "standard", "in-region", "cross-region", "mobile", "auto"});
     } else {
-      const bool defaults = name == "defaultsmode" || name == "awsdefaultsmode";
-      reading.left_out.push_back(
-          {place, defaults ? "sets timeouts too: write connect_timeout and attempt_timeout"
-                           : "is not about retries"});
+      reading.left_out.push_back({place, std::string(why_not_for_aws(name))});
     }
   }
-  finish();
+  add_aws_policy(profile, section, reading, result);
 }
 
 // --- All kinds -----------------------------------------------------------------------------------
