@@ -643,20 +643,30 @@ void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
   if (retries) reading.blocks.push_back(retries.path());
   begin(p, "envoy", "Envoy");
   const Field attempts = retries["attempts"], on = retries["retryOn"];
-  set(p, "retry.max_retries", attempts ? in_toml(static_cast<double>(attempts.count())) : "2",
-      attempts ? attempts.path() : "Istio's default");
+  // istio/pilot/pkg/networking/core/route/retry/retry.go: without attempts there is no policy.
+  const bool off = retries && (!attempts || attempts.count() == 0);
+  if (attempts) {
+    set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);
+  } else {
+    set(p, "retry.max_retries", off ? "0" : "2",
+        off ? "retries without attempts are none to Istio" : "Istio's default");
+  }
   set(p, "retry.budget.kind", text_in_toml("none"), "Istio's default for maxRetries");
   if (on) {
     const std::vector<std::string> conditions = on.words();
     compare_conditions(on, conditions);
     const bool throttled = std::ranges::count(conditions, "429") > 0;
     set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), on);
-  } else if (!attempts || attempts.count() > 0) {
+  } else if (!off) {
     on.leave_in_part(fmt::format(
         "Istio's default is connect-failure, refused-stream, unavailable, cancelled; {}",
         kRetriedHere));
   }
-  set_timeout(p, "attempt_timeout", retries["per_try_timeout"]);
+  if (off) {
+    retries["per_try_timeout"].leave("Istio has it for retries only, and here there are none");
+  } else {
+    set_timeout(p, "attempt_timeout", retries["per_try_timeout"]);
+  }
   if (const Field f = retries["backoff"]; f) {
     const Duration base = f.duration();
     set(p, "retry.backoff.base", in_toml(base), f);
