@@ -125,6 +125,7 @@ std::optional<double> timespan_seconds(std::string_view text) {
 struct Reading {
   std::string file;
   std::set<std::string> used;          // paths of fields that keys were made of
+  std::set<std::string> opened;        // paths of maps that are read field by field
   std::vector<std::string> blocks;     // paths of what is about retries
   std::vector<LeftOutField> left_out;  // with a reason of their own
   std::size_t nodes = 0;
@@ -152,6 +153,17 @@ class Field {
   bool is_null() const { return node_.IsDefined() && node_.IsNull(); }
   bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
   bool is_list() const { return node_.IsDefined() && node_.IsSequence(); }
+
+  /// Itself, which must be a map, or a list, if it is there. Throw BadConfiguration.
+  const Field& map() const {
+    if (*this && !is_map()) fail("expected fields with names");
+    reading_->opened.insert(path_);
+    return *this;
+  }
+  const Field& list() const {
+    if (*this && !is_list()) fail("expected a list");
+    return *this;
+  }
 
   /// The member of that name, in whichever way it is written.
   Field operator[](std::string_view name) const {
@@ -293,7 +305,8 @@ void list_unused(const Field& field, Reading& reading, int depth = 0) {
   };
   // Characters such as '-' sort before '.': the first path behind ours need not be one below it.
   const bool touched = std::any_of(next, reading.used.end(), is_below);
-  if (!touched) {
+  const bool is_read = (path.empty() || reading.opened.contains(path)) && !field.members().empty();
+  if (!touched && !is_read) {
     const bool in_block = std::ranges::any_of(reading.blocks, [&](const std::string& block) {
       return block.empty() || path == block || path.starts_with(block + ".") ||
              path.starts_with(block + "[");
@@ -464,8 +477,8 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy, Reading& reading)
     retries.leave("retry_on is missing, so that Envoy retries nothing");
   }
   set_timeout(p, "attempt_timeout", policy["per_try_timeout"]);
-  read_envoy_backoff(p, policy["retry_back_off"]);
-  if (const Field f = policy["rate_limited_retry_back_off"]; f) {
+  read_envoy_backoff(p, policy["retry_back_off"].map());
+  if (const Field f = policy["rate_limited_retry_back_off"].map(); f) {
     set(p, "retry.retry_after", text_in_toml("minimum"), f);
     f["reset_headers"].leave("every suggested delay is taken for one in such a header");
     f["max_interval"].leave("suggested delays have no limit here");
@@ -478,7 +491,7 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy, Reading& reading)
   }
   const Field predicates = policy["retry_host_predicate"],
               tries = policy["host_selection_retry_max_attempts"];
-  for (const Field& predicate : predicates.items()) {
+  for (const Field& predicate : predicates.list().items()) {
     const Field name = predicate["name"], type = predicate["typed_config"]["@type"];
     const bool named = name && name.text().find("previous_hosts") != std::string::npos;
     const bool typed = type && type.text().find("PreviousHosts") != std::string::npos;
@@ -535,7 +548,7 @@ void read_envoy_cluster(ImportedPolicy& p, const Field& cluster, Reading& readin
   if (const Field f = cluster["connect_timeout"]; f)
     set(p, "connect_timeout", in_toml(f.duration()), f);
   if (const Field f = cluster["name"]; f) f.use();
-  for (const Field& t : cluster["circuit_breakers"]["thresholds"].items()) {
+  for (const Field& t : cluster["circuit_breakers"].map()["thresholds"].list().items()) {
     if (const Field priority = t["priority"]; priority && priority.text() != "DEFAULT") {
       reading.leave(t.path(), "requests have no routing priority");
       continue;
@@ -543,7 +556,7 @@ void read_envoy_cluster(ImportedPolicy& p, const Field& cluster, Reading& readin
     if (const Field f = t["max_connections"]; f) {
       set(p, "max_connections", in_toml(static_cast<double>(f.count())), f);
     }
-    if (const Field f = t["retry_budget"]; f) {
+    if (const Field f = t["retry_budget"].map(); f) {
       read_retry_budget(p, f);
       t["max_retries"].leave("retry_budget takes its place");
     } else if (const Field most = t["max_retries"]; most) {
@@ -584,9 +597,9 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
     targets.push_back(cluster ? cluster.text() : "");
     p.name = group_name(targets.back(), "imported");
     p.from = policy.path();
-    read_envoy_policy(p, policy, reading);
+    read_envoy_policy(p, policy.map(), reading);
     set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
-    read_hedge_policy(p, route["hedge_policy"], policy);
+    read_hedge_policy(p, route["hedge_policy"].map(), policy);
     if (const Field f = route["timeout"]; f) {
       set_timeout(p, "deadline", f);
     } else if (cluster) {
@@ -626,24 +639,34 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
 }
 
 void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
-  const Field retries = http["retries"];
+  const Field retries = http["retries"].map();
   if (retries) reading.blocks.push_back(retries.path());
   begin(p, "envoy", "Envoy");
   const Field attempts = retries["attempts"], on = retries["retryOn"];
-  set(p, "retry.max_retries", attempts ? in_toml(static_cast<double>(attempts.count())) : "2",
-      attempts ? attempts.path() : "Istio's default");
+  // istio/pilot/pkg/networking/core/route/retry/retry.go: without attempts there is no policy.
+  const bool off = retries && (!attempts || attempts.count() == 0);
+  if (attempts) {
+    set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);
+  } else {
+    set(p, "retry.max_retries", off ? "0" : "2",
+        off ? "retries without attempts are none to Istio" : "Istio's default");
+  }
   set(p, "retry.budget.kind", text_in_toml("none"), "Istio's default for maxRetries");
   if (on) {
     const std::vector<std::string> conditions = on.words();
     compare_conditions(on, conditions);
     const bool throttled = std::ranges::count(conditions, "429") > 0;
     set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), on);
-  } else if (!attempts || attempts.count() > 0) {
+  } else if (!off) {
     on.leave_in_part(fmt::format(
         "Istio's default is connect-failure, refused-stream, unavailable, cancelled; {}",
         kRetriedHere));
   }
-  set_timeout(p, "attempt_timeout", retries["per_try_timeout"]);
+  if (off) {
+    retries["per_try_timeout"].leave("Istio has it for retries only, and here there are none");
+  } else {
+    set_timeout(p, "attempt_timeout", retries["per_try_timeout"]);
+  }
   if (const Field f = retries["backoff"]; f) {
     const Duration base = f.duration();
     set(p, "retry.backoff.base", in_toml(base), f);
@@ -658,9 +681,10 @@ void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
 }
 
 void read_istio_pool(ImportedPolicy& p, const Field& policy, Reading& reading) {
-  const Field pool = policy["connection_pool"], http = pool["http"], tcp = pool["tcp"];
+  const Field pool = policy["connection_pool"].map(), http = pool["http"].map(),
+              tcp = pool["tcp"].map();
   reading.blocks.push_back(policy.path());
-  if (const Field f = policy["retry_budget"]; f) {
+  if (const Field f = policy["retry_budget"].map(); f) {
     read_retry_budget(p, f);
     http["max_retries"].leave("retryBudget takes its place");
   } else if (const Field most = http["max_retries"]; most) {
@@ -682,6 +706,7 @@ void import_istio(const Documents& documents, Reading& reading, ImportedConfigur
   std::vector<std::string> hosts;  // of the policies
   for (const Field& d : documents) {
     for (const Field& http : d["spec"]["http"].items()) {
+      if (!http.map()) continue;
       ImportedPolicy p;
       std::string host;
       for (const Field& route : http["route"].items()) {
@@ -695,7 +720,7 @@ void import_istio(const Documents& documents, Reading& reading, ImportedConfigur
     }
   }
   for (const Field& d : documents) {
-    const Field policy = d["spec"]["traffic_policy"], host = d["spec"]["host"];
+    const Field policy = d["spec"]["traffic_policy"].map(), host = d["spec"]["host"];
     if (!policy) continue;
     const std::string name = host ? host.text() : "";
     if (result.policies.empty()) {
@@ -730,8 +755,8 @@ void import_istio(const Documents& documents, Reading& reading, ImportedConfigur
 
 void read_gateway_rule(ImportedPolicy& p, const Field& rule) {
   begin(p, "", "");
-  const Field retry = rule["retry"], timeouts = rule["timeouts"], attempts = retry["attempts"],
-              codes = retry["codes"], backoff = retry["backoff"];
+  const Field retry = rule["retry"].map(), timeouts = rule["timeouts"].map(),
+              attempts = retry["attempts"], codes = retry["codes"], backoff = retry["backoff"];
   if (attempts) {
     set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);
   } else {
@@ -754,7 +779,7 @@ void read_gateway_rule(ImportedPolicy& p, const Field& rule) {
 }
 
 void read_retry_constraint(ImportedPolicy& p, const Field& constraint) {
-  const Field budget = constraint["budget"], rate = constraint["min_retry_rate"];
+  const Field budget = constraint["budget"].map(), rate = constraint["min_retry_rate"].map();
   const Field percent = budget ? budget["percent"] : constraint["budget_percent"],
               interval = budget ? budget["interval"] : constraint["budget_interval"],
               least = rate["count"], each = rate["interval"];
@@ -805,7 +830,7 @@ void import_gateway_api(const Documents& documents, Reading& reading,
   }
   const bool routes = !result.policies.empty();
   for (const Field& d : documents) {
-    const Field constraint = d["spec"]["retry_constraint"];
+    const Field constraint = d["spec"]["retry_constraint"].map();
     if (!constraint) continue;
     reading.blocks.push_back(constraint.path());
     const std::set<std::string> targets = names_in(d["spec"]["target_refs"]);
@@ -883,7 +908,7 @@ void import_linkerd(const Documents& documents, Reading& reading, ImportedConfig
     const bool about_retries = std::ranges::any_of(annotations.members(), [](const auto& member) {
       return member.first.find(".linkerd.io/") != std::string::npos;
     });
-    const Field budget = d["spec"]["retry_budget"], name = d["metadata"]["name"];
+    const Field budget = d["spec"]["retry_budget"].map(), name = d["metadata"]["name"];
     const std::vector<Field> routes = d["spec"]["routes"].items();
     const bool retryable = std::ranges::any_of(routes, [](const Field& route) {
       const Field f = route["is_retryable"];
@@ -954,20 +979,20 @@ void read_retry_throttling(ImportedPolicy& p, const Field& throttling, Reading& 
 
 void import_grpc(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
   for (const Field& d : documents) {
-    const Field throttling = d["retry_throttling"];
+    const Field throttling = d["retry_throttling"].map();
     for (const Field& config : d["method_config"].items()) {
-      const Field retry = config["retry_policy"], hedging = config["hedging_policy"];
+      const Field retry = config["retry_policy"].map(), hedging = config["hedging_policy"].map();
       if (!retry && !hedging) continue;
       reading.blocks.push_back(config.path());
       ImportedPolicy p;
       std::string name;
-      for (const Field& n : config["name"].items()) {
+      for (const Field& n : config["name"].list().items()) {
         const Field service = n["service"], method = n["method"];
         if (n.path() != config["name"].items().front().path()) {
           n.leave("the client group stands for all of these methods, with the name of the first");
           continue;
         }
-        if (n.members().empty()) n.use();
+        if (n.map().members().empty()) n.use();
         if (service) name = service.text();
         if (method) name += "-" + method.text();
       }
@@ -1037,7 +1062,7 @@ void import_resilience4j(const Documents& documents, Reading& reading,
       ImportedPolicy p;
       p.name = group_name(name, "imported");
       p.from = instance.path();
-      if (instance.members().empty()) instance.use();
+      if (instance.map().members().empty()) instance.use();
       begin(p, "", "");
       const auto setting = [&](std::string_view key) { return inherited(instance, configs, key); };
       const Field now = setting("max_attempts"), before = setting("max_retry_attempts"),
@@ -1414,6 +1439,7 @@ void read_tenacity(ImportedPolicy& p, const Field& f) {
   if (const Field w = f["wait_fixed"]; w)
     set_backoff(p, w.duration(), 1, std::nullopt, "none", w.path());
   const auto exponential = [&](const Field& w, std::string_view jitter, std::string_view first) {
+    if (w.map().members().empty()) w.use();
     const Field multiplier = w[first], most = w["max"], base = w["exp_base"];
     set_backoff(p, multiplier ? multiplier.duration() : Duration::seconds(1),
                 base ? base.number(1, 1e6) : 2,
@@ -1432,7 +1458,7 @@ void read_tenacity(ImportedPolicy& p, const Field& f) {
     }
   }
   if (const Field w = f["wait_incrementing"]; w) {
-    const Field start = w["start"], step = w["increment"], most = w["max"];
+    const Field start = w.map()["start"], step = w["increment"], most = w["max"];
     constexpr std::int64_t kWithoutEnd = 100;
     std::erase_if(p.keys,
                   [](const ImportedKey& key) { return key.path.starts_with("retry.backoff."); });
@@ -1538,6 +1564,12 @@ void import_aws(const std::string& file, const std::string& text, Reading& readi
   std::string above;         // a line that is indented belongs to this setting
   std::size_t number = 0;
   std::string_view rest = text;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+  const auto say = [&](std::optional<AwsSetting>& setting, AwsSetting value) {
+    if (setting) reading.left_out.push_back({setting->place, "a later line takes its place"});
+    setting = std::move(value);
+  };
   while (!rest.empty()) {
     ++number;
     const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -1602,19 +1634,19 @@ void import_aws(const std::string& file, const std::string& text, Reading& readi
     } else if (about_retries && !of_a_profile) {
       reading.left_out.push_back({place, "SDKs read it from profiles only"});
     } else if (name == "retrymode") {
-      profile.mode = one_of({"legacy", "standard", "adaptive"});
+      say(profile.mode, one_of({"legacy", "standard", "adaptive"}));
     } else if (name == "maxattempts") {
       const auto attempts = number_in(value);
       if (!attempts || *attempts < 1 || *attempts > 4e9 || *attempts != std::floor(*attempts)) {
         fail(fmt::format("{} = {} is wrong; expected a whole number from 1", field,
                          scenario::printable_line(value)));
       }
-      profile.attempts = AwsSetting{in_toml(*attempts), place};
+      say(profile.attempts, {in_toml(*attempts), place});
     } else if (name == "newretries2026") {
-      profile.new_retries = one_of({"true", "false"});
+      say(profile.new_retries, {in_lower_case(), place});  // any word but true is none to SDKs
     } else if (name == "defaultsmode") {
-      profile.defaults =
-          one_of({"legacy", "standard", "in-region", "cross-region", "mobile", "auto"});
+      say(profile.defaults,
+          one_of({"legacy", "standard", "in-region", "cross-region", "mobile", "auto"}));
     } else {
       reading.left_out.push_back({place, std::string(why_not_for_aws(name))});
     }
@@ -1644,7 +1676,8 @@ constexpr Kind kKinds[] = {
     {{"resilience4j", "application.yml of Spring Boot"}, import_resilience4j},
     {{"polly", "options of Polly 8, or of the standard HTTP handler"}, import_polly},
     {{"aws", "the shared config file, or AWS_... variables"}, nullptr},
-    {{"finagle", "parameters of RetryBudget and Backoff"}, with_parameters<read_finagle>},
+    {{"finagle", "parameters of RetryBudget, Backoff and MethodBuilder"},
+     with_parameters<read_finagle>},
     {{"tower", "parameters of TpsBudget and ExponentialBackoffMaker"}, with_parameters<read_tower>},
     {{"tenacity", "stop and wait parameters"}, with_parameters<read_tenacity>},
     {{"urllib3", "parameters of Retry, also of requests"}, with_parameters<read_urllib3>},
@@ -1712,7 +1745,7 @@ ImportedConfiguration import_configuration(std::string_view kind, const std::str
                                            const std::string& text) {
   const auto* const known =
       std::ranges::find(kKinds, kind, [](const Kind& k) { return k.text.name; });
-  Reading reading{.file = file, .used = {}, .blocks = {}, .left_out = {}};
+  Reading reading{.file = file, .used = {}, .opened = {}, .blocks = {}, .left_out = {}};
   ImportedConfiguration result;
   if (known->convert == nullptr) {
     import_aws(file, text, reading, result);
