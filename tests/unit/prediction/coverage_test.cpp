@@ -169,6 +169,39 @@ TEST_CASE("A timeout that no answer can meet is no matter of the service time") 
   CHECK_FALSE(refused("0s", "400ms"));
 }
 
+TEST_CASE("A deadline is tight where attempts have less time than twenty services and the queue") {
+  // Four attempts within five seconds: 1.25 s for each. A queue of 700 takes 1.4 s.
+  const auto tight = [](const std::string& servers, const std::string& deadline) {
+    const Scenario s = load("", "attempt_timeout = 3\ndeadline = " + deadline + "\n");
+    Scenario with = s;
+    if (servers == "unlimited") with.services[0].servers = ServiceSpec::kUnlimited;
+    return prediction::why_not(Theory::kBalance, with, 0).value_or("").find("deadline") !=
+           std::string::npos;
+  };
+  CHECK(tight("10", "5"));
+  CHECK_FALSE(tight("10", "8"));  // 1.4 s in the queue, 20 x 20 ms in service
+  CHECK_FALSE(tight("unlimited", "5"));
+  CHECK(tight("unlimited", "1.5"));
+}
+
+TEST_CASE("A limiter sleeps unless its service may throttle, in a fault or at any time") {
+  const auto wakes = [](const std::string& service, const std::string& more) {
+    const Scenario s = load(service, "calls = \"api\"\nretry = { mode = \"adaptive\" }\n",
+                            "[service.other]\nservice_time = \"1ms\"\n" + more);
+    const auto why = prediction::why_not(Theory::kBalance, s, 1).value_or("");
+    return why.find("the rate of a limiter depends on its history") != std::string::npos;
+  };
+  const auto fault = [](const std::string& service) {
+    return "[fault.bad]\nservice = \"" + service +
+           "\"\nstart = 5\nduration = 5\nerrors = { throttled = 0.5 }\n";
+  };
+  CHECK_FALSE(wakes("", ""));
+  CHECK(wakes("throttle = { rate = 100 }\n", ""));
+  CHECK(wakes("errors = { throttled = 0.1 }\n", ""));
+  CHECK(wakes("", fault("api")));
+  CHECK_FALSE(wakes("", fault("other")));
+}
+
 TEST_CASE("A budget counts as one that may run out from a third of its retries on") {
   const auto may_run_out = [](double minimum) {
     // Four retries a second of each client, if each request needs all three attempts.
