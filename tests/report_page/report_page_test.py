@@ -655,7 +655,8 @@ class PageTest(unittest.TestCase):
         self.open("fit")
         with open(self.pages.folder / "fit" / "result.json", encoding="utf-8") as file:
             result = json.load(file)
-        self.assertEqual(self.texts("#answer .verdict span:last-child"), result["sentences"][:1])
+        self.assertEqual(self.texts("#answer .verdict span:last-child"),
+                         result["backtest"]["verdict"][:1])
         self.assertEqual(self.texts("#causes .verdict span:last-child"), result["sentences"])
         figures = [f for f in result["figures"] if f["value"] is not None or f["low"] is not None]
         self.assertGreater(len(figures), 5)
@@ -675,6 +676,17 @@ class PageTest(unittest.TestCase):
                          "retrysim fit --service api log.csv --out fit")
         self.assertEqual(self.count("#services"), 0)
         self.assertEqual(self.browser.problems, [])
+
+    def test_each_kind_of_result_has_its_name(self):
+        for page, name in (("run", "run"), ("compare", "comparison"), ("sweep", "sweep"),
+                           ("tip", "search for the tipping point"),
+                           ("curve", "search for tipping points"),
+                           ("hysteresis", "load up and down"), ("choose", "choice of a policy"),
+                           ("advise", "advice"), ("map", "map"), ("predict", "prediction"),
+                           ("fit", "fit of a log")):
+            with self.subTest(page):
+                self.open(page)
+                self.assertEqual(self.texts("header .facts")[0].split(" · ")[0], name)
 
     def test_print(self):
         for page in ("run", "sweep", "compare"):

@@ -1,5 +1,6 @@
-// The results of all commands: what each is called, what was counted, what it answers, and what its
-// picture over a range is. A command whose result has a page of its own kind has a row here.
+// The results of all commands: what each is called, what was counted, what it answers, what its
+// picture over a range is, and its headline where that is no verdict on client groups. A command
+// whose result has a page of its own kind has a row here.
 
 const simulated = (r) => [plural(r.replications, "replication"), `seed ${r.seed}`];
 const withNotes = (answer_) => (r) => [answer_(r), notesOf(r, r.v)];
@@ -13,10 +14,11 @@ const KINDS = [
       plural(r.choice.replications, "replication"), `seed ${r.seed}`] },
   { is: (r) => r.advice, called: "advice", counted: simulated, answer: adviceAnswer, over: adviceTable },
   { is: (r) => r.fitted, called: "fit of a log", counted: (r) => [plural(r.fitted.log.lines, "line")],
-    answer: fitAnswer },
+    headline: fitHeadline, answer: fitAnswer },
   { is: (r) => r.prediction, called: "prediction", counted: () => ["nothing was simulated"],
     answer: withNotes(predictionAnswer) },
-  { is: (r) => r.map, called: "map", answer: withNotes(mapAnswer), over: mapPicture,
+  { is: (r) => r.map, called: "map", headline: mapHeadline, answer: withNotes(mapAnswer),
+    over: mapPicture,
     counted: (r) => (r.map.confirm ? simulated(r) : [plural(r.map.points.length, "point")]) },
   { is: (r) => r.curve, called: "search for tipping points", answer: withNotes(curveAnswer),
     counted: (r) => [plural(r.curve.points.length, "point"), ...simulated(r)],

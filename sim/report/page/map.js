@@ -6,6 +6,14 @@ const PHASE_WORDS = { safe: "comes back after any disturbance",
   tipped: "stays down after the faults and surges of the scenario",
   dead: "overloaded without any disturbance" };
 
+function mapHeadline({ map: { points } }) {
+  const found = PHASES.map((phase) => [phase, points.filter((p) => p.phase === phase).length])
+    .filter(([, n]) => n > 0);
+  return sentence(found.every(([phase]) => phase === "safe") ? "good" : "bad",
+    `Of ${plural(points.length, "point")} ${found.map(([phase, n], i) =>
+      `${n} ${i > 0 ? "" : n === 1 ? "is " : "are "}${phase}`).join(", ")}`);
+}
+
 function mapAnswer(result) {
   const { points } = result.map;
   const found = PHASES.map((phase) => [phase, points.filter((p) => p.phase === phase).length])

@@ -59,14 +59,8 @@ function comparedRows(result) {
 
 /** The answer in one sentence; what else is to say of it comes under "Causes". */
 function headline(result) {
-  if (result.map) {
-    const { points } = result.map;
-    const found = PHASES.map((phase) => [phase, points.filter((p) => p.phase === phase).length])
-      .filter(([, n]) => n > 0);
-    return sentence(found.every(([phase]) => phase === "safe") ? "good" : "bad",
-      `Of ${plural(points.length, "point")} ${found.map(([phase, n], i) =>
-        `${n} ${i > 0 ? "" : n === 1 ? "is " : "are "}${phase}`).join(", ")}`);
-  }
+  const { headline: own } = kindOf(result);
+  if (own) return own(result);
   const rows = result.comparison ? comparedRows(result) : verdictRows(result);
   const differ = new Set(rows.map((row) => `${row.client} ${row.heart}`)).size >
     new Set(rows.map((row) => row.client)).size;
