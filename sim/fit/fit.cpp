@@ -42,8 +42,6 @@ std::vector<StatusCount> count_statuses(const Log& log, std::span<const Incident
   return counter.counts();
 }
 
-bool is_error(int status) { return status >= 500 || status == 429; }
-
 /// Which failures took a server's time: those of statuses that take about as long as successes.
 bool takes_server(const std::vector<StatusCount>& statuses, const Observation& row,
                   double typical_s) {
@@ -103,13 +101,6 @@ std::optional<std::size_t> working_at(std::int64_t time_ns, const Fit& fit) {
 
 // --- Values of a scenario.
 
-std::string duration_text(double value_s) {
-  if (value_s == 0) return "0s";
-  if (value_s < 1e-3) return fmt::format("{:.6g}us", value_s * 1e6);
-  if (value_s < 1) return fmt::format("{:.6g}ms", value_s * 1e3);
-  return fmt::format("{:.6g}s", value_s);
-}
-
 double cv_of_lognormal(double deviation) { return std::sqrt(std::expm1(deviation * deviation)); }
 
 /// Comments of at most 100 columns.
@@ -129,10 +120,6 @@ std::string comment(const std::string& text, std::string_view indent = "# ") {
   }
   return lines + fmt::format("{}{}\n", indent, line);
 }
-
-}  // namespace
-
-namespace {
 
 /// So many servers that those who found fewer under way had not to wait.
 std::size_t servers_of(const FittedCapacity& c) {

@@ -117,12 +117,6 @@ double information(double k, double n, double p) {
   return sum;
 }
 
-double median_of(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 /// By what factor the numbers in bins, or in any number of neighbouring bins together, vary more
 /// than independent lines with one share would. Medians: what is unusual does not count.
 double dispersion_of(std::span<const Bin> bins) {
@@ -303,7 +297,7 @@ class Search {
     return {origin_ns_ + static_cast<std::int64_t>(i.begin) * width_ns_,
             origin_ns_ + static_cast<std::int64_t>(i.end) * width_ns_};
   }
-  bool is_error(std::size_t row) const {
+  bool counts_as_error(std::size_t row) const {
     return w_.log.rows[row].failed() && !(w_.full_queue && !w_.served[row]);
   }
 
@@ -312,7 +306,7 @@ class Search {
     for (std::size_t i = 0; i < w_.log.rows.size(); ++i) {
       Bin& bin = bins[bin_of(w_.log.rows[i].start_ns)];
       bin.lines += 1;
-      bin.hits += is_error(i) ? 1 : 0;
+      bin.hits += counts_as_error(i) ? 1 : 0;
     }
     return bins;
   }
@@ -384,13 +378,12 @@ class Search {
       const bool first = i.begin <= 1, last = i.end + 1 >= count_;
       if (!first && !last) return false;
       all.notes.push_back(
-          first
-              ? fmt::format("Until {:.4g} s after the log begins there are more {} than later: "
-                            "how that began the log does not tell, so it is no incident.",
-                            in_seconds(stretch_of(i).end_ns - origin_ns_), what)
-              : fmt::format("From {:.4g} s on, until the log ends, there are more {} than before: "
-                            "whether that passes the log does not tell, so it is no incident.",
-                            in_seconds(stretch_of(i).begin_ns - origin_ns_), what));
+          first ? fmt::format("Until {} s after the log begins there are more {} than later: "
+                              "how that began the log does not tell, so it is no incident.",
+                              second_words(in_seconds(stretch_of(i).end_ns - origin_ns_)), what)
+                : fmt::format("From {} s on, until the log ends, there are more {} than before: "
+                              "whether that passes the log does not tell, so it is no incident.",
+                              second_words(in_seconds(stretch_of(i).begin_ns - origin_ns_)), what));
       return true;
     });
   }
@@ -483,14 +476,20 @@ class Search {
       incident.usual_median_s = median(usual);
       incident.statuses = statuses[i].counts();
       incident.errors_take_server = 2 * took_server[i] > failed[i];
-      for (const StatusCount& s : incident.statuses) {
-        if (s.status < 500 && s.status != 429) continue;
-        if (w_.full_queue && !incident.errors_take_server) continue;
-        const auto before = std::ranges::find(often, s.status, &StatusCount::status);
-        const double more = share(s.lines, incident.lines) -
-                            (before == often.end() ? 0 : share(before->lines, usual_lines));
-        if (more > kMoreErrors / 2) incident.added_errors.emplace_back(s.status, more);
-      }
+      incident.full_queue = w_.full_queue && !incident.errors_take_server;
+      const auto add_errors = [&](double least) {
+        for (const StatusCount& s : incident.statuses) {
+          if (!is_error(s.status) || incident.full_queue) continue;
+          const auto before = std::ranges::find(often, s.status, &StatusCount::status);
+          const double more = share(s.lines, incident.lines) -
+                              (before == often.end() ? 0 : share(before->lines, usual_lines));
+          if (more > least) incident.added_errors.emplace_back(s.status, more);
+        }
+      };
+      add_errors(kMoreErrors / 2);
+      // Of many statuses each may be rare.
+      const bool more_errors = incident.errors > incident.usual_errors + kMoreErrors;
+      if (more_errors && incident.added_errors.empty()) add_errors(0);
       if (incident.slow) explain(incident, all);
     }
   }
@@ -576,16 +575,6 @@ std::string share_words(double share) { return fmt::format("{:.3g} %", 100 * sha
 
 }  // namespace
 
-void StatusCounter::add(const Observation& row) {
-  const auto status = static_cast<int>(row.status);
-  auto at = std::ranges::lower_bound(counts_, status, {}, &StatusCount::status);
-  if (at == counts_.end() || at->status != status) at = counts_.insert(at, {status, 0, 0});
-  ++at->lines;
-  at->mean_s += (in_seconds(row.duration_ns) - at->mean_s) / static_cast<double>(at->lines);
-}
-
-std::vector<StatusCount> StatusCounter::counts() const { return counts_; }
-
 std::vector<Stretch> Incidents::left_out() const {
   const auto bin = static_cast<std::int64_t>(bin_s * 1e9);
   std::vector<Stretch> all;
@@ -604,12 +593,11 @@ std::string incident_words(const Incident& i, std::int64_t origin_ns) {
   const double end = in_seconds(i.when.end_ns - origin_ns);
   if (i.silent) {
     return fmt::format(
-        "From {:.4g} to {:.4g} s, no request came: the service was unreachable or nobody asked, "
-        "the "
-        "log does not tell which.",
-        begin, end);
+        "From {} to {} s, no request came: the service was unreachable or nobody asked, the log "
+        "does not tell which.",
+        second_words(begin), second_words(end));
   }
-  std::string text = fmt::format("From {:.4g} to {:.4g} s", begin, end);
+  std::string text = fmt::format("From {} to {} s", second_words(begin), second_words(end));
   if (i.capacity == 0) {
     text += fmt::format(", {} requests came, and none that had was answered", i.lines);
     if (i.errors > i.usual_errors + kMoreErrors) {
@@ -649,16 +637,17 @@ std::string incident_words(const Incident& i, std::int64_t origin_ns) {
     text += fmt::format(" It looks as if each server had worked at {} of its speed.",
                         share_words(*i.speed));
   }
-  if (more_errors && i.added_errors.empty()) {
+  if (more_errors && i.full_queue) {
     text += " The errors are those of a full queue.";
   }
   return text;
 }
 
 std::string fault_text(const Incident& i, std::int64_t origin_ns) {
-  std::string text = fmt::format("start = \"{:.6g}s\"\nduration = \"{:.6g}s\"\n",
-                                 std::max(0.0, in_seconds(i.when.begin_ns - origin_ns)),
-                                 in_seconds(i.when.end_ns - std::max(i.when.begin_ns, origin_ns)));
+  const std::int64_t begin_ns = std::max(i.when.begin_ns, origin_ns);
+  std::string text = fmt::format("start = \"{}\"\nduration = \"{}\"\n",
+                                 duration_text(in_seconds(begin_ns - origin_ns)),
+                                 duration_text(in_seconds(i.when.end_ns - begin_ns)));
   if (i.silent) text += "unreachable = true\n";
   if (i.capacity) text += fmt::format("capacity = {:.6g}\n", *i.capacity);
   if (i.speed) text += fmt::format("speed = {:.4g}\n", *i.speed);

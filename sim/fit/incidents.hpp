@@ -21,13 +21,6 @@ namespace retrysim::fit {
 /// incident at all.
 inline constexpr double kFalseAlarm = 0.001;
 
-/// The lines with one status.
-struct StatusCount {
-  int status = 0;
-  std::size_t lines = 0;
-  double mean_s = 0;  ///< of their durations
-};
-
 /// What a fault of a scenario can do that a log shows.
 struct Incident {
   Stretch when;           ///< edges are those of bins
@@ -49,6 +42,7 @@ struct Incident {
   /// Status and probability of the errors that come on top of the usual ones.
   std::vector<std::pair<int, double>> added_errors;
   bool errors_take_server = false;  ///< they took about as long as successes
+  bool full_queue = false;          ///< they are those of a full queue
 };
 
 struct Incidents {
@@ -85,15 +79,5 @@ std::string incident_words(const Incident& incident, std::int64_t origin_ns);
 
 /// The keys of that fault, each on a line; `origin_ns` is time 0 of the scenario.
 std::string fault_text(const Incident& incident, std::int64_t origin_ns);
-
-/// Counts lines by status.
-class StatusCounter {
- public:
-  void add(const Observation& row);
-  std::vector<StatusCount> counts() const;  ///< in the order of the statuses
-
- private:
-  std::vector<StatusCount> counts_;
-};
 
 }  // namespace retrysim::fit

@@ -169,7 +169,6 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t un
   if (text.starts_with('-')) return std::nullopt;
   std::int64_t whole = 0;
   const char* end = text.data() + text.size();
-  if (text.starts_with('-')) return std::nullopt;
   const auto [point, error] = std::from_chars(text.data(), end, whole);
   if (error != std::errc()) return std::nullopt;
   if (whole > std::numeric_limits<std::int64_t>::max() / unit_ns - 1) return std::nullopt;
@@ -635,6 +634,15 @@ std::optional<std::int64_t> parse_log_time(std::string_view text) {
                                                        : parse_epoch(text);
   // Of times after 1970, differences are within 64-bit range, too.
   return time && *time >= 0 ? time : std::nullopt;
+}
+
+void StatusCounter::add(const Observation& row) {
+  const auto status = static_cast<int>(row.status);
+  auto at = std::ranges::lower_bound(counts_, status, {}, &StatusCount::status);
+  if (at == counts_.end() || at->status != status) at = counts_.insert(at, {status, 0, 0});
+  ++at->lines;
+  const double duration_s = static_cast<double>(row.duration_ns) * 1e-9;
+  at->mean_s += (duration_s - at->mean_s) / static_cast<double>(at->lines);
 }
 
 Log read_log(const std::vector<std::string>& files, const LogOptions& options) {

@@ -60,6 +60,9 @@ struct LogOptions {
   double bad_lines = 0.01;  ///< share of lines that may be unreadable
 };
 
+/// Whether a status is a failure of the service: 429, and from 500 on.
+inline bool is_error(int status) { return status >= 500 || status == 429; }
+
 /// One line, 24 bytes.
 struct Observation {
   std::int64_t start_ns = 0;  ///< when the request arrived, since 1970 or since the log's own zero
@@ -82,9 +85,27 @@ struct Observation {
   /// Whether `request` is that of client and path.
   static bool is_key(std::uint64_t request) { return (request & kKeyBit) != 0; }
   std::int64_t end_ns() const { return start_ns + duration_ns; }
-  bool failed() const { return status >= 500 || status == 429; }
+  bool failed() const { return is_error(static_cast<int>(status)); }
 };
 static_assert(sizeof(Observation) == 24);
+
+/// The lines with one status.
+struct StatusCount {
+  int status = 0;
+  std::size_t lines = 0;
+  double mean_s = 0;  ///< of their durations
+};
+
+/// Counts lines by status.
+class StatusCounter {
+ public:
+  void add(const Observation& row);
+  /// In the order of the statuses.
+  const std::vector<StatusCount>& counts() const { return counts_; }
+
+ private:
+  std::vector<StatusCount> counts_;
+};
 
 struct BadLine {
   std::string file;

@@ -37,12 +37,7 @@ std::size_t end_of_name(const std::vector<Named>& names, std::size_t begin) {
   return end;
 }
 
-double median_delay(std::vector<double>& delays) {
-  if (delays.empty()) return 0;
-  const auto middle = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() / 2);
-  std::ranges::nth_element(delays, middle);
-  return *middle;
-}
+double median_delay(std::vector<double>& delays) { return delays.empty() ? 0 : median_of(delays); }
 
 double pause_s(const Observation& before, const Observation& after) {
   return static_cast<double>(after.start_ns - before.end_ns()) * 1e-9;
@@ -241,8 +236,7 @@ std::string retry_words(const FittedRetries& r) {
   }
   return fmt::format(
       "About {:.0f} lines are retries (99 % interval from {:.0f} to {:.0f}): of {} failed lines, "
-      "{} "
-      "have another one of the same client and path {} after them or sooner, {:.0f} of them by "
+      "{} have another one of the same client and path {} after them or sooner, {:.0f} of them by "
       "chance. Which ones is not known, nor are retries of what the log has as a success.",
       r.retries.value, r.retries.low, r.retries.high, r.failed, r.followed, time_words(r.window_s),
       r.by_chance);

@@ -267,6 +267,25 @@ std::string two_kinds_in(const Law& law) {
 
 }  // namespace
 
+double median_of(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+std::string second_words(double seconds) {
+  constexpr double kFourDigits = 1e4;
+  return seconds < kFourDigits ? fmt::format("{:.4g}", seconds) : fmt::format("{:.0f}", seconds);
+}
+
+std::string duration_text(double seconds) {
+  constexpr double kSixDigits = 1e6;
+  if (seconds == 0) return "0s";
+  if (seconds < 1e-3) return fmt::format("{:.6g}us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.6g}ms", seconds * 1e3);
+  return seconds < kSixDigits ? fmt::format("{:.6g}s", seconds) : fmt::format("{:.0f}s", seconds);
+}
+
 std::string time_words(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);

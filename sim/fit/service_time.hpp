@@ -58,7 +58,16 @@ struct FittedServiceTime {
 /// measured in multiples of `resolution_s`.
 FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s);
 
+/// The value in the middle of some values, which are put into another order; the upper one of two.
+double median_of(std::vector<double>& values);
+
 /// Three digits with a unit: "12.5 ms".
 std::string time_words(double seconds);
+
+/// A moment or a long time, in seconds: four digits, or all that are whole seconds, without a unit.
+std::string second_words(double seconds);
+
+/// A duration as scenarios have it, to six digits or a whole second: "12.5ms".
+std::string duration_text(double seconds);
 
 }  // namespace retrysim::fit

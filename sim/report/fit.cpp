@@ -301,7 +301,10 @@ std::string log_words(const fit::Log& log) {
       !log.counts.empty() ? log.counts.back().time_ns - log.counts.front().time_ns
       : log.rows.empty()  ? 0
                           : log.rows.back().start_ns - log.rows.front().start_ns;
-  return text + fmt::format(", {:.6g} s.", static_cast<double>(span_ns) * 1e-9);
+  const double span_s = static_cast<double>(span_ns) * 1e-9;
+  constexpr double kSixDigits = 1e6;
+  return text + (span_s < kSixDigits ? fmt::format(", {:.6g} s.", span_s)
+                                     : fmt::format(", {:.0f} s.", span_s));
 }
 
 }  // namespace

@@ -151,6 +151,28 @@ TEST_CASE("errors are those on top of the usual ones") {
   CHECK(fault_of(fit).errors.size() == 2);
 }
 
+TEST_CASE("few errors of many statuses are no full queue") {
+  const Fit fit =
+      fit_log(log_of(kTwenty, 280,
+                     "errors.\"500\" = 0.004\nerrors.\"501\" = 0.004\nerrors.\"502\" = 0.004\n"
+                     "errors.\"503\" = 0.004\nerrors.\"504\" = 0.004"));
+  const Incident i = incident_of(fit);
+  CHECK(i.errors == Approx(0.02).margin(0.005));
+  CHECK_FALSE(i.full_queue);
+  CHECK_THAT(incident_words(i, fit.origin_ns), !Catch::Contains("full queue"));
+  double added = 0;
+  for (const auto& [status, share] : i.added_errors) added += share;
+  CHECK(added == Approx(i.errors));
+}
+
+TEST_CASE("moments of long logs are written without an exponent") {
+  Incident i;
+  i.when = {1'296'000 * kNsPerSecond, 1'425'600 * kNsPerSecond};
+  i.silent = true;
+  CHECK_THAT(incident_words(i, 0), Catch::StartsWith("From 1296000 to 1425600 s, no request"));
+  CHECK(fault_text(i, 0) == "start = \"1296000s\"\nduration = \"129600s\"\nunreachable = true\n");
+}
+
 TEST_CASE("errors of a full queue follow from the servers that are lost") {
   const Fit fit = fit_log(log_of(kTwenty + "\nqueue.capacity = 30", 280, "capacity = 0.5"));
   const Incident i = incident_of(fit);
