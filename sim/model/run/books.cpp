@@ -500,8 +500,8 @@ std::string Books::wrong_level_of_service(const RunResult& result, ServiceId ser
 
 namespace {
 
-/// Whether time integrals differ by more than the rounding of their sums; what is no finite number
-/// differs from all.
+/// Whether time integrals differ by more than the rounding of their sums. Infinity and NaN differ
+/// from everything.
 bool differ(double a, double b, double rounding) {
   return !(std::abs(a - b) <= 1 + rounding * std::min(a, b));
 }

@@ -77,7 +77,7 @@ DelayLaw law_of(const Distribution& distribution, int pieces = 32);
 DelayLaw coarsened(DelayLaw law, int pieces);
 
 /// Probability that a sample is longer than `seconds`. Empirical distributions count as constant,
-/// at their mean: their values are not to be had.
+/// at their mean: a `Distribution` does not give their values.
 double survival(const Distribution& distribution, double seconds);
 
 /// Variance / mean^2; infinite where there is no variance, 0 for a mean of 0.
