@@ -5,36 +5,22 @@ SPDX-License-Identifier: MIT
 
 import csv
 import dataclasses
-import functools
 import math
-import os
 import re
 import shutil
-import subprocess
 import tempfile
 import xml.etree.ElementTree
 from pathlib import Path
 
 from soaking import commands, rules
+from soaking.program import SANITIZER_STATUS, start
 
 # A run that --max-events does not stop is a hang: this much processor time is some hundred times
 # what a scenario takes.
 MOST_CPU_S = 20
-MOST_WALL_S = 600
-MOST_MEMORY_MB = 2048
 
 DONE, EXPECTATION_FAILED, BAD_INPUT, LIMIT, INTERNAL = 0, 1, 3, 5, 70
 HANG = "hang: --max-events does not stop it"
-SANITIZER_STATUS = 86  # otherwise it would look like a failed expectation
-
-ENVIRONMENT = {
-    "ASAN_OPTIONS": f"exitcode={SANITIZER_STATUS}:hard_rss_limit_mb={MOST_MEMORY_MB}:"
-                    "strict_string_checks=1:check_initialization_order=1",
-    "UBSAN_OPTIONS": f"exitcode={SANITIZER_STATUS}:print_stacktrace=1",
-    "LSAN_OPTIONS": f"exitcode={SANITIZER_STATUS}",
-    "AWS_CONFIG_FILE": "/dev/null",
-    "LC_ALL": "C",
-}
 
 MAY_BE_NEGATIVE = {"autocorrelation"}
 ROUNDING = 1e-9
@@ -62,43 +48,20 @@ class Run:
     files: dict  # relative path -> bytes
 
 
-@functools.cache
-def has_address_sanitizer(program):
-    return b"__asan_init" in Path(program).read_bytes()
-
-
-def with_limits(command, cpu_s):
-    """The command with limits on its processor time and memory."""
-    limits = [f"--cpu={cpu_s}:{cpu_s + 5}", "--core=0"]
-    # The address sanitizer reserves terabytes, and watches over the memory in use by itself.
-    if not has_address_sanitizer(command[0]):
-        limits.append(f"--as={MOST_MEMORY_MB << 20}")
-    return ["prlimit", *limits, *command]
-
-
-def environment_of(case):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
-    return {**kept, **ENVIRONMENT, **case.environment}
-
-
 def run(program, case, scenario, folder, jobs, cpu_s=MOST_CPU_S):
     """Runs the case's command; results go to `folder`, which is removed once read."""
-    command = [str(program), *commands.arguments(case, scenario, folder, jobs)]
-    return execute(command, case, folder, cpu_s)
+    words = commands.arguments(case, scenario, folder, jobs)
+    return execute(program, words, case, folder, cpu_s)
 
 
-def execute(command, case, folder, cpu_s=MOST_CPU_S):
-    """Runs a command within the limits, in the case's environment."""
-    try:
-        done = subprocess.run(with_limits(command, cpu_s), stdin=subprocess.DEVNULL,
-                              capture_output=True, env=environment_of(case), timeout=MOST_WALL_S)
-    except subprocess.TimeoutExpired as expired:
-        return Run(None, b"", (expired.stderr or b"").decode("utf-8", "replace"), {})
+def execute(program, words, case, folder, cpu_s=MOST_CPU_S):
+    """Runs a command of the program in the case's environment; `folder` is removed once read."""
+    status, stdout, stderr = start(program, words, case.environment, cpu_s)
     files = {str(path.relative_to(folder)): path.read_bytes()
              for path in sorted(folder.rglob("*")) if path.is_file()}
     shutil.rmtree(folder, ignore_errors=True)
-    return Run(done.returncode, done.stdout.replace(str(folder).encode(), b"OUT"),
-               done.stderr.decode("utf-8", "replace"), files)
+    return Run(status, stdout.replace(str(folder).encode(), b"OUT"),
+               stderr.decode("utf-8", "replace"), files)
 
 
 def without_details(text):
@@ -268,12 +231,12 @@ def merge_shards(program, case, scenario, folder):
     for number, half in enumerate(halves, 1):
         options = ("--shard", f"{number}/2")
         sweep = dataclasses.replace(case, command=case.command + options)
-        command = [str(program), *commands.arguments(sweep, scenario, half, 1)]
-        result = execute(command, case, folder / "none")
+        words = commands.arguments(sweep, scenario, half, 1)
+        result = execute(program, words, case, folder / "none")
         if result.status not in (DONE, EXPECTATION_FAILED):
             return result
-    command = [str(program), "merge", *map(str, halves), "--out", str(folder / "merged")]
-    return execute(command, case, folder / "merged")
+    words = ["merge", *halves, "--out", folder / "merged"]
+    return execute(program, words, case, folder / "merged")
 
 
 def verify(program, case, run_, folder):
@@ -281,7 +244,7 @@ def verify(program, case, run_, folder):
     for name, content in run_.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    verified = execute([str(program), "verify", str(folder)], case, folder)
+    verified = execute(program, ["verify", folder], case, folder)
     if verified.status == DONE:
         return None
     return Failure(f"verify: exit {verified.status}",
@@ -295,8 +258,8 @@ def finds_its_warmup(run_):
 
 
 def examine(program, case, cpu_s=MOST_CPU_S):
-    """Runs a case with one job, again, with three jobs, and in parts or from the scenario that a
-    run leaves."""
+    """Runs a case with one job, with three jobs, and in parts or from the scenario that a run
+    leaves."""
     outcome = Outcome()
     with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
         folder = Path(temporary)
@@ -313,11 +276,12 @@ def examine(program, case, cpu_s=MOST_CPU_S):
         outcome.status = reference.status
         outcome.failure = outcome.failure or implausible(reference) or \
             contradicted_by_junit(reference)
-        for name, jobs, how in (("out", 1, "twice the same"), ("out", 3, "one job and three")):
-            if outcome.failure:
-                return outcome
-            other = once(name, jobs)
-            outcome.failure = outcome.failure or compare(reference, other, how)
+        if outcome.failure:
+            return outcome
+        other = once("out", 3)
+        if not outcome.failure and (difference := compare(reference, other, "one job and three")):
+            again = once("out", 1)
+            outcome.failure = compare(reference, again, "twice the same") or difference
         # A search that ends at a limit leaves its journal, which is no result.
         has_result = any(not name.endswith(".journal") for name in reference.files)
         if has_result and not outcome.failure:

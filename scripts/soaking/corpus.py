@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from soaking import checks, commands, scenarios  # noqa: E402
 from soaking.coverage import Coverage, preset_name  # noqa: E402
+from soaking.program import with_limits  # noqa: E402
 from soaking.rules import Scenario  # noqa: E402
 from soaking.vocabulary import load as load_vocabulary  # noqa: E402
 
@@ -123,7 +124,7 @@ def run(runner, entries, metrics=()):
         file, names = Path(temporary) / "scenarios.txt", Path(temporary) / "metrics.txt"
         file.write_text("".join(entry.written() for entry in entries), encoding="utf-8")
         names.write_text(" ".join(metrics), encoding="utf-8")
-        command = checks.with_limits([str(runner), str(file), "--metrics", str(names)], MOST_CPU_S)
+        command = with_limits([str(runner), str(file), "--metrics", str(names)], MOST_CPU_S)
         done = subprocess.run(command, capture_output=True, text=True)
     results = Results()
     for line in done.stdout.splitlines():

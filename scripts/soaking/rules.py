@@ -249,8 +249,13 @@ class Mender:
         if self.given(prefix, "operation"):
             wanted = self.get(prefix, "operation")
             wanted = wanted if isinstance(wanted, list) else [wanted]
-            if not all(self.reaches(name, prefix[1]) for name in wanted):
+            callers = [prefix[1], *self.services_like(prefix[1])]  # all of them make this call
+            if not all(self.reaches(name, caller) for name in wanted for caller in callers):
                 self.drop(prefix, "operation")
+
+    def services_like(self, service):
+        return [name for name in self.scenario.names("service")
+                if self.keys.get(("service", name, "like")) == service]
 
     def reaches(self, operation, service):
         """Whether some requests of clients at the service have the operation."""

@@ -25,6 +25,7 @@ SHRUNK_PER_KIND = 1
 # Hangs are not waited out each time.
 SHRINKING_HANG_CPU_S = 3
 SHRINKING_HANG_TRIALS = 100
+SCENARIOS_PER_LINE = 1000  # of those that tell how far a soak is
 # A long soak generates nearly everything; what is missing after a short one says nothing.
 NEVER_SHOWN = 30
 STATUS_WORDS = {checks.DONE: "done", checks.EXPECTATION_FAILED: "expectation not met",
@@ -34,7 +35,7 @@ STATUS_WORDS = {checks.DONE: "done", checks.EXPECTATION_FAILED: "expectation not
 def read_options(arguments):
     parser = argparse.ArgumentParser(
         prog="soak", description="Runs random valid scenarios under the sanitizers, each with one "
-        "job twice and with three jobs, and shrinks what fails.")
+        "job and with three, and shrinks what fails.")
     parser.add_argument("--minutes", type=float, help="stop after so long (default 10)")
     parser.add_argument("--scenarios", type=int, help="stop after so many")
     parser.add_argument("--seed", type=int, help="the first seed; the others count on from it "
@@ -43,9 +44,9 @@ def read_options(arguments):
     parser.add_argument("--jobs", type=int, default=2,
                         help="scenarios at the same time (default 2)")
     parser.add_argument("--program", type=Path,
-                        help="the program under test (default: built with the preset asan)")
-    parser.add_argument("--out", type=Path, default=Path("build/soak"), metavar="DIR",
-                        help="where shrunk scenarios go (default build/soak)")
+                        help="the program under test (default: built with the preset soak)")
+    parser.add_argument("--out", type=Path, default=Path("build/soak/found"), metavar="DIR",
+                        help="where shrunk scenarios go (default build/soak/found)")
     parser.add_argument("--show", action="store_true",
                         help="with --seed-only: print the scenario and its command, run nothing")
     parser.add_argument("--brief", action="store_true",
@@ -90,6 +91,7 @@ class Soak:
         self.attempts = 0.0
         self.statuses = collections.Counter()
         self.failures = {}  # kind -> seeds
+        self.started = time.monotonic()
 
     # Scenarios and shrinking run in threads; what they return is then called in the main thread.
 
@@ -103,6 +105,8 @@ class Soak:
         self.coverage.add(case)
         self.runs += outcome.runs
         self.attempts += outcome.attempts
+        if self.count() % SCENARIOS_PER_LINE == SCENARIOS_PER_LINE - 1:
+            print(f"{self.count() + 1} scenarios in {self.seconds():.0f} s", flush=True)
         if outcome.failure is None:
             self.statuses[outcome.status] += 1
             return None
@@ -130,8 +134,13 @@ class Soak:
         return lambda: print(f"seed {case.seed}: shrunk from {len(case.keys)} to "
                              f"{len(small.keys)} keys: {path}\n{text}", end="", flush=True)
 
-    def report(self, seconds, brief):
-        count = sum(self.statuses.values()) + sum(map(len, self.failures.values()))
+    def count(self):
+        return sum(self.statuses.values()) + sum(map(len, self.failures.values()))
+
+    def seconds(self):
+        return time.monotonic() - self.started
+
+    def report(self, brief):
         if not brief:
             print("\n".join(self.coverage.table()))
         if never := self.coverage.never():
@@ -139,8 +148,8 @@ class Soak:
             print(f"Never generated: {'; '.join(never) if few else len(never)}")
         ends = ", ".join(f"{STATUS_WORDS.get(status, status)} {n}"
                          for status, n in sorted(self.statuses.items()))
-        print(f"{count} scenarios, {self.runs} runs, {self.attempts:.0f} attempts simulated in "
-              f"{seconds:.0f} s ({ends})")
+        print(f"{self.count()} scenarios, {self.runs} runs, {self.attempts:.0f} attempts simulated "
+              f"in {self.seconds():.0f} s ({ends})")
         for kind, seeds in sorted(self.failures.items(), key=lambda item: -len(item[1])):
             print(f"  {len(seeds)} x {kind}; seeds {', '.join(map(str, seeds[:5]))}")
         print(f"{sum(map(len, self.failures.values()))} failures of {len(self.failures)} kinds")
@@ -161,11 +170,10 @@ def soak(options):
         seeds = iter(range(options.seed, options.seed + options.scenarios))
     print(f"Seeds from {options.seed if options.seed_only is None else options.seed_only} on; "
           f"--seed-only SEED repeats one", flush=True)
-    started = time.monotonic()
     found = Soak(options.program, vocabulary, options.out)
 
     def time_is_left():
-        return options.minutes is None or time.monotonic() - started < 60 * options.minutes
+        return options.minutes is None or found.seconds() < 60 * options.minutes
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         pending = set()
@@ -180,7 +188,7 @@ def soak(options):
             for future in done:
                 if more := future.result()():
                     pending.add(pool.submit(more))
-    found.report(time.monotonic() - started, options.brief)
+    found.report(options.brief)
     return 1 if found.failures else 0
 
 

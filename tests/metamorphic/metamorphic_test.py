@@ -26,6 +26,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from soaking import checks, commands, corpus, rules
+from soaking.program import with_limits
 from soaking.vocabulary import load as load_vocabulary, rows_of
 
 RUNNER = None
@@ -76,7 +77,7 @@ def behaviours(cases):
     with tempfile.TemporaryDirectory(prefix="metamorphic-") as temporary:
         path = Path(temporary) / "scenarios.txt"
         path.write_text("".join(entry.written() for entry in entries), encoding="utf-8")
-        command = checks.with_limits([str(RUNNER), str(path), "--full"], corpus.MOST_CPU_S)
+        command = with_limits([str(RUNNER), str(path), "--full"], corpus.MOST_CPU_S)
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = []
     for block in ("\n" + done.stdout).split("\n=== ")[1:]:

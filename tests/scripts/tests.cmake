@@ -5,8 +5,8 @@ file(GLOB script_tests RELATIVE ${CMAKE_CURRENT_LIST_DIR} CONFIGURE_DEPENDS
      ${CMAKE_CURRENT_LIST_DIR}/*_test.py)
 foreach(file IN LISTS script_tests)
   string(REGEX REPLACE "_test\\.py$" "" name ${file})
-  # Scenarios of soak are made from what the program lists, whose keys have words in pictures.
-  if(name MATCHES "^(corpus|looks|soak|study_pictures)$")
+  # What the program lists are the words of the corpus, and the keys that have words in pictures.
+  if(name MATCHES "^(corpus|looks|study_pictures)$")
     set(arguments --program $<TARGET_FILE:retrysim-cli>)
   else()
     set(arguments)
@@ -20,13 +20,3 @@ endforeach()
 # at the end. From the second time on it knows better.
 set_tests_properties(scripts/plot PROPERTIES COST 50)
 set_tests_properties(scripts/plot_sweep PROPERTIES COST 20)
-# Of the soak itself, which is started by hand.
-set_tests_properties(scripts/soak PROPERTIES LABELS "nightly;no-sanitizer")
-
-# A few scenarios of scripts/soak: with sanitizers under the preset asan.
-add_test(NAME soak/smoke
-         COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/soaking/runs.py --brief
-                 --program $<TARGET_FILE:retrysim-cli> --scenarios 40 --seed 1
-                 --out ${PROJECT_BINARY_DIR}/soak)
-# With sanitizers it takes longer than any other test.
-set_tests_properties(soak/smoke PROPERTIES LABELS cli TIMEOUT 1200 COST 60)

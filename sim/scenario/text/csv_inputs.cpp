@@ -239,9 +239,37 @@ std::optional<int> parse_offset(std::string_view text) {
 
 }  // namespace
 
+std::optional<std::string> CsvMemory::text(const std::string& file) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = texts_.find(file);
+  return known == texts_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void CsvMemory::keep_text(const std::string& file, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  texts_.emplace(file, text);
+}
+
+std::shared_ptr<const void> CsvMemory::table(const std::string& file, std::type_index type) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = tables_.find({file, type});
+  return known == tables_.end() ? nullptr : known->second;
+}
+
+void CsvMemory::keep_table(const std::string& file, std::type_index type,
+                           std::shared_ptr<const void> table) {
+  const std::lock_guard lock(mutex_);
+  tables_.emplace(std::pair(file, type), std::move(table));
+}
+
 std::optional<std::string> CsvFiles::text_of(const std::filesystem::path& path,
                                              std::string& error) const {
-  if (inputs_ == nullptr) return read_whole_file(path, kMostCsvBytes, error);
+  if (inputs_ == nullptr) {
+    if (auto known = memory_->text(path.string())) return known;
+    auto text = read_whole_file(path, kMostCsvBytes, error);
+    if (text) memory_->keep_text(path.string(), *text);
+    return text;
+  }
   const auto found = inputs_->find(path.string());
   if (found != inputs_->end()) return found->second;
   error = "is not among the files that came with the scenario";
@@ -321,7 +349,19 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
   return seconds * 1'000'000'000 + fraction_ns;
 }
 
-std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvFiles& files) {
+namespace {
+
+/// The table of a file, from memory or from its text.
+template <typename Table>
+std::optional<Table> known_or_read(const CsvFile& file, CsvFiles& files,
+                                   std::optional<Table> (*read)(const CsvFile&, CsvFiles&)) {
+  if (const auto known = files.memory().table<Table>(file.name)) return *known;
+  std::optional<Table> table = read(file, files);
+  if (table) files.memory().keep_table(file.name, *table);
+  return table;
+}
+
+std::optional<MonitoringExport> parse_monitoring_export(const CsvFile& file, CsvFiles& files) {
   Rows<2> rows(file, files, {"timestamp", "value"});
   MonitoringExport result;
   std::int64_t first = 0;
@@ -349,8 +389,6 @@ std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvF
   if (!rows.finish(result.counts.size())) return std::nullopt;
   return result;
 }
-
-namespace {
 
 // Increasing `steps` from 0, and `column`.
 std::optional<TimedRates> read_steps(const CsvFile& file, CsvFiles& files, const char* column,
@@ -380,13 +418,11 @@ std::optional<TimedRates> read_steps(const CsvFile& file, CsvFiles& files, const
   return result;
 }
 
-}  // namespace
-
-std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files) {
+std::optional<TimedRates> parse_rate_profile(const CsvFile& file, CsvFiles& files) {
   return read_steps(file, files, "rate");
 }
 
-std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFiles& files) {
+std::optional<TimedCapacities> parse_capacity_profile(const CsvFile& file, CsvFiles& files) {
   if (!has_columns(file, {"time_s", "capacity"})) {
     files.problems().add({file.source, 1, 1},
                          "a capacity profile needs the columns time_s,capacity; see the header "
@@ -398,7 +434,7 @@ std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFil
   return TimedCapacities{std::move(rows->times_s), std::move(rows->rates)};
 }
 
-std::optional<SlowdownRows> read_slowdown_table(const CsvFile& file, CsvFiles& files) {
+std::optional<SlowdownRows> parse_slowdown_table(const CsvFile& file, CsvFiles& files) {
   if (!has_columns(file, {"in_service", "factor"})) {
     files.problems().add({file.source, 1, 1},
                          "a slowdown table needs the columns in_service,factor; see the header "
@@ -410,7 +446,7 @@ std::optional<SlowdownRows> read_slowdown_table(const CsvFile& file, CsvFiles& f
   return SlowdownRows{std::move(rows->times_s), std::move(rows->rates)};
 }
 
-std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFiles& files) {
+std::optional<std::vector<double>> parse_request_times(const CsvFile& file, CsvFiles& files) {
   Rows<1> rows(file, files, {"time_s"});
   std::vector<double> result;
   for (Rows<1>::Cells cells{}; rows.next(cells);) {
@@ -427,7 +463,7 @@ std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFi
   return result;
 }
 
-std::optional<WeightedValues> read_weighted_values(const CsvFile& file, CsvFiles& files) {
+std::optional<WeightedValues> parse_weighted_values(const CsvFile& file, CsvFiles& files) {
   if (!has_columns(file, {"value_s", "weight"})) {
     files.problems().add({file.source, 1, 1},
                          "an empirical distribution needs the columns "
@@ -445,6 +481,32 @@ std::optional<WeightedValues> read_weighted_values(const CsvFile& file, CsvFiles
   }
   if (!rows.finish(result.weights.size())) return std::nullopt;
   return result;
+}
+
+}  // namespace
+
+std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvFiles& files) {
+  return known_or_read(file, files, parse_monitoring_export);
+}
+
+std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files) {
+  return known_or_read(file, files, parse_rate_profile);
+}
+
+std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFiles& files) {
+  return known_or_read(file, files, parse_request_times);
+}
+
+std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFiles& files) {
+  return known_or_read(file, files, parse_capacity_profile);
+}
+
+std::optional<SlowdownRows> read_slowdown_table(const CsvFile& file, CsvFiles& files) {
+  return known_or_read(file, files, parse_slowdown_table);
+}
+
+std::optional<WeightedValues> read_weighted_values(const CsvFile& file, CsvFiles& files) {
+  return known_or_read(file, files, parse_weighted_values);
 }
 
 std::int64_t most_common_spacing(const std::vector<std::int64_t>& offsets_ns) {

@@ -12,9 +12,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeindex>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -27,15 +31,44 @@ struct CsvFile {
   std::vector<std::string> header;  ///< the names of its columns
 };
 
+/// What has been read of CSV files, so that all variants of a scenario have the same input, read
+/// once. Tables with mistakes are not kept: each variant reports them. Any number of threads may
+/// use one at once.
+class CsvMemory {
+ public:
+  /// The text of a file, if it is known.
+  std::optional<std::string> text(const std::string& file) const;
+  void keep_text(const std::string& file, const std::string& text);
+
+  /// A table of a file, one of each type; null if it is not known.
+  template <typename Table>
+  std::shared_ptr<const Table> table(const std::string& file) const {
+    return std::static_pointer_cast<const Table>(table(file, typeid(Table)));
+  }
+  template <typename Table>
+  void keep_table(const std::string& file, const Table& table) {
+    keep_table(file, typeid(Table), std::make_shared<const Table>(table));
+  }
+
+ private:
+  std::shared_ptr<const void> table(const std::string& file, std::type_index type) const;
+  void keep_table(const std::string& file, std::type_index type, std::shared_ptr<const void> table);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> texts_;
+  std::map<std::pair<std::string, std::type_index>, std::shared_ptr<const void>> tables_;
+};
+
 /// The CSV files that a scenario names: each is read once.
 class CsvFiles {
  public:
   /// Relative names start from `directory`. With `inputs`, which may be null and must outlive the
-  /// object, files are those texts, and no other is read.
-  CsvFiles(std::filesystem::path directory, const InputTexts* inputs, Sources& sources,
-           Problems& problems)
+  /// object as `memory` must, files are those texts, and no other is read.
+  CsvFiles(std::filesystem::path directory, const InputTexts* inputs, CsvMemory& memory,
+           Sources& sources, Problems& problems)
       : directory_(std::move(directory)),
         inputs_(inputs),
+        memory_(&memory),
         sources_(&sources),
         problems_(&problems) {}
 
@@ -43,6 +76,7 @@ class CsvFiles {
   /// cannot be read.
   const CsvFile* open(const std::string& name, Place place);
 
+  CsvMemory& memory() const { return *memory_; }
   Sources& sources() const { return *sources_; }
   Problems& problems() const { return *problems_; }
   const std::vector<std::filesystem::path>& paths() const { return paths_; }
@@ -53,6 +87,7 @@ class CsvFiles {
 
   std::filesystem::path directory_;
   const InputTexts* inputs_;
+  CsvMemory* memory_;
   Sources* sources_;
   Problems* problems_;
   std::map<std::filesystem::path, CsvFile> files_;

@@ -53,7 +53,7 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits) c
     apply(kVaryFile, variant_edits, root, sources, problems);
     const auto incomplete = apply_like(root, problems);
     check_names(root, problems);
-    CsvFiles files(directory_, inputs_, sources, problems);
+    CsvFiles files(directory_, inputs_, *memory_, sources, problems);
     LoadedScenario loaded = resolve(root, incomplete, files);
     if (problems.empty()) result.loaded = std::move(loaded);
   }

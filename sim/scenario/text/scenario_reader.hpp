@@ -5,10 +5,12 @@
 
 #include <retrysim/scenario_file.hpp>
 
+#include "scenario/text/csv_inputs.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/problems.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,8 +31,8 @@ class ScenarioReader {
   ScenarioReader(std::string_view text, const std::string& file, const InputTexts& inputs,
                  const std::vector<std::string>& edits);
 
-  /// The scenario with the edits of a `Variant`. CSV inputs are read again each time. Any number of
-  /// threads may load at once.
+  /// The scenario with the edits of a `Variant`. CSV inputs are read once, by the first variant
+  /// that names them. Any number of threads may load at once.
   LoadResult load(const std::vector<std::string>& variant_edits = {}) const;
 
  private:
@@ -39,6 +41,7 @@ class ScenarioReader {
   std::optional<Node> root_;
   std::filesystem::path directory_;
   const InputTexts* inputs_ = nullptr;
+  std::unique_ptr<CsvMemory> memory_ = std::make_unique<CsvMemory>();
 };
 
 }  // namespace retrysim::scenario

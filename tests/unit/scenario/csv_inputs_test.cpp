@@ -5,6 +5,7 @@
 #include "scenario/text/csv_inputs.hpp"
 
 #include "loading.hpp"
+#include "scenario/text/scenario_reader.hpp"
 
 using namespace retrysim;
 using namespace retrysim::scenario;
@@ -258,6 +259,34 @@ TEST_CASE("an empirical distribution comes from a file") {
   loader.folder.write("input.csv", "value,weight\n0.01,0\n");
   CHECK_THAT(errors_of(kSmall, edits, loader.folder.path()),
              Catch::Contains("an empirical distribution needs the columns value_s,weight"));
+}
+
+TEST_CASE("the variants of a scenario have the same input, whatever becomes of the file") {
+  const TemporaryFolder folder;
+  const std::string rows = "time_s\n1\n2\n", others = "time_s\n1\nnonsense\n";
+  folder.write("input.csv", rows);
+  const Edits edits = {"client.web.arrivals={process='trace', file='input.csv'}",
+                       "service.api.service_time={distribution='empirical', file='times.csv'}"};
+  folder.write("times.csv", "value_s,weight\n0.01,1\n");
+  const ScenarioReader reader(kSmall, "small.toml", folder.path(), edits);
+  const LoadResult first = reader.load({"client.web.arrivals.speed_up=2"});
+  INFO(errors_of(first));
+  REQUIRE(first.loaded);
+  folder.write("input.csv", others);
+  folder.write("times.csv", "value_s,weight\n0.02,1\n");
+  const LoadResult second = reader.load();
+  INFO(errors_of(second));
+  REQUIRE(second.loaded);
+  CHECK(first.loaded->scenario.clients[0].arrivals.rows.size() == 2);
+  CHECK(second.loaded->scenario.clients[0].arrivals.rows.size() == 2);
+  CHECK(second.loaded->scenario.services[0].service_time.mean_seconds() == Approx(0.01));
+  // What is wrong is reported for each variant, too.
+  const ScenarioReader later(kSmall, "small.toml", folder.path(), edits);
+  for (int variant = 0; variant < 2; ++variant) {
+    CHECK_THAT(errors_of(later.load()),
+               Catch::Contains("input.csv:3:1: ") && Catch::Contains("nonsense"));
+    folder.write("input.csv", rows);
+  }
 }
 
 TEST_CASE("input files that cannot be read are errors of the key that names them") {

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Tests of scripts/soak: are its scenarios valid and varied, does it find and shrink what is wrong?
 
-Usage: soak_test.py --program build/ci/retrysim
+Usage: soak_test.py --program build/ci/retrysim --server build/ci/tests/soak_server
 
 SPDX-License-Identifier: MIT
 """
@@ -9,22 +9,25 @@ SPDX-License-Identifier: MIT
 import contextlib
 import dataclasses
 import io
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from soaking import checks, commands, rules, runs, scenarios
+from soaking import checks, commands, program, rules, runs, scenarios
 from soaking.coverage import Coverage
 from soaking.shrinking import shrink
 from soaking.vocabulary import Vocabulary, load as load_vocabulary
 
 PROGRAM = None
+SERVER = None
 VOCABULARY = None
 
 # A program that has just the defect that a test is about; what it needs is in the lines before.
@@ -90,6 +93,22 @@ class Generator(unittest.TestCase):
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         errors = [line for line in done.stderr.splitlines() if ": error: " in line]
         self.assertEqual(([], 0), (errors, done.returncode))
+
+    def test_calls_for_an_operation_suit_the_services_that_are_like_the_caller(self):
+        keys = {("duration",): "1s", ("service", "s0", "calls", "s1", "operation"): "o0",
+                ("service", "s1", "service_time"): "1ms",
+                ("client", "c0", "calls"): "s0", ("client", "c0", "retry", "mode"): "none",
+                ("client", "c0", "operation", "o0", "share"): 0.5}
+        call = ("service", "s0", "calls", "s1", "operation")
+
+        def kept(more):
+            case = scenarios.Case(1, {**keys, **more})
+            rules.mend(case, VOCABULARY)
+            return call in case.keys
+
+        self.assertTrue(kept({}))
+        # Nobody calls it, and its call is the same.
+        self.assertFalse(kept({("service", "s0like", "like"): "s0"}))
 
     def test_every_key_and_every_value_is_used(self):
         coverage = Coverage(VOCABULARY)
@@ -269,6 +288,66 @@ class Checks(Fakes):
                          self.kind_of("sys.exit(1)", seeds[False]))
 
 
+class Server(unittest.TestCase):
+    """The program that copies itself is the program."""
+
+    # From the environment, and so long that it has to be stopped.
+    SCENARIO = """
+        name = "long"
+        duration = "100000 s"
+        [service.s]
+        service_time = "1 ms"
+        [client.c]
+        arrivals = { process = "poisson", rate = 900 }
+        retry = { mode = "standard", from_environment = true }
+        """
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="soak-test-")
+        self.addCleanup(folder.cleanup)
+        self.scenario = Path(folder.name) / "scenario.toml"
+        self.scenario.write_text(self.SCENARIO, encoding="utf-8")
+
+    def test_commands_give_what_they_give_as_processes(self):
+        for seed in range(1, 12):
+            case = scenarios.generate(seed, VOCABULARY)
+            with tempfile.TemporaryDirectory(prefix="soak-test-") as temporary:
+                scenario = checks.write(case, Path(temporary))
+                runs_ = [checks.run(path, case, scenario, Path(temporary) / "out", 1)
+                         for path in (PROGRAM, SERVER, SERVER)]
+            self.assertEqual(runs_[0], runs_[1], seed)
+            self.assertEqual(runs_[0], runs_[2], seed)
+
+    def test_a_variable_of_the_environment_is_for_one_command(self):
+        for _ in range(program.SERVERS):
+            for value, status in (("x", checks.BAD_INPUT), (None, checks.DONE)):
+                environment = {} if value is None else {"AWS_MAX_ATTEMPTS": value}
+                words = ["check", self.scenario]
+                self.assertEqual(status, program.start(SERVER, words, environment, 20)[0])
+
+    def test_a_command_is_stopped_by_its_limit_of_processor_time(self):
+        ended = program.start(SERVER, ["run", self.scenario], {}, 1)
+        self.assertEqual((-signal.SIGXCPU, b""), ended[:2])
+
+    def test_a_command_is_stopped_by_its_limit_of_memory(self):
+        with unittest.mock.patch.object(program, "MOST_MEMORY_MB", 1):
+            status, _, stderr = program.start(SERVER, ["run", self.scenario], {}, 20)
+        self.assertEqual(-signal.SIGABRT, status)
+        self.assertIn(b"uses more than 1 MB", stderr)
+        self.assertEqual(checks.DONE, program.start(SERVER, ["--version"], {}, 20)[0])
+
+    def test_a_command_is_stopped_after_too_long_a_time(self):
+        with unittest.mock.patch.object(program, "MOST_WALL_S", 0.1):
+            self.assertIsNone(program.start(SERVER, ["run", self.scenario], {}, 20)[0])
+        self.assertEqual(checks.DONE, program.start(SERVER, ["--version"], {}, 20)[0])
+
+    def test_commands_are_copies_of_two_processes_by_turns(self):
+        program.start(SERVER, ["--version"], {}, 20)
+        servers = [next(program.mine.servers[SERVER]) for _ in range(2 * program.SERVERS)]
+        self.assertEqual(servers[:2], servers[2:])
+        self.assertNotEqual(servers[0].process.pid, servers[1].process.pid)
+
+
 class Shrinking(Fakes):
     CAUSE = {("service", "s0", "slowdown"), ("client", "c0", "retry", "mode")}
 
@@ -292,8 +371,8 @@ class Shrinking(Fakes):
         self.assertEqual(7, len(trials))
 
     def test_a_planted_failure_is_found_saved_and_shrunk(self):
-        program = self.fake("if 'discipline = \"lifo\"' in text: os.abort()\nwrite(1)")
-        options = runs.read_options(["--program", str(program), "--scenarios", "60", "--seed",
+        fake = self.fake("if 'discipline = \"lifo\"' in text: os.abort()\nwrite(1)")
+        options = runs.read_options(["--program", str(fake), "--scenarios", "60", "--seed",
                                           "1", "--out", str(self.folder / "found")])
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
@@ -307,10 +386,19 @@ class Shrinking(Fakes):
         seed = saved.parent.name.split("-")[1]
         self.assertIn(f"seed {seed}: signal 6", output.getvalue())
         # The seed alone repeats it.
-        again = runs.read_options(["--program", str(program), "--seed-only", seed, "--out",
+        again = runs.read_options(["--program", str(fake), "--seed-only", seed, "--out",
                                         str(self.folder / "again")])
         with contextlib.redirect_stdout(io.StringIO()):
             self.assertEqual(1, runs.soak(again))
+
+    def test_a_long_soak_tells_how_far_it_is(self):
+        options = runs.read_options(["--program", str(self.fake("write(1)")), "--scenarios",
+                                          "5", "--seed", "1", "--brief"])
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), \
+                unittest.mock.patch.object(runs, "SCENARIOS_PER_LINE", 2):
+            runs.soak(options)
+        self.assertRegex(output.getvalue(), r"\n2 scenarios in \d+ s\n4 scenarios in \d+ s\n")
 
     def test_a_clean_soak_ends_with_status_0(self):
         options = runs.read_options(["--program", str(self.fake("write(1)")), "--scenarios",
@@ -319,10 +407,12 @@ class Shrinking(Fakes):
         with contextlib.redirect_stdout(output):
             self.assertEqual(0, runs.soak(options))
         self.assertIn("\n5 scenarios, ", output.getvalue())
+        self.assertNotIn("5 scenarios in ", output.getvalue())
         self.assertIn("Never generated: ", output.getvalue())
 
 
 if __name__ == "__main__":
-    PROGRAM = Path(sys.argv[sys.argv.index("--program") + 1]).resolve()
+    PROGRAM, SERVER = (Path(sys.argv[sys.argv.index(name) + 1]).resolve()
+                       for name in ("--program", "--server"))
     VOCABULARY = load_vocabulary(PROGRAM)
     unittest.main(argv=[sys.argv[0]])
