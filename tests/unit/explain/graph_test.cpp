@@ -209,10 +209,10 @@ const std::vector<Labelled>& labelled_graphs() {
        {"db"},
        {"api", "front"},
        "of its attempts with errors of its own during the fault; api and front only pass that on"},
-      {"a tenth of the attempts at api fail at all times, and half of those at db: more errors of "
-       "api are db's",
+      {"one in 200 attempts at api fails at all times, and half of those at db: more errors of api "
+       "are db's",
        kChain,
-       {"service.api.errors.internal=0.1", "fault.f.errors.internal=0.5"},
+       {"service.api.errors.internal=0.005", "fault.f.errors.internal=0.5"},
        {"db"},
        {"api", "front"},
        "of its attempts with errors of its own during the fault; api and front only pass that on"},
