@@ -391,10 +391,9 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
     retrying = &c;
     rate_retrying = rate;
   }
-  if (first == nullptr) return "service." + s.name + ": no client calls it";
+  // Where nobody calls, or where even an idle service is too late, `why_not` has said so.
   queue.timeout =
       first->timeouts.attempt.mean_seconds() - 2 * scenario.network.latency.mean_seconds();
-  if (queue.timeout <= 0) return "client." + first->name + ".attempt_timeout: below the round trip";
   const double places = static_cast<double>(s.queue.capacity) + queue.servers;
   if (places > kMostStates / 2) {
     return fmt::format("service.{}.queue.capacity: the chain would have more than {:.0f} states",

@@ -183,6 +183,52 @@ TEST_CASE("A scenario becomes the chain it stands for, or says which key is why 
   CHECK(std::get<std::string>(quota).find("client.web.retry.quota") == 0);
 }
 
+TEST_CASE("A scenario has a chain of one timeout, one group that retries and a bounded backoff") {
+  const std::string retry = "retry = { mode = \"custom\", max_attempts = 3, delays = [\"1s\"] }\n";
+  const std::string other =
+      "[client.more]\narrivals = { process = \"poisson\", total_rate = 40 }\nattempt_timeout = ";
+  const auto chain = [&](const std::string& more, std::uint32_t capacity = 50) {
+    Scenario scenario = scenario_of(service_and_client(more));
+    scenario.services[0].queue.capacity = capacity;
+    return chain_of(scenario, 0);
+  };
+  const auto reason = [](const ChainOrReason& answer) {
+    const auto* why = std::get_if<std::string>(&answer);
+    return why == nullptr ? "" : *why;
+  };
+  const auto queue = [&](const ChainOrReason& answer) {
+    INFO(reason(answer));
+    REQUIRE(std::holds_alternative<RetrialQueue>(answer));
+    return std::get<RetrialQueue>(answer);
+  };
+  CHECK(reason(chain(retry + other + "2\nretry = { mode = \"none\" }\n")) ==
+        "client.more.attempt_timeout: the chain has one timeout for all");
+  CHECK(reason(chain(retry + other + "1\n" + retry)) ==
+        "client.more: the chain has one group that retries");
+  CHECK(
+      reason(chain(retry, 30'000)).find("service.api.queue.capacity: the chain would have more") ==
+      0);
+  CHECK(reason(chain(retry + "[network]\nlatency = \"500ms\"\n"))
+            .find("client.web.attempt_timeout: more than a twentieth") == 0);
+  // A fifth of the requests are those of clients that do not retry.
+  const RetrialQueue both = queue(chain(retry + other + "1\nretry = { mode = \"none\" }\n"));
+  CHECK(both.arrival_rate == Approx(200));
+  CHECK(both.retrying_share == Approx(0.8));
+  // Nobody retries.
+  const RetrialQueue single = queue(chain("retry = { mode = \"none\" }\n"));
+  CHECK(single.retrying_share == 0);
+  CHECK(single.orbit == 1);
+  // One client, without an end, with no more than ten retries at a time.
+  Scenario scenario = scenario_of(
+      service_and_client("retry = { mode = \"custom\", max_attempts = \"unlimited\", delays = "
+                         "[\"1s\"], budget = { kind = \"active\", minimum = 10, share = 0 } }\n"));
+  scenario.services[0].queue.capacity = 50;
+  scenario.clients[0].count = 1;
+  const RetrialQueue endless = queue(chain_of(scenario, 0));
+  CHECK(endless.attempts == 1e9);
+  CHECK(endless.orbit == 10);
+}
+
 }  // namespace
 TEST_CASE("a closed loop is not overloaded: its requests wait for each other") {
   const Scenario scenario = scenario_of(

@@ -308,6 +308,62 @@ TEST_CASE(
   CHECK_NOTHROW(wide.stationary());
 }
 
+TEST_CASE("Queues with retries and shared servers refuse figures that none can have") {
+  const double infinite = std::numeric_limits<double>::infinity(), none = std::nan("");
+  const auto refuses = [](auto change) {
+    RetrialQueue queue{.arrival_rate = 0.5, .places = 3, .orbit = 2};
+    change(queue);
+    CHECK_THROWS_AS(solve(queue), std::invalid_argument);
+    CHECK_THROWS_AS(collapse_time_by_work(queue), std::invalid_argument);
+  };
+  for (const double bad : {-1.0, infinite, none}) {
+    CAPTURE(bad);
+    refuses([&](RetrialQueue& q) { q.arrival_rate = bad; });
+    refuses([&](RetrialQueue& q) { q.service_rate = bad; });
+    refuses([&](RetrialQueue& q) { q.timeout = bad; });
+    refuses([&](RetrialQueue& q) { q.backoff = bad; });
+  }
+  for (const double bad : {-0.1, 1.1, none}) {
+    CAPTURE(bad);
+    refuses([&](RetrialQueue& q) { q.retry_probability = bad; });
+    refuses([&](RetrialQueue& q) { q.retrying_share = bad; });
+  }
+  refuses([](RetrialQueue& q) { q.attempts = 0.9; });
+  refuses([](RetrialQueue& q) { q.servers = 0; });
+  refuses([](RetrialQueue& q) { q.servers = 4; });  // more than places
+  refuses([](RetrialQueue& q) { q.orbit = 0; });
+
+  const ZombieService shared{.arrival_rate = 0.5, .places = 3};
+  const auto shared_refuses = [&](auto change) {
+    ZombieService s = shared;
+    change(s);
+    CHECK_THROWS_AS(solve(s, 1), std::invalid_argument);
+    CHECK_THROWS_AS(zombie_saddle(s), std::invalid_argument);
+  };
+  CHECK(solve(shared, 1).utilization > 0);
+  CHECK_THROWS_AS(solve(shared, -1), std::invalid_argument);
+  CHECK_THROWS_AS(solve(shared, 3), std::invalid_argument);
+  for (const double bad : {-1.0, infinite, none}) {
+    CAPTURE(bad);
+    shared_refuses([&](ZombieService& s) { s.arrival_rate = bad; });
+    shared_refuses([&](ZombieService& s) { s.service_rate = bad; });
+    shared_refuses([&](ZombieService& s) { s.patience_rate = bad; });
+    shared_refuses([&](ZombieService& s) { s.retry_probability = bad; });
+  }
+  shared_refuses([](ZombieService& s) { s.places = 0; });
+}
+
+TEST_CASE("Where a full queue's rejections are retried the orbit holds them, too") {
+  RetrialQueue queue{.arrival_rate = 2, .timeout = 1e3, .backoff = 1, .attempts = 1e9, .places = 1};
+  queue.timeout = 50;  // longer than any service: nobody is late
+  queue.orbit = 400;
+  const double without = solve(queue, {.collapse_time = false}).mean_orbit;
+  queue.retries_rejected = true;
+  const double with = solve(queue, {.collapse_time = false}).mean_orbit;
+  CHECK(without < 1e-9);
+  CHECK(with > 100);  // 2/s for a server of 1/s: the orbit fills
+}
+
 TEST_CASE("The chain of work foresees collapses that the chain of numbers does not") {
   // Mean times of simulations of at least a hundred collapses each, to 10 %, where neighbours that
   // come too late together matter: the chain of numbers says 2.4 to 5 times as much.
