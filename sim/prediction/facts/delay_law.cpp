@@ -17,6 +17,8 @@ namespace retrysim::prediction {
 
 namespace {
 
+constexpr double kRounding = 1e-9;  // 0.3 / 0.1 is 3
+
 /// What lies above `cap` is drawn anew from its upper half.
 DelayLaw redrawn(const DelayLaw& law, double cap) {
   DelayLaw result;
@@ -42,7 +44,6 @@ DelayLaw redrawn(const DelayLaw& law, double cap) {
 DelayLaw floored(const DelayLaw& law, double quantum) {
   DelayLaw result;
   for (const DelayPiece& p : law) {
-    constexpr double kRounding = 1e-9;  // 0.3 / 0.1 is 3
     const double first = std::floor(p.low / quantum + kRounding);
     const double last = std::floor(p.high / quantum + kRounding);
     if (p.high == kForever || p.low == p.high || first == last) {
@@ -57,6 +58,29 @@ DelayLaw floored(const DelayLaw& law, double quantum) {
     if (tail > kRounding) add(result, last * quantum, last * quantum, per_quantum * tail);
   }
   return result;
+}
+
+/// Equally likely multiples of a quantum, those above `cap` replaced by it.
+DelayLaw limited_multiples(const DelayLaw& law, double cap, double quantum) {
+  DelayLaw result;
+  for (const DelayPiece& p : law) {
+    if (p.high <= cap || p.low >= cap) {
+      add(result, std::min(p.low, cap), std::min(p.high, cap), p.probability);
+      continue;
+    }
+    const double all = (p.high - p.low) / quantum + 1;
+    const double below = std::floor((cap - p.low) / quantum + kRounding) + 1;
+    add(result, p.low, p.low + (below - 1) * quantum, p.probability * below / all);
+    add(result, cap, cap, p.probability * (1 - below / all));
+  }
+  return result;
+}
+
+/// Multiples of a quantum below v, which are random parts of v that are rounded down.
+DelayLaw multiples_below(double v, double quantum) {
+  const double whole = std::floor(v / quantum + kRounding);
+  if (v / quantum - whole > kRounding) return floored({{0, v, 1}}, quantum);
+  return {{0, std::max(0.0, whole - 1) * quantum, 1}};
 }
 
 DelayLaw spread(Jitter jitter, double share, double v) {
@@ -169,20 +193,24 @@ DelayLaw independent_law(const BackoffRules& rules, bool throttling, int retry) 
 
   DelayLaw law;
   const bool inclusive = rules.rounding == Rounding::kIntegersInclusive;
-  if (quantum > 0 && (rules.rounding == Rounding::kIntegers || inclusive)) {
+  const bool draws_quanta = quantum > 0 && (rules.rounding == Rounding::kIntegers || inclusive);
+  if (draws_quanta) {
     law = v == kForever ? DelayLaw{{cap, cap, 1}}
-                        : spread_quanta(jitter, rules.jitter_share, std::floor(v / quantum + 1e-9),
-                                        quantum, inclusive);
+                        : spread_quanta(jitter, rules.jitter_share,
+                                        std::floor(v / quantum + kRounding), quantum, inclusive);
   } else if (quantum > 0 && rules.rounding == Rounding::kMantissa && jitter == Jitter::kFull) {
-    const double drawn = std::max(0.0, std::ceil(base / quantum - 1e-9) - 1);
-    law = {{0, drawn == 0 ? 0 : drawn * quantum * growth, 1}};
+    for (const DelayPiece& p : multiples_below(base, quantum)) {
+      const auto grown = [&](double drawn) { return drawn == 0 ? 0 : drawn * growth; };
+      add(law, grown(p.low), grown(p.high), p.probability);
+    }
   } else {
     law = spread(jitter, rules.jitter_share, v);
     if (quantum > 0) law = floored(law, quantum);
   }
   if (rules.over_cap == OverCap::kRedraw) return redrawn(law, cap);
   const bool capped_before = jitter == Jitter::kProportional && !rules.jitter_before_cap;
-  return capped_before ? law : limited(law, cap);
+  if (capped_before) return law;
+  return draws_quanta ? limited_multiples(law, cap, quantum) : limited(law, cap);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "prediction/facts/delay_law.hpp"
@@ -212,43 +213,119 @@ TEST_CASE("The chance of a longer time is that of the draws, for every formula")
   CHECK(prediction::survival(values, 1.3) == 0);
 }
 
-TEST_CASE("The backoff law of every preset is that of its draws") {
-  // 4000 draws of each law, 7 standard errors: by chance one check of 10^11 would fail; there are
-  // about 600.
+/// A law against 4000 draws of the client's own rule, 7 standard errors: by chance one check of
+/// 10^11 would fail.
+void check_law(const BackoffRules& rules, bool throttling, int retry) {
   constexpr std::uint32_t kDraws = 4000;
   const RandomKey key(7, 0);
+  const BackoffMoments law = backoff_moments(rules, throttling, retry);
+  double sum = 0, most = 0, least = std::numeric_limits<double>::infinity();
+  for (std::uint32_t i = 0; i < kDraws; ++i) {
+    RetryProgress progress;
+    Duration delay;
+    // Decorrelated jitter needs the delays before.
+    const bool chained = rules.jitter == Jitter::kDecorrelated;
+    for (int j = chained ? 1 : retry; j <= retry; ++j) {
+      progress.attempts = static_cast<std::uint32_t>(j);
+      Draws draws(
+          key,
+          {.entity = i, .attempt = static_cast<std::uint32_t>(j), .purpose = Purpose::kBackoff});
+      delay =
+          backoff_delay(rules, throttling ? ResponseClass::kThrottling : ResponseClass::kTransient,
+                        progress, draws);
+      progress.previous_delay = delay;
+    }
+    sum += delay.in_seconds();
+    least = std::min(least, delay.in_seconds());
+    most = std::max(most, delay.in_seconds());
+  }
+  CHECK(most <= law.most * (1 + 1e-9));
+  CHECK(least >= law.least * (1 - 1e-9) - 1e-9);
+  CHECK(sum / kDraws ==
+        Approx(law.mean).margin(7 * law.sd / std::sqrt(kDraws) + 1e-4 * law.mean + 1e-9));
+}
+
+TEST_CASE("The backoff law of every preset is that of its draws") {
   for (const Preset& preset : presets()) {
-    const BackoffRules& rules = preset.rules.backoff;
     const int retries = std::min<int>(5, static_cast<int>(preset.rules.max_attempts) - 1);
     for (const bool throttling : {false, true}) {
       for (int retry = 1; retry <= retries; ++retry) {
-        const BackoffMoments law = backoff_moments(rules, throttling, retry);
-        double sum = 0, most = 0, least = std::numeric_limits<double>::infinity();
-        for (std::uint32_t i = 0; i < kDraws; ++i) {
-          RetryProgress progress;
-          Duration delay;
-          // Decorrelated jitter needs the delays before.
-          const bool chained = rules.jitter == Jitter::kDecorrelated;
-          for (int j = chained ? 1 : retry; j <= retry; ++j) {
-            progress.attempts = static_cast<std::uint32_t>(j);
-            Draws draws(key, {.entity = i,
-                              .attempt = static_cast<std::uint32_t>(j),
-                              .purpose = Purpose::kBackoff});
-            delay = backoff_delay(
-                rules, throttling ? ResponseClass::kThrottling : ResponseClass::kTransient,
-                progress, draws);
-            progress.previous_delay = delay;
-          }
-          sum += delay.in_seconds();
-          least = std::min(least, delay.in_seconds());
-          most = std::max(most, delay.in_seconds());
-        }
         INFO(preset.mode << " " << preset.revision << " " << preset.sdk << " retry " << retry);
-        CHECK(most <= law.most * (1 + 1e-9));
-        CHECK(least >= law.least * (1 - 1e-9) - 1e-9);
-        CHECK(sum / kDraws ==
-              Approx(law.mean).margin(7 * law.sd / std::sqrt(kDraws) + 1e-4 * law.mean + 1e-9));
+        check_law(preset.rules.backoff, throttling, retry);
       }
+    }
+  }
+}
+
+TEST_CASE("The law of every jitter in whole quanta, below and above a cap, is that of its draws") {
+  for (const Jitter jitter :
+       {Jitter::kNone, Jitter::kFull, Jitter::kEqual, Jitter::kAdditive, Jitter::kProportional}) {
+    for (const Rounding rounding : {Rounding::kDown, Rounding::kIntegers,
+                                    Rounding::kIntegersInclusive, Rounding::kMantissa}) {
+      for (const OverCap over_cap : {OverCap::kLimit, OverCap::kFlat, OverCap::kRedraw}) {
+        for (const bool before_cap : {false, true}) {
+          BackoffRules rules;
+          rules.base = rules.throttle_base = Duration::milliseconds(130);
+          rules.jitter = rules.throttle_jitter = jitter;
+          rules.cap = Duration::milliseconds(700);
+          rules.quantum = Duration::milliseconds(50);
+          rules.rounding = rounding;
+          rules.over_cap = over_cap;
+          rules.jitter_before_cap = before_cap;
+          for (int retry = 1; retry <= 4; ++retry) {
+            INFO(name(jitter) << ", " << name(rounding) << ", " << name(over_cap)
+                              << (before_cap ? ", jitter first" : "") << ", retry " << retry);
+            check_law(rules, false, retry);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("The spread of every law is that of its formula") {
+  using prediction::squared_variation;
+  CHECK(squared_variation(Distribution::constant(Duration::milliseconds(700))) == 0);
+  CHECK(squared_variation(Distribution::constant(Duration::zero())) == 0);
+  CHECK(squared_variation(Distribution::exponential(2)) == Approx(1));
+  CHECK(squared_variation(Distribution::uniform(0.5, 1.5)) == Approx(1.0 / 12));
+  CHECK(squared_variation(Distribution::erlang(2, 3)) == Approx(1.0 / 3));
+  // Mean 1.46, mean of the square 2 (0.3 0.2^2 + 0.7 2^2) = 5.624.
+  CHECK(squared_variation(Distribution::hyperexponential(0.3, 0.2, 2)) ==
+        Approx(5.624 / (1.46 * 1.46) - 1));
+  CHECK(squared_variation(Distribution::lognormal(2, 1.5)) == Approx(2.25));
+  // A normal one that is folded at zero: mean of |X| with mean 0.5 and spread 1.
+  const double folded =
+      std::sqrt(2 / std::numbers::pi) * std::exp(-0.125) + 0.5 * std::erf(0.5 / std::sqrt(2.0));
+  CHECK(squared_variation(Distribution::normal(0.5, 1)) == Approx(1.25 / (folded * folded) - 1));
+  CHECK(squared_variation(Distribution::pareto(1, 2.5)) == Approx(1 / (2.5 * 0.5)));
+  CHECK(squared_variation(Distribution::pareto(1, 1.9)) == std::numeric_limits<double>::infinity());
+  CHECK(squared_variation(Distribution::weibull(1, 0.5)) == Approx(5));  // 24 / 2^2 - 1
+  CHECK(squared_variation(Distribution::gamma(1, 0.5)) == Approx(2));
+  // 0.5 with weight 1 and 1.5 with weight 3: mean 1.25, variance 0.1875. 16,384 draws stand for it.
+  CHECK(squared_variation(Distribution::empirical({0.5, 1.5}, {1, 3})) ==
+        Approx(0.1875 / 1.5625).epsilon(0.05));
+}
+
+TEST_CASE("Laws in pieces keep the mean, however few the pieces are") {
+  for (const Distribution& time :
+       {Distribution::constant(Duration::milliseconds(700)), Distribution::exponential(1),
+        Distribution::uniform(0.5, 1.5), Distribution::erlang(1, 3),
+        Distribution::hyperexponential(0.3, 0.2, 2), Distribution::lognormal(1, 1.5),
+        Distribution::normal(0.5, 1), Distribution::pareto(1, 2.5), Distribution::weibull(1, 0.7),
+        Distribution::gamma(1, 0.5), Distribution::empirical({0.5, 1.5}, {1, 3})}) {
+    CAPTURE(static_cast<int>(time.kind()));
+    const double mean = time.mean_seconds();
+    for (const int pieces : {40, 400}) {
+      const prediction::DelayLaw law = prediction::law_of(time, pieces);
+      CHECK(prediction::mean_of(law) ==
+            Approx(mean).epsilon(time.kind() == Distribution::Kind::kEmpirical ? 0.05 : 1e-6));
+      const prediction::DelayLaw coarse = prediction::coarsened(law, 5);
+      CHECK(coarse.size() <= 6);
+      CHECK(prediction::mean_of(coarse) == Approx(prediction::mean_of(law)).epsilon(1e-9));
+      double probability = 0;
+      for (const prediction::DelayPiece& p : coarse) probability += p.probability;
+      CHECK(probability == Approx(1));
     }
   }
 }
