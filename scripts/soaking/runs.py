@@ -105,8 +105,8 @@ class Soak:
         self.coverage.add(case)
         self.runs += outcome.runs
         self.attempts += outcome.attempts
-        if self.count() % SCENARIOS_PER_LINE == SCENARIOS_PER_LINE - 1:
-            print(f"{self.count() + 1} scenarios in {self.seconds():.0f} s", flush=True)
+        if (count := self.count() + 1) % SCENARIOS_PER_LINE == 0:
+            print(f"{count} scenarios in {self.seconds():.0f} s", flush=True)
         if outcome.failure is None:
             self.statuses[outcome.status] += 1
             return None

@@ -27,6 +27,7 @@ void use_reserve() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A test calls this once for each command.
   if (reserve == nullptr) reserve = ::operator new(kReserve, std::nothrow);
   if (reserve == nullptr) {
     std::fputs("retrysim: error: out of memory before anything was done\n", stderr);

@@ -5,7 +5,8 @@ file(GLOB script_tests RELATIVE ${CMAKE_CURRENT_LIST_DIR} CONFIGURE_DEPENDS
      ${CMAKE_CURRENT_LIST_DIR}/*_test.py)
 foreach(file IN LISTS script_tests)
   string(REGEX REPLACE "_test\\.py$" "" name ${file})
-  # What the program lists are the words of the corpus, and the keys that have words in pictures.
+  # These need the program: its lists of keys are what the corpus is drawn from, and what pictures
+  # and looks must have words for.
   if(name MATCHES "^(corpus|looks|study_pictures)$")
     set(arguments --program $<TARGET_FILE:retrysim-cli>)
   else()

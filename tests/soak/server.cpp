@@ -6,8 +6,8 @@
 //   {"arguments": ["run", "x.toml"], "environment": {"NAME": "value"}, "stdout": "file",
 //    "stderr": "file"}
 //
-// It answers each with a line, its exit status. Leaks are looked for after every tenth, and end the
-// server as any report of a sanitizer does. With arguments it is retrysim.
+// It answers each with a line, its exit status. A report of a sanitizer ends the server, and so
+// does a leak, for which it looks after each command. With arguments it is retrysim.
 //
 // SPDX-License-Identifier: MIT
 #include <nlohmann/json.hpp>
@@ -29,8 +29,6 @@ int retrysim_main(int argc, char** argv);
 extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));
 
 namespace {
-
-constexpr int kCommandsPerLookForLeaks = 10;
 
 /// A standard stream that is a file until the end.
 class Redirected {
@@ -67,7 +65,11 @@ class Environment {
   }
   ~Environment() {
     for (const auto& [name, value] : before_) {
-      value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+      if (value) {
+        setenv(name.c_str(), value->c_str(), 1);
+      } else {
+        unsetenv(name.c_str());
+      }
     }
   }
   Environment(const Environment&) = delete;
@@ -77,7 +79,7 @@ class Environment {
   std::map<std::string, std::optional<std::string>> before_;
 };
 
-int run(const nlohmann::json& request, bool looks_for_leaks) {
+int run(const nlohmann::json& request) {
   const Redirected in(STDIN_FILENO, "/dev/null", O_RDONLY);
   const Redirected out(STDOUT_FILENO, request.at("stdout"), O_WRONLY | O_CREAT | O_TRUNC);
   const Redirected err(STDERR_FILENO, request.at("stderr"), O_WRONLY | O_CREAT | O_TRUNC);
@@ -90,8 +92,7 @@ int run(const nlohmann::json& request, bool looks_for_leaks) {
   const int status = retrysim_main(static_cast<int>(words.size()), pointers.data());
   std::cout.flush();
   std::fflush(nullptr);
-  if (looks_for_leaks && __lsan_do_recoverable_leak_check != nullptr &&
-      __lsan_do_recoverable_leak_check() != 0) {
+  if (__lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0) {
     std::abort();  // with its report on the standard error of this command
   }
   return status;
@@ -102,8 +103,8 @@ int run(const nlohmann::json& request, bool looks_for_leaks) {
 int main(int argc, char** argv) {
   if (argc > 1) return retrysim_main(argc, argv);
   std::string line;
-  for (int count = 1; std::getline(std::cin, line); ++count) {
-    const int status = run(nlohmann::json::parse(line), count % kCommandsPerLookForLeaks == 0);
+  while (std::getline(std::cin, line)) {
+    const int status = run(nlohmann::json::parse(line));
     std::cout << status << std::endl;
   }
   return EXIT_SUCCESS;

@@ -289,7 +289,7 @@ class Checks(Fakes):
 
 
 class Server(unittest.TestCase):
-    """The program that copies itself is the program."""
+    """The server does what the program does."""
 
     # From the environment, and so long that it has to be stopped.
     SCENARIO = """
@@ -341,7 +341,7 @@ class Server(unittest.TestCase):
             self.assertIsNone(program.start(SERVER, ["run", self.scenario], {}, 20)[0])
         self.assertEqual(checks.DONE, program.start(SERVER, ["--version"], {}, 20)[0])
 
-    def test_commands_are_copies_of_two_processes_by_turns(self):
+    def test_two_processes_take_turns(self):
         program.start(SERVER, ["--version"], {}, 20)
         servers = [next(program.mine.servers[SERVER]) for _ in range(2 * program.SERVERS)]
         self.assertEqual(servers[:2], servers[2:])

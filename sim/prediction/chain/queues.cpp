@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
+#include <cassert>
 #include <cmath>
 #include <stdexcept>
 
@@ -391,7 +392,8 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
     retrying = &c;
     rate_retrying = rate;
   }
-  // Where nobody calls, or where even an idle service is too late, `why_not` has said so.
+  // `why_not` has refused a service that nobody calls, and one that is too late even when idle.
+  assert(first != nullptr);
   queue.timeout =
       first->timeouts.attempt.mean_seconds() - 2 * scenario.network.latency.mean_seconds();
   const double places = static_cast<double>(s.queue.capacity) + queue.servers;

@@ -265,9 +265,11 @@ void CsvMemory::keep_table(const std::string& file, std::type_index type,
 std::optional<std::string> CsvFiles::text_of(const std::filesystem::path& path,
                                              std::string& error) const {
   if (inputs_ == nullptr) {
-    if (auto known = memory_->text(path.string())) return known;
+    if (memory_ != nullptr) {
+      if (auto known = memory_->text(path.string())) return known;
+    }
     auto text = read_whole_file(path, kMostCsvBytes, error);
-    if (text) memory_->keep_text(path.string(), *text);
+    if (text && memory_ != nullptr) memory_->keep_text(path.string(), *text);
     return text;
   }
   const auto found = inputs_->find(path.string());
@@ -355,9 +357,11 @@ namespace {
 template <typename Table>
 std::optional<Table> known_or_read(const CsvFile& file, CsvFiles& files,
                                    std::optional<Table> (*read)(const CsvFile&, CsvFiles&)) {
-  if (const auto known = files.memory().table<Table>(file.name)) return *known;
+  CsvMemory* const memory = files.memory();
+  if (memory == nullptr) return read(file, files);
+  if (const auto known = memory->table<Table>(file.name)) return *known;
   std::optional<Table> table = read(file, files);
-  if (table) files.memory().keep_table(file.name, *table);
+  if (table) memory->keep_table(file.name, *table);
   return table;
 }
 

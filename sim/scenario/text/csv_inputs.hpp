@@ -62,13 +62,14 @@ class CsvMemory {
 /// The CSV files that a scenario names: each is read once.
 class CsvFiles {
  public:
-  /// Relative names start from `directory`. With `inputs`, which may be null and must outlive the
-  /// object as `memory` must, files are those texts, and no other is read.
-  CsvFiles(std::filesystem::path directory, const InputTexts* inputs, CsvMemory& memory,
+  /// Relative names start from `directory`. With `inputs`, files are those texts, and no other is
+  /// read. With `memory`, what has been read is kept there, and taken from there. Both may be null,
+  /// and must outlive the object.
+  CsvFiles(std::filesystem::path directory, const InputTexts* inputs, CsvMemory* memory,
            Sources& sources, Problems& problems)
       : directory_(std::move(directory)),
         inputs_(inputs),
-        memory_(&memory),
+        memory_(memory),
         sources_(&sources),
         problems_(&problems) {}
 
@@ -76,7 +77,7 @@ class CsvFiles {
   /// cannot be read.
   const CsvFile* open(const std::string& name, Place place);
 
-  CsvMemory& memory() const { return *memory_; }
+  CsvMemory* memory() const { return memory_; }
   Sources& sources() const { return *sources_; }
   Problems& problems() const { return *problems_; }
   const std::vector<std::filesystem::path>& paths() const { return paths_; }

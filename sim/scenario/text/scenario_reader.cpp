@@ -44,7 +44,8 @@ ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
   inputs_ = &inputs;
 }
 
-LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits) const {
+LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits,
+                                CsvMemory* memory) const {
   Sources sources = sources_;
   Problems problems(problems_, sources);
   LoadResult result;
@@ -53,7 +54,7 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits) c
     apply(kVaryFile, variant_edits, root, sources, problems);
     const auto incomplete = apply_like(root, problems);
     check_names(root, problems);
-    CsvFiles files(directory_, inputs_, *memory_, sources, problems);
+    CsvFiles files(directory_, inputs_, memory, sources, problems);
     LoadedScenario loaded = resolve(root, incomplete, files);
     if (problems.empty()) result.loaded = std::move(loaded);
   }

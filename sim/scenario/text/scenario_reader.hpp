@@ -33,9 +33,17 @@ class ScenarioReader {
 
   /// The scenario with the edits of a `Variant`. CSV inputs are read once, by the first variant
   /// that names them. Any number of threads may load at once.
-  LoadResult load(const std::vector<std::string>& variant_edits = {}) const;
+  LoadResult load(const std::vector<std::string>& variant_edits = {}) const& {
+    return load(variant_edits, memory_.get());
+  }
+  /// Of a reader that loads only once, which keeps nothing for later.
+  LoadResult load(const std::vector<std::string>& variant_edits = {}) && {
+    return load(variant_edits, nullptr);
+  }
 
  private:
+  LoadResult load(const std::vector<std::string>& variant_edits, CsvMemory* memory) const;
+
   Sources sources_;
   Problems problems_;
   std::optional<Node> root_;

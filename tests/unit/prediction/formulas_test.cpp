@@ -245,7 +245,7 @@ void check_law(const BackoffRules& rules, bool throttling, int retry) {
         Approx(law.mean).margin(7 * law.sd / std::sqrt(kDraws) + 1e-4 * law.mean + 1e-9));
 }
 
-TEST_CASE("The backoff law of every preset is that of its draws") {
+TEST_CASE("The backoff law of every preset is that of its draws") {  // about 600 laws
   for (const Preset& preset : presets()) {
     const int retries = std::min<int>(5, static_cast<int>(preset.rules.max_attempts) - 1);
     for (const bool throttling : {false, true}) {
@@ -258,6 +258,7 @@ TEST_CASE("The backoff law of every preset is that of its draws") {
 }
 
 TEST_CASE("The law of every jitter in whole quanta, below and above a cap, is that of its draws") {
+  // 480 laws.
   for (const Jitter jitter :
        {Jitter::kNone, Jitter::kFull, Jitter::kEqual, Jitter::kAdditive, Jitter::kProportional}) {
     for (const Rounding rounding : {Rounding::kDown, Rounding::kIntegers,
@@ -307,7 +308,7 @@ TEST_CASE("The spread of every law is that of its formula") {
         Approx(0.1875 / 1.5625).epsilon(0.05));
 }
 
-TEST_CASE("Laws in pieces keep the mean, however few the pieces are") {
+TEST_CASE("Laws in pieces keep the mean: exactly, or of values from a file nearly") {
   for (const Distribution& time :
        {Distribution::constant(Duration::milliseconds(700)), Distribution::exponential(1),
         Distribution::uniform(0.5, 1.5), Distribution::erlang(1, 3),
@@ -316,10 +317,11 @@ TEST_CASE("Laws in pieces keep the mean, however few the pieces are") {
         Distribution::gamma(1, 0.5), Distribution::empirical({0.5, 1.5}, {1, 3})}) {
     CAPTURE(static_cast<int>(time.kind()));
     const double mean = time.mean_seconds();
-    for (const int pieces : {40, 400}) {
+    const bool empirical = time.kind() == Distribution::Kind::kEmpirical;
+    for (const int pieces : {3, 40}) {
+      if (empirical && pieces == 3) continue;  // a border of its two values lies within a third
       const prediction::DelayLaw law = prediction::law_of(time, pieces);
-      CHECK(prediction::mean_of(law) ==
-            Approx(mean).epsilon(time.kind() == Distribution::Kind::kEmpirical ? 0.05 : 1e-6));
+      CHECK(prediction::mean_of(law) == Approx(mean).epsilon(empirical ? 0.05 : 1e-6));
       const prediction::DelayLaw coarse = prediction::coarsened(law, 5);
       CHECK(coarse.size() <= 6);
       CHECK(prediction::mean_of(coarse) == Approx(prediction::mean_of(law)).epsilon(1e-9));

@@ -354,9 +354,9 @@ TEST_CASE("Queues with retries and shared servers refuse figures that none can h
 }
 
 TEST_CASE("Where a full queue's rejections are retried the orbit holds them, too") {
-  RetrialQueue queue{.arrival_rate = 2, .timeout = 1e3, .backoff = 1, .attempts = 1e9, .places = 1};
-  queue.timeout = 50;  // longer than any service: nobody is late
-  queue.orbit = 400;
+  // Nobody is late: a timeout is as long as 50 services.
+  RetrialQueue queue{
+      .arrival_rate = 2, .timeout = 50, .backoff = 1, .attempts = 1e9, .places = 1, .orbit = 400};
   const double without = solve(queue, {.collapse_time = false}).mean_orbit;
   queue.retries_rejected = true;
   const double with = solve(queue, {.collapse_time = false}).mean_orbit;
