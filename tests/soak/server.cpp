@@ -7,7 +7,8 @@
 //    "stderr": "file"}
 //
 // It answers each with a line, its exit status. A report of a sanitizer ends the server, and so
-// does a leak, for which it looks after each command. With arguments it is retrysim.
+// does a leak, for which it looks after each command; with "leaks": true there is one, for the test
+// of that. With arguments it is retrysim.
 //
 // SPDX-License-Identifier: MIT
 #include <nlohmann/json.hpp>
@@ -79,6 +80,15 @@ class Environment {
   std::map<std::string, std::optional<std::string>> before_;
 };
 
+/// Several blocks, because the stack may still have the address of the last one.
+[[gnu::noinline]] void leak() {
+  constexpr int kBlocks = 8, kBytes = 100;
+  for (int i = 0; i < kBlocks; ++i) {
+    void* volatile block = std::malloc(kBytes);
+    (void)block;
+  }
+}
+
 int run(const nlohmann::json& request) {
   const Redirected in(STDIN_FILENO, "/dev/null", O_RDONLY);
   const Redirected out(STDOUT_FILENO, request.at("stdout"), O_WRONLY | O_CREAT | O_TRUNC);
@@ -90,6 +100,7 @@ int run(const nlohmann::json& request) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const int status = retrysim_main(static_cast<int>(words.size()), pointers.data());
+  if (request.value("leaks", false)) leak();
   std::cout.flush();
   std::fflush(nullptr);
   if (__lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0) {

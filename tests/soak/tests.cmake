@@ -15,6 +15,11 @@ add_test(NAME soak/smoke
 # With sanitizers it takes longer than any other test.
 set_tests_properties(soak/smoke PROPERTIES LABELS cli TIMEOUT 1200 COST 60)
 
+add_test(NAME soak/leak
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/leak_test.py
+                 --server $<TARGET_FILE:soak_server>)
+set_tests_properties(soak/leak PROPERTIES LABELS cli TIMEOUT 300)
+
 # Of the scripts themselves; the soak is started by hand.
 add_test(NAME scripts/soak
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/soak_test.py
