@@ -553,6 +553,9 @@ struct RunResult {
   /// Whether a storm of the run is metastable; set by the test with twins, empty without that test
   /// or if it could not tell.
   std::optional<bool> metastable;
+  /// The client groups, as indices in ascending order, that do not recover from the last
+  /// disturbance and would without retries; set by the same test, as far as it was made.
+  std::vector<std::uint32_t> metastable_groups;
 
   bool operator==(const RunResult&) const = default;
 };
@@ -628,7 +631,7 @@ RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, 
 
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,
-                all_phases, metastable)
+                all_phases, metastable, metastable_groups)
 
 #undef RETRYSIM_FIELDS
 

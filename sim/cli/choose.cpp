@@ -117,7 +117,7 @@ Options<ChooseCommand> choose_options() {
         "'success_rate>=0.999'. Means within a tolerance of VALUE may be judged either way: a "
         "tenth "
         "of the distance to 0 or 1 for shares, else 1 %, or what follows +-, as in "
-        "'latency_p99_s<=0.5+-0.01'. May be given several times",
+        "'latency_p99<=0.5+-0.01'. May be given several times",
         true},
        [](C& c, const std::string& text) { c.choice.limits.push_back(parse_choice_limit(text)); },
        limit_requests},

@@ -153,6 +153,10 @@ class Field {
   bool is_null() const { return node_.IsDefined() && node_.IsNull(); }
   bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
   bool is_list() const { return node_.IsDefined() && node_.IsSequence(); }
+  /// Whether its value is that text; does not count as use of it.
+  bool is(std::string_view text) const {
+    return node_.IsDefined() && node_.IsScalar() && node_.Scalar() == text;
+  }
 
   /// Itself, which must be a map, or a list, if it is there. Throw BadConfiguration.
   const Field& map() const {
@@ -589,9 +593,9 @@ std::string group_name(std::string_view text, std::string_view otherwise) {
 using Documents = std::vector<Field>;
 
 void import_envoy(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
-  std::vector<Field> clusters;
-  std::vector<std::string> targets;  // of the policies: the clusters that they send to
-  const auto add = [&](const Field& policy, const Field& route) {
+  std::vector<Field> clusters, plain_clusters;  // with rules of retries, and without
+  std::vector<std::string> targets;             // of the policies: the clusters that they send to
+  const auto add = [&](const Field& policy, const Field& route, const Field& hedging) {
     ImportedPolicy p;
     const Field cluster = route["cluster"];
     targets.push_back(cluster ? cluster.text() : "");
@@ -599,7 +603,7 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
     p.from = policy.path();
     read_envoy_policy(p, policy.map(), reading);
     set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
-    read_hedge_policy(p, route["hedge_policy"].map(), policy);
+    read_hedge_policy(p, hedging["hedge_policy"].map(), policy);
     if (const Field f = route["timeout"]; f) {
       set_timeout(p, "deadline", f);
     } else if (cluster) {
@@ -607,14 +611,31 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
     }
     result.policies.push_back(std::move(p));
   };
+  // The routes of a virtual host have its policy, unless they have their own.
+  const auto add_inherited = [&](const Field& host) {
+    const Field policy = host["retry_policy"];
+    std::set<std::pair<std::string, std::string>> known;
+    for (const Field& item : host["routes"].list().items()) {
+      const Field route = item["route"];
+      const Field cluster = route["cluster"], timeout = route["timeout"];
+      if (!cluster || route["retry_policy"]) continue;
+      if (!known.emplace(cluster.text(), timeout ? timeout.text() : "").second) continue;
+      add(policy, route, route["hedge_policy"] ? route : host);
+    }
+    return !known.empty();
+  };
   for (const Field& d : documents) {
     each_map(d, reading, [&](const Field& map) {
       if (const Field policy = map["retry_policy"]; policy) {
-        add(policy, map);
+        if (!map["routes"] || !add_inherited(map)) add(policy, map, map);
       } else if (map.path() == d.path() && (map["retry_on"] || map["num_retries"])) {
-        add(map, map);
+        add(map, map, map);
       }
-      if (map["circuit_breakers"] || map["outlier_detection"]) clusters.push_back(map);
+      if (map["circuit_breakers"] || map["outlier_detection"]) {
+        clusters.push_back(map);
+      } else if (map["name"] && map["connect_timeout"]) {
+        plain_clusters.push_back(map);
+      }
     });
   }
   if (result.policies.empty() && !clusters.empty()) {
@@ -632,8 +653,14 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
   for (const Field& c : clusters) {
     const Field name = c["name"];
     for (std::size_t i = 0; i < result.policies.size(); ++i) {
-      const bool same = !name || targets[i].empty() || name.text() == targets[i];
-      if (same) read_envoy_cluster(result.policies[i], c, reading);
+      const bool only_one = clusters.size() == 1 && (!name || targets[i].empty());
+      const bool same = name && name.text() == targets[i];
+      if (only_one || same) read_envoy_cluster(result.policies[i], c, reading);
+    }
+  }
+  for (const Field& c : plain_clusters) {
+    for (std::size_t i = 0; i < result.policies.size(); ++i) {
+      if (c["name"].is(targets[i])) read_envoy_cluster(result.policies[i], c, reading);
     }
   }
 }
@@ -1180,6 +1207,7 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
         set_backoff(p, base, 2, longest, spread ? "full" : "none", origin);
         if (spread) {
           set(p, "retry.backoff.first_exponent", "1", "the mean delay is that of Polly");
+          if (cap) set(p, "retry.backoff.jitter_before_cap", "true", cap);
           reading.left_out.push_back(
               {jitter ? jitter.path() + " in part" : "UseJitter, the default for HTTP",
                "Polly's decorrelated jitter is taken for full jitter of twice the base"});

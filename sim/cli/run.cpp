@@ -18,6 +18,7 @@
 #include "report/run/files.hpp"
 #include "report/run/gate.hpp"
 #include "report/run/text.hpp"
+#include "scenario/derived/result_names.hpp"
 
 #include <retrysim/verdict.hpp>
 
@@ -236,6 +237,28 @@ void write_access_log(const report::OutputFile& file, const Scenario& scenario,
   });
 }
 
+/// Whether they lead to the same file, which need not exist.
+bool is_same_place(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::weakly_canonical(fs::absolute(a), error) ==
+         fs::weakly_canonical(fs::absolute(b), error);
+}
+
+/// Throws OutputError if one of the files would take the place of another one, or of a result's.
+void check_outputs(const RunOptions& options, const std::vector<PlannedRun>& planned) {
+  if (!options.junit.empty() && !options.access_log.empty() &&
+      is_same_place(options.junit, options.access_log)) {
+    throw report::OutputError(options.junit, "--junit and --access-log name the same file");
+  }
+  for (const std::string& file : {options.junit, options.access_log}) {
+    if (file.empty() || !scenario::is_result_file(fs::path(file).filename().string())) continue;
+    for (const PlannedRun& p : planned) {
+      if (!is_same_place(fs::path(file), p.folder / fs::path(file).filename())) continue;
+      throw report::OutputError(file, "a file of the result has this name; choose another one");
+    }
+  }
+}
+
 /// The verdicts on all scenarios, one after the other.
 class Gate {
  public:
@@ -364,7 +387,10 @@ int run(const Arguments& arguments) {
     if (!planned) return kBadInput;
     for (const PlannedRun& p : *planned) session.agree_on(p.loaded);
     std::optional<Gate> gate;  // where this process leads
-    if (session.leads()) gate.emplace(*options, *planned);
+    if (session.leads()) {
+      check_outputs(*options, *planned);
+      gate.emplace(*options, *planned);
+    }
     JsonOutput json(planned->size());
     for (const PlannedRun& p : *planned) {
       run_one(*options, p, session, gate ? &*gate : nullptr, json);

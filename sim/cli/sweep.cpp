@@ -147,8 +147,10 @@ int lead(const SweepCommand& options, const Session& session) {
           kPointsCsv, [&](const auto& json) { return status_of_sweep(json, plan); })) {
     return *status;
   }
-  const fs::path journal = command.open(
-      report::identity_of(plan.base, plan.inputs, "sweep", sweep_options().asked(options)));
+  std::vector<fs::path> reads = plan.inputs;
+  reads.push_back(options.request.scenario);
+  const fs::path journal =
+      command.open(report::identity_of(plan.base, reads, "sweep", sweep_options().asked(options)));
   report::ProgressBar bar(name, session.shows_progress());
   run.progress = [&](double share) {
     if (bar.visible()) bar.show(share);

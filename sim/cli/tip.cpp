@@ -165,8 +165,10 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
         })) {
       return *status;
     }
-    search_options.journal = command->open(
-        report::identity_of(plan.base, plan.inputs, "tip", tip_options().asked(options)));
+    std::vector<fs::path> reads = plan.inputs;
+    reads.push_back(options.request.scenario);
+    search_options.journal =
+        command->open(report::identity_of(plan.base, reads, "tip", tip_options().asked(options)));
     search_options.resume = options.resume;
   }
   if (plan.base.scenario.precision.target > 0) {

@@ -174,6 +174,11 @@ void Journal::fail() const {
 
 Journal Journal::begin(const std::filesystem::path& path, const Identity& identity,
                        std::size_t units) {
+  // What has another name besides is not ours alone: that name keeps the file as it is.
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink > 1) {
+    ::unlink(path.c_str());
+  }
   Journal journal(path, units);
   journal.write_head(identity);
   return journal;

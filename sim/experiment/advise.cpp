@@ -4,6 +4,7 @@
 
 #include "estimate/paired.hpp"
 #include "execution/executor.hpp"
+#include "measure/analyse/recovery.hpp"
 
 #include <algorithm>
 #include <array>
@@ -55,7 +56,9 @@ Values values_of(const Scenario& scenario, const std::vector<RunResult>& runs) {
                      [&](const MetricInfo* i) { return i->name == measure.metric->name; }) -
         of_phases.begin());
     for (std::size_t r = 0; r < runs.size(); ++r) {
-      if (!measure.in_quiet) {
+      if (m == kRecovered && !stats::can_confirm_recovery(scenario)) {
+        values[m].push_back(std::nullopt);  // it would be 0, whatever happens
+      } else if (!measure.in_quiet) {
         values[m].push_back(metrics.at(r, metrics.clients() - 1, index_of(*measure.metric)));
       } else if (quiet != phases.end()) {
         values[m].push_back(by_phase.at(r, by_phase.clients() - 1,

@@ -314,6 +314,9 @@ void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends) {
 
 std::string Trigger::edit(double value) const {
   if (!is_duration) return fmt::format("{}={}", path, value);
+  // Of one that is too long, the scenario's reader says so.
+  constexpr double kMost_s = 9e9;
+  if (std::abs(value) > kMost_s) return fmt::format("{}=\"{:.0f}s\"", path, value);
   const Duration duration = Duration::nanoseconds(std::llround(value * 1e9));
   return fmt::format("{}=\"{}\"", path, scenario::to_text(duration));
 }

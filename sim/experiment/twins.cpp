@@ -50,6 +50,21 @@ class Judgement {
   bool metastable_ = false, open_ = false;
 };
 
+/// The groups that are down after the last disturbance and would be back without retries.
+std::vector<std::uint32_t> metastable_groups(const Scenario& scenario, const RunResult& run,
+                                             const RunResult& twin,
+                                             const stats::Aftermath& aftermath) {
+  std::vector<std::uint32_t> groups;
+  for (std::uint32_t g = 0; g < run.clients.size(); ++g) {
+    const auto down = stats::final_recovery(scenario, run, g);
+    if (!down || down->seconds || down->seems_back() || down->too_few()) continue;
+    const auto recovery = stats::twin_recovery(scenario, run, twin, aftermath, g);
+    const StormVerdict verdict = stats::with_twin(StormVerdict::kSustained, aftermath, recovery);
+    if (verdict == StormVerdict::kMetastable) groups.push_back(g);
+  }
+  return groups;
+}
+
 bool remove_quota(Scenario& s) {
   bool any = false;
   for (ClientSpec& client : s.clients) any |= std::exchange(client.retry.quota.enabled, false);
@@ -130,6 +145,11 @@ std::vector<std::vector<Storm>> storms_with_twins(const Scenario& scenario,
     const auto recovery = stats::twin_recovery(scenario, twins[i], q.aftermath);
     const StormVerdict verdict = stats::with_twin(StormVerdict::kSustained, q.aftermath, recovery);
     judgements[q.run].add(verdict);
+    const auto last = stats::final_aftermath(scenario, runs[q.run]);
+    if (last && last->trigger.end == q.aftermath.trigger.end) {
+      runs[q.run].metastable_groups =
+          metastable_groups(scenario, runs[q.run], twins[i], q.aftermath);
+    }
     if (!q.storm) continue;
     storms[q.run][*q.storm].twin_recovery_s = recovery;
     storms[q.run][*q.storm].verdict = verdict;

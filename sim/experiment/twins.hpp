@@ -17,7 +17,8 @@
 namespace retrysim::experiment {
 
 /// The storms of each replication, in their order; those that are sustained with the verdict that
-/// their twins lead to. Sets RunResult::metastable of each run; a run can be that without a storm.
+/// their twins lead to. Sets RunResult::metastable and metastable_groups of each run; a run can be
+/// that without a storm.
 std::vector<std::vector<stats::Storm>> storms_with_twins(const Scenario& scenario,
                                                          std::vector<RunResult>& runs,
                                                          const ReplicationOptions& options);

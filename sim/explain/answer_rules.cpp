@@ -59,8 +59,9 @@ bool is_slower(const Requests& before, const Requests& then) {
 
 /// What the time of the disturbance is compared with: the time before it, or where there is none,
 /// the time since the group is back.
+bool is_normal_before(const GroupCase& c) { return c.made.before.made >= kFewest || !c.recovers(); }
 const Requests& normal(const GroupCase& c) {
-  return c.made.before.made >= kFewest || !c.recovers() ? c.made.before : c.made.after;
+  return is_normal_before(c) ? c.made.before : c.made.after;
 }
 
 bool is_as_before(const GroupCase& c, const Requests& then) {
@@ -187,9 +188,11 @@ Found never_recovers(const GroupCase& c) {
 Found too_short(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   if (!c.disturbed() || r.back > 0 || r.down() == 0 || lasts_to_end(c)) return std::nullopt;
-  Finding f{fmt::format("not recovered when the run ends, {} after {}; run longer to see whether "
-                        "it does{}",
+  const bool once = c.client.arrivals.process == ArrivalProcess::kOnce;
+  Finding f{fmt::format("not recovered when the run ends, {} after {}; {}{}",
                         spoken_time(std::max(r.watched_s, 0.0)), its_name(c),
+                        once ? "all requests came at once, so that no longer run would tell more"
+                             : "run longer to see whether it does",
                         fails_before(c) ? "; " + only_succeed(c.made.before, "before it") : ""),
             recovery(c)};
   f.evidence.push_back({"watched_s", r.watched_s});
@@ -280,8 +283,9 @@ Found unaffected(const GroupCase& c) {
   if (!succeed_as_often(normal(c), c.made.during)) {
     return Finding{"hardly affected: " + succeed_instead_of(c, c.made.during, "during"), shares(c)};
   }
-  return Finding{fmt::format("unaffected: {} of the requests made during {} succeed, as before",
-                             spoken_share(c.made.during.success_share()), its_name(c)),
+  return Finding{fmt::format("unaffected: {} of the requests made during {} succeed, as {}",
+                             spoken_share(c.made.during.success_share()), its_name(c),
+                             is_normal_before(c) ? "before" : "they do later"),
                  shares(c)};
 }
 
@@ -297,17 +301,17 @@ Found only_slower(const GroupCase& c) {
   const std::string take = fmt::format("take {} on average instead of {}",
                                        roughly_spoken_time(slower_during ? during_s : since_s),
                                        roughly_spoken_time(before_s));
+  const std::string_view as_often = is_normal_before(c) ? "before" : "later";
   std::string sentence;
   if (!succeed_as_often(normal(c), slower)) {
     sentence = fmt::format("slower: {}; they {}", succeed_instead_of(c, slower, when), take);
   } else if (slower_during) {
-    sentence =
-        fmt::format("only slower: requests made during {} succeed as often as before, but {}",
-                    its_name(c), take);
+    sentence = fmt::format("only slower: requests made during {} succeed as often as {}, but {}",
+                           its_name(c), as_often, take);
   } else {
     sentence =
-        fmt::format("only slower: requests succeed as often as before, but those made after {} {}",
-                    its_name(c), take);
+        fmt::format("only slower: requests succeed as often as {}, but those made after {} {}",
+                    as_often, its_name(c), take);
   }
   if (slower_during && is_slower(normal(c), since)) {
     sentence += fmt::format(", and those made after it {}", roughly_spoken_time(since_s));
@@ -424,8 +428,8 @@ std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
 Found failing(const GroupCase& c) {
   if (c.success_share() >= kWell) return std::nullopt;
   return Finding{
-      fmt::format("{} of the requests fail, with {} each", spoken_share(1 - c.success_share()),
-                  spoken_attempts(c.amplification())),
+      fmt::format("{} of the requests fail, with {} per request",
+                  spoken_share(1 - c.success_share()), spoken_attempts(c.amplification())),
       steady_figures(c)};
 }
 

@@ -149,9 +149,11 @@ Found limiter_never_woke(const GroupCase& c) {
   if (!c.client.retry.rate_limit.enabled || throttled > kHardlyAny || failed < kTrouble) {
     return std::nullopt;
   }
-  const bool by_queue = c.total.rejected > 0 &&
-                        c.service.rejection.overflow == Overflow::kUnavailable &&
-                        !c.service.answers.overflow && !c.service.answers.limit;
+  const auto answers_503 = [](const ServiceSpec* s) {
+    return s->rejection.overflow == Overflow::kUnavailable && !s->answers.overflow &&
+           !s->answers.limit;
+  };
+  const bool by_queue = c.total.rejected > 0 && std::ranges::all_of(c.services, answers_503);
   return Finding{by_queue
                      ? fmt::format("adaptive mode never slowed down: {} of the attempts failed, "
                                    "but a full queue answers 503, which it does not count as "
@@ -179,11 +181,13 @@ Found limiter_held_back(const GroupCase& c) {
 /// Whether attempts fail for reasons that have nothing to do with load.
 bool has_transient_errors(const GroupCase& c) {
   const NetworkSpec& network = c.scenario.network;
-  if (network.request_loss > 0 || network.response_loss > 0 || !c.service.errors.empty()) {
+  const auto has_errors = [](const ServiceSpec* s) { return !s->errors.empty(); };
+  if (network.request_loss > 0 || network.response_loss > 0 ||
+      std::ranges::any_of(c.services, has_errors)) {
     return true;
   }
   return std::any_of(c.scenario.faults.begin(), c.scenario.faults.end(), [&](const FaultSpec& f) {
-    return f.service == c.client.service &&
+    return share_of_calls(c.client, f.service) > 0 &&
            (!f.errors.empty() || f.request_loss > 0 || f.response_loss > 0 || f.unreachable);
   });
 }
@@ -196,7 +200,7 @@ Found helped(const GroupCase& c, std::string_view sentence) {
     return std::nullopt;
   }
   return Finding{fmt::format(fmt::runtime(sentence), spoken_share(c.success_share()),
-                             spoken_share(first), c.amplification()),
+                             spoken_share(first), spoken_count(c.amplification())),
                  {{"success_share", c.success_share()},
                   {"first_attempt_success_share", first},
                   {"attempts_per_request_ratio", c.amplification()}}};
@@ -206,7 +210,7 @@ Found retries_helped(const GroupCase& c) {
   if (!has_transient_errors(c) || c.retries_above_capacity.runs > 0) return std::nullopt;
   return helped(c,
                 "retries helped: {} of the requests succeed instead of the {} of the first "
-                "attempts, for {:.3g} attempts per request");
+                "attempts, for {} attempts per request");
 }
 
 Found herd_was_served(const GroupCase& c) {
@@ -216,7 +220,7 @@ Found herd_was_served(const GroupCase& c) {
   }
   return helped(c,
                 "retries spread the herd: {} of the requests succeed, {} at the first attempt, for "
-                "{:.3g} attempts per request");
+                "{} attempts per request");
 }
 
 Found retries_idle(const GroupCase& c) {
@@ -240,19 +244,25 @@ Found could_have_been_missed(const GroupCase& c) {
   if (before < kWellBefore || c.made.during.success_share() > before - kLost) return std::nullopt;
   const double share = 1 - std::pow(kUnseen, 1 / n);
   if (share < kLittle) return std::nullopt;
-  return Finding{n == 1 ? std::string("a single run: whether it always recovers is not known")
-                        : fmt::format("recovers in all {:.0f} runs; a collapse in fewer than {} of "
-                                      "such {} could have been missed",
-                                      n, spoken_share(share),
-                                      c.disturbances.kind == "surge"   ? "surges"
-                                      : c.disturbances.kind == "fault" ? "faults"
-                                                                       : "disturbances"),
-                 {{"replications", n}, {"missed_share", share}}};
+  return Finding{
+      n == 1 ? fmt::format("a single run{}: whether it always recovers is not known",
+                           c.recoveries.few > 0 ? " has requests enough to tell" : "")
+             : fmt::format("recovers in all {:.0f} runs{}; a collapse in fewer than {} "
+                           "of such {} could have been missed",
+                           n, c.recoveries.few > 0 ? " that have requests enough to tell" : "",
+                           spoken_share(share),
+                           c.disturbances.kind == "surge"   ? "surges"
+                           : c.disturbances.kind == "fault" ? "faults"
+                                                            : "disturbances"),
+      {{"replications", n}, {"missed_share", share}}};
 }
 
 /// Why tokens did not prevent it, as far as that is known.
 std::string_view gap_in_tokens(const GroupCase& c) {
-  if (!c.service.idempotency.remembers()) return ": the service knows no tokens";
+  const auto remembers = [](const ServiceSpec* s) { return s->idempotency.remembers(); };
+  if (std::ranges::none_of(c.services, remembers)) {
+    return c.has_one_service() ? ": the service knows no tokens" : ": its services know no tokens";
+  }
   if (2 * c.total.token_races < c.total.duplicated) return "";
   return ": retries came before the token of the attempt before them had been stored";
 }

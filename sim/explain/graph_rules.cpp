@@ -682,8 +682,8 @@ Found layers_multiply(const GroupCase& c) {
     if (own >= kMultiplies) ++multiplying, inner = i;
     by_retries *= own;
     const double calls = most->calls_per_attempt[i];
-    if (i > 0 && std::abs(calls - 1) >= 0.05) layers.push_back(fmt::format("{:.2g} calls", calls));
-    layers.push_back(fmt::format("{:.2g} per {}", own, i == 0 ? "request" : "call"));
+    if (i > 0 && std::abs(calls - 1) >= 0.05) layers.push_back(spoken_count(calls, 2) + " calls");
+    layers.push_back(fmt::format("{} per {}", spoken_count(own, 2), i == 0 ? "request" : "call"));
     const ClientSpec& client = c.scenario.clients[most->groups[i]];
     const auto caller = c.graph->calls.caller_of(most->groups[i]);
     layers.back() +=
@@ -692,16 +692,17 @@ Found layers_multiply(const GroupCase& c) {
   if (multiplying < 2 || by_retries < kMuch * first) return std::nullopt;  // a fan-out is no retry
   const std::size_t deepest = static_cast<std::size_t>(most - all.begin());
   std::string sentence = fmt::format(
-      "retries multiply from layer to layer: {}a request becomes {:.2g} attempts at {} ({})",
-      c.disturbed() ? fmt::format("from the start of {} on ", its_name(c)) : "", most->product,
-      c.scenario.services[deepest].name, fmt::join(layers, ", "));
+      "retries multiply from layer to layer: {}a request becomes {} attempts at {} ({})",
+      c.disturbed() ? fmt::format("from the start of {} on ", its_name(c)) : "",
+      spoken_count(most->product, 2), c.scenario.services[deepest].name, fmt::join(layers, ", "));
   std::vector<EvidenceFigure> evidence = {{"attempts_per_request_ratio", most->product},
                                           {"layers", static_cast<double>(most->groups.size())}};
   if (const auto left = without_inner_retries(c, *most, inner);
       left && *left < kLess * most->product) {
     const auto caller = c.graph->calls.caller_of(most->groups[inner]);
-    sentence += fmt::format("; without the retries of {} it would be {:.2g} at most",
-                            caller ? c.scenario.services[*caller].name : c.client.name, *left);
+    sentence += fmt::format("; without the retries of {} it would be {} at most",
+                            caller ? c.scenario.services[*caller].name : c.client.name,
+                            spoken_count(*left, 2));
     evidence.push_back({"without_inner_retries_ratio", *left});
   }
   return Finding{std::move(sentence), std::move(evidence)};

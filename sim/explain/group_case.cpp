@@ -34,14 +34,15 @@ class CaseBuilder {
       : facts_(facts),
         demand_(facts.demand),
         triggers_(facts.triggers),
-        c_{facts.scenario, group, facts.scenario.clients[group],
-           facts.scenario.services[facts.scenario.clients[group].service]},
+        called_(called_services(facts.scenario.clients[group])),
+        c_{facts.scenario, group, facts.scenario.clients[group], {}},
         runs_(runs) {
+    for (const std::size_t s : called_) c_.services.push_back(&c_.scenario.services[s]);
     for (const stats::Trigger& t : triggers_) {
       latest_ends_.push_back(latest_ends_.empty() ? t.end : std::max(latest_ends_.back(), t.end));
     }
     name_disturbance();
-    c_.disturbed_stretches = facts_.disturbed_stretches(c_.client.service);
+    c_.disturbed_stretches = facts_.disturbed_stretches(called_);
     find_capacity();
   }
 
@@ -95,11 +96,16 @@ class CaseBuilder {
 
   void find_capacity() {
     Capacity& k = c_.capacity;
-    const ServiceSpec& s = c_.service;
-    k.service_time_s = scenario::service_seconds_at(c_.scenario, c_.client, c_.client.service);
-    k.limited = s.servers != ServiceSpec::kUnlimited && k.service_time_s > 0 &&
-                s.model == ServiceModelKind::kQueue;
-    k.servers = k.limited ? static_cast<double>(s.servers) * s.instances.count : 0;
+    const ServiceSpec& s = c_.service();
+    k.service_time_s = kForever;
+    for (const std::size_t called : called_) {
+      k.service_time_s =
+          std::min(k.service_time_s, scenario::service_seconds_at(c_.scenario, c_.client, called));
+    }
+    k.limited = c_.has_one_service() && s.servers != ServiceSpec::kUnlimited &&
+                k.service_time_s > 0 && s.model == ServiceModelKind::kQueue;
+    const double most = s.autoscaling.target > 0 ? static_cast<double>(s.autoscaling.max) : 0;
+    k.servers = k.limited ? std::max(most, static_cast<double>(s.servers) * s.instances.count) : 0;
     for (const DisturbedStretch& d : c_.disturbed_stretches) k.left = std::min(k.left, d.left);
     k.timeout_s =
         c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
@@ -156,7 +162,7 @@ class CaseBuilder {
     const auto aftermath = stats::final_aftermath(c_.scenario, run);
     const bool enough = aftermath && found.not_before_s > aftermath->patience_s;
     ++(enough ? r.gone : r.unknown);
-    if (enough && run.metastable.value_or(false)) ++r.metastable;
+    if (enough && std::ranges::binary_search(run.metastable_groups, c_.index)) ++r.metastable;
   }
 
   /// When the group is back, or the window ends.
@@ -263,8 +269,10 @@ class CaseBuilder {
     const auto [first, retried] = work_of(bin);
     s.first_work_s += first;
     s.retry_work_s += retried;
-    const std::vector<ServiceFlow>& service = run.services[c_.client.service].bins;
-    if (bin < service.size()) s.service.merge(service[bin]);
+    for (const std::size_t called : called_) {
+      const std::vector<ServiceFlow>& service = run.services[called].bins;
+      if (bin < service.size()) s.service.merge(service[bin]);
+    }
   }
 
   /// What all groups that call the service ask of it in a bin.
@@ -367,6 +375,7 @@ class CaseBuilder {
   const std::vector<stats::Trigger>& triggers_;
   std::span<const CaseFacts::AskedWork> work_;  // in each bin of the run that is looked at
   std::vector<Time> latest_ends_;               // of each trigger and all before it
+  std::vector<std::size_t> called_;
   GroupCase c_;
   std::span<const RunResult> runs_;
 };
@@ -397,7 +406,19 @@ CaseFacts::CaseFacts(const Scenario& of)
   }
 }
 
-const std::vector<DisturbedStretch>& CaseFacts::disturbed_stretches(std::size_t service) {
+std::vector<DisturbedStretch> CaseFacts::disturbed_stretches(
+    std::span<const std::size_t> services) {
+  std::vector<DisturbedStretch> stretches = stretches_of(services.front());
+  for (const std::size_t s : services.subspan(1)) {
+    const std::vector<DisturbedStretch>& others = stretches_of(s);
+    for (std::size_t i = 0; i < stretches.size(); ++i) {
+      stretches[i].left = std::max(stretches[i].left, others[i].left);
+    }
+  }
+  return stretches;
+}
+
+const std::vector<DisturbedStretch>& CaseFacts::stretches_of(std::size_t service) {
   const auto [at, added] = stretches_.try_emplace(service);
   if (!added) return at->second;
   for (const Phase& phase : phases) {
@@ -413,6 +434,75 @@ CaseFacts::OfRun& CaseFacts::of_run(const RunResult& run, std::size_t service) {
   if (last_service_ != service) of_runs_.clear();
   last_service_ = service;
   return of_runs_[&run];
+}
+
+namespace {
+
+/// What share of the attempts sent to the service a fault lets ask for a server.
+double asking_share(const FaultSpec& f, std::uint32_t instances) {
+  const double lost = f.unreachable || f.black_hole ? 1 : f.request_loss;
+  double errors = 0;
+  for (const RandomError& e : f.errors) errors += e.probability;
+  const double free = f.errors_at.on_arrival() ? 1 : 1 - f.errors_at.share;
+  const double asking = (1 - lost) * (1 - std::min(1.0, errors) * free);
+  std::uint32_t concerned = 0;
+  for (std::uint32_t i = 0; i < instances; ++i) concerned += f.concerns(i);
+  return 1 - (1 - asking) * concerned / instances;
+}
+
+/// What share of the attempts that reach the service and meet no error passes its throttle.
+double passing_share(const ServiceSpec& spec, const ServiceFlow& flow) {
+  const auto throttled = static_cast<double>(flow.throttled);
+  const double at_throttle = static_cast<double>(flow.arrivals) -
+                             (spec.errors_at.on_arrival() ? static_cast<double>(flow.errors) : 0);
+  return at_throttle > throttled ? 1 - throttled / at_throttle : throttled > 0 ? 0 : 1;
+}
+
+}  // namespace
+
+const std::vector<CaseFacts::AskingFrom>& CaseFacts::asking_at(std::size_t service) {
+  const auto [at, added] = asking_.try_emplace(service);
+  std::vector<AskingFrom>& steps = at->second;
+  if (!added) return steps;
+  const std::uint32_t instances = scenario.services[service].instances.count;
+  struct Change {
+    Time start, end;
+    double share;
+  };
+  std::vector<Change> changes;
+  std::vector<Time> times = {Time::zero()};
+  for (const FaultSpec& f : scenario.faults) {
+    if (f.service != service) continue;
+    const double share = asking_share(f, instances);
+    if (share == 1) continue;
+    changes.push_back({f.start, f.start + f.duration, share});
+    times.push_back(f.start);
+    times.push_back(f.start + f.duration);
+  }
+  std::ranges::sort(times);
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  for (const Time time : times) {
+    stop_point();
+    double share = 1 - scenario.network.request_loss;
+    for (const Change& c : changes) {
+      if (c.start <= time && time < c.end) share *= c.share;
+    }
+    steps.push_back({time, share});
+  }
+  return steps;
+}
+
+double CaseFacts::mean_asking(std::size_t service, Time from, Time to) {
+  const std::vector<AskingFrom>& steps = asking_at(service);
+  auto next = std::ranges::upper_bound(steps, from, {}, &AskingFrom::time);
+  double share = std::prev(next)->share, sum = 0;
+  for (Time at = from; at < to;) {
+    const Time end = next == steps.end() ? to : std::min(next->time, to);
+    sum += share * (end - at).in_seconds();
+    at = end;
+    if (next != steps.end()) share = next++->share;
+  }
+  return to > from ? sum / (to - from).in_seconds() : share;
 }
 
 std::span<const CaseFacts::AskedWork> CaseFacts::work_by_bin(const RunResult& run,
@@ -431,6 +521,14 @@ std::span<const CaseFacts::AskedWork> CaseFacts::work_by_bin(const RunResult& ru
       work[i].retry_s += each * static_cast<double>(flow.retries);
     }
   }
+  const std::vector<ServiceFlow>& flows = run.services[service].bins;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const Time start = Time::zero() + run.interval * static_cast<std::int64_t>(i);
+    double asking = mean_asking(service, start, start + run.interval);
+    if (i < flows.size()) asking *= passing_share(scenario.services[service], flows[i]);
+    work[i].first_s *= asking;
+    work[i].retry_s *= asking;
+  }
   return known.emplace(std::move(work));
 }
 
@@ -444,6 +542,19 @@ std::span<const double> CaseFacts::first_work_by_phase(const RunResult& run, std
       const ClientFlow& flow = run.clients[c].phases[p].flow;
       work[p] += each * static_cast<double>(flow.attempts - flow.retries);
     }
+  }
+  for (std::size_t p = 0; p < phases.size(); ++p) {
+    ServiceFlow flow;
+    const std::vector<ServiceFlow>& flows = run.services[service].bins;
+    const auto width = run.interval.count();
+    if (width > 0) {
+      const auto first = static_cast<std::size_t>((phases[p].start - Time::zero()).count() / width);
+      const auto last =
+          static_cast<std::size_t>(((phases[p].end - Time::zero()).count() + width - 1) / width);
+      for (std::size_t i = first; i < std::min(last, flows.size()); ++i) flow.merge(flows[i]);
+    }
+    work[p] *= mean_asking(service, phases[p].start, phases[p].end) *
+               passing_share(scenario.services[service], flow);
   }
   return known.emplace(std::move(work));
 }
@@ -483,7 +594,7 @@ double GroupCase::mean_wait_s() const {
   const auto waits_ns = static_cast<double>(total.send_wait_ns + total.connection_wait_ns);
   double in_queue_s = 0;
   const bool calls_others = scenario::calls_others(scenario, client.service);
-  if (capacity.limited && !calls_others && has_queue(service.queue.discipline)) {
+  if (capacity.limited && !calls_others && has_queue(service().queue.discipline)) {
     in_queue_s = static_cast<double>(total.attempt_total_ns) / 1e9 -
                  static_cast<double>(total.attempts) * capacity.least_attempt_s;
   }

@@ -28,8 +28,8 @@ namespace retrysim::explain {
 struct Stretch {
   double seconds = 0;  ///< of all replications together
   ClientFlow group;
-  ServiceFlow service;      ///< of the group's service
-  double first_work_s = 0;  ///< server time that new requests of all groups ask of it,
+  ServiceFlow service;      ///< of the services that the group calls, all together
+  double first_work_s = 0;  ///< server time that new requests of all groups ask of the first one,
   double retry_work_s = 0;  ///< and that their retries ask for
 
   /// Attempts without an answer in time, of those that were served in time or not in time.
@@ -61,7 +61,7 @@ struct RequestsByPart {
 struct DisturbedStretch {
   std::string name;
   double start_s = 0, end_s = 0;
-  double left = 1;          ///< share of the capacity of the group's service
+  double left = 1;          ///< share of the capacity of the group's service; of several, the most
   double seconds = 0;       ///< of all replications together
   double first_work_s = 0;  ///< as in Stretch
 };
@@ -116,15 +116,16 @@ struct Occurrence {
   bool in_most_of(std::size_t all) const { return 2 * runs > all; }
 };
 
-/// Limits of the group's service.
+/// Limits of the group's service. Of several services they are not looked at: which of them it was
+/// is not known.
 struct Capacity {
-  bool limited = false;  ///< it has a number of servers, and its work is known
-  double servers = 0;
+  bool limited = false;  ///< it has a number of servers, its work is known, and it is the only one
+  double servers = 0;    ///< with autoscaling the most that there may be
   double service_time_s = 0;   ///< mean over its attempts
   double left = 1;             ///< smallest share of the capacity that faults leave
   double full_queue_s = 0;     ///< work of a full queue at full capacity; infinite: no bound
   double largest_queue_s = 0;  ///< work of the longest queue that there was, at full capacity
-  double least_attempt_s = 0;  ///< an attempt that waits for nothing
+  double least_attempt_s = 0;  ///< an attempt that waits for nothing, at the fastest service
   double patience_s = 0;       ///< the longest wait after which an answer is in time; infinite: any
   double timeout_s = 0;
 };
@@ -138,7 +139,7 @@ struct GroupCase {
   const Scenario& scenario;
   std::size_t index;
   const ClientSpec& client;
-  const ServiceSpec& service;
+  std::vector<const ServiceSpec*> services;  ///< that it calls, at least one
 
   std::size_t runs = 0;  ///< replications
   double bin_s = 0;      ///< width of the bins of the time series
@@ -164,6 +165,9 @@ struct GroupCase {
   /// group is back; `seconds`: when, since the start of the run; `ratio`: the share.
   Occurrence quota_dry = {};
 
+  /// What is said of the service is of the only one that the group calls.
+  const ServiceSpec& service() const { return *services.front(); }
+  bool has_one_service() const { return services.size() == 1; }
   bool disturbed() const { return disturbances.count > 0; }
   /// In every replication in which there are requests enough to tell, and in one at least.
   bool recovers() const { return disturbed() && recoveries.back > 0 && recoveries.down() == 0; }
@@ -193,6 +197,8 @@ class CaseFacts {
     std::size_t group;
     double work_s;  ///< of an attempt, on average
   };
+  /// Of a server: not that of attempts which do not reach the service, or which it answers without
+  /// one: with random errors on arrival, and with its throttle.
   struct AskedWork {
     double first_s = 0, retry_s = 0;
   };
@@ -202,8 +208,8 @@ class CaseFacts {
   std::span<const AskedWork> work_by_bin(const RunResult& run, std::size_t service);
   /// The work that their first attempts ask of it in each phase of a run.
   std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
-  /// Without the figures of runs.
-  const std::vector<DisturbedStretch>& disturbed_stretches(std::size_t service);
+  /// As a group that calls these services sees them, without the figures of runs.
+  std::vector<DisturbedStretch> disturbed_stretches(std::span<const std::size_t> services);
 
   const Scenario& scenario;
   const scenario::Demand demand;               ///< of first attempts
@@ -216,10 +222,19 @@ class CaseFacts {
     std::optional<std::vector<AskedWork>> bins;
     std::optional<std::vector<double>> phases;
   };
+  /// What share of the attempts sent to a service faults and network let ask for a server.
+  struct AskingFrom {
+    Time time;
+    double share;
+  };
+  const std::vector<AskingFrom>& asking_at(std::size_t service);
+  double mean_asking(std::size_t service, Time from, Time to);
   OfRun& of_run(const RunResult& run, std::size_t service);
+  const std::vector<DisturbedStretch>& stretches_of(std::size_t service);
 
   std::vector<std::vector<Caller>> callers_;  // of each service
   std::map<std::size_t, std::vector<DisturbedStretch>> stretches_;
+  std::map<std::size_t, std::vector<AskingFrom>> asking_;
   // Of the service that was asked about last: groups of one service mostly follow each other.
   std::optional<std::size_t> last_service_;
   std::map<const RunResult*, OfRun> of_runs_;

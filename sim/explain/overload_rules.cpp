@@ -72,14 +72,15 @@ Found nothing_served(const GroupCase& c) {
   const auto none =
       std::find_if(all.begin(), all.end(), [](const DisturbedStretch& d) { return d.left <= 0; });
   if (none == all.end()) return std::nullopt;
-  return Finding{fmt::format("during {} the service has no capacity at all: attempts can only fail "
-                             "or wait",
-                             name_of(c, *none)),
-                 {{"capacity_left_share", 0}}};
+  return Finding{
+      fmt::format("during {} {} no capacity at all: attempts can only fail or wait",
+                  name_of(c, *none), c.has_one_service() ? "the service has" : "its services have"),
+      {{"capacity_left_share", 0}}};
 }
 
 bool lines_up(const GroupCase& c) {
-  return c.capacity.limited && c.capacity.patience_s > 0 && has_queue(c.service.queue.discipline) &&
+  return c.capacity.limited && c.capacity.patience_s > 0 &&
+         has_queue(c.service().queue.discipline) &&
          c.capacity.timeout_s < std::numeric_limits<double>::infinity();
 }
 
@@ -170,24 +171,41 @@ Found wasted_work(const GroupCase& c) {
   if (share < kMuch || queue_outlasts_timeout(c) || slow_queue_outlasts_timeout(c)) {
     return std::nullopt;
   }
-  return Finding{fmt::format("{} of what the service finished{} was for clients that had given up",
-                             spoken_share(share), c.disturbed() ? " in that time" : ""),
-                 {{"wasted_share", share}}};
+  return Finding{
+      fmt::format("{} of what {} finished{} was for clients that had given up", spoken_share(share),
+                  c.has_one_service() ? "the service" : "its services",
+                  c.disturbed() ? " in that time" : ""),
+      {{"wasted_share", share}}};
 }
 
 Found throttle_is_bottleneck(const GroupCase& c) {
   constexpr double kNoticeable = 0.05;
-  const ThrottleSpec& t = c.service.throttle;
-  const double throttled = c.share_of_attempts(AttemptResult::kThrottled);
-  if (t.rate <= 0 || throttled < kNoticeable) return std::nullopt;
+  const ServiceFlow& service = c.all.service;
+  const auto has_throttle = [](const ServiceSpec* s) { return s->throttle.rate > 0; };
+  if (service.throttled == 0 || std::ranges::none_of(c.services, has_throttle)) {
+    return std::nullopt;
+  }
+  const ThrottleSpec& t = c.service().throttle;
   const bool each = t.scope == ThrottleScope::kClient;
+  // Random errors and full queues may answer as throttles do, and throttles may treat groups
+  // differently: where it is not the same, what is said is of all attempts at the service.
+  const double of_group = c.share_of_attempts(AttemptResult::kThrottled);
+  const double of_all =
+      static_cast<double>(service.throttled) / static_cast<double>(service.arrivals);
+  const double throttled = std::min(of_group, of_all);
+  if (throttled < kNoticeable) return std::nullopt;
   std::string sentence =
-      t.has_limits()
+      !c.has_one_service()
+          ? fmt::format("throttles refuse {} of the attempts", spoken_share(throttled))
+      : t.has_limits()
           ? fmt::format("the throttle refuses {} of the attempts", spoken_share(throttled))
-          : fmt::format("the throttle lets {:.4g} attempts a second pass{} and refuses {} of them",
-                        t.rate, each ? " of each client" : "", spoken_share(throttled));
+          : fmt::format("the throttle lets {} attempts a second pass{} and refuses {} of them",
+                        spoken_count(t.rate, 4), each ? " of each client" : "",
+                        spoken_share(throttled));
   std::vector<EvidenceFigure> evidence = {{"throttled_share", throttled}};
-  if (!t.has_limits()) evidence.insert(evidence.begin(), {"granted_per_s", t.rate});
+  if (c.has_one_service() && !t.has_limits()) {
+    evidence.insert(evidence.begin(), {"granted_per_s", t.rate});
+  }
   if (c.capacity.limited) {
     const double busy = c.load(c.all.service.busy_ns / 1e9, c.all.seconds);
     if (busy < 1)
@@ -214,7 +232,7 @@ Found connections_are_bottleneck(const GroupCase& c) {
 
 Found timeout_below_service_time(const GroupCase& c) {
   constexpr double kMany = 0.3;
-  const double least_s = c.capacity.timeout_s - c.capacity.patience_s;
+  const double least_s = c.capacity.least_attempt_s;
   const ClientFlow& before = c.before.group;
   if (c.capacity.timeout_s >= least_s || before.attempts == 0) return std::nullopt;
   const double timeouts =

@@ -23,8 +23,8 @@ std::string roughly_spoken_time(double seconds);
 /// A share as a percentage; one that is not whole is never called 100 %, nor 0 % if it is not zero.
 std::string spoken_share(double share);
 
-/// A number of things with three significant digits: "3120", "0.5".
-std::string spoken_count(double number);
+/// A number of things with three significant digits, or so many: "3120", "0.5".
+std::string spoken_count(double number, int digits = 3);
 
 /// A multiple of something: "1.9 times".
 std::string spoken_times(double ratio);

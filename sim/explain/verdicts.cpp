@@ -21,14 +21,14 @@ namespace {
 
 std::string time_text(double seconds, int digits) {
   if (seconds == 0) return "0 s";
-  if (seconds < 1e-3) return fmt::format("{:.{}g} µs", seconds * 1e6, digits);
+  if (seconds < 1e-3) return spoken_count(seconds * 1e6, digits) + " µs";
   if (seconds < 0.0995) return fmt::format("{:.{}g} ms", seconds * 1e3, digits);
   if (seconds < 99.5) return fmt::format("{:.{}g} s", seconds, digits);
   if (seconds < 119.5) return fmt::format("{:.0f} s", seconds);
   const double minutes = seconds / 60;
   if (minutes < 9.95) return fmt::format("{:.2g} minutes", minutes);
   if (minutes < 119.5) return fmt::format("{:.0f} minutes", minutes);
-  return fmt::format("{:.3g} hours", minutes / 60);
+  return spoken_count(minutes / 60) + " hours";
 }
 
 }  // namespace
@@ -47,10 +47,11 @@ std::string spoken_share(double share) {
   return percent < 9.95 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
 }
 
-std::string spoken_count(double number) {
-  if (number < 1000) return fmt::format("{:.3g}", number);
-  const double unit = std::pow(10, std::floor(std::log10(number)) - 2);
-  return fmt::format("{:.0f}", std::round(number / unit) * unit);
+std::string spoken_count(double number, int digits) {
+  if (number <= 0) return "0";
+  const double unit = std::pow(10, std::floor(std::log10(number)) + 1 - digits);
+  return unit >= 1 ? fmt::format("{:.0f}", std::round(number / unit) * unit)
+                   : fmt::format("{:.{}g}", number, digits);
 }
 
 std::string spoken_times(double ratio) {
@@ -62,7 +63,8 @@ std::string spoken_times(double ratio) {
 }
 
 std::string spoken_attempts(double attempts) {
-  return fmt::format("{:.4g} attempt{}", attempts, attempts == 1 ? "" : "s");
+  constexpr int kDigits = 4;
+  return fmt::format("{} attempt{}", spoken_count(attempts, kDigits), attempts == 1 ? "" : "s");
 }
 
 }  // namespace retrysim::explain

@@ -324,13 +324,18 @@ Fit fit_log(const Log& log, const Incidents* known) {
     UnderWay under_way;
     std::vector<double> times;
     times.reserve(visits.size());
+    std::int64_t resolution_ns = 1'000'000;  // or a thousandth of that, as often as needed
     for (std::size_t i = 0; i < visits.size(); ++i) {
       const bool waited = under_way.found_by(visits[i]) >= fit.capacity->free_below();
       if (waited || !succeeded[i] || !evidence[i]) continue;
-      times.push_back(seconds(visits[i].end_ns - visits[i].start_ns));
+      const std::int64_t took_ns = visits[i].end_ns - visits[i].start_ns;
+      while (took_ns % resolution_ns != 0) resolution_ns /= 1000;
+      times.push_back(seconds(took_ns));
     }
     visits = {};
-    if (!times.empty()) fit.service_time = fit_service_time(std::move(times), 1e-9);
+    if (!times.empty()) {
+      fit.service_time = fit_service_time(std::move(times), seconds(resolution_ns));
+    }
   }
   constexpr std::int64_t kCoarse = 1'000'000;
   if (log.time_resolution_ns > kCoarse) {

@@ -15,11 +15,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace retrysim::fit {
@@ -29,17 +31,117 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kBadLinesShown = 10;
 constexpr std::size_t kRoles = 7;
+constexpr double kMostCounted = 1e12;
 
 // --- Lines of files that may be packed.
+
+constexpr std::size_t kBuffer = std::size_t{1} << 17;
+
+/// The bytes of a file, unpacked if it is of gzip. zlib's own reader could not be stopped while it
+/// waits for a pipe.
+class LogFile {
+ public:
+  struct Failure {
+    std::string why;
+  };
+
+  explicit LogFile(const std::string& file) : pieces_(open(file)), piece_(kBuffer) {}
+  ~LogFile() {
+    if (is_packed_) ::inflateEnd(&unpacking_);
+  }
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  bool is_open() const { return pieces_->is_open(); }
+
+  /// The next ones; 0 at the end. Throws Failure, Interrupted.
+  std::size_t read(std::span<char> to) {
+    if (!begun_) begin();
+    if (is_packed_) return unpack(to);
+    if (rest_.empty() && !fill()) return 0;
+    const std::size_t size = std::min(to.size(), rest_.size());
+    std::copy_n(rest_.begin(), size, to.begin());
+    rest_ = rest_.subspan(size);
+    return size;
+  }
+
+ private:
+  static std::unique_ptr<scenario::InputFile> open(const std::string& file) {
+    return file == "-" ? std::make_unique<scenario::InputFile>(0)
+                       : std::make_unique<scenario::InputFile>(std::filesystem::path(file));
+  }
+
+  void begin() {
+    constexpr char kMagic[] = {'\x1f', '\x8b'};
+    begun_ = true;
+    std::size_t size = 0;
+    while (size < std::size(kMagic)) {
+      const std::size_t got = read_piece(std::span(piece_).subspan(size));
+      if (got == 0) break;
+      size += got;
+    }
+    rest_ = std::span(piece_).first(size);
+    if (size < std::size(kMagic) ||
+        !std::equal(std::begin(kMagic), std::end(kMagic), rest_.begin()))
+      return;
+    constexpr int kLargestWindow = 15, kGzip = 16;
+    if (::inflateInit2(&unpacking_, kLargestWindow + kGzip) != Z_OK) throw std::bad_alloc();
+    is_packed_ = true;
+  }
+
+  std::size_t read_piece(std::span<char> to) const {
+    const std::ptrdiff_t got = pieces_->read(to);
+    if (got < 0) throw Failure{std::strerror(errno)};
+    return static_cast<std::size_t>(got);
+  }
+
+  bool fill() {
+    rest_ = std::span(piece_).first(read_piece(piece_));
+    return !rest_.empty();
+  }
+
+  std::size_t unpack(std::span<char> to) {
+    while (!at_end_) {
+      if (rest_.empty() && !fill()) {
+        if (!between_members_) throw Failure{"the packed file ends early"};
+        break;
+      }
+      if (between_members_) {
+        if (rest_.front() != '\x1f') break;  // what comes behind is none of it
+        if (::inflateReset(&unpacking_) != Z_OK) throw std::bad_alloc();
+        between_members_ = false;
+      }
+      unpacking_.next_in = reinterpret_cast<Bytef*>(rest_.data());
+      unpacking_.avail_in = static_cast<uInt>(rest_.size());
+      unpacking_.next_out = reinterpret_cast<Bytef*>(to.data());
+      unpacking_.avail_out = static_cast<uInt>(to.size());
+      const int code = ::inflate(&unpacking_, Z_NO_FLUSH);
+      if (code == Z_MEM_ERROR) throw std::bad_alloc();
+      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
+        throw Failure{unpacking_.msg == nullptr ? "it is damaged" : unpacking_.msg};
+      }
+      rest_ = rest_.last(unpacking_.avail_in);
+      between_members_ = code == Z_STREAM_END;
+      if (const std::size_t size = to.size() - unpacking_.avail_out; size > 0) return size;
+    }
+    at_end_ = true;
+    return 0;
+  }
+
+  std::unique_ptr<scenario::InputFile> pieces_;
+  std::vector<char> piece_;
+  std::span<char> rest_;  // of the piece
+  z_stream unpacking_ = {};
+  bool begun_ = false, is_packed_ = false, between_members_ = false, at_end_ = false;
+};
 
 class LineReader {
  public:
   explicit LineReader(const std::string& file)
-      : name_(file == "-" ? "standard input" : file),
-        file_(file == "-" ? ::gzdopen(0, "rb") : ::gzopen(file.c_str(), "rb")) {
-    if (!file_ && errno == ENOMEM) throw std::bad_alloc();
-    if (!file_) throw BadLog(fmt::format("{}: cannot be read: {}", name_, std::strerror(errno)));
-    ::gzbuffer(file_.get(), kBuffer);
+      : name_(file == "-" ? "standard input" : file), file_(file) {
+    if (!file_.is_open() && errno == ENOMEM) throw std::bad_alloc();
+    if (!file_.is_open()) {
+      throw BadLog(fmt::format("{}: cannot be read: {}", name_, std::strerror(errno)));
+    }
     buffer_.resize(kBuffer);
   }
 
@@ -64,8 +166,6 @@ class LineReader {
   }
 
  private:
-  static constexpr unsigned kBuffer = 1 << 17;
-
   void refill() {
     stop_point();
     std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
@@ -79,28 +179,18 @@ class LineReader {
       }
       buffer_.resize(2 * buffer_.size());
     }
-    const int got =
-        ::gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
-    int code = Z_OK;
-    const char* message = ::gzerror(file_.get(), &code);
-    if (code == Z_MEM_ERROR) throw std::bad_alloc();
-    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-      const bool of_system = code == Z_ERRNO;
-      throw BadLog(fmt::format("{}:{}: cannot be read: {}", name_, number_ + 1,
-                               code == Z_BUF_ERROR ? "the packed file ends early"
-                               : of_system         ? std::strerror(errno)
-                                                   : message));
+    std::size_t got = 0;
+    try {
+      got = file_.read(std::span(buffer_).subspan(end_));
+    } catch (const LogFile::Failure& f) {
+      throw BadLog(fmt::format("{}:{}: cannot be read: {}", name_, number_ + 1, f.why));
     }
     at_end_ = got == 0;
-    end_ += static_cast<std::size_t>(got);
+    end_ += got;
   }
 
-  struct Close {
-    void operator()(gzFile_s* file) const { ::gzclose(file); }
-  };
-
   std::string name_;
-  std::unique_ptr<gzFile_s, Close> file_;
+  LogFile file_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   std::uint64_t number_ = 0;
@@ -188,7 +278,7 @@ std::optional<double> parse_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && value >= 0 ? std::optional(value) : std::nullopt;
+  return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
 std::optional<std::int64_t> parse_epoch(std::string_view text) {
@@ -273,6 +363,8 @@ struct Form {
   std::optional<std::size_t> count;  // CSV: the column with numbers of requests
   std::array<std::optional<std::size_t>, kRoles> places;  // CSV
   std::array<std::string, kRoles> names;                  // CSV and JSON; empty: there is none
+
+  const std::string& name(Role role) const { return names[static_cast<std::size_t>(role)]; }
 };
 
 constexpr std::array<std::string_view, kRoles> kUsualNames = {
@@ -302,6 +394,10 @@ class Parser {
   /// The first line of a file. True if it is a header.
   bool begin_file(std::string_view line, const LineReader& where) {
     form_ = Form{};
+    members_.clear();
+    file_ = where.name();
+    first_line_ = where.number();
+    first_row_ = log_.rows.size();
     form_.format = options_.format == LogFormat::kAuto ? format_of(line) : options_.format;
     log_.format = retrysim::name(form_.format);
     switch (form_.format) {
@@ -317,26 +413,33 @@ class Parser {
         read_header(line, where);
         break;
       case LogFormat::kJson:
-        choose_members(line, where);
+        if (!nlohmann::json::parse(line, nullptr, false).is_object()) {
+          throw BadLog(fmt::format("{}:{}: not a JSON object", where.name(), where.number()));
+        }
+        form_.has_duration = false;
         break;
       default:
         break;
     }
-    if (options_.duration_unit_s) form_.unit_s = *options_.duration_unit_s;
-    if (options_.time_is_start) form_.time_is_start = *options_.time_is_start;
+    apply_options();
     return form_.format == LogFormat::kCsv;
+  }
+
+  /// After the last line of a file.
+  void end_file(const LineReader& where) const {
+    if (form_.format == LogFormat::kJson) check_columns(where.name(), known_members());
   }
 
   /// Throws Unreadable.
   void add(std::string_view text) {
     const Line line = parts_of(text);
-    if (line.has_service && !is_of_service(line.service)) return;
     const auto time = parse_log_time(line.time);
     if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(line.time))};
+    if (line.has_service && !is_of_service(line.service)) return;
     if (form_.count) {
       need(*form_.count + 1);
       const std::optional<double> value = parse_number(fields_[*form_.count]);
-      if (!value) {
+      if (!value || *value > kMostCounted) {
         throw Unreadable{fmt::format("\"{}\" is not a count", shown(fields_[*form_.count]))};
       }
       log_.counts.push_back({*time, *value});
@@ -378,17 +481,31 @@ class Parser {
     return LogFormat::kCsv;
   }
 
-  // The columns that the roles have in `names`.
-  void choose(const std::vector<std::string_view>& names, const LineReader& where) {
+  void apply_options() {
+    if (options_.duration_unit_s) form_.unit_s = *options_.duration_unit_s;
+    if (options_.time_is_start) form_.time_is_start = *options_.time_is_start;
+  }
+
+  /// That there are those that the user has named, and a time.
+  void check_columns(const std::string& place, const std::vector<std::string_view>& names) const {
+    for (const auto& [role, wanted] : options_.columns) {
+      if (!form_.name(role).empty()) continue;
+      throw BadLog(fmt::format("{}: there is no column \"{}\"; {}", place, shown(wanted),
+                               scenario::suggestion(wanted, names, "columns are")));
+    }
+    if (form_.name(Role::kTime).empty()) {
+      throw BadLog(
+          fmt::format("{}: no column is called time; name it with --column time=NAME", place));
+    }
+  }
+
+  // The columns that the roles have in `names`. One that is chosen stays.
+  void choose(const std::vector<std::string_view>& names) {
     for (std::size_t role = 0; role < kRoles; ++role) {
+      if (!form_.names[role].empty()) continue;
       const auto wanted = options_.columns.find(static_cast<Role>(role));
       if (wanted != options_.columns.end()) {
         take(role, names, wanted->second);
-        if (form_.names[role].empty()) {
-          throw BadLog(fmt::format("{}:{}: there is no column \"{}\"; {}", where.name(),
-                                   where.number(), shown(wanted->second),
-                                   scenario::suggestion(wanted->second, names, "columns are")));
-        }
         continue;
       }
       std::string_view usual = kUsualNames[role];
@@ -398,21 +515,16 @@ class Parser {
         take(role, names, name);
       }
     }
-    const std::string& time = form_.names[static_cast<std::size_t>(Role::kTime)];
-    const std::string& duration = form_.names[static_cast<std::size_t>(Role::kDuration)];
-    if (time.empty()) {
-      throw BadLog(fmt::format("{}:{}: no column is called time; name it with --column time=NAME",
-                               where.name(), where.number()));
-    }
+    const std::string& duration = form_.name(Role::kDuration);
     form_.has_duration = !duration.empty();
-    form_.time_is_start = time == "start_time";
+    form_.time_is_start = form_.name(Role::kTime) == "start_time";
     form_.unit_s = unit_of_name(duration);
     // Envoy's operators, as its users name them.
-    if (form_.time_is_start &&
-        form_.names[static_cast<std::size_t>(Role::kStatus)] == "response_code" &&
+    if (form_.time_is_start && form_.name(Role::kStatus) == "response_code" &&
         duration == "duration") {
       form_.unit_s = 1e-3;
     }
+    apply_options();
   }
 
   void take(std::size_t role, const std::vector<std::string_view>& names, std::string_view name) {
@@ -427,10 +539,9 @@ class Parser {
     if (!split_csv(line, fields_)) {
       throw BadLog(fmt::format("{}:{}: a quote is not closed", where.name(), where.number()));
     }
-    choose(fields_, where);
-    const auto has = [&](Role role) {
-      return !form_.names[static_cast<std::size_t>(role)].empty();
-    };
+    choose(fields_);
+    check_columns(fmt::format("{}:{}", where.name(), where.number()), fields_);
+    const auto has = [&](Role role) { return !form_.name(role).empty(); };
     if (form_.has_duration || has(Role::kStatus) || has(Role::kRequest) || has(Role::kPath)) return;
     for (const std::string_view name : {"value", "count", "requests", "request_count"}) {
       const auto at = std::ranges::find(fields_, name);
@@ -440,14 +551,50 @@ class Parser {
     }
   }
 
-  void choose_members(std::string_view line, const LineReader& where) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object()) {
-      throw BadLog(fmt::format("{}:{}: not a JSON object", where.name(), where.number()));
+  std::vector<std::string_view> known_members() const { return {members_.begin(), members_.end()}; }
+
+  // Many loggers leave out what is null: a member may first come in a later line.
+  void learn_members() {
+    constexpr std::size_t kMost = 10'000;
+    bool more = false;
+    for (auto member = json_.begin(); member != json_.end(); ++member) {
+      if (members_.size() == kMost || members_.contains(member.key())) continue;
+      members_.insert(member.key());
+      more = true;
     }
-    std::vector<std::string> names;
-    for (const auto& [name, value] : json.items()) names.push_back(name);
-    choose({names.begin(), names.end()}, where);
+    if (!more) return;
+    const Form before = form_;
+    choose(known_members());
+    if (log_.rows.size() > first_row_) read_again(before);
+  }
+
+  // What the lines of the file that came before a member was known are, now that it is.
+  void read_again(const Form& before) {
+    const std::size_t count = log_.rows.size() - first_row_;
+    if (before.name(Role::kService).empty() && !form_.name(Role::kService).empty()) {
+      services_.insert("");
+      if (!options_.service.empty()) {
+        log_.other_services += count;
+        log_.rows.resize(first_row_);
+        return;
+      }
+    }
+    if (form_.has_duration && !before.has_duration) {
+      log_.bad_lines += count;
+      log_.rows.resize(first_row_);
+      if (log_.first_bad.size() < kBadLinesShown) {
+        log_.first_bad.push_back(
+            {file_, first_line_, fmt::format("it has no \"{}\"", form_.name(Role::kDuration))});
+      }
+      return;
+    }
+    if (form_.unit_s == before.unit_s) return;
+    for (std::size_t i = first_row_; i < log_.rows.size(); ++i) {
+      const auto ns = static_cast<double>(log_.rows[i].duration_ns);
+      const auto longest = static_cast<double>(Observation::kLongestNs);
+      const double read = std::min(ns * form_.unit_s / before.unit_s, longest);
+      log_.rows[i].duration_ns = std::llround(read) & Observation::kLongestNs;
+    }
   }
 
   Line parts_of(std::string_view text) {
@@ -506,6 +653,7 @@ class Parser {
   Line parts_of_json(std::string_view text) {
     json_ = nlohmann::json::parse(text, nullptr, false);
     if (!json_.is_object()) throw Unreadable{"not a JSON object"};
+    learn_members();
     std::array<std::string_view, kRoles> parts;
     for (std::size_t role = 0; role < kRoles; ++role) {
       const auto member = form_.names[role].empty() ? json_.end() : json_.find(form_.names[role]);
@@ -592,6 +740,10 @@ class Parser {
   const LogOptions& options_;
   Log& log_;
   Form form_;
+  std::string file_;
+  std::uint64_t first_line_ = 0;
+  std::size_t first_row_ = 0;  // of the file
+  Names members_;              // JSON: that lines of the file have
   Fields fields_;
   nlohmann::json json_;
   std::array<std::string, kRoles> texts_;
@@ -667,7 +819,9 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
         }
       }
     }
-    if (begun) log.has_durations &= parser.has_duration();
+    if (!begun) continue;
+    parser.end_file(reader);
+    log.has_durations &= parser.has_duration();
   }
   check_services(options, parser.services(), log);
   const double share =

@@ -243,6 +243,32 @@ std::vector<double> thinned(const std::vector<double>& values) {
   return kept;
 }
 
+/// Whether times, multiples of the resolution, are cut off: then as many are 0 as are 1; if they
+/// are rounded, half as many.
+bool are_cut_off(const std::vector<double>& values, double resolution_s) {
+  constexpr double kBetween = 0.75, kHalf = 0.5, kOneAndAHalf = 1.5;
+  const auto up_to = [&](double multiples) {
+    const double most = multiples * resolution_s;
+    return static_cast<double>(std::ranges::count_if(values, [=](double x) { return x <= most; }));
+  };
+  const double zeros = up_to(kHalf), ones = up_to(kOneAndAHalf) - zeros;
+  return ones > 0 && zeros > kBetween * ones;
+}
+
+/// Of sorted times: equal ones evenly over those that are written like that. Many at one point
+/// would look like a kind of their own; and no density has zeros.
+void spread(std::vector<double>& sorted, double resolution_s) {
+  constexpr double kHalf = 0.5, kLeast_s = 1e-12;
+  for (auto begin = sorted.begin(); begin != sorted.end();) {
+    const auto end = std::upper_bound(begin, sorted.end(), *begin);
+    const double low = std::max(0.0, *begin - resolution_s / 2), high = *begin + resolution_s / 2;
+    const auto count = static_cast<double>(end - begin);
+    for (double i = kHalf; begin != end; ++begin, ++i) {
+      *begin = std::max(low + (high - low) * i / count, kLeast_s);
+    }
+  }
+}
+
 // Two bumps: the density of the mixture, of the logarithms, has a valley between its medians.
 std::string two_kinds_in(const Law& law) {
   const double p = law.parameters[0];
@@ -353,6 +379,9 @@ double Law::quantile(double p) const {
 FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s) {
   FittedServiceTime fit;
   fit.values = values_s.size();
+  if (are_cut_off(values_s, resolution_s)) {
+    for (double& value : values_s) value += resolution_s / 2;
+  }
   const auto n = static_cast<double>(values_s.size());
   double mean = 0, squares = 0;
   for (const double x : values_s) mean += x / n;
@@ -388,8 +417,7 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
       fit.quantiles_s.push_back(sum / static_cast<double>(end - begin));
     }
   };
-  // Zero is possible where times are rounded; a density has it nowhere.
-  for (double& x : compared) x = std::max(x, std::max(resolution_s / 2, 1e-9));
+  spread(compared, resolution_s);
   const Values v = values_of(std::move(compared));
   if (v.x.size() < kFewestForLaw || v.deviation_log < 1e-6) {
     take_values(fmt::format("{} durations are too few to tell a law from.", v.x.size()));

@@ -55,7 +55,7 @@ struct FittedServiceTime {
 };
 
 /// Of service times in seconds, not negative, at least one; independent of each other. They are
-/// measured in multiples of `resolution_s`.
+/// measured in multiples of `resolution_s`; where they are cut off, half of it is added.
 FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s);
 
 /// The value in the middle of some values, which are put into another order; the upper one of two.

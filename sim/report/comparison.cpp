@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/comparison.hpp"
 
+#include "measure/analyse/recovery.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
 #include "report/run/files.hpp"
@@ -183,6 +184,11 @@ class Sentence {
   void add_recovery(const MetricInfo& metric) {
     const ComparisonRow* row = find_(metric);
     if (row == nullptr || row->difference.pairs == 0) return;
+    if (!stats::can_confirm_recovery(comparison_.baseline().scenario())) {
+      also_recovery_ =
+          " Whether they recover is not known: the run ends before recovery.hold does.";
+      return;
+    }
     const PairedDifference& d = row->difference;
     const auto runs = static_cast<double>(d.pairs);
     const auto count = [&](double mean) { return std::lround(mean * runs); };

@@ -311,6 +311,13 @@ std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult
                         before(run, counts, all.front().start));
 }
 
+bool can_confirm_recovery(const Scenario& scenario) {
+  Time last_end;
+  for (const Trigger& trigger : triggers(scenario)) last_end = std::max(last_end, trigger.end);
+  return last_end == Time::zero() ||
+         last_end + scenario.recovery.hold <= Time::zero() + scenario.duration;
+}
+
 std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& run,
                                    std::optional<std::size_t> group) {
   const std::vector<Trigger> all = triggers(scenario);
@@ -513,6 +520,18 @@ std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& t
   before.success_rate = std::min(before.success_rate, aftermath.attempt_success_rate);
   return recovery_after(scenario, twin, request_counts(scenario, twin, std::nullopt),
                         aftermath.trigger.end, aftermath.horizon, before)
+      .seconds;
+}
+
+std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& run,
+                                    const RunResult& twin, const Aftermath& aftermath,
+                                    std::size_t group) {
+  const std::vector<RequestCounts> counts = request_counts(scenario, run, group);
+  const std::vector<Trigger> all = triggers(scenario);
+  Before normal = before(run, counts, all.empty() ? aftermath.trigger.start : all.front().start);
+  normal.success_rate = std::min(normal.success_rate, attempt_success_rate(counts, normal.bins));
+  return recovery_after(scenario, twin, request_counts(scenario, twin, group),
+                        aftermath.trigger.end, aftermath.horizon, normal)
       .seconds;
 }
 

@@ -92,6 +92,10 @@ Recovery recovery_after(const Scenario& scenario, const RunResult& run,
 std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
                                        std::optional<std::size_t> group);
 
+/// Whether a run is long enough to confirm a recovery: the hold ends before the run does. True
+/// without a trigger.
+bool can_confirm_recovery(const Scenario& scenario);
+
 /// Requests submitted while a fault or surge was on, and those of them that failed.
 struct Disturbed {
   std::uint64_t requests = 0, failed = 0;
@@ -152,6 +156,11 @@ std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResu
 /// `aftermath.trigger.end` on.
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
                                     const Aftermath& aftermath);
+
+/// The same of one client group, which is compared with its own goodput in `run`.
+std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& run,
+                                    const RunResult& twin, const Aftermath& aftermath,
+                                    std::size_t group);
 
 /// `verdict` once the twin is known: metastable if it is sustained, the offered work below
 /// capacity, and the twin recovers in time.

@@ -96,15 +96,17 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
       load.full_queue == kForever
           ? std::string("The queue has no bound")
           : fmt::format("A full queue holds {} of work", time_text(load.full_queue));
-  const double places = std::floor(std::max(0.0, patience) * load.capacity / load.service_time);
+  const double instances = load.spec->instances.count;
+  const double places =
+      std::floor(std::max(0.0, patience) * load.capacity / load.service_time / instances);
   warnings.push_back(
       {path, keys,
        fmt::format("{}, and {} waits {} for an answer: once the queue is long enough, every answer "
                    "comes too late.",
                    holds, group, time_text(timeout)),
-       fmt::format("With {}.queue.capacity = {:.0f} or less, every attempt that is served is "
-                   "served in time.",
-                   path, places)});
+       fmt::format("With {}.queue.capacity = {:.0f} or less{}, a full queue holds no more work "
+                   "than can be done in that time.",
+                   path, places, instances > 1 ? " (of each instance)" : "")});
 }
 
 void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
@@ -142,15 +144,23 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
                       std::vector<Warning>& warnings) {
   const std::string path = "service." + load.spec->name;
   if (load.granted == kForever) return;
-  if (load.rate > load.granted) {
+  const ThrottleSpec& throttle = load.spec->throttle;
+  // A bucket is full at first. What is in it may let all pass that ever come.
+  const double window_s = (scenario.duration - scenario.warmup).in_seconds();
+  const double in_buckets =
+      throttle.window > Duration::zero() ? 0 : throttle.burst * load.granted / throttle.rate;
+  const double share = (load.granted + in_buckets / window_s) / load.rate;
+  if (share < 1) {
     warnings.push_back(
         {path, path + ".throttle.rate" + arrival_keys(scenario, load),
-         fmt::format("{:.3g} new requests a second meet a throttle that lets {:.3g} "
-                     "pass: at most {:.3g} % can succeed.",
-                     load.rate, load.granted, 100 * load.granted / load.rate),
+         fmt::format("{:.3g} new requests a second meet a throttle that lets {:.3g} pass{}: while "
+                     "they come, at most {:.3g} % can succeed.",
+                     load.rate, load.granted,
+                     in_buckets > 1 ? fmt::format(", and {:.0f} more at first", in_buckets) : "",
+                     100 * share),
          fmt::format("{}.throttle.rate = {:.4g} or more would let them pass, and so would fewer "
                      "requests.",
-                     path, load.spec->throttle.rate * load.rate / load.granted)});
+                     path, throttle.rate * load.rate / load.granted)});
   }
   double floor = 0;
   std::string counts;

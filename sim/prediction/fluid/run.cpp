@@ -44,6 +44,7 @@ Runner::Runner(const Scenario& scenario, const FluidSystem& system, double step,
       static_cast<std::size_t>(std::min(static_cast<double>(steps), longest / step) + 4);
   groups_.reserve(system.groups.size());
   for (const FluidClients& g : system.groups) {
+    stop_point();
     groups_.emplace_back(g, scenario.clients[g.client],
                          arrival_rates(scenario, g.client, step, steps), bins, step);
   }

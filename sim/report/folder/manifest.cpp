@@ -175,15 +175,20 @@ bool is_plain_name(std::string_view name) {
 }
 
 std::string content_of(const fs::path& file) {
+  std::error_code code;
+  const fs::file_status status = fs::status(file, code);
+  // Of a pipe, nobody knows when it ends.
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw DamagedResult(file, fs::is_directory(status) ? "cannot be read" : "is not a file");
+  }
   std::ifstream in(file, std::ios::binary);
   std::array<char, 1 << 15> block;
   std::string text;
   while (in.read(block.data(), block.size()), in.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
   }
-  std::error_code error;
-  if (!in.is_open() || in.bad() || fs::is_directory(file, error)) {
-    throw DamagedResult(file, fs::exists(file, error) ? "cannot be read" : "is missing");
+  if (!in.is_open() || in.bad()) {
+    throw DamagedResult(file, fs::exists(status) ? "cannot be read" : "is missing");
   }
   return text;
 }

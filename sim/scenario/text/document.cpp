@@ -21,7 +21,7 @@ namespace {
 constexpr int kDeepest = 64;
 
 // toml++ puts no limit on dotted names and destroys its tables recursively: a name of a hundred
-// thousand parts would overflow the stack. No line of a real scenario comes near this many dots.
+// thousand parts would overflow the stack. No name of a real scenario comes near this many dots.
 constexpr std::size_t kMostDots = 2000;
 
 Place place_of(const toml::source_region& region, int source) {
@@ -95,17 +95,40 @@ class Converter {
   std::optional<Place> fixed_;
 };
 
-// The line (from 1) with too many dots, if there is one.
+/// Behind the string that begins at `at`, or where the text ends.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string three(3, quote);
+  const bool multi_line = text.substr(at).starts_with(three);
+  const std::string_view close = multi_line ? std::string_view(three) : text.substr(at, 1);
+  for (at += close.size(); at < text.size(); ++at) {
+    if (text.substr(at).starts_with(close)) return at + close.size();
+    if (text[at] == '\n' && !multi_line) return at;
+    if (text[at] == '\\' && quote == '"') ++at;
+  }
+  return text.size();
+}
+
+/// The line (from 1) with a name of too many parts, if there is one. Dots in strings, comments and
+/// numbers are none of a name.
 int line_with_too_many_dots(std::string_view text) {
-  int line = 1;
   std::size_t dots = 0;
-  for (const char c : text) {
-    if (c == '\n') {
-      ++line;
-      dots = 0;
-    } else if (c == '.' && ++dots > kMostDots) {
-      return line;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+      continue;
     }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots = 0;
+    if (c == '.' && ++dots > kMostDots) {
+      return 1 + static_cast<int>(std::count(text.begin(),
+                                             text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    }
+    ++at;
   }
   return 0;
 }
@@ -158,7 +181,7 @@ std::string_view describe(Node::Kind kind) {
 std::optional<Node> parse_document(const Sources& sources, int source, Problems& problems) {
   const std::string_view text = sources.text(source);
   if (const int line = line_with_too_many_dots(text)) {
-    problems.add({source, line, 1}, "not a scenario: one line has more than " +
+    problems.add({source, line, 1}, "not a scenario: a name has more than " +
                                         std::to_string(kMostDots) + " dots; expected TOML");
     return std::nullopt;
   }

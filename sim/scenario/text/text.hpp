@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,25 @@ std::string presets_for(std::string_view api);
 std::string joined(const std::vector<std::string_view>& words);
 
 // --- Files ---------------------------------------------------------------------------------------
+
+/// A file, a device or a pipe, which is read piece by piece.
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& path);
+  /// Of a file that is open, and stays so.
+  explicit InputFile(int descriptor);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  /// Otherwise errno says why not.
+  bool is_open() const { return descriptor_ >= 0; }
+  /// The next bytes; 0 at the end, -1 with errno if it cannot be read. A stop point, also while
+  /// nobody writes to a pipe: throws Interrupted.
+  std::ptrdiff_t read(std::span<char> bytes) const;
+
+ private:
+  int descriptor_;
+};
 
 /// The bytes of a file of at most `most_bytes`; otherwise nothing, and `error` says why not
 /// ("cannot be read: ..."). A stop point, also while a pipe has no writer: throws Interrupted.

@@ -95,6 +95,8 @@ TEST_CASE("A replication's results come back the same from their bytes") {
     run.metastable = metastable;
     REQUIRE(decode_run(encode(run)) == run);
   }
+  run.metastable_groups = {0, 2};
+  REQUIRE(decode_run(encode(run)) == run);
   run.clients[0].backoff_total_ns = -(WideNanoseconds{1} << 100) - 7;
   run.clients[0].latency_m.sum_squares_ns2 = ~SquareNanoseconds{0} - 5;
   run.services[0].window.busy_ns = -0x1.123456789abcdp-1000;

@@ -17,7 +17,7 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
   Scenario scenario;
   scenario.services.resize(1);
   scenario.clients.resize(1);
-  GroupCase group{scenario, 0, scenario.clients[0], scenario.services[0], {}};
+  GroupCase group{scenario, 0, scenario.clients[0], {&scenario.services[0]}};
   group.disturbances.kind = "fault";
   group.disturbances.count = 1;
   group.disturbances.first_start_s = 10;

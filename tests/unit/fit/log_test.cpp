@@ -221,6 +221,77 @@ TEST_CASE("unreadable lines are counted and named, and more than allowed are an 
   CHECK(why_not("time,duration\n") == "the log has no lines");
 }
 
+TEST_CASE("members that the first JSON lines lack are read from where they come") {
+  const auto line = [](int i, const std::string& more) {
+    return fmt::format("{{\"time\": {}{}}}\n", 1000 + i, more);
+  };
+  // Many loggers leave out what is null.
+  std::string text = line(0, R"(, "duration": 0.1)");
+  for (int i = 1; i < 300; ++i) {
+    text +=
+        line(i, R"(, "duration": 0.1, "status": 503, "request": "a", "client": "c", "uri": "u")");
+  }
+  const Log log = read_text(text);
+  REQUIRE(log.rows.size() == 300);
+  CHECK(log.rows[0].status == 0);
+  CHECK(log.rows[299].status == 503);
+  CHECK(log.has_statuses);
+  CHECK(log.has_requests);
+  CHECK(read_text(text, with_columns({{Role::kStatus, "status"}})).rows[299].status == 503);
+  CHECK_THAT(why_not(text, with_columns({{Role::kStatus, "statuses"}})),
+             Catch::EndsWith("log: there is no column \"statuses\"; did you mean \"status\"?"));
+  CHECK_THAT(why_not("{\"when\": 1, \"duration\": 2}\n"),
+             Catch::EndsWith("log: no column is called time; name it with --column time=NAME"));
+
+  // Lines before the first duration have none; they are few enough, or not.
+  text = line(0, "");
+  for (int i = 1; i < 300; ++i) text += line(i, R"(, "duration_ms": 250)");
+  const Log late = read_text(text);
+  CHECK(late.rows.size() == 299);
+  CHECK(late.rows[0].duration_ns == 250 * kMs);
+  CHECK(late.bad_lines == 1);
+  CHECK(late.has_durations);
+  REQUIRE(late.first_bad.size() == 1);
+  CHECK(late.first_bad[0].line == 1);
+  CHECK(late.first_bad[0].why == "it has no \"duration_ms\"");
+  CHECK_THAT(why_not(line(0, "") + line(1, R"(, "latency": 1)")),
+             Catch::StartsWith("1 of 2 lines cannot be read"));
+  CHECK_FALSE(read_text(line(0, "") + line(1, "")).has_durations);
+
+  // With response_code, duration is in Envoy's milliseconds, also in the lines before.
+  const Log envoy = read_text(
+      "{\"start_time\": 1, \"duration\": 250}\n"
+      "{\"start_time\": 2, \"duration\": 250, \"response_code\": 503}\n");
+  CHECK(envoy.rows[0].duration_ns == 250 * kMs);
+  CHECK(envoy.rows[1].duration_ns == 250 * kMs);
+
+  // Lines without a service are not those of a service that is asked for.
+  text = line(0, R"(, "duration": 1)") + line(1, R"(, "duration": 1, "service": "api")");
+  CHECK_THAT(why_not(text), Catch::StartsWith("the log has several services"));
+  LogOptions api;
+  api.service = "api";
+  CHECK(read_text(text, api).rows.size() == 1);
+  CHECK(read_text(text, api).other_services == 1);
+}
+
+TEST_CASE("a line that cannot be read names no service") {
+  std::string text = "time,duration,service\n";
+  for (int i = 0; i < 300; ++i) text += fmt::format("{},0.1,api\n", i);
+  text += "time,duration,service\n";  // of a second file behind the first one
+  CHECK(read_text(text).rows.size() == 300);
+  CHECK(read_text(text).bad_lines == 1);
+}
+
+TEST_CASE("numbers of requests are finite, and no more than anybody has") {
+  const std::string header = "timestamp,value\n1700000000,5\n1700000060,";
+  CHECK(read_text(header + "1e12\n").counts.size() == 2);
+  for (const char* bad : {"inf", "Inf", "nan", "1e300", "1.1e12", "-1"}) {
+    CAPTURE(bad);
+    CHECK_THAT(why_not(header + bad + "\n"),
+               Catch::Contains(fmt::format("log:3: \"{}\" is not a count", bad)));
+  }
+}
+
 TEST_CASE("logs may be packed, but a packed log that ends early is an error") {
   const test::TemporaryFolder place;
   std::string text = "time,duration\n";

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 using namespace retrysim;
@@ -111,4 +112,27 @@ TEST_CASE("a law that is far off is not used, and few durations have none") {
   CHECK(few.why == "3 durations are too few to tell a law from.");
   CHECK(fit_service_time({0.01}, 1e-9).chosen.kind == LawKind::kConstant);
   CHECK(fit_service_time({0, 0, 0}, 1e-9).mean.value == 0);
+}
+
+TEST_CASE("times below the resolution of the log are no kind of their own") {
+  // One in twenty takes less than a millisecond, and is written as 0.
+  std::vector<double> values = drawn(Distribution::exponential(0.02));
+  for (double& x : values) x = std::floor(x * 1e3) / 1e3;
+  const FittedServiceTime fit = fit_service_time(values, 1e-3);
+  CHECK(fit.two_kinds.empty());
+  REQUIRE(fit.chosen.kind == LawKind::kExponential);
+  CHECK(fit.chosen.parameters[0] == Approx(0.02).epsilon(0.04));
+  std::vector<double> rounded = drawn(Distribution::exponential(0.02));
+  for (double& x : rounded) x = std::round(x * 1e3) / 1e3;
+  const FittedServiceTime of_rounded = fit_service_time(rounded, 1e-3);
+  CHECK(of_rounded.two_kinds.empty());
+  REQUIRE(of_rounded.chosen.kind == LawKind::kExponential);
+  CHECK(of_rounded.chosen.parameters[0] == Approx(0.02).epsilon(0.04));
+  // Two kinds that are two stay so.
+  std::vector<double> both = drawn(Distribution::constant(Duration::milliseconds(2)), 3000);
+  for (const double x : drawn(Distribution::lognormal(0.1, 0.3), 7000)) {
+    both.push_back(std::round(x * 1e3) / 1e3);
+  }
+  const std::string two = fit_service_time(both, 1e-3).two_kinds;
+  CHECK_THAT(two, Catch::Contains("30 % of them take about 1.98 ms"));
 }

@@ -375,6 +375,17 @@ TEST_CASE("A queue is too long if its last answer, there and back, comes too lat
   }
 }
 
+TEST_CASE("The places of a queue that are advised are those of each instance") {
+  // Four instances of a server of 50 ms: 450 ms of the 500 are left, nine places each.
+  const Facts facts = facts_of(
+      scenario_of("name = \"instances\"\nduration = 100\n"
+                  "[service.api]\nservers = 1\ninstances = 4\nservice_time = \"50ms\"\n"
+                  "[client.web]\nattempt_timeout = \"500ms\"\nretry = { mode = \"none\" }\n"
+                  "arrivals = { process = \"poisson\", total_rate = 60 }\n"));
+  CHECK_THAT(remedy(facts, "service.api.queue.capacity"),
+             Catch::Contains("capacity = 9 or less (of each instance)"));
+}
+
 TEST_CASE("As many attempts are advised as the service can carry at the load of all of them") {
   const auto advised = [](const std::string& rate) {
     return remedy(
@@ -470,6 +481,24 @@ TEST_CASE("The rate that a throttle needs is told as the key has it: of all, or 
   CHECK(advised("rate = 150, burst = 1").empty());  // exactly enough
   CHECK(fact(throttled_facts("rate = 0.25, burst = 1, scope = \"client\"", "mode = \"none\""),
              "service.api", "load_per_granted_rate") == Approx(1.5));
+}
+
+TEST_CASE("What a throttle's bucket has at first may pass, too") {
+  // 150/s for 100 s; a bucket of 5000 is half of what does not pass.
+  const auto warned = [](const std::string& throttle) {
+    std::string text;
+    for (const Warning& w : throttled_facts(throttle, "mode = \"none\"").warnings) {
+      text += w.message;
+    }
+    return text;
+  };
+  CHECK_THAT(warned("rate = 50, burst = 5000"),
+             Catch::Contains("lets 50 pass, and 5000 more at first: ") &&
+                 Catch::Contains("at most 66.7 % can succeed"));
+  CHECK_THAT(warned("rate = 50, burst = 9990"), Catch::Contains("at most 99.9 % can succeed"));
+  CHECK(warned("rate = 50, burst = 10000").empty());
+  CHECK_THAT(warned("rate = 50, window = \"1s\""),
+             Catch::Contains("lets 50 pass: ") && Catch::Contains("at most 33.3 %"));
 }
 
 TEST_CASE("So many adaptive clients as their least rates allow are advised") {

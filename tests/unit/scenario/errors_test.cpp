@@ -206,6 +206,21 @@ TEST_CASE("names of absurd depth do not overflow the stack") {
              Catch::Contains("is not a TOML value"));
 }
 
+TEST_CASE("dots that are none of a name are no depth") {
+  std::string numbers, dots;
+  for (int i = 0; i < 2100; ++i) numbers += "0.5,", dots += "a.";
+  CHECK(errors_of(kSmall,
+                  {"client.web.retry={mode=\"custom\",max_attempts=3,delays=[" + numbers + "]}",
+                   "description=\"" + dots + "\""}) == "");
+  CHECK(errors_of("description = '" + dots + "' # " + dots + "\n" + kSmall) == "");
+  // Names that come behind what looks like the beginning of a string, or in a header.
+  for (const char* before :
+       {"a = 'x\"'\n", "a = \"x\\\"'\"\n", "a = \"\"\"x\"y'\"\"\"\n", "# it's\n", "["}) {
+    CAPTURE(before);
+    CHECK_THAT(errors_of(before + dots + "a = 1\n"), Catch::Contains("more than 2000 dots"));
+  }
+}
+
 TEST_CASE("files that cannot be read say why") {
   const TemporaryFolder folder;
   const auto text = [](const std::filesystem::path& path) {
