@@ -174,10 +174,12 @@ void Journal::fail() const {
 
 Journal Journal::begin(const std::filesystem::path& path, const Identity& identity,
                        std::size_t units) {
-  // What has another name besides is not ours alone: that name keeps the file as it is.
-  struct stat there {};
-  if (::lstat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink > 1) {
-    ::unlink(path.c_str());
+  {
+    // What has another name besides is not ours alone: that name keeps the file as it is. First
+    // the lock: another process, which uses the journal, gives it such a name for a moment.
+    const Journal found(path, units);
+    struct stat there {};
+    if (::fstat(found.fd_, &there) == 0 && there.st_nlink > 1) ::unlink(path.c_str());
   }
   Journal journal(path, units);
   journal.write_head(identity);

@@ -379,6 +379,7 @@ double Law::quantile(double p) const {
 FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s) {
   FittedServiceTime fit;
   fit.values = values_s.size();
+  constexpr double kNanosecond_s = 1e-9;
   if (are_cut_off(values_s, resolution_s)) {
     for (double& value : values_s) value += resolution_s / 2;
   }
@@ -399,7 +400,8 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
   fit.p50 = quantile_of(values_s, kHalf);
   fit.p99 = quantile_of(values_s, kNearlyAll);
 
-  if (fit.cv < kSmallCv || values_s.back() - values_s.front() <= 2 * resolution_s) {
+  if (fit.cv < kSmallCv ||
+      values_s.back() - values_s.front() <= 2 * std::min(resolution_s, kNanosecond_s)) {
     fit.chosen = {LawKind::kConstant, {mean}, 0, 0};
     fit.why = "All durations are the same.";
     return fit;

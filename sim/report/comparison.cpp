@@ -186,7 +186,7 @@ class Sentence {
     if (row == nullptr || row->difference.pairs == 0) return;
     if (!stats::can_confirm_recovery(comparison_.baseline().scenario())) {
       also_recovery_ =
-          " Whether they recover is not known: the run ends before recovery.hold does.";
+          " Whether they recover is not known: the runs end before recovery.hold is over.";
       return;
     }
     const PairedDifference& d = row->difference;
