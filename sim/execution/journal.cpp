@@ -135,6 +135,12 @@ std::optional<std::string_view> whole_record(std::string_view bytes) {
 
 Journal::Journal(std::filesystem::path path, std::size_t units)
     : path_(std::move(path)), units_(units) {
+  while (!open_and_lock()) ::close(std::exchange(fd_, -1));
+}
+
+// False if the file was removed between its opening and the lock: who held the lock has come to the
+// end, and what is there now, if anything, is another file.
+bool Journal::open_and_lock() {
   // Only a file of our own is written over: no pipe, no device, nothing that a link leads to.
   struct stat there {};
   if (::lstat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
@@ -147,6 +153,9 @@ Journal::Journal(std::filesystem::path path, std::size_t units)
     ::close(std::exchange(fd_, -1));
     throw JournalError(path_.string() + ": another process is using it");
   }
+  struct stat locked {};
+  return ::fstat(fd_, &locked) == 0 && ::lstat(path_.c_str(), &there) == 0 &&
+         locked.st_dev == there.st_dev && locked.st_ino == there.st_ino;
 }
 
 Journal::Journal(Journal&& other) noexcept
@@ -307,11 +316,12 @@ std::string Journal::read(std::size_t unit) {
                      " is damaged");
 }
 
+// The lock is held until the file has gone: nobody else finds it, or puts another one there.
 void Journal::remove() {
-  ::close(std::exchange(fd_, -1));
-  waiting_.clear();
   std::error_code ignored;  // what is left does no harm: it can be resumed
   std::filesystem::remove(path_, ignored);
+  ::close(std::exchange(fd_, -1));
+  waiting_.clear();
 }
 
 }  // namespace retrysim::execution

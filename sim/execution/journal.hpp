@@ -85,6 +85,7 @@ class Journal {
 
  private:
   Journal(std::filesystem::path path, std::size_t units);
+  bool open_and_lock();
   void write_head(const Identity& identity);
   bool read_head(const Identity& identity);
   void read_records();

@@ -9,8 +9,11 @@
 #include <catch2/catch.hpp>
 
 #include <sys/resource.h>
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <thread>
 
 namespace retrysim::execution {
 namespace {
@@ -166,6 +169,35 @@ TEST_CASE("A journal in use is refused") {
   Journal journal = Journal::begin(place.path(), kIdentity, 10);
   REQUIRE_THROWS_AS(Journal::resume(place.path(), kIdentity, 10), JournalError);
   REQUIRE_THROWS_AS(Journal::begin(place.path(), kIdentity, 10), JournalError);
+}
+
+TEST_CASE("Whoever comes when a journal is done finds none, or one in use, whatever it was about") {
+  const Place place;
+  const Identity others[] = {kIdentity, {{"the scenario", "name = \"y\""}, {"--vary", "a=3"}}};
+  std::atomic<int> completed = 0;
+  std::string wrong[2];
+  const auto work = [&](std::size_t which) {
+    for (int round = 0; round < 2000 && wrong[which].empty(); ++round) {
+      try {
+        Journal journal = Journal::resume(place.path(), others[which], 10);
+        if (journal.count() > 0) wrong[which] = "has units of another one";
+        journal.append(which, record_of(which));
+        journal.flush();
+        if (!fs::exists(place.path())) wrong[which] = "was removed by another one";
+        journal.remove();
+        ++completed;
+      } catch (const JournalError& error) {
+        const std::string_view text = error.what();
+        if (!text.ends_with("another process is using it")) wrong[which] = text;
+      }
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  REQUIRE(wrong[0] == "");
+  REQUIRE(wrong[1] == "");
+  REQUIRE(completed > 0);
 }
 
 TEST_CASE("A journal that cannot be written says so") {
