@@ -752,13 +752,18 @@ class Parser {
 
 void check_services(const LogOptions& options, const Names& services, const Log& log) {
   std::vector<std::string_view> names(services.begin(), services.end());
+  const bool some_have_none = std::erase(names, "") > 0 && !names.empty();
   if (options.service.empty() && services.size() > 1) {
-    throw BadLog(fmt::format("the log has several services; choose one with --service: {}",
-                             shown(fmt::format("{}", fmt::join(names, ", ")))));
+    throw BadLog(fmt::format(
+        "{}; choose one with --service: {}",
+        some_have_none ? "some lines of the log are of no service" : "the log has several services",
+        shown(fmt::format("{}", fmt::join(names, ", ")))));
   }
   if (!options.service.empty() && log.rows.empty() && !services.empty()) {
     throw BadLog(fmt::format("the log has no lines of service \"{}\"; {}", shown(options.service),
-                             scenario::suggestion(options.service, names, "services are")));
+                             names.empty()
+                                 ? "no line names a service"
+                                 : scenario::suggestion(options.service, names, "services are")));
   }
 }
 

@@ -7,7 +7,8 @@ than replications would have nothing to do.) All files and all of standard outpu
 If RETRYSIM_OTHER_PROGRAM is set, that program, of another compiler or build type, must write the
 same, too: one replication, because sanitizers make it eight times slower, but two of the scenarios
 in STATISTICS, so that standard deviations and intervals are compared as well. With --every N only
-each Nth scenario, beside these, is compared with it. A report of a sanitizer is an error.
+each Nth scenario, beside these, is compared with it, with 0 no other. A report of a sanitizer is an
+error.
 
 The fingerprints of the first run are those that the story fingerprints.txt shows: its commands need
 not be run again for that.
@@ -147,7 +148,8 @@ def main():
     try:
         with tempfile.TemporaryDirectory(prefix="determinism-") as temporary:
             fingerprints = known_fingerprints(FINGERPRINTS.read_text(encoding="utf-8"))
-            count = sum(check(s, options.program, other, i % options.every == 0,
+            count = sum(check(s, options.program, other,
+                              options.every > 0 and i % options.every == 0,
                               pathlib.Path(temporary), fingerprints)
                         for i, s in enumerate(scenarios))
             for name in fingerprints if folder.is_dir() else ():

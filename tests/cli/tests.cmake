@@ -55,7 +55,7 @@ endforeach()
 set_tests_properties(cli/page/README.md cli/page/sim/experiment/README.md PROPERTIES COST 30)
 
 # What the heads of scenarios say is so, and their expectations hold beyond the doubt of their
-# replications; every night also for the four that take longest.
+# replications; every night also for those that take longest.
 file(GLOB scenarios RELATIVE ${PROJECT_SOURCE_DIR}/scenarios CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
 foreach(scenario IN LISTS scenarios)
@@ -65,10 +65,11 @@ foreach(scenario IN LISTS scenarios)
                    --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(cli/head/${name} PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600)
 endforeach()
-set_tests_properties(
-  cli/head/other-strategies cli/head/study-backoff-open-closed cli/head/study-cache-flush
-  cli/head/study-metastable-chain
-  PROPERTIES LABELS "nightly;no-sanitizer")
+foreach(name capacity-dip fifo-zombie other-strategies study-backoff-and-jitter
+             study-backoff-open-closed study-balancer-crash study-cache-flush
+             study-metastable-chain study-retry-storm study-token-bucket)
+  set_tests_properties(cli/head/${name} PROPERTIES LABELS "nightly;no-sanitizer")
+endforeach()
 
 add_test(NAME cli/documented_examples
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/documented_examples.py
@@ -80,7 +81,7 @@ set_tests_properties(cli/documented_examples PROPERTIES LABELS cli)
 retrysim_add_sized_test(determinism/result_files
   COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files.py
           --program $<TARGET_FILE:retrysim-cli> ${PROJECT_SOURCE_DIR}/scenarios
-  BRIEF --every 4
+  BRIEF --every 0
   FULL --every 1
   PROPERTIES LABELS determinism TIMEOUT 600)
 add_test(NAME determinism/comparison_notices
@@ -96,12 +97,12 @@ retrysim_add_sized_test(determinism/matrix
   BRIEF --scenarios steady-load
   PROPERTIES LABELS determinism TIMEOUT 600 COST 10)
 
-# One published study from end to end; scripts/reproduce runs them all.
+# Every night one published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/studies/reproduce_studies.py --brief
                  --program $<TARGET_FILE:retrysim-cli> --only open-closed-latency)
 set_tests_properties(studies/open_closed_latency PROPERTIES
-  LABELS studies TIMEOUT 900 COST 25)
+  LABELS "nightly;no-sanitizer" TIMEOUT 900)
 
 # The picture of README.md shows what the program does today.
 add_test(NAME cli/readme_picture

@@ -2,8 +2,9 @@
 """Several programs that write results to one folder at once never mix them, and whoever reads
 meanwhile sees one whole result; what is the user's own stays.
 
-    result_replacement.py --program PROGRAM [--rounds N]
+    result_replacement.py --program PROGRAM [--rounds N] [--every N]
 
+With --every N each member of a damaged result.json gets only each Nth of the senseless values.
 Exit status: 0 as it should be, 1 not.
 
 SPDX-License-Identifier: MIT
@@ -83,9 +84,9 @@ def fault_of(files):
 
 
 class Replacement(Checker):
-    def __init__(self, program, folder, rounds):
+    def __init__(self, program, folder, rounds, every):
         super().__init__(program, folder, SCENARIO)
-        self.rounds, self.out = rounds, folder / "out"
+        self.rounds, self.every, self.out = rounds, every, folder / "out"
         self.faults, self.reads = [], 0
 
     def write(self, writer):
@@ -221,9 +222,10 @@ class Replacement(Checker):
         good = json.loads((folder / "result.json").read_text())
         texts = ["", "[]", "null", "{", '"text"', "[" * 100000, '{"a":' * 100000, "{}", "\0"]
         values = ([], {}, None, -1, "x", 1e300, [[[]]], True, {"a": {"b": 1}})
-        for key in (*good, "sweep/shard", "sweep/points", "sweep/shard/index", "sweep/shard/count",
-                    "sweep/points_that_fail", "checksums/summary.csv", "files"):
-            for value in values:
+        keys = (*good, "sweep/shard", "sweep/points", "sweep/shard/index", "sweep/shard/count",
+                "sweep/points_that_fail", "checksums/summary.csv", "files")
+        for i, key in enumerate(keys):
+            for value in values[i % self.every::self.every]:
                 changed = json.loads(json.dumps(good))
                 *path, last = key.split("/")
                 place = changed
@@ -256,10 +258,10 @@ class Replacement(Checker):
 
 
 def checks(program, folder, arguments):
-    checker = Replacement(program, folder, arguments.rounds)
+    checker = Replacement(program, folder, arguments.rounds, arguments.every)
     return [checker.concurrent_writers, checker.killed_writers, checker.writers_beside_notes,
             checker.killed_writers, checker.damaged_shards, checker.senseless_json]
 
 
 if __name__ == "__main__":
-    main(__doc__, checks, rounds=15)
+    main(__doc__, checks, rounds=15, every=1)

@@ -19,7 +19,7 @@ foreach(command tip choose)
 endforeach()
 retrysim_add_sized_test(experiment/ranks
   COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>
-  BRIEF --every 3
+  BRIEF --every 6
   FULL --every 1
   PROPERTIES LABELS sweep TIMEOUT 900 COST 20 SKIP_RETURN_CODE 77)
 
@@ -31,7 +31,7 @@ set_tests_properties(experiment/standard_streams PROPERTIES LABELS cli TIMEOUT 9
 retrysim_add_sized_test(experiment/result_replacement
   COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/result_replacement.py
           --program $<TARGET_FILE:retrysim-cli>
-  BRIEF --rounds 6
+  BRIEF --rounds 3 --every 4
   FULL --rounds 250
   PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 900 COST 20)
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Tests of the pages that `retrysim report` writes, in a headless Chromium.
 
-Usage: report_page_test.py --program RETRYSIM. Exit status 77 if there is no Chromium.
+Usage: report_page_test.py --program RETRYSIM [--all]. Exit status 77 if there is no Chromium.
+With --all, what must hold on every kind of page is looked at on each of them.
 
 SPDX-License-Identifier: MIT
 """
@@ -19,6 +20,7 @@ import unittest
 
 from browser import Browser, find_chromium
 
+ALL = False
 HOSTILE = "</script><img src=x onerror=alert(1)> & <b>does it recover?</b>"
 SCENARIO = f"""
 name = "outage"
@@ -245,6 +247,11 @@ class Pages:
         raise KeyError(metric)
 
 
+def some(pages):
+    """The pages that a test looks at: the first two, or all."""
+    return pages if ALL else pages[:2]
+
+
 class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -308,7 +315,8 @@ class PageTest(unittest.TestCase):
         pages = {".picture figure": ("run", "compare", "calm", "two", "sweep", "limits"),
                  "#range .drawing": ("tip", "curve", "hysteresis"),
                  "#range table": ("choose", "map")}
-        for page, picture in ((page, picture) for picture in pages for page in pages[picture]):
+        for page, picture in ((page, picture) for picture, shown in pages.items()
+                              for page in some(shown)):
             for width, height in ((1280, 800), (390, 844)):
                 if (page, width) == ("two", 390):
                     continue  # one below the other
@@ -608,10 +616,17 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.texts(".slider output"), ["1s", "1"])
 
     def test_phones(self):
-        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "two", "limits",
-                     "choose", "advise", "map", "predict", "groups", "fit"):
+        """Each kind of result under its name."""
+        for page, name in (("run", "run"), ("compare", "comparison"), ("sweep", "sweep"),
+                           ("tip", "search for the tipping point"),
+                           ("curve", "search for tipping points"),
+                           ("hysteresis", "load up and down"), ("choose", "choice of a policy"),
+                           ("advise", "advice"), ("map", "map"), ("predict", "prediction"),
+                           ("fit", "fit of a log"), ("two", "run"), ("limits", "run"),
+                           ("groups", "run")):
             with self.subTest(page):
                 self.open(page, width=360)
+                self.assertEqual(self.texts("header .facts")[0].split(" · ")[0], name)
                 boxes = self.texts("svg .box text:not(.name), svg .what")
                 self.assertEqual([line for line in boxes if line.endswith("…")], [])
                 self.assertLessEqual(
@@ -620,7 +635,7 @@ class PageTest(unittest.TestCase):
 
     def test_a_wide_screen_is_used(self):
         """Pictures side by side, three charts in a row; text no wider than can be read."""
-        for page in ("run", "sweep", "compare"):
+        for page in some(("run", "sweep", "compare")):
             with self.subTest(page):
                 self.open(page, width=2560, height=1300)
                 row = "new Set([...document.querySelectorAll({!r})].slice(0, {})" \
@@ -677,19 +692,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.count("#services"), 0)
         self.assertEqual(self.browser.problems, [])
 
-    def test_each_kind_of_result_has_its_name(self):
-        for page, name in (("run", "run"), ("compare", "comparison"), ("sweep", "sweep"),
-                           ("tip", "search for the tipping point"),
-                           ("curve", "search for tipping points"),
-                           ("hysteresis", "load up and down"), ("choose", "choice of a policy"),
-                           ("advise", "advice"), ("map", "map"), ("predict", "prediction"),
-                           ("fit", "fit of a log")):
-            with self.subTest(page):
-                self.open(page)
-                self.assertEqual(self.texts("header .facts")[0].split(" · ")[0], name)
-
     def test_print(self):
-        for page in ("run", "sweep", "compare"):
+        for page in some(("run", "sweep", "compare")):
             with self.subTest(page):
                 self.open(page)
                 pdf = self.browser.pdf()
@@ -718,7 +722,7 @@ class PageTest(unittest.TestCase):
 
     def test_the_page_stays_as_it_is_under_the_pointer(self):
         height = "document.documentElement.scrollHeight"
-        for page in ("run", "compare", "limits"):
+        for page in some(("run", "compare", "limits")):
             for width in (1280, 390):
                 with self.subTest(page, width=width):
                     self.open(page, width)
@@ -767,7 +771,7 @@ class PageTest(unittest.TestCase):
                  "area.checkVisibility()).map(area => [area.scrollWidth > "
                  "area.clientWidth + 1, area.previousSibling.checkVisibility()])")
         seen = set()
-        for page in ("run", "compare", "sweep", "curve", "predict"):
+        for page in some(("run", "compare", "sweep", "curve", "predict")):
             for width in (360, 1280):
                 self.open(page, width)
                 for wide, said in self.browser.run(notes):
@@ -822,7 +826,7 @@ class PageTest(unittest.TestCase):
 
     def test_pictures_are_told_and_have_tables(self):
         """For screen readers: each picture has a name with its figures, and a table behind it."""
-        for page in ("run", "compare", "tip", "curve", "hysteresis"):
+        for page in some(("run", "compare", "tip", "curve", "hysteresis")):
             with self.subTest(page):
                 self.open(page)
                 nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
@@ -847,7 +851,7 @@ class PageTest(unittest.TestCase):
     def test_contrast(self):
         """Texts 4.5 to 1 and lines 3 to 1 against what is behind them, as WCAG 2 has them."""
         for scheme in ("light", "dark"):
-            for page in ("run", "compare", "sweep", "curve", "hysteresis", "map", "predict"):
+            for page in some(("run", "compare", "sweep", "curve", "hysteresis", "map", "predict")):
                 with self.subTest(page, scheme=scheme):
                     self.open(page, scheme=scheme)
                     self.assertEqual(self.browser.run(FAINT), [])
@@ -901,7 +905,10 @@ class PageTest(unittest.TestCase):
 
 
 def main():
-    global PROGRAM
+    global PROGRAM, ALL
+    if "--all" in sys.argv:
+        ALL = True
+        sys.argv.remove("--all")
     if "--program" in sys.argv:
         at = sys.argv.index("--program")
         PROGRAM = str(pathlib.Path(sys.argv[at + 1]).resolve())

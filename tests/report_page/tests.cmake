@@ -1,13 +1,13 @@
 # Pages of `retrysim report` in a headless browser: Debian's Chromium. Without one they are skipped.
 
-add_test(NAME report_page/pages
-         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/report_page_test.py
-                 --program $<TARGET_FILE:retrysim-cli>)
-set_tests_properties(report_page/pages PROPERTIES
-  LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 50)
+retrysim_add_sized_test(report_page/pages
+  COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/report_page_test.py
+          --program $<TARGET_FILE:retrysim-cli>
+  FULL --all
+  PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 50)
 retrysim_add_sized_test(report_page/shipped
   COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/shipped_pages_test.py
           --program $<TARGET_FILE:retrysim-cli> --scenarios ${PROJECT_SOURCE_DIR}/scenarios
-  BRIEF --every 6
+  BRIEF --every 12
   FULL --every 1
   PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 12)

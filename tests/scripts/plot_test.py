@@ -349,7 +349,7 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(struct.unpack(">II", header[16:24]), (1600, height))
 
     def test_same_results_same_bytes(self):
-        folder = make_results(self.root / "r")
+        folder = make_results(self.root / "r", groups=1, replications=2)
         for kind in ("png", "svg", "pdf"):
             for out, run in (("a", plot), ("b", plot_in_new_process)):
                 done = run(folder, "--format", kind, "--out", self.root / out)

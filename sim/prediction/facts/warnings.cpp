@@ -150,7 +150,8 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
   const double in_buckets =
       throttle.window > Duration::zero() ? 0 : throttle.burst * load.granted / throttle.rate;
   const double share = (load.granted + in_buckets / window_s) / load.rate;
-  if (share < 1) {
+  constexpr double kReadsAsAll = 0.9995;
+  if (share < kReadsAsAll) {
     warnings.push_back(
         {path, path + ".throttle.rate" + arrival_keys(scenario, load),
          fmt::format("{:.3g} new requests a second meet a throttle that lets {:.3g} pass{}: while "

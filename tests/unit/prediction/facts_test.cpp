@@ -497,6 +497,7 @@ TEST_CASE("What a throttle's bucket has at first may pass, too") {
                  Catch::Contains("at most 66.7 % can succeed"));
   CHECK_THAT(warned("rate = 50, burst = 9990"), Catch::Contains("at most 99.9 % can succeed"));
   CHECK(warned("rate = 50, burst = 10000").empty());
+  CHECK(warned("rate = 50, burst = 9996").empty());  // "at most 100 %"
   CHECK_THAT(warned("rate = 50, window = \"1s\""),
              Catch::Contains("lets 50 pass: ") && Catch::Contains("at most 33.3 %"));
 }
