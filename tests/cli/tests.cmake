@@ -55,7 +55,7 @@ endforeach()
 set_tests_properties(cli/page/README.md cli/page/sim/experiment/README.md PROPERTIES COST 30)
 
 # What the heads of scenarios say is so, and their expectations hold beyond the doubt of their
-# replications; every night also for those that take longest.
+# replications; every night also for the studies and for those that take longest.
 file(GLOB scenarios RELATIVE ${PROJECT_SOURCE_DIR}/scenarios CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/scenarios/*.toml)
 foreach(scenario IN LISTS scenarios)
@@ -64,11 +64,9 @@ foreach(scenario IN LISTS scenarios)
            COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/scenario_heads.py
                    --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(cli/head/${name} PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600)
-endforeach()
-foreach(name capacity-dip fifo-zombie other-strategies study-backoff-and-jitter
-             study-backoff-open-closed study-balancer-crash study-cache-flush
-             study-metastable-chain study-retry-storm study-token-bucket)
-  set_tests_properties(cli/head/${name} PROPERTIES LABELS "nightly;no-sanitizer")
+  if(name MATCHES "^(study-.*|cache-stampede|capacity-dip|fifo-zombie|other-strategies)$")
+    set_tests_properties(cli/head/${name} PROPERTIES LABELS "nightly;no-sanitizer")
+  endif()
 endforeach()
 
 add_test(NAME cli/documented_examples

@@ -5,9 +5,9 @@ retrysim_add_sized_test(report_page/pages
           --program $<TARGET_FILE:retrysim-cli>
   FULL --all
   PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 50)
-retrysim_add_sized_test(report_page/shipped
-  COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/shipped_pages_test.py
-          --program $<TARGET_FILE:retrysim-cli> --scenarios ${PROJECT_SOURCE_DIR}/scenarios
-  BRIEF --every 12
-  FULL --every 1
-  PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 12)
+# Every night those of all shipped scenarios.
+add_test(NAME report_page/shipped
+         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/shipped_pages_test.py
+                 --program $<TARGET_FILE:retrysim-cli> --scenarios ${PROJECT_SOURCE_DIR}/scenarios)
+set_tests_properties(report_page/shipped PROPERTIES
+  LABELS "nightly;no-sanitizer" TIMEOUT 7200 SKIP_RETURN_CODE 77)

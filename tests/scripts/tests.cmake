@@ -17,6 +17,10 @@ foreach(file IN LISTS script_tests)
   set_tests_properties(scripts/${name} PROPERTIES LABELS "unit;no-sanitizer" TIMEOUT 600)
 endforeach()
 
+# What only we call, and what takes long for that, is tested every night.
+set_tests_properties(scripts/corpus scripts/help scripts/mutants PROPERTIES
+  LABELS "nightly;no-sanitizer")
+
 # ctest starts the tests with the highest COST, in seconds, first, so that none is left to run alone
 # at the end. From the second time on it knows better.
 set_tests_properties(scripts/plot PROPERTIES COST 50)

@@ -8,9 +8,13 @@ add_executable(soak_server ${CMAKE_CURRENT_LIST_DIR}/server.cpp)
 target_link_libraries(soak_server PRIVATE soak_main retrysim_cli retrysim test_flags)
 add_dependencies(fast_test_programs soak_server)
 
+set(smoke_scenarios 40)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(smoke_scenarios 25)
+endif()
 add_test(NAME soak/smoke
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/soaking/runs.py --brief
-                 --program $<TARGET_FILE:soak_server> --scenarios 40 --seed 1
+                 --program $<TARGET_FILE:soak_server> --scenarios ${smoke_scenarios} --seed 1
                  --out ${PROJECT_BINARY_DIR}/soak)
 # With sanitizers it takes longer than any other test.
 set_tests_properties(soak/smoke PROPERTIES LABELS cli TIMEOUT 1200 COST 60)
