@@ -135,7 +135,9 @@ std::optional<std::string_view> whole_record(std::string_view bytes) {
 
 Journal::Journal(std::filesystem::path path, std::size_t units)
     : path_(std::move(path)), units_(units) {
-  while (!open_and_lock()) ::close(std::exchange(fd_, -1));
+  // More tries than writers can spoil: not all file systems have numbers of files that stay.
+  constexpr int kMostTries = 1000;
+  for (int i = 1; !open_and_lock() && i < kMostTries; ++i) ::close(std::exchange(fd_, -1));
 }
 
 // False if the file was removed between its opening and the lock: who held the lock has come to the

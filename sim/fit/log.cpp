@@ -756,7 +756,7 @@ void check_services(const LogOptions& options, const Names& services, const Log&
   if (options.service.empty() && services.size() > 1) {
     throw BadLog(fmt::format(
         "{}; choose one with --service: {}",
-        some_have_none ? "some lines of the log are of no service" : "the log has several services",
+        some_have_none ? "some lines of the log name no service" : "the log has several services",
         shown(fmt::format("{}", fmt::join(names, ", ")))));
   }
   if (!options.service.empty() && log.rows.empty() && !services.empty()) {

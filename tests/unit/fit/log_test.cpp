@@ -267,7 +267,7 @@ TEST_CASE("members that the first JSON lines lack are read from where they come"
 
   // Lines without a service are not those of a service that is asked for.
   text = line(0, R"(, "duration": 1)") + line(1, R"(, "duration": 1, "service": "api")");
-  CHECK(why_not(text) == "some lines of the log are of no service; choose one with --service: api");
+  CHECK(why_not(text) == "some lines of the log name no service; choose one with --service: api");
   LogOptions api;
   api.service = "api";
   CHECK(read_text(text, api).rows.size() == 1);
