@@ -8,7 +8,7 @@ add_dependencies(fast_test_programs run_corpus)
 # Debug builds, and those of another compiler, do the same: for them a few will do.
 set(corpus_part 4)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(corpus_part 40)
+  set(corpus_part 80)
 endif()
 retrysim_add_sized_test(corpus/unchanged
   COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/soaking/corpus.py

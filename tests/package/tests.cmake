@@ -9,7 +9,8 @@ add_test(NAME package/completion
 set_tests_properties(package/manual package/completion PROPERTIES
   LABELS cli TIMEOUT 600 SKIP_RETURN_CODE 77)
 
-# Where there is dpkg: elsewhere the package cannot be made.
+# Where there is dpkg, every night: elsewhere the package cannot be made. What it installs is tested
+# by consumer/*, too.
 find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
 if(DPKG_SHLIBDEPS)
   add_test(NAME package/make
@@ -21,5 +22,5 @@ if(DPKG_SHLIBDEPS)
                    --version ${PROJECT_VERSION})
   set_tests_properties(package/works PROPERTIES FIXTURES_REQUIRED debian_package)
   set_tests_properties(package/make package/works PROPERTIES
-    LABELS "package;no-sanitizer" TIMEOUT 600)
+    LABELS "nightly;no-sanitizer" TIMEOUT 600)
 endif()

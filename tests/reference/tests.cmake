@@ -3,8 +3,10 @@
 get_target_property(model_sources retrysim_model SOURCES)
 add_library(traced_model OBJECT ${model_sources})
 target_compile_definitions(traced_model PRIVATE RETRYSIM_TRACE RETRYSIM_FLATTEN=)
-target_compile_options(traced_model PRIVATE $<$<CONFIG:Release>:-O1>)
+target_compile_options(traced_model PRIVATE
+  $<$<CONFIG:Release>:-O1> ${RETRYSIM_COLD_FLAGS} ${retrysim_no_false_alarms_with_headers})
 target_link_libraries(traced_model PRIVATE retrysim_flags)
+target_precompile_headers(traced_model REUSE_FROM retrysim_scenario)
 retrysim_compile_as_one(traced_model)
 
 file(GLOB reference_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)

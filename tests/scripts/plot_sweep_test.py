@@ -4,11 +4,13 @@
 SPDX-License-Identifier: MIT
 """
 
+import contextlib
 import csv
+import io
 import json
-import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
 
@@ -16,11 +18,11 @@ import matplotlib
 import matplotlib.pyplot
 
 ROOT = Path(__file__).resolve().parents[2]
-PLOT = ROOT / "scripts" / "plot.py"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
 
+from plotting.command import main  # noqa: E402
 from plotting.sweep import (DURATIONS, METRICS, RATES, Sweep, columns,  # noqa: E402
                             sweep_figure)
 
@@ -45,8 +47,11 @@ def make_sweep(folder, keys, points, replications=5):
 
 
 def plot(*arguments):
-    return subprocess.run(["/usr/bin/python3", str(PLOT), *map(str, arguments)],
-                          capture_output=True, text=True, check=False)
+    """Runs the script's main in this process, which is much faster than a new interpreter."""
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        status = main([str(a) for a in arguments])
+    return types.SimpleNamespace(returncode=status, stdout=out.getvalue(), stderr=errors.getvalue())
 
 
 class PlotSweepTest(unittest.TestCase):

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Runs scripts/plot.py on small result folders made here: two groups, a fault, a storm, a drain.
+--brief leaves out what takes long.
 
 SPDX-License-Identifier: MIT
 """
@@ -29,6 +30,8 @@ from matplotlib.colors import to_hex, to_rgb
 
 ROOT = Path(__file__).resolve().parents[2]
 PLOT = ROOT / "scripts" / "plot.py"
+BRIEF = "--brief" in sys.argv
+sys.argv = [argument for argument in sys.argv if argument != "--brief"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
@@ -131,6 +134,11 @@ def plot(*arguments):
         except SystemExit as end:  # a bad command line
             status = end.code
     return types.SimpleNamespace(returncode=status, stdout=out.getvalue(), stderr=errors.getvalue())
+
+
+def every_night(test):
+    """Takes long: left out with --brief."""
+    return unittest.skipIf(BRIEF, "left to the night")(test)
 
 
 def plot_in_new_process(*arguments):
@@ -300,6 +308,7 @@ class PlotTest(unittest.TestCase):
         level = dict(zip(*lines["for a send token"].get_data()))
         self.assertEqual(level[160.5], 20)
 
+    @every_night
     def test_comparison_has_a_picture_of_the_differences(self):
         folder = make_comparison(self.root / "results")
         done = plot(folder, "--format", "svg")
@@ -348,6 +357,7 @@ class PlotTest(unittest.TestCase):
         self.assertTrue(1200 <= height <= 2200, height)
         self.assertEqual(struct.unpack(">II", header[16:24]), (1600, height))
 
+    @every_night
     def test_same_results_same_bytes(self):
         folder = make_results(self.root / "r", groups=1, replications=2)
         for kind in ("png", "svg", "pdf"):
@@ -430,6 +440,7 @@ class PlotTest(unittest.TestCase):
                     if to_hex(p.get_facecolor()).upper() == drawing.FAULT["color"]]
             self.assertEqual(len(grey), 1, axis.get_title(loc="left"))
 
+    @every_night
     def test_legends_lie_outside_the_data(self):
         many = recover(make_several(self.root / "many", 12, replications=2, length=80),
                        **{f"g{g}": [1.5] for g in range(12)})
@@ -570,6 +581,7 @@ class PlotTest(unittest.TestCase):
         self.assertEqual([text.get_text() for text in axis.texts], ["10,000", "100", "2"])
         self.assertTrue(axis.get_ylabel().startswith("share of its attempts, %"))
 
+    @every_night
     def test_several_services_in_a_new_process(self):
         done = plot_in_new_process(make_several(self.root / "r", 5), "--format", "svg")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

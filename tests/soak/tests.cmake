@@ -10,7 +10,7 @@ add_dependencies(fast_test_programs soak_server)
 
 set(smoke_scenarios 40)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(smoke_scenarios 25)
+  set(smoke_scenarios 15)
 endif()
 add_test(NAME soak/smoke
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/soaking/runs.py --brief
