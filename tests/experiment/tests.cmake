@@ -48,7 +48,7 @@ foreach(check killed two_writers full_disk read_only memory clock)
   retrysim_add_sized_test(machine/${check}
     COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/machine_faults.py
             --program $<TARGET_FILE:retrysim-cli> --check ${check}
-    BRIEF --moments 1 --commands 5
+    BRIEF --moments 1 --commands 3
     FULL --moments ${moments}
     PROPERTIES LABELS "sweep;no-sanitizer" TIMEOUT 900 COST 5 SKIP_RETURN_CODE 77)
 endforeach()

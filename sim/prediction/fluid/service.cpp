@@ -128,26 +128,63 @@ double FluidService::pass_by_client(std::size_t group, double demand) {
   return passes;
 }
 
+double FluidService::drop_late(double before, double inflow, double done) {
+  const auto work_after = [&](double useful) { return work_ + useful * step_ - done; };
+  const auto kept = [&](double work, std::vector<double>& late) {
+    const double after = wait(now_ + step_, work);
+    double useful = 0;
+    for (std::size_t i = 0; i < entering_.size(); ++i) {
+      const FluidClients& g = system_.groups[i];
+      late[i] = late_share(g, before, after);
+      useful += entering_[i] * g.service_time / system_.servers * (1 - late[i]);
+    }
+    return useful;
+  };
+  double low = std::max(0.0, work_ - done);
+  double high = std::clamp(work_after(inflow), 0.0, system_.room);
+  const double most = kept(high, late_);
+  if (work_after(most) >= high) return most;  // as long a queue as can be
+  std::vector<double> few = late_, many = late_, tried = late_;
+  double useful = kept(low, few), useful_of_many = most;
+  if (work_after(useful) > low) {
+    // More are late the longer the queue is: there is one length that comes out as it went in.
+    constexpr int kHalvings = 50;
+    for (int i = 0; i < kHalvings; ++i) {
+      const double middle = (low + high) / 2, u = kept(middle, tried);
+      const bool longer = work_after(u) > middle;
+      (longer ? low : high) = middle;
+      (longer ? few : many).swap(tried);
+      (longer ? useful : useful_of_many) = u;
+    }
+    // Services are equally long, so that at that length all are in time or none is: it is kept by
+    // some of them.
+    const double wanted = (low - work_ + done) / step_;
+    if (useful > useful_of_many) {
+      const double part = std::clamp((useful - wanted) / (useful - useful_of_many), 0.0, 1.0);
+      for (std::size_t i = 0; i < few.size(); ++i) few[i] += part * (many[i] - few[i]);
+      useful += part * (useful_of_many - useful);
+    }
+  }
+  late_ = few;
+  return useful;
+}
+
 void FluidService::queue(double before, double inflow) {
+  late_.assign(entering_.size(), 0);
+  const auto find_late = [&] {
+    for (std::size_t i = 0; i < late_.size(); ++i) {
+      late_[i] = late_share(system_.groups[i], before, after_);
+    }
+  };
   if (system_.servers == kForever) {
     after_ = before;
     turned_away_ = 0;
     crowd();
+    find_late();
     return;
   }
   const double done = capacity(now_, now_ + step_);
-  const double guess = std::clamp(work_ + inflow * step_ - done, 0.0, system_.room);
-  double after = wait(now_ + step_, guess);
-  double useful = inflow;
-  if (!system_.zombies) {
-    // Attempts that will be dropped when their turn comes make no others wait.
-    useful = 0;
-    for (std::size_t i = 0; i < entering_.size(); ++i) {
-      const FluidClients& g = system_.groups[i];
-      useful +=
-          entering_[i] * g.service_time / system_.servers * (1 - late_share(g, before, after));
-    }
-  }
+  const double useful = system_.zombies ? inflow : drop_late(before, inflow, done);
   const double next = work_ + useful * step_ - done;
   turned_away_ = 0;
   if (next > system_.room) {
@@ -159,6 +196,7 @@ void FluidService::queue(double before, double inflow) {
   }
   work_ = std::clamp(next, 0.0, system_.room);
   after_ = wait(now_ + step_, work_);
+  if (system_.zombies) find_late();
 }
 
 void FluidService::crowd() {
@@ -214,7 +252,7 @@ void FluidService::share_out(std::size_t group, double before) {
     s.known[at(Fate::kUnreachable)] = restart - now_ + trip;
     rest = 0;
   }
-  const double late = late_share(c, before, after_);
+  const double late = late_[group];
   s.strained = late > 0 || turned_away_ > 0 || s.throttled > 0;
   s.fate[at(Fate::kLate)] += rest * late;
   rest *= 1 - late;

@@ -119,6 +119,9 @@ class FluidService {
   double pass_by_client(std::size_t group, double demand);
   /// Moves the backlog on by a bin; finds which attempts are late and how many are turned away.
   void queue(double before, double inflow);
+  /// Where attempts that would be late are dropped when their turn comes, and make no others wait:
+  /// finds which are, and the work of the others, per second. `done`: work that the bin can do.
+  double drop_late(double before, double inflow, double done);
   /// Servers without limit: attempts in service, for the slowdown.
   void crowd();
   void share_out(std::size_t group, double before);
@@ -135,6 +138,7 @@ class FluidService {
   std::vector<double> group_tokens_;  // else those of all clients of a group
   std::vector<double> past_errors_;   // attempts per second that no random error answers
   std::vector<double> entering_;      // past the throttle, attempts per second
+  std::vector<double> late_;          // shares of those whose answer comes too late
   std::vector<Shares> shares_;
 };
 

@@ -205,6 +205,53 @@ TEST_CASE("A service's own answers count for what they are") {
   CHECK(attempts(throttle + "answers.throttled = \"429+throttling\"\n") == attempts(throttle));
 }
 
+/// One group of ten clients; 100 services a second.
+FluidGroup flows(const std::string& service, const std::string& client,
+                 const std::string& more = "") {
+  return run_fluid(
+             scenario_of("name = \"x\"\nduration = 100\n[service.api]\nservice_time = 0.01\n" +
+                         service + "[client.web]\ncount = 10\nattempt_timeout = 1\n" + client +
+                         "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n" + more),
+             0)
+      .groups.at(0);
+}
+
+std::string poisson(double rate) {
+  return fmt::format("arrivals = {{ process = \"poisson\", total_rate = {} }}\n", rate);
+}
+
+TEST_CASE("A bucket for each client lets as much through as one of the same size for all") {
+  const std::string calls = poisson(80);
+  const FluidGroup all = flows("throttle = { rate = 50, burst = 20 }\n", calls),
+                   each = flows("throttle = { rate = 5, burst = 2, scope = \"client\" }\n", calls);
+  CHECK(all.throttled > 1000);
+  CHECK(each.throttled == Approx(all.throttled).epsilon(1e-9));
+  CHECK(each.successes == Approx(all.successes).epsilon(1e-9));
+  CHECK(all.successes == Approx(50 * 100 + 20).epsilon(0.01));
+}
+
+TEST_CASE("Errors of a service with a queue are answered before it, and cost nothing") {
+  // 150 attempts a second at 100 served: only half of them need a service.
+  const FluidGroup g = flows("errors = { internal = 0.4, throttled = 0.1 }\n", poisson(150 / 1.75));
+  CHECK(g.attempts / g.requests == Approx(1.75).epsilon(1e-6));
+  CHECK(g.successes / g.requests == Approx(0.875).epsilon(1e-6));
+  CHECK(g.errors / g.attempts == Approx(0.4).epsilon(1e-6));
+  CHECK(g.throttled / g.attempts == Approx(0.1).epsilon(1e-6));
+}
+
+TEST_CASE("A queue that drops what is too late serves at its capacity, whatever the load") {
+  const std::string calls = poisson(200);
+  CHECK(flows("", calls).goodput < 20);  // it only serves what nobody waits for
+  CHECK(flows("queue.drop_expired = true\n", calls).goodput == Approx(100).epsilon(0.03));
+}
+
+TEST_CASE("Who cannot be reached is asked as often as attempts are allowed") {
+  const FluidGroup g =
+      flows("", poisson(20), "[fault.cut]\nstart = 0\nduration = 200\nunreachable = true\n");
+  CHECK(g.successes == 0);
+  CHECK(g.attempts / g.requests == Approx(3).epsilon(1e-6));
+}
+
 TEST_CASE("What the fluid does not model it refuses, with the key") {
   const auto why = [](const std::string& service, const std::string& client) {
     return why_no_fluid(

@@ -1,0 +1,68 @@
+// The figures of the Markov chain as `predict` gives them.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/prediction.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+#include "scenario_of.hpp"
+
+namespace retrysim {
+namespace {
+
+using test::scenario_of;
+
+const char* const kBounded =
+    "name = \"chain\"\nduration = 10\n[service.api]\n"
+    "service_time = { distribution = \"exponential\", mean = 0.2 }\nqueue.capacity = 12\n"
+    "[client.web]\ncount = 100\narrivals = { process = \"poisson\", total_rate = 3 }\n"
+    "attempt_timeout = 1\nretry = { mode = \"custom\", max_attempts = 3, delays = [0.5] }\n";
+
+double figure(const Prediction& p, const char* name) {
+  INFO(name);
+  const Figure* f = p.find("chain", "service.api", name);
+  REQUIRE(f);
+  return f->value;
+}
+
+TEST_CASE("The figures of the chain are those of its law") {
+  const Scenario scenario = scenario_of(kBounded);
+  auto queue = std::get<RetrialQueue>(chain_of(scenario, 0));
+  CHECK(queue.arrival_rate == Approx(3));
+  CHECK(queue.service_rate == Approx(5));
+  CHECK(queue.places == 13);  // with the one in service
+  const RetrialQueueLaw law = solve_with_orbit(queue);
+  CHECK(law.at_most_orbit < 1e-10);
+
+  const Prediction p = predict(scenario, {.fluid = false});
+  CHECK(p.find("fluid", "service.api", "load") == nullptr);
+  CHECK(figure(p, "mean_queue") == Approx(law.mean_queue));
+  CHECK(figure(p, "mean_orbit") == Approx(law.mean_orbit));
+  CHECK(figure(p, "late_share") == Approx(law.beyond_timeout));
+  CHECK(figure(p, "empty_share") == Approx(law.empty));
+  CHECK(figure(p, "collapse_time") == Approx(law.collapse_time));
+  CHECK(figure(p, "recovery_time") == Approx(law.recovery_time));
+  CHECK(figure(p, "orbit") == queue.orbit);
+}
+
+TEST_CASE("The orbit of the chain can be chosen, up to what can be solved") {
+  const Scenario scenario = scenario_of(kBounded);
+  const Prediction found = predict(scenario, {.fluid = false});
+  const int more = static_cast<int>(figure(found, "orbit")) + 20;
+  const Prediction chosen = predict(scenario, {.fluid = false, .orbit = more});
+  CHECK(figure(chosen, "orbit") == more);
+  CHECK(figure(chosen, "mean_queue") == Approx(figure(found, "mean_queue")).epsilon(1e-6));
+
+  const Prediction refused = predict(scenario, {.fluid = false, .orbit = 1'000'000});
+  CHECK(refused.find("chain", "service.api", "orbit") == nullptr);
+  REQUIRE(refused.refusals.size() == 1);
+  CHECK(refused.refusals[0].part == "chain");
+  CHECK(refused.refusals[0].text ==
+        "an orbit of 1000000 requests makes 14000014 states, too many to solve; choose a smaller "
+        "one");
+}
+
+}  // namespace
+}  // namespace retrysim
