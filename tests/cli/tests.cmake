@@ -26,7 +26,7 @@ add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_c
 set_tests_properties(cli/story_runner PROPERTIES LABELS "cli;no-sanitizer")
 
 # Pages with commands to copy: they work, and print what the pages show. scripts/check_pages also
-# runs the blocks that take long. The recipes need tools that not every machine has.
+# runs the blocks that take long. The recipes, every night, need tools that not every machine has.
 function(retrysim_page_test name page)
   add_test(NAME cli/${name}
            COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests.py
@@ -52,6 +52,8 @@ endforeach()
 foreach(language python r gnuplot)
   retrysim_page_test(recipes_${language} sim/report/recipes.md ${language})
 endforeach()
+set_tests_properties(cli/recipes_python cli/recipes_r cli/recipes_gnuplot PROPERTIES
+  LABELS "nightly;no-sanitizer")
 set_tests_properties(cli/page/README.md cli/page/sim/experiment/README.md PROPERTIES COST 30)
 
 # What the heads of scenarios say is so, and their expectations hold beyond the doubt of their

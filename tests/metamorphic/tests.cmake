@@ -2,6 +2,6 @@
 retrysim_add_sized_test(metamorphic
   COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/metamorphic_test.py
           --runner $<TARGET_FILE:run_corpus> --program $<TARGET_FILE:retrysim-cli>
-  BRIEF --tried 8
+  BRIEF --tried 5
   FULL --tried 120
   PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600 COST 15)

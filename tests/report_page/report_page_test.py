@@ -248,8 +248,8 @@ class Pages:
 
 
 def some(pages):
-    """The pages that a test looks at: the first two, or all."""
-    return pages if ALL else pages[:2]
+    """The pages that a test looks at: the first, or all."""
+    return pages if ALL else pages[:1]
 
 
 class PageTest(unittest.TestCase):
