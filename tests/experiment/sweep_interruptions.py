@@ -23,8 +23,10 @@ import time
 from harness import (MPIRUN, PATIENCE, SKIPPED, Checker, Failed, descendants, end_job, main,
                      run_job)
 
-# How long to wait after a rank was killed, of which mpirun has nothing to do but to notice it.
+# How long to wait after a rank was killed, of which mpirun has nothing to do but to notice it: all
+# in all, and after the last rank is gone.
 PATIENCE_WITH_MPIRUN = 60
+PATIENCE_WITHOUT_RANKS = 10
 ATTEMPTS = 5  # values of the second key
 SCENARIO = """
 name = "small"
@@ -147,9 +149,8 @@ class Sweep(Checker):
                     os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:
                 victim = None
-            patience = PATIENCE_WITH_MPIRUN if victim else PATIENCE
             try:
-                errors = process.communicate(timeout=patience)[1]
+                errors = self.errors_of(process, ranks if victim else [])
             except subprocess.TimeoutExpired:
                 alive = [pid for pid in ranks if is_program(pid, self.program)]
                 errors = end_job(process)
@@ -172,6 +173,19 @@ class Sweep(Checker):
         print(f"one of three ranks killed {kills} times: same files"
               + (f"; mpirun got stuck {stuck} times" if stuck else ""))
         return 0
+
+    def errors_of(self, mpirun, ranks):
+        """What it prints to standard error; `ranks`: its ranks, if one of them was killed."""
+        if ranks:
+            end = time.monotonic() + PATIENCE_WITH_MPIRUN
+            while time.monotonic() < end:
+                alive = any(is_program(pid, self.program) for pid in ranks)
+                try:
+                    return mpirun.communicate(timeout=PATIENCE_WITHOUT_RANKS)[1]
+                except subprocess.TimeoutExpired:
+                    if not alive:
+                        break
+        return mpirun.communicate(timeout=0 if ranks else PATIENCE)[1]
 
     def wait_for_ranks(self, mpirun):
         """Process numbers of the three ranks; none if the job ends, or never has three."""
