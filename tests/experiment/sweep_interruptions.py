@@ -23,8 +23,8 @@ import time
 from harness import (MPIRUN, PATIENCE, SKIPPED, Checker, Failed, descendants, end_job, main,
                      run_job)
 
-# How long to wait after a rank was killed, of which mpirun has nothing to do but to notice it: all
-# in all, and after the last rank is gone.
+# How long to wait after a rank was killed, which mpirun only has to notice: in all, and once no
+# rank is left.
 PATIENCE_WITH_MPIRUN = 60
 PATIENCE_WITHOUT_RANKS = 10
 ATTEMPTS = 5  # values of the second key

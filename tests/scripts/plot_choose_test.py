@@ -4,9 +4,7 @@
 SPDX-License-Identifier: MIT
 """
 
-import contextlib
 import hashlib
-import io
 import json
 import sys
 import tempfile
@@ -20,8 +18,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
 
+from plot_call import plot  # noqa: E402
 from plotting.choose import choose_figures  # noqa: E402
-from plotting.command import main  # noqa: E402
 
 HEADER = "scenario,variant,stage,replications,mean,ci_low,ci_high,outcome,by"
 FIRST_STAGE = ["a=1,1,20,5,4,6,racing,", "a=2,1,20,5.5,4,7,racing,", "a=3,1,20,1,0,2,beaten,a=2",
@@ -44,14 +42,6 @@ def figure_of(folder):
     (name, draw), = choose_figures(folder)
     assert name == "choose"
     return draw()
-
-
-def run(*arguments):
-    """Exit status, standard output and standard error of the script."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main([str(a) for a in arguments])
-    return status, out.getvalue(), err.getvalue()
 
 
 def names_of(axis):
@@ -133,20 +123,20 @@ class ChoosePicture(unittest.TestCase):
         folder_of(self.folder, FIRST_STAGE + RACE)
         digests = set()
         for _ in range(2):
-            self.assertEqual(run(self.folder)[:2], (0, f"{self.folder / 'choose.png'}\n"))
+            self.assertEqual(plot(self.folder)[:2], (0, f"{self.folder / 'choose.png'}\n"))
             digests.add(hashlib.sha256((self.folder / "choose.png").read_bytes()).hexdigest())
         self.assertEqual(len(digests), 1)
 
     def test_a_file_that_is_wrong_is_named(self):
         folder_of(self.folder, FIRST_STAGE)
         (self.folder / "race.csv").write_text("mean\n1\n", encoding="utf-8")
-        status, _, err = run(self.folder)
+        status, _, err = plot(self.folder)
         self.assertEqual(status, 3)
         self.assertIn("race.csv: lacks the column variant, stage", err)
         folder_of(self.folder, [])
-        self.assertEqual(run(self.folder)[0], 3)
+        self.assertEqual(plot(self.folder)[0], 3)
         (self.folder / "result.json").write_text("{}", encoding="utf-8")
-        self.assertEqual(run(self.folder)[0], 3)
+        self.assertEqual(plot(self.folder)[0], 3)
 
 
 if __name__ == "__main__":

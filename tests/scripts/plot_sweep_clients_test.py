@@ -4,9 +4,7 @@
 SPDX-License-Identifier: MIT
 """
 
-import contextlib
 import csv
-import io
 import sys
 import tempfile
 import unittest
@@ -20,8 +18,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
 
+from plot_call import plot  # noqa: E402
 from plot_sweep_test import make_sweep  # noqa: E402
-from plotting.command import main  # noqa: E402
 from plotting.sweep import sweep_figure  # noqa: E402
 from plotting.sweep_clients import sweep_clients_figure  # noqa: E402
 
@@ -43,14 +41,6 @@ def make_clients(folder, keys, points, clients=("web", "batch", "all")):
                     writer.writerow(["s", f"point{i}", client, metric, unit, mean, mean - 0.05,
                                      mean + 0.05, 0.1])
     return folder
-
-
-def run(*arguments):
-    """Exit status, standard output and standard error of plot.py."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main([str(a) for a in arguments])
-    return status, out.getvalue(), err.getvalue()
 
 
 def title(axis):
@@ -115,21 +105,20 @@ class PlotSweepClientsTest(unittest.TestCase):
 
     def test_the_command_draws_groups_where_there_are_several(self):
         several = make_clients(self.root / "several", ["a.rate"], [["1"], ["2"]])
-        self.assertEqual(run(several), (0, f"{several / 'sweep.png'}\n"
+        self.assertEqual(plot(several), (0, f"{several / 'sweep.png'}\n"
                                         f"{several / 'sweep_clients.png'}\n", ""))
         one = make_clients(self.root / "one", ["a.rate"], [["1"], ["2"]], ["web", "all"])
-        self.assertEqual(run(one), (0, f"{one / 'sweep.png'}\n", ""))
-        self.assertEqual(run(one, "--metrics", "queue_mean"),
+        self.assertEqual(plot(one), (0, f"{one / 'sweep.png'}\n", ""))
+        self.assertEqual(plot(one, "--metrics", "queue_mean"),
                          (0, f"{one / 'sweep_clients.png'}\n", ""))
 
     def test_a_metric_that_does_not_exist_is_named(self):
         folder = make_clients(self.root / "r", ["a.rate"], [["1"], ["2"]])
-        status, _, errors = run(folder, "--metrics", "queue_mena")
+        status, _, errors = plot(folder, "--metrics", "queue_mena")
         self.assertEqual(status, 3)
         self.assertIn("has no metric queue_mena; did you mean queue_mean?", errors)
         (self.root / "x").mkdir()
-        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
-            run(self.root / "x", "--metrics", "queue_mean")
+        self.assertEqual(plot(self.root / "x", "--metrics", "queue_mean").returncode, 2)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,10 @@
 SPDX-License-Identifier: MIT
 """
 
-import contextlib
 import csv
-import io
 import json
 import sys
 import tempfile
-import types
 import unittest
 from pathlib import Path
 
@@ -22,7 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
 
-from plotting.command import main  # noqa: E402
+from plot_call import plot  # noqa: E402
 from plotting.sweep import (DURATIONS, METRICS, RATES, Sweep, columns,  # noqa: E402
                             sweep_figure)
 
@@ -44,14 +41,6 @@ def make_sweep(folder, keys, points, replications=5):
                 cells += [i + 1, low, high] if exists else ["", "", ""]
             writer.writerow([f"point{i}", *values, replications, *cells])
     return folder
-
-
-def plot(*arguments):
-    """Runs the script's main in this process, which is much faster than a new interpreter."""
-    out, errors = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-        status = main([str(a) for a in arguments])
-    return types.SimpleNamespace(returncode=status, stdout=out.getvalue(), stderr=errors.getvalue())
 
 
 class PlotSweepTest(unittest.TestCase):

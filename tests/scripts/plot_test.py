@@ -8,7 +8,6 @@ SPDX-License-Identifier: MIT
 import contextlib
 import csv
 import hashlib
-import io
 import json
 import math
 import os
@@ -17,7 +16,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import types
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -36,8 +34,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
 
+from plot_call import plot  # noqa: E402
 from plotting import drawing  # noqa: E402
-from plotting.command import main  # noqa: E402
 from plotting.comparison import comparison_figure  # noqa: E402
 from plotting.latency import latency  # noqa: E402
 from plotting.overview import limit_of, overview  # noqa: E402
@@ -123,17 +121,6 @@ def make_results(folder, groups=2, replications=4, length=150):
                 "keys": {f"client.g{g}.calls": '"api"' for g in range(groups)}}]}
     (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
     return folder
-
-
-def plot(*arguments):
-    """Runs the script's main in this process, which is much faster than a new interpreter."""
-    out, errors = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-        try:
-            status = main([str(a) for a in arguments])
-        except SystemExit as end:  # a bad command line
-            status = end.code
-    return types.SimpleNamespace(returncode=status, stdout=out.getvalue(), stderr=errors.getvalue())
 
 
 def every_night(test):

@@ -4,8 +4,6 @@
 SPDX-License-Identifier: MIT
 """
 
-import contextlib
-import io
 import json
 import sys
 import tempfile
@@ -20,7 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
 
-from plotting.command import main  # noqa: E402
+from plot_call import plot  # noqa: E402
 from plotting.tip_curve import tip_curve_figure  # noqa: E402
 
 # line, x, outcome, d50, ci_low, ci_high
@@ -44,14 +42,6 @@ def curve_folder(folder, points=POINTS, axis="client.web.arrivals.total_rate",
         "curve": {"axis": axis, "axis_unit": "1/s" if axis else "1", "lines": list(lines),
                   "points": described}}), encoding="utf-8")
     return folder
-
-
-def run(*arguments):
-    """Exit status, standard output and standard error of plot.py."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main([str(a) for a in arguments])
-    return status, out.getvalue(), err.getvalue()
 
 
 class PlotTipCurveTest(unittest.TestCase):
@@ -108,13 +98,13 @@ class PlotTipCurveTest(unittest.TestCase):
     def test_the_command_draws_the_curve(self):
         (self.root / "r").mkdir()
         folder = curve_folder(self.root / "r")
-        self.assertEqual(run(folder), (0, f"{folder / 'tip_curve.png'}\n", ""))
+        self.assertEqual(plot(folder), (0, f"{folder / 'tip_curve.png'}\n", ""))
         for out in ("one", "two"):
-            self.assertEqual(run(folder, "--out", self.root / out, "--format", "svg")[0], 0)
+            self.assertEqual(plot(folder, "--out", self.root / out, "--format", "svg")[0], 0)
         self.assertEqual((self.root / "one" / "tip_curve.svg").read_bytes(),
                          (self.root / "two" / "tip_curve.svg").read_bytes())
         (folder / "curve.csv").write_text("variant,d50\nx,1\n", encoding="utf-8")
-        status, _, errors = run(folder)
+        status, _, errors = plot(folder)
         self.assertEqual(status, 3)
         self.assertIn("lacks the column outcome", errors)
 

@@ -4,9 +4,7 @@
 SPDX-License-Identifier: MIT
 """
 
-import contextlib
 import hashlib
-import io
 import json
 import sys
 import tempfile
@@ -21,8 +19,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
 
+from plot_call import plot  # noqa: E402
 from plotting.tip import tip_figures  # noqa: E402
-from plotting.command import main  # noqa: E402
 
 TIP_HEADER = ("scenario,trigger,value,unit,replications,tipped,probability,ci_low,ci_high,"
               "metastable,twin_recovered,censored")
@@ -55,14 +53,6 @@ def loop_folder(folder, **info):
             "load": {"path": "client.web.arrivals.rate", "unit": "1/s"},
             "tip_load": {"mean": 30}, "recover_load": {"mean": 10}} | info
     (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
-
-
-def run(*arguments):
-    """Exit status, standard output and standard error of the script."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main([str(a) for a in arguments])
-    return status, out.getvalue(), err.getvalue()
 
 
 def axis_of(folder):
@@ -127,7 +117,7 @@ class TipPicture(unittest.TestCase):
             make(folder)
             digests = set()
             for _ in range(2):
-                status, out, _ = run(folder)
+                status, out, _ = plot(folder)
                 self.assertEqual((status, out), (0, f"{folder / name}.png\n"))
                 digests.add(hashlib.sha256((folder / f"{name}.png").read_bytes()).hexdigest())
             self.assertEqual(len(digests), 1)
@@ -135,14 +125,14 @@ class TipPicture(unittest.TestCase):
     def test_a_file_that_is_wrong_is_named(self):
         tip_folder(self.folder)
         (self.folder / "tip.csv").write_text("value\n1\n", encoding="utf-8")
-        status, _, err = run(self.folder)
+        status, _, err = plot(self.folder)
         self.assertEqual(status, 3)
         self.assertIn("tip.csv: lacks the column replications, tipped", err)
         (self.folder / "tip.csv").write_text(TIP_HEADER + "\n", encoding="utf-8")
-        self.assertEqual(run(self.folder)[0], 3)
+        self.assertEqual(plot(self.folder)[0], 3)
         tip_folder(self.folder)
         (self.folder / "result.json").write_text("{", encoding="utf-8")
-        self.assertEqual(run(self.folder)[0], 3)
+        self.assertEqual(plot(self.folder)[0], 3)
 
 
 if __name__ == "__main__":

@@ -156,8 +156,8 @@ double FluidService::drop_late(double before, double inflow, double done) {
       (longer ? few : many).swap(tried);
       (longer ? useful : useful_of_many) = u;
     }
-    // Services are equally long, so that at that length all are in time or none is: it is kept by
-    // some of them.
+    // All services take equally long, so that at this length the attempts of a group would all be
+    // late or all in time. As many are in time as keep the length.
     const double wanted = (low - work_ + done) / step_;
     if (useful > useful_of_many) {
       const double part = std::clamp((useful - wanted) / (useful - useful_of_many), 0.0, 1.0);

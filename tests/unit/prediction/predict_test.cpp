@@ -5,8 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include <string>
-#include <vector>
+#include <variant>
 #include "scenario_of.hpp"
 
 namespace retrysim {
