@@ -256,7 +256,9 @@ enum class BudgetKind : std::uint8_t {
   /// Retries in the last `window` <= share * requests in it + minimum * window in seconds
   /// (Finagle).
   kWindow,
-  kActive,  ///< retries under way <= max(minimum, share * requests under way) (Envoy)
+  /// Retries under way, those in a backoff included, <= max(minimum, share * requests that are not
+  /// in a backoff) (Envoy).
+  kActive,
   /// Retries under way <= max(minimum, share * attempts in the last `window`) (Envoy with
   /// budget_interval).
   kInterval,

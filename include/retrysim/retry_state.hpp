@@ -142,6 +142,12 @@ class SlidingCounts {
   std::uint64_t first_ = 0, second_ = 0;
 };
 
+/// What a limit may want to know of a retry that is asked for.
+struct RetryAsked {
+  bool again = false;     ///< the request has been granted one before
+  bool given_up = false;  ///< its attempt has timed out: it is not under way any more
+};
+
 /// The interface of a limit beyond the SDKs: the events it is notified of, and the decisions it
 /// makes. A limit redefines the functions it needs, with the same names and parameters; those
 /// defined here do nothing, and permit every retry.
@@ -153,11 +159,14 @@ struct RetryLimit {
   /// An attempt ended. `failed`: with a retryable error; an error that is not retryable counts as
   /// an answer of a healthy service.
   void attempt_ended(const Rules&, bool /*failed*/, Time) {}
-  /// Whether one more retry is allowed. `already_retrying`: the request has been granted one
-  /// before.
-  bool permits(const Rules&, bool /*already_retrying*/, Time) { return true; }
+  /// Whether one more retry is allowed.
+  bool permits(const Rules&, RetryAsked, Time) { return true; }
   /// A retry was permitted, and no other rule refused it.
   void retry_granted(const Rules&, bool /*already_retrying*/, Time) {}
+  /// The wait before a retry, during which the request has no attempt under way. A request does not
+  /// end in one.
+  void backoff_begins() {}
+  void backoff_ends() {}
   void request_succeeded(const Rules&, Time) {}
   /// Whatever its outcome. `retried`: it had been granted a retry.
   void request_ends(bool /*retried*/) {}
@@ -172,15 +181,18 @@ class RetryBudget : public RetryLimit<BudgetRules> {
   explicit RetryBudget(const BudgetRules& rules);
 
   void request_begins(const BudgetRules& rules, Time now);
-  bool permits(const BudgetRules& rules, bool already_retrying, Time now);
+  bool permits(const BudgetRules& rules, RetryAsked asked, Time now);
+  void backoff_begins() { --active_requests_; }
+  void backoff_ends() { ++active_requests_; }
   void request_succeeded(const BudgetRules& rules, Time now);
   void retry_granted(const BudgetRules& rules, bool already_retrying, Time now);
   void request_ends(bool retried);
   std::size_t further_bytes() const { return counts_.bytes(); }
 
  private:
-  SlidingCounts counts_;  // requests or successes, retries
-  std::uint64_t active_requests_ = 0, active_retries_ = 0;
+  SlidingCounts counts_;               // requests or successes, retries
+  std::uint64_t active_requests_ = 0;  // those in a backoff are not
+  std::uint64_t active_retries_ = 0;   // requests that have been granted one, in a backoff or not
 };
 
 /// A circuit breaker on retries (BreakerRules).
@@ -189,7 +201,7 @@ class CircuitBreaker : public RetryLimit<BreakerRules> {
   explicit CircuitBreaker(const BreakerRules& rules) : counts_(rules.window) {}
 
   void attempt_ended(const BreakerRules& rules, bool failed, Time now);
-  bool permits(const BreakerRules&, bool, Time now) { return !open(now); }
+  bool permits(const BreakerRules&, RetryAsked, Time now) { return !open(now); }
   bool open(Time now) const { return now < open_until_; }
   std::size_t further_bytes() const { return counts_.bytes(); }
 
@@ -204,7 +216,7 @@ class RetryGuard : public RetryLimit<GuardRules> {
   explicit RetryGuard(const GuardRules& rules) : retries_(rules.starts == GuardStart::kOn) {}
 
   void attempt_ended(const GuardRules& rules, bool failed, Time now);
-  bool permits(const GuardRules& rules, bool already_retrying, Time now);
+  bool permits(const GuardRules& rules, RetryAsked asked, Time now);
 
  private:
   void finish_samples(const GuardRules& rules, Time now);  // that are over at `now`

@@ -56,6 +56,7 @@ struct Failure {
   std::optional<Duration> retry_after = {};
   bool long_poll = false;  ///< long-polling operation: may wait even when the quota refuses
   bool repeatable = true;  ///< false: the body cannot be sent again, for any error
+  bool given_up = false;   ///< the client no longer waits: an attempt timeout
 };
 
 /// What follows a failed attempt.
@@ -99,8 +100,15 @@ bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgre
 void record_success(const RetryRules& rules, const RetryState& state, const RetryProgress& progress,
                     Time now);
 
-/// Records that a request has ended, successfully or not. `retried`: a retry had been granted to
-/// it.
+/// Record that the wait before a retry begins, and that it is over; and that a request has ended,
+/// successfully or not, which it does not during such a wait. `retried`: a retry had been granted
+/// to it.
+inline void backoff_begins(const RetryRules& rules, const RetryState& state) {
+  state.each_limit(rules, [](auto& limit, const auto&) { limit.backoff_begins(); });
+}
+inline void backoff_ends(const RetryRules& rules, const RetryState& state) {
+  state.each_limit(rules, [](auto& limit, const auto&) { limit.backoff_ends(); });
+}
 inline void end_request(const RetryRules& rules, const RetryState& state, bool retried) {
   state.each_limit(rules, [&](auto& limit, const auto&) { limit.request_ends(retried); });
 }
@@ -172,6 +180,7 @@ class RetryToken {
   std::uint32_t attempt_ = 0;
   int send_tokens_ = 0;
   Outcome outcome_ = Outcome::kRetry;
+  bool in_backoff_ = false;  // until the attempt is asked for, or has ended
   Duration delay_, send_wait_;
 };
 
@@ -238,6 +247,7 @@ class RetryStrategy {
   RetryState state_of(const RetryToken& token) const;
   void use(const RetryToken& token, const char* what) const;
   Draws draws_for(const RetryToken& token, Purpose purpose) const;
+  void leave_backoff(RetryToken& token, const RetryState& state) const;
 
   RetryRules rules_;
   RandomKey key_;

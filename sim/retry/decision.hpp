@@ -88,11 +88,11 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
                      Time now, std::optional<Duration> asked, Duration& delay);
 
 /// Whether the rules beyond the SDKs (budget, circuit breaker, ...) permit one more retry.
-inline bool limits_permit(const RetryRules& rules, const RetryState& state,
-                          const RetryProgress& progress, Time now) {
+inline bool limits_permit(const RetryRules& rules, const RetryState& state, RetryAsked asked,
+                          Time now) {
   bool permitted = true;
   state.each_limit(rules, [&](auto& limit, const auto& its_rules) {
-    permitted = permitted && limit.permits(its_rules, progress.attempts > 1, now);
+    permitted = permitted && limit.permits(its_rules, asked, now);
   });
   return permitted;
 }
@@ -192,7 +192,8 @@ template <class BackoffDraws>
       return end(Outcome::kMaxAttemptsExceeded);
     }
   }
-  if (!limits_permit(rules, state, progress, now)) [[unlikely]] {
+  const RetryAsked asked_for{.again = progress.attempts > 1, .given_up = failure.given_up};
+  if (!limits_permit(rules, state, asked_for, now)) [[unlikely]] {
     charge.give_back();
     return end(Outcome::kQuotaExceeded);
   }

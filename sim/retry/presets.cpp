@@ -81,7 +81,8 @@ const Comparison kComparisons[] = {
        r.budget = {BudgetKind::kWindow, 0.2, 10, ms(10'000), BudgetOf::kSuccesses};
      }},
     {"envoy",
-     "Envoy retry_state_impl.cc, retry_budget: 20 % of the requests under way, at least 3 at once",
+     "Envoy retry_state_impl.cc, resource_manager_impl.h (01c2c1f), retry_budget: 20 % of the "
+     "requests under way, at least 3 at once",
      [](RetryRules& r) { envoy(r, BudgetKind::kActive); }},
     {"envoy-interval",
      "Envoy retry_budget with budget_interval (envoy pull request 44147, 2026; 10 s as in Gateway "

@@ -100,13 +100,17 @@ void RetryBudget::request_succeeded(const BudgetRules& rules, Time now) {
   }
 }
 
-bool RetryBudget::permits(const BudgetRules& rules, bool already_retrying, Time now) {
+// Envoy's resource_manager_impl.h, retry_state_impl.cc and router.cc. A failed answer is judged
+// while its stream is still open, so it counts itself; an attempt that has timed out is reset
+// before. A request that retries again first gives its place among the retries back.
+bool RetryBudget::permits(const BudgetRules& rules, RetryAsked asked, Time now) {
   if (rules.kind != BudgetKind::kWindow) {
-    const std::uint64_t requests =
-        rules.kind == BudgetKind::kInterval ? counts_.first(now) : active_requests_;
+    const std::uint64_t requests = rules.kind == BudgetKind::kInterval
+                                       ? counts_.first(now)
+                                       : active_requests_ - (asked.given_up ? 1 : 0);
     const double limit = std::max(rules.minimum, rules.share * static_cast<double>(requests));
-    // The retry under way of a request becomes its next one.
-    return already_retrying || static_cast<double>(active_retries_) + 1 <= limit;
+    const std::uint64_t others = active_retries_ - (asked.again ? 1 : 0);
+    return static_cast<double>(others) + 1 <= limit;
   }
   const double limit = rules.share * static_cast<double>(counts_.first(now)) +
                        rules.minimum * rules.window.in_seconds();
@@ -144,7 +148,7 @@ void RetryGuard::attempt_ended(const GuardRules& rules, bool failed, Time now) {
   failures_ += failed ? 1 : 0;
 }
 
-bool RetryGuard::permits(const GuardRules& rules, bool /*already_retrying*/, Time now) {
+bool RetryGuard::permits(const GuardRules& rules, RetryAsked /*asked*/, Time now) {
   finish_samples(rules, now);
   return retries_;
 }

@@ -173,7 +173,7 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
 bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
                    Time now) {
   if (!decision::attempts_left(rules, progress)) return false;
-  if (!decision::limits_permit(rules, state, progress, now)) return false;
+  if (!decision::limits_permit(rules, state, {.again = progress.attempts > 1}, now)) return false;
   if (state.quota != nullptr) {
     const decision::Payment payment = decision::pay(rules, state, {ResponseClass::kTransient}, now);
     if (!payment.made) return false;
@@ -237,6 +237,7 @@ RetryToken& RetryToken::operator=(RetryToken&& other) noexcept {
   send_tokens_ = other.send_tokens_;
   outcome_ = other.outcome_;
   delay_ = other.delay_;
+  in_backoff_ = other.in_backoff_;
   send_wait_ = other.send_wait_;
   return *this;
 }
@@ -276,6 +277,10 @@ Draws RetryStrategy::draws_for(const RetryToken& token, Purpose purpose) const {
                       .purpose = purpose});
 }
 
+void RetryStrategy::leave_backoff(RetryToken& token, const RetryState& state) const {
+  if (std::exchange(token.in_backoff_, false)) backoff_ends(rules_, state);
+}
+
 RetryToken RetryStrategy::acquire_initial_token(Time now, std::string_view scope) {
   RetryStates& shared = states(scope);
   const RetryState state = shared.of(0);
@@ -298,6 +303,7 @@ Duration RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
     end_request(rules_, state, token.attempt_ > 1);
     return Duration::zero();
   };
+  leave_backoff(token, state);
   const bool first_asked = token.progress_.attempts < token.attempt_;
   token.progress_.attempts = token.attempt_;
   if (state.throttle() != nullptr && first_asked) {
@@ -327,6 +333,7 @@ Duration RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
 RetryToken RetryStrategy::refresh_retry_token(RetryToken token, const Failure& failure, Time now) {
   use(token, "refresh_retry_token");
   const RetryState state = state_of(token);
+  leave_backoff(token, state);
   token.progress_.attempts = token.attempt_;
   Draws draws = draws_for(token, Purpose::kBackoff);
   const RetryDecision decision = retrysim::refresh_retry_token(rules_, state, token.progress_,
@@ -340,12 +347,15 @@ RetryToken RetryStrategy::refresh_retry_token(RetryToken token, const Failure& f
     return token;
   }
   ++token.attempt_;
+  token.in_backoff_ = true;
+  backoff_begins(rules_, state);
   if (decision.send_tokens == 0) return token;
   if (rules_.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
     const bool granted = state.limiter->try_acquire(now, decision.send_tokens);
     if (!granted && rules_.rate_limit.on_empty == OnEmpty::kFail) {
       token.outcome_ = Outcome::kNoSendToken;
       token.delay_ = Duration::zero();
+      leave_backoff(token, state);
       end_request(rules_, state, true);
       return token;
     }
@@ -360,6 +370,7 @@ RetryToken RetryStrategy::refresh_retry_token(RetryToken token, const Failure& f
 void RetryStrategy::record_success(RetryToken token, Time now) {
   use(token, "record_success");
   const RetryState state = state_of(token);
+  leave_backoff(token, state);
   token.progress_.attempts = token.attempt_;
   retrysim::record_success(rules_, state, token.progress_, now);
   end_request(rules_, state, token.attempt_ > 1);
@@ -367,7 +378,9 @@ void RetryStrategy::record_success(RetryToken token, Time now) {
 
 void RetryStrategy::abandon(RetryToken token) {
   use(token, "abandon");
-  end_request(rules_, state_of(token), token.attempt_ > 1);
+  const RetryState state = state_of(token);
+  leave_backoff(token, state);
+  end_request(rules_, state, token.attempt_ > 1);
 }
 
 Failure RetryStrategy::failure_of(const Response& response) const {

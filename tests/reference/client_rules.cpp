@@ -215,16 +215,18 @@ void attempt_ended(const GuardRules& rules, Guard& guard, bool failed, Time now)
 }
 
 bool others_permit(const RetryRules& rules, const ClientState& state, const Progress& progress,
-                   Time now) {
+                   bool given_up, Time now) {
   if (state.breaker != nullptr && now < state.breaker->open_until) return false;
   if (state.guard != nullptr && !guard_permits(rules.guard, *state.guard, now)) return false;
   if (state.budget == nullptr) return true;
   Budget& budget = *state.budget;
   if (rules.budget.kind != BudgetKind::kWindow) {
     const bool active = rules.budget.kind == BudgetKind::kActive;
-    const double of = active ? budget.requests : static_cast<double>(budget.counts.first(now));
+    // An attempt that timed out is gone; the request's earlier retry makes place for the next one.
+    const double of = active ? budget.requests - (given_up ? 1 : 0)
+                             : static_cast<double>(budget.counts.first(now));
     const double limit = std::max(rules.budget.minimum, rules.budget.share * of);
-    return progress.attempts > 1 || budget.retries + 1 <= limit;
+    return budget.retries - (progress.attempts > 1 ? 1 : 0) + 1 <= limit;
   }
   const double limit = rules.budget.share * budget.counts.first(now) +
                        rules.budget.minimum * rules.budget.window.in_seconds();
@@ -402,6 +404,14 @@ void request_begins(const RetryRules& rules, const ClientState& state, Time now)
   }
 }
 
+void backoff_begins(const ClientState& state) {
+  if (state.budget != nullptr) --state.budget->requests;
+}
+
+void backoff_ends(const ClientState& state) {
+  if (state.budget != nullptr) ++state.budget->requests;
+}
+
 void request_ends(const ClientState& state, bool retried) {
   if (state.budget == nullptr) return;
   --state.budget->requests;
@@ -450,7 +460,7 @@ Decision decide(const RetryRules& rules, const ClientState& state, Progress& pro
     give_back();
     return {Outcome::kMaxAttemptsExceeded};
   }
-  if (!others_permit(rules, state, progress, now)) {
+  if (!others_permit(rules, state, progress, failure.given_up, now)) {
     give_back();
     return {Outcome::kQuotaExceeded};
   }
@@ -502,7 +512,7 @@ Decision decide(const RetryRules& rules, const ClientState& state, Progress& pro
 
 bool permit_hedge(const RetryRules& rules, const ClientState& state, Progress& progress, Time now) {
   if (!has_attempts_left(rules, progress)) return false;
-  if (!others_permit(rules, state, progress, now)) return false;
+  if (!others_permit(rules, state, progress, false, now)) return false;
   if (state.quota != nullptr) {
     const Payment payment = pay(rules, *state.quota, {ResponseClass::kTransient}, now);
     if (!payment.made) return false;

@@ -84,8 +84,8 @@ class Counts {
 
 /// A budget for retries (BudgetRules).
 struct Budget {
-  Counts counts;  ///< requests, retries
-  double requests = 0, retries = 0;
+  Counts counts;                     ///< requests, retries
+  double requests = 0, retries = 0;  ///< requests that are not in a backoff; that may retry
 };
 struct Breaker {
   Counts counts;  ///< attempts, failures
@@ -131,6 +131,9 @@ struct Decision {
 };
 
 void request_begins(const RetryRules& rules, const ClientState& state, Time now);
+/// A request in a backoff has nothing under way.
+void backoff_begins(const ClientState& state);
+void backoff_ends(const ClientState& state);
 void request_ends(const ClientState& state, bool retried);
 bool throttle_permits(const RetryRules& rules, const ClientState& state, Time now, double uniform);
 Decision decide(const RetryRules& rules, const ClientState& state, Progress& progress,

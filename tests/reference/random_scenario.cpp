@@ -498,8 +498,8 @@ class Generator {
       r.rate_limit.scope = any(kStateScope, RetryScope::kKey);
     }
     if (on(kBudget, 0.1)) {
-      r.budget = {any(kBudget, BudgetKind::kInterval), 0.2, pick(kBudget, {0.0, 1.0}), ms(100),
-                  any(kBudget, BudgetOf::kSuccesses)};
+      r.budget = {any(kBudget, BudgetKind::kInterval), pick(kBudget, {0.2, 0.5, 1.0}),
+                  pick(kBudget, {0.0, 1.0}), ms(100), any(kBudget, BudgetOf::kSuccesses)};
     }
     if (on(kBreaker, 0.1)) r.breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
     if (on(kGuard, 0.15)) {

@@ -747,7 +747,7 @@ class World {
         [this, &r] {
           r.timeout.reset();
           give_up(r, AttemptResult::kTimeout);
-          fail(r, no_response(TransportError::kTimeout));
+          fail(r, no_response(TransportError::kTimeout), true);
         },
         Calendar::Role::kTimeout);
   }
@@ -1757,14 +1757,14 @@ class World {
     return where == RetryOnlyAt::kAnywhere;
   }
 
-  void fail(Request& r, const Response& response) {
+  void fail(Request& r, const Response& response, bool given_up = false) {
     RetryRules rules = r.group->spec->retry;
     if (!may_repeat(r)) {
       rules.max_attempts = 1;
       rules.quota.order = QuotaOrder::kAfterAttempts;  // it is not charged
     }
     const Failure failure{classify(rules.errors, rules.api, response), response.retry_after,
-                          r.group->spec->long_poll, is_repeatable(r)};
+                          r.group->spec->long_poll, is_repeatable(r), given_up};
     const ClientState state = state_of(r);
     const auto attempts = static_cast<std::uint32_t>(r.progress.attempts);
     const Decision decision =
@@ -1797,7 +1797,9 @@ class World {
   void back_off(Request& r, Duration delay, bool then_fail = false) {
     if (is_past_deadline(r, delay)) return end(r, Outcome::kDeadlineExceeded);
     r.phase = Request::kInBackoff;
+    backoff_begins(state_of(r));
     calendar_.in(delay, [this, &r, then_fail] {
+      backoff_ends(state_of(r));
       if (then_fail) return end(r, Outcome::kQuotaExceeded);
       begin_attempt(r);
     });

@@ -446,7 +446,8 @@ RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
        {.error = g.errors[Answers::kNoAnswer],
         .retry_after = {},
         .long_poll = g.spec->long_poll,
-        .repeatable = decisions_.can_be_repeated(g, r)});
+        .repeatable = decisions_.can_be_repeated(g, r),
+        .given_up = true});
 }
 
 void Clients::deadline_passes(GroupId group) {
@@ -554,6 +555,8 @@ RETRYSIM_IN_LOOP void Clients::back_off(ClientGroup& g, Request& r, Duration del
   r.phase = Request::Phase::kInBackoff;
   r.phase_since = state_.now;
   g.recorder->backoff_begins(state_.now);
+  if (g.counts_requests) [[unlikely]]
+    backoff_begins(g.spec->retry, g.states->of(r.client));
   state_.set_timer(then, g.index, r.id, delay);
 }
 
@@ -562,6 +565,8 @@ RETRYSIM_IN_LOOP void Clients::backoff_over(ClientGroup& g, Request& r, EventKin
                             .number = r.progress.attempts + 1,
                             .since = r.phase_since,
                             .now = state_.now});
+  if (g.counts_requests) [[unlikely]]
+    backoff_ends(g.spec->retry, g.states->of(r.client));
   if (then == EventKind::kErrorReturned) return finish(g, r, Outcome::kQuotaExceeded);
   begin_attempt_here(g, r);
 }

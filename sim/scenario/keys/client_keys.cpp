@@ -657,9 +657,9 @@ constexpr std::string_view kHasThrottle = "retry.client_throttle.k != none";
 constexpr KeyInfo kBeyondKeys[] = {
     key("retry.budget.kind", word(), into<kBudget, &BudgetRules::kind>, {.when = kRetries},
         "Budget for retries: window: a share of the requests in a window (Finagle); active: "
-        "retries "
-        "in progress, as a share of the requests in progress (Envoy); interval: retries in "
-        "progress, as a share of the attempts in a window (Envoy with budget_interval)."),
+        "retries in progress, as a share of the requests in progress that are not in a backoff "
+        "(Envoy); interval: retries in progress, as a share of the attempts in a window (Envoy "
+        "with budget_interval)."),
     key("retry.budget.share", number(kNotNegative), into<kBudget, &BudgetRules::share>,
         {.when = kHasBudget}, "Retries per request."),
     key("retry.budget.minimum", number(kNotNegative), into<kBudget, &BudgetRules::minimum>,

@@ -45,7 +45,7 @@ TEST_CASE("a budget of the window allows a share of its requests and a minimum p
   int allowed = 0;
   for (int i = 0; i < 100; ++i) budget.request_begins(rules, at_ms(100));
   const auto acquire = [&](std::int64_t time_ms) {
-    if (!budget.permits(rules, false, at_ms(time_ms))) return false;
+    if (!budget.permits(rules, {}, at_ms(time_ms))) return false;
     budget.retry_granted(rules, false, at_ms(time_ms));
     return true;
   };
@@ -62,7 +62,7 @@ TEST_CASE("a budget of what is under way counts retries until their requests end
     for (int i = 0; i < n; ++i) budget.request_begins(rules, Time::zero());
   };
   const auto acquire = [&](bool again) {
-    if (!budget.permits(rules, again, Time::zero())) return false;
+    if (!budget.permits(rules, {.again = again}, Time::zero())) return false;
     budget.retry_granted(rules, again, Time::zero());
     return true;
   };
@@ -81,11 +81,34 @@ TEST_CASE("a budget of what is under way counts retries until their requests end
   RetryBudget single(one);
   for (int i = 0; i < 3; ++i) {
     single.request_begins(one, Time::zero());
-    CHECK(single.permits(one, false, Time::zero()));
+    CHECK(single.permits(one, {}, Time::zero()));
     single.retry_granted(one, false, Time::zero());
-    CHECK_FALSE(single.permits(one, false, Time::zero()));
+    CHECK_FALSE(single.permits(one, {}, Time::zero()));
     single.request_ends(true);
   }
+}
+
+TEST_CASE("a budget of what is under way does not count requests in a backoff") {
+  const BudgetRules rules{BudgetKind::kActive, 0.5, 0, Duration::seconds(10)};
+  RetryBudget budget(rules);
+  const auto retries = [&](RetryAsked asked) {
+    if (!budget.permits(rules, asked, Time::zero())) return false;
+    budget.retry_granted(rules, asked.again, Time::zero());
+    budget.backoff_begins();
+    return true;
+  };
+  for (int i = 0; i < 6; ++i) budget.request_begins(rules, Time::zero());
+  CHECK(retries({}));                                       // one of 6 / 2
+  CHECK(retries({}));                                       // two of 5 / 2
+  CHECK_FALSE(retries({}));                                 // three of 4 / 2
+  CHECK_FALSE(retries({.again = true, .given_up = true}));  // two of 3 / 2: it is gone itself
+  budget.backoff_ends();
+  budget.backoff_ends();
+  CHECK(retries({.again = true}));  // two of 6 / 2
+  CHECK_FALSE(retries({}));         // three of 5 / 2
+  budget.backoff_ends();
+  CHECK(retries({.given_up = true}) == false);  // three of 5 / 2
+  CHECK(retries({}));                           // three of 6 / 2
 }
 
 TEST_CASE("a budget by interval counts the attempts of a window and the retries under way") {
@@ -95,7 +118,7 @@ TEST_CASE("a budget by interval counts the attempts of a window and the retries 
     for (int i = 0; i < n; ++i) budget.request_begins(rules, at_ms(time_ms));
   };
   const auto granted = [&](std::int64_t time_ms, bool again = false) {
-    if (!budget.permits(rules, again, at_ms(time_ms))) return false;
+    if (!budget.permits(rules, {.again = again}, at_ms(time_ms))) return false;
     budget.retry_granted(rules, again, at_ms(time_ms));
     return true;
   };
@@ -113,6 +136,7 @@ TEST_CASE("a budget by interval counts the attempts of a window and the retries 
   CHECK(granted(600));  // one less is under way
   // All of it has left the window: the minimum is less than the 5 that are still under way.
   CHECK_FALSE(granted(20'000));
+  CHECK_FALSE(granted(20'000, true));  // nor can one of these retry again: four others are
   for (int i = 0; i < 3; ++i) budget.request_ends(true);
   CHECK(granted(20'000));        // two are under way
   CHECK_FALSE(granted(20'000));  // three
@@ -124,7 +148,7 @@ TEST_CASE("a budget of successes gets nothing from requests that fail") {
   RetryBudget budget(rules);
   const auto left = [&] {
     int n = 0;
-    for (; budget.permits(rules, false, at_ms(200)); ++n) {
+    for (; budget.permits(rules, {}, at_ms(200)); ++n) {
       budget.retry_granted(rules, false, at_ms(200));
     }
     return n;
@@ -272,15 +296,15 @@ TEST_CASE("a guard switches retries off after so many samples above its share, a
   const GuardRules& rules = kThreeSamples;
   RetryGuard guard(rules);
   for (int second = 0; second < 3; ++second) {
-    CHECK(guard.permits(rules, false, at_ms(second * 1000 + 999)));
+    CHECK(guard.permits(rules, {}, at_ms(second * 1000 + 999)));
     attempts_end(guard, rules, second * 1000 + 999, 10, 3);
   }
-  CHECK_FALSE(guard.permits(rules, false, at_ms(3000)));
+  CHECK_FALSE(guard.permits(rules, {}, at_ms(3000)));
   for (int second = 3; second < 6; ++second) {
-    CHECK_FALSE(guard.permits(rules, false, at_ms(second * 1000 + 999)));
+    CHECK_FALSE(guard.permits(rules, {}, at_ms(second * 1000 + 999)));
     attempts_end(guard, rules, second * 1000 + 999, 10, 1);
   }
-  CHECK(guard.permits(rules, false, at_ms(6000)));
+  CHECK(guard.permits(rules, {}, at_ms(6000)));
 }
 
 TEST_CASE("a sample at exactly its share interrupts a guard's count, whichever it is") {
@@ -288,30 +312,30 @@ TEST_CASE("a sample at exactly its share interrupts a guard's count, whichever i
   RetryGuard guard(rules);
   const int failed[] = {3, 3, 2, 3, 3, 3};  // of 10 in each sample
   for (int second = 0; second < 6; ++second) {
-    CHECK(guard.permits(rules, false, at_ms(second * 1000)));
+    CHECK(guard.permits(rules, {}, at_ms(second * 1000)));
     attempts_end(guard, rules, second * 1000, 10, failed[second]);
   }
-  CHECK_FALSE(guard.permits(rules, false, at_ms(6000)));
+  CHECK_FALSE(guard.permits(rules, {}, at_ms(6000)));
   attempts_end(guard, rules, 6000, 10, 1);
   attempts_end(guard, rules, 7000, 10, 2);
   for (int second = 8; second < 11; ++second) {
-    CHECK_FALSE(guard.permits(rules, false, at_ms(second * 1000)));
+    CHECK_FALSE(guard.permits(rules, {}, at_ms(second * 1000)));
     attempts_end(guard, rules, second * 1000, 10, 1);
   }
-  CHECK(guard.permits(rules, false, at_ms(11'000)));
+  CHECK(guard.permits(rules, {}, at_ms(11'000)));
 }
 
 TEST_CASE("samples without attempts count as samples without failures for a guard") {
   const GuardRules& rules = kThreeSamples;
   RetryGuard guard(rules);
   for (int second = 0; second < 3; ++second) attempts_end(guard, rules, second * 1000, 1, 1);
-  CHECK_FALSE(guard.permits(rules, false, at_ms(5999)));
-  CHECK(guard.permits(rules, false, at_ms(6000)));
+  CHECK_FALSE(guard.permits(rules, {}, at_ms(5999)));
+  CHECK(guard.permits(rules, {}, at_ms(6000)));
   GuardRules off = rules;
   off.starts = GuardStart::kOff;
   RetryGuard from_off(off);
-  CHECK_FALSE(from_off.permits(off, false, at_ms(2999)));
-  CHECK(from_off.permits(off, false, at_ms(3000)));
+  CHECK_FALSE(from_off.permits(off, {}, at_ms(2999)));
+  CHECK(from_off.permits(off, {}, at_ms(3000)));
 }
 
 TEST_CASE("the client-side throttle refuses with the probability of the SRE book") {
