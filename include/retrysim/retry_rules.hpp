@@ -282,6 +282,9 @@ struct BudgetRules {
   double minimum = 0;  ///< retries: per second (kWindow), or at once (kActive, kInterval)
   Duration window = Duration::seconds(10);
   BudgetOf of = BudgetOf::kRequests;  ///< what counts in the window (kWindow)
+  /// Tenths of the window that count (kWindow, kInterval), with the present one, which is not over
+  /// yet: 10 in Finagle, 11 in tower.
+  int slices = 10;
 
   bool in_use() const { return kind != BudgetKind::kNone; }
   bool operator==(const BudgetRules&) const = default;

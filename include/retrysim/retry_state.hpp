@@ -112,8 +112,9 @@ struct QuotaAccrual {
 /// Two counts over a sliding window: the last N slices of time, or the last N calls.
 class SlidingCounts {
  public:
-  /// Over the last `window` (> 0), in ten slices; counts leave slice by slice.
-  explicit SlidingCounts(Duration window);
+  /// Over the last `slices` (>= 1) tenths of `window` (> 0), with the present one, which is not
+  /// over yet; counts leave slice by slice.
+  explicit SlidingCounts(Duration window, int slices = 10);
   /// Over the last `calls` (>= 1) calls of `add_first`.
   explicit SlidingCounts(int calls);
 

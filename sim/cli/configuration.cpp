@@ -966,6 +966,7 @@ void import_linkerd(const Documents& documents, Reading& reading, ImportedConfig
           least ? least.path() : "Linkerd's default");
       set(p, "retry.budget.window", in_toml(ttl ? ttl.duration() : Duration::seconds(10)),
           ttl ? ttl.path() : "Linkerd's default");
+      set(p, "retry.budget.slices", "11", "Linkerd's rules");
     }
     for (const Field& route : routes) {
       if (const Field f = route["is_retryable"]; f) {
@@ -1381,6 +1382,7 @@ void read_finagle(ImportedPolicy& p, const Field& f) {
 void read_tower(ImportedPolicy& p, const Field& f) {
   set_window_budget(p, f["retry_percent"], f["min_per_sec"], f["ttl"], "tower");
   set(p, "retry.budget.of", text_in_toml("successes"), "tower's example of a policy");
+  set(p, "retry.budget.slices", "11", "tower's rules");
   const Field attempts = f["attempts"], least = f["min"], most = f["max"], jitter = f["jitter"];
   if (attempts) {
     set(p, "retry.max_retries", in_toml(static_cast<double>(attempts.count())), attempts);

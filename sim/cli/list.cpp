@@ -91,8 +91,11 @@ std::string describe_budget(const RetryRules& rules) {
     if (q.threshold > 0) result += fmt::format(", above {}", q.threshold);
   }
   if (rules.budget.kind == BudgetKind::kWindow) {
-    add(fmt::format("{} % of {} in {}, and {}/s", rules.budget.share * 100, name(rules.budget.of),
-                    text(rules.budget.window), rules.budget.minimum));
+    const int slices = rules.budget.slices;
+    add(fmt::format("{} % of {} in {}{}, and {}/s", rules.budget.share * 100, name(rules.budget.of),
+                    text(rules.budget.window),
+                    slices == 10 ? std::string() : fmt::format(" ({} tenths)", slices),
+                    rules.budget.minimum));
   } else if (rules.budget.kind == BudgetKind::kActive) {
     add(fmt::format("{} % of requests under way, at least {}", rules.budget.share * 100,
                     rules.budget.minimum));

@@ -733,7 +733,8 @@ constexpr Feature kFeatures[] = {
      .parts = no_theory("it counts the few attempts of one client, which is chance")},
     {.name = "retry budgets that may run out",
      .keys = "client.*.retry.budget.kind client.*.retry.budget.share "
-             "client.*.retry.budget.minimum client.*.retry.budget.window client.*.retry.budget.of",
+             "client.*.retry.budget.minimum client.*.retry.budget.window client.*.retry.budget.of "
+             "client.*.retry.budget.slices",
      .said = "retry.budget",
      .by_client = has_scarce_budget,
      .parts = no_fluid("it counts the few requests of one client, which is chance")},

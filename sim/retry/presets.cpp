@@ -121,6 +121,7 @@ const Comparison kComparisons[] = {
        r.max_attempts = RetryRules::kUnlimited;
        r.backoff = lengthened(ms(50), 0.99);
        r.budget = {BudgetKind::kWindow, 0.2, 10, ms(10'000), BudgetOf::kSuccesses};
+       r.budget.slices = 11;  // ten that are over, and the one being written
      }},
     {"urllib3",
      "urllib3 1.26.12 and 2.7.0 util/retry.py, Retry(): ten retries at once; a factor for the "

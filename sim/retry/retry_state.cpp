@@ -19,12 +19,11 @@ namespace retrysim {
 
 namespace {
 
-constexpr int kSlices = 10;
 constexpr std::int64_t kBillion = 1'000'000'000;
 
-/// A finite window to be cut into slices of at least a nanosecond.
+/// A tenth of a finite window, at least a nanosecond.
 Duration slice_of(Duration window) {
-  return Duration::nanoseconds(std::max<std::int64_t>(1, window.count() / kSlices));
+  return Duration::nanoseconds(std::max<std::int64_t>(1, window.count() / 10));
 }
 
 SlidingCounts throttle_counts(const ThrottleRules& rules) {
@@ -55,7 +54,8 @@ void QuotaAccrual::refill(const QuotaRules& rules, RetryQuota& quota, Time now) 
   add(static_cast<double>(passed.count()) / 1e9 * rules.refill_rate, quota, rules.capacity);
 }
 
-SlidingCounts::SlidingCounts(Duration window) : slices_(kSlices), slice_(slice_of(window)) {}
+SlidingCounts::SlidingCounts(Duration window, int slices)
+    : slices_(static_cast<std::size_t>(std::max(slices, 1))), slice_(slice_of(window)) {}
 
 SlidingCounts::SlidingCounts(int calls) : slices_(static_cast<std::size_t>(std::max(calls, 1))) {}
 
@@ -87,7 +87,7 @@ void SlidingCounts::add_second(Time now, std::uint32_t n) {
   second_ += n;
 }
 
-RetryBudget::RetryBudget(const BudgetRules& rules) : counts_(rules.window) {}
+RetryBudget::RetryBudget(const BudgetRules& rules) : counts_(rules.window, rules.slices) {}
 
 void RetryBudget::request_begins(const BudgetRules& rules, Time now) {
   if (rules.of == BudgetOf::kRequests || rules.kind != BudgetKind::kWindow) counts_.add_first(now);

@@ -359,7 +359,8 @@ void Limiter::hear(Time now, bool throttling) {
 
 // --- Counts
 
-Counts::Counts(Duration window) : tenth_ns_(std::max<std::int64_t>(1, window.count() / 10)) {}
+Counts::Counts(Duration window, int tenths)
+    : tenth_ns_(std::max<std::int64_t>(1, window.count() / 10)), most_tenths_(tenths) {}
 
 void Counts::add_first(Time now) {
   if (tenth_ns_ > 0) {
@@ -382,7 +383,8 @@ Counts::Pair Counts::sum(Time now) const {
   };
   for (const Pair& p : calls_) add(p);
   if (tenth_ns_ == 0) return all;
-  for (auto t = tenths_.lower_bound(now.count() / tenth_ns_ - 9); t != tenths_.end(); ++t) {
+  for (auto t = tenths_.lower_bound(now.count() / tenth_ns_ - most_tenths_ + 1); t != tenths_.end();
+       ++t) {
     add(t->second);
   }
   return all;

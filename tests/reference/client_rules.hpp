@@ -60,10 +60,10 @@ class Limiter {
   double climb_s_ = 0;  // until the curve is there again
 };
 
-/// Two counts over the last tenths of a window, or over the last calls.
+/// Two counts over the last tenths of a window, with the present one, or over the last calls.
 class Counts {
  public:
-  explicit Counts(Duration window);
+  explicit Counts(Duration window, int tenths = 10);
   explicit Counts(int calls) : calls_(static_cast<std::size_t>(calls), Pair{}) {}
 
   void add_first(Time now);
@@ -77,7 +77,7 @@ class Counts {
   };
   Pair sum(Time now) const;
 
-  std::int64_t tenth_ns_ = 0;
+  std::int64_t tenth_ns_ = 0, most_tenths_ = 10;
   std::map<std::int64_t, Pair> tenths_;
   std::deque<Pair> calls_;  // the newest last
 };

@@ -499,7 +499,8 @@ class Generator {
     }
     if (on(kBudget, 0.1)) {
       r.budget = {any(kBudget, BudgetKind::kInterval), pick(kBudget, {0.2, 0.5, 1.0}),
-                  pick(kBudget, {0.0, 1.0}), ms(100), any(kBudget, BudgetOf::kSuccesses)};
+                  pick(kBudget, {0.0, 1.0}),           ms(100),
+                  any(kBudget, BudgetOf::kSuccesses),  pick(kBudget, {10, 11, 3})};
     }
     if (on(kBreaker, 0.1)) r.breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
     if (on(kGuard, 0.15)) {

@@ -563,7 +563,7 @@ class World {
     }
     if (rules.rate_limit.enabled) state.limiter = &line_of(r).limiter;
     if (rules.budget.kind != BudgetKind::kNone) {
-      const Budget fresh{Counts(rules.budget.window)};
+      const Budget fresh{Counts(rules.budget.window, rules.budget.slices)};
       state.budget = &all.budgets.emplace(r.client, fresh).first->second;
     }
     if (rules.breaker.enabled) {

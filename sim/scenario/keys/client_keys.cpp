@@ -671,6 +671,10 @@ constexpr KeyInfo kBeyondKeys[] = {
     key("retry.budget.of", word(), into<kBudget, &BudgetRules::of>,
         {.when = "retry.budget.kind = window"},
         "The base of the share: requests, as they begin, or successes."),
+    key("retry.budget.slices", count({.min = 1, .max = 1000}), into<kBudget, &BudgetRules::slices>,
+        {.when = "retry.budget.kind = window|interval"},
+        "Tenths of the window that count, with the present one, which is not over yet (Finagle: "
+        "10; tower and Linkerd: 11)."),
     key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
         into_switched<kBreaker, &BreakerRules::failure_share>, {.when = kRetries},
         "Share of failed attempts at which a circuit breaker stops all retries."),

@@ -202,7 +202,9 @@ TEST_CASE("libraries and proxies wait and give up as without a configuration of 
   // From 50 ms doubled to 1.99 times that.
   CHECK(rules("tower").max_attempts == RetryRules::kUnlimited);
   CHECK(rules("tower").budget ==
-        BudgetRules{BudgetKind::kWindow, 0.2, 10, Duration::seconds(10), BudgetOf::kSuccesses});
+        BudgetRules{BudgetKind::kWindow, 0.2, 10, Duration::seconds(10), BudgetOf::kSuccesses, 11});
+  CHECK(rules("finagle").budget ==
+        BudgetRules{BudgetKind::kWindow, 0.2, 10, Duration::seconds(10), BudgetOf::kSuccesses, 10});
   const Delays shortest = delays("tower", 0), longest = delays("tower", 1);
   for (std::size_t i = 0; i < shortest.size(); ++i) {
     CHECK(std::abs(shortest[i] - 50 * (1 << i)) < 1e-5);

@@ -55,6 +55,24 @@ TEST_CASE("a budget of the window allows a share of its requests and a minimum p
   CHECK(acquire(20'000));  // all of it has left the window
 }
 
+TEST_CASE("a window of eleven tenths grants what its minimum gives in ten in eleven") {
+  // tower's tps_budget.rs: ten slots that are over, and the one being written.
+  BudgetRules rules{BudgetKind::kWindow, 0.2, 10, Duration::seconds(10), BudgetOf::kSuccesses};
+  const auto granted = [&](int slices) {
+    rules.slices = slices;
+    RetryBudget budget(rules);
+    int n = 0;
+    for (std::int64_t t = 0; t < 110'000; t += 5) {
+      if (!budget.permits(rules, {}, at_ms(t))) continue;
+      budget.retry_granted(rules, {}, at_ms(t));
+      ++n;
+    }
+    return n;
+  };
+  CHECK(granted(10) == 1100);  // 100 in each 10 s: 10 a second
+  CHECK(granted(11) == 1000);  // 100 in each 11 s: 9.1 a second
+}
+
 TEST_CASE("a budget of what is under way counts retries until their requests end") {
   const BudgetRules rules{BudgetKind::kActive, 0.2, 3, Duration::seconds(10)};
   RetryBudget budget(rules);
