@@ -399,11 +399,21 @@ struct InstancesSpec {
   /// The share of a balancer's instances in rotation below which it uses all of them. It does so
   /// in any case if none is.
   double panic_threshold = 0;
+  /// It does not if the share in rotation, times this (>= 1, in whole hundredths), is 1 or more:
+  /// Envoy's overprovisioning factor. With 1 the threshold alone decides.
+  double panic_overprovisioning = 1.4;
   EjectionSpec ejection = {};
   AccrualSpec accrual = {};
 
   static constexpr std::uint32_t kMost = 1000;
 
+  /// Whether a balancer that knows `known` instances uses all of them while so many, of which there
+  /// are some, are in rotation (Envoy's load_balancer_impl.cc).
+  bool panics(std::size_t in_rotation, std::size_t known) const {
+    const double share = static_cast<double>(in_rotation) / static_cast<double>(known);
+    const auto percent = static_cast<std::uint64_t>(panic_overprovisioning * 100 + 0.5);
+    return share < panic_threshold && percent * in_rotation / known < 100;
+  }
   /// Whether answers decide which instances are in rotation.
   bool listens() const { return ejection.enabled() || accrual.enabled(); }
 };

@@ -432,8 +432,9 @@ constexpr Feature kFeatures[] = {
     {.name = "several instances",
      .keys = "service.*.instances service.*.balancing service.*.balancing_ties "
              "service.*.balancing_decay service.*.balancing_subset service.*.balancer "
-             "service.*.panic_threshold service.*.health_check.interval "
-             "service.*.health_check.timeout service.*.health_check.unhealthy_threshold "
+             "service.*.panic_threshold service.*.panic_overprovisioning "
+             "service.*.health_check.interval service.*.health_check.timeout "
+             "service.*.health_check.unhealthy_threshold "
              "service.*.health_check.healthy_threshold fault.*.instance fault.*.instances",
      .said = "instances",
      .by_service = is_many,

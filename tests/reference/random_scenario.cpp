@@ -183,7 +183,10 @@ class Generator {
     if (on(kTies, 0.3)) i.decay = time(kTies);
     if (on(kBalancers, 0.4)) i.balancer = BalancerScope::kClient;
     if (on(kBalancers, 0.4)) i.subset = pick<std::uint32_t>(kBalancers, {1, 2, 2});
-    if (on(kPanic, 0.3)) i.panic_threshold = pick(kPanic, {0.3, 0.5, 0.5, 1.0});
+    if (on(kPanic, 0.3)) {
+      i.panic_threshold = pick(kPanic, {0.3, 0.5, 0.5, 1.0});
+      i.panic_overprovisioning = pick(kPanic, {1.0, 1.4, 1.4, 2.0});
+    }
     if (on(kEjection, 0.4)) {
       EjectionSpec& e = i.ejection;
       e.interval = pick(kEjection, {ms(10), ms(50), ms(100)});

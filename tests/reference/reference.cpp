@@ -819,7 +819,12 @@ class World {
       if (host.is_in() || b.hosts.size() == 1) in.push_back(number);
     }
     const double share = static_cast<double>(in.size()) / static_cast<double>(b.hosts.size());
-    if (in.empty() || share < s.spec->instances.panic_threshold) {
+    const InstancesSpec& instances = s.spec->instances;
+    // Envoy's health in whole percent: at 100 there is no panic.
+    const double health =
+        std::floor(std::floor(instances.panic_overprovisioning * 100 + 0.5) *
+                   static_cast<double>(in.size()) / static_cast<double>(b.hosts.size()));
+    if (in.empty() || (share < instances.panic_threshold && health < 100)) {
       in.clear();
       for (const auto& [number, host] : b.hosts) in.push_back(number);
     }

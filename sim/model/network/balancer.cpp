@@ -339,8 +339,7 @@ void Balancer::rebuild_rotation(One& b) {
     const bool out = b.listener && b.listener->out[i];
     if (!out && instances_[instance_at(b, i)].healthy) b.rotation.push_back(i);
   }
-  const double share = static_cast<double>(b.rotation.size()) / known;
-  if (share > 0 && share >= b.spec->panic_threshold) return;
+  if (!b.rotation.empty() && !b.spec->panics(b.rotation.size(), known)) return;
   b.rotation.resize(known);
   std::iota(b.rotation.begin(), b.rotation.end(), Place{0});
 }

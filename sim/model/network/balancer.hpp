@@ -33,7 +33,7 @@ struct RunState;
 /// An attempt is under way from its send until its client has the answer or stops waiting, which
 /// closes the connection. An instance may still be at work on it.
 ///
-/// If too few of its instances are in rotation (`InstancesSpec::panic_threshold`), or none is, a
+/// If too few of its instances are in rotation (`InstancesSpec::panics`), or none is, a
 /// balancer sends attempts to all of them, as Envoy does below its panic threshold and AWS's load
 /// balancers do if none is left ("fail open": Elastic Load Balancing, Application Load Balancers,
 /// "Target group health").

@@ -429,6 +429,12 @@ constexpr KeyInfo kInstanceKeys[] = {
         {.fallback = "0.0", .when = "instances != 1", .idle_when = kOfOne},
         "Share of instances in rotation below which attempts go to all of them (Envoy: 0.5); they "
         "do so in any case if none is in rotation."),
+    key("panic_overprovisioning", number({.min = 1, .max = 1000}),
+        into<kInstances, &InstancesSpec::panic_overprovisioning>,
+        {.fallback = "1.4", .when = "instances != 1", .idle_when = kOfOne},
+        "They do not while the share of instances in rotation, times this, is 1 or more (Envoy: "
+        "1.4, so that no threshold is effective above 5 of 7 instances); with 1 the threshold "
+        "alone decides, as in AWS's load balancers."),
     key("health_check.interval", duration(kPositiveRunLength).or_word("none"),
         into<kInstances, kCheck, &HealthCheckSpec::interval>,
         {.fallback = "none", .when = "instances != 1", .idle_when = "instances = 1"},

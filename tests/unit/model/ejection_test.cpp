@@ -349,6 +349,35 @@ TEST_CASE("Below the panic threshold attempts go to ejected hosts, too", "[eject
   CHECK(success_rate(simulate(s, 0)) == Approx(0.25).margin(0.01));
 }
 
+TEST_CASE("Nobody panics while the instances in rotation are enough with Envoy's factor",
+          "[ejection]") {
+  InstancesSpec spec;
+  spec.panic_threshold = 1;
+  CHECK_FALSE(spec.panics(5, 7));  // 140 x 5 / 7 = 100
+  CHECK(spec.panics(4, 6));        // 93.3
+  CHECK(spec.panics(71, 100));     // 99.4 is 99 in whole percent
+  CHECK_FALSE(spec.panics(72, 100));
+  CHECK_FALSE(spec.panics(143, 200));  // 100.1
+  CHECK(spec.panics(714, 1000));       // 99.96 is 99
+  spec.panic_threshold = 0.5;
+  CHECK_FALSE(spec.panics(4, 8));
+  CHECK(spec.panics(3, 8));
+  spec.panic_threshold = 0.9;
+  spec.panic_overprovisioning = 1;
+  CHECK(spec.panics(8, 10));
+  CHECK_FALSE(spec.panics(9, 10));
+  // Eight of ten hosts are in rotation: 112 %.
+  Scenario s = one_sick(10, Balancing::kRoundRobin);
+  s.faults[0].instances = 2;
+  InstancesSpec& instances = s.services[0].instances;
+  instances.ejection.interval = Duration::seconds(10);
+  instances.ejection.max_ejection_percent = 100;
+  instances.panic_threshold = 0.9;
+  CHECK(success_rate(simulate(s, 0)) > 0.99);
+  instances.panic_overprovisioning = 1;
+  CHECK(success_rate(simulate(s, 0)) == Approx(0.8).margin(0.01));
+}
+
 TEST_CASE("Each client ejects for itself, and knows its own attempts only", "[hosts]") {
   Scenario s = one_sick(4, Balancing::kRoundRobin);
   InstancesSpec& instances = s.services[0].instances;

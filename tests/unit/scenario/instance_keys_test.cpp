@@ -60,6 +60,7 @@ TEST_CASE("defaults of balancing and ejection in C++ are those of the table") {
   CHECK(s.decay == by_hand.decay);
   CHECK(s.subset == by_hand.subset);
   CHECK(s.panic_threshold == by_hand.panic_threshold);
+  CHECK(s.panic_overprovisioning == by_hand.panic_overprovisioning);
   CHECK(s.balancer == BalancerScope::kClient);
   CHECK(s.ejection.consecutive_5xx == by_hand.ejection.consecutive_5xx);
   CHECK(s.ejection.consecutive_gateway_failure == by_hand.ejection.consecutive_gateway_failure);

@@ -163,6 +163,7 @@ TEST_CASE("the documented defaults") {
       {"service.*.balancer", "\"shared\""},
       {"service.*.balancing_subset", "\"all\""},
       {"service.*.panic_threshold", "0.0"},
+      {"service.*.panic_overprovisioning", "1.4"},
       {"service.*.health_check.interval", "\"none\""},
       {"service.*.health_check.timeout", "\"5s\""},
       {"service.*.health_check.unhealthy_threshold", "2"},
