@@ -371,6 +371,16 @@ struct EjectionSpec {
   }
 };
 
+/// How long the penalties of failure accrual are. With e = `min_penalty`, doubled by each penalty
+/// that follows one without a success in between, and u uniform in [0, 1):
+enum class Penalties : std::uint8_t {
+  kExponential,    ///< e (1 + jitter_ratio u) (Linkerd)
+  kEqualJittered,  ///< the first one e; later ones half of e (1 + u) (Finagle)
+};
+template <>
+inline constexpr std::string_view kWords<Penalties> = "exponential|equal-jittered";
+static_assert(words_end_with(Penalties::kEqualJittered));
+
 /// Failure accrual: an instance that failed so many times in a row is left out for a penalty, and
 /// then has to pass a single attempt (rule: sim/model/network/ejection.hpp). Names and defaults are
 /// those of Linkerd's consecutive failures, apart from `max_failures`, which switches it on.
@@ -379,6 +389,7 @@ struct AccrualSpec {
 
   std::uint32_t max_failures = kNever;  ///< in a row; `kNever`: no accrual (Linkerd: 7)
   Duration min_penalty = Duration::seconds(1), max_penalty = Duration::seconds(60);
+  Penalties penalties = Penalties::kExponential;  ///< at most `max_penalty` each
   double jitter_ratio = 0.5;  ///< the most that is added to a penalty, as a share of it
 
   bool enabled() const { return max_failures != kNever; }

@@ -454,7 +454,8 @@ constexpr Feature kFeatures[] = {
              "service.*.ejection.failure_percentage_minimum_hosts "
              "service.*.ejection.failure_percentage_request_volume "
              "service.*.accrual.max_failures service.*.accrual.min_penalty "
-             "service.*.accrual.max_penalty service.*.accrual.jitter_ratio",
+             "service.*.accrual.max_penalty service.*.accrual.penalties "
+             "service.*.accrual.jitter_ratio",
      .said = "ejection and accrual",
      .by_service = leaves_out,
      .parts = no_theory("which instances are left out depends on single answers")},

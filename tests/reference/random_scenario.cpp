@@ -210,6 +210,7 @@ class Generator {
       a.min_penalty = pick(kAccrual, {ms(1), ms(10), ms(50)});
       a.max_penalty = a.min_penalty * pick(kAccrual, {1, 3, 50});
       a.jitter_ratio = pick(kAccrual, {0.0, 0.5, 1.0});
+      a.penalties = any(kAccrual, Penalties::kEqualJittered);
     }
   }
 

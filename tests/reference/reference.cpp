@@ -1026,12 +1026,16 @@ class World {
     h.accrual = Host::kPunished;
     ++h.penalties;
     const auto longest = static_cast<double>(spec.max_penalty.count());
-    const double exponential =
-        static_cast<double>(spec.min_penalty.count()) * std::pow(2.0, h.penalties_in_a_row++);
-    const double base = std::min(exponential, longest);
+    const std::uint32_t before = h.penalties_in_a_row++;
+    const auto shortest = static_cast<double>(spec.min_penalty.count());
+    double base = std::min(shortest * std::pow(2.0, before), longest), ratio = spec.jitter_ratio;
+    if (spec.penalties == Penalties::kEqualJittered) {
+      if (before > 0) base = std::min(shortest * std::pow(2.0, before - 1), longest);
+      ratio = before > 0 ? 1 : 0;
+    }
     Draws random(b.key,
                  {std::uint64_t{b.client} << 32 | h.penalties, number, 0, Purpose::kPenalty});
-    const double ns = std::min(base * (1 + spec.jitter_ratio * random.uniform()), longest);
+    const double ns = std::min(base * (1 + ratio * random.uniform()), longest);
     calendar_.in(Duration::from_nanoseconds(ns), [&h] { h.accrual = Host::kMayTry; });
   }
 

@@ -172,9 +172,15 @@ bool FailureAccrual::heard(std::size_t host, Verdict verdict, bool alone) {
 Duration FailureAccrual::penalty(std::size_t host, double luck) const {
   const auto longest_ns = static_cast<double>(spec_->max_penalty.count());
   auto ns = static_cast<double>(spec_->min_penalty.count());
-  for (std::uint32_t k = 1; k < hosts_[host].in_a_row && ns < longest_ns; ++k) ns *= 2;
+  double jitter = spec_->jitter_ratio;
+  std::uint32_t doublings = hosts_[host].in_a_row - 1;
+  if (spec_->penalties == Penalties::kEqualJittered) {
+    jitter = doublings == 0 ? 0 : 1;
+    doublings -= doublings == 0 ? 0 : 1;
+  }
+  for (std::uint32_t k = 0; k < doublings && ns < longest_ns; ++k) ns *= 2;
   ns = std::min(ns, longest_ns);
-  return Duration::from_nanoseconds(std::min(ns * (1 + spec_->jitter_ratio * luck), longest_ns));
+  return Duration::from_nanoseconds(std::min(ns * (1 + jitter * luck), longest_ns));
 }
 
 }  // namespace retrysim::model

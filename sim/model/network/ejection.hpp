@@ -87,8 +87,8 @@ class OutlierDetection {
 /// Failure accrual, as Linkerd's consecutive failures have it (linkerd2-proxy,
 /// linkerd/app/outbound/src/http/breaker/consecutive_failures.rs; its jitter is that of
 /// linkerd/exp-backoff). Finagle's FailureAccrualFactory with a policy of consecutive failures is
-/// nearly the same with 5 failures, and penalties from 5 s to 300 s with a jitter of 1. Meaning of
-/// the numbers: `AccrualSpec`.
+/// the same with 5 failures and the penalties of Backoff.equalJittered(5.seconds, 300.seconds).
+/// Meaning of the numbers: `AccrualSpec`.
 ///
 ///   - After so many failures in a row the host is out for a penalty.
 ///   - Then it gets one attempt. The next answer from the host decides: a success brings it back; a

@@ -524,9 +524,15 @@ constexpr KeyInfo kInstanceKeys[] = {
     key("accrual.max_penalty", duration(kPositiveRunLength),
         into<kInstances, kAccrual, &AccrualSpec::max_penalty>,
         {.fallback = "60s", .when = kAccrues, .idle_when = kOfOne}, "The longest penalty."),
+    key("accrual.penalties", word(), into<kInstances, kAccrual, &AccrualSpec::penalties>,
+        {.fallback = "exponential", .when = kAccrues, .idle_when = kOfOne},
+        "How penalties grow: exponential: from the first on a random part is added (Linkerd); "
+        "equal-jittered: the first has none, and each later one is drawn between that of an "
+        "exponential growth before it and its own: 5, 5 to 10, 10 to 20 s (Finagle, which "
+        "has 5 s and 300 s)."),
     key("accrual.jitter_ratio", number(kFactorRange),
         into<kInstances, kAccrual, &AccrualSpec::jitter_ratio>,
-        {.fallback = "0.5", .when = kAccrues, .idle_when = kOfOne},
+        {.fallback = "0.5", .when = "accrual.penalties = exponential", .idle_when = kOfOne},
         "The most that is added to a penalty at random, as a share of it."),
 };
 

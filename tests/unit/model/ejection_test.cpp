@@ -211,6 +211,29 @@ TEST_CASE("Failure accrual: a penalty, then one attempt that decides", "[ejectio
   CHECK(a.penalties(0) == 4);
 }
 
+TEST_CASE("Finagle's penalties are 5, 5 to 10, 10 to 20, 20 to 40 s and so on", "[ejection]") {
+  // Backoff.equalJittered(5.seconds, 300.seconds): the first is `start` itself, the k-th after it
+  // start x 2^(k-1) and a random part of as much.
+  AccrualSpec spec;
+  spec.max_failures = 1;
+  spec.min_penalty = Duration::seconds(5);
+  spec.max_penalty = Duration::seconds(300);
+  spec.penalties = Penalties::kEqualJittered;
+  FailureAccrual a(spec, 1);
+  const double expected[][2] = {{5, 5},    {5, 10},    {10, 20},   {20, 40},  {40, 80},
+                                {80, 160}, {160, 300}, {300, 300}, {300, 300}};
+  for (const auto& [least, most] : expected) {
+    CHECK(a.heard(0, Verdict::kFailure, true));
+    CHECK(a.penalty(0, 0).in_seconds() == least);
+    CHECK(a.penalty(0, 1).in_seconds() == most);
+    a.penalty_over(0);
+    CHECK(a.sent(0));
+  }
+  CHECK(a.heard(0, Verdict::kGood, true));  // the next series begins anew
+  CHECK(a.heard(0, Verdict::kFailure, true));
+  CHECK(a.penalty(0, 1) == Duration::seconds(5));
+}
+
 /// Poisson traffic of 200 requests a second for 100 s to `instances` hosts, the first of which
 /// fails at once.
 Scenario one_sick(std::uint32_t instances, Balancing balancing) {

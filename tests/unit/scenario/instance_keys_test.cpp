@@ -73,6 +73,7 @@ TEST_CASE("defaults of balancing and ejection in C++ are those of the table") {
   CHECK(s.accrual.min_penalty == by_hand.accrual.min_penalty);
   CHECK(s.accrual.max_penalty == by_hand.accrual.max_penalty);
   CHECK(s.accrual.jitter_ratio == by_hand.accrual.jitter_ratio);
+  CHECK(s.accrual.penalties == by_hand.accrual.penalties);
 }
 
 TEST_CASE("what balancers are told makes sense") {

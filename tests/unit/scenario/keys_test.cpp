@@ -184,6 +184,7 @@ TEST_CASE("the documented defaults") {
       {"service.*.accrual.max_failures", "\"none\""},
       {"service.*.accrual.min_penalty", "\"1s\""},
       {"service.*.accrual.max_penalty", "\"60s\""},
+      {"service.*.accrual.penalties", "\"exponential\""},
       {"service.*.accrual.jitter_ratio", "0.5"},
       {"service.*.queue.discipline", "\"fifo\""},
       {"service.*.queue.target", "\"5ms\""},
