@@ -403,6 +403,9 @@ struct InstancesSpec {
   HealthCheckSpec health_check = {};
   Ties ties = Ties::kRandom;               ///< of the kinds that compare instances
   Duration decay = Duration::seconds(10);  ///< `Balancing::kPeakEwma`: time constant, > 0
+  /// `Balancing::kPeakEwma`: the average latency of every instance at the start, from which it
+  /// decays (tower, Linkerd); `max()`: it is not known until an attempt has ended (Finagle).
+  Duration first_latency = Duration::max();
   BalancerScope balancer = BalancerScope::kShared;
   /// `BalancerScope::kClient`: the number of instances that each client knows, chosen at random
   /// once; a number of at least `count` means all of them.

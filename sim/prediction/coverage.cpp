@@ -431,7 +431,8 @@ constexpr Feature kFeatures[] = {
                .chain = none("servers that come and go")}},
     {.name = "several instances",
      .keys = "service.*.instances service.*.balancing service.*.balancing_ties "
-             "service.*.balancing_decay service.*.balancing_subset service.*.balancer "
+             "service.*.balancing_decay service.*.balancing_first_latency "
+             "service.*.balancing_subset service.*.balancer "
              "service.*.panic_threshold service.*.panic_overprovisioning "
              "service.*.health_check.interval service.*.health_check.timeout "
              "service.*.health_check.unhealthy_threshold "

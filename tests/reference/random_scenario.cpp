@@ -181,6 +181,7 @@ class Generator {
   void balancing(InstancesSpec& i) {
     if (on(kTies, 0.4)) i.ties = any(kTies, Ties::kTurns);
     if (on(kTies, 0.3)) i.decay = time(kTies);
+    if (on(kTies, 0.3)) i.first_latency = pick(kTies, {ms(0), ms(1), ms(30)});
     if (on(kBalancers, 0.4)) i.balancer = BalancerScope::kClient;
     if (on(kBalancers, 0.4)) i.subset = pick<std::uint32_t>(kBalancers, {1, 2, 2});
     if (on(kPanic, 0.3)) {

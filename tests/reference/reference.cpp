@@ -776,7 +776,11 @@ class World {
         }
         numbers.resize(spec.subset);
       }
-      for (const std::uint32_t number : numbers) b.hosts[number] = {};
+      const bool told = spec.first_latency != Duration::max();
+      for (const std::uint32_t number : numbers) {
+        b.hosts[number] = {};
+        if (told) b.hosts[number].latency_ns = static_cast<double>(spec.first_latency.count());
+      }
       return b;
     };
     if (spec.balancer == BalancerScope::kShared || spec.count == 1) {
@@ -907,7 +911,8 @@ class World {
   double cost(Balancer& b, std::uint32_t number) {
     Host& h = b.hosts.at(number);
     took(b, h, 0);
-    if (h.latency_ns == 0 && h.under_way > 0) return 140737488355327.0 + h.under_way;
+    const bool unknown = b.service->spec->instances.first_latency == Duration::max();
+    if (unknown && h.latency_ns == 0 && h.under_way > 0) return 140737488355327.0 + h.under_way;
     return h.latency_ns * (h.under_way + 1);
   }
   void took(const Balancer& b, Host& h, double ns) const {

@@ -85,7 +85,11 @@ void Balancer::add(ServiceId service, ClientId client, std::uint32_t key) {
   b.first = state_.instances.first(service);
   if (known < spec.instances.count) b.subset = subset_of(spec.instances, keys_[key], client);
   b.under_way.resize(known);
-  if (spec.instances.balancing == Balancing::kPeakEwma) b.latencies.resize(known);
+  if (spec.instances.balancing == Balancing::kPeakEwma) {
+    const Duration first = spec.instances.first_latency;
+    const auto ns = first == Duration::max() ? 0 : static_cast<double>(first.count());
+    b.latencies.resize(known, {.ns = ns, .since = state_.now});
+  }
   if (known > 1 && spec.instances.listens()) {
     b.listener = std::make_unique<Listener>();
     Listener& l = *b.listener;
@@ -271,9 +275,11 @@ double Balancer::cost_of(One& b, Place place) const {
   if (b.spec->balancing == Balancing::kTwoChoices) return under_way;
   Latency& latency = b.latencies[place];
   observe(b, latency, 0);
-  // Nothing is known of an instance before its first attempt has ended: avoid sending it more.
+  // If nothing is known of an instance before its first attempt has ended, avoid sending it more.
   constexpr double kPenalty = 0x1p47 - 1;
-  return latency.ns == 0 && under_way > 0 ? kPenalty + under_way : latency.ns * (under_way + 1);
+  const bool avoids = b.spec->first_latency == Duration::max();
+  return avoids && latency.ns == 0 && under_way > 0 ? kPenalty + under_way
+                                                    : latency.ns * (under_way + 1);
 }
 
 // An average of exponential decay, which a longer latency raises at once.

@@ -81,7 +81,8 @@ class Balancer {
   static constexpr Place kNoPlace = 0xffff;
 
   /// The average latency of an instance, as Finagle's PeakEwma keeps it (finagle-core,
-  /// loadbalancer/PeakEwma.scala, release 24.2).
+  /// loadbalancer/PeakEwma.scala, release 24.2), and tower's (tower/src/load/peak_ewma.rs,
+  /// 8358ee71).
   struct Latency {
     double ns = 0;
     Time since;

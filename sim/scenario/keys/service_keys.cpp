@@ -417,6 +417,11 @@ constexpr KeyInfo kInstanceKeys[] = {
     key("balancing_decay", duration(kPositiveRunLength), into<kInstances, &InstancesSpec::decay>,
         {.fallback = "10s", .when = "balancing = peak-ewma", .idle_when = kOfOne},
         "Time constant with which the average latency forgets."),
+    key("balancing_first_latency", duration(kRunLength).or_word("none"),
+        into<kInstances, &InstancesSpec::first_latency>,
+        {.fallback = "none", .when = "balancing = peak-ewma", .idle_when = kOfOne},
+        "Average latency of each instance at the start (Linkerd: 30 ms); none: while no attempt "
+        "has ended at an instance that has some under way, it is avoided (Finagle)."),
     key("balancer", word(), into<kInstances, &InstancesSpec::balancer>,
         {.fallback = "shared", .when = "instances != 1", .idle_when = kOfOne},
         "Who chooses: one balancer for all clients; or each client, which knows its own attempts "

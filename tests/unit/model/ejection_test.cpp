@@ -476,5 +476,30 @@ TEST_CASE("In random runs no balancer ever ejects more than it may", "[ejection]
   }
 }
 
+TEST_CASE("The peak EWMA of tower begins with a latency, that of Finagle with none", "[hosts]") {
+  // Two hosts, one of 1 s and one of 100 ms, five attempts at intervals of 200 ms. Finagle: each
+  // host gets one of the first two; the slow one, which has not answered yet, is then avoided.
+  Scenario s = test::small_world();
+  s.duration = ms(900);
+  s.services[0].servers = 100;
+  s.services[0].instances.count = 2;
+  s.services[0].instances.balancing = Balancing::kPeakEwma;
+  FaultSpec slow;
+  slow.name = "slow";
+  slow.start = Time::zero();
+  slow.duration = Duration::seconds(100);
+  slow.speed = 0.1;
+  slow.instance = 1;
+  s.faults.push_back(slow);
+  s.clients[0].arrivals.process = ArrivalProcess::kConstant;
+  s.clients[0].arrivals.rate = 5;
+  s.clients[0].arrivals.aligned = true;
+  CHECK(attempts_by_host(simulate(s, 0)) == std::vector<std::uint64_t>{1, 4});
+  // tower: the fast one, once known, costs 100 ms; the slow one 30, 60, 90 and 120 ms, as long as
+  // it has none, one, two and three under way, all of them a little less as time passes.
+  s.services[0].instances.first_latency = ms(30);
+  CHECK(attempts_by_host(simulate(s, 0)) == std::vector<std::uint64_t>{3, 2});
+}
+
 }  // namespace
 }  // namespace retrysim

@@ -58,6 +58,7 @@ TEST_CASE("defaults of balancing and ejection in C++ are those of the table") {
           .instances;
   CHECK(s.ties == by_hand.ties);
   CHECK(s.decay == by_hand.decay);
+  CHECK(s.first_latency == by_hand.first_latency);
   CHECK(s.subset == by_hand.subset);
   CHECK(s.panic_threshold == by_hand.panic_threshold);
   CHECK(s.panic_overprovisioning == by_hand.panic_overprovisioning);

@@ -160,6 +160,7 @@ TEST_CASE("the documented defaults") {
       {"service.*.balancing", "\"round-robin\""},
       {"service.*.balancing_ties", "\"random\""},
       {"service.*.balancing_decay", "\"10s\""},
+      {"service.*.balancing_first_latency", "\"none\""},
       {"service.*.balancer", "\"shared\""},
       {"service.*.balancing_subset", "\"all\""},
       {"service.*.panic_threshold", "0.0"},
