@@ -29,8 +29,8 @@ struct BackoffMoments {
 
 /// The delay before retry number `retry` (from 1), after a throttling error or any other. Exact for
 /// every jitter except decorrelated, whose law is computed from the previous one on a grid: its
-/// means are right to 1e-5. Rounding to whole quanta is exact in the mean. Without a cap, delays
-/// may be infinite.
+/// means are right to 1e-5, those of decorrelated-v2 to 1e-3. Rounding to whole quanta is exact in
+/// the mean. Without a cap, delays may be infinite.
 BackoffMoments backoff_moments(const BackoffRules& rules, bool throttling, int retry);
 
 /// Attempts per request if each fails with probability `failure`, `attempts` at most:

@@ -25,11 +25,19 @@ static_assert(words_end_with(RetryMode::kCustom));
 
 // --- Backoff -------------------------------------------------------------------------------------
 
-enum class Jitter : std::uint8_t { kNone, kFull, kEqual, kDecorrelated, kAdditive, kProportional };
+enum class Jitter : std::uint8_t {
+  kNone,
+  kFull,
+  kEqual,
+  kDecorrelated,
+  kAdditive,
+  kProportional,
+  kDecorrelatedV2,
+};
 template <>
 inline constexpr std::string_view kWords<Jitter> =
-    "none|full|equal|decorrelated|additive|proportional";
-static_assert(words_end_with(Jitter::kProportional));
+    "none|full|equal|decorrelated|additive|proportional|decorrelated-v2";
+static_assert(words_end_with(Jitter::kDecorrelatedV2));
 
 /// How a backoff above the cap is limited.
 enum class OverCap : std::uint8_t {
@@ -59,7 +67,9 @@ static_assert(words_end_with(Rounding::kMantissa));
 /// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v;
 /// proportional v (1 - j + 2 R j) with j = `jitter_share`, which may exceed the cap by the share.
 /// Decorrelated jitter replaces the formula: min(cap, base + R (3 s - base)), where s is the
-/// previous delay, or `base` before the first.
+/// previous delay, or `base` before the first. So does decorrelated-v2, that of Polly 8:
+/// min(cap, base (g(i + R) - g(i - 1 + R')) / 1.4) with g(t) = 2^t tanh(2 sqrt(t)), where R' is the
+/// R of the retry before, and g = 0 before the first.
 struct BackoffRules {
   static constexpr int kUnlimited = std::numeric_limits<int>::max();
 

@@ -48,6 +48,7 @@ struct RetryProgress {
   /// Backoff of the last retry, without a delay that the service suggested; for decorrelated
   /// jitter.
   Duration previous_delay = {};
+  double jitter_level = 0;  ///< g of the last retry; for decorrelated-v2 jitter
 };
 
 /// Why an attempt failed, as far as the strategy needs to know. Never a success.
@@ -114,10 +115,12 @@ inline void end_request(const RetryRules& rules, const RetryState& state, bool r
 }
 
 /// The delay before the retry after attempt `progress.attempts`, leaving out any delay that the
-/// service suggests and the quota.
+/// service suggests and the quota. `level`, if given, is set to the `jitter_level` for the next
+/// one.
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
                        const RetryProgress& progress, Draws& draws,
-                       const std::optional<double>& fixed_draw = std::nullopt);
+                       const std::optional<double>& fixed_draw = std::nullopt,
+                       double* level = nullptr);
 
 /// A strategy of your own, for `ClientSpec::strategy`: one object for each virtual client, called
 /// from one thread. Requests are numbered by the client from 0.

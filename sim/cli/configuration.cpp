@@ -383,16 +383,33 @@ std::string paths(const std::vector<Field>& fields) {
   return all;
 }
 
-/// Delays of base, base + step, base + 2 step, ... for so many retries; the last one goes on.
-std::string linear_delays(Duration base, Duration step, std::int64_t retries,
-                          std::optional<Duration> longest) {
-  std::string list;
+/// Delays of base, base + step, base + 2 step, ... for so many retries, each drawn from a part
+/// `share` of it below to as much above; the last one goes on.
+struct LinearDelays {
+  std::string text;
+  bool cut = false;  ///< the limit cuts a draw, which the list does not show as it is
+};
+LinearDelays linear_delays(Duration base, Duration step, std::int64_t retries,
+                           std::optional<Duration> longest, double share = 0) {
+  LinearDelays list;
+  const Duration most = longest.value_or(Duration::max());
   Duration delay = base;
   for (std::int64_t i = 0; i < std::clamp<std::int64_t>(retries, 1, 100); ++i, delay += step) {
-    list += (list.empty() ? "" : ", ") + in_toml(longest ? std::min(delay, *longest) : delay);
-    if (longest && delay >= *longest) break;
+    const auto part = [&](double of) { return Duration::from_seconds(delay.in_seconds() * of); };
+    const Duration low = share > 0 ? part(1 - share) : delay;
+    const Duration high = share > 0 ? part(1 + share) : delay;
+    list.text += list.text.empty() ? "" : ", ";
+    if (low >= most || low == high) {
+      list.text += in_toml(std::min(low, most));
+    } else {
+      list.text += fmt::format("{{ distribution = \"uniform\", min = {}, max = {} }}", in_toml(low),
+                               in_toml(std::min(high, most)));
+      list.cut = list.cut || high > most;
+    }
+    if (low >= most) break;
   }
-  return "[" + list + "]";
+  list.text = "[" + list.text + "]";
+  return list;
 }
 
 /// A timeout of which zero means that there is none.
@@ -1153,8 +1170,11 @@ void import_resilience4j(const Documents& documents, Reading& reading,
 }
 
 // Polly.Retry.RetryStrategyOptions (v8; delays: RetryHelper.cs, RetryResilienceStrategy.cs
-// of 8.7.0) and Microsoft.Extensions.Http.Resilience (HttpRetryStrategyOptions.cs), whose standard
-// handler has its strategies under these names and defaults of its own.
+// of 8.7.0, 173d6d1d) and Microsoft.Extensions.Http.Resilience (HttpRetryStrategyOptions.cs), whose
+// standard handler has its strategies under these names and defaults of its own.
+
+/// With jitter, constant and linear delays are moved by at most that share.
+constexpr double kPollysShare = 0.25;
 
 /// The type in lower case; .NET reads an enumeration's numbers, too.
 std::string backoff_type(const std::string& text) {
@@ -1199,24 +1219,18 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
       const std::optional<Duration> longest = cap ? std::optional(cap.duration()) : std::nullopt;
       const std::string origin = delay ? delay.path() : "Polly's default";
       if (kind == "linear") {
-        set(p, "retry.delays", linear_delays(base, base, most ? most.count() : 3, longest),
-            paths({type, delay, cap}));
-        if (!spread && jitter) p.keys.back().source += ", " + jitter.path();
-        if (spread) jitter.leave_in_part("a list of delays is not spread");
+        const LinearDelays list =
+            linear_delays(base, base, most ? most.count() : 3, longest, spread ? kPollysShare : 0);
+        set(p, "retry.delays", list.text, paths({type, delay, cap}));
+        if (jitter) p.keys.back().source += ", " + jitter.path();
+        if (list.cut) cap.leave_in_part("delays that it may cut are drawn up to it instead");
       } else if (kind == "exponential") {
-        // With jitter Polly draws decorrelated delays around the exponential ones.
-        set_backoff(p, base, 2, longest, spread ? "full" : "none", origin);
-        if (spread) {
-          set(p, "retry.backoff.first_exponent", "1", "the mean delay is that of Polly");
-          if (cap) set(p, "retry.backoff.jitter_before_cap", "true", cap);
-          reading.left_out.push_back(
-              {jitter ? jitter.path() + " in part" : "UseJitter, the default for HTTP",
-               "Polly's decorrelated jitter is taken for full jitter of twice the base"});
-        }
+        set_backoff(p, base, 2, longest, spread ? "decorrelated-v2" : "none", origin);
       } else if (kind == "constant") {
         set_backoff(p, base, 1, longest, spread ? "proportional" : "none", origin);
         if (spread) {
-          set(p, "retry.backoff.jitter_share", "0.25", "Polly's jitter of constant delays");
+          set(p, "retry.backoff.jitter_share", in_toml(kPollysShare),
+              "Polly's jitter of constant delays");
           if (cap) set(p, "retry.backoff.jitter_before_cap", "true", cap);
         }
       } else {
@@ -1315,7 +1329,7 @@ void read_finagle_backoff(ImportedPolicy& p, const Field& f, std::int64_t retrie
     cap.leave("a constant delay has no maximum");
   } else if (word == "linear") {
     if (!offset) kind.fail("a linear backoff needs offset");
-    set(p, "retry.delays", linear_delays(first, offset.duration(), retries, most),
+    set(p, "retry.delays", linear_delays(first, offset.duration(), retries, most).text,
         paths({kind, start, offset, cap}));
   } else if (word == "exponential") {
     grows("none");
@@ -1496,7 +1510,8 @@ void read_tenacity(ImportedPolicy& p, const Field& f) {
         linear_delays(start ? start.duration() : Duration::zero(),
                       step ? step.duration() : Duration::seconds(100),
                       stop ? stop.count() - 1 : kWithoutEnd,
-                      most ? std::optional(most.duration()) : std::nullopt),
+                      most ? std::optional(most.duration()) : std::nullopt)
+            .text,
         w);
     if (w.members().empty()) w.use();
   }

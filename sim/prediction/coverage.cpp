@@ -352,7 +352,8 @@ bool has_client_throttle(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.retry.throttle.enabled;
 }
 bool is_decorrelated(const Scenario&, const ClientSpec& c, std::size_t) {
-  return retries(c) && c.retry.backoff.jitter == Jitter::kDecorrelated;
+  const Jitter jitter = c.retry.backoff.jitter;
+  return retries(c) && (jitter == Jitter::kDecorrelated || jitter == Jitter::kDecorrelatedV2);
 }
 bool has_scarce_budget(const Scenario& s, const ClientSpec& c, std::size_t) {
   constexpr double kAmple = 3;

@@ -4,10 +4,13 @@
 // SPDX-License-Identifier: MIT
 #include "retry/backoff.hpp"
 
+#include <sleef.h>
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace retrysim {
 namespace backoff {
@@ -35,6 +38,7 @@ std::int64_t spread_integers(Jitter jitter, double share, std::int64_t v, double
     }
     case Jitter::kNone:
     case Jitter::kDecorrelated:
+    case Jitter::kDecorrelatedV2:
       break;
   }
   return v;
@@ -96,6 +100,22 @@ Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgr
   return floor_to_quantum(before_rounding(rules, base, progress, uniform), rules.quantum);
 }
 
+// The formula is George Polevoy's (Polly issue 530); its scale makes the median delays about 1, 2,
+// 4 times the base.
+Duration decorrelated_v2(const BackoffRules& rules, Duration base, std::uint32_t attempts,
+                         double uniform, double& level) {
+  const double t = static_cast<double>(attempts - 1) + uniform;
+  const double grown = power(2, static_cast<std::int64_t>(attempts) - 1) *
+                       Sleef_cinz_exp2d1_u10purec(uniform) *
+                       Sleef_cinz_tanhd1_u10purec(std::sqrt(4 * t));
+  const double added = grown - std::exchange(level, grown);
+  if (base == Duration::zero()) return base;
+  constexpr double kForever = std::numeric_limits<double>::infinity();
+  const double ns =
+      grown < kForever ? added * (1 / 1.4) * static_cast<double>(base.count()) : kForever;
+  return floor_to_quantum(std::min(rules.cap, Duration::from_nanoseconds(ns)), rules.quantum);
+}
+
 Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, double v,
                    std::uint32_t attempts, double uniform) {
   if (rules.rounding == Rounding::kIntegers || rules.rounding == Rounding::kIntegersInclusive) {
@@ -118,9 +138,13 @@ Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, doub
 
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
                        const RetryProgress& progress, Draws& draws,
-                       const std::optional<double>& fixed_draw) {
+                       const std::optional<double>& fixed_draw, double* level) {
   backoff::GivenDraws given{draws};
-  return backoff::delay(rules, response_class, progress, given, fixed_draw);
+  double reached = progress.jitter_level;
+  const Duration delay =
+      backoff::delay(rules, response_class, progress, given, fixed_draw, reached);
+  if (level != nullptr) *level = reached;
+  return delay;
 }
 
 }  // namespace retrysim

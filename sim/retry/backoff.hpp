@@ -4,7 +4,8 @@
 // Java 1.x, RetryMiddleware.php, RetryStrategy.cpp and lib/util.js for whole milliseconds;
 // aws-sdk-go client/default_retryer.go and aws-sdk-go-v2 aws/retry/jitter_backoff.go for what
 // happens above the cap; aws-c-io exponential_backoff_retry_strategy.c; the AWS Architecture Blog
-// on jitter.
+// on jitter; Polly's RetryHelper.cs (173d6d1d) for decorrelated-v2, the only one with functions
+// beyond these four.
 //
 // The code that nearly every retry needs is here, to be compiled into the decision; the rest is in
 // backoff.cpp.
@@ -67,6 +68,7 @@ inline double spread(Jitter jitter, double share, double v, double uniform) {
     }
     case Jitter::kNone:
     case Jitter::kDecorrelated:
+    case Jitter::kDecorrelatedV2:
       break;
   }
   return v;
@@ -76,6 +78,9 @@ inline double spread(Jitter jitter, double share, double v, double uniform) {
 Duration from_distribution(const BackoffRules& rules, const RetryProgress& progress, Draws& draws);
 Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgress& progress,
                       double uniform);
+/// `level`: the growth that the retry before has reached; set to that of this one.
+Duration decorrelated_v2(const BackoffRules& rules, Duration base, std::uint32_t attempts,
+                         double uniform, double& level);
 /// `v` nanoseconds, not yet spread, to whole quanta as `rules.rounding` says.
 Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, double v,
                    std::uint32_t attempts, double uniform);
@@ -89,12 +94,13 @@ struct GivenDraws {
   Draws& all() const { return given; }
 };
 
-/// `backoff_delay`, compiled into its caller.
+/// `backoff_delay`, compiled into its caller. `level`: the jitter's, which may change.
 template <class BackoffDraws>
 [[gnu::always_inline]] inline Duration delay(const BackoffRules& rules,
                                              ResponseClass response_class,
                                              const RetryProgress& progress, BackoffDraws& draws,
-                                             const std::optional<double>& fixed_draw) {
+                                             const std::optional<double>& fixed_draw,
+                                             double& level) {
   assert(progress.attempts >= 1);
   if (!rules.delays.empty()) [[unlikely]]
     return from_distribution(rules, progress, draws.all());
@@ -108,6 +114,8 @@ template <class BackoffDraws>
   }
   if (jitter == Jitter::kDecorrelated) [[unlikely]]
     return decorrelated(rules, base, progress, uniform);
+  if (jitter == Jitter::kDecorrelatedV2) [[unlikely]]
+    return decorrelated_v2(rules, base, progress.attempts, uniform, level);
 
   const double cap = nanoseconds(rules.cap);
   // A base of zero stays zero, also where the power is infinite.

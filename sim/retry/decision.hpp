@@ -209,8 +209,8 @@ template <class BackoffDraws>
   const ResponseClass backoff_class = charge.refused() && rules.long_poll == LongPoll::kWaitBase
                                           ? ResponseClass::kTransient
                                           : error.response_class;
-  const Duration backoff =
-      backoff::delay(rules.backoff, backoff_class, progress, draws, fixed_draw);
+  const Duration backoff = backoff::delay(rules.backoff, backoff_class, progress, draws, fixed_draw,
+                                          progress.jitter_level);
   Duration delay = failure.retry_after ? with_suggestion(rules, failure, backoff) : backoff;
   if (charge.refused()) return {Outcome::kQuotaExceeded, delay, 0};
 

@@ -94,8 +94,22 @@ Duration decorrelated(const BackoffRules& rules, Duration base, const Progress& 
   return rules.quantum * (delay.count() / rules.quantum.count());
 }
 
-Duration backoff(const BackoffRules& rules, bool throttling, const Progress& progress,
-                 Draws& draws) {
+/// Polly's: 2^t tanh(sqrt(4 t)) of all delays so far, for a base of 1.4, less that of the last
+/// time.
+Duration decorrelated_v2(const BackoffRules& rules, Duration base, Progress& progress, double u) {
+  const int before = progress.attempts - 1;
+  const double reached = power(2, before) * Sleef_cinz_exp2d1_u10purec(u) *
+                         Sleef_cinz_tanhd1_u10purec(std::sqrt(4 * (before + u)));
+  const double delay_ns = (reached - progress.jitter_level) * (1 / 1.4) * in_ns(base);
+  progress.jitter_level = reached;
+  if (base == Duration::zero()) return base;
+  const Duration delay =
+      reached < kInfinity ? std::min(Duration::from_nanoseconds(delay_ns), rules.cap) : rules.cap;
+  if (rules.quantum == Duration::zero() || delay == Duration::max()) return delay;
+  return rules.quantum * (delay.count() / rules.quantum.count());
+}
+
+Duration backoff(const BackoffRules& rules, bool throttling, Progress& progress, Draws& draws) {
   if (!rules.delays.empty()) {
     const auto retry = static_cast<std::size_t>(progress.attempts - 1);
     return rules.delays[std::min(retry, rules.delays.size() - 1)].sample(draws);
@@ -105,6 +119,7 @@ Duration backoff(const BackoffRules& rules, bool throttling, const Progress& pro
   const double u = jitter == Jitter::kNone ? 0 : draws.uniform();
   if (progress.attempts <= rules.immediate_retries) return Duration::zero();
   if (jitter == Jitter::kDecorrelated) return decorrelated(rules, base, progress, u);
+  if (jitter == Jitter::kDecorrelatedV2) return decorrelated_v2(rules, base, progress, u);
 
   const double cap = in_ns(rules.cap);
   double v = grown(rules, static_cast<double>(base.count()), progress.attempts);

@@ -122,6 +122,7 @@ struct Progress {
   int attempts = 0;
   int held_cost = 0;
   Duration previous_delay;
+  double jitter_level = 0;
 };
 
 struct Decision {

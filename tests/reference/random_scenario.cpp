@@ -531,8 +531,8 @@ class Generator {
     b.throttle_base = time(kBackoff);
     b.factor = pick(kBackoff, {1.0, 1.6, 2.0, 3.0});
     b.cap = pick(kBackoff, {ms(20), ms(100), Duration::max()});
-    b.jitter = any(kBackoff, Jitter::kProportional);
-    b.throttle_jitter = any(kBackoff, Jitter::kProportional);
+    b.jitter = any(kBackoff, Jitter::kDecorrelatedV2);
+    b.throttle_jitter = any(kBackoff, Jitter::kDecorrelatedV2);
     b.jitter_share = pick(kBackoff, {0.0, 0.2, 1.0});
     b.first_exponent = pick(kBackoff, {0, 0, 1, -1});
     b.max_exponent = pick(kBackoff, {2, BackoffRules::kUnlimited});

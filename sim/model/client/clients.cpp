@@ -286,7 +286,7 @@ void Clients::go_on(ClientGroup& g, Request& r) {
     return finish(g, r, Outcome::kMaxAttemptsExceeded);
   if (r.backoff_follows) {
     r.backoff_follows = false;
-    return back_off(g, r, r.pending_delay);
+    return back_off(g, r, Duration::nanoseconds(r.pending_delay_ns));
   }
   if (connections_.take(g, r)) send(g, r);
 }
@@ -538,7 +538,7 @@ RETRYSIM_IN_LOOP void Clients::retry(ClientGroup& g, Request& r, const RetryDeci
   if (decision.send_tokens > 0 &&
       g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
     r.backoff_follows = true;
-    r.pending_delay = decision.delay;
+    r.pending_delay_ns = decision.delay.count();
     if (!passes(g, r, gate_.take_tokens(g, r))) return;
     r.backoff_follows = false;
   }

@@ -168,7 +168,10 @@ struct alignas(64) Request {
   Time submitted;
   Time phase_since;
   RetryProgress progress;
-  Duration pending_delay;  ///< backoff that follows the wait for a send token
+  union {
+    std::int64_t pending_delay_ns;  ///< backoff that follows the wait for a send token
+    Request* next_free = nullptr;   ///< in the pool
+  };
   ClientId client{0};
   AttemptId attempt;  ///< the attempt under way; the first of them when hedging
   GroupId group{0};
@@ -184,7 +187,6 @@ struct alignas(64) Request {
   RequestId id;                      ///< its place among the requests
   TimeoutPlace timeout;
   WaiterLinks waiting;
-  Request* next_free = nullptr;  ///< in the pool
 };
 
 struct alignas(64) Attempt {

@@ -96,6 +96,7 @@ DelayLaw spread(Jitter jitter, double share, double v) {
       return {{v * (1 - share), v * (1 + share), 1}};
     case Jitter::kNone:
     case Jitter::kDecorrelated:
+    case Jitter::kDecorrelatedV2:
       break;
   }
   return {{v, v, 1}};
@@ -120,6 +121,7 @@ DelayLaw spread_quanta(Jitter jitter, double share, double quanta, double quantu
     }
     case Jitter::kNone:
     case Jitter::kDecorrelated:
+    case Jitter::kDecorrelatedV2:
       break;
   }
   return from_to(quanta, quanta);
@@ -213,6 +215,42 @@ DelayLaw independent_law(const BackoffRules& rules, bool throttling, int retry) 
   return draws_quanta ? limited_multiples(law, cap, quantum) : limited(law, cap);
 }
 
+/// Of decorrelated-v2: the difference of two growths with a uniform variate each, in cells in which
+/// both are nearly linear.
+DelayLaw decorrelated_v2_law(const BackoffRules& rules, bool throttling, int retry) {
+  constexpr int kCells = 24;
+  const double quantum = in_seconds(rules.quantum), cap = in_seconds(rules.cap);
+  const double scale = in_seconds(throttling ? rules.throttle_base : rules.base) / 1.4;
+  if (scale == 0) return {{0, 0, 1}};
+  const auto growth = [](double t) { return std::exp2(t) * std::tanh(2 * std::sqrt(t)); };
+  if (!std::isfinite(scale * growth(retry))) return {{cap, cap, 1}};
+  // In the first octave it begins like a square root.
+  const auto variate = [](int octave, int cell) {
+    const double share = static_cast<double>(cell) / kCells;
+    return octave == 0 ? share * share : share;
+  };
+  const auto growths = [&](int octave) {
+    DelayLaw law;
+    for (int i = 0; i < kCells; ++i) {
+      const double low = variate(octave, i), high = variate(octave, i + 1);
+      add(law, scale * growth(octave + low), scale * growth(octave + high), high - low);
+    }
+    return law;
+  };
+  DelayLaw law = growths(retry - 1);
+  if (retry > 1) {
+    const DelayLaw before = growths(retry - 2);
+    for (const DelayPiece& now : std::exchange(law, {})) {
+      for (const DelayPiece& then : before) {
+        add(law, std::max(0.0, now.low - then.high), now.high - then.low,
+            now.probability * then.probability);
+      }
+    }
+  }
+  law = limited(law, cap);
+  return quantum > 0 ? floored(law, quantum) : law;
+}
+
 }  // namespace
 
 bool throttling_differs(const BackoffRules& rules) {
@@ -251,6 +289,9 @@ DelayLaw BackoffLaws::next() {
     return last_;
   }
   if (retry_ <= rules_.immediate_retries) return {{0, 0, 1}};
+  if ((throttling_ ? rules_.throttle_jitter : rules_.jitter) == Jitter::kDecorrelatedV2) {
+    return decorrelated_v2_law(rules_, throttling_, retry_);
+  }
   if (!decorrelated_) return independent_law(rules_, throttling_, retry_);
   const double quantum = in_seconds(rules_.quantum);
   const DelayLaw& law = decorrelated_->law();

@@ -528,8 +528,8 @@ constexpr KeyInfo kBackoffKeys[] = {
     key("retry.backoff.jitter", word(),
         Access{store_jitter, into<kB, &B::jitter>.from_rules, kWords<Jitter>}, {.when = kFormula},
         "How the backoff is spread at random; also after throttling errors. proportional: by a "
-        "factor "
-        "from 1 - jitter_share to 1 + jitter_share, applied after the cap."),
+        "factor from 1 - jitter_share to 1 + jitter_share, applied after the cap; "
+        "decorrelated-v2: Polly's, which doubles whatever the factor."),
     key("retry.backoff.throttle_jitter", word(), into<kB, &B::throttle_jitter>, {.when = kFormula},
         "How the backoff after a throttling error is spread."),
     key("retry.backoff.jitter_share", number(kShare), into<kB, &B::jitter_share>,

@@ -224,7 +224,8 @@ void check_law(const BackoffRules& rules, bool throttling, int retry) {
     RetryProgress progress;
     Duration delay;
     // Decorrelated jitter needs the delays before.
-    const bool chained = rules.jitter == Jitter::kDecorrelated;
+    const bool chained =
+        rules.jitter == Jitter::kDecorrelated || rules.jitter == Jitter::kDecorrelatedV2;
     for (int j = chained ? 1 : retry; j <= retry; ++j) {
       progress.attempts = static_cast<std::uint32_t>(j);
       Draws draws(
@@ -232,7 +233,7 @@ void check_law(const BackoffRules& rules, bool throttling, int retry) {
           {.entity = i, .attempt = static_cast<std::uint32_t>(j), .purpose = Purpose::kBackoff});
       delay =
           backoff_delay(rules, throttling ? ResponseClass::kThrottling : ResponseClass::kTransient,
-                        progress, draws);
+                        progress, draws, std::nullopt, &progress.jitter_level);
       progress.previous_delay = delay;
     }
     sum += delay.in_seconds();
@@ -255,6 +256,23 @@ TEST_CASE("The backoff law of every preset is that of its draws") {  // about 60
       }
     }
   }
+}
+
+TEST_CASE("The mean delays of decorrelated-v2 are the integrals of its formula") {
+  // M(n) = integral of 2^t tanh(2 sqrt(t)) from n to n + 1; the mean before retry n + 1 is
+  // (M(n) - M(n - 1)) / 1.4, by numerical integration.
+  BackoffRules r;
+  r.base = Duration::seconds(2);
+  r.jitter = Jitter::kDecorrelatedV2;
+  const double means[] = {0.871116, 1.158146, 2.077915, 4.127598, 8.246449};
+  for (int i = 1; i <= 5; ++i) {
+    CHECK(backoff_moments(r, false, i).mean == Approx(2 * means[i - 1]).epsilon(1e-3));
+  }
+  for (int i = 1; i <= 5; ++i) check_law(r, false, i);
+  r.cap = Duration::seconds(5);
+  for (int i = 1; i <= 5; ++i) check_law(r, false, i);
+  r.quantum = Duration::milliseconds(100);
+  for (int i = 1; i <= 5; ++i) check_law(r, false, i);
 }
 
 TEST_CASE("The law of every jitter in whole quanta, below and above a cap, is that of its draws") {

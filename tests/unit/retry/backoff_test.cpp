@@ -215,6 +215,44 @@ TEST_CASE("decorrelated jitter runs from the base to three times the last delay"
   CHECK(delay(rules, 2, 1, kThrottling, ms(200)) == ms(1000));
 }
 
+TEST_CASE("decorrelated-v2 jitter is Polly's") {
+  // RetryHelper.cs (173d6d1d), computed apart from it: (g(n + u) - g(n - 1 + u')) / 1.4 seconds
+  // with g(t) = 2^t tanh(sqrt(4 t)), for variates of a half, then 0 and 1 in turn.
+  BackoffRules rules = doubling(Duration::seconds(1));
+  rules.jitter = rules.throttle_jitter = Jitter::kDecorrelatedV2;
+  RetryProgress progress;
+  Draws draws(RandomKey(1, 0), {});
+  const auto next = [&](double draw) {
+    ++progress.attempts;
+    return backoff_delay(rules, kTransient, progress, draws, draw, &progress.jitter_level);
+  };
+  const auto is = [](Duration d, std::int64_t ns) {
+    return std::abs((d - Duration::nanoseconds(ns)).count()) <= 1;
+  };
+  for (const std::int64_t ns : {897404936L, 1093003547L, 2035747963L, 4045979423L, 8083631610L})
+    CHECK(is(next(0.5), ns));
+  progress = {};
+  CHECK(next(0) == Duration::zero());
+  CHECK(is(next(1), 2837249558));
+  CHECK(next(0) == Duration::zero());  // from the end of an octave to the beginning of the next
+  // The cap limits a delay, not the growth; the factor means nothing to it.
+  rules.cap = Duration::seconds(1);
+  rules.factor = 7;
+  progress = {};
+  CHECK(is(next(0.5), 897404936));
+  CHECK(next(0.5) == rules.cap);
+  rules.cap = Duration::max();
+  CHECK(is(next(0.5), 2035747963));
+  rules.quantum = ms(7);
+  progress = {};
+  CHECK(next(0.5) == ms(896));
+  // Far beyond what a double holds it is the cap.
+  rules.cap = Duration::seconds(20);
+  progress.attempts = 1200;
+  CHECK(next(0.5) == rules.cap - Duration::milliseconds(20'000 % 7));
+  CHECK(next(0.5) == rules.cap - Duration::milliseconds(20'000 % 7));
+}
+
 TEST_CASE("decorrelated jitter as in aws-c-io begins with full jitter") {
   BackoffRules rules = doubling(ms(100));
   rules.jitter = Jitter::kDecorrelated;

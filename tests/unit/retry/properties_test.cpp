@@ -40,6 +40,7 @@ Range delay_range(const BackoffRules& rules, ResponseClass response_class, std::
     case Jitter::kProportional:
       return {v * (1 - rules.jitter_share), v * (1 + rules.jitter_share)};
     case Jitter::kDecorrelated:
+    case Jitter::kDecorrelatedV2:
       break;
   }
   FAIL("no preset uses decorrelated jitter");

@@ -178,6 +178,21 @@ TEST_CASE("decorrelated jitter grows from the last backoff, not from a suggested
   CHECK(decide(rules, none, token, {}).delay == Duration::milliseconds(900));
 }
 
+TEST_CASE("decorrelated-v2 jitter goes on from its last draw, whatever was suggested") {
+  RetryRules rules;
+  rules.max_attempts = 9;
+  rules.backoff.base = rules.backoff.throttle_base = Duration::seconds(1);
+  rules.backoff.jitter = rules.backoff.throttle_jitter = Jitter::kDecorrelatedV2;
+  rules.retry_after = RetryAfter::kReplace;
+  RetryQuota none;
+  RetryProgress token{.attempts = 1};
+  const Failure suggested{.retry_after = Duration::seconds(60)};
+  CHECK(decide(rules, none, token, suggested).delay == Duration::seconds(60));
+  token.attempts = 2;
+  // From one end of an octave to the other: (g(2) - g(1)) / 1.4 = 1.460067301.
+  CHECK(decide(rules, none, token, {}).delay.in_seconds() == Approx(1.460067301));
+}
+
 TEST_CASE("the chance of a retry is what it says") {
   RetryRules rules;
   rules.max_attempts = RetryRules::kUnlimited;
