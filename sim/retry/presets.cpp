@@ -105,6 +105,7 @@ const Comparison kComparisons[] = {
        r.max_attempts = 2;
        r.backoff = backoff(ms(25), ms(25), ms(250), Jitter::kAdditive);
        r.backoff.jitter_before_cap = true;
+       r.budget.slices = 11;  // of a budget that is written: tower's
      }},
     {"resilience4j", "Resilience4j 2.4.0 RetryConfig.java: three attempts, 500 ms apart",
      [](RetryRules& r) { constant_delay(r, ms(500)); }},

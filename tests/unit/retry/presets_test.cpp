@@ -193,6 +193,7 @@ TEST_CASE("libraries and proxies wait and give up as without a configuration of 
   CHECK(delays("istio", 0.5) == Delays{12.5, 25, 50, 100});
   // From 25 ms doubled to twice that, and never longer than 250 ms.
   CHECK(rules("linkerd").max_attempts == 2);
+  CHECK(rules("linkerd").budget.slices == 11);  // none by itself; one that is written is tower's
   CHECK(delays("linkerd", 0) == Delays{25, 50, 100, 200});
   CHECK(delays("linkerd", 0.75) == Delays{43.75, 87.5, 175, 250});
   CHECK(rules("resilience4j").max_attempts == 3);
