@@ -205,12 +205,12 @@ std::string presets_for(std::string_view api) {
 // a read that a signal interrupts, that cannot miss a signal that comes just before.
 
 InputFile::InputFile(const std::filesystem::path& path)
-    : descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
+    : descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)), closes_(true) {}
 
-InputFile::InputFile(int descriptor) : descriptor_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {}
+InputFile::InputFile(int descriptor) : descriptor_(descriptor), closes_(false) {}
 
 InputFile::~InputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (closes_ && is_open()) ::close(descriptor_);
 }
 
 std::ptrdiff_t InputFile::read(std::span<char> bytes) const {

@@ -100,6 +100,7 @@ class InputFile {
 
  private:
   int descriptor_;
+  bool closes_;
 };
 
 /// The bytes of a file of at most `most_bytes`; otherwise nothing, and `error` says why not
