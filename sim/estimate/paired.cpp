@@ -3,6 +3,8 @@
 
 #include <retrysim/summary.hpp>
 
+#include "kernel/boost_math.hpp"
+
 #include <fmt/format.h>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>

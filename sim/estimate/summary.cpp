@@ -7,6 +7,7 @@
 
 #include "estimate/intervals.hpp"
 #include "estimate/tipping.hpp"
+#include "kernel/boost_math.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "measure/metrics/phases.hpp"
 

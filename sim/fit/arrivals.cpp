@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/arrivals.hpp"
 
+#include "kernel/boost_math.hpp"
+
 #include <algorithm>
 #include <array>
 #include <boost/math/distributions/chi_squared.hpp>

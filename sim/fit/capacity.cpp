@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/capacity.hpp"
 
+#include "kernel/boost_math.hpp"
+
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>

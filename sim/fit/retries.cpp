@@ -2,6 +2,7 @@
 #include "fit/retries.hpp"
 
 #include "fit/service_time.hpp"
+#include "kernel/boost_math.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/service_time.hpp"
 
+#include "kernel/boost_math.hpp"
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <boost/math/distributions/exponential.hpp>

@@ -6,6 +6,7 @@
 #include <retrysim/prediction.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "kernel/boost_math.hpp"
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/facts/service_load.hpp"

@@ -5,6 +5,8 @@
 
 #include <retrysim/random.hpp>
 
+#include "kernel/boost_math.hpp"
+
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>

@@ -1,0 +1,59 @@
+// Boost.Math without work before main. For number types that are made from text it computes some
+// values of each function that a program uses before main begins, so that their constants are there
+// before threads are. Those of long double are known to the compiler. Computing them anyway costs
+// every start, and ends the program where long double is shorter than the compiler says: under
+// valgrind. Whoever uses Boost.Math includes this as well; the test cli/start fails otherwise.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace boost::math {
+
+struct nothing_before_main {
+  static void force_instantiate() {}
+};
+
+namespace lanczos {
+template <class Lanczos, class T>
+struct lanczos_initializer;
+template <class Lanczos>
+struct lanczos_initializer<Lanczos, long double> : nothing_before_main {};
+}  // namespace lanczos
+
+namespace detail {
+template <class T, class Policy>
+struct digamma_initializer;
+template <class T, class Policy, class tag>
+struct erf_initializer;
+template <class T, class Policy>
+struct erf_inv_initializer;
+template <class T, class Policy, class tag>
+struct expm1_initializer;
+template <class T, class Policy>
+struct igamma_initializer;
+template <class T, class Policy>
+struct lgamma_initializer;
+template <class T, class Policy, class tag>
+struct log1p_initializer;
+template <class T, class Policy>
+struct trigamma_initializer;
+
+template <class Policy>
+struct digamma_initializer<long double, Policy> : nothing_before_main {};
+template <class Policy, class tag>
+struct erf_initializer<long double, Policy, tag> : nothing_before_main {};
+template <class Policy>
+struct erf_inv_initializer<long double, Policy> : nothing_before_main {};
+template <class Policy, class tag>
+struct expm1_initializer<long double, Policy, tag> : nothing_before_main {};
+template <class Policy>
+struct igamma_initializer<long double, Policy> : nothing_before_main {};
+template <class Policy>
+struct lgamma_initializer<long double, Policy> : nothing_before_main {};
+template <class Policy, class tag>
+struct log1p_initializer<long double, Policy, tag> : nothing_before_main {};
+template <class Policy>
+struct trigamma_initializer<long double, Policy> : nothing_before_main {};
+}  // namespace detail
+
+}  // namespace boost::math
