@@ -7,6 +7,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <boost/math/tools/config.hpp>
+
 namespace boost::math {
 
 struct nothing_before_main {

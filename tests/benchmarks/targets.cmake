@@ -1,8 +1,6 @@
 # Benchmarks. <name>_benchmark.cpp is a Google Benchmark program bench_<name>; the reference loop
 # and the simulator's side of the comparison are plain programs that print key=value pairs.
 
-find_package(benchmark REQUIRED)
-
 # Whatever the build type, figures come from optimised code.
 function(retrysim_optimise target)
   target_compile_options(${target} PRIVATE -O3)

@@ -242,7 +242,7 @@ TEST_CASE("Mistakes in the file of cases are reported", "[harness]") {
     }
     return "";
   };
-  using Catch::Matchers::EndsWith;
+  using Catch::EndsWith;
   CHECK(message_of("A,mm1,lam=1,L,2,0.02,quick,0,interval\n").empty());
   CHECK_THAT(message_of("A,mm1,lam=1,L,,0.02,quick,0,interval\n"),
              EndsWith("case A, L: column value is no number: ''"));

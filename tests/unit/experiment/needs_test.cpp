@@ -240,7 +240,7 @@ TEST_CASE("what does not fit is refused before it begins, with figures and keys"
     FAIL("nothing was thrown");
   } catch (const LimitExceeded& e) {
     CHECK(e.kind() == LimitKind::kMemory);
-    using Catch::Matchers::Contains;
+    using Catch::Contains;
     CHECK_THAT(e.what(), Contains("client.web.count"));
     CHECK_THAT(e.what(), Contains("1 GiB may be used"));
   }

@@ -93,7 +93,7 @@ TEST_CASE("The engine of a page is taken from pages of this version only") {
     }
     return "";
   };
-  using Catch::Matchers::EndsWith;
+  using Catch::EndsWith;
   REQUIRE_THAT(fault_of_page(""), EndsWith("scripts/page makes a page that has one"));
   REQUIRE_THAT(fault_of_page(head), EndsWith("scripts/page makes a page that has one"));
   REQUIRE_THAT(fault_of_page(kPageHead + head + element + "H4sIAAA=</script>"),
