@@ -1,4 +1,5 @@
-# The engine for browsers and its page, which scripts/page builds: skipped where it has not.
+# The engine for browsers and its page, which scripts/page builds: skipped where it has not. Firefox
+# has its turn every night.
 
 add_executable(ask_engine browser/ask_engine.cpp)
 target_link_libraries(ask_engine PRIVATE retrysim test_flags)
@@ -19,3 +20,4 @@ foreach(browser page firefox)
   set_tests_properties(browser/${browser} PROPERTIES
     LABELS "browser;no-sanitizer" TIMEOUT 900 SKIP_RETURN_CODE 77 COST 30)
 endforeach()
+set_tests_properties(browser/firefox PROPERTIES LABELS "nightly;no-sanitizer")
