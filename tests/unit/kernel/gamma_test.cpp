@@ -27,9 +27,11 @@ std::vector<double> gamma_samples(const Distribution& d, std::size_t n, std::uin
   return samples;
 }
 
+using GammaLaw = boost::math::gamma_distribution<>;
+
 /// sqrt(n) times the largest distance to the distribution function.
 double gamma_distance(const std::vector<double>& sorted,
-                      const boost::math::gamma_distribution<>& law) {
+                      const GammaLaw& law) {
   const auto n = static_cast<double>(sorted.size());
   double largest = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -52,7 +54,7 @@ TEST_CASE("gamma variates follow their law, for shapes below, at and above 1", "
     const Distribution d = Distribution::gamma(kMeanS, shape);
     CHECK(d.mean_seconds() == kMeanS);
     const auto samples = gamma_samples(d, kSamples, ++seed);
-    CHECK(gamma_distance(samples, {shape, kMeanS / shape}) < kGammaKolmogorov);
+    CHECK(gamma_distance(samples, GammaLaw(shape, kMeanS / shape)) < kGammaKolmogorov);
     double sum = 0, squares = 0;
     for (const double x : samples) {
       sum += x / kMeanS - 1;
@@ -70,7 +72,7 @@ TEST_CASE("gamma variates follow their law, for shapes below, at and above 1", "
 
 TEST_CASE("the test of gamma variates would notice a shape that is slightly off") {
   const auto samples = gamma_samples(Distribution::gamma(kMeanS, 0.52), 200'000, 320);
-  CHECK(gamma_distance(samples, {0.5, kMeanS / 0.5}) > kGammaKolmogorov);
+  CHECK(gamma_distance(samples, GammaLaw(0.5, kMeanS / 0.5)) > kGammaKolmogorov);
 }
 
 TEST_CASE("a gamma distribution has a mean or a scale") {
@@ -91,7 +93,7 @@ TEST_CASE("extreme shapes of the gamma distribution") {
   const auto narrow = gamma_samples(Distribution::gamma(1, Distribution::kMaxGammaShape), 1000, 7);
   CHECK(narrow.front() > 0.99);  // the standard deviation is 0.001
   CHECK(narrow.back() < 1.01);
-  // P(X <= x) is about (x / scale)^0.01 / Gamma(1.01): half of all lie below 1e-28 s.
+  // P(X <= x) is about (x / scale)^0.01 / GammaLaw(1.01): half of all lie below 1e-28 s.
   const auto wide = gamma_samples(Distribution::gamma(1, Distribution::kMinGammaShape), 1000, 8);
   CHECK(wide[500] == 0);
   CHECK(wide.back() > 1);
