@@ -3,8 +3,8 @@
 
 Usage: scripts/skips.py --allowed tests/skips.txt RESULTS.xml...
 The results are those of `ctest --output-junit`. A line of the list is a regular expression for the
-whole name of a test, blanks, and the reason why it may be skipped. Exit status 1: a test was skipped
-that is not in the list, or there are no results.
+whole name of a test, blanks, and the reason why it may be skipped. Exit status 1: a test that is
+not in the list was skipped, or there are no results.
 
 SPDX-License-Identifier: MIT
 """

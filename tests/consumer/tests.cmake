@@ -47,3 +47,10 @@ add_test(NAME consumer/program_is_installed COMMAND ${stage}/bin/retrysim --vers
 set_tests_properties(consumer/program_is_installed PROPERTIES
   LABELS consumer FIXTURES_REQUIRED staged_install
   PASS_REGULAR_EXPRESSION "${PROJECT_VERSION}")
+
+# Who only wants the program needs no Catch2.
+add_test(NAME consumer/without_catch2
+         COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR}
+                 -B ${CMAKE_CURRENT_BINARY_DIR}/without_catch2 -G ${CMAKE_GENERATOR} --fresh
+                 -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON)
+set_tests_properties(consumer/without_catch2 PROPERTIES LABELS "consumer;no-sanitizer")

@@ -30,8 +30,7 @@ std::vector<double> gamma_samples(const Distribution& d, std::size_t n, std::uin
 using GammaLaw = boost::math::gamma_distribution<>;
 
 /// sqrt(n) times the largest distance to the distribution function.
-double gamma_distance(const std::vector<double>& sorted,
-                      const GammaLaw& law) {
+double gamma_distance(const std::vector<double>& sorted, const GammaLaw& law) {
   const auto n = static_cast<double>(sorted.size());
   double largest = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
