@@ -122,8 +122,9 @@ struct FluidTippingPoint {
 };
 /// For each fault of the service and each surge of its clients: the duration that tips it, all
 /// other disturbances left out, to within `tolerance` of it. Durations up to `longest` seconds are
-/// tried (0: fifty timeouts). The system has recovered if it is up at the end of eighty timeouts,
-/// or four times the trigger's duration, whichever is longer.
+/// tried (0: fifty timeouts, or the trigger's own duration if that is longer). The system has
+/// recovered if it is up at the end of eighty timeouts, or four times the trigger's duration,
+/// whichever is longer; while its backlog still falls then, it gets up to 64 times as much.
 std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, std::size_t service,
                                                     double longest = 0, double tolerance = 1e-4);
 

@@ -58,6 +58,13 @@ bool sheds(const Scenario& s, std::size_t i) {
 bool not_exponential(const Scenario& s, std::size_t i) {
   return at(s, i).service_time.kind() != Distribution::Kind::kExponential;
 }
+/// The third moment is infinite: the mean wait then depends on the few longest services, and no
+/// approximation by moments is near it.
+bool has_heavy_tail(const Scenario& s, std::size_t i) {
+  constexpr double kNoThirdMoment = 1.0 / 3;
+  const Distribution& law = at(s, i).service_time;
+  return law.kind() == Distribution::Kind::kPareto && law.parameters().b >= kNoThirdMoment;
+}
 bool has_room_for_all(const Scenario& s, std::size_t i) {
   return at(s, i).queue.capacity == ServiceSpec::kUnlimited;
 }
@@ -593,6 +600,12 @@ constexpr Feature kFeatures[] = {
      .said = "service_time",
      .by_service = not_exponential,
      .parts = {.chain = none("only exponential times have no memory")}},
+    {.name = "service times with a heavy tail",
+     .keys = "service.*.service_time",
+     .said = "service_time",
+     .by_service = has_heavy_tail,
+     .parts = {.waits = none("the mean wait behind services whose third moment is infinite (Pareto "
+                             "with a shape of 3 or less) has no good approximation")}},
     {.name = "unlimited servers",
      .keys = "service.*.servers",
      .said = "servers",

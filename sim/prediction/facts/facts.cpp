@@ -248,9 +248,8 @@ class FactFinder {
           "the same if every request needed its last attempt", also("retry quotas", waiting));
       add(subject, "full_queue_work", load.full_queue, "s", "time to serve a full queue", calls);
       add(subject, "queueing_time", load.wait, "s",
-          "mean wait of first attempts while all is well (Erlang C; scaled by the spread of "
-          "service "
-          "times, after Allen and Cunneen)",
+          "mean wait of first attempts while all is well (Erlang C; for the law of service times "
+          "after Boxma, Cohen and Huffels)",
           well);
       add(subject, "wait_within_share", load.wait_within, "1",
           "share of first attempts that wait at most wait_within while all is well (Erlang C)",

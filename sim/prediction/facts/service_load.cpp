@@ -26,6 +26,59 @@ double waiting_probability(double servers, double load) {
   return b / (1 - rho * (1 - b));
 }
 
+/// Mean over the service law of the least of `servers` residual services, in mean services:
+/// the integral of P(residual > t)^servers, where P(residual > t) is the integral of the law's
+/// survival beyond t. By the trapezoidal rule on a grid that grows with t.
+double least_residual(const Distribution& law, double servers) {
+  const bool listed = law.kind() == Distribution::Kind::kEmpirical;
+  const DelayLaw values = listed ? law_of(law, 200) : DelayLaw{};
+  const auto exceeds = [&](double seconds) {
+    if (!listed) return survival(law, seconds);
+    double share = 0;
+    for (const DelayPiece& p : values) {
+      share += p.probability * (p.high > p.low
+                                    ? std::clamp((p.high - seconds) / (p.high - p.low), 0.0, 1.0)
+                                    : (p.low > seconds ? 1.0 : 0.0));
+    }
+    return share;
+  };
+  constexpr std::size_t kSteps = 4000;
+  constexpr double kFirst = 1e-4, kLast = 1e6;  // mean services
+  const double mean = law.mean_seconds();
+  const double growth = std::pow(kLast / kFirst, 1.0 / (kSteps - 1));
+  std::vector<double> at(kSteps + 1), above(kSteps + 1);
+  for (std::size_t i = 1; i <= kSteps; ++i) at[i] = i == 1 ? kFirst : at[i - 1] * growth;
+  double beyond = 0, next = exceeds(at[kSteps] * mean);
+  for (std::size_t i = kSteps; i-- > 0;) {
+    const double here = exceeds(at[i] * mean);
+    beyond += (here + next) / 2 * (at[i + 1] - at[i]);
+    above[i] = beyond;
+    next = here;
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    sum += (std::pow(above[i] / beyond, servers) + std::pow(above[i + 1] / beyond, servers)) / 2 *
+           (at[i + 1] - at[i]);
+  }
+  return sum;
+}
+
+/// Mean wait of M/G/c by that of M/M/c, `exponential`, both in any unit: Boxma, Cohen and Huffels
+/// (1979) interpolate between M/M/c and M/D/c (the latter by Cosmetatos 1976). Exact for one server
+/// and for exponential services. It knows of the law beyond its variance how soon the first of c
+/// services under way ends: a few long services do not keep c servers busy.
+double wait_of_any_law(double exponential, double servers, double load, const Distribution& law) {
+  if (law.kind() == Distribution::Kind::kExponential) return exponential;
+  const double second = 1 + squared_variation(law);  // E[S^2] / E[S]^2
+  if (servers < 2) return exponential * second / 2;
+  const double free = 1 - load / servers;
+  const double constant =
+      exponential / 2 * (1 + free * (servers - 1) * (std::sqrt(4 + 5 * servers) - 2) / (16 * load));
+  const double weight = (second / least_residual(law, servers) - servers - 1) / (servers - 1);
+  return second / 2 * 2 * exponential * constant /
+         (2 * weight * constant + (1 - weight) * exponential);
+}
+
 /// Whether a service to which Poisson arrivals come is M/M/c, first come first served.
 bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
   const auto same_work = [&](std::size_t client) {
@@ -133,8 +186,8 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const
   if (load.utilization < 1 && load.capacity <= kManyServers && work > 0 &&
       !why_not(Theory::kWaits, scenario, service)) {
     const double c = load.capacity;
-    load.wait = waiting_probability(c, work) * load.service_time / (c - work) *
-                (1 + squared_variation(s.service_time)) / 2;
+    load.wait = wait_of_any_law(waiting_probability(c, work) * load.service_time / (c - work), c,
+                                work, s.service_time);
     if (load.full_queue < 5 * load.wait) load.wait = kForever;  // the bound cuts it short
     if (load.wait != kForever && is_mmc(scenario, load) && s.wait_within != Duration::max()) {
       const double leaving = (c - work) / load.service_time;  // per second, beyond the arrivals

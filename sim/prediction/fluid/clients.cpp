@@ -170,7 +170,6 @@ LimiterFleet::LimiterFleet(const SendRateRules& rules, double clients, std::size
     client.waiting.resize(streams);
     client.measured = rules.initial_measured_rate;
     client.fill = rules.initial_fill_rate;
-    client.enabled = rules.initial_fill_rate > 0;
     client.next = next_gap();
     fleet_.push_back(std::move(client));
   }

@@ -195,8 +195,10 @@ class Balance {
     add(arrives * errors.error * unsaturated * answered, Fate::kError, errors.error_retryable);
     add(arrives * errors.throttling * unsaturated * answered, Fate::kThrottlingError);
     const double saturating = system_.errors_at_door ? none : 1;
-    add(arrives * saturating * p, limit_.fate);
-    add(arrives * (1 - saturating * p) * calm.response_loss, Fate::kLate);
+    // What is late has no answer that could be lost.
+    const double refused = limit_.fate == Fate::kLate ? 0 : arrives * saturating * p;
+    add(arrives * saturating * p - refused * calm.response_loss, limit_.fate);
+    add((arrives * (1 - saturating * p) + refused) * calm.response_loss, Fate::kLate);
     if (f.again > 0) f.cost /= f.again;
     const QuotaRules& rules = quota(i);
     f.first_rate = first_rate(i) / (rules.scope == RetryScope::kGroup ? 1 : g.clients);
@@ -322,9 +324,8 @@ class Search {
     s.warmup = Duration::zero();
     s.drain = false;
     s.duration = Duration::from_seconds(start + seconds + std::max(kAfter * unit_, 4 * seconds));
-    const prediction::FluidSystem system = prediction::fluid_system(s, service_);
-    const double step = std::min(prediction::fluid_step(system, 400), unit_ / 400);
-    return prediction::ends_down(s, system, step);
+    constexpr double kStepsPerTimeout = 400;
+    return prediction::stays_down(s, service_, kStepsPerTimeout, unit_ / kStepsPerTimeout);
   }
 
   FluidTippingPoint find(Probe probe, std::string name, double longest, double tolerance) const {
@@ -362,7 +363,9 @@ std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, st
                                                     double longest, double tolerance) {
   if (const auto why = why_no_fluid(scenario, service)) throw std::domain_error(*why);
   const Search search(scenario, service);
-  if (!(longest > 0)) longest = 50 * search.unit();
+  const auto up_to = [&](Duration own) {
+    return longest > 0 ? longest : std::max(50 * search.unit(), own.in_seconds());
+  };
   std::vector<FluidTippingPoint> points;
   for (const FaultSpec& fault : scenario.faults) {
     if (fault.service != service) continue;
@@ -372,7 +375,7 @@ std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, st
     probe.start = &probe.scenario.faults.back().start;
     probe.duration = &probe.scenario.faults.back().duration;
     points.push_back(search.find(std::move(probe), fmt::format("fault.{}.duration", fault.name),
-                                 longest, tolerance));
+                                 up_to(fault.duration), tolerance));
   }
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     if (scenario.clients[c].service != service) continue;
@@ -385,8 +388,8 @@ std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, st
       probe.duration = &surges.back().duration;
       points.push_back(search.find(
           std::move(probe),
-          fmt::format("client.{}.surge.{}.duration", scenario.clients[c].name, surge.name), longest,
-          tolerance));
+          fmt::format("client.{}.surge.{}.duration", scenario.clients[c].name, surge.name),
+          up_to(surge.duration), tolerance));
     }
   }
   return points;

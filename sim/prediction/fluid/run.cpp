@@ -188,21 +188,28 @@ class Forever {
 
 }  // namespace
 
-bool ends_down(const Scenario& scenario, const FluidSystem& system, double step) {
+Ending ending_of(const Scenario& scenario, const FluidSystem& system, double step) {
   const auto steps = static_cast<std::size_t>(std::max(1.0, std::ceil(system.duration / step)));
   Runner runner(scenario, system, step, steps);
   Forever forever(scenario, system, runner);
   const double from =
       0.75 * system.duration + 0.25 * std::min(system.disturbance_end, system.duration);
-  double offered = 0, good = 0;
+  double offered = 0, good = 0, backlog = 0, backlog_then = -1;
   std::optional<bool> settled;
   runner.run_until([&](std::size_t k, const FluidSample& now) {
     const double end = static_cast<double>(k + 1) * step;
-    if (end > from) offered += now.offered, good += now.goodput;
+    if (end > from) {
+      if (backlog_then < 0) backlog_then = now.backlog;
+      offered += now.offered, good += now.goodput;
+    }
+    backlog = now.backlog;
     settled = forever.down(end, now.backlog);
     return settled.has_value();
   });
-  return settled.value_or(good < 0.5 * offered);
+  if (settled) return *settled ? Ending::kDown : Ending::kUp;
+  if (good >= 0.5 * offered) return Ending::kUp;
+  constexpr double kLess = 1e-6;  // beyond what steps round
+  return backlog < backlog_then * (1 - kLess) ? Ending::kRecovering : Ending::kDown;
 }
 
 double fluid_step(const FluidSystem& system, double steps_per_timeout) {
@@ -311,11 +318,26 @@ bool has_constant_load(const Scenario& scenario, const FluidSystem& system) {
 
 bool is_down(const Scenario& scenario, std::size_t service) {
   constexpr double kStepsPerTimeout = 100;
-  const FluidSystem system = fluid_system(scenario, service);
-  return ends_down(scenario, system, fluid_step(system, kStepsPerTimeout));
+  return stays_down(scenario, service, kStepsPerTimeout, kForever);
 }
 
 }  // namespace
+
+bool stays_down(Scenario scenario, std::size_t service, double steps_per_timeout,
+                double longest_step) {
+  constexpr int kLonger = 3;
+  constexpr double kFactor = 4;
+  for (int i = 0;; ++i) {
+    const FluidSystem system = fluid_system(scenario, service);
+    const double step = std::min(fluid_step(system, steps_per_timeout), longest_step);
+    const Ending ending = ending_of(scenario, system, step);
+    if (ending != Ending::kRecovering) return ending == Ending::kDown;
+    if (!has_constant_load(scenario, system)) return true;
+    if (i == kLonger) return false;
+    const double after = system.duration - std::min(system.disturbance_end, system.duration);
+    scenario.duration = Duration::from_seconds(system.duration + (kFactor - 1) * after);
+  }
+}
 
 bool has_disturbance(const Scenario& scenario, std::size_t service) {
   const auto before_end = [&](Time start) { return start < Time::zero() + scenario.duration; };

@@ -71,10 +71,17 @@ double fluid_step(const FluidSystem& system, double steps_per_timeout);
 FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double step,
                     double series_interval);
 
-/// Whether fewer than half of the requests succeed in the last quarter of the time after the last
-/// disturbance. The run ends as soon as that is certain: all attempts, or none, have been served
-/// for longer than the clients remember.
-bool ends_down(const Scenario& scenario, const FluidSystem& system, double step);
+/// How a run ends.
+enum class Ending {
+  kUp,          ///< at least half of the requests succeed in the last quarter of the time after the
+                ///< last disturbance
+  kDown,        ///< fewer, and the backlog does not fall
+  kRecovering,  ///< fewer, and the backlog falls: a longer run may end otherwise
+};
+
+/// The run ends as soon as the answer is certain: all attempts, or none, have been served for
+/// longer than the clients remember.
+Ending ending_of(const Scenario& scenario, const FluidSystem& system, double step);
 
 // --- Is the service down in the end? -------------------------------------------------------------
 
@@ -97,6 +104,13 @@ double time_unit(const Scenario& scenario, std::size_t service);
 /// With a duration of at least 80 timeouts after the last disturbance, unless its load is not
 /// constant.
 Scenario long_scenario(Scenario scenario, std::size_t service);
+
+/// Whether the service is down for good: a run that ends while the backlog falls is repeated with
+/// more time, up to 64 times as much, and what still falls then recovers. (Under a load that is not
+/// constant the scenario's own time decides.) Bins are a share of the timeout, and at most
+/// `longest_step` seconds wide.
+bool stays_down(Scenario scenario, std::size_t service, double steps_per_timeout,
+                double longest_step);
 
 /// The answers for these scenarios, with bins of a hundredth of a timeout.
 bool is_down_when_calm(const Scenario& scenario, std::size_t service);

@@ -234,18 +234,24 @@ void FluidService::share_out(std::size_t group, double before) {
     s.fate[at(Fate::kThrottlingError)] = rest * errors.throttling;
     rest *= 1 - errors.error - errors.throttling;
   };
-  if (system_.errors_at_door) {
-    const double lost = rest * (errors.error + errors.throttling) * stretch.response_loss;
-    fail_at_random();
-    s.fate[at(Fate::kError)] *= 1 - stretch.response_loss;
-    s.fate[at(Fate::kThrottlingError)] *= 1 - stretch.response_loss;
+  // An answer of any kind may be lost on its way back; its client then waits for its timeout.
+  const auto lose_answers = [&](Fate fate) {
+    const double lost = s.fate[at(fate)] * stretch.response_loss;
+    s.fate[at(fate)] -= lost;
     s.fate[at(Fate::kLate)] += lost;
+  };
+  if (system_.errors_at_door) {
+    fail_at_random();
+    lose_answers(Fate::kError);
+    lose_answers(Fate::kThrottlingError);
     s.known[at(Fate::kError)] = s.known[at(Fate::kThrottlingError)] = std::min(trip, c.timeout);
   }
   s.fate[at(Fate::kThrottled)] = rest * s.throttled;
   rest *= 1 - s.throttled;
+  lose_answers(Fate::kThrottled);
   s.fate[at(Fate::kTurnedAway)] = rest * turned_away_;
   rest *= 1 - turned_away_;
+  if (!system_.drops) lose_answers(Fate::kTurnedAway);
   const double restart = next_restart();
   if (restart < now_ + middle + c.service_time && restart < now_ + c.timeout) {
     s.fate[at(Fate::kUnreachable)] += rest;

@@ -386,7 +386,7 @@ TEST_CASE("Whether it ends down is known early, and is what a whole run comes to
           queue, duration));
       const prediction::FluidSystem system = prediction::fluid_system(scenario, 0);
       const double step = prediction::fluid_step(system, 100);
-      const bool ends = prediction::ends_down(scenario, system, step);
+      const bool ends = prediction::ending_of(scenario, system, step) != prediction::Ending::kUp;
       CHECK(ends == run_fluid(scenario, 0, {.steps_per_timeout = 100}).down_at_end);
       CHECK(ends == (duration > 1.155));
       down += ends ? 1 : 0;

@@ -245,6 +245,60 @@ TEST_CASE("A queue that drops what is too late serves at its capacity, whatever 
   CHECK(flows("queue.drop_expired = true\n", calls).goodput == Approx(100).epsilon(0.03));
 }
 
+TEST_CASE("What drains slowly recovers, however long the trigger was") {
+  // Without retries an outage of x leaves 0.97 x of work, which drains at 0.03 s a second: after 32
+  // times the outage, long beyond the 80 timeouts for which the search first looks.
+  for (const double load : {0.8, 0.9, 0.97}) {
+    const auto points = fluid_tipping_points(
+        scenario_of(zombie(load, 1, "[fault.outage]\nstart = 5\nduration = 20\ncapacity = 0\n")), 0,
+        20);
+    REQUIRE(points.size() == 1);
+    CHECK_FALSE(points[0].down_without);
+    CHECK_FALSE(points[0].found);
+  }
+  // At load 1.02 nothing drains.
+  const auto over = fluid_tipping_points(
+      scenario_of(zombie(1.02, 1, "[fault.outage]\nstart = 5\nduration = 2\ncapacity = 0\n")), 0);
+  CHECK((over.at(0).down_without || over.at(0).found));
+  // The trigger's own length is tried, even if it is longer than fifty timeouts.
+  const auto longer = fluid_tipping_points(
+      scenario_of(zombie(0.5, 1, "[fault.outage]\nstart = 5\nduration = 70\ncapacity = 0\n")), 0);
+  CHECK(longer.at(0).duration == Approx(70));
+}
+
+TEST_CASE("Answers of a throttle, a full queue and an error may be lost") {
+  const std::string loss = "[network]\nresponse_loss = 0.3\n";
+  const auto once = [&](const std::string& service, double rate) {
+    return run_fluid(scenario_of("name = \"x\"\nduration = 100\n" + loss +
+                                 "[service.api]\nservice_time = 0.01\n" + service +
+                                 "[client.web]\ncount = 10\nattempt_timeout = 1\n" + poisson(rate) +
+                                 "retry = { mode = \"none\" }\n"),
+                     0)
+        .groups.at(0);
+  };
+  // 70 of 100 pass; of all answers 30 % are lost.
+  const FluidGroup throttled = once("throttle = { rate = 35, burst = 1 }\n", 50);
+  CHECK(throttled.throttled / throttled.attempts == Approx(0.3 * 0.7).epsilon(0.01));
+  CHECK(throttled.timeouts / throttled.attempts == Approx(0.3).epsilon(0.01));
+  CHECK(throttled.successes / throttled.attempts == Approx(0.7 * 0.7).epsilon(0.01));
+  const FluidGroup full = once("queue.capacity = 5\n", 200);
+  CHECK(full.rejected / full.attempts == Approx(0.5 * 0.7).epsilon(0.03));
+  CHECK(full.timeouts / full.attempts == Approx(0.3).epsilon(0.03));
+}
+
+TEST_CASE("The limiter of adaptive mode sleeps until something is throttled") {
+  // botocore's begins with a rate of one a second, which holds only once it has been throttled.
+  const FluidGroup g =
+      run_fluid(scenario_of("name = \"x\"\nduration = 100\n[service.api]\nservers = 10\n"
+                            "service_time = 0.02\n[client.web]\ncount = 200\n"
+                            "attempt_timeout = 0.5\nretry = { mode = \"adaptive\" }\n" +
+                            poisson(400)),
+                0)
+          .groups.at(0);
+  CHECK(g.successes / g.requests == Approx(1).epsilon(1e-3));
+  CHECK(g.attempts / g.requests == Approx(1).epsilon(1e-3));
+}
+
 TEST_CASE("Who cannot be reached is asked as often as attempts are allowed") {
   const FluidGroup g =
       flows("", poisson(20), "[fault.cut]\nstart = 0\nduration = 200\nunreachable = true\n");
