@@ -228,12 +228,18 @@ std::string few_of(const Requests& r) {
   return fmt::format("{:.0f} of {:.0f}", r.succeeded, r.made);
 }
 
+/// Counts are those of all runs together.
+std::string in_all_runs(const GroupCase& c) {
+  return c.runs > 1 ? fmt::format(" ({} runs together)", c.runs) : "";
+}
+
 /// Not enough requests for a comparison with the time before.
 Found too_few(const GroupCase& c) {
   if (!c.disturbed() && c.requests() < kFewest) {
-    return Finding{fmt::format("too few requests to tell: {} succeed",
-                               few_of({c.requests(), c.requests() * c.success_share(), 0, 0})),
-                   {{"requests", c.requests()}}};
+    return Finding{
+        fmt::format("too few requests to tell: {} succeed{}",
+                    few_of({c.requests(), c.requests() * c.success_share(), 0, 0}), in_all_runs(c)),
+        {{"requests", c.requests()}}};
   }
   if (!c.disturbed() || c.runs == 0) return std::nullopt;
   const Change during = success_change(normal(c), c.made.during);
@@ -241,15 +247,23 @@ Found too_few(const GroupCase& c) {
   // A recovery that is seen says that it was down.
   if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;
   const Requests since = c.made.since();
-  Finding f{
-      c.made.before.made == 0
-          ? fmt::format("nothing to compare with: no request is made before {}; of those made "
-                        "during and after it, {} and {} succeed",
-                        its_first(c), few_of(c.made.during), few_of(since))
-          : fmt::format("too few requests to tell: of those made before, during and after {}, {}, "
-                        "{} and {} succeed",
-                        its_name(c), few_of(c.made.before), few_of(c.made.during), few_of(since)),
-      shares(c)};
+  std::string counts;
+  if (c.made.before.made > 0) {
+    counts = fmt::format(
+        "too few requests to tell: of those made before, during and after {}, {}, {} and {} "
+        "succeed",
+        its_name(c), few_of(c.made.before), few_of(c.made.during), few_of(since));
+  } else if (since.made > 0) {
+    counts = fmt::format(
+        "nothing to compare with: no request is made before {}; of those made during and after "
+        "it, {} and {} succeed",
+        its_first(c), few_of(c.made.during), few_of(since));
+  } else {
+    counts = fmt::format(
+        "nothing to compare with: requests are made only during {}, of which {} succeed",
+        its_name(c), few_of(c.made.during));
+  }
+  Finding f{counts + in_all_runs(c), shares(c)};
   f.evidence.push_back({"made_before", c.made.before.made});
   f.evidence.push_back({"made_during", c.made.during.made});
   f.evidence.push_back({"made_after", since.made});
@@ -283,10 +297,14 @@ Found unaffected(const GroupCase& c) {
   if (!succeed_as_often(normal(c), c.made.during)) {
     return Finding{"hardly affected: " + succeed_instead_of(c, c.made.during, "during"), shares(c)};
   }
-  return Finding{fmt::format("unaffected: {} of the requests made during {} succeed, as {}",
-                             spoken_share(c.made.during.success_share()), its_name(c),
-                             is_normal_before(c) ? "before" : "they do later"),
-                 shares(c)};
+  const std::string succeed = fmt::format("{} of the requests made during {} succeed, as {}",
+                                          spoken_share(c.made.during.success_share()), its_name(c),
+                                          is_normal_before(c) ? "before" : "they do later");
+  if (degraded_calls(c)) {  // a cause says which
+    return Finding{fmt::format("degraded answers: {}, but not all answers are whole", succeed),
+                   shares(c), kInfo};
+  }
+  return Finding{"unaffected: " + succeed, shares(c)};
 }
 
 Found only_slower(const GroupCase& c) {
@@ -350,25 +368,50 @@ Finding with_end_of_run(const GroupCase& c, Finding f) {
   return f;
 }
 
+/// " after 24 s on average instead of 44 ms"; empty where requests take as long as before.
+std::string later_than_usual(const GroupCase& c, const Requests& r) {
+  if (!is_slower(normal(c), r)) return "";
+  return fmt::format(" after {} on average instead of {}", roughly_spoken_time(r.mean_latency_s()),
+                     roughly_spoken_time(normal(c).mean_latency_s()));
+}
+
+/// What a group whose goodput is back at once has to wait for.
+std::string but_slow(const GroupCase& c) {
+  const Requests since = c.made.since();
+  if (!is_slower(normal(c), since)) return "";
+  return fmt::format("; requests made after {} take {} on average instead of {}", its_name(c),
+                     roughly_spoken_time(since.mean_latency_s()),
+                     roughly_spoken_time(normal(c).mean_latency_s()));
+}
+
 Found degraded(const GroupCase& c) {
   constexpr double kCollapse = 0.5;
   const Requests& during = c.made.during;
   if (!back_at_once(c) || during.success_share() < kCollapse * normal(c).success_share()) {
     return std::nullopt;
   }
+  const std::string late = later_than_usual(c, during);
+  // Goodput may have been nothing at all while the disturbance was on, if answers come later.
+  const bool answered_later =
+      !late.empty() && static_cast<double>(c.during.group.successes) < kCollapse * during.succeeded;
   return with_end_of_run(
-      c, {fmt::format("degraded without collapse: {} of the requests made during {} succeed, and "
-                      "goodput is back at once when {}",
-                      spoken_share(during.success_share()), its_name(c), its_end(c)),
+      c, {fmt::format("{}: {} of the requests made during {} succeed{}{}, and goodput is back at "
+                      "once when {}{}",
+                      answered_later ? "answers come late" : "degraded without collapse",
+                      spoken_share(during.success_share()), its_name(c), late,
+                      answered_later ? fmt::format(", most of them when {} is over",
+                                                   c.disturbances.count > 1 ? "the last one" : "it")
+                                     : "",
+                      its_end(c), but_slow(c)),
           recovery(c)});
 }
 
 Found at_once(const GroupCase& c) {
   if (!back_at_once(c)) return std::nullopt;
   const std::string when_on = c.disturbances.count > 1 ? "during " + its_name(c) : "during it";
-  return with_end_of_run(
-      c, {fmt::format("back at once when {}: {}", its_end(c), only_succeed(c.made.during, when_on)),
-          recovery(c)});
+  return with_end_of_run(c, {fmt::format("back at once when {}: {}{}", its_end(c),
+                                         only_succeed(c.made.during, when_on), but_slow(c)),
+                             recovery(c)});
 }
 
 /// "6.3 s after the fault ends (5 s to 8 s in 20 runs)".
@@ -458,22 +501,45 @@ Found slow(const GroupCase& c) {
   const bool held = static_cast<double>(c.total.send_wait_ns) / 1e9 > wait_s / 2 * c.requests();
   const bool pooled =
       static_cast<double>(c.total.connection_wait_ns) / 1e9 > wait_s / 2 * c.requests();
-  Finding f{fmt::format("slow: {} of the requests succeed, but wait {} on average {}, of {} in all",
-                        spoken_share(c.success_share()), roughly_spoken_time(wait_s),
-                        held     ? "until their client lets them be sent"
-                        : pooled ? "for a connection"
-                                 : "in the queue",
+  const std::string_view where = held     ? "until their client lets them be sent"
+                                 : pooled ? "for a connection"
+                                          : "in the queue";
+  // An average says little of what grows.
+  constexpr double kGrows = 1.5;
+  const Backlog& b = c.backlog;
+  const double first_s = b.first_ended > 0 ? b.first_latency_s / b.first_ended : 0;
+  const double last_s = b.last_ended > 0 ? b.last_latency_s / b.last_ended : 0;
+  const bool grows = !c.disturbed() && first_s > 0 && last_s > kGrows * first_s;
+  Finding f{
+      grows
+          ? fmt::format("slow, and ever slower: {} of the requests succeed, but wait {}; the "
+                        "last quarter of the answers take {} on average, the first {}",
+                        spoken_share(c.success_share()), where, roughly_spoken_time(last_s),
+                        roughly_spoken_time(first_s))
+          : fmt::format("slow: {} of the requests succeed, but wait {} on average {}, of {} in all",
+                        spoken_share(c.success_share()), roughly_spoken_time(wait_s), where,
                         roughly_spoken_time(latency_s)),
-            steady_figures(c)};
+      steady_figures(c)};
   f.evidence.push_back({"wait_s", wait_s});
   f.evidence.push_back({"latency_s", latency_s});
   return f;
 }
 
 Found well(const GroupCase& c) {
-  return Finding{fmt::format("all is well: {} of the requests succeed, with {} each",
-                             spoken_share(c.success_share()), spoken_attempts(c.amplification())),
-                 steady_figures(c)};
+  // A cause says that this lasts only as long as the run.
+  const bool for_now = overload_without_retries(c) && !is_served_first(c);
+  Finding f{fmt::format("{}all is well: {} of the requests succeed, with {} each",
+                        for_now ? "so far " : "", spoken_share(c.success_share()),
+                        spoken_attempts(c.amplification())),
+            steady_figures(c)};
+  if (for_now) f.severity = kInfo;
+  if (degraded_calls(c)) {  // a cause says which
+    f.sentence = fmt::format(
+        "degraded answers: {} of the requests succeed, with {} each, but not all answers are whole",
+        spoken_share(c.success_share()), spoken_attempts(c.amplification()));
+    f.severity = kInfo;
+  }
+  return f;
 }
 
 constexpr std::array kAnswers = {
@@ -533,6 +599,16 @@ constexpr std::array kAnswers = {
 }  // namespace
 
 std::span<const Rule> answer_rules() { return kAnswers; }
+
+const VerdictRule* answer_of(const GroupCase& c, Severity& severity) {
+  for (const Rule& rule : answer_rules()) {
+    const auto found = rule.find(c);
+    if (!found) continue;
+    severity = found->severity.value_or(rule.about.severity);
+    return &rule.about;
+  }
+  return nullptr;
+}
 
 Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part) {
   constexpr double kSame = 0.01, kAsFast = 1.1;

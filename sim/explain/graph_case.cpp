@@ -28,6 +28,7 @@ std::vector<GraphStretch> planned_stretches(const Scenario& scenario) {
   for (GraphStretch& s : all) {
     s.services.resize(scenario.services.size());
     s.groups.resize(scenario.clients.size());
+    s.made.resize(scenario.clients.size());
   }
   return all;
 }
@@ -99,6 +100,7 @@ class GraphBuilder {
       for (std::size_t s = 0; s < g_.stretches.size(); ++s) {
         add_groups(run, bins.of(s), g_.stretches[s]);
       }
+      add_made(run);
     }
     for (std::size_t service = 0; service < g_.scenario.services.size(); ++service) {
       add_service(service);
@@ -116,6 +118,29 @@ class GraphBuilder {
         stretch.seconds += run.interval.in_seconds() * static_cast<double>(last - bins.first);
       }
     }
+  }
+
+  void add_made(const RunResult& run) const {
+    const std::vector<Phase> phases = phases_of(g_.scenario);
+    const bool disturbed =
+        std::ranges::any_of(phases, [](const Phase& p) { return p.kind == PhaseKind::kDuring; });
+    for (std::size_t g = 0; g < std::min(g_.scenario.clients.size(), run.clients.size()); ++g) {
+      const ClientResult& r = run.clients[g];
+      if (!disturbed) {
+        add(g_.stretches.front().made[g], r.requests, r.attempts);
+        continue;
+      }
+      std::size_t stretch = 0;
+      for (std::size_t p = 0; p < std::min(phases.size(), r.phases.size()); ++p) {
+        if (phases[p].kind == PhaseKind::kNamed) continue;
+        const PhaseRequests& made = r.phases[p].made;
+        add(g_.stretches[stretch++].made[g], made.requests(), made.attempts);
+      }
+    }
+  }
+  static void add(GroupVolume& to, std::uint64_t requests, std::uint64_t attempts) {
+    to.requests += to_real(requests);
+    to.attempts += to_real(attempts);
   }
 
   /// Own server time of an attempt of each group that calls the service, at full speed; 0 of
@@ -199,6 +224,7 @@ void each_figure(auto& stretches, Use use) {
       each(part.first_s, part.retry_s, part.idle_calls_s, part.done_s, part.blocked_s);
     }
     for (auto& flow : stretch.groups) fields(each, flow);
+    for (auto& volume : stretch.made) each(volume.requests, volume.attempts);
   }
 }
 
@@ -214,7 +240,11 @@ void merge(GraphStretch& to, const GraphStretch& stretch) {
     all.done_s += part.done_s;
     all.blocked_s += part.blocked_s;
   }
-  for (std::size_t g = 0; g < to.groups.size(); ++g) to.groups[g].merge(stretch.groups[g]);
+  for (std::size_t g = 0; g < to.groups.size(); ++g) {
+    to.groups[g].merge(stretch.groups[g]);
+    to.made[g].requests += stretch.made[g].requests;
+    to.made[g].attempts += stretch.made[g].attempts;
+  }
 }
 
 GraphCase empty_graph(const Scenario& scenario) {

@@ -35,6 +35,11 @@ struct ServicePart {
   double load() const { return available_s() > 0 ? needed_s() / available_s() : 0; }
 };
 
+/// Requests and attempts of a group, in all replications.
+struct GroupVolume {
+  double requests = 0, attempts = 0;
+};
+
 /// A stretch of time in which the same faults and surges are on, or none is; or the whole window.
 struct GraphStretch {
   PhaseKind kind = PhaseKind::kDuring;
@@ -43,6 +48,9 @@ struct GraphStretch {
   double seconds = 0;                      ///< of all replications together, in whole bins
   std::vector<ServicePart> services = {};  ///< as in the scenario
   std::vector<ClientFlow> groups = {};     ///< as in the scenario
+  /// Of each group: the requests made in it (for calls: on behalf of measured requests), with all
+  /// of their attempts, those after its end and in the drain as well.
+  std::vector<GroupVolume> made = {};
 };
 
 struct GraphCase {

@@ -267,6 +267,45 @@ class CauseFinder {
     return part_of((lines_up ? f.queue_ns : f.in_system_ns) / 1e9, number_of(f.arrivals));
   }
 
+  /// Whether there is anything that makes its own work take longer at one time than at another.
+  bool may_work_longer(std::size_t service, const std::vector<const FaultSpec*>& on) const {
+    const ServiceSpec& spec = g_.scenario.services[service];
+    return spec.slowdown.enabled() || spec.model == ServiceModelKind::kOcc ||
+           spec.queue.discipline == Discipline::kProcessorSharing ||
+           std::ranges::any_of(on, [](const FaultSpec* f) { return f->speed < 1; });
+  }
+
+  /// Executions whose own work was done, at most. Calls come after it, so that those which wait for
+  /// a call when the stretch ends have had it, although they have not ended.
+  double works_done(const GraphStretch& s, std::size_t service) const {
+    const ServiceFlow& f = s.services[service].flow;
+    double begun = 0;
+    std::vector<double> calls_of(s.groups.size());  // plain ones, of each attempt
+    for (const std::size_t i : g_.calls.calls_of(service)) {
+      const CallSpec& call = g_.scenario.calls[i];
+      const bool falls_back = std::ranges::any_of(g_.scenario.calls, [&](const CallSpec& other) {
+        return other.on_failure == CallFailure::kFallback &&
+               other.fallback == g_.scenario.clients[call.client].name;
+      });
+      if (falls_back || !scenario::is_plain(call)) continue;
+      ++calls_of[call.client];
+    }
+    const double ended = number_of(f.completions);
+    for (std::size_t g = 0; g < calls_of.size(); ++g) {
+      if (calls_of[g] > 0) begun = std::max(begun, number_of(s.groups[g].requests) / calls_of[g]);
+    }
+    if (std::ranges::any_of(calls_of, [](double n) { return n > 0; })) {
+      return std::max(ended, begun);
+    }
+    if (g_.calls.groups_of(service).empty()) return ended;
+    // Of those that came in, as many as servers may hold beyond those that ended.
+    const ServiceSpec& spec = g_.scenario.services[service];
+    const double held = is_limited(service)
+                            ? static_cast<double>(spec.all_servers()) * static_cast<double>(c_.runs)
+                            : number_of(f.admitted);
+    return std::max(ended, std::min(number_of(f.admitted), ended + held));
+  }
+
   /// Own server time of an execution, as far as it is known.
   double own_time_s(const GraphStretch& s, std::size_t service) const {
     const ServiceFlow& f = s.services[service].flow;
@@ -277,7 +316,7 @@ class CauseFinder {
           its.in_flight_ns + its.in_backoff_ns + its.limiter_waiting_ns + its.connection_waiting_ns;
     }
     if (number_of(f.completions) < kFewestAttempts) return 0;
-    return std::max(0.0, f.busy_ns - calls_ns) / 1e9 / number_of(f.completions);
+    return std::max(0.0, f.busy_ns - calls_ns) / 1e9 / works_done(s, service);
   }
 
   bool turns_away(const GraphStretch& s, std::size_t service) const {
@@ -359,7 +398,8 @@ class CauseFinder {
                                : g_.demand.services[service].own_time;
     const double now_s = own_time_s(s, service);
     const double noise = 3 / std::sqrt(std::max(1.0, number_of(part.flow.completions)));
-    if (now_s - usual_s >= noticeable_s && now_s >= (1 + kLongerShare + noise) * usual_s) {
+    if (may_work_longer(service, on) && now_s - usual_s >= noticeable_s &&
+        now_s >= (1 + kLongerShare + noise) * usual_s) {
       add(Ill::kSlow, part_of(now_s, usual_s));
     } else if (refuses && g_.held_s(s, service) < available_s(s, service) / 2) {
       add(Ill::kTurnsAway, part_of(number_of(part.flow.rejected), came));
@@ -511,17 +551,6 @@ std::string waiting_words(const GroupCase& c, const CauseFinder& found, bool pas
 
 bool is_one_of(std::string_view id, std::span<const std::string_view> ids) {
   return std::ranges::find(ids, id) != ids.end();
-}
-
-/// The rule that gives the answer of a group.
-const VerdictRule* answer_of(const GroupCase& c, Severity& severity) {
-  for (const Rule& rule : answer_rules()) {
-    const auto found = rule.find(c);
-    if (!found) continue;
-    severity = found->severity.value_or(rule.about.severity);
-    return &rule.about;
-  }
-  return nullptr;
 }
 
 Found cause_in_graph(const GroupCase& c) {
@@ -708,6 +737,26 @@ Found layers_multiply(const GroupCase& c) {
   return Finding{std::move(sentence), std::move(evidence)};
 }
 
+Found degraded_answers(const GroupCase& c) {
+  if (c.client.makes_calls()) return std::nullopt;
+  const std::optional<DegradedCalls> d = degraded_calls(c);
+  if (!d) return std::nullopt;
+  const ClientSpec& client = c.scenario.clients[d->call->client];
+  const std::string& caller = c.scenario.services[d->call->caller].name;
+  const std::string& callee = c.scenario.services[client.service].name;
+  std::string how = fmt::format("without {}{}, which fails", callee, when_of(c, *d->when));
+  if (d->call->on_failure == CallFailure::kFallback) {
+    const auto other = std::ranges::find(c.scenario.clients, d->call->fallback, &ClientSpec::name);
+    how = fmt::format(
+        "with the fallback{}{}, because {} fails",
+        other == c.scenario.clients.end() ? "" : " " + c.scenario.services[other->service].name,
+        when_of(c, *d->when), callee);
+  }
+  return Finding{fmt::format("{} answers {} of its attempts {}", caller,
+                             spoken_share(std::min(1.0, d->share)), how),
+                 {{"degraded_share", d->share}, {"degraded_before_share", d->before_share}}};
+}
+
 using enum Severity;
 constexpr std::array kGraphRules = {
     Rule{{"cause-in-graph", kInfo, false,
@@ -723,9 +772,45 @@ constexpr std::array kGraphRules = {
           "two layers or more retry, and a service below gets 1.5 times as many attempts per "
           "request as the first one"},
          layers_multiply},
+    Rule{{"degraded-answers", kInfo, false,
+          "calls fail without failing their attempt, for 1 % of the attempts more than before"},
+         degraded_answers},
 };
 
 }  // namespace
+
+std::optional<DegradedCalls> degraded_calls(const GroupCase& c) {
+  if (!c.graph) return std::nullopt;
+  const GraphCase& g = *c.graph;
+  std::vector<std::size_t> reached = called_services(c.client);
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    for (const std::size_t group : g.calls.groups_of(reached[i])) {
+      for (const std::size_t callee : called_services(c.scenario.clients[group])) {
+        if (std::ranges::count(reached, callee) == 0) reached.push_back(callee);
+      }
+    }
+  }
+  const auto share = [&](const GraphStretch& s, const CallSpec& call) {
+    return part_of(number_of(s.groups[call.client].failures),
+                   number_of(s.services[call.caller].flow.arrivals));
+  };
+  const GraphStretch* const before = c.disturbed() ? g.before() : nullptr;
+  std::optional<DegradedCalls> most;
+  for (const CallSpec& call : c.scenario.calls) {
+    if (call.on_failure == CallFailure::kFail || std::ranges::count(reached, call.caller) == 0) {
+      continue;
+    }
+    const double usual = before ? share(*before, call) : 0;
+    for (const GraphStretch* s : g.trouble()) {
+      stop_point();
+      if (number_of(s->services[call.caller].flow.arrivals) < kFewestAttempts) continue;
+      const double now = share(*s, call);
+      if (now < usual + kPoint || (most && now <= most->share)) continue;
+      most = {&call, s, now, usual};
+    }
+  }
+  return most;
+}
 
 std::span<const Rule> graph_rules() { return kGraphRules; }
 

@@ -8,7 +8,6 @@
 #include <retrysim/summary.hpp>
 
 #include "measure/analyse/recovery.hpp"
-#include "prediction/facts/service_load.hpp"
 #include "scenario/derived/derived.hpp"
 
 #include <algorithm>
@@ -112,6 +111,7 @@ class CaseBuilder {
     k.least_attempt_s = 2 * c_.scenario.network.latency.mean_seconds() + k.service_time_s;
     k.patience_s = k.timeout_s - k.least_attempt_s;
     k.full_queue_s = prediction::full_queue_time(c_.scenario, c_.client.service, demand_);
+    if (k.limited) k.need = facts_.need_of(c_.client.service);
   }
 
   void add_counts(const RunResult& run) {
@@ -193,6 +193,7 @@ class CaseBuilder {
           DisturbedStretch& d = c_.disturbed_stretches[disturbed++];
           d.seconds += (own[p].end - own[p].start).in_seconds();
           d.first_work_s += facts_.first_work_by_phase(run, c_.client.service)[p];
+          add_service(d, run, own[p].start, own[p].end);
           break;
         }
         case PhaseKind::kBetween:
@@ -207,6 +208,18 @@ class CaseBuilder {
         case PhaseKind::kNamed:
           break;
       }
+    }
+  }
+
+  void add_service(DisturbedStretch& d, const RunResult& run, Time start, Time end) const {
+    const auto width = run.interval.count();
+    if (width <= 0) return;
+    const auto from =
+        static_cast<std::size_t>(((start - Time::zero()).count() + width - 1) / width);
+    const auto to = static_cast<std::size_t>((end - Time::zero()).count() / width);
+    for (const std::size_t called : called_) {
+      const std::vector<ServiceFlow>& bins = run.services[called].bins;
+      for (std::size_t i = from; i < std::min(to, bins.size()); ++i) d.service.merge(bins[i]);
     }
   }
 
@@ -413,6 +426,7 @@ std::vector<DisturbedStretch> CaseFacts::disturbed_stretches(
     const std::vector<DisturbedStretch>& others = stretches_of(s);
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       stretches[i].left = std::max(stretches[i].left, others[i].left);
+      stretches[i].faults.clear();
     }
   }
   return stretches;
@@ -426,7 +440,21 @@ const std::vector<DisturbedStretch>& CaseFacts::stretches_of(std::size_t service
     stop_point();
     at->second.push_back({phase.name, seconds(phase.start), seconds(phase.end),
                           mean_capacity_left(scenario, service, phase.start, phase.end)});
+    for (const FaultSpec& f : scenario.faults) {
+      if (f.service == service && f.start <= phase.start && f.start + f.duration >= phase.end) {
+        at->second.back().faults.push_back(&f);
+      }
+    }
   }
+  return at->second;
+}
+
+std::optional<prediction::SteadyNeed> CaseFacts::need_of(std::size_t service) {
+  const auto [at, added] = needs_.try_emplace(service);
+  if (!added) return at->second;
+  if (!demands_) demands_.emplace(scenario);
+  at->second =
+      prediction::steady_need(scenario, prediction::load_of_service(scenario, service, *demands_));
   return at->second;
 }
 
@@ -650,10 +678,20 @@ GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, 
 
 void set_graph(GroupCase& group, std::shared_ptr<const GraphCase> graph) {
   group.volumes.assign(graph->scenario.clients.size(), {});
-  for (const GraphStretch* stretch : graph->trouble()) {
+  // Where the trouble lasts to the end, what comes after the end belongs to it: attempts in the
+  // drain. Otherwise they are those of the time of trouble.
+  const bool ends = std::ranges::any_of(graph->stretches, [](const GraphStretch& s) {
+    return s.kind == PhaseKind::kAfter && s.seconds > 0;
+  });
+  for (const GraphStretch& stretch : graph->stretches) {
+    if (stretch.kind == PhaseKind::kBefore || (ends && stretch.kind == PhaseKind::kAfter)) continue;
     for (std::size_t g = 0; g < group.volumes.size(); ++g) {
-      group.volumes[g].requests += static_cast<double>(stretch->groups[g].requests);
-      group.volumes[g].attempts += static_cast<double>(stretch->groups[g].attempts);
+      const ClientFlow& flow = stretch.groups[g];
+      const GroupVolume sent = {static_cast<double>(flow.requests),
+                                static_cast<double>(flow.attempts)};
+      const GroupVolume& its = ends ? sent : stretch.made[g];
+      group.volumes[g].requests += its.requests;
+      group.volumes[g].attempts += its.attempts;
     }
   }
   group.graph = std::move(graph);
@@ -684,7 +722,11 @@ class FigureWalk {
     for (auto* part : {&m.before, &m.during, &m.between, &m.recovering, &m.after}) {
       visit(part->made, part->succeeded, part->ended, part->latency_s);
     }
-    for (auto& d : c.disturbed_stretches) visit(d.seconds, d.first_work_s);
+    for (auto& d : c.disturbed_stretches) {
+      const auto each = [this](auto&... values) { this->visit(values...); };
+      visit(d.seconds, d.first_work_s);
+      fields(each, d.service);
+    }
     auto& b = c.backlog;
     visit(b.start, b.middle, b.end, b.first_most, b.last_most, b.made, b.work_s, b.seconds,
           b.first_latency_s, b.first_ended, b.last_latency_s, b.last_ended);
@@ -822,6 +864,7 @@ void merge(GroupCase& to, const GroupCase& c) {
   for (std::size_t i = 0; i < c.disturbed_stretches.size(); ++i) {
     to.disturbed_stretches[i].seconds += c.disturbed_stretches[i].seconds;
     to.disturbed_stretches[i].first_work_s += c.disturbed_stretches[i].first_work_s;
+    to.disturbed_stretches[i].service.merge(c.disturbed_stretches[i].service);
   }
   merge(to.backlog, c.backlog);
   to.capacity.largest_queue_s = std::max(to.capacity.largest_queue_s, c.capacity.largest_queue_s);

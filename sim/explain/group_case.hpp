@@ -20,6 +20,7 @@
 
 #include "explain/graph_case.hpp"
 #include "measure/analyse/recovery.hpp"
+#include "prediction/facts/service_load.hpp"
 #include "scenario/derived/derived.hpp"
 
 namespace retrysim::explain {
@@ -61,9 +62,12 @@ struct RequestsByPart {
 struct DisturbedStretch {
   std::string name;
   double start_s = 0, end_s = 0;
-  double left = 1;          ///< share of the capacity of the group's service; of several, the most
-  double seconds = 0;       ///< of all replications together
-  double first_work_s = 0;  ///< as in Stretch
+  double left = 1;           ///< share of the capacity of the group's service; of several, the most
+  double seconds = 0;        ///< of all replications together
+  double first_work_s = 0;   ///< as in Stretch
+  ServiceFlow service = {};  ///< of the group's services, in whole bins inside it
+  /// Of those on the only service that the group calls, the ones that are on throughout.
+  std::vector<const FaultSpec*> faults = {};
 };
 
 /// Requests under way in the window, or until the first disturbance; sums over the replications.
@@ -128,11 +132,7 @@ struct Capacity {
   double least_attempt_s = 0;  ///< an attempt that waits for nothing, at the fastest service
   double patience_s = 0;       ///< the longest wait after which an answer is in time; infinite: any
   double timeout_s = 0;
-};
-
-/// Requests and attempts of a group in the time of trouble (GraphCase), in all replications.
-struct GroupVolume {
-  double requests = 0, attempts = 0;
+  std::optional<prediction::SteadyNeed> need = {};  ///< of first attempts, by the scenario
 };
 
 struct GroupCase {
@@ -145,7 +145,7 @@ struct GroupCase {
   double bin_s = 0;      ///< width of the bins of the time series
   /// If there are services that call others: what is known of all of them together,
   std::shared_ptr<const GraphCase> graph = nullptr;
-  std::vector<GroupVolume> volumes = {};  ///< and of each group of the scenario.
+  std::vector<GroupVolume> volumes = {};  ///< and of each group in the time of trouble.
   Disturbances disturbances = {};
 
   ClientResult total = {};  ///< cohort counts of all replications together, without time series
@@ -210,6 +210,8 @@ class CaseFacts {
   std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
   /// As a group that calls these services sees them, without the figures of runs.
   std::vector<DisturbedStretch> disturbed_stretches(std::span<const std::size_t> services);
+  /// What first attempts ask of it, by the scenario, while nothing is wrong.
+  std::optional<prediction::SteadyNeed> need_of(std::size_t service);
 
   const Scenario& scenario;
   const scenario::Demand demand;               ///< of first attempts
@@ -235,6 +237,8 @@ class CaseFacts {
   std::vector<std::vector<Caller>> callers_;  // of each service
   std::map<std::size_t, std::vector<DisturbedStretch>> stretches_;
   std::map<std::size_t, std::vector<AskingFrom>> asking_;
+  std::optional<prediction::Demands> demands_;
+  std::map<std::size_t, std::optional<prediction::SteadyNeed>> needs_;
   // Of the service that was asked about last: groups of one service mostly follow each other.
   std::optional<std::size_t> last_service_;
   std::map<const RunResult*, OfRun> of_runs_;

@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <retrysim/simulation.hpp>
@@ -19,32 +21,88 @@ namespace {
 
 using Found = std::optional<Finding>;
 
-constexpr double kMostAnswers = 0.5, kNearlyAll = 0.95;
+constexpr double kMostAnswers = 0.5;
 
 /// The time that a cause is looked for in: until the group is back, or all of it.
 const Stretch& troubled(const GroupCase& c) { return c.disturbed() ? c.trouble : c.all; }
 
 bool is_herd(const GroupCase& c) { return c.client.arrivals.process == ArrivalProcess::kOnce; }
 
+}  // namespace
+
+/// Whether others wait so that this group does not.
+bool is_served_first(const GroupCase& c) {
+  if (c.service().queue.discipline != Discipline::kPriority) return false;
+  return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& other) {
+    return share_of_calls(other, c.client.service) > 0 && other.priority < c.client.priority;
+  });
+}
+
+/// What the scenario asks for, where what came is that but for chance; so that `check` and the
+/// results of runs say the same. Otherwise what came.
 Found overload_without_retries(const GroupCase& c) {
   constexpr double kDeviations = 2;  // of how many requests come by chance
-  const double load = c.load(c.before.first_work_s, c.before.seconds);
+  constexpr double kAtLimit = 1 + 1e-9;
+  const double came = c.load(c.before.first_work_s, c.before.seconds);
   const double made = c.disturbed() ? c.made.before.made : c.requests();
   // Closed loops ask for what they get.
   const bool closed = c.client.arrivals.process == ArrivalProcess::kClosed;
-  if (made == 0 || load < 1 + kDeviations / std::sqrt(made)) return std::nullopt;
-  if (is_herd(c) || closed) return std::nullopt;
-  const double enough = std::floor(load * c.capacity.servers) + 1;
-  return Finding{
-      fmt::format("first attempts alone need {} the capacity: no retry policy helps; at least "
-                  "{:.0f} servers are needed",
-                  spoken_times(load), enough),
-      {{"new_load_ratio", load}, {"servers", c.capacity.servers}, {"servers_needed", enough}}};
+  if (made == 0 || is_herd(c) || closed) return std::nullopt;
+  const double noise = kDeviations / std::sqrt(made);
+  const auto& need = c.capacity.need;
+  const bool as_planned = need && std::abs(came - need->load) <= std::max(noise, 0.01) * need->load;
+  const double load = as_planned ? need->load : came;
+  const double enough =
+      as_planned ? need->servers_enough : prediction::servers_that_carry(came * c.capacity.servers);
+  Finding f{
+      "", {{"new_load_ratio", load}, {"servers", c.capacity.servers}, {"servers_needed", enough}}};
+  const std::string remedy = fmt::format("at least {:.0f} servers are needed", enough);
+  if (as_planned && load >= 1 - 1e-9 && load <= kAtLimit && !need->regular) {
+    f.sentence = fmt::format(
+        "first attempts alone need all of the capacity: the longer the load lasts, the longer "
+        "requests wait; {}",
+        remedy);
+    f.severity = Severity::kInfo;
+    return f;
+  }
+  if (load < (as_planned ? kAtLimit : 1 + noise)) return std::nullopt;
+  if (is_served_first(c)) f.severity = Severity::kInfo;
+  f.sentence = is_served_first(c)
+                   ? fmt::format(
+                         "first attempts of all groups need {} the capacity: this one is "
+                         "served before others, which wait; {}",
+                         spoken_times(load), remedy)
+                   : fmt::format(
+                         "first attempts alone need {} the capacity: no retry policy "
+                         "helps; {}",
+                         spoken_times(load), remedy);
+  return f;
 }
 
-/// "the fault"; by its name where there are several.
-std::string name_of(const GroupCase& c, const DisturbedStretch& d) {
-  return c.disturbed_stretches.size() > 1 ? d.name : its_name(c);
+namespace {
+
+using Stretches = std::vector<const DisturbedStretch*>;
+
+/// "the fault", "the faults" if these are all of them; otherwise their names: "one, two and three".
+std::string names_of(const GroupCase& c, const Stretches& which) {
+  constexpr std::size_t kMost = 4;
+  if (which.size() == c.disturbed_stretches.size()) return its_name(c);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(which.size(), kMost); ++i) {
+    const bool last = i + 1 == which.size();
+    text += (i == 0 ? "" : last ? " and " : ", ") + which[i]->name;
+  }
+  if (which.size() > kMost) text += fmt::format(" and {} more", which.size() - kMost);
+  return text;
+}
+
+template <typename Is>
+Stretches stretches_where(const GroupCase& c, Is is) {
+  Stretches found;
+  for (const DisturbedStretch& d : c.disturbed_stretches) {
+    if (is(d)) found.push_back(&d);
+  }
+  return found;
 }
 
 /// First attempts against the remaining capacity.
@@ -52,8 +110,10 @@ double load_in(const GroupCase& c, const DisturbedStretch& d) {
   return d.left > 0 ? c.load(d.first_work_s, d.seconds) / d.left : 0;
 }
 
-/// Where several faults follow each other or overlap, the stretch with the greatest load.
+/// Where several faults follow each other or overlap, the stretch with the greatest load, and those
+/// with nearly as much.
 Found overload_by_disturbance(const GroupCase& c) {
+  constexpr double kNearly = 0.9;
   if (!c.disturbed() || !c.capacity.limited || c.disturbed_stretches.empty()) return std::nullopt;
   const auto& all = c.disturbed_stretches;
   const DisturbedStretch& worst = *std::max_element(
@@ -61,21 +121,222 @@ Found overload_by_disturbance(const GroupCase& c) {
       [&](const auto& a, const auto& b) { return load_in(c, a) < load_in(c, b); });
   const double load = load_in(c, worst);
   if (load <= 1 || c.load(c.before.first_work_s, c.before.seconds) >= 1) return std::nullopt;
-  return Finding{
-      fmt::format("during {} first attempts alone need {} the {}capacity", name_of(c, worst),
-                  spoken_times(load), worst.left < 1 ? "remaining " : ""),
-      {{"new_load_ratio", load}, {"capacity_left_share", worst.left}}};
+  const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
+    return load_in(c, d) > 1 && load_in(c, d) >= kNearly * load;
+  });
+  return Finding{fmt::format("during {} first attempts alone need {}{} the {}capacity",
+                             names_of(c, such), such.size() > 1 ? "up to " : "", spoken_times(load),
+                             worst.left < 1 ? "remaining " : ""),
+                 {{"new_load_ratio", load}, {"capacity_left_share", worst.left}}};
+}
+
+// --- What faults do to attempts that has nothing to do with load
+
+bool for_all(const FaultSpec& f) { return f.instance == FaultSpec::kAllInstances; }
+
+bool is_cut_off(const DisturbedStretch& d) {
+  return std::ranges::any_of(d.faults, [](const FaultSpec* f) {
+    return for_all(*f) && (f->unreachable || f->black_hole);
+  });
 }
 
 Found nothing_served(const GroupCase& c) {
-  const auto& all = c.disturbed_stretches;
-  const auto none =
-      std::find_if(all.begin(), all.end(), [](const DisturbedStretch& d) { return d.left <= 0; });
-  if (none == all.end()) return std::nullopt;
+  const Stretches none =
+      stretches_where(c, [](const DisturbedStretch& d) { return d.left <= 0 && !is_cut_off(d); });
+  if (none.empty()) return std::nullopt;
   return Finding{
       fmt::format("during {} {} no capacity at all: attempts can only fail or wait",
-                  name_of(c, *none), c.has_one_service() ? "the service has" : "its services have"),
+                  names_of(c, none), c.has_one_service() ? "the service has" : "its services have"),
       {{"capacity_left_share", 0}}};
+}
+
+/// "during the fault the service cannot be reached", or so many of its instances.
+Found cut_off(const GroupCase& c, bool FaultSpec::*how, std::string_view one, std::string_view many,
+              std::string_view effect) {
+  std::uint32_t most = 0;
+  const std::uint32_t count = c.service().instances.count;
+  const auto concerned = [&](const DisturbedStretch& d) {
+    std::uint32_t n = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      n += std::ranges::any_of(d.faults,
+                               [&](const FaultSpec* f) { return f->*how && f->concerns(i); });
+    }
+    return n;
+  };
+  for (const DisturbedStretch& d : c.disturbed_stretches) most = std::max(most, concerned(d));
+  if (most == 0) return std::nullopt;
+  const Stretches such =
+      stretches_where(c, [&](const DisturbedStretch& d) { return concerned(d) == most; });
+  const std::string who =
+      most == count ? fmt::format("the service {}", one)
+                    : fmt::format("{} of its {} instances {}", most, count, most == 1 ? one : many);
+  return Finding{fmt::format("during {} {}: {}", names_of(c, such), who, effect),
+                 {{"instances_share", static_cast<double>(most) / count}}};
+}
+
+Found unreachable(const GroupCase& c) {
+  return cut_off(c, &FaultSpec::unreachable, "cannot be reached", "cannot be reached",
+                 "connections are refused");
+}
+
+Found silent(const GroupCase& c) {
+  return cut_off(c, &FaultSpec::black_hole, "does not answer", "do not answer",
+                 "attempts there end only when their client gives up");
+}
+
+/// Whether requests fail or wait by more than the rule for a good answer lets pass.
+bool has_trouble(const GroupCase& c) {
+  Severity severity = Severity::kGood;
+  return answer_of(c, severity) != nullptr && severity != Severity::kGood;
+}
+
+/// Errors that the service itself answers, apart from refusals.
+Found answers_errors(const GroupCase& c) {
+  constexpr double kNoticeable = 0.01;
+  if (!c.has_one_service() || scenario::calls_others(c.scenario, c.client.service)) {
+    return std::nullopt;
+  }
+  const auto share = [](const ServiceFlow& s) {
+    return s.arrivals > 0 ? static_cast<double>(s.errors) / static_cast<double>(s.arrivals) : 0;
+  };
+  const bool always = !c.service().errors.empty();
+  const double usual = always ? share(c.before.service) : 0;
+  double most = 0;
+  const auto answers = [](const DisturbedStretch& d) {
+    return std::ranges::any_of(d.faults, [](const FaultSpec* f) { return !f->errors.empty(); });
+  };
+  for (const DisturbedStretch& d : c.disturbed_stretches) {
+    if (answers(d)) most = std::max(most, share(d.service));
+  }
+  if (most >= usual + kNoticeable) {
+    constexpr double kNearly = 0.9;
+    const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
+      return answers(d) && share(d.service) >= kNearly * most;
+    });
+    if (!has_trouble(c)) return std::nullopt;
+    // A sick host among others is named with how many they are.
+    const std::uint32_t count = c.service().instances.count;
+    std::uint32_t sick = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      sick += std::ranges::any_of(such, [&](const DisturbedStretch* d) {
+        return std::ranges::any_of(
+            d->faults, [&](const FaultSpec* f) { return !f->errors.empty() && f->concerns(i); });
+      });
+    }
+    const std::string up_to = such.size() > 1 ? "up to " : "";
+    const std::string before =
+        usual >= kNoticeable ? fmt::format(" ({} before)", spoken_share(usual)) : "";
+    return Finding{
+        sick < count ? fmt::format("during {} {} of its {} instances {} with errors: {}{} of the "
+                                   "attempts that reach the service{}",
+                                   names_of(c, such), sick, count, sick == 1 ? "answers" : "answer",
+                                   up_to, spoken_share(most), before)
+                     : fmt::format("during {} the service answers {}{} of the attempts that reach "
+                                   "it with errors{}",
+                                   names_of(c, such), up_to, spoken_share(most), before),
+        {{"errors_share", most}, {"errors_before_share", usual}}};
+  }
+  // Where timeouts and refusals are what fails, a few errors beside them are not why.
+  constexpr double kMany = 0.3;
+  const ClientFlow& f = troubled(c).group;
+  const auto failed = static_cast<double>(f.errors + f.throttled + f.timeouts);
+  if (usual < kNoticeable || f.attempts == 0 || !has_trouble(c) ||
+      share(troubled(c).service) < kMany * failed / static_cast<double>(f.attempts)) {
+    return std::nullopt;
+  }
+  return Finding{
+      fmt::format(
+          "the service answers {} of the attempts that reach it with errors{}", spoken_share(usual),
+          c.disturbed() ? fmt::format(", before the {}{} as well",
+                                      c.disturbances.count > 1 ? "first " : "", c.disturbances.kind)
+                        : std::string()),
+      {{"errors_share", usual}}};
+}
+
+/// Messages that the network or faults lose.
+Found lost_messages(const GroupCase& c) {
+  constexpr double kNoticeable = 0.01;
+  struct Loss {
+    double requests = 0, answers = 0;
+    double all() const { return 1 - (1 - requests) * (1 - answers); }
+  };
+  const Loss usual = {c.scenario.network.request_loss, c.scenario.network.response_loss};
+  const auto in = [&](const DisturbedStretch& d) {
+    Loss loss = usual;
+    for (const FaultSpec* f : d.faults) {
+      if (!for_all(*f)) continue;
+      loss.requests = 1 - (1 - loss.requests) * (1 - f->request_loss);
+      loss.answers = 1 - (1 - loss.answers) * (1 - f->response_loss);
+    }
+    return loss;
+  };
+  Loss most = usual;
+  for (const DisturbedStretch& d : c.disturbed_stretches) {
+    if (in(d).all() > most.all()) most = in(d);
+  }
+  if (most.all() < kNoticeable || !has_trouble(c)) return std::nullopt;
+  const bool by_fault = most.all() > usual.all();
+  const Stretches such = stretches_where(
+      c, [&](const DisturbedStretch& d) { return by_fault && in(d).all() >= most.all(); });
+  std::string what;
+  if (most.requests > 0) what = fmt::format("{} of the attempts", spoken_share(most.requests));
+  if (most.answers > 0) {
+    what +=
+        fmt::format("{}{} of the answers", what.empty() ? "" : " and ", spoken_share(most.answers));
+  }
+  return Finding{fmt::format("{}{} are lost on the way",
+                             by_fault ? fmt::format("during {} ", names_of(c, such)) : "", what),
+                 {{"request_loss_share", most.requests}, {"response_loss_share", most.answers}}};
+}
+
+/// A capacity profile that leaves the service less than first attempts need, while no fault is on.
+Found profile_takes_capacity(const GroupCase& c) {
+  const ServiceSpec& s = c.service();
+  if (!c.capacity.limited || !s.profile || c.before.seconds <= 0) return std::nullopt;
+  const double load = c.load(c.all.first_work_s, c.all.seconds);
+  const Time start = Time::zero() + c.scenario.warmup, end = Time::zero() + c.scenario.duration;
+  struct Dip {
+    double from_s, to_s;
+  };
+  std::vector<Dip> dips;
+  double least = 1;
+  const auto& times = s.profile->times;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const Time from = std::max(times[i], start);
+    const Time to = i + 1 < times.size() ? std::min(times[i + 1], end) : end;
+    if (to <= from) continue;
+    stop_point();
+    const double factor = s.profile->factors[i];
+    if (factor >= load) continue;
+    least = std::min(least, factor);
+    const double from_s = (from - Time::zero()).in_seconds();
+    const double to_s = (to - Time::zero()).in_seconds();
+    if (!dips.empty() && dips.back().to_s == from_s) {
+      dips.back().to_s = to_s;
+    } else {
+      dips.push_back({from_s, to_s});
+    }
+  }
+  if (dips.empty() || !has_trouble(c)) return std::nullopt;
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> when;
+  for (std::size_t i = 0; i < std::min(dips.size(), kMost); ++i) {
+    when.push_back(fmt::format("from {} s to {} s", spoken_count(dips[i].from_s, 4),
+                               spoken_count(dips[i].to_s, 4)));
+  }
+  std::string text = when.front();
+  for (std::size_t i = 1; i < when.size(); ++i) {
+    text += (i + 1 == dips.size() ? " and " : ", ") + when[i];
+  }
+  if (dips.size() > kMost) text += fmt::format(" and {} more times", dips.size() - kMost);
+  return Finding{fmt::format("the profile leaves the service {} {}: first attempts need {} of it",
+                             least > 0 ? fmt::format("only {} of its capacity", spoken_share(least))
+                                       : std::string("no capacity at all"),
+                             text, spoken_share(load)),
+                 {{"capacity_left_share", least},
+                  {"new_load_ratio", load},
+                  {"first_dip_s", dips.front().from_s},
+                  {"dips", static_cast<double>(dips.size())}}};
 }
 
 bool lines_up(const GroupCase& c) {
@@ -84,8 +345,13 @@ bool lines_up(const GroupCase& c) {
          c.capacity.timeout_s < std::numeric_limits<double>::infinity();
 }
 
-std::string answers_too_late(double share) {
-  return share >= kNearlyAll ? "every answer came too late" : "most answers came too late";
+/// Of answers in time and attempts without one.
+std::string answers_too_late(const Stretch& s) {
+  constexpr double kNearlyEvery = 0.9999;
+  if (s.group.successes == 0) return "every answer came too late";
+  return s.too_late_share() > kNearlyEvery
+             ? "nearly every answer came too late"
+             : fmt::format("{} of the answers came too late", spoken_share(s.too_late_share()));
 }
 
 Found queue_outlasts_timeout(const GroupCase& c) {
@@ -99,7 +365,7 @@ Found queue_outlasts_timeout(const GroupCase& c) {
               : fmt::format("the unbounded queue grew to {} of work",
                             roughly_spoken_time(k.largest_queue_s));
   return Finding{fmt::format("{}; clients wait only {}: {}", holds, spoken_time(k.timeout_s),
-                             answers_too_late(late)),
+                             answers_too_late(troubled(c))),
                  {{"queue_work_s", bounded ? k.full_queue_s : k.largest_queue_s},
                   {"timeout_s", k.timeout_s},
                   {"too_late_share", late}}};
@@ -116,7 +382,7 @@ Found slow_queue_outlasts_timeout(const GroupCase& c) {
       fmt::format("at {} of the capacity the full queue holds {} of work; clients wait only {}: "
                   "{}; at full capacity it holds {}",
                   spoken_share(k.left), roughly_spoken_time(slow_s), spoken_time(k.timeout_s),
-                  answers_too_late(late), roughly_spoken_time(k.full_queue_s)),
+                  answers_too_late(c.during), roughly_spoken_time(k.full_queue_s)),
       {{"queue_work_s", slow_s},
        {"queue_work_at_full_capacity_s", k.full_queue_s},
        {"timeout_s", k.timeout_s},
@@ -163,6 +429,27 @@ Found metastable(const GroupCase& c) {
        {"would_recover_without_retries", static_cast<double>(r.metastable)}}};
 }
 
+std::size_t index_of(const GroupCase& c, const ServiceSpec* s) {
+  return static_cast<std::size_t>(s - c.scenario.services.data());
+}
+
+/// Who did not wait any more for what was finished. With hedges it need not be one who gave up.
+std::string_view whom_it_was_for(const GroupCase& c) {
+  bool hedges = false, others = false;
+  for (const ClientSpec& client : c.scenario.clients) {
+    const bool calls = std::ranges::any_of(c.services, [&](const ServiceSpec* s) {
+      return share_of_calls(client, index_of(c, s)) > 0;
+    });
+    hedges = hedges || (calls && client.retry.hedging.enabled);
+    others = others || (calls && &client != &c.client);
+  }
+  if (!hedges) return "was for clients that had given up";
+  const bool gave_up =
+      others || troubled(c).group.timeouts > 0 || c.client.timeouts.deadline != Duration::max();
+  return gave_up ? "came when nobody waited for it any more"
+                 : "was for requests that another attempt had answered";
+}
+
 Found wasted_work(const GroupCase& c) {
   constexpr double kMuch = 0.3;
   const ServiceFlow& s = troubled(c).service;
@@ -171,11 +458,56 @@ Found wasted_work(const GroupCase& c) {
   if (share < kMuch || queue_outlasts_timeout(c) || slow_queue_outlasts_timeout(c)) {
     return std::nullopt;
   }
-  return Finding{
-      fmt::format("{} of what {} finished{} was for clients that had given up", spoken_share(share),
-                  c.has_one_service() ? "the service" : "its services",
-                  c.disturbed() ? " in that time" : ""),
-      {{"wasted_share", share}}};
+  return Finding{fmt::format("{} of what {} finished{} {}", spoken_share(share),
+                             c.has_one_service() ? "the service" : "its services",
+                             c.disturbed() ? " in that time" : "", whom_it_was_for(c)),
+                 {{"wasted_share", share}}};
+}
+
+/// Whether more than a few attempts fail, so that retries are among those that follow the first.
+bool fails_too(const ClientFlow& f) {
+  constexpr double kFew = 0.05;
+  const auto failed = static_cast<double>(f.errors + f.throttled + f.timeouts);
+  return failed > kFew * static_cast<double>(f.attempts);
+}
+
+/// "60 % of", "1.2 times".
+std::string of_capacity(double load) {
+  return load < 1 ? spoken_share(load) + " of" : spoken_times(load);
+}
+
+/// Three digits are enough of a mean: "2 attempts".
+std::string attempts_words(double attempts) {
+  const std::string count = spoken_count(attempts);
+  return fmt::format("{} attempt{}", count, count == "1" ? "" : "s");
+}
+
+/// Hedges are no retries of what failed, but a load of their own.
+Found hedging_loads(const GroupCase& c) {
+  constexpr double kNoticeable = 1.2;
+  const ClientFlow& f = c.before.group;
+  if (!c.client.retry.hedging.enabled || f.requests == 0 || c.before.seconds <= 0) {
+    return std::nullopt;
+  }
+  const double attempts = static_cast<double>(f.attempts) / static_cast<double>(f.requests);
+  if (attempts < kNoticeable) return std::nullopt;
+  const double fresh = c.load(c.before.first_work_s, c.before.seconds);
+  const double all = fresh + c.load(c.before.retry_work_s, c.before.seconds);
+  const bool too_much = fresh < 1 && all >= 1;
+  Finding found{
+      fmt::format("{} {} of each request{}",
+                  fails_too(f) ? "hedging and retries make" : "hedging makes",
+                  attempts_words(attempts), c.disturbed() ? " while nothing is wrong" : ""),
+      {{"attempts_per_request_ratio", attempts}},
+      too_much ? Severity::kBad : Severity::kInfo};
+  if (fresh > 0) {
+    found.sentence +=
+        fmt::format(": first attempts need {} the capacity, all attempts {}", of_capacity(fresh),
+                    all < 1 ? spoken_share(all) : spoken_times(all));
+    found.evidence.push_back({"new_load_ratio", fresh});
+    found.evidence.push_back({"load_with_hedges_ratio", all});
+  }
+  return found;
 }
 
 Found throttle_is_bottleneck(const GroupCase& c) {
@@ -187,21 +519,24 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   }
   const ThrottleSpec& t = c.service().throttle;
   const bool each = t.scope == ThrottleScope::kClient;
-  // Random errors and full queues may answer as throttles do, and throttles may treat groups
-  // differently: where it is not the same, what is said is of all attempts at the service.
+  // Counted where it is done, at the service: answers may be lost on their way to the clients, and
+  // random errors and full queues may answer as throttles do. Throttles may treat groups
+  // differently; to one that none refuses nothing is said.
   const double of_group = c.share_of_attempts(AttemptResult::kThrottled);
-  const double of_all =
+  const double throttled =
       static_cast<double>(service.throttled) / static_cast<double>(service.arrivals);
-  const double throttled = std::min(of_group, of_all);
-  if (throttled < kNoticeable) return std::nullopt;
+  if (throttled < kNoticeable || of_group < kNoticeable) return std::nullopt;
   std::string sentence =
       !c.has_one_service()
-          ? fmt::format("throttles refuse {} of the attempts", spoken_share(throttled))
+          ? fmt::format("throttles refuse {} of the attempts that reach its services",
+                        spoken_share(throttled))
       : t.has_limits()
-          ? fmt::format("the throttle refuses {} of the attempts", spoken_share(throttled))
-          : fmt::format("the throttle lets {} attempts a second pass{} and refuses {} of them",
-                        spoken_count(t.rate, 4), each ? " of each client" : "",
-                        spoken_share(throttled));
+          ? fmt::format("the throttle refuses {} of the attempts that reach it",
+                        spoken_share(throttled))
+          : fmt::format(
+                "the throttle lets {} attempts a second pass{} and refuses {} of those "
+                "that reach it",
+                spoken_count(t.rate, 4), each ? " of each client" : "", spoken_share(throttled));
   std::vector<EvidenceFigure> evidence = {{"throttled_share", throttled}};
   if (c.has_one_service() && !t.has_limits()) {
     evidence.insert(evidence.begin(), {"granted_per_s", t.rate});
@@ -264,7 +599,22 @@ constexpr std::array kOverloadRules = {
     Rule{{"timeout-below-service-time", kBad, false,
           "network and service alone take longer than the attempt timeout"},
          timeout_below_service_time},
-    Rule{{"no-capacity", kInfo, false, "a fault leaves the service nothing"}, nothing_served},
+    Rule{{"no-capacity", kInfo, false, "a fault leaves the service no servers, or no speed"},
+         nothing_served},
+    Rule{{"unreachable", kInfo, false, "a fault makes the service or instances refuse connections"},
+         unreachable},
+    Rule{{"silent", kInfo, false, "a fault makes the service or instances a black hole"}, silent},
+    Rule{{"answers-errors", kInfo, false,
+          "the answer is not good, and the service answers 1 % of the attempts that reach it or "
+          "more with random errors, or so many more during a fault"},
+         answers_errors},
+    Rule{{"lost-on-the-way", kInfo, false,
+          "the answer is not good, and the network or a fault loses 1 % of the attempts or answers "
+          "or more"},
+         lost_messages},
+    Rule{{"profile-takes-capacity", kBad, false,
+          "the answer is not good, and the capacity profile leaves less than first attempts need"},
+         profile_takes_capacity},
     Rule{{"overload-by-disturbance", kInfo, false,
           "first attempts ask for more than the capacity that the disturbance leaves"},
          overload_by_disturbance},
@@ -287,6 +637,10 @@ constexpr std::array kOverloadRules = {
     Rule{{"connections-are-bottleneck", kBad, false,
           "a quarter of the latency or more is waiting for a connection"},
          connections_are_bottleneck},
+    Rule{{"hedging-loads", kInfo, false,
+          "hedging makes 1.2 attempts or more of each request; bad if only that makes the load "
+          "more than the capacity"},
+         hedging_loads},
     Rule{{"wasted-work", kInfo, false,
           "30 % or more of the completed work is for requests that were already given up, and no "
           "earlier rule blames the queue"},

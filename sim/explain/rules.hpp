@@ -50,6 +50,24 @@ struct Rule {
 /// Exactly one of them applies to a group that sent requests: the first whose `find` gives one.
 std::span<const Rule> answer_rules();
 
+/// The rule that gives the answer of a group, and how good the news is; null: none does.
+const VerdictRule* answer_of(const GroupCase& c, Severity& severity);
+
+/// Whether others wait so that this group does not.
+bool is_served_first(const GroupCase& c);
+/// That first attempts alone need the capacity or more.
+std::optional<Finding> overload_without_retries(const GroupCase& c);
+
+/// A call that fails without failing the attempt that it is made for.
+struct DegradedCalls {
+  const CallSpec* call;
+  const GraphStretch* when;
+  double share;         ///< of the attempts at the caller: calls of this kind that failed
+  double before_share;  ///< the same before the disturbance
+};
+/// The most of them on the way of the group's requests, if there are more than before; empty: none.
+std::optional<DegradedCalls> degraded_calls(const GroupCase& c);
+
 /// Any of them may apply.
 std::span<const Rule> graph_rules();  ///< which of the services that call each other is the cause
 std::span<const Rule> overload_rules();  ///< why it was too much

@@ -276,7 +276,8 @@ def judge(runs, start, end, stop):
 
 
 SAID = (("unaffected", "kept"), ("hardly affected", "kept"), ("only slower", "kept"),
-        ("slower", "kept"), ("degraded", "back"),
+        ("slower", "kept"), ("degraded answers", "kept"), ("degraded", "back"),
+        ("answers come late", "back"), ("so far all is well", "kept"),
         ("back at once", "back"), ("too few", "few"), ("never", "down"), ("not recovered", "down"),
         ("failing before", "sick"), ("down before", "sick"), ("falls behind", "sick"),
         (r"recovers in", "some"), ("recovers", "back"))

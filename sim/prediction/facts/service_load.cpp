@@ -199,6 +199,25 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const
   return load;
 }
 
+double servers_that_carry(double work) {
+  constexpr double kRounding = 1e-9;
+  return std::floor(work * (1 + kRounding)) + 1;
+}
+
+std::optional<SteadyNeed> steady_need(const Scenario& scenario, const ServiceLoad& load) {
+  if (load.capacity == kForever || load.varies || load.is_closed) return std::nullopt;
+  const AutoscalingSpec& scaling = load.spec->autoscaling;
+  const double most = scaling.target > 0 ? std::max(load.capacity, static_cast<double>(scaling.max))
+                                         : load.capacity;
+  const double work = load.utilization * load.capacity;
+  SteadyNeed need = {work / most, servers_that_carry(work)};
+  need.regular = squared_variation(load.spec->service_time) == 0 &&
+                 std::ranges::all_of(load.clients, [&](std::size_t c) {
+                   return scenario.clients[c].arrivals.process == ArrivalProcess::kConstant;
+                 });
+  return need;
+}
+
 double full_queue_time(const Scenario& scenario, std::size_t service) {
   return full_queue_time(scenario, service,
                          scenario::demand_of(scenario, scenario::Attempts::kFirst));

@@ -10,6 +10,7 @@
 #include "scenario/derived/derived.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,19 @@ struct Demands {
 
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const Demands& demands);
+
+/// What first attempts ask of a service for as long as the load lasts.
+struct SteadyNeed {
+  double load = 0;  ///< of its servers; with autoscaling of the most that there may be
+  double servers_enough = 0;
+  /// At a load of exactly 1 nobody waits: requests and their work are as regular as a clock.
+  bool regular = false;
+};
+/// Empty where the load varies, waits for itself (closed loops), or nothing limits the servers.
+std::optional<SteadyNeed> steady_need(const Scenario& scenario, const ServiceLoad& load);
+
+/// The least number of servers that work less than all the time on this work, in servers.
+double servers_that_carry(double work);
 
 /// The parts that the load of a service leaves out because services call each other; empty: none.
 std::string calls_left_out(const Scenario& scenario, std::size_t service);

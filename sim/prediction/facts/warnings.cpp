@@ -61,23 +61,32 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
         "requests of the closed loop wait for each other.",
         asked);
   } else if (first >= 1) {
-    message = fmt::format(
-        "The first attempts alone ask for {:.3g} times the capacity, so that the service is "
-        "overloaded without any retry.",
-        asked);
+    // At the limit itself the queue has no bound only where chance makes it grow.
+    const auto need = steady_need(scenario, load);
+    constexpr double kAtLimit = 1 + 1e-9;
+    message = asked > kAtLimit
+                  ? fmt::format(
+                        "The first attempts alone ask for {:.3g} times the capacity, so that the "
+                        "service is overloaded without any retry.",
+                        asked)
+              : need && need->regular
+                  ? "The first attempts alone ask for all of the capacity, which leaves nothing "
+                    "for a retry."
+                  : "The first attempts alone ask for all of the capacity: the longer the load "
+                    "lasts, the longer requests wait.";
   } else {
     message = fmt::format(
         "With the retries after random errors, lost messages and failed calls, attempts ask for "
         "{:.3g} times the capacity, so that the service is overloaded.",
         asked);
   }
-  warnings.push_back(
-      {path,
-       fmt::format("{0}.{1}, {0}.service_time{2}", path,
-                   scaling.target > 0 ? "autoscaling.max" : "servers",
-                   arrival_keys(scenario, load)),
-       message + below,
-       fmt::format("At least {:.0f} servers would carry the load.", std::floor(asked * most) + 1)});
+  warnings.push_back({path,
+                      fmt::format("{0}.{1}, {0}.service_time{2}", path,
+                                  scaling.target > 0 ? "autoscaling.max" : "servers",
+                                  arrival_keys(scenario, load)),
+                      message + below,
+                      fmt::format("At least {:.0f} servers would carry the load.",
+                                  servers_that_carry(asked * most))});
 }
 
 void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,

@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
+#include <retrysim/prediction.hpp>
 #include <retrysim/simulation.hpp>
 #include <retrysim/verdict.hpp>
 
@@ -338,6 +339,390 @@ arrivals = { process = "poisson", total_rate = 100 }
 retry = { mode = "custom", max_attempts = 3, backoff = { base = "10ms", jitter = "full" } }
 )");
   CHECK_THAT(text, says("of the requests fail, with 1.39") && says(" attempts per request"));
+}
+
+// Each figure is true where it says that it is counted.
+
+namespace {
+
+/// Ten servers of 20 ms in exponential time, 500/s.
+std::string ten_servers(const std::string& service, const std::string& rest) {
+  return R"(
+name = "ten"
+duration = "200s"
+replications = 3
+[service.api]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+)" + service +
+         rest;
+}
+
+const std::string kOpen = R"([client.app]
+calls = "api"
+count = 100
+retry = { mode = "none" }
+arrivals = { process = "poisson", total_rate = )";
+
+}  // namespace
+
+TEST_CASE("a service whose work is constant is not said to work longer") {
+  // Its calls hold attempts that have had their own work, and do not end while the fault is on.
+  const std::string waits = said_of("app", R"(
+name = "works-longer"
+duration = "60s"
+replications = 2
+[service.web]
+servers = "unlimited"
+service_time = "20ms"
+[service.web.calls.db]
+retry = { mode = "none" }
+[service.db]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.app]
+calls = "web"
+count = 100
+arrivals = { process = "poisson", total_rate = 400 }
+retry = { mode = "none" }
+[fault.f]
+service = "db"
+start = "30s"
+duration = "5s"
+capacity = 0.2
+)");
+  CHECK_THAT(waits, says("db is out of capacity") && says("web only waits for it"));
+  CHECK_THAT(waits, !says("web works"));
+}
+
+TEST_CASE("own work that does take longer is told apart from waiting for calls") {
+  // A fifth of web's speed, and a fifth of db's servers: 100 ms instead of 20.
+  const std::string both = said_of("app", R"(
+name = "both"
+duration = "60s"
+replications = 2
+[service.web]
+servers = "unlimited"
+service_time = "20ms"
+[service.web.calls.db]
+retry = { mode = "none" }
+[service.db]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.app]
+calls = "web"
+count = 100
+arrivals = { process = "poisson", total_rate = 400 }
+retry = { mode = "none" }
+[fault.f]
+service = "db"
+start = "30s"
+duration = "10s"
+capacity = 0.2
+[fault.g]
+service = "web"
+start = "30s"
+duration = "10s"
+speed = 0.2
+)");
+  CHECK_THAT(both, says("web works 5 times as long on an attempt"));
+}
+
+TEST_CASE("what the throttle refuses is counted at the service, not at clients") {
+  const std::string text = said_of("app", R"(
+name = "lost"
+duration = "300s"
+replications = 3
+network = { response_loss = 0.3 }
+[service.api]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+throttle = { rate = 70, burst = 70 }
+[client.app]
+count = 100
+arrivals = { process = "constant", total_rate = 100 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+)");
+  CHECK_THAT(text, says("lets 70 attempts a second pass and refuses 30 % of those that reach it"));
+  CHECK_THAT(text, says("30 % of the answers are lost on the way"));
+}
+
+TEST_CASE("hedges give nobody up, and their load is named") {
+  const std::string text = said_of("app", ten_servers("", R"([client.app]
+count = 100
+arrivals = { process = "poisson", total_rate = 300 }
+retry = { mode = "custom", max_attempts = 2, delays = [0], hedging = { delay = "0s" } }
+)"));
+  CHECK_THAT(text, says("hedging makes 2 attempts of each request: first attempts need 60 % of the "
+                        "capacity, all attempts 1.2 times"));
+  CHECK_THAT(text, says("of what the service finished was for requests that another attempt had "
+                        "answered") &&
+                       !says("given up"));
+  // With a timeout some of them did give up.
+  const std::string late = said_of("app", ten_servers("", R"([client.app]
+count = 100
+arrivals = { process = "poisson", total_rate = 300 }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 2, delays = [0], hedging = { delay = "0s" } }
+)"));
+  CHECK_THAT(late, says("came when nobody waited for it any more") || says("came too late"));
+  CHECK_THAT(late, !says("for clients that had given up"));
+}
+
+TEST_CASE("a service that cannot be reached is not said to have no capacity") {
+  const auto fault = [](const std::string& effect) {
+    return said_of("app", ten_servers("", kOpen +
+                                              "100 }\nattempt_timeout = \"1s\"\n[fault.f]\nstart "
+                                              "= \"60s\"\nduration = \"10s\"\n" +
+                                              effect));
+  };
+  CHECK_THAT(fault("unreachable = true"),
+             says("the service cannot be reached") && !says("capacity"));
+  CHECK_THAT(fault("black_hole = true"), says("the service does not answer") && !says("capacity"));
+  CHECK_THAT(fault("errors = { internal = 1.0 }"),
+             says("during the fault the service answers 100 % of the attempts that reach it with "
+                  "errors"));
+  CHECK_THAT(fault("request_loss = 1"), says("during the fault 100 % of the attempts are lost"));
+  CHECK_THAT(fault("response_loss = 0.5"), says("during the fault 50 % of the answers are lost"));
+  CHECK_THAT(fault("capacity = 0"), says("the service has no capacity at all"));
+}
+
+TEST_CASE("instances that cannot be reached are counted") {
+  const std::string hosts = R"(
+name = "hosts"
+duration = "100s"
+replications = 2
+[service.api]
+servers = 2
+service_time = "20ms"
+instances = 5
+[client.app]
+count = 100
+arrivals = { process = "poisson", total_rate = 100 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[fault.f]
+start = "40s"
+duration = "20s"
+instance = 2
+)";
+  CHECK_THAT(said_of("app", hosts + "black_hole = true"),
+             says("during the fault 1 of its 5 instances does not answer"));
+  CHECK_THAT(said_of("app", hosts + "errors = { 500 = 1.0 }"),
+             says("during the fault 1 of its 5 instances answers with errors: 20 % of the attempts "
+                  "that reach the service"));
+}
+
+TEST_CASE("faults that do the same are named together") {
+  const std::string three = ten_servers("", kOpen + R"(200 }
+attempt_timeout = "500ms"
+[fault.one]
+start = "60s"
+duration = "10s"
+capacity = 0
+[fault.two]
+start = "100s"
+duration = "10s"
+capacity = 0
+[fault.three]
+start = "140s"
+duration = "10s"
+)");
+  CHECK_THAT(said_of("app", three + "capacity = 0"), says("during the faults the service has no"));
+  CHECK_THAT(said_of("app", three + "unreachable = true"),
+             says("during one and two the service has no capacity") &&
+                 says("during three the service cannot be reached"));
+}
+
+TEST_CASE("goodput that is back at once is not called well if answers are late") {
+  // A second of waiting for 20 s; and requests that fail at once beside them.
+  const std::string text = said_of("app", ten_servers("", kOpen + R"(300 }
+[fault.f]
+start = "60s"
+duration = "10s"
+capacity = 0
+errors = { internal = 0.1 }
+)"));
+  CHECK_THAT(text, says("answers come late: 90 % of the requests made during the fault succeed "
+                        "after") &&
+                       says("most of them when it is over") &&
+                       says("; requests made after the fault take"));
+  CHECK_THAT(text, !says("degraded without collapse"));
+}
+
+TEST_CASE("check and run agree on a load at the limit and above it") {
+  const auto warnings = [](const std::string& text) {
+    std::string all;
+    for (const Warning& w : facts_of(test::scenario_of(text)).warnings) {
+      all += w.message + " " + w.remedy + "\n";
+    }
+    return all;
+  };
+  const std::string at_one = ten_servers("", kOpen + "500 }");
+  CHECK_THAT(said_of("app", at_one),
+             !says("app: all is well") &&
+                 says("first attempts alone need all of the capacity: the longer the load lasts, "
+                      "the longer requests wait; at least 11 servers"));
+  CHECK_THAT(warnings(at_one),
+             says("all of the capacity: the longer") && says("At least 11 servers"));
+  // 12 servers would be just as full as these: 600/s of 20 ms.
+  const std::string above = ten_servers("queue = { discipline = \"priority\" }\n", R"([client.high]
+count = 10
+arrivals = { process = "poisson", total_rate = 250 }
+priority = 2
+retry = { mode = "none" }
+[client.low]
+count = 10
+arrivals = { process = "poisson", total_rate = 350 }
+priority = 1
+retry = { mode = "none" }
+)");
+  CHECK_THAT(said_of("low", above), says("need 1.2 times the capacity: no retry policy helps; at "
+                                         "least 13 servers"));
+  CHECK_THAT(said_of("high", above), says("all is well") && !says("so far") &&
+                                         says("this one is served before others, which wait"));
+  CHECK_THAT(warnings(above), says("At least 13 servers"));
+}
+
+TEST_CASE("what grows is not said as an average") {
+  CHECK_THAT(said_of("app", R"(
+name = "grows"
+duration = "400s"
+replications = 1
+[service.api]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.app]
+count = 100
+arrivals = { process = "poisson", total_rate = 502 }
+retry = { mode = "none" }
+)"),
+             says("the last quarter of the answers take") && says("the first"));
+}
+
+TEST_CASE("a fallback is no whole answer") {
+  const Scenario scenario = test::scenario_of(R"(
+name = "fallback"
+duration = "100s"
+replications = 2
+[service.a]
+servers = 1000
+service_time = "2ms"
+[service.a.calls.b]
+on_failure = "fallback"
+fallback = "c"
+retry = { mode = "none" }
+[service.a.calls.c]
+retry = { mode = "none" }
+[service.b]
+servers = 10
+service_time = "20ms"
+[service.c]
+servers = 10
+service_time = "20ms"
+[client.app]
+calls = "a"
+count = 100
+arrivals = { process = "poisson", total_rate = 100 }
+retry = { mode = "none" }
+[fault.f]
+service = "b"
+start = "40s"
+duration = "20s"
+unreachable = true
+)");
+  const auto runs = run_replications(scenario);
+  const std::string text = said_of("app", scenario, runs);
+  CHECK_THAT(text, says("degraded answers: 100 % of the requests made during the fault succeed") &&
+                       !says("unaffected"));
+  CHECK_THAT(text, says("with the fallback c during the fault, because b fails"));
+  // The other call is made in the fault only; counts are those of all runs.
+  CHECK_THAT(said_of("a.c", scenario, runs), says("(2 runs together)") && !says("0 of 0"));
+}
+
+TEST_CASE("requests that are added up over runs say so") {
+  const std::string text = said_of("web", R"(
+name = "from-the-start"
+duration = "30s"
+replications = 3
+[service.api]
+servers = 5
+service_time = "50ms"
+[client.web]
+count = 10
+arrivals = { process = "constant", total_rate = 10 }
+retry = { mode = "none" }
+[fault.f]
+start = "0s"
+duration = "30s"
+errors = { internal = 1.0 }
+)");
+  CHECK_THAT(text, says("of which 0 of 900 succeed (3 runs together)") && !says("0 of 0"));
+}
+
+TEST_CASE("attempts per layer are those of all requests, the drain included") {
+  const std::string text = said_of("web", R"(
+name = "layer-count-bias"
+duration = "20s"
+replications = 2
+[service.store]
+model = "independent"
+service_time = "10ms"
+errors = { "503:SlowDown" = 1.0 }
+[service.mid]
+servers = "unlimited"
+service_time = "0s"
+[service.mid.calls.store.retry]
+mode = "custom"
+max_attempts = 5
+backoff = { base = "1s", factor = 1, jitter = "none" }
+[client.web]
+calls = "mid"
+arrivals = { process = "constant", total_rate = 1 }
+count = 10
+[client.web.retry]
+mode = "custom"
+max_attempts = 5
+backoff = { base = "1s", factor = 1, jitter = "none" }
+)");
+  CHECK_THAT(text, says("a request becomes 25 attempts at store (5 per request of web, 5 per call "
+                        "of mid)"));
+}
+
+TEST_CASE("not every answer is late where some are in time") {
+  const std::string text = said_of("", R"(
+name = "pool"
+duration = "120s"
+warmup = "20s"
+replications = 3
+[service.payment]
+servers = 2
+service_time = "200ms"
+abandoned = "remove"
+[client.three]
+count = 100
+arrivals = { process = "closed" }
+attempt_timeout = "3s"
+[client.three.retry]
+mode = "custom"
+max_attempts = 3
+backoff = { base = "200ms", factor = 2, jitter = "none" }
+)");
+  CHECK_THAT(text, says("of the answers came too late") && !says("every answer"));
+}
+
+TEST_CASE("a capacity profile that takes the servers away is named with its times") {
+  Scenario scenario =
+      test::scenario_of(ten_servers("", kOpen + "200 }\nattempt_timeout = \"1s\"\n"));
+  const auto at = [](std::int64_t s) { return Time::zero() + Duration::seconds(s); };
+  scenario.services[0].profile = {{at(0), at(60), at(70), at(120), at(130)}, {1, 0, 1, 0, 1}};
+  const auto runs = run_replications(scenario);
+  CHECK_THAT(said_of("app", scenario, runs),
+             says("the profile leaves the service no capacity at all from 60 s to 70 s and from "
+                  "120 s to 130 s: first attempts need 40 % of it"));
+  scenario.services[0].profile = {{at(0), at(60), at(70)}, {1, 0.5, 1}};
+  CHECK_THAT(said_of("app", scenario, run_replications(scenario)), !says("profile"));
 }
 
 }  // namespace retrysim

@@ -250,6 +250,38 @@ const std::vector<RuleCase>& rule_cases() {
        {},
        "gives up after 8 ms"},
       {"no-capacity", kDip, {kOff}, kDip, {}, "no capacity at all"},
+      {"unreachable",
+       kDip,
+       {"fault.dip.unreachable=true"},
+       kDip,
+       {"fault.dip.black_hole=true"},
+       "during the fault the service cannot be reached: connections are refused"},
+      {"silent",
+       kDip,
+       {"fault.dip.black_hole=true"},
+       kDip,
+       {kOff},
+       "during the fault the service does not answer"},
+      {"answers-errors",
+       kDip,
+       {kOnce, "fault.dip.speed=1", "fault.dip.errors.internal=1"},
+       kDip,
+       {kOnce, kNoQueue, kOff},
+       "during the fault the service answers 100 % of the attempts that reach it with errors"},
+      {"lost-on-the-way",
+       kSteady,
+       {kOnce, "network.response_loss=0.2", "network.request_loss=0.1"},
+       kSteady,
+       {kOnce, kHigh},
+       "10 % of the attempts and 20 % of the answers are lost on the way"},
+      {"hedging-loads",
+       kSteady,
+       {"client.web.retry={mode=\"custom\",max_attempts=2,hedging={delay=\"0s\"}}",
+        "service.api.servers=20"},
+       kSteady,
+       {kErrors},
+       "hedging makes 2 attempts of each request: first attempts need 5.8 % of the capacity, all "
+       "attempts 12 %"},
       {"overload-by-disturbance",
        kDip,
        {},
@@ -293,6 +325,12 @@ const std::vector<RuleCase>& rule_cases() {
        kLayers,
        {"service.db.errors.unavailable=0"},
        "at least"},
+      {"degraded-answers",
+       kLayers,
+       {"service.front.calls.db.on_failure=ignore", "service.front.calls.db.retry.max_attempts=1"},
+       kLayers,
+       {},
+       "front answers 49 % of its attempts without db, which fails"},
       {"layers-multiply",
        kLayers,
        {},
@@ -445,9 +483,10 @@ TEST_CASE("Of several faults a cause names the one it is about") {
   const Verdict* quota = find(all, "quota-ran-dry");
   REQUIRE(quota != nullptr);
   CHECK_THAT(quota->sentence, Catch::Contains(" first on the retry quota refused most retries"));
-  const Verdict* none = find(all, "no-capacity");
+  const Verdict* none = find(all, "unreachable");
   REQUIRE(none != nullptr);
-  CHECK_THAT(none->sentence, Catch::Contains("during first the service has no capacity"));
+  CHECK_THAT(none->sentence, Catch::Contains("during first the service cannot be reached"));
+  CHECK(find(all, "no-capacity") == nullptr);
   // The load is above the capacity in the stretch in which both are on, and only there.
   const std::vector<Verdict> both = verdicts_on(
       kDip, {"fault.dip.speed=0.7", "fault.half={start=\"11s\",duration=\"3s\",speed=0.7}",
@@ -614,6 +653,7 @@ TEST_CASE("every rule has its scenarios, and an id of its own") {
     CHECK(!rule.when.empty());
   }
   for (const RuleCase& c : rule_cases()) tested.insert(c.rule);
+  tested.insert("profile-takes-capacity");  // its profile is a file: causes_test.cpp
   CHECK(rules == tested);
 }
 

@@ -340,7 +340,8 @@ TEST_CASE("First attempts that fill the capacity overload it, whatever the error
   };
   const Facts at_capacity = facts_with("200");
   CHECK(fact(at_capacity, "service.api", "utilization") == Approx(1));
-  CHECK(warns(at_capacity, "service.api.servers", "first attempts alone ask for 1 times"));
+  CHECK(warns(at_capacity, "service.api.servers",
+              "first attempts alone ask for all of the capacity"));
   CHECK(warns(facts_with("190"), "service.api.servers", "With the retries after random errors"));
 }
 
