@@ -133,6 +133,10 @@ constexpr auto kCounts = std::to_array<MetricInfo>({
     count("rejected", "attempts",
           "Attempts turned away by the queue with an error other than throttling", nullptr)
         .in_phases(formula::rejected_in_phase),
+    count("ended", "requests", "Requests that ended, whenever they did", nullptr)
+        .in_phases(formula::phase_number<&PhaseResult::latency>),
+    count("latency_total", "s", "Sum of the latencies of these", nullptr)
+        .in_phases(formula::phase_seconds<&PhaseResult::latency>),
 });
 
 bool has_phases(const MetricInfo& metric) {
