@@ -32,12 +32,45 @@ struct EvidenceFigure {
   double value = 0;
 };
 
+/// Where a figure of a sentence is counted: cells of the result's files, a key of the scenario, or
+/// a formula of several of these (sim/explain/README.md).
+struct FigureSource {
+  enum class Kind : std::uint8_t {
+    kUnknown,  ///< no file has it; `text` says what it is counted from
+    kNumber,   ///< `number`
+    kKey,      ///< `text` is the path of a key
+    kCells,    ///< the cells of `column` in `file`, in the rows of `of` and in `window`
+    kFormula,  ///< `formula` of `parts`: + - * / ^ <= >= ==
+  };
+  Kind kind = Kind::kUnknown;
+  double number = 0;
+  std::string text = {};
+  std::string_view file = {}, column = {};  ///< a column, or a metric
+  std::string_view weight = {};             ///< a metric of the same row that each is multiplied by
+  std::string of = {};                      ///< name of the client group or service
+  /// Of rows over time and phases; from `from_s` to `to_s` where it is empty.
+  std::string_view window = {};
+  double from_s = 0, to_s = 0;
+  std::string_view over = "sum";  ///< what is made of the cells: sum, mean, median, min, max, count
+  double above = -1;              ///< of cells with a value above this
+  std::string_view formula = {};
+  std::vector<FigureSource> parts = {};
+};
+
+/// A figure as the sentence has it, or a claim ("every", "at once"), whose source is a condition.
+struct SaidFigure {
+  std::string text;
+  double value = 0;  ///< of a claim 1
+  FigureSource source;
+};
+
 struct Verdict {
   std::string client;     ///< name of the group
   std::string_view rule;  ///< `VerdictRule::id`
   Severity severity = Severity::kInfo;
   std::string sentence;  ///< without a full stop at its end; begins in lower case
   std::vector<EvidenceFigure> evidence;
+  std::vector<SaidFigure> figures = {};  ///< in the sentence, in their order
 };
 
 /// One row of the table of rules.

@@ -4,14 +4,14 @@
 // regard to how many they are, and its severity is that of the worst of them.
 //
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
 #include "explain/rules.hpp"
+#include "explain/sources.hpp"
+#include "scenario/derived/derived.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -21,6 +21,8 @@ using enum Severity;
 
 constexpr double kWell = 0.99;  ///< success rate of a group that has no trouble
 constexpr double kFewest = 5;   ///< requests; all of them failing is no chance
+
+constexpr double kNoticeablyFewer = 0.01;  ///< of the success rate
 
 enum class Change { kNone, kWorse, kUnclear };
 
@@ -35,17 +37,21 @@ double noise_of_success(const Requests& a, const Requests& b) {
 /// Whether fewer requests succeed than before, by a point and by more than chance explains.
 Change success_change(const Requests& before, const Requests& then) {
   if (before.made < kFewest || then.made < kFewest) return Change::kUnclear;
-  constexpr double kNoticeable = 0.01;
   const double difference = before.success_share() - then.success_share();
-  if (difference <= kNoticeable) return Change::kNone;
+  if (difference <= kNoticeablyFewer) return Change::kNone;
   return difference > noise_of_success(before, then) ? Change::kWorse : Change::kUnclear;
+}
+
+/// Whether a reader sees the same percentage.
+bool said_alike(double a, double b) {
+  return share(a, number(a)).said().text == share(b, number(b)).said().text;
 }
 
 /// Whether what is said of them may be that they succeed as often.
 bool succeed_as_often(const Requests& before, const Requests& then) {
   const double difference = std::abs(before.success_share() - then.success_share());
   return before.made == 0 || then.made == 0 || difference <= noise_of_success(before, then) ||
-         spoken_share(before.success_share()) == spoken_share(then.success_share());
+         said_alike(before.success_share(), then.success_share());
 }
 
 /// Whether requests take half as long again, with regard to how many they are: the standard
@@ -87,19 +93,32 @@ double median(const std::vector<double>& values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-std::string its_first(const GroupCase& c) {
-  return fmt::format("the {}{}", c.disturbances.count > 1 ? "first " : "", c.disturbances.kind);
+Sentence its_first(const GroupCase& c) {
+  return say("the {}{}", c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c));
 }
 
 /// "only 12 % of the requests made during the fault succeed".
-std::string only_succeed(const Requests& r, const std::string& when) {
+Sentence only_succeed(const GroupCase& c, const Requests& r, const Sentence& when) {
   constexpr double kHardlyAny = 1e-4;
-  if (r.succeeded == 0) return fmt::format("no request made {} succeeds", when);
-  if (r.success_share() < kHardlyAny) {
-    return fmt::format("hardly any request made {} succeeds", when);
+  if (r.succeeded == 0) {
+    return say("{} made {} succeeds", claim("no request", made(c, r, "successes") == number(0)),
+               when);
   }
-  return fmt::format("only {} of the requests made {} succeed", spoken_share(r.success_share()),
-                     when);
+  if (r.success_share() < kHardlyAny) {
+    return say("{} made {} succeeds",
+               claim("hardly any request", successes_of(c, r) <= number(kHardlyAny)), when);
+  }
+  return say("only {} of the requests made {} succeed",
+             share(r.success_share(), successes_of(c, r)), when);
+}
+
+Figure success(const GroupCase& c, const Requests& r) {
+  return share(r.success_share(), successes_of(c, r));
+}
+
+/// "24 s": how long its requests take on average.
+Figure mean_latency(const GroupCase& c, const Requests& r) {
+  return roughly(r.mean_latency_s(), latency_of(c, r));
 }
 
 std::vector<EvidenceFigure> shares(const GroupCase& c) {
@@ -133,8 +152,8 @@ bool fails_before(const GroupCase& c) {
 Found down_before(const GroupCase& c) {
   constexpr double kUp = 0.5;
   if (!fails_before(c) || c.made.before.success_share() >= kUp) return std::nullopt;
-  return Finding{fmt::format("down before {} begins: {}", its_first(c),
-                             only_succeed(c.made.before, "until then")),
+  return Finding{say("down before {} begins: {}", its_first(c),
+                     only_succeed(c, c.made.before, Words("until then"))),
                  shares(c)};
 }
 
@@ -144,42 +163,48 @@ std::vector<EvidenceFigure> backlog_figures(const GroupCase& c) {
   return {{"backlog_middle", b.middle / n}, {"backlog_end", b.end / n}};
 }
 
-/// "2890 requests are under way when the fault begins, 1440 halfway there".
-std::string growing_backlog(const GroupCase& c, const std::string& when) {
+/// What is under way is counted in finer bins than those of the time series.
+constexpr std::string_view kCountBins = "requests under way, in the bins in which they are counted";
+
+/// "2890 requests are under way when the fault begins, 1440 halfway there"
+Sentence growing_backlog(const GroupCase& c, const Sentence& when) {
   const auto n = static_cast<double>(c.runs);
-  return fmt::format("{} requests are under way {}, {} halfway there",
-                     spoken_count(c.backlog.end / n), when, spoken_count(c.backlog.middle / n));
+  return say("{} requests are under way {}, {} halfway there",
+             count(c.backlog.end / n, not_in_files(kCountBins)), when,
+             count(c.backlog.middle / n, not_in_files(kCountBins)));
 }
 
 Found overloaded_before(const GroupCase& c) {
   if (!c.disturbed() || !c.falls_behind()) return std::nullopt;
-  return Finding{fmt::format("falls behind before {} begins: {}", its_first(c),
-                             growing_backlog(c, "when it begins")),
+  return Finding{say("falls behind before {} begins: {}", its_first(c),
+                     growing_backlog(c, Words("when it begins"))),
                  backlog_figures(c)};
 }
 
 /// What is said of a group that is not back, of the time before.
-std::string before_too(const GroupCase& c) {
-  return fails_before(c)
-             ? fmt::format(" ({} before it)", spoken_share(c.made.before.success_share()))
-             : "";
+Sentence before_too(const GroupCase& c) {
+  return fails_before(c) ? say(" ({} before it)", success(c, c.made.before)) : Sentence();
+}
+
+Sentence failed_before_it(const GroupCase& c) {
+  return fails_before(c) ? say("; {}", only_succeed(c, c.made.before, Words("before it")))
+                         : Sentence();
 }
 
 Found never_recovers(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   if (!c.disturbed() || r.back > 0 || r.gone == 0 || lasts_to_end(c)) return std::nullopt;
-  Finding f{fmt::format("never recovers: {}{}",
-                        only_succeed(c.made.since(),
-                                     fmt::format("in the {} after {}",
-                                                 roughly_spoken_time(r.watched_s), its_name(c))),
-                        before_too(c)),
-            recovery(c)};
-  if (c.made.since().success_share() >= kWell) {
-    f.sentence = fmt::format(
-        "never catches up: in the {} after {} requests succeed more and more slowly, after {} on "
-        "average",
-        roughly_spoken_time(r.watched_s), its_name(c),
-        roughly_spoken_time(c.made.since().mean_latency_s()));
+  const Requests since = c.made.since();
+  const Figure watched = roughly(r.watched_s, watched_source(c));
+  Finding f{
+      say("{}: {}{}", claim("never recovers", metric(c, "recovered") == number(0)),
+          only_succeed(c, since, say("in the {} after {}", watched, its_name(c))), before_too(c)),
+      recovery(c)};
+  if (since.success_share() >= kWell) {
+    f.sentence =
+        say("{}: in the {} after {} requests succeed more and more slowly, after {} on average",
+            claim("never catches up", metric(c, "recovered") == number(0)), watched, its_name(c),
+            mean_latency(c, since));
   }
   f.evidence.push_back({"watched_s", r.watched_s});
   return f;
@@ -189,26 +214,46 @@ Found too_short(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   if (!c.disturbed() || r.back > 0 || r.down() == 0 || lasts_to_end(c)) return std::nullopt;
   const bool once = c.client.arrivals.process == ArrivalProcess::kOnce;
-  Finding f{fmt::format("not recovered when the run ends, {} after {}; {}{}",
-                        spoken_time(std::max(r.watched_s, 0.0)), its_name(c),
-                        once ? "all requests came at once, so that no longer run would tell more"
-                             : "run longer to see whether it does",
-                        fails_before(c) ? "; " + only_succeed(c.made.before, "before it") : ""),
+  const Sentence why =
+      once ? say("{}, so that a longer run would not tell more",
+                 claim("all requests came at once",
+                       stated(scenario::path_of(c.client) + ".arrivals.process", "once")))
+           : Sentence(Words("run longer to see whether it does"));
+  Finding f{say("not recovered when the run ends, {} after {}; {}{}",
+                time(std::max(r.watched_s, 0.0), watched_source(c)), its_name(c), why,
+                failed_before_it(c)),
             recovery(c)};
   f.evidence.push_back({"watched_s", r.watched_s});
   return f;
 }
 
+/// That goodput is back so soon that the recovery takes no time.
+Figure at_once_claim(const GroupCase& c, std::string_view words) {
+  return claim(words, recovery_source(c, "max") <= number(c.scenario.recovery.window.in_seconds()));
+}
+
+/// The median of the recoveries that take their time.
+Figure median_late(const GroupCase& c) {
+  return roughly(median(c.recoveries.late_s),
+                 recovery_source(c, "median", c.scenario.recovery.window.in_seconds()));
+}
+
+/// That some of the recoveries take no time.
+Figure some_at_once(const GroupCase& c) {
+  return claim("at once",
+               recovery_source(c, "min") <= number(c.scenario.recovery.window.in_seconds()));
+}
+
 /// "6.1 s after the fault ends (median)", "at once".
-std::string when_back(const GroupCase& c) {
+Sentence when_back(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  if (r.late_s.empty()) return "at once";
-  const std::string when = fmt::format("{} after {}{}", roughly_spoken_time(median(r.late_s)),
-                                       its_end(c), r.late_s.size() > 1 ? " (median)" : "");
+  if (r.late_s.empty()) return at_once_claim(c, "at once");
+  const Sentence when = say("{} after {}{}", median_late(c), its_end(c),
+                            r.late_s.size() > 1 ? Words(" (median)") : Words(""));
   if (r.at_once() == 0) return when;
   // The common case first.
-  if (r.at_once() > r.late_s.size()) return fmt::format("at once or {}", when);
-  return fmt::format("{} or at once", when);
+  if (r.at_once() > r.late_s.size()) return say("{} or {}", some_at_once(c), when);
+  return say("{} or {}", when, some_at_once(c));
 }
 
 Found sometimes(const GroupCase& c) {
@@ -216,30 +261,37 @@ Found sometimes(const GroupCase& c) {
   if (!c.disturbed() || r.back == 0 || r.down() == 0) return std::nullopt;
   const std::size_t told = r.back + r.down();
   const bool rarely = 2 * r.back < told;
+  const auto down = static_cast<double>(r.down());
+  const Sentence others =
+      r.down() > 1 ? say(" {}", whole(down, told_source(c) - back_source(c))) : Sentence();
   return Finding{
-      fmt::format("recovers in {}{} of {} runs, {}; in the other{} it {}{}", rarely ? "only " : "",
-                  r.back, told, when_back(c), r.down() > 1 ? fmt::format(" {}", r.down()) : "",
-                  r.unknown > 0 ? "is still down when the run ends" : "stays down",
-                  fails_before(c) ? "; " + only_succeed(c.made.before, "before it") : ""),
+      say("recovers in {}{} of {} runs, {}; in the other{} it {}{}",
+          rarely ? Words("only ") : Words(""), whole(static_cast<double>(r.back), back_source(c)),
+          whole(static_cast<double>(told), told_source(c)), when_back(c), others,
+          r.unknown > 0 ? Words("is still down when the run ends") : Words("stays down"),
+          failed_before_it(c)),
       recovery(c)};
 }
 
-std::string few_of(const Requests& r) {
-  return fmt::format("{:.0f} of {:.0f}", r.succeeded, r.made);
+Sentence few_of(const GroupCase& c, const Requests& r) {
+  return say("{} of {}", whole(r.succeeded, made(c, r, "successes")),
+             whole(r.made, made(c, r, "requests")));
 }
 
 /// Counts are those of all runs together.
-std::string in_all_runs(const GroupCase& c) {
-  return c.runs > 1 ? fmt::format(" ({} runs together)", c.runs) : "";
+Sentence in_all_runs(const GroupCase& c) {
+  return c.runs > 1 ? say(" ({} runs together)",
+                          whole(static_cast<double>(c.runs), metric(c, "requests", "count")))
+                    : Sentence();
 }
 
 /// Not enough requests for a comparison with the time before.
 Found too_few(const GroupCase& c) {
   if (!c.disturbed() && c.requests() < kFewest) {
-    return Finding{
-        fmt::format("too few requests to tell: {} succeed{}",
-                    few_of({c.requests(), c.requests() * c.success_share(), 0, 0}), in_all_runs(c)),
-        {{"requests", c.requests()}}};
+    return Finding{say("too few requests to tell: {} of {} succeed{}",
+                       whole(c.requests() * c.success_share(), metric(c, "successes")),
+                       whole(c.requests(), metric(c, "requests")), in_all_runs(c)),
+                   {{"requests", c.requests()}}};
   }
   if (!c.disturbed() || c.runs == 0) return std::nullopt;
   const Change during = success_change(normal(c), c.made.during);
@@ -247,21 +299,22 @@ Found too_few(const GroupCase& c) {
   // A recovery that is seen says that it was down.
   if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;
   const Requests since = c.made.since();
-  std::string counts;
+  Sentence counts;
   if (c.made.before.made > 0) {
-    counts = fmt::format(
-        "too few requests to tell: of those made before, during and after {}, {}, {} and {} "
-        "succeed",
-        its_name(c), few_of(c.made.before), few_of(c.made.during), few_of(since));
+    counts =
+        say("too few requests to tell: of those made before, during and after {}, {}, {} and {} "
+            "succeed",
+            its_name(c), few_of(c, c.made.before), few_of(c, c.made.during), few_of(c, since));
   } else if (since.made > 0) {
-    counts = fmt::format(
-        "nothing to compare with: no request is made before {}; of those made during and after "
-        "it, {} and {} succeed",
-        its_first(c), few_of(c.made.during), few_of(since));
+    counts = say(
+        "nothing to compare with: {} is made before {}; of those made during and after it, {} and "
+        "{} succeed",
+        claim("no request", made(c, c.made.before, "requests") == number(0)), its_first(c),
+        few_of(c, c.made.during), few_of(c, since));
   } else {
-    counts = fmt::format(
-        "nothing to compare with: requests are made only during {}, of which {} succeed",
-        its_name(c), few_of(c.made.during));
+    counts = say("nothing to compare with: requests are made {} {}, of which {} succeed",
+                 claim("only during", made(c, since, "requests") == number(0)), its_name(c),
+                 few_of(c, c.made.during));
   }
   Finding f{counts + in_all_runs(c), shares(c)};
   f.evidence.push_back({"made_before", c.made.before.made});
@@ -274,19 +327,26 @@ Found too_few(const GroupCase& c) {
 Found failing_before(const GroupCase& c) {
   if (!fails_before(c)) return std::nullopt;
   const Requests since = c.made.since();
-  return Finding{
-      fmt::format("failing before {} already: {} of the requests made before it "
-                  "succeed, {} during it and {} after it",
-                  its_first(c), spoken_share(c.made.before.success_share()),
-                  spoken_share(c.made.during.success_share()), spoken_share(since.success_share())),
-      recovery(c)};
+  Sentence then;
+  if (c.made.during.made > 0) then += say(", {} during it", success(c, c.made.during));
+  if (since.made > 0) {
+    then += say("{} {} after it", then.empty() ? Words(",") : Words(" and"), success(c, since));
+  }
+  return Finding{say("failing before {} already: {} of the requests made before it succeed{}",
+                     its_first(c), success(c, c.made.before), then),
+                 recovery(c)};
 }
 
 /// "99.1 % of the requests made during the fault succeed instead of 100 %".
-std::string succeed_instead_of(const GroupCase& c, const Requests& then, std::string_view when) {
-  return fmt::format("{} of the requests made {} {} succeed instead of {}",
-                     spoken_share(then.success_share()), when, its_name(c),
-                     spoken_share(normal(c).success_share()));
+Sentence succeed_instead_of(const GroupCase& c, const Requests& then, Words when) {
+  return say("{} of the requests made {} {} succeed instead of {}", success(c, then), when,
+             its_name(c), success(c, normal(c)));
+}
+
+/// That of the requests in `then` as many succeed as usual, or a point less.
+Figure as_usual(const GroupCase& c, const Requests& then, std::string_view words) {
+  return claim(words,
+               successes_of(c, normal(c)) - successes_of(c, then) <= number(kNoticeablyFewer));
 }
 
 Found unaffected(const GroupCase& c) {
@@ -295,61 +355,61 @@ Found unaffected(const GroupCase& c) {
   if (is_slower(normal(c), c.made.during) || is_slower(normal(c), since)) return std::nullopt;
   if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
   if (!succeed_as_often(normal(c), c.made.during)) {
-    return Finding{"hardly affected: " + succeed_instead_of(c, c.made.during, "during"), shares(c)};
+    return Finding{
+        say("hardly affected: {}", succeed_instead_of(c, c.made.during, Words("during"))),
+        shares(c)};
   }
-  const std::string succeed = fmt::format("{} of the requests made during {} succeed, as {}",
-                                          spoken_share(c.made.during.success_share()), its_name(c),
-                                          is_normal_before(c) ? "before" : "they do later");
+  const Sentence succeed =
+      say("{} of the requests made during {} succeed, {}", success(c, c.made.during), its_name(c),
+          as_usual(c, c.made.during, is_normal_before(c) ? "as before" : "as they do later"));
   if (degraded_calls(c)) {  // a cause says which
-    return Finding{fmt::format("degraded answers: {}, but not all answers are whole", succeed),
+    return Finding{say("degraded answers: {}, but {} are whole", succeed, not_all_answers()),
                    shares(c), kInfo};
   }
-  return Finding{"unaffected: " + succeed, shares(c)};
+  return Finding{say("unaffected: {}", succeed), shares(c)};
 }
 
 Found only_slower(const GroupCase& c) {
   const Requests since = c.made.since();
   if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
   if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
-  const double before_s = normal(c).mean_latency_s(), during_s = c.made.during.mean_latency_s(),
-               since_s = since.mean_latency_s();
   const bool slower_during = is_slower(normal(c), c.made.during);
   const Requests& slower = slower_during ? c.made.during : since;
-  const std::string_view when = slower_during ? "during" : "after";
-  const std::string take = fmt::format("take {} on average instead of {}",
-                                       roughly_spoken_time(slower_during ? during_s : since_s),
-                                       roughly_spoken_time(before_s));
-  const std::string_view as_often = is_normal_before(c) ? "before" : "later";
-  std::string sentence;
+  const Sentence take =
+      say("take {} on average instead of {}", mean_latency(c, slower), mean_latency(c, normal(c)));
+  const Figure as_often =
+      as_usual(c, slower, is_normal_before(c) ? "as often as before" : "as often as later");
+  Sentence sentence;
   if (!succeed_as_often(normal(c), slower)) {
-    sentence = fmt::format("slower: {}; they {}", succeed_instead_of(c, slower, when), take);
-  } else if (slower_during) {
-    sentence = fmt::format("only slower: requests made during {} succeed as often as {}, but {}",
-                           its_name(c), as_often, take);
-  } else {
     sentence =
-        fmt::format("only slower: requests succeed as often as {}, but those made after {} {}",
-                    as_often, its_name(c), take);
+        say("slower: {}; they {}",
+            succeed_instead_of(c, slower, slower_during ? Words("during") : Words("after")), take);
+  } else if (slower_during) {
+    sentence =
+        say("only slower: requests made during {} succeed {}, but {}", its_name(c), as_often, take);
+  } else {
+    sentence = say("only slower: requests succeed {}, but those made after {} {}", as_often,
+                   its_name(c), take);
   }
   if (slower_during && is_slower(normal(c), since)) {
-    sentence += fmt::format(", and those made after it {}", roughly_spoken_time(since_s));
+    sentence += say(", and those made after it {}", mean_latency(c, since));
   }
   Finding f{std::move(sentence), shares(c)};
-  f.evidence.push_back({"latency_before_s", before_s});
-  f.evidence.push_back({"latency_during_s", during_s});
-  f.evidence.push_back({"latency_after_s", since_s});
+  f.evidence.push_back({"latency_before_s", normal(c).mean_latency_s()});
+  f.evidence.push_back({"latency_during_s", c.made.during.mean_latency_s()});
+  f.evidence.push_back({"latency_after_s", since.mean_latency_s()});
   return f;
 }
 
 /// It does harm, and what comes after it is not known.
 Found still_on(const GroupCase& c) {
   if (!lasts_to_end(c)) return std::nullopt;
-  return Finding{fmt::format("{} when the run ends: {} ({} before {})",
-                             c.disturbances.count > 1 ? "the last disturbance is still on"
-                                                      : its_name(c) + " is still on",
-                             only_succeed(c.made.during, "during " + its_name(c)),
-                             spoken_share(normal(c).success_share()),
-                             c.disturbances.count > 1 ? "them" : "it"),
+  const bool several = c.disturbances.count > 1;
+  return Finding{say("{} when the run ends: {} ({} before {})",
+                     several ? Sentence(Words("the last disturbance is still on"))
+                             : say("{} is still on", its_name(c)),
+                     only_succeed(c, c.made.during, say("during {}", its_name(c))),
+                     success(c, normal(c)), several ? Words("them") : Words("it")),
                  shares(c)};
 }
 
@@ -358,30 +418,31 @@ Found still_on(const GroupCase& c) {
 Finding with_end_of_run(const GroupCase& c, Finding f) {
   const Recoveries& r = c.recoveries;
   if (success_change(normal(c), c.made.after) == Change::kWorse) {
-    f.sentence += fmt::format("; {} of the requests made after that fail",
-                              spoken_share(1 - c.made.after.success_share()));
+    const Requests& after = c.made.after;
+    f.sentence += say("; {} of the requests made after that fail",
+                      share(1 - after.success_share(), number(1) - successes_of(c, after)));
     f.severity = kBad;
   } else if (r.brief == r.back && r.watched_s - r.most_s < c.scenario.recovery.hold.in_seconds()) {
-    f.sentence += fmt::format("; watched for only {}",
-                              roughly_spoken_time(std::max(0.0, r.watched_s - r.most_s)));
+    f.sentence +=
+        say("; watched for only {}", roughly(std::max(0.0, r.watched_s - r.most_s),
+                                             watched_source(c) - recovery_source(c, "max")));
   }
   return f;
 }
 
-/// " after 24 s on average instead of 44 ms"; empty where requests take as long as before.
-std::string later_than_usual(const GroupCase& c, const Requests& r) {
-  if (!is_slower(normal(c), r)) return "";
-  return fmt::format(" after {} on average instead of {}", roughly_spoken_time(r.mean_latency_s()),
-                     roughly_spoken_time(normal(c).mean_latency_s()));
+/// "; requests take 24 s on average instead of 44 ms"; empty where they take as long as before.
+Sentence later_than_usual(const GroupCase& c, const Requests& r) {
+  if (!is_slower(normal(c), r)) return {};
+  return say("; they take {} on average instead of {}", mean_latency(c, r),
+             mean_latency(c, normal(c)));
 }
 
 /// What a group whose goodput is back at once has to wait for.
-std::string but_slow(const GroupCase& c) {
+Sentence but_slow(const GroupCase& c) {
   const Requests since = c.made.since();
-  if (!is_slower(normal(c), since)) return "";
-  return fmt::format("; requests made after {} take {} on average instead of {}", its_name(c),
-                     roughly_spoken_time(since.mean_latency_s()),
-                     roughly_spoken_time(normal(c).mean_latency_s()));
+  if (!is_slower(normal(c), since)) return {};
+  return say("; requests made after {} take {} on average instead of {}", its_name(c),
+             mean_latency(c, since), mean_latency(c, normal(c)));
 }
 
 Found degraded(const GroupCase& c) {
@@ -390,64 +451,77 @@ Found degraded(const GroupCase& c) {
   if (!back_at_once(c) || during.success_share() < kCollapse * normal(c).success_share()) {
     return std::nullopt;
   }
-  const std::string late = later_than_usual(c, during);
+  const Sentence late = later_than_usual(c, during);
   // Goodput may have been nothing at all while the disturbance was on, if answers come later.
   const bool answered_later =
       !late.empty() && static_cast<double>(c.during.group.successes) < kCollapse * during.succeeded;
+  const Figure mostly_later =
+      claim("most of them",
+            flow(c, "successes", "during") <= number(kCollapse) * made(c, during, "successes"));
   return with_end_of_run(
-      c, {fmt::format("{}: {} of the requests made during {} succeed{}{}, and goodput is back at "
-                      "once when {}{}",
-                      answered_later ? "answers come late" : "degraded without collapse",
-                      spoken_share(during.success_share()), its_name(c), late,
-                      answered_later ? fmt::format(", most of them when {} is over",
-                                                   c.disturbances.count > 1 ? "the last one" : "it")
-                                     : "",
-                      its_end(c), but_slow(c)),
+      c, {say("{}: {} of the requests made during {} succeed{}{}, and goodput is back {} when {}{}",
+              answered_later ? Words("answers come late") : Words("degraded without collapse"),
+              success(c, during), its_name(c),
+              answered_later ? say(", {} when {} is over", mostly_later,
+                                   c.disturbances.count > 1 ? Words("the last one") : Words("it"))
+                             : Sentence(),
+              late, at_once_claim(c, "at once"), its_end(c), but_slow(c)),
           recovery(c)});
 }
 
 Found at_once(const GroupCase& c) {
   if (!back_at_once(c)) return std::nullopt;
-  const std::string when_on = c.disturbances.count > 1 ? "during " + its_name(c) : "during it";
-  return with_end_of_run(c, {fmt::format("back at once when {}: {}{}", its_end(c),
-                                         only_succeed(c.made.during, when_on), but_slow(c)),
+  const Sentence when_on =
+      c.disturbances.count > 1 ? say("during {}", its_name(c)) : Sentence(Words("during it"));
+  return with_end_of_run(c, {say("{} when {}: {}{}", at_once_claim(c, "back at once"), its_end(c),
+                                 only_succeed(c, c.made.during, when_on), but_slow(c)),
                              recovery(c)});
 }
 
 /// "6.3 s after the fault ends (5 s to 8 s in 20 runs)".
-std::string recovery_time(const GroupCase& c) {
+Sentence recovery_time(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  const std::string from = roughly_spoken_time(r.least_s), to = roughly_spoken_time(r.most_s);
-  std::string text = fmt::format("{} after {}", roughly_spoken_time(r.mean_s), its_end(c));
-  if (r.back > 1 && from != to) text += fmt::format(" ({} to {} in {} runs)", from, to, r.back);
+  const Figure from = roughly(r.least_s, recovery_source(c, "min")),
+               to = roughly(r.most_s, recovery_source(c, "max"));
+  Sentence text = say("{} after {}", roughly(r.mean_s, recovery_source(c, "mean")), its_end(c));
+  if (r.back > 1 && from.said().text != to.said().text) {
+    text +=
+        say(" ({} to {} in {} runs)", from, to, whole(static_cast<double>(r.back), back_source(c)));
+  }
   return text;
 }
 
 /// For recoveries at once and later ones, of which a mean would describe neither.
-std::string mixed_recovery(const GroupCase& c) {
+Sentence mixed_recovery(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  const std::string late = fmt::format("{} after {}{}", roughly_spoken_time(median(r.late_s)),
-                                       its_end(c), r.late_s.size() > 1 ? " (median)" : "");
+  const double window_s = c.scenario.recovery.window.in_seconds();
+  const auto late_runs = static_cast<double>(r.late_s.size());
+  const FigureSource later = recovery_source(c, "count", window_s);
+  const Sentence late = say("{} after {}{}", median_late(c), its_end(c),
+                            r.late_s.size() > 1 ? Words(" (median)") : Words(""));
+  const Figure soon = whole(static_cast<double>(r.at_once()), back_source(c) - later);
+  const Figure all = whole(static_cast<double>(r.back), back_source(c));
   if (r.at_once() > r.late_s.size()) {
-    return fmt::format("back at once in {} of {} runs; {} in the other{}", r.at_once(), r.back,
-                       late, r.late_s.size() > 1 ? fmt::format(" {}", r.late_s.size()) : "");
+    return say("back {} in {} of {} runs; {} in the other{}", some_at_once(c), soon, all, late,
+               r.late_s.size() > 1 ? say(" {}", whole(late_runs, later)) : Sentence());
   }
-  return fmt::format("recovers {}; at once in {} of {} runs", late, r.at_once(), r.back);
+  return say("recovers {}; {} in {} of {} runs", late, some_at_once(c), soon, all);
 }
 
-std::string lost_during(const GroupCase& c) {
+Sentence lost_during(const GroupCase& c) {
   constexpr double kMost = 0.5;
   const Requests& during = c.made.during;
-  if (during.success_share() < kMost) return "; " + only_succeed(during, "during " + its_name(c));
-  return fmt::format("; {} of the requests made during {} succeed",
-                     spoken_share(during.success_share()), its_name(c));
+  if (during.success_share() < kMost) {
+    return say("; {}", only_succeed(c, during, say("during {}", its_name(c))));
+  }
+  return say("; {} of the requests made during {} succeed", success(c, during), its_name(c));
 }
 
 Found recovers(const GroupCase& c) {
   const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
   if (!c.recovers() || c.recoveries.mean_s > lasted_s) return std::nullopt;
-  const std::string when =
-      c.recoveries.at_once() > 0 ? mixed_recovery(c) : "recovers " + recovery_time(c);
+  const Sentence when =
+      c.recoveries.at_once() > 0 ? mixed_recovery(c) : say("recovers {}", recovery_time(c));
   return with_end_of_run(c, {when + lost_during(c), recovery(c)});
 }
 
@@ -457,8 +531,11 @@ Found recovers_late(const GroupCase& c) {
   Finding f = with_end_of_run(
       c, {c.recoveries.at_once() > 0
               ? mixed_recovery(c)
-              : fmt::format("recovers {}: {} the length of {}", recovery_time(c),
-                            spoken_times(c.recoveries.mean_s / lasted_s), its_name(c)),
+              : say("recovers {}: {} the length of {}", recovery_time(c),
+                    times(c.recoveries.mean_s / lasted_s,
+                          recovery_source(c, "mean") /
+                              (key("disturbances.end_s") - key("disturbances.start_s"))),
+                    its_name(c)),
           recovery(c)});
   f.evidence.push_back({"disturbance_s", lasted_s});
   return f;
@@ -470,20 +547,28 @@ std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
 
 Found failing(const GroupCase& c) {
   if (c.success_share() >= kWell) return std::nullopt;
-  return Finding{
-      fmt::format("{} of the requests fail, with {} per request",
-                  spoken_share(1 - c.success_share()), spoken_attempts(c.amplification())),
-      steady_figures(c)};
+  return Finding{say("{} of the requests fail, with {} per request",
+                     share(1 - c.success_share(), number(1) - success_source(c)),
+                     attempts(c.amplification(), attempts_per_request(c))),
+                 steady_figures(c)};
+}
+
+constexpr std::string_view kLatencyOverTime = "sums of latencies over time";
+
+/// "the last quarter of the answers take 9.8 s on average, the first 1.3 s"
+Sentence first_and_last(double first_s, double last_s) {
+  return say("the last quarter of the answers take {} on average, the first {}",
+             roughly(last_s, not_in_files(kLatencyOverTime)),
+             roughly(first_s, not_in_files(kLatencyOverTime)));
 }
 
 Found falls_behind(const GroupCase& c) {
   if (!c.falls_behind()) return std::nullopt;
   const Backlog& b = c.backlog;
-  std::string sentence = "falls behind: " + growing_backlog(c, "when the load stops");
+  Sentence sentence = say("falls behind: {}", growing_backlog(c, Words("when the load stops")));
   if (b.first_ended > 0 && b.last_ended > 0) {
-    sentence += fmt::format("; the last quarter of the answers take {} on average, the first {}",
-                            roughly_spoken_time(b.last_latency_s / b.last_ended),
-                            roughly_spoken_time(b.first_latency_s / b.first_ended));
+    sentence += say(
+        "; {}", first_and_last(b.first_latency_s / b.first_ended, b.last_latency_s / b.last_ended));
   }
   return Finding{std::move(sentence), backlog_figures(c)};
 }
@@ -501,25 +586,25 @@ Found slow(const GroupCase& c) {
   const bool held = static_cast<double>(c.total.send_wait_ns) / 1e9 > wait_s / 2 * c.requests();
   const bool pooled =
       static_cast<double>(c.total.connection_wait_ns) / 1e9 > wait_s / 2 * c.requests();
-  const std::string_view where = held     ? "until their client lets them be sent"
-                                 : pooled ? "for a connection"
-                                          : "in the queue";
+  const Words where = held     ? Words("until their client lets them be sent")
+                      : pooled ? Words("for a connection")
+                               : Words("in the queue");
   // An average says little of what grows.
   constexpr double kGrows = 1.5;
   const Backlog& b = c.backlog;
   const double first_s = b.first_ended > 0 ? b.first_latency_s / b.first_ended : 0;
   const double last_s = b.last_ended > 0 ? b.last_latency_s / b.last_ended : 0;
   const bool grows = !c.disturbed() && first_s > 0 && last_s > kGrows * first_s;
-  Finding f{
-      grows
-          ? fmt::format("slow, and ever slower: {} of the requests succeed, but wait {}; the "
-                        "last quarter of the answers take {} on average, the first {}",
-                        spoken_share(c.success_share()), where, roughly_spoken_time(last_s),
-                        roughly_spoken_time(first_s))
-          : fmt::format("slow: {} of the requests succeed, but wait {} on average {}, of {} in all",
-                        spoken_share(c.success_share()), roughly_spoken_time(wait_s), where,
-                        roughly_spoken_time(latency_s)),
-      steady_figures(c)};
+  const Figure succeed = share(c.success_share(), success_source(c));
+  Finding f{grows ? say("slow, and ever slower: {} of the requests succeed, but wait {}; {}",
+                        succeed, where, first_and_last(first_s, last_s))
+                  : say("slow: {} of the requests succeed, but wait {} on average {}, of {} "
+                        "altogether",
+                        succeed,
+                        roughly(wait_s, not_in_files("waits in the queue beyond the least time "
+                                                     "that an attempt takes")),
+                        where, roughly(latency_s, latency_source(c))),
+            steady_figures(c)};
   f.evidence.push_back({"wait_s", wait_s});
   f.evidence.push_back({"latency_s", latency_s});
   return f;
@@ -528,15 +613,16 @@ Found slow(const GroupCase& c) {
 Found well(const GroupCase& c) {
   // A cause says that this lasts only as long as the run.
   const bool for_now = overload_without_retries(c) && !is_served_first(c);
-  Finding f{fmt::format("{}all is well: {} of the requests succeed, with {} each",
-                        for_now ? "so far " : "", spoken_share(c.success_share()),
-                        spoken_attempts(c.amplification())),
+  const Figure succeed = share(c.success_share(), success_source(c));
+  const Sentence each = attempts(c.amplification(), attempts_per_request(c));
+  const Figure is_well = claim("all is well", success_source(c) >= number(kWell));
+  Finding f{say("{}{}: {} of the requests succeed, with {} each",
+                for_now ? Words("so far ") : Words(""), is_well, succeed, each),
             steady_figures(c)};
   if (for_now) f.severity = kInfo;
   if (degraded_calls(c)) {  // a cause says which
-    f.sentence = fmt::format(
-        "degraded answers: {} of the requests succeed, with {} each, but not all answers are whole",
-        spoken_share(c.success_share()), spoken_attempts(c.amplification()));
+    f.sentence = say("degraded answers: {} of the requests succeed, with {} each, but {} are whole",
+                     succeed, each, not_all_answers());
     f.severity = kInfo;
   }
   return f;
@@ -612,31 +698,34 @@ const VerdictRule* answer_of(const GroupCase& c, Severity& severity) {
 
 Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part) {
   constexpr double kSame = 0.01, kAsFast = 1.1;
-  const double share = with.success_share(), other = without.success_share();
+  const double own = with.success_share(), other = without.success_share();
   const auto mean_s = [](const GroupCase& c) {
     const auto n = static_cast<double>(c.total.latency_m.count);
     return n > 0 ? static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / n : 0;
   };
   const double latency_s = mean_s(with), other_s = mean_s(without);
   const std::size_t back = with.recoveries.back, other_back = without.recoveries.back;
-  bool same = std::abs(share - other) < kSame && back == other_back;
+  bool same = std::abs(own - other) < kSame && back == other_back;
   if (!with.disturbed()) {
     same = same && std::max(latency_s, other_s) <= kAsFast * std::min(latency_s, other_s);
   }
-  std::string text = fmt::format("without {} ", part);
-  if (same) text += "hardly anything changes: ";
+  const FigureSource twins = not_in_files("the twins' results");
+  Sentence text = say("without {} ", Name{std::string(part)});
+  if (same) text += Words("hardly anything changes: ");
   if (with.disturbed()) {
-    text += fmt::format("{} of {} runs recover (with it {}), and ", other_back,
-                        without.recoveries.runs(), back);
+    text += say("{} of {} runs recover (with it {}), and ",
+                whole(static_cast<double>(other_back), twins),
+                whole(static_cast<double>(without.recoveries.runs()), twins),
+                whole(static_cast<double>(back), back_source(with)));
   }
-  text += fmt::format("{} of the requests succeed (with it {})", spoken_share(other),
-                      spoken_share(share));
+  text += say("{} of the requests succeed (with it {})", share(other, twins),
+              share(own, success_source(with)));
   if (!with.disturbed()) {
-    text += fmt::format(", after {} on average ({})", roughly_spoken_time(other_s),
-                        roughly_spoken_time(latency_s));
+    text += say(", after {} on average ({})", roughly(other_s, twins),
+                roughly(latency_s, latency_source(with)));
   }
   return {std::move(text),
-          {{"success_share", share},
+          {{"success_share", own},
            {"success_without_share", other},
            {"recovered", static_cast<double>(back)},
            {"recovered_without", static_cast<double>(other_back)},
@@ -644,12 +733,21 @@ Finding compared(const GroupCase& with, const GroupCase& without, std::string_vi
            {"latency_without_s", other_s}}};
 }
 
-std::string its_name(const GroupCase& c) {
-  return fmt::format("the {}{}", c.disturbances.kind, c.disturbances.count > 1 ? "s" : "");
+Words kind_of(const GroupCase& c) {
+  if (c.disturbances.kind == "fault") return "fault";
+  return c.disturbances.kind == "surge" ? Words("surge") : Words("disturbance");
 }
 
-std::string its_end(const GroupCase& c) {
-  return fmt::format("the {}{} ends", c.disturbances.count > 1 ? "last " : "", c.disturbances.kind);
+Sentence its_name(const GroupCase& c) {
+  return say("the {}{}", kind_of(c), c.disturbances.count > 1 ? Words("s") : Words(""));
+}
+
+Sentence its_end(const GroupCase& c) {
+  return say("the {}{} ends", c.disturbances.count > 1 ? Words("last ") : Words(""), kind_of(c));
+}
+
+Figure not_all_answers() {
+  return claim("not all answers", not_in_files("failures of calls over time"));
 }
 
 }  // namespace retrysim::explain

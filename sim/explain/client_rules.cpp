@@ -2,7 +2,6 @@
 // were good for.
 //
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,8 @@
 #include <vector>
 
 #include "explain/rules.hpp"
+#include "explain/sources.hpp"
+#include "scenario/derived/derived.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -22,38 +23,40 @@ constexpr double kMostRequests = 0.5;
 /// Of failures as rare as this nothing is said.
 bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 
+/// Found from the retries that are refused from each bin on.
+constexpr std::string_view kDry = "the bin from which on the quota refuses so much";
+
 /// "from 12 s into the fault on", "from 3 s after the fault on", "from 8 s on, 52 s before the
 /// fault,": of the fault during or after which it is.
-std::string from_when(const GroupCase& c, double at_s) {
+Sentence from_when(const GroupCase& c, double at_s) {
   const auto& all = c.disturbed_stretches;
+  const auto seconds = [](double s) { return roughly(s, not_in_files(kDry)); };
   if (at_s < c.disturbances.first_start_s || all.empty()) {
-    return fmt::format("from {} on, {} before the {}{},",
-                       at_s > 0 ? roughly_spoken_time(at_s) + " into the run" : "the start",
-                       roughly_spoken_time(c.disturbances.first_start_s - at_s),
-                       c.disturbances.count > 1 ? "first " : "", c.disturbances.kind);
+    return say("from {} on, {} before the {}{},",
+               at_s > 0 ? say("{} into the run", seconds(at_s)) : Sentence(Words("the start")),
+               seconds(c.disturbances.first_start_s - at_s),
+               c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c));
   }
   // The last one that has begun.
   const DisturbedStretch* its = &all.front();
   for (const DisturbedStretch& d : all) {
     if (d.start_s <= at_s) its = &d;
   }
-  const std::string name = all.size() > 1 ? its->name : its_name(c);
-  if (at_s <= its->start_s) return fmt::format("from the start of {} on", name);
-  if (at_s < its->end_s) {
-    return fmt::format("from {} into {} on", roughly_spoken_time(at_s - its->start_s), name);
-  }
-  if (at_s <= its->end_s) return fmt::format("from the end of {} on", name);
-  return fmt::format("from {} after {} on", roughly_spoken_time(at_s - its->end_s), name);
+  const Sentence name = all.size() > 1 ? Sentence(Name{its->name}) : its_name(c);
+  if (at_s <= its->start_s) return say("from the start of {} on", name);
+  if (at_s < its->end_s) return say("from {} into {} on", seconds(at_s - its->start_s), name);
+  if (at_s <= its->end_s) return say("from the end of {} on", name);
+  return say("from {} after {} on", seconds(at_s - its->end_s), name);
 }
 
 /// What was seen of the quota, in most replications.
-std::string quota_refused(const GroupCase& c) {
+Sentence quota_refused(const GroupCase& c) {
   const Occurrence& o = c.quota_dry;
   const double at_s = o.times[(o.times.size() - 1) / 2];
-  return o.ratio >= 0.5 ? fmt::format("{} the retry quota refused most retries ({})",
-                                      from_when(c, at_s), spoken_share(o.ratio))
-                        : fmt::format("{} the retry quota refused {} of the retries",
-                                      from_when(c, at_s), spoken_share(o.ratio));
+  const Figure refused = share(o.ratio, not_in_files(kDry));
+  return o.ratio >= 0.5
+             ? say("{} the retry quota refused most retries ({})", from_when(c, at_s), refused)
+             : say("{} the retry quota refused {} of the retries", from_when(c, at_s), refused);
 }
 
 std::vector<EvidenceFigure> dry_figures(const GroupCase& c) {
@@ -69,7 +72,7 @@ Found quota_ran_dry(const GroupCase& c) {
 
 Found quota_ran_dry_in_vain(const GroupCase& c) {
   if (c.recoveries.down() == 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
-  return Finding{quota_refused(c) + "; that was not enough", dry_figures(c)};
+  return Finding{say("{}; that was not enough", quota_refused(c)), dry_figures(c)};
 }
 
 Found quota_never_dry(const GroupCase& c) {
@@ -77,68 +80,78 @@ Found quota_never_dry(const GroupCase& c) {
   if (!retry.quota.enabled || retry.max_attempts < 2 || c.recoveries.gone == 0) return std::nullopt;
   if (c.quota_dry.runs > 0) return std::nullopt;
   const bool one = retry.quota.scope == RetryScope::kGroup || c.client.count == 1;
-  return Finding{fmt::format("the retry quota refused hardly any retries: {} has {} tokens",
-                             one ? "its bucket" : "each client's bucket", retry.quota.capacity),
+  return Finding{say("the retry quota refused hardly any retries: {} has {} tokens",
+                     one ? Words("its bucket") : Words("each client's bucket"),
+                     whole(static_cast<double>(retry.quota.capacity),
+                           key(scenario::path_of(c.client) + ".retry.quota.capacity"))),
                  {{"capacity_tokens", static_cast<double>(retry.quota.capacity)},
                   {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
 }
 
 /// What may refuse retries in this group: results do not say which of several did.
-std::string who_denies(const RetryRules& retry) {
-  std::vector<std::string_view> refusers;
+Sentence who_denies(const RetryRules& retry) {
+  std::vector<Sentence> refusers;
   retry.each_limit([&refusers](const auto& limit) {
-    if (limit.in_use() && !limit.kRefuser.empty()) refusers.push_back(limit.kRefuser);
+    if (limit.in_use() && !limit.kRefuser.empty()) {
+      refusers.emplace_back(Name{std::string(limit.kRefuser)});
+    }
   });
-  if (retry.quota.enabled || refusers.empty()) refusers.push_back("the empty retry quota");
-  const std::string_view last = refusers.back();
-  refusers.pop_back();
-  return fmt::format("{}{}{}", fmt::join(refusers, ", "), refusers.empty() ? "" : " or ", last);
+  if (retry.quota.enabled || refusers.empty()) {
+    refusers.emplace_back(Words("the empty retry quota"));
+  }
+  return joined(refusers, ", ", " or ");
+}
+
+/// Of the requests that did not succeed, those that ended so.
+FigureSource ended_of_failed(const GroupCase& c, std::string_view metric_name) {
+  return weighted(c, metric_name, "requests") / (metric(c, "requests") - metric(c, "successes"));
 }
 
 Found denied_by_quota(const GroupCase& c) {
-  const double share = c.share_of_failures(Outcome::kQuotaExceeded);
-  if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
+  const double denied = c.share_of_failures(Outcome::kQuotaExceeded);
+  if (!fails_noticeably(c) || denied < kMostRequests) return std::nullopt;
   if (c.quota_dry.in_most_of(c.runs)) return std::nullopt;  // another rule has said so
-  return Finding{fmt::format("{} of the requests that failed were denied a retry by {}",
-                             spoken_share(share), who_denies(c.client.retry)),
-                 {{"denied_share_of_failures", share}, {"success_share", c.success_share()}}};
+  return Finding{
+      say("{} of the requests that failed were denied a retry by {}",
+          share(denied, ended_of_failed(c, "quota_denied_share")), who_denies(c.client.retry)),
+      {{"denied_share_of_failures", denied}, {"success_share", c.success_share()}}};
 }
 
 Found denied_by_client(const GroupCase& c) {
-  const double share = c.share_of_failures(Outcome::kNoSendToken);
-  if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
-  return Finding{fmt::format("{} of the requests that failed were stopped by {}, before anything "
-                             "was sent",
-                             spoken_share(share),
-                             c.client.retry.throttle.enabled ? "the client's own throttle"
-                                                             : "the client's send limiter"),
-                 {{"denied_share_of_failures", share}, {"success_share", c.success_share()}}};
+  const double denied = c.share_of_failures(Outcome::kNoSendToken);
+  if (!fails_noticeably(c) || denied < kMostRequests) return std::nullopt;
+  return Finding{say("{} of the requests that failed were stopped by {}, before anything was sent",
+                     share(denied, ended_of_failed(c, "no_send_token_share")),
+                     c.client.retry.throttle.enabled ? Words("the client's own throttle")
+                                                     : Words("the client's send limiter")),
+                 {{"denied_share_of_failures", denied}, {"success_share", c.success_share()}}};
 }
 
 Found past_deadline(const GroupCase& c) {
-  const double share = c.share_of_failures(Outcome::kDeadlineExceeded);
-  if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
+  const double late = c.share_of_failures(Outcome::kDeadlineExceeded);
+  if (!fails_noticeably(c) || late < kMostRequests) return std::nullopt;
   const Duration deadline = c.client.timeouts.deadline;
+  const Figure late_share = share(late, ended_of_failed(c, "deadline_exceeded_share"));
   if (deadline == Duration::max()) {  // that of the attempt that the calls are made for
-    return Finding{fmt::format("{} of the calls that failed had no time left before the deadline "
-                               "of their caller",
-                               spoken_share(share)),
-                   {{"deadline_share_of_failures", share}}};
+    return Finding{say("{} of the calls that failed had no time left before the deadline of their "
+                       "caller",
+                       late_share),
+                   {{"deadline_share_of_failures", late}}};
   }
   return Finding{
-      fmt::format("{} of the requests that failed had no time left before their deadline of {}",
-                  spoken_share(share), spoken_time(deadline.in_seconds())),
-      {{"deadline_share_of_failures", share}, {"deadline_s", deadline.in_seconds()}}};
+      say("{} of the requests that failed had no time left before their deadline of {}", late_share,
+          time(deadline.in_seconds(), key(scenario::path_of(c.client) + ".deadline"))),
+      {{"deadline_share_of_failures", late}, {"deadline_s", deadline.in_seconds()}}};
 }
 
 Found not_retryable(const GroupCase& c) {
-  const double share = c.share_of_failures(Outcome::kNotRetryable);
-  if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || share < kMostRequests)
+  const double refused = c.share_of_failures(Outcome::kNotRetryable);
+  if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || refused < kMostRequests)
     return std::nullopt;
-  return Finding{fmt::format("{} of the requests that failed got an answer that these clients do "
-                             "not retry",
-                             spoken_share(share)),
-                 {{"not_retryable_share_of_failures", share}}};
+  return Finding{
+      say("{} of the requests that failed got an answer that these clients do not retry",
+          share(refused, not_in_files("requests by how they ended, of which there is no metric"))),
+      {{"not_retryable_share_of_failures", refused}}};
 }
 
 Found limiter_never_woke(const GroupCase& c) {
@@ -154,15 +167,20 @@ Found limiter_never_woke(const GroupCase& c) {
            !s->answers.limit;
   };
   const bool by_queue = c.total.rejected > 0 && std::ranges::all_of(c.services, answers_503);
-  return Finding{by_queue
-                     ? fmt::format("adaptive mode never slowed down: {} of the attempts failed, "
-                                   "but a full queue answers 503, which it does not count as "
-                                   "throttling",
-                                   spoken_share(failed))
-                     : fmt::format("adaptive mode never slowed down: {} of the attempts failed, "
-                                   "but none with a throttling error",
-                                   spoken_share(failed)),
-                 {{"failed_attempts_share", failed}, {"throttled_share", throttled}}};
+  const FigureSource source =
+      (weighted(c, "error_share", "attempts") + weighted(c, "timeout_share", "attempts")) /
+      metric(c, "attempts");
+  const FigureSource throttles = weighted(c, "throttled_share", "attempts") / metric(c, "attempts");
+  return Finding{
+      by_queue
+          ? say("{}: {} of the attempts failed, but a full queue answers {}, which it does not "
+                "count as throttling",
+                claim("adaptive mode never slowed down", throttles <= number(kHardlyAny)),
+                share(failed, source), Name{"503"})
+          : say("{}: {} of the attempts failed, but {} with a throttling error",
+                claim("adaptive mode never slowed down", throttles <= number(kHardlyAny)),
+                share(failed, source), claim("none", throttles <= number(kHardlyAny))),
+      {{"failed_attempts_share", failed}, {"throttled_share", throttled}}};
 }
 
 Found limiter_held_back(const GroupCase& c) {
@@ -172,9 +190,8 @@ Found limiter_held_back(const GroupCase& c) {
   const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.requests();
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
   return Finding{
-      fmt::format("adaptive mode slowed the clients down: requests waited {} on average for a "
-                  "send token",
-                  roughly_spoken_time(wait_s)),
+      say("adaptive mode slowed the clients down: requests waited {} on average for a send token",
+          roughly(wait_s, weighted(c, "send_wait_mean", "requests") / metric(c, "requests"))),
       {{"send_wait_s", wait_s}, {"latency_s", latency_s}}};
 }
 
@@ -193,44 +210,58 @@ bool has_transient_errors(const GroupCase& c) {
 }
 
 /// That retries made successes of failures, by more than a point.
-Found helped(const GroupCase& c, std::string_view sentence) {
+bool helped(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
-  const double first = c.first_attempt_success_share();
-  if (c.client.retry.max_attempts < 2 || c.success_share() < first + kNoticeable) {
-    return std::nullopt;
-  }
-  return Finding{fmt::format(fmt::runtime(sentence), spoken_share(c.success_share()),
-                             spoken_share(first), spoken_count(c.amplification())),
-                 {{"success_share", c.success_share()},
-                  {"first_attempt_success_share", first},
-                  {"attempts_per_request_ratio", c.amplification()}}};
+  return c.client.retry.max_attempts >= 2 &&
+         c.success_share() >= c.first_attempt_success_share() + kNoticeable;
+}
+
+std::vector<EvidenceFigure> help_figures(const GroupCase& c) {
+  return {{"success_share", c.success_share()},
+          {"first_attempt_success_share", c.first_attempt_success_share()},
+          {"attempts_per_request_ratio", c.amplification()}};
+}
+
+Figure first_attempts(const GroupCase& c) {
+  return share(c.first_attempt_success_share(),
+               first_attempt(c, "successes") / first_attempt(c, "sent"));
 }
 
 Found retries_helped(const GroupCase& c) {
-  if (!has_transient_errors(c) || c.retries_above_capacity.runs > 0) return std::nullopt;
-  return helped(c,
-                "retries helped: {} of the requests succeed instead of the {} of the first "
-                "attempts, for {} attempts per request");
+  if (!has_transient_errors(c) || c.retries_above_capacity.runs > 0 || !helped(c)) {
+    return std::nullopt;
+  }
+  return Finding{say("retries helped: {} of the requests succeed instead of the {} of the first "
+                     "attempts, for {} attempts per request",
+                     share(c.success_share(), success_source(c)), first_attempts(c),
+                     count(c.amplification(), attempts_per_request(c))),
+                 help_figures(c)};
 }
 
 Found herd_was_served(const GroupCase& c) {
   constexpr double kAll = 0.99;
-  if (c.client.arrivals.process != ArrivalProcess::kOnce || c.success_share() < kAll) {
+  if (c.client.arrivals.process != ArrivalProcess::kOnce || c.success_share() < kAll ||
+      !helped(c)) {
     return std::nullopt;
   }
-  return helped(c,
-                "retries spread the herd: {} of the requests succeed, {} at the first attempt, for "
-                "{} attempts per request");
+  return Finding{
+      say("retries spread the herd: {} of the requests succeed, {} at the first attempt, "
+          "for {} attempts per request",
+          share(c.success_share(), success_source(c)), first_attempts(c),
+          count(c.amplification(), attempts_per_request(c))),
+      help_figures(c)};
 }
 
 Found retries_idle(const GroupCase& c) {
   constexpr double kFew = 1.01, kGood = 0.99;
   if (c.disturbed() || c.client.retry.max_attempts < 2) return std::nullopt;
   if (c.success_share() < kGood || c.amplification() >= kFew) return std::nullopt;
-  const double share = 1 - 1 / std::max(1.0, c.amplification());
-  return Finding{share > 0 ? fmt::format("retries cost next to nothing here: {} of the attempts",
-                                         spoken_share(share))
-                           : std::string("retries cost nothing here: none was needed"),
+  const double retried = 1 - 1 / std::max(1.0, c.amplification());
+  const FigureSource source = number(1) - metric(c, "requests") / metric(c, "attempts");
+  return Finding{retried > 0 ? say("retries cost next to nothing here: {} of the attempts",
+                                   share(retried, source))
+                             : say("retries cost nothing here: {} was needed",
+                                   claim("none", metric(c, "retries") == number(0))),
                  {{"attempts_per_request_ratio", c.amplification()}}};
 }
 
@@ -242,40 +273,46 @@ Found could_have_been_missed(const GroupCase& c) {
   if (!c.recovers() || c.client.retry.max_attempts < 2) return std::nullopt;
   const double before = c.made.before.success_share();
   if (before < kWellBefore || c.made.during.success_share() > before - kLost) return std::nullopt;
-  const double share = 1 - std::pow(kUnseen, 1 / n);
-  if (share < kLittle) return std::nullopt;
+  const double unseen = 1 - std::pow(kUnseen, 1 / n);
+  if (unseen < kLittle) return std::nullopt;
+  const bool some_few = c.recoveries.few > 0;
   return Finding{
-      n == 1 ? fmt::format("a single run{}: whether it always recovers is not known",
-                           c.recoveries.few > 0 ? " has requests enough to tell" : "")
-             : fmt::format("recovers in all {:.0f} runs{}; a collapse in fewer than {} "
-                           "of such {} could have been missed",
-                           n, c.recoveries.few > 0 ? " that have requests enough to tell" : "",
-                           spoken_share(share),
-                           c.disturbances.kind == "surge"   ? "surges"
-                           : c.disturbances.kind == "fault" ? "faults"
-                                                            : "disturbances"),
-      {{"replications", n}, {"missed_share", share}}};
+      n == 1 ? say("a single run{}: whether it always recovers is not known",
+                   some_few ? Words(" has requests enough to tell") : Words(""))
+             : say("{} {} runs{}; a collapse in fewer than {} of such {} could have been missed",
+                   claim("recovers in all", back_source(c) == told_source(c)),
+                   whole(n, back_source(c)),
+                   some_few ? Words(" that have requests enough to tell") : Words(""),
+                   share(unseen, number(1) - power(number(kUnseen), number(1) / back_source(c))),
+                   c.disturbances.kind == "surge"   ? Words("surges")
+                   : c.disturbances.kind == "fault" ? Words("faults")
+                                                    : Words("disturbances")),
+      {{"replications", n}, {"missed_share", unseen}}};
 }
 
 /// Why tokens did not prevent it, as far as that is known.
-std::string_view gap_in_tokens(const GroupCase& c) {
+Sentence gap_in_tokens(const GroupCase& c) {
   const auto remembers = [](const ServiceSpec* s) { return s->idempotency.remembers(); };
   if (std::ranges::none_of(c.services, remembers)) {
-    return c.has_one_service() ? ": the service knows no tokens" : ": its services know no tokens";
+    const Figure knows = claim("knows no tokens", not_in_files("keys of the services")),
+                 know = claim("know no tokens", not_in_files("keys of the services"));
+    return c.has_one_service() ? say(": the service {}", knows) : say(": its services {}", know);
   }
-  if (2 * c.total.token_races < c.total.duplicated) return "";
-  return ": retries came before the token of the attempt before them had been stored";
+  if (2 * c.total.token_races < c.total.duplicated) return {};
+  return Words(": retries came before the token of the attempt before them had been stored");
 }
 
 Found takes_effect_twice(const GroupCase& c) {
   constexpr double kNoticeable = 0.001;
   if (c.total.mutating == 0) return std::nullopt;
-  const double share =
+  const double twice =
       static_cast<double>(c.total.duplicated) / static_cast<double>(c.total.mutating);
-  if (share < kNoticeable) return std::nullopt;
-  return Finding{fmt::format("{} of the requests with side effects took effect more than once{}",
-                             spoken_share(share), gap_in_tokens(c)),
-                 {{"duplicate_share", share}}};
+  if (twice < kNoticeable) return std::nullopt;
+  return Finding{say("{} of the requests with side effects took effect more than once{}",
+                     share(twice, not_in_files("requests with side effects, of which there is no "
+                                               "number by replication")),
+                     gap_in_tokens(c)),
+                 {{"duplicate_share", twice}}};
 }
 
 using enum Severity;

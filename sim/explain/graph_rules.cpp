@@ -12,10 +12,8 @@
 #include <retrysim/simulation.hpp>
 
 #include "explain/rules.hpp"
+#include "explain/sources.hpp"
 #include "scenario/derived/derived.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -447,73 +445,90 @@ class CauseFinder {
 // --- In words ------------------------------------------------------------------------------------
 
 /// " during the fault"; by its name where there are several. Nothing of the whole window.
-std::string when_of(const GroupCase& c, const GraphStretch& s) {
+Sentence when_of(const GroupCase& c, const GraphStretch& s) {
   switch (s.kind) {
     case PhaseKind::kBefore:
-      return fmt::format(" before {}", its_name(c));
+      return say(" before {}", its_name(c));
     case PhaseKind::kDuring:
-      if (!c.disturbed()) return "";
-      return fmt::format(" during {}", c.disturbed_stretches.size() > 1 ? s.name : its_name(c));
+      if (!c.disturbed()) return {};
+      return say(" during {}",
+                 c.disturbed_stretches.size() > 1 ? Sentence(Name{s.name}) : its_name(c));
     case PhaseKind::kBetween:
-      return fmt::format(" between {}", its_name(c));
+      return say(" between {}", its_name(c));
     default:
-      return fmt::format(" after {}", its_name(c));
+      return say(" after {}", its_name(c));
   }
 }
 
-std::string capacity_words(const GroupCase& c, std::size_t service, const Reason& r) {
+Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r) {
   constexpr double kAll = 1.05, kFewer = 0.9;
   const GraphStretch& s = *r.when;
   const Time start = Time::zero() + Duration::from_seconds(s.start_s);
   const Time end = Time::zero() + Duration::from_seconds(s.end_s);
   const bool is_less = end > start && mean_capacity_left(c.scenario, service, start, end) < 0.995;
-  const std::string_view what = is_less ? "the capacity that it has left" : "its capacity";
-  std::string text =
-      fmt::format("is {} of capacity: attempts{} need {}", r.size < kLeavesNoRoom ? "short" : "out",
-                  when_of(c, s),
-                  r.size < kLeavesNoRoom ? fmt::format("{} of {}", spoken_share(r.size), what)
-                  : r.size < kAll        ? fmt::format("all of {}", what)
-                                         : fmt::format("{} {}", spoken_times(r.size), what));
+  const Words what = is_less ? Words("the capacity that it has left") : Words("its capacity");
+  const FigureSource work = not_in_files(kWork);
+  const Sentence need = r.size < kLeavesNoRoom ? say("{} of {}", share(r.size, work), what)
+                        : r.size < kAll        ? say("{} of {}", claim("all", work), what)
+                                               : say("{} {}", times(r.size, work), what);
+  Sentence text = say("is {} of capacity: attempts{} need {}",
+                      r.size < kLeavesNoRoom ? Words("short") : Words("out"), when_of(c, s), need);
   if (r.first_load < kFewer * r.size) {
-    text +=
-        fmt::format(" (first attempts alone {})",
-                    r.first_load < kAll ? spoken_share(r.first_load) : spoken_times(r.first_load));
+    text += say(" (first attempts alone {})",
+                r.first_load < kAll ? share(r.first_load, work) : times(r.first_load, work));
   }
   return text;
 }
 
-std::string words_of(const GroupCase& c, std::size_t service, const Reason& r) {
-  const std::string when = when_of(c, *r.when);
-  const std::string some = r.instances == 0
-                               ? ""
-                               : fmt::format(" at {} of its {} instances", r.instances,
-                                             c.scenario.services[service].instances.count);
+/// A column of service.csv per attempt that arrived there, in whole bins of the stretch.
+FigureSource per_arrival(const GroupCase& c, std::size_t service, const Reason& r,
+                         std::string_view column) {
+  const GraphStretch& s = *r.when;
+  if (s.kind != PhaseKind::kDuring) return not_in_files("stretches that end with the recovery");
+  const std::string& name = c.scenario.services[service].name;
+  return served_by(name, column, s.start_s, s.end_s) /
+         served_by(name, "arrivals", s.start_s, s.end_s);
+}
+
+Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
+  const Sentence when = when_of(c, *r.when);
+  const std::string& name = c.scenario.services[service].name;
+  const Sentence some = r.instances == 0 ? Sentence()
+                                         : say(" at {} of its {} instances",
+                                               whole(r.instances, not_in_files(kByScenario)),
+                                               whole(c.scenario.services[service].instances.count,
+                                                     key("service." + name + ".instances")));
   switch (r.ill) {
     case Ill::kUnreachable:
-      return fmt::format("cannot be reached{}{}", some, when);
+      return say("cannot be reached{}{}", some, when);
     case Ill::kSilent:
-      return fmt::format("does not answer{}{}", some, when);
+      return say("does not answer{}{}", some, when);
     case Ill::kBlocked:
-      return fmt::format("has no capacity at all{}", when);
+      return say("has {}{}", claim("no capacity at all", not_in_files(kByScenario)), when);
     case Ill::kCapacity:
       return capacity_words(c, service, r);
     case Ill::kErrors:
-      return fmt::format("answers {} of its attempts with errors of its own{}",
-                         spoken_share(r.size), when);
+      return say("answers {} of its attempts with errors of its own{}",
+                 share(r.size, not_in_files("errors at the service, which service.csv does not "
+                                            "have")),
+                 when);
     case Ill::kThrottle:
-      return fmt::format("throttles {} of its attempts{}", spoken_share(r.size), when);
+      return say("throttles {} of its attempts{}",
+                 share(r.size, per_arrival(c, service, r, "throttled")), when);
     case Ill::kSlow:
-      return fmt::format("works {} as long on an attempt{}", spoken_times(r.size), when);
+      return say("works {} as long on an attempt{}",
+                 times(r.size, not_in_files("servers' busy time without that of calls")), when);
     case Ill::kFar:
-      return fmt::format("is farther away{}: messages there and back take {} more", when,
-                         spoken_time(r.size));
+      return say("is farther away{}: messages there and back take {} more", when,
+                 time(r.size, not_in_files(kByScenario)));
     case Ill::kLoss:
-      return fmt::format("loses {} of its attempts or their answers on the way{}",
-                         spoken_share(r.size), when);
+      return say("loses {} of its attempts or their answers on the way{}",
+                 share(r.size, not_in_files(kByScenario)), when);
     case Ill::kTurnsAway:
-      return fmt::format("turns away {} of its attempts{}", spoken_share(r.size), when);
+      return say("turns away {} of its attempts{}",
+                 share(r.size, per_arrival(c, service, r, "rejected")), when);
   }
-  return "";
+  return {};
 }
 
 std::string_view figure_name(Ill ill) {
@@ -523,30 +538,26 @@ std::string_view figure_name(Ill ill) {
   return kNames[static_cast<std::size_t>(ill)];
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  if (names.size() < 2) return names.empty() ? "" : names.front();
-  const std::span<const std::string> most(names.data(), names.size() - 1);
-  return fmt::format("{} and {}", fmt::join(most, ", "), names.back());
-}
-
 /// "api and web only wait for it", with what calls hold of their servers.
-std::string waiting_words(const GroupCase& c, const CauseFinder& found, bool passes_on,
-                          std::vector<EvidenceFigure>& evidence) {
+Sentence waiting_words(const GroupCase& c, const CauseFinder& found, bool passes_on,
+                       std::vector<EvidenceFigure>& evidence) {
   constexpr double kMost = 0.5;
-  std::vector<std::string> names;
+  std::vector<Sentence> names;
   for (const std::size_t s : found.waiting()) {
     const std::string& name = c.scenario.services[s].name;
     const double held = found.is_limited(s) ? found.held_share(s) : 0;
     if (found.is_limited(s)) evidence.push_back({name + ".held_by_calls_share", held});
-    names.push_back(
-        held < kMost || passes_on
-            ? name
-            : fmt::format("{} ({} of its server time held by calls)", name, spoken_share(held)));
+    names.push_back(held < kMost || passes_on
+                        ? Sentence(Name{name})
+                        : say("{} ({} of its server time held by calls)", Name{name},
+                              share(held, not_in_files("servers' busy time beyond the service's "
+                                                       "own work"))));
   }
   const bool one = names.size() == 1;
-  const std::string_view them = found.suspects().size() == 1 ? "it" : "them";
-  return passes_on ? fmt::format("{} only {} that on", joined(names), one ? "passes" : "pass")
-                   : fmt::format("{} only {} for {}", joined(names), one ? "waits" : "wait", them);
+  const Words them = found.suspects().size() == 1 ? Words("it") : Words("them");
+  return passes_on
+             ? say("{} only {} that on", joined(names), one ? Words("passes") : Words("pass"))
+             : say("{} only {} for {}", joined(names), one ? Words("waits") : Words("wait"), them);
 }
 
 bool is_one_of(std::string_view id, std::span<const std::string_view> ids) {
@@ -566,25 +577,25 @@ Found cause_in_graph(const GroupCase& c) {
   CauseFinder found(c, c.disturbed() && !is_one_of(answer->id, kSickBefore));
   found.find();
   if (found.suspects().empty()) return std::nullopt;
-  std::vector<std::string> parts;
+  std::vector<Sentence> parts;
   std::vector<EvidenceFigure> evidence;
   bool passes_on = true;
   for (const Suspect& suspect : found.suspects()) {
     const std::string& name = c.scenario.services[suspect.service].name;
-    std::vector<std::string> words;
+    std::vector<Sentence> said;
     for (const Reason& r : suspect.reasons) {
-      words.push_back(words_of(c, suspect.service, r));
+      said.push_back(words_of(c, suspect.service, r));
       passes_on = passes_on && fails_attempts(r.ill);
-      evidence.push_back({fmt::format("{}.{}", name, figure_name(r.ill)), r.size});
+      evidence.push_back({name + "." + std::string(figure_name(r.ill)), r.size});
       if (r.ill == Ill::kCapacity) evidence.push_back({name + ".first_load_ratio", r.first_load});
     }
     // Some reasons end with a subject of their own: "attempts need ...".
-    parts.push_back(fmt::format("{} {}", name, fmt::join(words, ", and it ")));
+    parts.push_back(say("{} {}", Name{name}, joined(said, ", and it ", ", and it ")));
   }
   if (!found.waiting().empty()) {
     parts.push_back(waiting_words(c, found, passes_on, evidence));
   }
-  return Finding{fmt::format("{}", fmt::join(parts, "; ")), std::move(evidence),
+  return Finding{joined(parts, "; ", "; "), std::move(evidence),
                  c.disturbed() ? Severity::kInfo : Severity::kBad};
 }
 
@@ -613,10 +624,12 @@ Found overload_below(const GroupCase& c) {
   const scenario::ServiceDemand& there = demand.services[*most];
   const double enough = std::floor(there.work) + 1;
   return Finding{
-      fmt::format("the first calls of {} alone need {} the capacity of {}: no retry policy helps; "
-                  "at least {:.0f} servers are needed there",
-                  c.scenario.services[*caller].name, spoken_times(there.load()),
-                  c.scenario.services[*most].name, enough),
+      say("the first calls of {} alone need {} the capacity of {}: {} helps; at least {} servers "
+          "are needed there",
+          Name{c.scenario.services[*caller].name}, times(there.load(), not_in_files(kByScenario)),
+          Name{c.scenario.services[*most].name},
+          claim("no retry policy", not_in_files(kByScenario)),
+          whole(enough, not_in_files(kByScenario))),
       {{"new_load_ratio", there.load()}, {"servers", there.capacity}, {"servers_needed", enough}}};
 }
 
@@ -693,6 +706,24 @@ std::optional<double> without_inner_retries(const GroupCase& c, const LayersTo& 
   return most;
 }
 
+/// Attempts per request of a group in the time of trouble; without a disturbance in the whole run.
+FigureSource attempts_of(const GroupCase& c, std::size_t group) {
+  if (c.disturbed()) return not_in_files("stretches that end with the recovery");
+  const std::string& name = c.scenario.clients[group].name;
+  return metric_of(name, "attempts") / metric_of(name, "requests");
+}
+
+/// Calls of the group `i` per attempt of the group above, if that is the only one.
+FigureSource calls_per_attempt(const GroupCase& c, const LayersTo& path, std::size_t i) {
+  const auto caller = c.graph->calls.caller_of(path.groups[i]);
+  const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& client) {
+    return caller && share_of_calls(client, *caller) > 0;
+  });
+  if (c.disturbed() || callers != 1) return not_in_files("calls of several groups together");
+  return metric_of(c.scenario.clients[path.groups[i]].name, "requests") /
+         metric_of(c.scenario.clients[path.groups[i - 1]].name, "attempts");
+}
+
 Found layers_multiply(const GroupCase& c) {
   constexpr double kMuch = 1.5, kLess = 0.9;
   if (c.client.makes_calls() || c.volumes.empty()) return std::nullopt;
@@ -705,33 +736,43 @@ Found layers_multiply(const GroupCase& c) {
   }
   std::size_t multiplying = 0, inner = 0;
   double by_retries = 1;
-  std::vector<std::string> layers;
+  std::vector<Sentence> layers;
   for (std::size_t i = 0; i < most->groups.size(); ++i) {
     const double own = attempts_per_request(c, most->groups[i]);
     if (own >= kMultiplies) ++multiplying, inner = i;
     by_retries *= own;
     const double calls = most->calls_per_attempt[i];
-    if (i > 0 && std::abs(calls - 1) >= 0.05) layers.push_back(spoken_count(calls, 2) + " calls");
-    layers.push_back(fmt::format("{} per {}", spoken_count(own, 2), i == 0 ? "request" : "call"));
+    if (i > 0 && std::abs(calls - 1) >= 0.05) {
+      layers.push_back(say("{} calls", count(calls, calls_per_attempt(c, *most, i), 2)));
+    }
     const ClientSpec& client = c.scenario.clients[most->groups[i]];
     const auto caller = c.graph->calls.caller_of(most->groups[i]);
-    layers.back() +=
-        fmt::format(" of {}", caller ? c.scenario.services[*caller].name : client.name);
+    layers.push_back(say("{} per {} of {}", count(own, attempts_of(c, most->groups[i]), 2),
+                         i == 0 ? Words("request") : Words("call"),
+                         Name{caller ? c.scenario.services[*caller].name : client.name}));
   }
   if (multiplying < 2 || by_retries < kMuch * first) return std::nullopt;  // a fan-out is no retry
   const std::size_t deepest = static_cast<std::size_t>(most - all.begin());
-  std::string sentence = fmt::format(
-      "retries multiply from layer to layer: {}a request becomes {} attempts at {} ({})",
-      c.disturbed() ? fmt::format("from the start of {} on ", its_name(c)) : "",
-      spoken_count(most->product, 2), c.scenario.services[deepest].name, fmt::join(layers, ", "));
+  FigureSource product = attempts_of(c, most->groups[0]);
+  for (std::size_t i = 1; i < most->groups.size(); ++i) {
+    product = product * calls_per_attempt(c, *most, i) * attempts_of(c, most->groups[i]);
+  }
+  // The last group may send only a share of its attempts there.
+  const std::size_t last = most->groups.back();
+  if (share_of_calls(c.scenario.clients[last], deepest) < 1) product = not_in_files(kByScenario);
+  Sentence sentence =
+      say("retries multiply from layer to layer: {}a request becomes {} attempts at {} ({})",
+          c.disturbed() ? say("from the start of {} on ", its_name(c)) : Sentence(),
+          count(most->product, product, 2), Name{c.scenario.services[deepest].name},
+          joined(layers, ", ", ", "));
   std::vector<EvidenceFigure> evidence = {{"attempts_per_request_ratio", most->product},
                                           {"layers", static_cast<double>(most->groups.size())}};
   if (const auto left = without_inner_retries(c, *most, inner);
       left && *left < kLess * most->product) {
     const auto caller = c.graph->calls.caller_of(most->groups[inner]);
-    sentence += fmt::format("; without the retries of {} it would be {} at most",
-                            caller ? c.scenario.services[*caller].name : c.client.name,
-                            spoken_count(*left, 2));
+    sentence += say("; without the retries of {} it would be {} at most",
+                    Name{caller ? c.scenario.services[*caller].name : c.client.name},
+                    count(*left, not_in_files(kByScenario), 2));
     evidence.push_back({"without_inner_retries_ratio", *left});
   }
   return Finding{std::move(sentence), std::move(evidence)};
@@ -744,16 +785,18 @@ Found degraded_answers(const GroupCase& c) {
   const ClientSpec& client = c.scenario.clients[d->call->client];
   const std::string& caller = c.scenario.services[d->call->caller].name;
   const std::string& callee = c.scenario.services[client.service].name;
-  std::string how = fmt::format("without {}{}, which fails", callee, when_of(c, *d->when));
+  const FigureSource calls = not_in_files("failures of calls per attempt at their caller");
+  Sentence how = say("without {}{}, which fails", Name{callee}, when_of(c, *d->when));
   if (d->call->on_failure == CallFailure::kFallback) {
     const auto other = std::ranges::find(c.scenario.clients, d->call->fallback, &ClientSpec::name);
-    how = fmt::format(
-        "with the fallback{}{}, because {} fails",
-        other == c.scenario.clients.end() ? "" : " " + c.scenario.services[other->service].name,
-        when_of(c, *d->when), callee);
+    how = say("with the fallback{}{}, because {} fails",
+              other == c.scenario.clients.end()
+                  ? Sentence()
+                  : say(" {}", Name{c.scenario.services[other->service].name}),
+              when_of(c, *d->when), Name{callee});
   }
-  return Finding{fmt::format("{} answers {} of its attempts {}", caller,
-                             spoken_share(std::min(1.0, d->share)), how),
+  return Finding{say("{} answers {} of its attempts {}", Name{caller},
+                     share(std::min(1.0, d->share), calls), how),
                  {{"degraded_share", d->share}, {"degraded_before_share", d->before_share}}};
 }
 

@@ -596,6 +596,7 @@ void Requests::merge(const Requests& o) {
 
 Requests RequestsByPart::since() const {
   Requests both = recovering;
+  both.phases = "recovering+after";
   both.merge(after);
   return both;
 }

@@ -41,6 +41,7 @@ struct Stretch {
 struct Requests {
   double made = 0, succeeded = 0;
   double ended = 0, latency_s = 0;  ///< their number, and the sum of their latencies
+  std::string_view phases = {};     ///< the kinds of phases that it is made in: "recovering+after"
 
   /// Of those made; 1 if none was.
   double success_share() const { return made > 0 ? succeeded / made : 1; }
@@ -50,9 +51,12 @@ struct Requests {
 
 /// The parts that disturbances divide the run into.
 struct RequestsByPart {
-  Requests before, during, between;
-  Requests recovering;  ///< from the end of the last disturbance until the group is back
-  Requests after;       ///< from then on
+  Requests before = {.phases = "before"};
+  Requests during = {.phases = "during"};
+  Requests between = {.phases = "between"};
+  /// From the end of the last disturbance until the group is back, and from then on.
+  Requests recovering = {.phases = "recovering"};
+  Requests after = {.phases = "after"};
 
   /// Since the end of the last disturbance.
   Requests since() const;

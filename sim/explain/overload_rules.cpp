@@ -1,7 +1,6 @@
 // Why it was too much for the service: load, queue and retries against its capacity.
 //
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,8 @@
 #include <retrysim/simulation.hpp>
 
 #include "explain/rules.hpp"
+#include "explain/sources.hpp"
+
 #include "scenario/derived/derived.hpp"
 
 namespace retrysim::explain {
@@ -55,27 +56,27 @@ Found overload_without_retries(const GroupCase& c) {
   const double enough =
       as_planned ? need->servers_enough : prediction::servers_that_carry(came * c.capacity.servers);
   Finding f{
-      "", {{"new_load_ratio", load}, {"servers", c.capacity.servers}, {"servers_needed", enough}}};
-  const std::string remedy = fmt::format("at least {:.0f} servers are needed", enough);
+      {}, {{"new_load_ratio", load}, {"servers", c.capacity.servers}, {"servers_needed", enough}}};
+  const Sentence remedy = say("at least {} servers are needed",
+                              whole(enough, not_in_files(as_planned ? kByScenario : kWork)));
+  const Figure needed = times(load, not_in_files(as_planned ? kByScenario : kWork));
   if (as_planned && load >= 1 - 1e-9 && load <= kAtLimit && !need->regular) {
-    f.sentence = fmt::format(
-        "first attempts alone need all of the capacity: the longer the load lasts, the longer "
-        "requests wait; {}",
-        remedy);
+    f.sentence =
+        say("first attempts alone need {} of the capacity: the longer the load lasts, the longer "
+            "requests wait; {}",
+            claim("all", not_in_files(kByScenario)), remedy);
     f.severity = Severity::kInfo;
     return f;
   }
   if (load < (as_planned ? kAtLimit : 1 + noise)) return std::nullopt;
   if (is_served_first(c)) f.severity = Severity::kInfo;
-  f.sentence = is_served_first(c)
-                   ? fmt::format(
-                         "first attempts of all groups need {} the capacity: this one is "
-                         "served before others, which wait; {}",
-                         spoken_times(load), remedy)
-                   : fmt::format(
-                         "first attempts alone need {} the capacity: no retry policy "
-                         "helps; {}",
-                         spoken_times(load), remedy);
+  f.sentence =
+      is_served_first(c)
+          ? say("first attempts of {} need {} the capacity: this one is served before others, "
+                "which wait; {}",
+                claim("all groups", not_in_files(kByScenario)), needed, remedy)
+          : say("first attempts alone need {} the capacity: {} helps; {}", needed,
+                claim("no retry policy", not_in_files(as_planned ? kByScenario : kWork)), remedy);
   return f;
 }
 
@@ -84,16 +85,18 @@ namespace {
 using Stretches = std::vector<const DisturbedStretch*>;
 
 /// "the fault", "the faults" if these are all of them; otherwise their names: "one, two and three".
-std::string names_of(const GroupCase& c, const Stretches& which) {
+Sentence names_of(const GroupCase& c, const Stretches& which) {
   constexpr std::size_t kMost = 4;
   if (which.size() == c.disturbed_stretches.size()) return its_name(c);
-  std::string text;
+  std::vector<Sentence> names;
   for (std::size_t i = 0; i < std::min(which.size(), kMost); ++i) {
-    const bool last = i + 1 == which.size();
-    text += (i == 0 ? "" : last ? " and " : ", ") + which[i]->name;
+    names.emplace_back(Name{which[i]->name});
   }
-  if (which.size() > kMost) text += fmt::format(" and {} more", which.size() - kMost);
-  return text;
+  if (which.size() > kMost) {
+    names.push_back(say("{} more", whole(static_cast<double>(which.size() - kMost),
+                                         not_in_files("the scenario's faults that do the same"))));
+  }
+  return joined(names);
 }
 
 template <typename Is>
@@ -124,10 +127,11 @@ Found overload_by_disturbance(const GroupCase& c) {
   const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
     return load_in(c, d) > 1 && load_in(c, d) >= kNearly * load;
   });
-  return Finding{fmt::format("during {} first attempts alone need {}{} the {}capacity",
-                             names_of(c, such), such.size() > 1 ? "up to " : "", spoken_times(load),
-                             worst.left < 1 ? "remaining " : ""),
-                 {{"new_load_ratio", load}, {"capacity_left_share", worst.left}}};
+  return Finding{
+      say("during {} first attempts alone need {}{} the {}capacity", names_of(c, such),
+          such.size() > 1 ? Words("up to ") : Words(""), times(load, not_in_files(kWork)),
+          worst.left < 1 ? Words("remaining ") : Words("")),
+      {{"new_load_ratio", load}, {"capacity_left_share", worst.left}}};
 }
 
 // --- What faults do to attempts that has nothing to do with load
@@ -144,15 +148,14 @@ Found nothing_served(const GroupCase& c) {
   const Stretches none =
       stretches_where(c, [](const DisturbedStretch& d) { return d.left <= 0 && !is_cut_off(d); });
   if (none.empty()) return std::nullopt;
-  return Finding{
-      fmt::format("during {} {} no capacity at all: attempts can only fail or wait",
-                  names_of(c, none), c.has_one_service() ? "the service has" : "its services have"),
-      {{"capacity_left_share", 0}}};
+  return Finding{say("during {} {} {}: attempts can only fail or wait", names_of(c, none),
+                     c.has_one_service() ? Words("the service has") : Words("its services have"),
+                     claim("no capacity at all", not_in_files(kByScenario))),
+                 {{"capacity_left_share", 0}}};
 }
 
 /// "during the fault the service cannot be reached", or so many of its instances.
-Found cut_off(const GroupCase& c, bool FaultSpec::*how, std::string_view one, std::string_view many,
-              std::string_view effect) {
+Found cut_off(const GroupCase& c, bool FaultSpec::*how, Words one, Words many, Words effect) {
   std::uint32_t most = 0;
   const std::uint32_t count = c.service().instances.count;
   const auto concerned = [&](const DisturbedStretch& d) {
@@ -167,10 +170,12 @@ Found cut_off(const GroupCase& c, bool FaultSpec::*how, std::string_view one, st
   if (most == 0) return std::nullopt;
   const Stretches such =
       stretches_where(c, [&](const DisturbedStretch& d) { return concerned(d) == most; });
-  const std::string who =
-      most == count ? fmt::format("the service {}", one)
-                    : fmt::format("{} of its {} instances {}", most, count, most == 1 ? one : many);
-  return Finding{fmt::format("during {} {}: {}", names_of(c, such), who, effect),
+  const Sentence who =
+      most == count ? say("the service {}", one)
+                    : say("{} of its {} instances {}", whole(most, not_in_files(kByScenario)),
+                          whole(count, key("service." + c.service().name + ".instances")),
+                          most == 1 ? one : many);
+  return Finding{say("during {} {}: {}", names_of(c, such), who, effect),
                  {{"instances_share", static_cast<double>(most) / count}}};
 }
 
@@ -191,27 +196,29 @@ bool has_trouble(const GroupCase& c) {
 }
 
 /// Errors that the service itself answers, apart from refusals.
+constexpr std::string_view kErrors = "errors at the service, which service.csv does not have";
+
 Found answers_errors(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
   if (!c.has_one_service() || scenario::calls_others(c.scenario, c.client.service)) {
     return std::nullopt;
   }
-  const auto share = [](const ServiceFlow& s) {
+  const auto answered = [](const ServiceFlow& s) {
     return s.arrivals > 0 ? static_cast<double>(s.errors) / static_cast<double>(s.arrivals) : 0;
   };
   const bool always = !c.service().errors.empty();
-  const double usual = always ? share(c.before.service) : 0;
+  const double usual = always ? answered(c.before.service) : 0;
   double most = 0;
   const auto answers = [](const DisturbedStretch& d) {
     return std::ranges::any_of(d.faults, [](const FaultSpec* f) { return !f->errors.empty(); });
   };
   for (const DisturbedStretch& d : c.disturbed_stretches) {
-    if (answers(d)) most = std::max(most, share(d.service));
+    if (answers(d)) most = std::max(most, answered(d.service));
   }
   if (most >= usual + kNoticeable) {
     constexpr double kNearly = 0.9;
     const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
-      return answers(d) && share(d.service) >= kNearly * most;
+      return answers(d) && answered(d.service) >= kNearly * most;
     });
     if (!has_trouble(c)) return std::nullopt;
     // A sick host among others is named with how many they are.
@@ -223,17 +230,20 @@ Found answers_errors(const GroupCase& c) {
             d->faults, [&](const FaultSpec* f) { return !f->errors.empty() && f->concerns(i); });
       });
     }
-    const std::string up_to = such.size() > 1 ? "up to " : "";
-    const std::string before =
-        usual >= kNoticeable ? fmt::format(" ({} before)", spoken_share(usual)) : "";
+    const Words up_to = such.size() > 1 ? Words("up to ") : Words("");
+    const Figure most_answered = share(most, not_in_files(kErrors));
+    const Sentence before = usual >= kNoticeable
+                                ? say(" ({} before)", share(usual, not_in_files(kErrors)))
+                                : Sentence();
     return Finding{
-        sick < count ? fmt::format("during {} {} of its {} instances {} with errors: {}{} of the "
-                                   "attempts that reach the service{}",
-                                   names_of(c, such), sick, count, sick == 1 ? "answers" : "answer",
-                                   up_to, spoken_share(most), before)
-                     : fmt::format("during {} the service answers {}{} of the attempts that reach "
-                                   "it with errors{}",
-                                   names_of(c, such), up_to, spoken_share(most), before),
+        sick < count
+            ? say("during {} {} of its {} instances {} with errors: {}{} of the attempts that "
+                  "reach the service{}",
+                  names_of(c, such), whole(sick, not_in_files(kByScenario)),
+                  whole(count, key("service." + c.service().name + ".instances")),
+                  sick == 1 ? Words("answers") : Words("answer"), up_to, most_answered, before)
+            : say("during {} the service answers {}{} of the attempts that reach it with errors{}",
+                  names_of(c, such), up_to, most_answered, before),
         {{"errors_share", most}, {"errors_before_share", usual}}};
   }
   // Where timeouts and refusals are what fails, a few errors beside them are not why.
@@ -241,15 +251,15 @@ Found answers_errors(const GroupCase& c) {
   const ClientFlow& f = troubled(c).group;
   const auto failed = static_cast<double>(f.errors + f.throttled + f.timeouts);
   if (usual < kNoticeable || f.attempts == 0 || !has_trouble(c) ||
-      share(troubled(c).service) < kMany * failed / static_cast<double>(f.attempts)) {
+      answered(troubled(c).service) < kMany * failed / static_cast<double>(f.attempts)) {
     return std::nullopt;
   }
   return Finding{
-      fmt::format(
-          "the service answers {} of the attempts that reach it with errors{}", spoken_share(usual),
-          c.disturbed() ? fmt::format(", before the {}{} as well",
-                                      c.disturbances.count > 1 ? "first " : "", c.disturbances.kind)
-                        : std::string()),
+      say("the service answers {} of the attempts that reach it with errors{}",
+          share(usual, not_in_files(kErrors)),
+          c.disturbed() ? say(", before the {}{} as well",
+                              c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c))
+                        : Sentence()),
       {{"errors_share", usual}}};
 }
 
@@ -278,14 +288,18 @@ Found lost_messages(const GroupCase& c) {
   const bool by_fault = most.all() > usual.all();
   const Stretches such = stretches_where(
       c, [&](const DisturbedStretch& d) { return by_fault && in(d).all() >= most.all(); });
-  std::string what;
-  if (most.requests > 0) what = fmt::format("{} of the attempts", spoken_share(most.requests));
-  if (most.answers > 0) {
-    what +=
-        fmt::format("{}{} of the answers", what.empty() ? "" : " and ", spoken_share(most.answers));
+  const auto lost = [&](double value, std::string_view path) {
+    return share(value, by_fault ? not_in_files(kByScenario) : key(std::string(path)));
+  };
+  std::vector<Sentence> what;
+  if (most.requests > 0) {
+    what.push_back(say("{} of the attempts", lost(most.requests, "network.request_loss")));
   }
-  return Finding{fmt::format("{}{} are lost on the way",
-                             by_fault ? fmt::format("during {} ", names_of(c, such)) : "", what),
+  if (most.answers > 0) {
+    what.push_back(say("{} of the answers", lost(most.answers, "network.response_loss")));
+  }
+  return Finding{say("{}{} are lost on the way",
+                     by_fault ? say("during {} ", names_of(c, such)) : Sentence(), joined(what)),
                  {{"request_loss_share", most.requests}, {"response_loss_share", most.answers}}};
 }
 
@@ -319,20 +333,20 @@ Found profile_takes_capacity(const GroupCase& c) {
   }
   if (dips.empty() || !has_trouble(c)) return std::nullopt;
   constexpr std::size_t kMost = 3;
-  std::vector<std::string> when;
+  const FigureSource by_profile = not_in_files("the capacity profile, an input of the scenario");
+  std::vector<Sentence> when;
   for (std::size_t i = 0; i < std::min(dips.size(), kMost); ++i) {
-    when.push_back(fmt::format("from {} s to {} s", spoken_count(dips[i].from_s, 4),
-                               spoken_count(dips[i].to_s, 4)));
+    when.push_back(say("from {} s to {} s", count(dips[i].from_s, by_profile, 4),
+                       count(dips[i].to_s, by_profile, 4)));
   }
-  std::string text = when.front();
-  for (std::size_t i = 1; i < when.size(); ++i) {
-    text += (i + 1 == dips.size() ? " and " : ", ") + when[i];
+  if (dips.size() > kMost) {
+    when.push_back(
+        say("{} more times", whole(static_cast<double>(dips.size() - kMost), by_profile)));
   }
-  if (dips.size() > kMost) text += fmt::format(" and {} more times", dips.size() - kMost);
-  return Finding{fmt::format("the profile leaves the service {} {}: first attempts need {} of it",
-                             least > 0 ? fmt::format("only {} of its capacity", spoken_share(least))
-                                       : std::string("no capacity at all"),
-                             text, spoken_share(load)),
+  return Finding{say("the profile leaves the service {} {}: first attempts need {} of it",
+                     least > 0 ? say("only {} of its capacity", share(least, by_profile))
+                               : Sentence(claim("no capacity at all", by_profile)),
+                     joined(when), share(load, not_in_files(kWork))),
                  {{"capacity_left_share", least},
                   {"new_load_ratio", load},
                   {"first_dip_s", dips.front().from_s},
@@ -345,14 +359,30 @@ bool lines_up(const GroupCase& c) {
          c.capacity.timeout_s < std::numeric_limits<double>::infinity();
 }
 
-/// Of answers in time and attempts without one.
-std::string answers_too_late(const Stretch& s) {
+/// Of answers in time and attempts without one, in the window of that name.
+Sentence answers_too_late(const GroupCase& c, const Stretch& s, std::string_view window) {
   constexpr double kNearlyEvery = 0.9999;
-  if (s.group.successes == 0) return "every answer came too late";
-  return s.too_late_share() > kNearlyEvery
-             ? "nearly every answer came too late"
-             : fmt::format("{} of the answers came too late", spoken_share(s.too_late_share()));
+  const FigureSource late = flow(c, "timeouts", window), in_time = flow(c, "successes", window);
+  const FigureSource source = late / (late + in_time);
+  if (s.group.successes == 0) {
+    return say("{} came too late", claim("every answer", in_time == number(0)));
+  }
+  if (s.too_late_share() > kNearlyEvery) {
+    return say("{} came too late", claim("nearly every answer", source >= number(kNearlyEvery)));
+  }
+  return say("{} of the answers came too late", share(s.too_late_share(), source));
 }
+
+std::string_view troubled_window(const GroupCase& c) {
+  return c.disturbed() ? "trouble" : "window";
+}
+
+/// How long clients wait for an answer.
+Figure patience(const GroupCase& c) {
+  return time(c.capacity.timeout_s, key(scenario::path_of(c.client) + ".attempt_timeout"));
+}
+
+constexpr std::string_view kQueueWork = "queue_max times the server time that the scenario gives";
 
 Found queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
@@ -360,12 +390,12 @@ Found queue_outlasts_timeout(const GroupCase& c) {
   if (!lines_up(c) || late < kMostAnswers || k.largest_queue_s <= k.patience_s) return std::nullopt;
   const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
-  const std::string holds =
-      bounded ? fmt::format("the full queue holds {} of work", roughly_spoken_time(k.full_queue_s))
-              : fmt::format("the unbounded queue grew to {} of work",
-                            roughly_spoken_time(k.largest_queue_s));
-  return Finding{fmt::format("{}; clients wait only {}: {}", holds, spoken_time(k.timeout_s),
-                             answers_too_late(troubled(c))),
+  const Sentence holds = bounded ? say("the full queue holds {} of work",
+                                       roughly(k.full_queue_s, not_in_files(kByScenario)))
+                                 : say("the unbounded queue grew to {} of work",
+                                       roughly(k.largest_queue_s, not_in_files(kQueueWork)));
+  return Finding{say("{}; clients wait only {}: {}", holds, patience(c),
+                     answers_too_late(c, troubled(c), troubled_window(c))),
                  {{"queue_work_s", bounded ? k.full_queue_s : k.largest_queue_s},
                   {"timeout_s", k.timeout_s},
                   {"too_late_share", late}}};
@@ -379,10 +409,11 @@ Found slow_queue_outlasts_timeout(const GroupCase& c) {
   if (k.full_queue_s > k.patience_s || slow_s <= k.patience_s) return std::nullopt;
   if (k.largest_queue_s / k.left <= k.patience_s) return std::nullopt;
   return Finding{
-      fmt::format("at {} of the capacity the full queue holds {} of work; clients wait only {}: "
-                  "{}; at full capacity it holds {}",
-                  spoken_share(k.left), roughly_spoken_time(slow_s), spoken_time(k.timeout_s),
-                  answers_too_late(c.during), roughly_spoken_time(k.full_queue_s)),
+      say("at {} of the capacity the full queue holds {} of work; clients wait only {}: {}; at "
+          "full capacity it holds {}",
+          share(k.left, not_in_files(kByScenario)), roughly(slow_s, not_in_files(kByScenario)),
+          patience(c), answers_too_late(c, c.during, "during"),
+          roughly(k.full_queue_s, not_in_files(kByScenario))),
       {{"queue_work_s", slow_s},
        {"queue_work_at_full_capacity_s", k.full_queue_s},
        {"timeout_s", k.timeout_s},
@@ -396,10 +427,11 @@ Found retries_keep_it_down(const GroupCase& c) {
   const double fresh = c.load(c.after.first_work_s, c.after.seconds);
   const double retried = c.load(c.after.retry_work_s, c.after.seconds);
   if (fresh <= 0 || fresh >= 1 || fresh + retried < 1 || retried < kWeighty) return std::nullopt;
-  return Finding{fmt::format("after {} first attempts need {} of the capacity, with retries {} the "
-                             "capacity",
-                             its_name(c), spoken_share(fresh), spoken_times(fresh + retried)),
-                 {{"new_load_ratio", fresh}, {"load_with_retries_ratio", fresh + retried}}};
+  return Finding{
+      say("after {} first attempts need {} of the capacity, with retries {} the capacity",
+          its_name(c), share(fresh, not_in_files(kWork)),
+          times(fresh + retried, not_in_files(kWork))),
+      {{"new_load_ratio", fresh}, {"load_with_retries_ratio", fresh + retried}}};
 }
 
 Found retries_above_capacity(const GroupCase& c) {
@@ -407,8 +439,8 @@ Found retries_above_capacity(const GroupCase& c) {
   if (c.runs == 0 || !o.in_most_of(c.runs)) return std::nullopt;
   const double bin_s = c.bin_s;
   if (o.seconds < std::max(1.0, 2 * bin_s)) return std::nullopt;
-  return Finding{fmt::format("retries alone needed {} the capacity for {}", spoken_times(o.ratio),
-                             roughly_spoken_time(o.seconds)),
+  return Finding{say("retries alone needed {} the capacity for {}",
+                     times(o.ratio, not_in_files(kWork)), roughly(o.seconds, not_in_files(kWork))),
                  {{"retry_load_ratio", o.ratio},
                   {"retries_above_capacity_s", o.seconds},
                   {"replications", static_cast<double>(o.runs)}}};
@@ -417,14 +449,17 @@ Found retries_above_capacity(const GroupCase& c) {
 Found metastable(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   if (r.metastable == 0) return std::nullopt;
+  const auto of_runs = [](std::size_t n) {
+    return whole(static_cast<double>(n), not_in_files("the twins without retries"));
+  };
   return Finding{
       r.metastable == r.gone
-          ? fmt::format("without retries {} recovers: a metastable failure",
-                        r.gone == 1 ? "the same run" : fmt::format("each of these {} runs", r.gone))
-          : fmt::format(
-                "of the {} runs that do not recover, {} would without retries: a metastable "
+          ? say("without retries {} recovers: a metastable failure",
+                r.gone == 1 ? Sentence(Words("the same run"))
+                            : say("each of these {} runs", of_runs(r.gone)))
+          : say("of the {} runs that do not recover, {} would without retries: a metastable "
                 "failure",
-                r.gone, r.metastable),
+                of_runs(r.gone), of_runs(r.metastable)),
       {{"not_recovered", static_cast<double>(r.gone)},
        {"would_recover_without_retries", static_cast<double>(r.metastable)}}};
 }
@@ -434,7 +469,7 @@ std::size_t index_of(const GroupCase& c, const ServiceSpec* s) {
 }
 
 /// Who did not wait any more for what was finished. With hedges it need not be one who gave up.
-std::string_view whom_it_was_for(const GroupCase& c) {
+Words whom_it_was_for(const GroupCase& c) {
   bool hedges = false, others = false;
   for (const ClientSpec& client : c.scenario.clients) {
     const bool calls = std::ranges::any_of(c.services, [&](const ServiceSpec* s) {
@@ -443,25 +478,27 @@ std::string_view whom_it_was_for(const GroupCase& c) {
     hedges = hedges || (calls && client.retry.hedging.enabled);
     others = others || (calls && &client != &c.client);
   }
-  if (!hedges) return "was for clients that had given up";
+  if (!hedges) return Words("was for clients that had given up");
   const bool gave_up =
       others || troubled(c).group.timeouts > 0 || c.client.timeouts.deadline != Duration::max();
-  return gave_up ? "came when nobody waited for it any more"
-                 : "was for requests that another attempt had answered";
+  return gave_up ? Words("came when its clients waited for it no longer")
+                 : Words("was for requests that another attempt had answered");
 }
 
 Found wasted_work(const GroupCase& c) {
   constexpr double kMuch = 0.3;
   const ServiceFlow& s = troubled(c).service;
   if (s.completions == 0) return std::nullopt;
-  const double share = static_cast<double>(s.wasted) / static_cast<double>(s.completions);
-  if (share < kMuch || queue_outlasts_timeout(c) || slow_queue_outlasts_timeout(c)) {
+  const double wasted = static_cast<double>(s.wasted) / static_cast<double>(s.completions);
+  if (wasted < kMuch || queue_outlasts_timeout(c) || slow_queue_outlasts_timeout(c)) {
     return std::nullopt;
   }
-  return Finding{fmt::format("{} of what {} finished{} {}", spoken_share(share),
-                             c.has_one_service() ? "the service" : "its services",
-                             c.disturbed() ? " in that time" : "", whom_it_was_for(c)),
-                 {{"wasted_share", share}}};
+  const std::string_view window = troubled_window(c);
+  return Finding{say("{} of what {} finished{} {}",
+                     share(wasted, served(c, "wasted", window) / served(c, "completions", window)),
+                     c.has_one_service() ? Words("the service") : Words("its services"),
+                     c.disturbed() ? Words(" in that time") : Words(""), whom_it_was_for(c)),
+                 {{"wasted_share", wasted}}};
 }
 
 /// Whether more than a few attempts fail, so that retries are among those that follow the first.
@@ -472,14 +509,9 @@ bool fails_too(const ClientFlow& f) {
 }
 
 /// "60 % of", "1.2 times".
-std::string of_capacity(double load) {
-  return load < 1 ? spoken_share(load) + " of" : spoken_times(load);
-}
-
-/// Three digits are enough of a mean: "2 attempts".
-std::string attempts_words(double attempts) {
-  const std::string count = spoken_count(attempts);
-  return fmt::format("{} attempt{}", count, count == "1" ? "" : "s");
+Sentence of_capacity(double load) {
+  return load < 1 ? say("{} of", share(load, not_in_files(kWork)))
+                  : Sentence(times(load, not_in_files(kWork)));
 }
 
 /// Hedges are no retries of what failed, but a load of their own.
@@ -489,25 +521,34 @@ Found hedging_loads(const GroupCase& c) {
   if (!c.client.retry.hedging.enabled || f.requests == 0 || c.before.seconds <= 0) {
     return std::nullopt;
   }
-  const double attempts = static_cast<double>(f.attempts) / static_cast<double>(f.requests);
-  if (attempts < kNoticeable) return std::nullopt;
+  const double each = static_cast<double>(f.attempts) / static_cast<double>(f.requests);
+  if (each < kNoticeable) return std::nullopt;
   const double fresh = c.load(c.before.first_work_s, c.before.seconds);
-  const double all = fresh + c.load(c.before.retry_work_s, c.before.seconds);
-  const bool too_much = fresh < 1 && all >= 1;
-  Finding found{
-      fmt::format("{} {} of each request{}",
-                  fails_too(f) ? "hedging and retries make" : "hedging makes",
-                  attempts_words(attempts), c.disturbed() ? " while nothing is wrong" : ""),
-      {{"attempts_per_request_ratio", attempts}},
-      too_much ? Severity::kBad : Severity::kInfo};
+  const double total = fresh + c.load(c.before.retry_work_s, c.before.seconds);
+  const bool too_much = fresh < 1 && total >= 1;
+  const std::string_view window = c.disturbed() ? "before" : "window";
+  Finding found{say("{} {} of each request{}",
+                    fails_too(f) ? Words("hedging and retries make") : Words("hedging makes"),
+                    attempts(each, flow(c, "attempts", window) / flow(c, "requests", window), 3),
+                    c.disturbed() ? Words(" while nothing is wrong") : Words("")),
+                {{"attempts_per_request_ratio", each}},
+                too_much ? Severity::kBad : Severity::kInfo};
   if (fresh > 0) {
     found.sentence +=
-        fmt::format(": first attempts need {} the capacity, all attempts {}", of_capacity(fresh),
-                    all < 1 ? spoken_share(all) : spoken_times(all));
+        say(": first attempts need {} the capacity, with hedges {}", of_capacity(fresh),
+            total < 1 ? Sentence(share(total, not_in_files(kWork)))
+                      : Sentence(times(total, not_in_files(kWork))));
     found.evidence.push_back({"new_load_ratio", fresh});
-    found.evidence.push_back({"load_with_hedges_ratio", all});
+    found.evidence.push_back({"load_with_hedges_ratio", total});
   }
   return found;
+}
+
+/// Servers, of a service whose number of them is that of its keys.
+FigureSource number_of_servers(const GroupCase& c) {
+  const ServiceSpec& s = c.service();
+  if (s.autoscaling.target > 0) return not_in_files("the most servers that autoscaling permits");
+  return key("service." + s.name + ".servers") * key("service." + s.name + ".instances");
 }
 
 Found throttle_is_bottleneck(const GroupCase& c) {
@@ -526,17 +567,17 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   const double throttled =
       static_cast<double>(service.throttled) / static_cast<double>(service.arrivals);
   if (throttled < kNoticeable || of_group < kNoticeable) return std::nullopt;
-  std::string sentence =
+  const Figure refused =
+      share(throttled, served(c, "throttled", "window") / served(c, "arrivals", "window"));
+  Sentence sentence =
       !c.has_one_service()
-          ? fmt::format("throttles refuse {} of the attempts that reach its services",
-                        spoken_share(throttled))
+          ? say("throttles refuse {} of the attempts that reach its services", refused)
       : t.has_limits()
-          ? fmt::format("the throttle refuses {} of the attempts that reach it",
-                        spoken_share(throttled))
-          : fmt::format(
-                "the throttle lets {} attempts a second pass{} and refuses {} of those "
-                "that reach it",
-                spoken_count(t.rate, 4), each ? " of each client" : "", spoken_share(throttled));
+          ? say("the throttle refuses {} of the attempts that reach it", refused)
+          : say("the throttle lets {} attempts a second pass{} and refuses {} of those that reach "
+                "it",
+                count(t.rate, key("service." + c.service().name + ".throttle.rate"), 4),
+                each ? Words(" of each client") : Words(""), refused);
   std::vector<EvidenceFigure> evidence = {{"throttled_share", throttled}};
   if (c.has_one_service() && !t.has_limits()) {
     evidence.insert(evidence.begin(), {"granted_per_s", t.rate});
@@ -544,7 +585,8 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   if (c.capacity.limited) {
     const double busy = c.load(c.all.service.busy_ns / 1e9, c.all.seconds);
     if (busy < 1)
-      sentence += fmt::format(", while {} of the servers' time is busy", spoken_share(busy));
+      sentence += say(", while {} of the servers' time is busy",
+                      share(busy, served(c, "busy_mean", "window", "mean") / number_of_servers(c)));
     evidence.push_back({"busy_share", busy});
   }
   return Finding{std::move(sentence), std::move(evidence)};
@@ -557,9 +599,12 @@ Found connections_are_bottleneck(const GroupCase& c) {
   const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 /
                            static_cast<double>(c.total.latency_m.count);
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
+  const FigureSource waits =
+      weighted(c, "connection_wait_mean", "requests") / metric(c, "requests");
   return Finding{
-      fmt::format("{} of the latency is waiting for a connection: each client has {}",
-                  spoken_share(std::min(1.0, wait_s / latency_s)), c.client.max_connections),
+      say("{} of the latency is waiting for a connection: each client has {}",
+          share(std::min(1.0, wait_s / latency_s), waits / latency_source(c)),
+          whole(c.client.max_connections, key(scenario::path_of(c.client) + ".max_connections"))),
       {{"connection_wait_s", wait_s},
        {"latency_s", latency_s},
        {"max_connections", static_cast<double>(c.client.max_connections)}}};
@@ -574,8 +619,8 @@ Found timeout_below_service_time(const GroupCase& c) {
       static_cast<double>(before.timeouts) / static_cast<double>(before.attempts);
   if (timeouts < kMany) return std::nullopt;
   return Finding{
-      fmt::format("an attempt takes {} without any waiting, and the client gives up after {}",
-                  spoken_time(least_s), spoken_time(c.capacity.timeout_s)),
+      say("an attempt takes {} without any waiting, and the client gives up after {}",
+          time(least_s, not_in_files(kByScenario)), patience(c)),
       {{"attempt_s", least_s}, {"timeout_s", c.capacity.timeout_s}, {"timeout_share", timeouts}}};
 }
 
@@ -584,9 +629,11 @@ Found drain_hides_overload(const GroupCase& c) {
   if (c.requests() == 0 || is_herd(c)) return std::nullopt;  // a herd is all drain
   const double within = static_cast<double>(c.total.successes_within) / c.requests();
   if (c.success_share() - within <= kNoteworthy) return std::nullopt;
-  return Finding{fmt::format("only {} of the requests had succeeded when the load stopped; {} in "
-                             "the end, after it",
-                             spoken_share(within), spoken_share(c.success_share())),
+  return Finding{say("only {} of the requests had succeeded when the load stopped; {} in the end, "
+                     "after it",
+                     share(within, weighted(c, "success_rate_within_duration", "requests") /
+                                       metric(c, "requests")),
+                     share(c.success_share(), success_source(c))),
                  {{"success_within_duration_share", within}, {"success_share", c.success_share()}}};
 }
 

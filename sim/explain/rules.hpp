@@ -1,5 +1,4 @@
-// The table of rules behind verdicts, in two halves: how a group fared, and why. Also figures as
-// sentences show them.
+// The table of rules behind verdicts, in two halves: how a group fared, and why.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,6 +6,7 @@
 #include <retrysim/verdict.hpp>
 
 #include "explain/group_case.hpp"
+#include "explain/said.hpp"
 
 #include <optional>
 #include <span>
@@ -16,27 +16,11 @@
 
 namespace retrysim::explain {
 
-/// A time with three significant digits, or two: "78 ms", "0.125 s", "8.5 minutes". Not negative.
-std::string spoken_time(double seconds);
-std::string roughly_spoken_time(double seconds);
-
-/// A share as a percentage; one that is not whole is never called 100 %, nor 0 % if it is not zero.
-std::string spoken_share(double share);
-
-/// A number of things with three significant digits, or so many: "3120", "0.5".
-std::string spoken_count(double number, int digits = 3);
-
-/// A multiple of something: "1.9 times".
-std::string spoken_times(double ratio);
-
-/// "1 attempt", "1.24 attempts".
-std::string spoken_attempts(double attempts);
-
 // --- The rules -----------------------------------------------------------------------------------
 
 /// The verdict of a rule on a group to which it applies.
 struct Finding {
-  std::string sentence;
+  Sentence sentence;
   std::vector<EvidenceFigure> evidence;
   std::optional<Severity> severity = {};  ///< if it is not that of the rule
 };
@@ -77,8 +61,12 @@ std::span<const Rule> client_rules();    ///< what the clients' rules made of it
 Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part);
 
 /// "the fault ends", "the last surge ends".
-std::string its_end(const GroupCase& c);
+Sentence its_end(const GroupCase& c);
 /// "the fault", "the surges".
-std::string its_name(const GroupCase& c);
+Sentence its_name(const GroupCase& c);
+/// "fault", "surge", or "disturbance" where there are both.
+Words kind_of(const GroupCase& c);
+/// "not all answers", as far as that is counted.
+Figure not_all_answers();
 
 }  // namespace retrysim::explain

@@ -1,4 +1,4 @@
-// Applying the rules to every client group, and figures as sentences show them.
+// Applying the rules to every client group.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/simulation.hpp>
@@ -7,67 +7,11 @@
 #include "explain/group_case.hpp"
 #include "explain/rules.hpp"
 
-#include <fmt/format.h>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
-
-namespace retrysim::explain {
-
-namespace {
-
-std::string time_text(double seconds, int digits) {
-  if (seconds == 0) return "0 s";
-  if (seconds < 1e-3) return spoken_count(seconds * 1e6, digits) + " µs";
-  if (seconds < 0.0995) return fmt::format("{:.{}g} ms", seconds * 1e3, digits);
-  if (seconds < 99.5) return fmt::format("{:.{}g} s", seconds, digits);
-  if (seconds < 119.5) return fmt::format("{:.0f} s", seconds);
-  const double minutes = seconds / 60;
-  if (minutes < 9.95) return fmt::format("{:.2g} minutes", minutes);
-  if (minutes < 119.5) return fmt::format("{:.0f} minutes", minutes);
-  return spoken_count(minutes / 60) + " hours";
-}
-
-}  // namespace
-
-std::string spoken_time(double seconds) { return time_text(seconds, 3); }
-
-std::string roughly_spoken_time(double seconds) { return time_text(seconds, 2); }
-
-std::string spoken_share(double share) {
-  const double percent = 100 * share;
-  if (percent <= 0) return "0 %";
-  if (percent < 0.01) return "less than 0.01 %";
-  if (percent >= 100) return "100 %";
-  if (percent > 99.99) return "more than 99.99 %";
-  if (percent > 99) return fmt::format("{:.4g} %", percent);
-  return percent < 9.95 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
-}
-
-std::string spoken_count(double number, int digits) {
-  if (number <= 0) return "0";
-  const double unit = std::pow(10, std::floor(std::log10(number)) + 1 - digits);
-  return unit >= 1 ? fmt::format("{:.0f}", std::round(number / unit) * unit)
-                   : fmt::format("{:.{}g}", number, digits);
-}
-
-std::string spoken_times(double ratio) {
-  if (ratio >= 0.95 && ratio < 1.05) {
-    const std::string text = fmt::format("{:.2f} times", ratio);
-    return text == "1.00 times" ? "1.0 times" : text;
-  }
-  return ratio < 9.95 ? fmt::format("{:.2g} times", ratio) : fmt::format("{:.0f} times", ratio);
-}
-
-std::string spoken_attempts(double attempts) {
-  constexpr int kDigits = 4;
-  return fmt::format("{} attempt{}", spoken_count(attempts, kDigits), attempts == 1 ? "" : "s");
-}
-
-}  // namespace retrysim::explain
 
 namespace retrysim {
 
@@ -78,7 +22,7 @@ namespace {
 void add(std::vector<Verdict>& verdicts, const explain::Rule& rule, const std::string& client,
          explain::Finding found) {
   verdicts.push_back({client, rule.about.id, found.severity.value_or(rule.about.severity),
-                      std::move(found.sentence), std::move(found.evidence)});
+                      found.sentence.text(), std::move(found.evidence), found.sentence.figures()});
 }
 
 void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) {
@@ -137,8 +81,8 @@ std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const Run
     const explain::GroupCase without = explain::group_case(twin_facts, twin_runs, c);
     if (with.total.requests == 0 || scenario.clients[c].makes_calls()) continue;
     const explain::Finding found = explain::compared(with, without, part);
-    all.push_back(
-        {scenario.clients[c].name, "twin", Severity::kInfo, found.sentence, found.evidence});
+    all.push_back({scenario.clients[c].name, "twin", Severity::kInfo, found.sentence.text(),
+                   found.evidence, found.sentence.figures()});
   }
   return all;
 }

@@ -7,5 +7,8 @@ add_test(NAME verdicts/first_line
 add_test(NAME verdicts/graphs
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/first_line.py
                  --program $<TARGET_FILE:retrysim-cli> --graphs --scenarios 10)
-set_tests_properties(verdicts/first_line verdicts/graphs
+add_test(NAME verdicts/figures
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/figures.py
+                 --program $<TARGET_FILE:retrysim-cli> --scenarios 15)
+set_tests_properties(verdicts/first_line verdicts/graphs verdicts/figures
                      PROPERTIES LABELS "validation;no-sanitizer" TIMEOUT 300)

@@ -99,6 +99,46 @@ Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
   return json;
 }
 
+/// Where a figure of a sentence is counted (sim/explain/README.md).
+Json source_json(const FigureSource& source) {
+  using Kind = FigureSource::Kind;
+  Json json;
+  switch (source.kind) {
+    case Kind::kUnknown:
+      json["not_in_files"] = source.text;
+      break;
+    case Kind::kNumber:
+      if (source.text.empty()) {
+        json["number"] = source.number;
+      } else {
+        json["text"] = source.text;
+      }
+      break;
+    case Kind::kKey:
+      json["key"] = source.text;
+      break;
+    case Kind::kCells:
+      json["file"] = source.file;
+      json["column"] = source.column;
+      json[source.file == "service.csv" ? "service" : "client"] = source.of;
+      if (!source.weight.empty()) json["weight"] = source.weight;
+      if (!source.window.empty()) json["window"] = source.window;
+      if (!source.window.empty() && !source.text.empty()) json["window_of"] = source.text;
+      if (source.to_s > 0) {
+        json["from_s"] = source.from_s;
+        json["to_s"] = source.to_s;
+      }
+      json["over"] = source.over;
+      if (source.above >= 0 && source.file == "replications.csv") json["above"] = source.above;
+      break;
+    case Kind::kFormula:
+      json["formula"] = source.formula;
+      for (const FigureSource& part : source.parts) json["of"].push_back(source_json(part));
+      break;
+  }
+  return json;
+}
+
 Json verdict_json(const Evaluation& e, const Verdict& verdict) {
   Json json;
   json["variant"] = e.set.variant;
@@ -108,6 +148,11 @@ Json verdict_json(const Evaluation& e, const Verdict& verdict) {
   json["sentence"] = verdict.sentence;
   json["evidence"] = Json::object();
   for (const EvidenceFigure& f : verdict.evidence) json["evidence"][f.name] = f.value;
+  json["figures"] = Json::array();
+  for (const SaidFigure& f : verdict.figures) {
+    json["figures"].push_back(
+        Json{{"said", f.text}, {"value", f.value}, {"source", source_json(f.source)}});
+  }
   return json;
 }
 

@@ -433,12 +433,12 @@ TEST_CASE_METHOD(Group, "A quota that ran dry behind the fault is told from its 
     return {};
   };
   const auto starts = [](const std::string& words) { return Catch::StartsWith(words); };
-  CHECK_THAT(told(0).sentence, starts("from the start on, 5 s before the fault, "));
-  CHECK_THAT(told(2).sentence, starts("from 2 s into the run on, 3 s before the fault, "));
-  CHECK_THAT(told(5).sentence, starts("from the start of the fault on "));
-  CHECK_THAT(told(9).sentence, starts("from 4 s into the fault on "));
-  CHECK_THAT(told(10).sentence, starts("from the end of the fault on "));
-  CHECK_THAT(told(13).sentence, starts("from 3 s after the fault on "));
+  CHECK_THAT(told(0).sentence.text(), starts("from the start on, 5 s before the fault, "));
+  CHECK_THAT(told(2).sentence.text(), starts("from 2 s into the run on, 3 s before the fault, "));
+  CHECK_THAT(told(5).sentence.text(), starts("from the start of the fault on "));
+  CHECK_THAT(told(9).sentence.text(), starts("from 4 s into the fault on "));
+  CHECK_THAT(told(10).sentence.text(), starts("from the end of the fault on "));
+  CHECK_THAT(told(13).sentence.text(), starts("from 3 s after the fault on "));
   CHECK(told(13).evidence.at(0).value == 13);
 }
 
@@ -473,10 +473,10 @@ TEST_CASE_METHOD(Group, "Requests succeed as often as before within noise only")
   c.recoveries.back = 3;
   c.recoveries.watched_s = 12;
   const auto answer = [&](double succeeded, double latency_s) -> std::string {
-    c.made.before = c.made.after = {12000, 12000, 12000, 12000 * 0.08};
-    c.made.during = {4000, succeeded, 4000, 4000 * latency_s};
+    c.made.before = c.made.after = {12000, 12000, 12000, 12000 * 0.08, ""};
+    c.made.during = {4000, succeeded, 4000, 4000 * latency_s, ""};
     for (const explain::Rule& r : explain::answer_rules()) {
-      if (const auto found = r.find(c)) return found->sentence;
+      if (const auto found = r.find(c)) return found->sentence.text();
     }
     return "";
   };

@@ -23,10 +23,10 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
   group.disturbances.first_start_s = 10;
   group.disturbances.last_end_s = 15;
   group.runs = at_once + late_s.size() + gone + unknown;
-  group.made.before = {1000, 1000, 1000, 10};
-  group.made.during = {1000, 100, 1000, 10};
-  group.made.recovering = {1000, 500, 1000, 10};
-  group.made.after = {1000, 1000, 1000, 10};
+  group.made.before = {1000, 1000, 1000, 10, ""};
+  group.made.during = {1000, 100, 1000, 10, ""};
+  group.made.recovering = {1000, 500, 1000, 10, ""};
+  group.made.after = {1000, 1000, 1000, 10, ""};
   Recoveries& r = group.recoveries;
   r.watched_s = 100;
   r.back = at_once + late_s.size();
@@ -37,7 +37,7 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
   r.least_s = at_once > 0 || late_s.empty() ? 0 : late_s.front();
   r.most_s = late_s.empty() ? 0 : late_s.back();
   for (const Rule& rule : answer_rules()) {
-    if (const auto found = rule.find(group)) return found->sentence;
+    if (const auto found = rule.find(group)) return found->sentence.text();
   }
   return "";
 }
@@ -75,13 +75,13 @@ TEST_CASE("Where only some replications recover, the others are told, too", "[ve
 }
 
 TEST_CASE("A multiple that rounds to one keeps a decimal", "[verdicts]") {
-  CHECK(spoken_times(1) == "1.0 times");
-  CHECK(spoken_times(1.004) == "1.0 times");
-  CHECK(spoken_times(0.96) == "0.96 times");
-  CHECK(spoken_times(1.04) == "1.04 times");
-  CHECK(spoken_times(0.94) == "0.94 times");
-  CHECK(spoken_times(1.06) == "1.1 times");
-  CHECK(spoken_times(2) == "2 times");
+  CHECK(times(1, number(1)).said().text == "1.0 times");
+  CHECK(times(1.004, number(1.004)).said().text == "1.0 times");
+  CHECK(times(0.96, number(0.96)).said().text == "0.96 times");
+  CHECK(times(1.04, number(1.04)).said().text == "1.04 times");
+  CHECK(times(0.94, number(0.94)).said().text == "0.94 times");
+  CHECK(times(1.06, number(1.06)).said().text == "1.1 times");
+  CHECK(times(2, number(2)).said().text == "2 times");
 }
 
 }  // namespace

@@ -280,8 +280,8 @@ const std::vector<RuleCase>& rule_cases() {
         "service.api.servers=20"},
        kSteady,
        {kErrors},
-       "hedging makes 2 attempts of each request: first attempts need 5.8 % of the capacity, all "
-       "attempts 12 %"},
+       "hedging makes 2 attempts of each request: first attempts need 5.8 % of the capacity, "
+       "with hedges 12 %"},
       {"overload-by-disturbance",
        kDip,
        {},
@@ -674,29 +674,31 @@ TEST_CASE("each group has one answer, which comes first") {
 
 TEST_CASE("figures are spoken with the digits that they deserve") {
   using namespace explain;
-  CHECK(spoken_time(0.78) == "0.78 s");
-  CHECK(spoken_time(0.0123) == "12.3 ms");
-  CHECK(spoken_time(0) == "0 s");
-  CHECK(spoken_time(12.34) == "12.3 s");
-  CHECK(roughly_spoken_time(12.34) == "12 s");
-  CHECK(spoken_time(99.96) == "100 s");
-  CHECK(spoken_time(510) == "8.5 minutes");
-  CHECK(spoken_time(7200) == "2 hours");
-  CHECK(spoken_share(0) == "0 %");
-  CHECK(spoken_share(0.00001) == "less than 0.01 %");
-  CHECK(spoken_share(0.0312) == "3.1 %");
-  CHECK(spoken_share(0.5) == "50 %");
-  CHECK(spoken_share(0.9996) == "99.96 %");
-  CHECK(spoken_share(0.999999) == "more than 99.99 %");
-  CHECK(spoken_share(1) == "100 %");
-  CHECK(spoken_times(1.94) == "1.9 times");
-  CHECK(spoken_times(12.3) == "12 times");
-  CHECK(spoken_attempts(1) == "1 attempt");
-  CHECK(spoken_attempts(1.2345) == "1.234 attempts");
-  CHECK(spoken_count(12.34) == "12.3");
-  CHECK(spoken_count(999) == "999");
-  CHECK(spoken_count(1234) == "1230");
-  CHECK(spoken_count(5'678'912) == "5680000");
+  const auto said = [](const explain::Figure& figure) { return figure.said().text; };
+  const FigureSource any = number(0);
+  CHECK(said(explain::time(0.78, any)) == "0.78 s");
+  CHECK(said(explain::time(0.0123, any)) == "12.3 ms");
+  CHECK(said(explain::time(0, any)) == "0 s");
+  CHECK(said(explain::time(12.34, any)) == "12.3 s");
+  CHECK(said(roughly(12.34, any)) == "12 s");
+  CHECK(said(explain::time(99.96, any)) == "100 s");
+  CHECK(said(explain::time(510, any)) == "8.5 minutes");
+  CHECK(said(explain::time(7200, any)) == "2 hours");
+  CHECK(said(explain::share(0, any)) == "0 %");
+  CHECK(said(explain::share(0.00001, any)) == "less than 0.01 %");
+  CHECK(said(explain::share(0.0312, any)) == "3.1 %");
+  CHECK(said(explain::share(0.5, any)) == "50 %");
+  CHECK(said(explain::share(0.9996, any)) == "99.96 %");
+  CHECK(said(explain::share(0.999999, any)) == "more than 99.99 %");
+  CHECK(said(explain::share(1, any)) == "100 %");
+  CHECK(said(explain::times(1.94, any)) == "1.9 times");
+  CHECK(said(explain::times(12.3, any)) == "12 times");
+  CHECK(attempts(1, any).text() == "1 attempt");
+  CHECK(attempts(1.2345, any).text() == "1.234 attempts");
+  CHECK(said(explain::count(12.34, any)) == "12.3");
+  CHECK(said(explain::count(999, any)) == "999");
+  CHECK(said(explain::count(1234, any)) == "1230");
+  CHECK(said(explain::count(5'678'912, any)) == "5680000");
 }
 
 }  // namespace retrysim

@@ -1,0 +1,54 @@
+// Where the figures of a case are counted: files, columns and windows of the result.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "explain/group_case.hpp"
+#include "explain/said.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace retrysim::explain {
+
+/// Loads are attempts times their work at the service, which the scenario gives.
+inline constexpr std::string_view kWork =
+    "attempts times the server time that the scenario gives them";
+inline constexpr std::string_view kByScenario = "worked out from the scenario";
+
+/// A metric of the group in replications.csv, made one number of all replications by `over`.
+FigureSource metric(const GroupCase& c, std::string_view name, std::string_view over = "sum");
+/// The sum of a metric that is a share or a mean, each times what it is a share or a mean of.
+FigureSource weighted(const GroupCase& c, std::string_view name, std::string_view weight);
+/// A column of timeseries.csv in a window of the group: before, during, trouble, after, window.
+FigureSource flow(const GroupCase& c, std::string_view column, std::string_view window);
+/// A column of service.csv of the services that the group calls, together.
+FigureSource served(const GroupCase& c, std::string_view column, std::string_view window,
+                    std::string_view over = "sum");
+
+/// A metric of the requests made in such phases of phases.csv.
+FigureSource made(const GroupCase& c, const Requests& r, std::string_view name);
+FigureSource successes_of(const GroupCase& c, const Requests& r);
+FigureSource latency_of(const GroupCase& c, const Requests& r);
+
+/// A metric of the group of that name.
+FigureSource metric_of(const std::string& client, std::string_view name);
+/// A column of service.csv of the service of that name, in the whole bins of a stretch of time.
+FigureSource served_by(const std::string& service, std::string_view column, double from_s,
+                       double to_s);
+/// A column of attempts.csv of the first attempts.
+FigureSource first_attempt(const GroupCase& c, std::string_view column);
+
+/// Of the requests of all replications.
+FigureSource success_source(const GroupCase& c);
+FigureSource attempts_per_request(const GroupCase& c);
+FigureSource latency_source(const GroupCase& c);
+/// Time of a recovery in each replication, which `back` of them have; `above`: only those above it.
+FigureSource recovery_source(const GroupCase& c, std::string_view over, double above = -1);
+/// How many replications recovered; of how many it can be told.
+FigureSource back_source(const GroupCase& c);
+FigureSource told_source(const GroupCase& c);
+/// From the end of the last disturbance to the end of the window.
+FigureSource watched_source(const GroupCase& c);
+
+}  // namespace retrysim::explain

@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""Recomputes every figure in the sentences of verdicts from the CSV files of the result alone, by
+the source that result.json gives for it. Claims ("every", "at once") are conditions there; they
+must hold. What a sentence has besides its figures and names may have no digit.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import csv
+import json
+import math
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from first_line import Graph, draw
+
+# Rules with figures that no file of the result has, and what these are counted from. The list may
+# only shrink: `--all` names the entries that nothing needs any more.
+NOT_IN_FILES = {
+    "worked out from the scenario": {
+        "overload-without-retries", "no-capacity", "unreachable", "silent", "answers-errors",
+        "lost-on-the-way", "queue-outlasts-timeout", "slow-queue-outlasts-timeout",
+        "timeout-below-service-time", "cause-in-graph", "overload-below", "layers-multiply"},
+    "attempts times the server time that the scenario gives them": {
+        "overload-without-retries", "overload-by-disturbance", "profile-takes-capacity",
+        "retries-keep-it-down", "retries-above-capacity", "hedging-loads", "cause-in-graph"},
+    "queue_max times the server time that the scenario gives": {"queue-outlasts-timeout"},
+    "requests under way, in the bins in which they are counted": {
+        "overloaded-before", "falls-behind"},
+    "sums of latencies over time": {"falls-behind", "slow"},
+    "waits in the queue beyond the least time that an attempt takes": {"slow"},
+    "which unconfirmed recoveries count": {
+        "sometimes-recovers", "queue-outlasts-timeout", "wasted-work", "degraded", "back-at-once",
+        "recovers", "recovers-late", "could-have-been-missed"},
+    "replications in which requests are enough to tell": {
+        "sometimes-recovers", "could-have-been-missed"},
+    "failures of calls over time": {"unaffected", "all-well"},
+    "failures of calls per attempt at their caller": {"degraded-answers"},
+    "the scenario's faults that do the same": {
+        "overload-by-disturbance", "no-capacity", "unreachable", "silent", "answers-errors",
+        "lost-on-the-way"},
+    "errors at the service, which service.csv does not have": {"answers-errors", "cause-in-graph"},
+    "the capacity profile, an input of the scenario": {"profile-takes-capacity"},
+    "the twins without retries": {"metastable"},
+    "the twins' results": {"twin"},
+    "the most servers that autoscaling permits": {"throttle-is-bottleneck"},
+    "the bin from which on the quota refuses so much": {"quota-ran-dry", "quota-ran-dry-in-vain"},
+    "requests by how they ended, of which there is no metric": {"not-retryable"},
+    "requests with side effects, of which there is no number by replication": {"duplicates"},
+    "keys of the services": {"duplicates"},
+    "stretches that end with the recovery": {"cause-in-graph", "layers-multiply"},
+    "calls of several groups together": {"layers-multiply"},
+    "servers' busy time without that of calls": {"cause-in-graph"},
+    "servers' busy time beyond the service's own work": {"cause-in-graph"},
+}
+
+UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+FORMULAS = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+            "/": lambda a, b: a / b if b else 0.0, "^": lambda a, b: a ** b,
+            "<=": lambda a, b: a <= b + 1e-9 * abs(b), ">=": lambda a, b: a >= b - 1e-9 * abs(b),
+            "==": lambda a, b: a == b}
+
+
+class Unknown(Exception):
+    """A figure that no file has."""
+
+
+def toml_number(text):
+    """The number in a key of result.json: a number, a duration, or the mean of a distribution."""
+    mean = re.search(r'mean\s*=\s*("[^"]*"|[0-9.e+-]+)', text)
+    text = (mean[1] if mean else text).strip().strip('"')
+    duration = re.fullmatch(r"([0-9.e+-]+)\s*(ns|us|µs|ms|s|min|h)", text)
+    return float(duration[1]) * UNITS[duration[2]] if duration else float(text)
+
+
+SAID_UNITS = {"%": 0.01, "times": 1.0, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "minutes": 60.0,
+              "hours": 3600.0, "": 1.0}
+
+
+def says(text, value):
+    """Whether the words give the value, to two digits at least; claims have none."""
+    number = re.fullmatch(r"(less than |more than |)([0-9.]+) ?([a-zµ%]*)", text)
+    if not number:
+        return True
+    said = float(number[2]) * SAID_UNITS[number[3]]
+    if number[1]:
+        return value < said if number[1].startswith("less") else value > said
+    return abs(said - value) <= 0.06 * abs(value) + 1e-12
+
+
+class Files:
+    """The CSV files of a result, read when they are needed."""
+
+    def __init__(self, folder):
+        self.folder, self.known, self.found = Path(folder), {}, {}
+
+    def rows(self, file, name):
+        """The rows of a client or service."""
+        if file not in self.known:
+            by_name = {}
+            with open(self.folder / file, newline="", encoding="utf-8") as opened:
+                for row in csv.DictReader(opened):
+                    by_name.setdefault(row.get("client") or row.get("service"), []).append(row)
+            self.known[file] = by_name
+        return self.known[file].get(name, [])
+
+    def metric(self, client, name):
+        """By replication; absent where it does not exist."""
+        if (client, name) not in self.found:
+            self.found[client, name] = {
+                row["replication"]: float(row["value"])
+                for row in self.rows("replications.csv", client) if row["metric"] == name}
+        return self.found[client, name]
+
+
+class Recomputed:
+    """The figures of one variant of a result."""
+
+    def __init__(self, folder):
+        self.result = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))
+        self.variant = self.result["variants"][0]
+        self.files = Files(folder)
+        start = self.variant["window_start_s"]
+        self.disturbances = [d for d in self.variant["disturbances"] if d["end_s"] > start]
+
+    def end_of_trouble(self, client, replication, unconfirmed):
+        recovered = self.files.metric(client, "recovery_s").get(replication)
+        if recovered is None and unconfirmed:
+            recovered = self.files.metric(client, "recovery_censored_s").get(replication)
+        if recovered is None:
+            return math.inf
+        return max(d["end_s"] for d in self.disturbances) + recovered
+
+    def is_in_window(self, row, window, client):
+        """Whether a bin belongs to it, as sim/explain/README.md has it."""
+        small = 1e-9
+        start = float(row["time_s"])
+        end = start + self.variant["interval_s"]
+        if (start < self.variant["window_start_s"] - small
+                or end > self.variant["window_end_s"] + small):
+            return False
+        first = min((d["start_s"] for d in self.disturbances), default=math.inf)
+        if window == "window":
+            return True
+        if window == "before" or end <= first + small:
+            return window == "before" and end <= first + small
+        if window == "during":
+            return any(d["start_s"] < end - small and d["end_s"] > start + small
+                       for d in self.disturbances)
+        until = self.end_of_trouble(client, row["replication"], window.endswith("unconfirmed"))
+        return start < until - small
+
+    def cells(self, source):
+        file, column = source["file"], source["column"]
+        name = source.get("client", source.get("service"))
+        if file == "replications.csv":
+            values = {}
+            for metric in reversed(column.split("|")):
+                values.update(self.files.metric(name, metric))
+            if "weight" in source:
+                weights = self.files.metric(name, source["weight"])
+                values = {r: value * weights.get(r, 0.0) for r, value in values.items()}
+            return list(values.values())
+        if file == "phases.csv":
+            kinds = source["window"].split("+")
+            return [float(row["mean"] or 0) * int(row["replications"])
+                    for row in self.files.rows(file, name)
+                    if row["metric"] == column and row["kind"] in kinds]
+        if file == "attempts.csv":
+            return [float(row[column]) for row in self.files.rows(file, name)
+                    if row["attempt"] == "1"]
+        rows = self.files.rows(file, name)
+        if "window" in source:
+            client = source.get("window_of", name)
+            rows = [row for row in rows if self.is_in_window(row, source["window"], client)]
+        else:
+            width = self.variant["interval_s"]
+            rows = [row for row in rows if float(row["time_s"]) >= source["from_s"] - 1e-9
+                    and float(row["time_s"]) + width <= source["to_s"] + 1e-9]
+        return [float(row[column]) for row in rows]
+
+    def value(self, source):
+        if "not_in_files" in source:
+            raise Unknown(source["not_in_files"])
+        if "number" in source:
+            return source["number"]
+        if "text" in source:
+            return source["text"]
+        if "key" in source:
+            return self.key(source["key"])
+        if "formula" in source:
+            return FORMULAS[source["formula"]](*[self.value(part) for part in source["of"]])
+        values = self.cells(source)
+        if "above" in source:
+            values = [value for value in values if value > source["above"]]
+        if source["over"] == "count":
+            return len(values)
+        if source["over"] == "sum":
+            return math.fsum(values)
+        return {"mean": statistics.fmean, "median": statistics.median, "min": min,
+                "max": max}[source["over"]](values)
+
+    def key(self, path):
+        if path == "disturbances.start_s":
+            return min(d["start_s"] for d in self.disturbances)
+        if path == "disturbances.end_s":
+            return max(d["end_s"] for d in self.disturbances)
+        if path in self.variant:
+            return self.variant[path]
+        text = self.variant["keys"][path]
+        try:
+            return toml_number(text)
+        except ValueError:
+            return text.strip('"')
+
+    def names(self):
+        """What may have digits without being a figure: names that the scenario gives, HTTP 503."""
+        names = {"503"}
+        for kind in ("services", "clients", "disturbances", "calls"):
+            for each in self.variant[kind]:
+                names |= {str(each[key]) for key in ("name", "callee", "caller") if key in each}
+        for row in self.result.get("phases", []):
+            names.add(row["phase"])
+        return sorted(names, key=len, reverse=True)
+
+    def problems(self):
+        """What is wrong with the sentences; and the figures, and those that no file has."""
+        found, figures, unknown = [], 0, []
+        for verdict in self.result["verdicts"]:
+            rest, at = verdict["sentence"], 0
+            for figure in verdict["figures"]:
+                figures += 1
+                place = rest.find(figure["said"], at)
+                if place < 0:
+                    found.append((verdict, f"{figure['said']!r} is not in the sentence"))
+                    continue
+                rest = rest[:place] + "\x00" + rest[place + len(figure["said"]):]
+                at = place + 1
+                try:
+                    value = self.value(figure["source"])
+                except Unknown as reason:
+                    unknown.append((verdict["rule"], str(reason)))
+                    continue
+                except (ValueError, KeyError, statistics.StatisticsError) as error:
+                    found.append((verdict, f"{figure['said']!r}: {type(error).__name__} {error}"))
+                    continue
+                if not says(figure["said"], value):
+                    found.append((verdict, f"{figure['said']!r} is said of {value:.9g}"))
+                if not math.isclose(value, figure["value"], rel_tol=1e-6, abs_tol=1e-9):
+                    found.append((verdict, f"{figure['said']!r} is {figure['value']:.9g}, but the "
+                                           f"files have {value:.9g}: {figure['source']}"))
+            for name in self.names():
+                rest = rest.replace(name, "")
+            if re.search(r"[0-9]", rest):
+                found.append((verdict, f"a figure without a source: {rest!r}"))
+        return found, figures, unknown
+
+
+def mixed(rng):
+    """Two client groups of all kinds at one service or two, with anything that can go wrong."""
+    servers, mean_ms = rng.choice([1, 2, 5, 10]), rng.choice([5, 20, 50])
+    capacity = servers * 1000 / mean_ms
+    duration = rng.choice([60, 100])
+    lines = ['name = "mixed"', f'duration = "{duration}s"', f"replications = {rng.choice([1, 3])}",
+             f"seed = {rng.randrange(1000)}", f"drain = {rng.choice(['true', 'false'])}",
+             f'warmup = "{rng.choice([0, 5, 7.5])}s"', f'interval = "{rng.choice([0.5, 1, 2])}s"',
+             f'recovery = {{ hold = "{rng.choice([5, 30])}s" }}']
+    if rng.random() < 0.3:
+        lines.append(f"network = {{ request_loss = {rng.choice([0, 0.05])}, "
+                     f"response_loss = {rng.choice([0.02, 0.3])} }}")
+    for service in ("api", "side"):
+        lines += [f"[service.{service}]", f"servers = {servers}",
+                  f'service_time = {{ distribution = "exponential", mean = "{mean_ms}ms" }}']
+        if rng.random() < 0.3:
+            lines.append(f"queue = {{ capacity = {rng.choice([10, 100, 1000])} }}")
+        if rng.random() < 0.25:
+            lines.append(f"throttle = {{ rate = {rng.uniform(0.4, 1.5) * capacity:.3g}, "
+                         f"burst = {rng.choice([1, 20])} }}")
+        if rng.random() < 0.3:
+            lines.append(f"errors = {{ unavailable = {rng.choice([0.002, 0.05, 0.3])} }}")
+        if rng.random() < 0.2:
+            lines.append(f"instances = {rng.choice([2, 5])}")
+    for client in ("web", "batch"):
+        rate = rng.uniform(0.05, 1.1) * capacity
+        lines += [f"[client.{client}]", f'calls = "{rng.choice(["api", "api", "side"])}"',
+                  f"count = {rng.choice([1, 10, 40])}",
+                  rng.choice([f'arrivals = {{ process = "poisson", total_rate = {rate:.3g} }}',
+                              f'arrivals = {{ process = "poisson", total_rate = {rate:.3g} }}',
+                              f'arrivals = {{ process = "constant", total_rate = {rate:.3g} }}',
+                              'arrivals = { process = "closed", think_time = "200ms" }',
+                              'arrivals = { process = "once", start = "8s" }']),
+                  rng.choice(['attempt_timeout = "0.5s"', 'attempt_timeout = "2s"', ""]),
+                  rng.choice(['deadline = "3s"', "", ""]),
+                  rng.choice(["mutating = 0.5", "", ""]),
+                  rng.choice(["max_connections = 1", "", ""])]
+        lines.append(rng.choice([
+            'retry = { mode = "none" }', 'retry = { mode = "standard" }',
+            'retry = { mode = "adaptive" }', 'retry = { mode = "legacy" }',
+            'retry = { mode = "custom", max_attempts = 4, backoff = { base = "50ms" } }',
+            'retry = { mode = "custom", max_attempts = 2, delays = [0], '
+            f'hedging = {{ delay = "{rng.choice([0, 50])}ms" }} }}']))
+    for number in range(rng.choice([0, 1, 1, 2, 3])):
+        start = rng.choice([0, 10, 20.5]) + 12 * number
+        lines += [f"[fault.f{number}]", f'service = "{rng.choice(["api", "side"])}"',
+                  f'start = "{start}s"', f'duration = "{rng.choice([1, 4, 10, 60])}s"',
+                  rng.choice(["capacity = 0", "capacity = 0.4", "speed = 0.3",
+                              "unreachable = true", "black_hole = true",
+                              "errors = { internal = 1.0 }", "errors = { internal = 0.4 }",
+                              "request_loss = 0.5", "response_loss = 0.2", 'latency = "100ms"'])]
+    return "\n".join(lines) + "\n"
+
+
+def texts(scenarios, seed, everything):
+    """Scenarios as text, or where they are: drawn ones of three kinds, and shipped ones."""
+    rng = random.Random(seed)
+    for _ in range(scenarios):
+        yield "drawn", draw(rng)[0], None
+        yield "graph", Graph(rng).text(), None
+        yield "mixed", mixed(rng), None
+    shipped = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+    for path in shipped if everything else []:
+        yield path.stem, None, path
+
+
+def check(program, scenarios, seed, everything):
+    wrong = figures = runs = 0
+    unknown = {}
+    for name, text, path in texts(scenarios, seed, everything):
+        with tempfile.TemporaryDirectory() as folder:
+            if path is None:
+                path = Path(folder) / "drawn.toml"
+                path.write_text(text, encoding="utf-8")
+            out = Path(folder) / "out"
+            done = subprocess.run([program, "run", path, "--quiet", "--out", out],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode == 3 and name == "mixed":
+                continue  # messages may be lost where nothing ends the wait for them
+            if done.returncode not in (0, 1):
+                sys.exit(f"{path}\n{text}\n{done.stderr}")
+            problems, count, not_known = Recomputed(out).problems()
+        figures += count
+        runs += 1
+        for verdict, problem in problems:
+            wrong += 1
+            print(f"{name} {verdict['client']} [{verdict['rule']}] {verdict['sentence']}\n"
+                  f"    {problem}")
+        if problems and text is not None:
+            print(text)
+        for rule, why in not_known:
+            unknown[rule, why] = unknown.get((rule, why), 0) + 1
+    listed = {(rule, why) for why, rules in NOT_IN_FILES.items() for rule in rules}
+    for rule, why in sorted(set(unknown) - listed):
+        wrong += 1
+        print(f"{rule}: a figure that no file has, which is not on the list: {why}")
+    if everything:
+        for rule, why in sorted(listed - set(unknown)):
+            print(f"{rule}: nothing needs it on the list here: {why}")
+    print(f"{runs} results, {figures} figures: {wrong} disagree; {sum(unknown.values())} are in no "
+          f"file, of {len({rule for rule, _ in unknown})} rules")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--scenarios", type=int, default=100, help="of each of three kinds")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--all", action="store_true", help="all shipped scenarios, too")
+    arguments = parser.parse_args()
+    sys.exit(1 if check(arguments.program, arguments.scenarios, arguments.seed,
+                        arguments.all) else 0)
+
+
+if __name__ == "__main__":
+    main()
