@@ -40,7 +40,7 @@ struct FigureSource {
     kNumber,   ///< `number`
     kKey,      ///< `text` is the path of a key
     kCells,    ///< the cells of `column` in `file`, in the rows of `of` and in `window`
-    kFormula,  ///< `formula` of `parts`: + - * / ^ <= >= ==
+    kFormula,  ///< `formula` of `parts`: + - * / // ^ <= >= ==
   };
   Kind kind = Kind::kUnknown;
   double number = 0;

@@ -264,10 +264,11 @@ Found sometimes(const GroupCase& c) {
   const auto down = static_cast<double>(r.down());
   const Sentence others =
       r.down() > 1 ? say(" {}", whole(down, told_source(c) - back_source(c))) : Sentence();
+  const Words enough = r.few > 0 ? Words(" that have requests enough to tell") : Words("");
   return Finding{
-      say("recovers in {}{} of {} runs, {}; in the other{} it {}{}",
+      say("recovers in {}{} of {} runs{}, {}; in the other{} it {}{}",
           rarely ? Words("only ") : Words(""), whole(static_cast<double>(r.back), back_source(c)),
-          whole(static_cast<double>(told), told_source(c)), when_back(c), others,
+          whole(static_cast<double>(told), told_source(c)), enough, when_back(c), others,
           r.unknown > 0 ? Words("is still down when the run ends") : Words("stays down"),
           failed_before_it(c)),
       recovery(c)};

@@ -294,8 +294,11 @@ Found could_have_been_missed(const GroupCase& c) {
 Sentence gap_in_tokens(const GroupCase& c) {
   const auto remembers = [](const ServiceSpec* s) { return s->idempotency.remembers(); };
   if (std::ranges::none_of(c.services, remembers)) {
-    const Figure knows = claim("knows no tokens", not_in_files("keys of the services")),
-                 know = claim("know no tokens", not_in_files("keys of the services"));
+    const FigureSource none =
+        c.has_one_service() && c.service().idempotency.window == Duration::zero()
+            ? stated("service." + c.service().name + ".idempotency.window", "none")
+            : not_in_files("keys of the services");
+    const Figure knows = claim("knows no tokens", none), know = claim("know no tokens", none);
     return c.has_one_service() ? say(": the service {}", knows) : say(": its services {}", know);
   }
   if (2 * c.total.token_races < c.total.duplicated) return {};

@@ -39,6 +39,9 @@ bool is_served_first(const GroupCase& c) {
   });
 }
 
+/// The time in which nothing is wrong.
+std::string_view calm_window(const GroupCase& c) { return c.disturbed() ? "before" : "window"; }
+
 /// What the scenario asks for, where what came is that but for chance; so that `check` and the
 /// results of runs say the same. Otherwise what came.
 Found overload_without_retries(const GroupCase& c) {
@@ -57,14 +60,25 @@ Found overload_without_retries(const GroupCase& c) {
       as_planned ? need->servers_enough : prediction::servers_that_carry(came * c.capacity.servers);
   Finding f{
       {}, {{"new_load_ratio", load}, {"servers", c.capacity.servers}, {"servers_needed", enough}}};
-  const Sentence remedy = say("at least {} servers are needed",
-                              whole(enough, not_in_files(as_planned ? kByScenario : kWork)));
-  const Figure needed = times(load, not_in_files(as_planned ? kByScenario : kWork));
+  const FigureSource planned = planned_work(c);
+  const bool in_keys = planned.kind != FigureSource::Kind::kUnknown;
+  const FigureSource its_load = !as_planned ? load_source(c, LoadOf::kFirst, calm_window(c))
+                                : in_keys   ? planned / servers_source(c)
+                                            : planned;
+  const bool is_counted = its_load.kind != FigureSource::Kind::kUnknown;
+  const Sentence remedy =
+      say("at least {} servers are needed",
+          whole(enough, is_counted ? whole_part(its_load * servers_source(c), number(1)) + number(1)
+                                   : its_load));
+  const Figure needed = times(load, its_load);
+  const auto if_needed = [&](std::string_view words, double least) {
+    return claim(words, is_counted ? its_load >= number(least) : its_load);
+  };
   if (as_planned && load >= 1 - 1e-9 && load <= kAtLimit && !need->regular) {
     f.sentence =
         say("first attempts alone need {} of the capacity: the longer the load lasts, the longer "
             "requests wait; {}",
-            claim("all", not_in_files(kByScenario)), remedy);
+            if_needed("all", 1), remedy);
     f.severity = Severity::kInfo;
     return f;
   }
@@ -74,9 +88,9 @@ Found overload_without_retries(const GroupCase& c) {
       is_served_first(c)
           ? say("first attempts of {} need {} the capacity: this one is served before others, "
                 "which wait; {}",
-                claim("all groups", not_in_files(kByScenario)), needed, remedy)
+                if_needed("all groups", 1), needed, remedy)
           : say("first attempts alone need {} the capacity: {} helps; {}", needed,
-                claim("no retry policy", not_in_files(as_planned ? kByScenario : kWork)), remedy);
+                if_needed("no retry policy", 1), remedy);
   return f;
 }
 
@@ -129,7 +143,7 @@ Found overload_by_disturbance(const GroupCase& c) {
   });
   return Finding{
       say("during {} first attempts alone need {}{} the {}capacity", names_of(c, such),
-          such.size() > 1 ? Words("up to ") : Words(""), times(load, not_in_files(kWork)),
+          such.size() > 1 ? Words("up to ") : Words(""), times(load, load_source(c, worst)),
           worst.left < 1 ? Words("remaining ") : Words("")),
       {{"new_load_ratio", load}, {"capacity_left_share", worst.left}}};
 }
@@ -150,7 +164,7 @@ Found nothing_served(const GroupCase& c) {
   if (none.empty()) return std::nullopt;
   return Finding{say("during {} {} {}: attempts can only fail or wait", names_of(c, none),
                      c.has_one_service() ? Words("the service has") : Words("its services have"),
-                     claim("no capacity at all", not_in_files(kByScenario))),
+                     claim("no capacity at all", left_source(c, *none.front()) == number(0))),
                  {{"capacity_left_share", 0}}};
 }
 
@@ -295,7 +309,7 @@ Found lost_messages(const GroupCase& c) {
   if (most.requests > 0) {
     what.push_back(say("{} of the attempts", lost(most.requests, "network.request_loss")));
   }
-  if (most.answers > 0) {
+  if (most.answers > 0 && most.requests < 1) {
     what.push_back(say("{} of the answers", lost(most.answers, "network.response_loss")));
   }
   return Finding{say("{}{} are lost on the way",
@@ -382,8 +396,6 @@ Figure patience(const GroupCase& c) {
   return time(c.capacity.timeout_s, key(scenario::path_of(c.client) + ".attempt_timeout"));
 }
 
-constexpr std::string_view kQueueWork = "queue_max times the server time that the scenario gives";
-
 Found queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
   const double late = troubled(c).too_late_share();
@@ -391,9 +403,9 @@ Found queue_outlasts_timeout(const GroupCase& c) {
   const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
   const Sentence holds = bounded ? say("the full queue holds {} of work",
-                                       roughly(k.full_queue_s, not_in_files(kByScenario)))
+                                       roughly(k.full_queue_s, full_queue_source(c)))
                                  : say("the unbounded queue grew to {} of work",
-                                       roughly(k.largest_queue_s, not_in_files(kQueueWork)));
+                                       roughly(k.largest_queue_s, largest_queue_source(c)));
   return Finding{say("{}; clients wait only {}: {}", holds, patience(c),
                      answers_too_late(c, troubled(c), troubled_window(c))),
                  {{"queue_work_s", bounded ? k.full_queue_s : k.largest_queue_s},
@@ -413,7 +425,7 @@ Found slow_queue_outlasts_timeout(const GroupCase& c) {
           "full capacity it holds {}",
           share(k.left, not_in_files(kByScenario)), roughly(slow_s, not_in_files(kByScenario)),
           patience(c), answers_too_late(c, c.during, "during"),
-          roughly(k.full_queue_s, not_in_files(kByScenario))),
+          roughly(k.full_queue_s, full_queue_source(c))),
       {{"queue_work_s", slow_s},
        {"queue_work_at_full_capacity_s", k.full_queue_s},
        {"timeout_s", k.timeout_s},
@@ -429,8 +441,8 @@ Found retries_keep_it_down(const GroupCase& c) {
   if (fresh <= 0 || fresh >= 1 || fresh + retried < 1 || retried < kWeighty) return std::nullopt;
   return Finding{
       say("after {} first attempts need {} of the capacity, with retries {} the capacity",
-          its_name(c), share(fresh, not_in_files(kWork)),
-          times(fresh + retried, not_in_files(kWork))),
+          its_name(c), share(fresh, load_source(c, LoadOf::kFirst, "after")),
+          times(fresh + retried, load_source(c, LoadOf::kAll, "after"))),
       {{"new_load_ratio", fresh}, {"load_with_retries_ratio", fresh + retried}}};
 }
 
@@ -440,7 +452,8 @@ Found retries_above_capacity(const GroupCase& c) {
   const double bin_s = c.bin_s;
   if (o.seconds < std::max(1.0, 2 * bin_s)) return std::nullopt;
   return Finding{say("retries alone needed {} the capacity for {}",
-                     times(o.ratio, not_in_files(kWork)), roughly(o.seconds, not_in_files(kWork))),
+                     times(o.ratio, retries_above_source(c, "mean of means")),
+                     roughly(o.seconds, retries_above_source(c, "mean count"))),
                  {{"retry_load_ratio", o.ratio},
                   {"retries_above_capacity_s", o.seconds},
                   {"replications", static_cast<double>(o.runs)}}};
@@ -509,9 +522,8 @@ bool fails_too(const ClientFlow& f) {
 }
 
 /// "60 % of", "1.2 times".
-Sentence of_capacity(double load) {
-  return load < 1 ? say("{} of", share(load, not_in_files(kWork)))
-                  : Sentence(times(load, not_in_files(kWork)));
+Sentence of_capacity(double load, const FigureSource& source) {
+  return load < 1 ? say("{} of", share(load, source)) : Sentence(times(load, source));
 }
 
 /// Hedges are no retries of what failed, but a load of their own.
@@ -534,10 +546,10 @@ Found hedging_loads(const GroupCase& c) {
                 {{"attempts_per_request_ratio", each}},
                 too_much ? Severity::kBad : Severity::kInfo};
   if (fresh > 0) {
-    found.sentence +=
-        say(": first attempts need {} the capacity, with hedges {}", of_capacity(fresh),
-            total < 1 ? Sentence(share(total, not_in_files(kWork)))
-                      : Sentence(times(total, not_in_files(kWork))));
+    found.sentence += say(": first attempts need {} the capacity, with hedges {}",
+                          of_capacity(fresh, load_source(c, LoadOf::kFirst, window)),
+                          total < 1 ? Sentence(share(total, load_source(c, LoadOf::kAll, window)))
+                                    : Sentence(times(total, load_source(c, LoadOf::kAll, window))));
     found.evidence.push_back({"new_load_ratio", fresh});
     found.evidence.push_back({"load_with_hedges_ratio", total});
   }
@@ -601,13 +613,17 @@ Found connections_are_bottleneck(const GroupCase& c) {
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
   const FigureSource waits =
       weighted(c, "connection_wait_mean", "requests") / metric(c, "requests");
-  return Finding{
-      say("{} of the latency is waiting for a connection: each client has {}",
-          share(std::min(1.0, wait_s / latency_s), waits / latency_source(c)),
-          whole(c.client.max_connections, key(scenario::path_of(c.client) + ".max_connections"))),
-      {{"connection_wait_s", wait_s},
-       {"latency_s", latency_s},
-       {"max_connections", static_cast<double>(c.client.max_connections)}}};
+  const Figure connections =
+      whole(c.client.max_connections, key(scenario::path_of(c.client) + ".max_connections"));
+  // Requests without an answer when the run ends have waited, but have no latency.
+  return Finding{wait_s < latency_s
+                     ? say("{} of the latency is waiting for a connection: each client has {}",
+                           share(wait_s / latency_s, waits / latency_source(c)), connections)
+                     : say("requests wait {} on average for a connection: each client has {}",
+                           roughly(wait_s, waits), connections),
+                 {{"connection_wait_s", wait_s},
+                  {"latency_s", latency_s},
+                  {"max_connections", static_cast<double>(c.client.max_connections)}}};
 }
 
 Found timeout_below_service_time(const GroupCase& c) {

@@ -71,6 +71,9 @@ FigureSource operator/(FigureSource a, FigureSource b) {
 FigureSource power(FigureSource a, FigureSource b) {
   return formula("^", std::move(a), std::move(b));
 }
+FigureSource whole_part(FigureSource a, FigureSource b) {
+  return formula("//", std::move(a), std::move(b));
+}
 FigureSource operator<=(FigureSource a, FigureSource b) {
   return formula("<=", std::move(a), std::move(b));
 }

@@ -30,6 +30,8 @@ FigureSource operator-(FigureSource a, FigureSource b);
 FigureSource operator*(FigureSource a, FigureSource b);
 FigureSource operator/(FigureSource a, FigureSource b);
 FigureSource power(FigureSource a, FigureSource b);
+/// The whole number below the quotient; a rounding error below a whole number is that number.
+FigureSource whole_part(FigureSource a, FigureSource b);
 FigureSource operator<=(FigureSource a, FigureSource b);
 FigureSource operator>=(FigureSource a, FigureSource b);
 FigureSource operator==(FigureSource a, FigureSource b);

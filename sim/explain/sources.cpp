@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "explain/sources.hpp"
 
+#include "scenario/derived/derived.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 namespace retrysim::explain {
 
 namespace {
@@ -17,9 +23,10 @@ FigureSource cells(std::string_view file, std::string_view column, std::string o
 /// The trouble ends when the group is back. Of runs that end before that is confirmed the files do
 /// not tell which seem to be back, unless all are.
 FigureSource until_back(const GroupCase& c, FigureSource source) {
-  if (c.recoveries.brief == 0 || source.window != "trouble") return source;
+  const bool trouble = source.window == "trouble";
+  if (c.recoveries.brief == 0 || (!trouble && source.window != "after")) return source;
   if (c.recoveries.back < c.runs) return not_in_files("which unconfirmed recoveries count");
-  source.window = "trouble, unconfirmed";
+  source.window = trouble ? "trouble, unconfirmed" : "after, unconfirmed";
   return source;
 }
 
@@ -71,6 +78,165 @@ FigureSource served_by(const std::string& service, std::string_view column, doub
   return source;
 }
 
+namespace {
+
+/// Whether each attempt asks for the service time of the only service, and all that are sent do.
+bool has_plain_work(const GroupCase& c) {
+  if (!c.capacity.limited) return false;
+  const ServiceSpec& s = c.service();
+  const auto kind = s.service_time.kind();
+  const bool known =
+      kind == Distribution::Kind::kConstant || kind == Distribution::Kind::kExponential;
+  if (!known || scenario::calls_others(c.scenario, c.client.service) || !s.errors.empty() ||
+      s.throttle.rate > 0 || s.throttle.has_limits() || s.autoscaling.target > 0 ||
+      c.scenario.network.request_loss > 0) {
+    return false;
+  }
+  const bool all_ask = std::ranges::none_of(c.scenario.faults, [&](const FaultSpec& f) {
+    return f.service == c.client.service &&
+           (f.unreachable || f.black_hole || f.request_loss > 0 || !f.errors.empty());
+  });
+  if (!all_ask) return false;
+  constexpr int kMostCallers = 10;  // a formula of more is no help
+  int callers = 0;
+  for (const ClientSpec& client : c.scenario.clients) {
+    if (share_of_calls(client, c.client.service) <= 0) continue;
+    if (++callers > kMostCallers || !client.operations.empty() || !calls_one_service(client)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string path_of_service(const GroupCase& c) { return "service." + c.service().name; }
+
+FigureSource servers(const GroupCase& c) {
+  return key(path_of_service(c) + ".servers") * key(path_of_service(c) + ".instances");
+}
+
+/// A column of timeseries.csv of all groups that call the service.
+FigureSource flow_of_callers(const GroupCase& c, std::string_view column,
+                             const FigureSource& window) {
+  FigureSource all;
+  bool first = true;
+  for (const ClientSpec& client : c.scenario.clients) {
+    if (share_of_calls(client, c.client.service) <= 0) continue;
+    FigureSource its = window;
+    its.column = column;
+    its.of = client.name;
+    all = first ? std::move(its) : std::move(all) + std::move(its);
+    first = false;
+  }
+  return all;
+}
+
+FigureSource load_in_bins(const GroupCase& c, LoadOf of, const FigureSource& window) {
+  FigureSource attempts =
+      flow_of_callers(c, of == LoadOf::kRetries ? "retries" : "attempts", window);
+  if (of == LoadOf::kFirst) {
+    attempts = std::move(attempts) - flow_of_callers(c, "retries", window);
+  }
+  FigureSource bins = window;
+  bins.column = "attempts";
+  bins.of = c.client.name;
+  bins.over = "count";
+  return std::move(attempts) * key(path_of_service(c) + ".service_time") /
+         (std::move(bins) * key("interval") * servers(c));
+}
+
+/// In whole bins: the start of the run and each stretch that ends where bins do.
+bool is_whole_bins(const GroupCase& c, double at_s) {
+  const double bins = at_s / c.bin_s;
+  return c.bin_s > 0 && std::abs(bins - std::round(bins)) < 1e-9;
+}
+
+}  // namespace
+
+FigureSource load_source(const GroupCase& c, LoadOf of, std::string_view window) {
+  if (!has_plain_work(c)) return not_in_files(kWork);
+  FigureSource source = flow(c, "attempts", window);
+  if (source.kind != FigureSource::Kind::kCells) return source;
+  source.text = c.client.name;  // whose recovery ends the trouble
+  return load_in_bins(c, of, source);
+}
+
+FigureSource load_source(const GroupCase& c, const DisturbedStretch& d) {
+  if (!has_plain_work(c) || !is_whole_bins(c, d.start_s) || !is_whole_bins(c, d.end_s)) {
+    return not_in_files(kWork);
+  }
+  FigureSource source = cells("timeseries.csv", "attempts", c.client.name);
+  source.from_s = d.start_s;
+  source.to_s = d.end_s;
+  source = load_in_bins(c, LoadOf::kFirst, source);
+  if (d.left == 1) return source;
+  const FigureSource left = left_source(c, d);
+  if (left.kind == FigureSource::Kind::kUnknown) return not_in_files(kWork);
+  return std::move(source) / left;
+}
+
+FigureSource planned_work(const GroupCase& c) {
+  if (!has_plain_work(c)) return not_in_files(kByScenario);
+  FigureSource rate;
+  bool first = true;
+  for (const ClientSpec& client : c.scenario.clients) {
+    if (share_of_calls(client, c.client.service) <= 0) continue;
+    const ArrivalSpec& a = client.arrivals;
+    const bool steady =
+        a.process == ArrivalProcess::kPoisson || a.process == ArrivalProcess::kConstant;
+    if (!steady || a.profile) return not_in_files(kByScenario);
+    FigureSource its = key(scenario::path_of(client) + ".arrivals.total_rate");
+    rate = first ? std::move(its) : std::move(rate) + std::move(its);
+    first = false;
+  }
+  return std::move(rate) * key(path_of_service(c) + ".service_time");
+}
+
+FigureSource servers_source(const GroupCase& c) { return servers(c); }
+
+FigureSource retries_above_source(const GroupCase& c, std::string_view over) {
+  const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& client) {
+    return share_of_calls(client, c.client.service) > 0;
+  });
+  if (!has_plain_work(c) || callers != 1) return not_in_files(kWork);
+  FigureSource source = flow(c, "retries", "window");
+  constexpr double kRounding = 1e-6;  // they are whole numbers
+  source.above = c.bin_s * c.capacity.servers / c.capacity.service_time_s - kRounding;
+  source.over = over;
+  if (over == "mean count") return std::move(source) * key("interval");
+  return std::move(source) * key(path_of_service(c) + ".service_time") /
+         (key("interval") * servers(c));
+}
+
+FigureSource left_source(const GroupCase& c, const DisturbedStretch& d) {
+  FigureSource left = number(1);
+  double product = 1;
+  for (const FaultSpec* f : d.faults) {
+    left = std::move(left) * key("fault." + f->name + ".capacity") *
+           key("fault." + f->name + ".speed");
+    product *= f->capacity * f->speed;
+  }
+  const bool all = std::ranges::all_of(d.faults, [](const FaultSpec* f) {
+    return f->instance == FaultSpec::kAllInstances && !f->unreachable && !f->black_hole;
+  });
+  // Profiles, and servers of which only whole ones are left.
+  if (!c.has_one_service() || !all || std::abs(product - d.left) > 1e-9) {
+    return not_in_files(kByScenario);
+  }
+  return left;
+}
+
+FigureSource full_queue_source(const GroupCase& c) {
+  if (!has_plain_work(c)) return not_in_files(kByScenario);
+  return key(path_of_service(c) + ".queue.capacity") * key(path_of_service(c) + ".service_time") /
+         key(path_of_service(c) + ".servers");
+}
+
+FigureSource largest_queue_source(const GroupCase& c) {
+  if (!has_plain_work(c)) return not_in_files(kQueueWork);
+  return served(c, "queue_max", "window", "max") * key(path_of_service(c) + ".service_time") /
+         servers(c);
+}
+
 FigureSource metric_of(const std::string& client, std::string_view name) {
   return cells("replications.csv", name, client);
 }
@@ -120,7 +286,8 @@ FigureSource back_source(const GroupCase& c) { return recovery_source(c, "count"
 
 FigureSource told_source(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  if (r.runs() != c.runs) return not_in_files("replications in which requests are enough to tell");
+  if (r.runs() != c.runs || r.few > 0)
+    return not_in_files("replications in which requests are enough to tell");
   return metric(c, "recovered", "count");
 }
 

@@ -6,6 +6,7 @@
 #include "explain/group_case.hpp"
 #include "explain/said.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@ namespace retrysim::explain {
 /// Loads are attempts times their work at the service, which the scenario gives.
 inline constexpr std::string_view kWork =
     "attempts times the server time that the scenario gives them";
+inline constexpr std::string_view kQueueWork =
+    "queue_max times the server time that the scenario gives";
 inline constexpr std::string_view kByScenario = "worked out from the scenario";
 
 /// A metric of the group in replications.csv, made one number of all replications by `over`.
@@ -30,6 +33,25 @@ FigureSource served(const GroupCase& c, std::string_view column, std::string_vie
 FigureSource made(const GroupCase& c, const Requests& r, std::string_view name);
 FigureSource successes_of(const GroupCase& c, const Requests& r);
 FigureSource latency_of(const GroupCase& c, const Requests& r);
+
+/// Which attempts a load is of.
+enum class LoadOf : std::uint8_t { kFirst, kRetries, kAll };
+/// The load of the group's service by the attempts of all groups in a window, as a share of the
+/// full capacity: files have it where each attempt asks for the service time, and all do ask.
+FigureSource load_source(const GroupCase& c, LoadOf of, std::string_view window);
+/// By first attempts in the stretch, as a share of what is left of the capacity then.
+FigureSource load_source(const GroupCase& c, const DisturbedStretch& d);
+/// The work that first attempts ask for by the keys of the scenario, in servers, and the servers.
+FigureSource planned_work(const GroupCase& c);
+FigureSource servers_source(const GroupCase& c);
+/// Of the bins in which the retries of the only group that calls ask for more than the capacity:
+/// their load ("mean of means"), or their number ("mean count"), as the mean over replications.
+FigureSource retries_above_source(const GroupCase& c, std::string_view over);
+/// The share of the capacity that the faults of a stretch leave, all of it: by their keys.
+FigureSource left_source(const GroupCase& c, const DisturbedStretch& d);
+/// Work of a full queue, and of the longest one that there was, at full capacity, in seconds.
+FigureSource full_queue_source(const GroupCase& c);
+FigureSource largest_queue_source(const GroupCase& c);
 
 /// A metric of the group of that name.
 FigureSource metric_of(const std::string& client, std::string_view name);

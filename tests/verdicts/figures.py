@@ -63,6 +63,7 @@ NOT_IN_FILES = {
 UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 FORMULAS = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
             "/": lambda a, b: a / b if b else 0.0, "^": lambda a, b: a ** b,
+            "//": lambda a, b: float(math.floor(a / b * (1 + 1e-9))),
             "<=": lambda a, b: a <= b + 1e-9 * abs(b), ">=": lambda a, b: a >= b - 1e-9 * abs(b),
             "==": lambda a, b: a == b}
 
@@ -151,12 +152,20 @@ class Recomputed:
         if window == "before" or end <= first + small:
             return window == "before" and end <= first + small
         if window == "during":
-            return any(d["start_s"] < end - small and d["end_s"] > start + small
-                       for d in self.disturbances)
+            return self.is_disturbed(start, end)
         until = self.end_of_trouble(client, row["replication"], window.endswith("unconfirmed"))
+        if window.startswith("after"):
+            last = max(d["end_s"] for d in self.disturbances)
+            return last - small <= start < until - small and not self.is_disturbed(start, end)
         return start < until - small
 
+    def is_disturbed(self, start, end):
+        small = 1e-9
+        return any(d["start_s"] < end - small and d["end_s"] > start + small
+                   for d in self.disturbances)
+
     def cells(self, source):
+        """The values, each with its replication if it has one."""
         file, column = source["file"], source["column"]
         name = source.get("client", source.get("service"))
         if file == "replications.csv":
@@ -166,14 +175,14 @@ class Recomputed:
             if "weight" in source:
                 weights = self.files.metric(name, source["weight"])
                 values = {r: value * weights.get(r, 0.0) for r, value in values.items()}
-            return list(values.values())
+            return list(values.items())
         if file == "phases.csv":
             kinds = source["window"].split("+")
-            return [float(row["mean"] or 0) * int(row["replications"])
+            return [("", float(row["mean"] or 0) * int(row["replications"]))
                     for row in self.files.rows(file, name)
                     if row["metric"] == column and row["kind"] in kinds]
         if file == "attempts.csv":
-            return [float(row[column]) for row in self.files.rows(file, name)
+            return [("", float(row[column])) for row in self.files.rows(file, name)
                     if row["attempt"] == "1"]
         rows = self.files.rows(file, name)
         if "window" in source:
@@ -183,7 +192,7 @@ class Recomputed:
             width = self.variant["interval_s"]
             rows = [row for row in rows if float(row["time_s"]) >= source["from_s"] - 1e-9
                     and float(row["time_s"]) + width <= source["to_s"] + 1e-9]
-        return [float(row[column]) for row in rows]
+        return [(row["replication"], float(row[column])) for row in rows]
 
     def value(self, source):
         if "not_in_files" in source:
@@ -196,9 +205,16 @@ class Recomputed:
             return self.key(source["key"])
         if "formula" in source:
             return FORMULAS[source["formula"]](*[self.value(part) for part in source["of"]])
-        values = self.cells(source)
+        cells = self.cells(source)
         if "above" in source:
-            values = [value for value in values if value > source["above"]]
+            cells = [cell for cell in cells if cell[1] > source["above"]]
+        values = [value for _, value in cells]
+        if source["over"] in ("mean of means", "mean count"):
+            by_run = {}
+            for replication, value in cells:
+                by_run.setdefault(replication, []).append(value)
+            each = len if source["over"] == "mean count" else statistics.fmean
+            return statistics.fmean(each(of_run) for of_run in by_run.values())
         if source["over"] == "count":
             return len(values)
         if source["over"] == "sum":
@@ -213,6 +229,9 @@ class Recomputed:
             return max(d["end_s"] for d in self.disturbances)
         if path in self.variant:
             return self.variant[path]
+        if path.endswith(".arrivals.total_rate") and path not in self.variant["keys"]:
+            group = path.removesuffix(".arrivals.total_rate")  # its rate is that of each client
+            return self.key(f"{group}.arrivals.rate") * self.key(f"{group}.count")
         text = self.variant["keys"][path]
         try:
             return toml_number(text)
@@ -359,6 +378,8 @@ def check(program, scenarios, seed, everything):
         wrong += 1
         print(f"{rule}: a figure that no file has, which is not on the list: {why}")
     if everything:
+        for (rule, why), times in sorted(unknown.items(), key=lambda each: -each[1]):
+            print(f"{times:5} {rule}: {why}")
         for rule, why in sorted(listed - set(unknown)):
             print(f"{rule}: nothing needs it on the list here: {why}")
     print(f"{runs} results, {figures} figures: {wrong} disagree; {sum(unknown.values())} are in no "

@@ -129,7 +129,7 @@ Json source_json(const FigureSource& source) {
         json["to_s"] = source.to_s;
       }
       json["over"] = source.over;
-      if (source.above >= 0 && source.file == "replications.csv") json["above"] = source.above;
+      if (source.above >= 0) json["above"] = source.above;
       break;
     case Kind::kFormula:
       json["formula"] = source.formula;

@@ -724,4 +724,58 @@ TEST_CASE("a capacity profile that takes the servers away is named with its time
   CHECK_THAT(said_of("app", scenario, run_replications(scenario)), !says("profile"));
 }
 
+TEST_CASE("waits of requests without an answer are no share of a latency") {
+  // Each client has a connection, for which ever more requests wait, and those that wait in
+  // backoff or with it when the run ends have no latency.
+  const std::string text = said_of("batch", R"(
+name = "pool"
+duration = "60s"
+drain = false
+replications = 1
+[service.api]
+servers = 1
+service_time = { distribution = "exponential", mean = "5ms" }
+throttle = { rate = 121, burst = 2 }
+[client.web]
+count = 10
+arrivals = { process = "constant", total_rate = 181 }
+attempt_timeout = "2s"
+deadline = "3s"
+retry = { mode = "none" }
+[client.batch]
+count = 4
+arrivals = { process = "constant", total_rate = 148 }
+max_connections = 1
+retry = { mode = "custom", max_attempts = 4, backoff = { base = "50ms" } }
+[fault.f]
+start = "20s"
+duration = "60s"
+speed = 0.3
+)");
+  CHECK_THAT(text, says("on average for a connection: each client has 1"));
+  CHECK_THAT(text, !says("100 % of the latency"));
+}
+
+TEST_CASE("of a time in which no request is made nothing is said") {
+  const std::string text = said_of("web", R"(
+name = "to-the-end"
+duration = "40s"
+replications = 2
+[service.api]
+servers = 5
+service_time = "50ms"
+errors = { internal = 0.1 }
+[client.web]
+count = 10
+arrivals = { process = "poisson", total_rate = 50 }
+retry = { mode = "none" }
+[fault.f]
+start = "20s"
+duration = "20s"
+errors = { internal = 0.4 }
+)");
+  CHECK_THAT(text,
+             says("failing before the fault already") && says("during it") && !says("after it"));
+}
+
 }  // namespace retrysim

@@ -116,6 +116,17 @@ std::string listed(const std::vector<Verdict>& all) {
   return text;
 }
 
+/// Whether its figures are in the sentence, in their order.
+bool figures_in_place(const Verdict& verdict) {
+  std::size_t at = 0;
+  for (const SaidFigure& f : verdict.figures) {
+    at = verdict.sentence.find(f.text, at);
+    if (at == std::string::npos) return false;
+    at += f.text.size();
+  }
+  return true;
+}
+
 /// When a rule applies and when not.
 struct RuleCase {
   const char* rule;
@@ -451,6 +462,7 @@ TEST_CASE("each rule applies where it should, and only there") {
       CHECK_THAT(verdict->sentence, Catch::Contains(c.sentence));
       CHECK(!verdict->evidence.empty());
       for (const EvidenceFigure& f : verdict->evidence) CHECK(f.value >= 0);
+      CHECK(figures_in_place(*verdict));
       const std::vector<Verdict> without = verdicts_on(c.other_scenario, c.does_not, c.with_twins);
       INFO("where it does not:" << listed(without));
       CHECK(find(without, c.rule) == nullptr);
@@ -670,6 +682,33 @@ TEST_CASE("each group has one answer, which comes first") {
   }
   CHECK(client != "");
   CHECK(verdicts_on(kHerd, {"client.web.arrivals.start=19s", "warmup=19500ms"}).empty());
+}
+
+TEST_CASE("a figure says where it is counted, and so does a claim") {
+  using Kind = FigureSource::Kind;
+  const std::vector<Verdict> all =
+      verdicts_on(kDip, {kNoQueue, kOnce, "fault.dip.unreachable=true"});
+  REQUIRE(all[0].rule == "back-at-once");
+  REQUIRE(all[0].figures.size() == 2);
+  const SaidFigure &back = all[0].figures[0], &none = all[0].figures[1];
+  CHECK(back.text == "back at once");
+  CHECK(back.source.formula == "<=");  // the longest recovery
+  CHECK(back.source.parts.at(0).column == "recovery_s");
+  CHECK(back.source.parts.at(0).over == "max");
+  CHECK(none.text == "no request");
+  CHECK(none.source.formula == "==");
+  CHECK(none.source.parts.at(0).file == "phases.csv");
+  CHECK(none.source.parts.at(0).window == "during");
+  CHECK(none.source.parts.at(0).of == "web");
+  // What the throttle refuses is counted at the service.
+  const std::vector<Verdict> throttled = verdicts_on(kSteady, {"service.api.throttle.rate=80"});
+  const Verdict* throttle = find(throttled, "throttle-is-bottleneck");
+  REQUIRE(throttle != nullptr);
+  REQUIRE(throttle->figures.size() == 3);
+  CHECK(throttle->figures[0].source.kind == Kind::kKey);
+  CHECK(throttle->figures[0].source.text == "service.api.throttle.rate");
+  CHECK(throttle->figures[1].source.parts.at(0).file == "service.csv");
+  CHECK(throttle->figures[1].source.parts.at(1).column == "arrivals");
 }
 
 TEST_CASE("figures are spoken with the digits that they deserve") {
