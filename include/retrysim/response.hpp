@@ -85,13 +85,16 @@ enum class Classifier : std::uint8_t {
   kJavaV2Of2026,  ///< the AWS SDK for Java 2.x under revision 2.1
   kCpp,
   kGoV1,
-  kGoV2,  ///< the reference page, with additions by clients of single services
+  kGoV2,        ///< the reference page, with additions by clients of single services
+  kUrllib3,     ///< 413, 429 and 503 that suggest a delay, and nothing else
+  kRustOf2025,  ///< the reference page; a suggested delay counts only with a known code
+  kSwift,
 };
 template <>
 inline constexpr std::string_view kWords<Classifier> =
     "standard|botocore-legacy|java-v1|java-v2|js-v2|js-v3|dotnet-legacy|ruby|smithy|java-v2-2026|"
-    "cpp|go-v1|go-v2";
-static_assert(words_end_with(Classifier::kGoV2));
+    "cpp|go-v1|go-v2|urllib3|rust-2025|swift";
+static_assert(words_end_with(Classifier::kSwift));
 
 /// Which errors pay the quota's timeout price.
 enum class TimeoutClass : std::uint8_t {
@@ -106,11 +109,13 @@ enum class TimeoutClass : std::uint8_t {
   kRequestTimeout,
   kTransient,  ///< every transient error, 5xx among them
   kListed,     ///< the same, without errors known only from their traits
+  /// No connection or no answer in time, and status 408 or 504 except with a throttling code.
+  kStatuses,
 };
 template <>
 inline constexpr std::string_view kWords<TimeoutClass> =
-    "none|no-answer|connections|networking|request-timeout|transient|listed";
-static_assert(words_end_with(TimeoutClass::kListed));
+    "none|no-answer|connections|networking|request-timeout|transient|listed|statuses";
+static_assert(words_end_with(TimeoutClass::kStatuses));
 
 /// The meaning of a status 429 without a code of the table; for classifier `kCpp` also 509.
 enum class Status429 : std::uint8_t { kThrottling, kNotRetryable, kTransient };

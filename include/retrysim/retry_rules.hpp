@@ -378,8 +378,8 @@ enum class RetryAfter : std::uint8_t {
   kMinimum,           ///< max(ra, t)
   kClamp,             ///< ra clamped to [t, t + 5 s]
   kAdd,               ///< t + ra
-  kReplace,           ///< min(ra, cap)
-  kMinimumCapped,     ///< max(min(ra, cap), t)
+  kReplace,           ///< min(ra, limit)
+  kMinimumCapped,     ///< max(min(ra, limit), t)
   kAddWhenThrottled,  ///< t + ra after a throttling error, else t
 };
 template <>
@@ -422,7 +422,15 @@ struct RetryRules {
   /// one in rotation.
   std::uint32_t avoid_hosts = 0;
   RetryAfter retry_after = RetryAfter::kIgnore;
+  /// The limit on a suggested delay that replaces the backoff, or is a limited minimum; zero: the
+  /// cap of the backoff; `Duration::max()`: none.
+  Duration retry_after_max;
   LongPoll long_poll = LongPoll::kReturn;
+
+  /// The longest suggested delay that is obeyed, where one has a limit of its own.
+  Duration suggestion_limit() const {
+    return retry_after_max > Duration::zero() ? retry_after_max : backoff.cap;
+  }
 
   /// The limits beyond the SDKs. Code that treats them alike goes through this list.
   static constexpr std::tuple kLimits{&RetryRules::budget, &RetryRules::breaker, &RetryRules::guard,

@@ -177,6 +177,15 @@ std::string describe_errors(const RetryRules& rules) {
   return result;
 }
 
+std::string describe_retry_after(const RetryRules& rules) {
+  std::string result(name(rules.retry_after));
+  if (rules.retry_after != RetryAfter::kReplace || rules.retry_after_max == Duration::zero()) {
+    return result;
+  }
+  if (rules.retry_after_max == Duration::max()) return result + ", without limit";
+  return result + ", at most " + text(rules.retry_after_max);
+}
+
 std::string describe_send_rate(const RetryRules& rules) {
   const SendRateRules& r = rules.rate_limit;
   if (rules.throttle.enabled) {
@@ -265,7 +274,7 @@ Table list_sdks() {
                             std::string(p.revision.empty() ? "-" : p.revision), std::string(p.api),
                             attempts_text(r), retries ? describe_backoff(r) : "-",
                             retries ? describe_budget(r) : "-", retries ? describe_errors(r) : "-",
-                            std::string(name(r.retry_after)), std::string(name(r.long_poll)),
+                            describe_retry_after(r), std::string(name(r.long_poll)),
                             describe_send_rate(r), describe_client(p.sdk), describe_versions(p.sdk),
                             compared.empty() ? "-" : std::string(compared), std::string(p.source)});
     }

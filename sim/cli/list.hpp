@@ -43,5 +43,7 @@ std::string describe_client(std::string_view sdk);
 
 /// "cubic, before-send": the send-rate limiter or client-side throttle. "-": none.
 std::string describe_send_rate(const RetryRules& rules);
+/// "replace, at most 6h": the rule for suggested delays, with its own limit if there is one.
+std::string describe_retry_after(const RetryRules& rules);
 
 }  // namespace retrysim::cli

@@ -1028,7 +1028,8 @@ constexpr Feature kFeatures[] = {
              "client.*.retry.backoff.jitter_before_cap client.*.retry.backoff.jitter_share "
              "client.*.retry.backoff.over_cap "
              "client.*.retry.backoff.immediate_retries client.*.retry.backoff.quantum "
-             "client.*.retry.backoff.rounding client.*.retry.retry_after recovery.share "
+             "client.*.retry.backoff.rounding client.*.retry.retry_after "
+             "client.*.retry.retry_after_max recovery.share "
              "recovery.hold recovery.window"},
     {.name = "choices that only set other keys",
      .keys = "client.*.retry.from_environment client.*.retry.mode client.*.retry.revision "

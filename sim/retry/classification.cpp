@@ -31,8 +31,9 @@ struct ErrorTable {
   int transient_from_status = 600;  ///< this status and all above are transient
   bool any_name_with_throttl = false;
   std::span<const int> statuses_like_429 = {};
-  std::span<const int> throttling_statuses = {};  ///< whatever the code
-  std::string_view api_without_429 = {};          ///< the one service where a 429 is final
+  std::span<const int> throttling_statuses = {};       ///< whatever the code
+  std::span<const int> statuses_with_suggestion = {};  ///< retried if a delay is suggested
+  std::string_view api_without_429 = {};               ///< the one service where a 429 is final
   /// Transient, but only if new credentials can be fetched; with `any_name_with_expired` also every
   /// code that has the word in it.
   std::span<const std::string_view> credential_codes = {};
@@ -231,6 +232,15 @@ constexpr ServiceCode kGoV2ServiceCodes[] = {
     {"s3", 408, "", ResponseClass::kTransient},
 };
 
+// The AWS SDK for Swift retries an InternalError by its name, and a 408 by its status.
+constexpr std::string_view kSwiftTransientCodes[] = {"RequestTimeout", "RequestTimeoutException",
+                                                     "InternalError"};
+constexpr int kSwiftStatuses[] = {408, 500, 502, 503, 504};
+constexpr int kSwiftTimeoutStatuses[] = {408, 504};
+
+// RETRY_AFTER_STATUS_CODES of urllib3.
+constexpr int kUrllib3Statuses[] = {413, 429, 503};
+
 constexpr int kTransientStatuses[] = {500, 502, 503, 504};
 constexpr int k429[] = {429};
 constexpr int kGoV1ThrottlingStatuses[] = {429, 502, 503, 504};
@@ -345,6 +355,9 @@ const ErrorTable& error_table(Classifier classifier) {
                                    kTimeoutStatuses,    kEvery5xx,          false,
                                    k509IsLike429};
   static constexpr ErrorTable kSmithy{kStandardThrottlingCodes, {}, {}, {}, kEvery5xx};
+  static constexpr ErrorTable kUrllib3{.statuses_with_suggestion = kUrllib3Statuses};
+  static constexpr ErrorTable kSwift{kStandardThrottlingCodes, kSwiftTransientCodes,
+                                     kStandardServiceCodes, kSwiftStatuses};
   switch (classifier) {
     case Classifier::kStandard:
       return kStandard;
@@ -372,6 +385,12 @@ const ErrorTable& error_table(Classifier classifier) {
       return kGoV1;
     case Classifier::kGoV2:
       return kGoV2;
+    case Classifier::kUrllib3:
+      return kUrllib3;
+    case Classifier::kRustOf2025:
+      return kStandard;
+    case Classifier::kSwift:
+      return kSwift;
   }
   return kStandard;
 }
@@ -449,6 +468,9 @@ ResponseClass class_by_table(const ErrorRules& rules, std::string_view api,
   if (by_status != ResponseClass::kNotRetryable) return by_status;
   const ResponseClass by_code = class_by_code(rules, table, api, response);
   if (by_code != ResponseClass::kNotRetryable) return by_code;
+  if (response.retry_after && contains(table.statuses_with_suggestion, response.status)) {
+    return response.status == 429 ? ResponseClass::kThrottling : ResponseClass::kTransient;
+  }
   if (response.status == 429 || contains(table.statuses_like_429, response.status)) {
     return !api.empty() && api == table.api_without_429 ? ResponseClass::kNotRetryable
                                                         : class_of_429(rules.status_429);
@@ -513,8 +535,27 @@ bool pays_timeout_price(const ErrorRules& rules, std::string_view api, const Res
              response_class == ResponseClass::kTimeout;
     case TimeoutClass::kListed:
       return transport || class_by_table(rules, api, response) == ResponseClass::kTransient;
+    case TimeoutClass::kStatuses:
+      if (transport) return response_class == ResponseClass::kTimeout;
+      return contains(kSwiftTimeoutStatuses, response.status) &&
+             response_class != ResponseClass::kThrottling;
   }
   return false;
+}
+
+/// Whether a delay that the service suggests is not looked at.
+bool ignores_suggestion(const ErrorRules& rules, std::string_view api, const Response& response) {
+  // What is retried for the server's fault alone is so without a look at the rest.
+  if (response.traits.retry_safety == RetrySafety::kNo) return true;
+  switch (rules.classifier) {
+    case Classifier::kGoV1:
+      return response.status != 429 && response.status != 503;
+    case Classifier::kRustOf2025:
+      return class_by_code(rules, error_table(rules.classifier), api, response) ==
+             ResponseClass::kNotRetryable;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -534,10 +575,7 @@ ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response
     const auto modelled = class_by_traits(rules.classifier, response.traits, info.fault);
     info.response_class = modelled ? *modelled : class_by_table(rules, api, response);
   }
-  // What is retried for the server's fault alone is so without a look at the rest.
-  info.no_retry_after =
-      response.traits.retry_safety == RetrySafety::kNo ||
-      (rules.classifier == Classifier::kGoV1 && response.status != 429 && response.status != 503);
+  info.no_retry_after = ignores_suggestion(rules, api, response);
   info.timeout = info.retryable() && pays_timeout_price(rules, api, response, info.response_class);
   return info;
 }

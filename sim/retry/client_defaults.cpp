@@ -40,6 +40,8 @@ constexpr ClientDefaults kDefaults[] = {
     // The client for S3: a connection that brings nothing for 30 s is given up, and one connection
     // is opened for each 0.4 Gbit/s of 10.
     {"c-io", s(30), s(3), 25, "aws-c-s3 s3_client.c, s3_endpoint.c (226c3e6, August 2026)"},
+    // On macOS and Linux; on other Apple platforms 6 connections.
+    {"swift", s(60), kNever, 50, "smithy-swift HttpClientConfiguration.swift (0.246.0, d55aa01)"},
     {"kotlin", s(30), s(2), 16, "smithy-kotlin HttpClientEngineConfig.kt (1a9709f)"},
 };
 

@@ -125,14 +125,17 @@ const Comparison kComparisons[] = {
        r.budget.slices = 11;  // ten that are over, and the one being written
      }},
     {"urllib3",
-     "urllib3 1.26.12 and 2.7.0 util/retry.py, Retry(): ten retries at once; a factor for the "
-     "backoff is left to the user",
+     "urllib3 1.26.12 and 2.7.0 util/retry.py (6a8536b), Retry(): ten retries at once; a factor "
+     "for "
+     "the backoff is left to the user",
      [](RetryRules& r) {
        r.max_attempts = 11;
        r.backoff = kNoBackoff;
        r.backoff.cap = ms(120'000);
        r.backoff.immediate_retries = 1;
        r.retry_after = RetryAfter::kReplace;
+       r.retry_after_max = Duration::seconds(6 * 3600);
+       r.errors.classifier = Classifier::kUrllib3;
      }},
     {"tenacity", "Tenacity 8.2.1 tenacity/__init__.py, @retry without arguments: at once, for ever",
      [](RetryRules& r) {
@@ -215,6 +218,9 @@ constexpr std::string_view kJsV3Files =
 constexpr std::string_view kKotlinFiles =
     "smithy-kotlin StandardRetryTokenBucket.kt, ExponentialBackoffWithJitter.kt, "
     "StandardRetryStrategy.kt (1.7.6, a2753e0)";
+constexpr std::string_view kSwiftFiles =
+    "smithy-swift DefaultRetryStrategy.swift, RetryQuota.swift, ExponentialBackoffStrategy.swift "
+    "(0.246.0, d55aa01), aws-sdk-swift AWSRetryErrorInfoProvider.swift";
 constexpr std::string_view kDotnetFiles =
     "aws-sdk-net StandardRetryPolicy.cs (4.x, 2026, with UseNewRetries2026)";
 constexpr std::string_view kDotnetDynamodbFiles =
@@ -299,6 +305,8 @@ const Row kRows[] = {
    "smithy-rs retries/strategy/standard.rs, token_bucket.rs"},
   {kStandard, "2.0", "kotlin", "default", 3, kKotlin, kKotlinQuota, kKotlinErrors, kClamp, kReturn,
    kKotlinFiles},
+  {kStandard, "2.0", "swift", "default", 3, kJitterBeforeCap20, kQuota20, kSwiftErrors, kReplace,
+   kReturn, kSwiftFiles},
   {kStandard, "2.0", "c-io", "default", 4, kCrt, kCrtQuota, kConnectionErrors, kIgnore, kReturn,
    "aws-c-io standard_retry_strategy.c"},
 
@@ -317,12 +325,15 @@ const Row kRows[] = {
    "aws-sdk-ruby plugins/retry_errors.rb (2026)"},
   {kStandard, "2.1", "php", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "aws-sdk-php tests/Retry/Standard (2026)"},
-  {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kGoV2Errors, kClamp, kWaitBase,
-   "aws-sdk-go-v2 aws/retry/jitter_backoff.go, retry2026_test.go (058d984); pull request 3400"},
+  {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kGoV2ErrorsOf2026, kClamp,
+   kWaitBase, "aws-sdk-go-v2 aws/retry/jitter_backoff.go, retry2026_test.go (058d984); pull request "
+   "3400; release notes of 1.48.0"},
   {kStandard, "2.1", "rust", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "smithy-rs retries/strategy/standard.rs (2026)"},
   {kStandard, "2.1", "kotlin", "default", 3, kWholeMilliseconds21, kQuota21, kErrors, kClamp, kWait,
    kKotlinFiles},
+  {kStandard, "2.1", "swift", "default", 3, kStandard21, kQuota21, kSwiftErrors, kClamp, kWait,
+   kSwiftFiles},
 
   // "At 5 or more attempts" is asked of a counter that begins at 0 with the first attempt: six.
   {kStandard, "smithy", "", "default", 6, kSmithyBackoff, kSmithyQuota, kSmithyErrors, kMinimum,
@@ -394,6 +405,9 @@ const AdaptiveRow kAdaptiveRows[] = {
    "smithy-rs client/orchestrator.rs, retries/client_rate_limiter.rs (56ee88c, August 2026)"},
   {"", "kotlin", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kRecheck; }),
    "smithy-kotlin AdaptiveRetryStrategy.kt, AdaptiveRateLimiter.kt (1.7.6, d76a1ff)"},
+  {"", "swift", limiter([](SendRateRules& r) { r.update = LimiterUpdate::kRetried;
+   r.wait = SendTokenWait::kRecheck; }),
+   "smithy-swift ClientSideRateLimiter.swift, DefaultRetryStrategy.swift (0.246.0, d55aa01)"},
 };
 // clang-format on
 
@@ -416,6 +430,8 @@ Preset preset_of(const Row& row) {
   rules.backoff = row.backoff;
   rules.quota = row.quota;
   rules.retry_after = row.retry_after;
+  // The strategy of the AWS SDK for Swift waits for as long as it is told.
+  if (row.sdk == "swift") rules.retry_after_max = Duration::max();
   rules.long_poll = row.long_poll;
   return {row.mode, row.revision, row.sdk, row.api, std::move(rules), row.source};
 }

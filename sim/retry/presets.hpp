@@ -50,6 +50,11 @@ inline const BackoffRules kJava = with(backoff(ms(100), ms(500), kCap, kFull), [
 inline const BackoffRules kJavaDynamodb = with(kJava, [](BackoffRules& b) { b.base = ms(25); });
 inline const BackoffRules kJsV2 = backoff(ms(100), ms(100), kNoCap, kFull);
 inline const BackoffRules kJsV2Dynamodb = backoff(ms(50), ms(50), kNoCap, kFull);
+inline const BackoffRules kJsV2Of2014 = backoff(ms(30), ms(30), kNoCap, Jitter::kNone);
+// 0, 50, 100, 200 ms ...: the growth begins with the second retry.
+inline const BackoffRules kJsV2DynamodbOf2014 =
+    with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
+         [](BackoffRules& b) { b.immediate_retries = 1; });
 inline const BackoffRules kCppLegacy = with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
                                             [](BackoffRules& b) { b.immediate_retries = 1; });
 inline const BackoffRules kDotnetLegacy =
@@ -193,6 +198,9 @@ inline constexpr ErrorRules kRubyErrorsOf2026 = {Classifier::kRuby, TimeoutClass
 inline constexpr ErrorRules kGoV1Errors = {Classifier::kGoV1, TimeoutClass::kNoAnswer,
                                            k429IsThrottling};
 inline constexpr ErrorRules kGoV2Errors = {Classifier::kGoV2, TimeoutClass::kNoAnswer, k429IsNot};
+inline constexpr ErrorRules kGoV2ErrorsOf2026 = {Classifier::kGoV2, TimeoutClass::kNoAnswer,
+                                                 k429IsThrottling};
+inline constexpr ErrorRules kSwiftErrors = {Classifier::kSwift, TimeoutClass::kStatuses, k429IsNot};
 inline constexpr ErrorRules kKotlinErrors = {Classifier::kStandard, TimeoutClass::kListed,
                                              k429IsNot};
 inline constexpr ErrorRules kRustErrors = {Classifier::kStandard, TimeoutClass::kTransient,

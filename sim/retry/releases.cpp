@@ -51,11 +51,31 @@ void kotlin_before_2026(const Preset&, RetryRules& rules) {
 
 void kotlin_queue(const Preset& preset, RetryRules& rules) {
   // A waiting retry lost all other tokens; the closest rule is to wait in line.
-  if (preset.mode == "adaptive") rules.rate_limit.wait = SendTokenWait::kQueue;
+  if (preset.mode == "adaptive" && is_2_0(preset)) rules.rate_limit.wait = SendTokenWait::kQueue;
 }
 
 void reserve_send_tokens(const Preset& preset, RetryRules& rules) {
   if (preset.mode == "adaptive" && is_2_0(preset)) rules.rate_limit.wait = SendTokenWait::kReserve;
+}
+
+void bare_429_is_final(const Preset& preset, RetryRules& rules) {
+  if (!is_2_0(preset)) rules.errors.status_429 = Status429::kNotRetryable;
+}
+
+void suggestions_need_a_code(const Preset&, RetryRules& rules) {
+  rules.errors.classifier = Classifier::kRustOf2025;
+}
+
+void js_v2_dynamodb_without_jitter(const Preset& preset, RetryRules& rules) {
+  if (preset.api == "dynamodb") rules.backoff = preset::kJsV2DynamodbOf2014;
+}
+
+void js_v2_without_jitter(const Preset& preset, RetryRules& rules) {
+  if (preset.api == "default") rules.backoff = preset::kJsV2Of2014;
+}
+
+void unlimited_suggestions(const Preset&, RetryRules& rules) {
+  rules.retry_after_max = Duration::max();
 }
 
 void full_jitter(const Preset&, RetryRules& rules) {
@@ -75,6 +95,7 @@ void wide_grpc_jitter(const Preset&, RetryRules& rules) {
 constexpr std::string_view k20 = "2.0";
 constexpr std::string_view k21 = "2.1";
 constexpr std::string_view kBoth = "2.0|2.1";
+constexpr std::string_view kLegacyAlone = "none";
 constexpr std::string_view kModes = "standard and adaptive mode, revision 2.0";
 constexpr std::string_view kOptIn = "revision 2.1 with AWS_NEW_RETRIES_2026";
 constexpr std::string_view kDefault21 = "revision 2.1";
@@ -101,7 +122,12 @@ constexpr TurningPoint kTurningPoints[] = {
     {"java-v1", "1.0.0", kOldest, "", "legacy", k20, k20},
     {"java-v2", "2.0.0", kOldest, "", "legacy", k20, k20},
     {"java-v2", "2.44.0", kOptIn, "aws-sdk-java-v2 pull request 6925", "", "", kBoth},
-    {"js-v2", "2.0.0", kOldest, "", "legacy", k20, k20},
+    {"js-v2", "2.0.0", "30 ms doubled, DynamoDB at once and then 50 ms doubled, without jitter",
+     "aws-sdk-js lib/service.js, lib/services/dynamodb.js (2.0.23)", "legacy", k20, k20},
+    {"js-v2", "2.2.35", "100 ms with jitter, except at DynamoDB", "aws-sdk-js 8069f9c", "", "", "",
+     js_v2_without_jitter},
+    {"js-v2", "2.31.0", "jitter at DynamoDB, too", "aws-sdk-js pull request 1418 (73d1c78)", "", "",
+     "", js_v2_dynamodb_without_jitter},
     {"js-v3", "3.0.0", "suggested delays are ignored, every success fills the quota",
      "smithy-typescript packages/util-retry before 4.3.0", "standard", k20, k20},
     {"js-v3", "3.723.0", "the core that npm installs with it today has revision 2.1",
@@ -113,7 +139,7 @@ constexpr TurningPoint kTurningPoints[] = {
      "SMITHY_NEW_RETRIES_2026",
      "smithy-typescript packages/core/CHANGELOG.md", "standard", k20, kBoth},
     {"smithy-core", "3.40.0", kDefault21, "@smithy/core 3.40.0 from npm", "", k21, k21},
-    {"cpp", "1.0.0", kOldest, "", "legacy", k20, kBoth},
+    {"cpp", "1.0.0", kOldest, "", "legacy", k20, k20},
     {"cpp", "1.11.926", kDefault21Standard, kBlog, "standard", k21, k21},
     {"dotnet", "3.5.0", kModes, "aws-sdk-net, AWSSDK.Core 3.5", "legacy", k20, k20},
     {"dotnet", "4.0.0", "standard mode by default", "aws-sdk-net, AWSSDK.Core 4", "standard", "",
@@ -124,17 +150,29 @@ constexpr TurningPoint kTurningPoints[] = {
     {"powershell", "5.0.0", "standard mode by default", "with AWSSDK.Core 4", "standard", "", ""},
     {"powershell", "5.0.202", kOptIn, "aws-tools-for-powershell issue 418", "", "", kBoth},
     {"powershell", "5.0.332", kDefault21, kBlog, "", k21, k21},
-    {"ruby", "3.0.0", kOldest, "versions of aws-sdk-core", "legacy", k20, k20},
+    {"ruby", "3.0.0", kOldest, "versions of aws-sdk-core", "legacy", k20, kLegacyAlone},
+    {"ruby", "3.91.0", kModes, "aws-sdk-core CHANGELOG.md", "", "", k20},
     {"ruby", "3.248.0", kOptIn, "aws-sdk-ruby pull request 3379", "", "", kBoth},
     {"ruby", "3.267.0", kDefault21Standard, kBlog, "standard", k21, k21},
-    {"php", "3.0.0", kOldest, "", "legacy", k20, kBoth},
+    {"php", "3.0.0", kOldest, "", "legacy", k20, k20},
+    {"php", "3.380.0", kOptIn, "aws-sdk-php CHANGELOG.md (May 2026)", "", "", kBoth},
     {"php", "3.403.3", kDefault21Standard, kBlog, "standard", k21, k21},
     {"go-v1", "1.0.0", kOldest, "", "legacy", k20, k20},
-    {"go-v2", "1.0.0", kOldest, "versions of the module aws-sdk-go-v2", "standard", k20, kBoth},
-    {"go-v2", "1.48.0", kDefault21, kBlog, "", k21, k21},
-    {"rust", "1.0.0", kOldest, "versions of aws-config", "standard", k20, kBoth},
+    {"go-v2", "1.0.0", kOldest, "versions of the module aws-sdk-go-v2", "standard", k20, k20},
+    {"go-v2", "1.42.0", kOptIn, "aws-sdk-go-v2 pull request 3400, release of June 2026", "", "",
+     kBoth},
+    {"go-v2", "1.48.0", "revision 2.1, in which a 429 without a known code is throttling",
+     "aws-sdk-go-v2 release notes of 10 November 2026", "", k21, k21, bare_429_is_final},
+    {"rust", "1.0.0", kOldest, "versions of aws-config", "standard", k20, k20},
     {"rust", "1.8.17", "missing send tokens are not taken",
      "smithy-rs pull request 4632 (777c24b, April 2026)", "", "", "", reserve_send_tokens},
+    {"rust", "1.10.1",
+     "revision 2.1 with AWS_NEW_RETRIES_2026 (the first release known to have it)",
+     "smithy-rs pull request 4670 (May 2026)", "", "", kBoth},
+    {"rust", "1.10.2",
+     "a suggested delay also counts without a known code (1.10.1 is the last known "
+     "to be without)",
+     "smithy-rs pull request 4749 (2692a5d, July 2026)", "", "", "", suggestions_need_a_code},
     {"rust", "1.13.2", "revision 2.1 with BehaviorVersion v2026_11_10", kBlog, "", k21, kBoth},
     {"kotlin", "0.17.7", "the quota waits for its refill", "aws-sdk-kotlin CHANGELOG.md",
      "standard", k20, k20},
@@ -143,7 +181,8 @@ constexpr TurningPoint kTurningPoints[] = {
     {"kotlin", "1.6.34",
      "1 s after throttling, suggested delays (a release of May 2026; 1.6.33 is "
      "the last known to be without)",
-     "smithy-kotlin CHANGELOG.md 1.6.14", "", "", kBoth, kotlin_before_2026},
+     "smithy-kotlin CHANGELOG.md 1.6.14", "", "", "", kotlin_before_2026},
+    {"kotlin", "1.9.0", kOptIn, kBlog, "", "", kBoth},
     {"smithy-kotlin", "0.21.0", "the quota waits for its refill", "smithy-kotlin CHANGELOG.md",
      "standard", k20, k20},
     {"smithy-kotlin", "0.22.0", "an empty quota ends the request", "smithy-kotlin 5773669", "", "",
@@ -154,6 +193,12 @@ constexpr TurningPoint kTurningPoints[] = {
      "1 s after throttling, suggested delays; revision 2.1 with "
      "SMITHY_NEW_RETRIES_2026",
      "smithy-kotlin CHANGELOG.md", "", "", kBoth, kotlin_before_2026},
+    {"swift", "1.0.0", kOldest, "versions of aws-sdk-swift", "standard", k20, k20},
+    {"swift", "1.8.24", kDefault21, kBlog, "", k21, k21},
+    {"urllib3", "1.26.0", "suggested delays without a limit", "urllib3 util/retry.py (1.26.12)",
+     "custom", "", ""},
+    {"urllib3", "2.6.3", "suggested delays of at most 6 h",
+     "urllib3 CHANGES.rst, pull request 3743", "", "", "", unlimited_suggestions},
     {"grpc-go", "1.0.0", "full jitter", "", "custom", "", ""},
     {"grpc-go", "1.69.0", "a factor of 0.8 to 1.2", "grpc-go pull request 7869", "", "", "",
      full_jitter},
@@ -285,7 +330,7 @@ RetryRules rules_of_release(const Preset& preset, std::string_view sdk) {
   if (!version) return rules;
   const std::span<const TurningPoint> points = turning_points(sdk);
   for (auto p = points.rbegin(); p != points.rend() && version_of(*p) > *version; ++p) {
-    if (p->before != nullptr && preset.revision != k21) p->before(preset, rules);
+    if (p->before != nullptr) p->before(preset, rules);
   }
   return rules;
 }
@@ -357,6 +402,7 @@ constexpr DefaultMode kDefaultModes[] = {
     {"php", "legacy", "standard"},      {"go-v1", "legacy", "legacy"},
     {"go-v2", "standard", "standard"},  {"rust", "standard", "standard"},
     {"kotlin", "standard", "standard"}, {"c-io", "standard", "standard"},
+    {"swift", "standard", "standard"},
 };
 
 }  // namespace

@@ -51,9 +51,9 @@ Duration with_suggestion(const RetryRules& rules, const Failure& failure, Durati
     case RetryAfter::kAdd:
       return backoff + suggested;
     case RetryAfter::kReplace:
-      return std::min(suggested, rules.backoff.cap);
+      return std::min(suggested, rules.suggestion_limit());
     case RetryAfter::kMinimumCapped:
-      return std::max(std::min(suggested, rules.backoff.cap), backoff);
+      return std::max(std::min(suggested, rules.suggestion_limit()), backoff);
     case RetryAfter::kAddWhenThrottled:
       return failure.error.response_class == ResponseClass::kThrottling ? backoff + suggested
                                                                         : backoff;

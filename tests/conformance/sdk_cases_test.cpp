@@ -35,7 +35,7 @@ std::unique_ptr<RetryStrategy> strategy_of(const CsvRow& row) {
   const Preset* preset =
       find_preset(row.text("mode"), row.text("revision"), row.text("sdk"), row.text("api"));
   REQUIRE(preset != nullptr);
-  RetryRules rules = preset->rules;
+  RetryRules rules = rules_of_release(*preset, row.text("sdk"));
   rules.api = row.text("api");
   if (!row.empty("quota")) rules.quota.initial = row.integer("quota");
   auto strategy = std::make_unique<RetryStrategy>(rules, RandomKey(1, 0));
@@ -63,14 +63,15 @@ TEST_CASE("single SDKs decide, charge and wait as their sources say") {
       at_case = case_id;
       at_call = row.text("call");
     }
-    Failure failure = strategy->failure_of(response_of(row.text("response")));
+    Response response = response_of(row.text("response"));
+    response.retry_after = parse_retry_after(row.text("retry_after"));
+    Failure failure = strategy->failure_of(response);
     Outcome outcome = Outcome::kSuccess;
     Duration delay;
     if (failure.error.success()) {
       strategy->record_success(std::move(token), Time::zero());
     } else {
       failure.long_poll = row.boolean("long_poll");
-      failure.retry_after = parse_retry_after(row.text("retry_after"));
       token = strategy->refresh_retry_token(std::move(token), failure, Time::zero());
       outcome = token.outcome();
       delay = token.delay();
@@ -83,5 +84,5 @@ TEST_CASE("single SDKs decide, charge and wait as their sources say") {
       CHECK(delay == Duration::zero());
     }
   }
-  CHECK(rows.size() == 138);
+  CHECK(rows.size() == 205);
 }

@@ -150,6 +150,8 @@ Duration backoff(const BackoffRules& rules, bool throttling, Progress& progress,
 Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration t) {
   if (!failure.retry_after || failure.error.no_retry_after) return t;
   const Duration ra = *failure.retry_after;
+  const Duration limit =
+      rules.retry_after_max == Duration() ? rules.backoff.cap : rules.retry_after_max;
   switch (rules.retry_after) {
     case RetryAfter::kIgnore:
       return t;
@@ -160,9 +162,9 @@ Duration with_suggestion(const RetryRules& rules, const Failure& failure, Durati
     case RetryAfter::kAdd:
       return t + ra;
     case RetryAfter::kReplace:
-      return std::min(ra, rules.backoff.cap);
+      return std::min(ra, limit);
     case RetryAfter::kMinimumCapped:
-      return std::max(std::min(ra, rules.backoff.cap), t);
+      return std::max(std::min(ra, limit), t);
     case RetryAfter::kAddWhenThrottled:
       return is_throttling(failure.error) ? t + ra : t;
   }

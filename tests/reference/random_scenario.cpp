@@ -522,7 +522,10 @@ class Generator {
       r.avoid_hosts = pick<std::uint32_t>(kAvoidHosts, {1, 1, 3, RetryRules::kUnlimited});
     }
     if (on(kProbability, 0.1)) r.probability = 0.6;
-    if (on(kRetryAfter, 0.4)) r.retry_after = any(kRetryAfter, RetryAfter::kAddWhenThrottled);
+    if (on(kRetryAfter, 0.4)) {
+      r.retry_after = any(kRetryAfter, RetryAfter::kAddWhenThrottled);
+      r.retry_after_max = pick(kRetryAfter, {Duration(), Duration(), ms(60), Duration::max()});
+    }
     if (on(kLongPoll, 0.3)) r.long_poll = any(kLongPoll, LongPoll::kWaitBase);
   }
 

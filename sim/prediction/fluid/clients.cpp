@@ -497,7 +497,7 @@ double GroupFlows::suggested(Fate fate) const {
     case RetryAfter::kReplace:
     case RetryAfter::kMinimumCapped:
     case RetryAfter::kClamp:
-      return std::min(c.suggested_delay, c.backoff_cap);
+      return std::min(c.suggested_delay, c.suggestion_limit);
   }
   return 0;
 }

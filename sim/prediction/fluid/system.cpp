@@ -102,7 +102,7 @@ FluidClients clients_of(const Scenario& scenario, std::size_t index) {
   g.suggested_delay =
       in_seconds(answers_of(service).throttled.retry_after.value_or(Duration::zero()));
   g.retry_after = retry.retry_after;
-  g.backoff_cap = in_seconds(retry.backoff.cap);
+  g.suggestion_limit = in_seconds(retry.suggestion_limit());
   const ArrivalSpec& a = c.arrivals;
   g.closed = a.process == ArrivalProcess::kClosed;
   g.slots = static_cast<double>(c.count) * a.concurrency;

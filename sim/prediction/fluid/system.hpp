@@ -55,7 +55,7 @@ struct FluidClients {
   std::array<std::vector<DelayLaw>, 2> backoff;
   double suggested_delay = 0;  ///< by the service's throttle, s
   RetryAfter retry_after = RetryAfter::kIgnore;
-  double backoff_cap = 0;
+  double suggestion_limit = 0;
   bool closed = false;
   double slots = 0;  ///< closed: requests under way or thought about
   DelayLaw think;

@@ -463,6 +463,16 @@ void store_capacity(const Slots& s, const Value& v) {
   if (quota.enabled) quota.capacity = quota.initial = static_cast<int>(v.count);
 }
 
+void store_retry_after_max(const Slots& s, const Value& v) {
+  const Duration limit = v.text == "none" ? Duration::max() : Duration::zero();
+  s.to<RetryRules>().retry_after_max = v.is_else_word ? limit : v.duration;
+}
+
+std::string retry_after_max_of(const RetryRules& r, std::string_view else_word) {
+  return r.retry_after_max == Duration::zero() ? render_text(else_word)
+                                               : toml_of(r.retry_after_max, "none");
+}
+
 std::string capacity_of(const RetryRules& r, std::string_view else_word) {
   return r.quota.enabled ? std::to_string(r.quota.capacity) : render_text(else_word);
 }
@@ -640,6 +650,10 @@ constexpr KeyInfo kLimiterKeys[] = {
         "calls, or the whole group shares one."),
     key("retry.retry_after", word(), into<&RetryRules::retry_after>, {.when = kRetries},
         "How a delay suggested by the service changes the backoff."),
+    key("retry.retry_after_max", request_time(kPositive).or_word("cap").or_also_word("none"),
+        Access{store_retry_after_max, retry_after_max_of},
+        {.when = "retry.retry_after = replace|minimum-capped"},
+        "Limit on the suggested delay; cap: that of the backoff."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
         "What a long-polling operation does if the quota refuses its retry: return: return the "
         "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),

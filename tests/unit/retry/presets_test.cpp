@@ -115,6 +115,8 @@ TEST_CASE("the SDKs' own timeouts and connections") {
   CHECK(find_client_defaults("php")->connect_timeout == Duration::seconds(300));
   CHECK(find_client_defaults("php")->max_connections == RetryRules::kUnlimited);
   CHECK(find_client_defaults("c-io")->max_connections == 25);
+  CHECK(find_client_defaults("swift")->attempt_timeout == Duration::seconds(60));
+  CHECK(find_client_defaults("swift")->max_connections == 50);
   CHECK(find_client_defaults("guidance") == nullptr);  // a text, which has no client
   CHECK(find_client_defaults("") == nullptr);
   // Every SDK has them; what is no SDK has none.
@@ -133,8 +135,8 @@ TEST_CASE("the SDKs' own timeouts and connections") {
 TEST_CASE("who checks its bucket again after waiting") {
   for (const Preset& p : presets()) {
     if (p.mode != "adaptive") continue;
-    const bool rechecks =
-        p.sdk == "js-v3" || p.sdk == "go-v2" || p.sdk == "dotnet" || p.sdk == "kotlin";
+    const bool rechecks = p.sdk == "js-v3" || p.sdk == "go-v2" || p.sdk == "dotnet" ||
+                          p.sdk == "kotlin" || p.sdk == "swift";
     CHECK((p.rules.rate_limit.wait == SendTokenWait::kRecheck) == rechecks);
   }
 }
@@ -242,7 +244,7 @@ TEST_CASE("every SDK of the field is there, in the modes it has") {
     CHECK(exists("legacy", "", sdk));
   }
   for (const char* sdk : {"botocore", "java-v2", "js-v3", "cpp", "dotnet", "ruby", "php", "go-v2",
-                          "rust", "kotlin"}) {
+                          "rust", "kotlin", "swift"}) {
     INFO(sdk);
     for (const char* revision : {"2.0", "2.1"}) {
       CHECK(exists("standard", revision, sdk));

@@ -151,6 +151,52 @@ TEST_CASE("which revisions a release offers") {
   CHECK_FALSE(release_offers("botocore@1.44.0", "2.0"));
   CHECK(release_offers("botocore", "2.1"));
   CHECK(release_offers("js-v3@3.1143.0", "2.0"));
+  // No release has a revision, or modes, that came later.
+  for (const char* sdk : {"go-v2@1.41.12", "cpp@1.0.0", "php@3.379.9", "rust@1.0.0", "kotlin@1.8.9",
+                          "kotlin@1.6.34", "swift@1.8.23", "ruby@3.247.0"}) {
+    INFO(sdk);
+    CHECK_FALSE(release_offers(sdk, "2.1"));
+    CHECK(release_offers(sdk, "2.0"));
+  }
+  for (const char* sdk : {"go-v2@1.42.0", "php@3.380.0", "kotlin@1.9.0", "rust@1.10.1"}) {
+    INFO(sdk);
+    CHECK(release_offers(sdk, "2.1"));
+    CHECK(release_offers(sdk, "2.0"));
+  }
+  CHECK_FALSE(release_offers("ruby@3.90.1", "2.0"));
+  CHECK(release_offers("ruby@3.91.0", "2.0"));
+}
+
+TEST_CASE("an SDK that is not named with a release has the newest rules of all") {
+  // The limit of urllib3, as any other rule, is that of the newest release.
+  CHECK(rules_of("custom", "", "urllib3").retry_after_max == Duration::seconds(21'600));
+  CHECK(rules_of("custom", "", "urllib3@2.6.3").retry_after_max == Duration::seconds(21'600));
+  CHECK(rules_of("custom", "", "urllib3@2.6.2").retry_after_max == Duration::max());
+  CHECK(rules_of("standard", "2.1", "go-v2").errors.status_429 == Status429::kThrottling);
+  CHECK(rules_of("standard", "2.1", "go-v2@1.47.0").errors.status_429 == Status429::kNotRetryable);
+  CHECK(rules_of("standard", "", "rust").errors.classifier == Classifier::kStandard);
+  CHECK(rules_of("standard", "", "rust@1.8.17").errors.classifier == Classifier::kRustOf2025);
+  CHECK(rules_of("legacy", "", "js-v2@2.0.23").backoff.jitter == Jitter::kNone);
+  CHECK(rules_of("legacy", "", "js-v2@2.1693.0").backoff.jitter == Jitter::kFull);
+}
+
+TEST_CASE("the releases of the announcement have revision 2.1 by default, those before do not") {
+  struct Row {
+    const char *before, *since;
+  };
+  for (const Row& row :
+       {Row{"botocore@1.43.99", "botocore@1.44.0"}, Row{"cli@2.39.99", "cli@2.40.0"},
+        Row{"go-v2@1.47.99", "go-v2@1.48.0"}, Row{"php@3.403.2", "php@3.403.3"},
+        Row{"ruby@3.266.9", "ruby@3.267.0"}, Row{"cpp@1.11.925", "cpp@1.11.926"},
+        Row{"dotnet@4.0.102", "dotnet@4.0.103.0"}, Row{"swift@1.8.23", "swift@1.8.24"},
+        Row{"powershell@5.0.331", "powershell@5.0.332"}, Row{"rust@1.13.1", "rust@1.13.2"}}) {
+    INFO(row.since);
+    CHECK(release_revision(row.before) == "2.0");
+    CHECK(release_revision(row.since) == "2.1");
+    CHECK(release_mode(row.since) == "standard");
+  }
+  CHECK_FALSE(release_offers("js-v3@3.1166.0", "2.0"));
+  CHECK(release_offers("js-v3@3.1165.0", "2.0"));
 }
 
 TEST_CASE("a version that is none, or is not known, is told with those that are") {
