@@ -326,8 +326,8 @@ const Row kRows[] = {
   {kStandard, "2.1", "php", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "aws-sdk-php tests/Retry/Standard (2026)"},
   {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kGoV2ErrorsOf2026, kClamp,
-   kWaitBase, "aws-sdk-go-v2 aws/retry/jitter_backoff.go, retry2026_test.go (058d984); pull request "
-   "3400; release notes of 1.48.0"},
+   kWaitBase, "aws-sdk-go-v2 aws/retry/jitter_backoff.go, retry2026_test.go (058d984); pull "
+   "request 3400; release notes of 1.48.0"},
   {kStandard, "2.1", "rust", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "smithy-rs retries/strategy/standard.rs (2026)"},
   {kStandard, "2.1", "kotlin", "default", 3, kWholeMilliseconds21, kQuota21, kErrors, kClamp, kWait,
