@@ -37,12 +37,14 @@ def play(retry, answers):
 
 
 def policies(program):
+    import urllib3
     from urllib3.util.retry import Retry
     rng = peers.generator()
-    # Without a status_forcelist it retries a 503 that suggests a delay.
-    suggesting = [[peers.Answer(rng.choice(["200", "400", *["503"] * 8]), 0, rng.choice([1, 7]))
+    # Without a status_forcelist it retries a 413, 429 or 503 that suggests a delay.
+    suggesting = [[peers.Answer(rng.choice(["200", "400", "500", *["413", "429", "503"] * 6]), 0,
+                                rng.choice([0, *[1, 7, 30000] * 5]))
                    for _ in range(11)] for _ in range(peers.CALLS)]
-    yield peers.Played("defaults", ["--mode", "custom", "--sdk", "urllib3"],
+    yield peers.Played("defaults", ["--mode", "custom", "--sdk", f"urllib3@{urllib3.__version__}"],
                        [play(Retry(), call) for call in suggesting])
     for _ in range(peers.POLICIES):
         total, factor = rng.randrange(9), rng.choice([0, 0.1, 0.5, 1, 3])
