@@ -446,7 +446,7 @@ constexpr ComparedRelease kComparedReleases[] = {
     {"js-v3", "2.1", "", "3.1143.0, core 3.41.0"},
     {"go-v2", "2.0", "", "1.17.1"},
     {"grpc-js", "", "", "1.14.7"},
-    {"urllib3", "", "", "1.26.12"},
+    {"urllib3", "", "", "2.7.0"},
     {"tenacity", "", "", "8.2.1"},
 };
 

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """What `retrysim import urllib3` makes of urllib3's parameters decides as urllib3 itself does.
 
-Random parameters of `urllib3.util.Retry` and random answers. Suggested delays (Retry-After) stay
-below urllib3's longest backoff: it waits for longer ones, too, where the simulation has the cap.
+Random parameters of `urllib3.util.Retry` and random answers. Except with the preset, suggested
+delays (Retry-After) stay below urllib3's longest backoff: it waits for longer ones, too, where the
+simulation has the cap.
 Exit status: 77 if urllib3 is not installed.
 
 SPDX-License-Identifier: MIT
