@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from plotting.drawing import BLUE, GREEN, GREY, GROUP_COLOURS, LIMIT_STYLE, ORANGE, SKY
-from plotting.results import ResultError
+from plotting.results import ResultError, title_of
 
 COLUMNS = "variant stage replications mean ci_low ci_high outcome"
 # What became of a policy in the first stage: word of race.csv, colour, words of the legend.
@@ -77,7 +77,7 @@ def choose_figure(rows, info):
     if left_out:
         axis.text(0.99, 0.01, f"{left_out} more, all worse", transform=axis.transAxes, ha="right",
                   color=GREY, fontsize=9)
-    figure.suptitle(f"{info['scenario']}: {choice['best'] or 'no policy'} wins", x=0.01, ha="left",
+    figure.suptitle(f"{title_of(info)}: {choice['best'] or 'no policy'} wins", x=0.01, ha="left",
                     fontsize=13, fontweight="bold")
     return figure
 

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from plotting.drawing import pale
-from plotting.results import ResultError, label_title, number_of
+from plotting.results import ResultError, label_title, number_of, title_of
 
 NUMBERS = ["difference", "ci_low", "ci_high", "relative_difference", "relative_ci_low",
            "relative_ci_high"]
@@ -226,7 +226,7 @@ def comparison_figure(folder, palette):
 def put_title(figure, comparison, height):
     info = comparison.info
     runs = info["replications"]
-    figure.text(0.02, 1 - 0.14 / height, f"{info['scenario']}: differences from "
+    figure.text(0.02, 1 - 0.14 / height, f"{title_of(info)}: differences from "
                 f"{comparison.baseline}", fontsize=17, fontweight="bold", va="top")
     text = f"all clients, {runs} replication{'s' if runs != 1 else ''} on common random numbers"
     if runs > 1:

@@ -7,8 +7,9 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
+from plotting.legend import axis_legend_below
 from plotting.looks import TIME, colour
-from plotting.results import disturbances, outside, seconds_label, storms
+from plotting.results import disturbances, outside, seconds_label, storms, title_of
 
 BLUE, ORANGE, GREEN, RED = map(colour, ("blue", "orange", "green", "red"))
 PURPLE, SKY, YELLOW, GREY = *map(colour, ("purple", "sky")), "#F0E442", colour("grey")
@@ -141,13 +142,12 @@ def entries_above(axis):
 def entries_below(axis, entries):
     """The legend below the axis, where no data can be."""
     if entries:
-        axis.legend(*zip(*entries), loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False,
-                    ncol=3 if len(entries) > 4 else 2)
+        axis_legend_below(axis, *zip(*entries), columns=3 if len(entries) > 4 else 2)
 
 
 def put_headline(figure, results, note, never=""):
     """Name, description and what the lines are; returns the share of the height they leave."""
-    name = results.info["scenario"]
+    name = title_of(results.info)
     if results.variant != "base":
         name = f"{name}: {results.variant}"
     runs = results.replications()

@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 
 from plotting.drawing import GREEN, RED
 from plotting.legend import legend_below
-from plotting.results import ResultError
+from plotting.results import ResultError, title_of
 from plotting.sweep import MOST_TICKS, is_number, key_with_unit
 
 PHASES = ["safe", "vulnerable", "tipped", "dead"]
@@ -37,7 +37,8 @@ class PhaseMap:
     def __init__(self, folder):
         try:
             info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-            self.name, self.map = info["scenario"], info["map"]
+            self.name = title_of(info)
+            self.map = info["map"]
             self.keys = self.map["columns"]
             texts = {key: str for key in self.keys}
             self.points = pd.read_csv(folder / "map.csv", dtype=texts, keep_default_na=False)

@@ -65,8 +65,17 @@ def draw_load(axis, results, service):
     return 0 if limit is None else float(limit[1].max())
 
 
+MOST_APART = 4  # tops of services that share a scale
+
+
 def scale_loads(axes, limits):
-    """One scale for all; logarithmic above the limit where a herd would flatten all the rest."""
+    """One scale for all, unless it would flatten one of them; logarithmic above the limit where a
+    herd would flatten all the rest."""
+    tops = [max(top_of(axis), limit) for axis, limit in zip(axes, limits)]
+    if len(axes) > 1 and min(tops) < max(tops) / MOST_APART:
+        for axis, limit in zip(axes, limits):
+            scale_loads([axis], [limit])
+        return
     top = max([top_of(axis) for axis in axes] + limits)
     limit = max(limits)
     for axis in axes:
@@ -246,7 +255,7 @@ def put_legends(figure, results):
 
 
 def draw_loads(figure, grid, results, abreast):
-    """One panel for each service; all have the same scale."""
+    """One panel for each service; with one scale, if that suits all."""
     services, axes, limits = results.details["services"], [], []
     for i, service in enumerate(services):
         row, column = divmod(i, abreast)

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from plotting.drawing import BLUE, GREY, ORANGE, RED
-from plotting.results import ResultError
+from plotting.legend import axis_legend_below
+from plotting.results import ResultError, title_of
 
 COLUMNS = {"trajectories.csv": ["service", "trigger_s", "outcome", "separatrix", "time_s",
                                 "backlog_s", "retrying"],
@@ -29,7 +30,8 @@ class Planes:
     def __init__(self, folder):
         try:
             info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-            self.name, self.planes = info["scenario"], info["planes"]
+            self.name = title_of(info)
+            self.planes = info["planes"]
             self.tables = {name: pd.read_csv(folder / name, dtype={"service": str})
                            for name in COLUMNS}
         except FileNotFoundError as error:
@@ -112,7 +114,7 @@ def draw_plane(axis, planes, plane):
     axis.set_title(f"{service}: after {plane['trigger']}{tips}")
     axis.set_xlabel("work that waits, s")
     axis.set_ylabel("requests on their way back")
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False, ncol=3)
+    axis_legend_below(axis, below=-0.12)
 
 
 def phase_plane_figure(folder):

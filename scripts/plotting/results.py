@@ -21,6 +21,12 @@ AFTER_RECOVERY = 1.3
 MOST_OF_A_RUN = 0.2
 
 
+def title_of(info):
+    """What a result is called, with what was changed in its scenario; older ones have only the
+    scenario's name."""
+    return info.get("title", info["scenario"])
+
+
 class ResultError(Exception):
     """A result file is missing or does not hold what it should."""
 

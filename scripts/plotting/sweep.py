@@ -17,8 +17,10 @@ from matplotlib.colors import LogNorm
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from plotting.drawing import GROUP_COLOURS, pale
+from plotting.labels import short_labels
+from plotting.legend import legend_below
 from plotting.looks import key_words, per
-from plotting.results import ResultError, label_title
+from plotting.results import ResultError, label_title, title_of
 
 # What is drawn, and whether its colours are logarithmic. What the metrics are called, their units
 # and which direction is better is in result.json.
@@ -29,6 +31,7 @@ RECOVERED = "recovered"
 TITLES = {RECOVERED: "P(recovered): share of the replications"}
 MOST_SUMMARY_BYTES = 1_000_000_000
 MOST_TICKS = 12
+MOST_TICK_LETTERS = 45  # of all labels that stand level along an axis
 MOST_LINES = 12
 MARKERS = "os^Dv*"
 # Last parts of the keys that are durations, which the files have in seconds, and rates.
@@ -54,7 +57,8 @@ class Sweep:
     def __init__(self, folder):
         try:
             info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-            self.name, self.replications = info["scenario"], info["replications"]
+            self.name = title_of(info)
+            self.replications = info["replications"]
             keys = info["sweep"]["keys"]
             self.folder, self.summary = folder, None
             self.described = info["sweep"].get("metrics", {})
@@ -86,7 +90,7 @@ class Sweep:
         for key in varied:
             if key not in drawn:
                 first = self.points[key].iloc[0]
-                self.fixed.append(f"{key} = {first}")
+                self.fixed.append(f"{key} = {self.label(key, first)}")
                 self.points = self.points[self.points[key] == first]
         return [k for k in varied if k in drawn] or keys[:1]
 
@@ -107,6 +111,13 @@ class Sweep:
     def with_unit(self, key):
         """A key in full with its unit: files have durations in seconds."""
         return key_with_unit(key, self.levels(key))
+
+    def labels(self, key):
+        """What the values of a key are called, in the order of `levels`."""
+        return short_labels(self.levels(key))
+
+    def label(self, key, level):
+        return dict(zip(self.levels(key), self.labels(key)))[level]
 
     def title(self, metric):
         """The metric's label with its unit; its name in results that do not describe it."""
@@ -220,7 +231,8 @@ def draw_lines(axis, sweep, metric, colour):
             draw_curve(axis, sweep, points, metric,
                        color=GROUP_COLOURS[i % len(GROUP_COLOURS)],
                        marker=MARKERS[i % len(MARKERS)],
-                       linestyle="-" if i < len(GROUP_COLOURS) else "--", label=level)
+                       linestyle="-" if i < len(GROUP_COLOURS) else "--",
+                       label=sweep.label(sweep.line_key, level))
     finish_axis(axis, sweep)
 
 
@@ -228,7 +240,10 @@ def finish_axis(axis, sweep):
     """Ticks, scale and name of the axis of the key along it."""
     levels = sweep.levels(sweep.axis_key)
     if not all(map(is_number, levels)):
-        axis.set_xticks(range(len(levels)), levels, rotation=30 if len(levels) > 4 else 0)
+        labels = sweep.labels(sweep.axis_key)
+        is_long = len(levels) > 4 or sum(map(len, labels)) > MOST_TICK_LETTERS
+        axis.set_xticks(range(len(levels)), labels, rotation=30 if is_long else 0,
+                        ha="right" if is_long else "center")
         axis.margins(x=0.1)
     else:
         tick_levels(levels, axis.xaxis, axis.set_xscale)
@@ -252,7 +267,7 @@ def edges(levels):
 def scale_axis(which, levels, set_scale):
     """The ticks of an axis of a heat map."""
     if not all(map(is_number, levels)) or len(levels) < 2:
-        which.set_ticks(range(len(levels)), levels)
+        which.set_ticks(range(len(levels)), short_labels(levels))
     else:
         tick_levels(levels, which, set_scale)
 
@@ -310,9 +325,7 @@ def sweep_figure(folder, colour):
     for axis in axes.flat[len(metrics):]:
         axis.set_axis_off()
     if metrics and sweep.line_key is not None:
-        axes[-1][0].legend(loc="upper left", bbox_to_anchor=(0, -0.17), frameon=False,
-                           ncol=min(6, len(sweep.levels(sweep.line_key))), title=sweep.line_key,
-                           alignment="left")
+        legend_below(figure, *axes[0][0].get_legend_handles_labels(), title=sweep.line_key)
     figure.suptitle(describe(sweep, len(sweep.points)), fontsize=13, wrap=True,
                      x=0.01, ha="left", fontweight="bold")
     return figure

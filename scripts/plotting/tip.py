@@ -10,8 +10,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from plotting.legend import axis_legend_below
 from plotting.looks import colour, key_words
-from plotting.results import ResultError
+from plotting.results import ResultError, title_of
 
 BLUE, RED, GREEN, GREY = map(colour, ("blue", "red", "green", "grey"))
 HALF_STYLE = (0, (4, 2))
@@ -52,7 +53,7 @@ def in_range(rows, info):
 
 
 def headline(axis, info, text):
-    axis.set_title(f"{info['scenario']}: {text}\n", fontsize=13)
+    axis.set_title(f"{title_of(info)}: {text}\n", fontsize=13, wrap=True)
     axis.text(0, 1.02, info["description"], transform=axis.transAxes, color=GREY, fontsize=10)
 
 
@@ -88,7 +89,7 @@ def tipping_point(rows, info):
     axis.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     axis.set_xlabel(key_words(info["trigger"]["path"], unit))
     axis.set_ylabel("share that does not recover")
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False)
+    axis_legend_below(axis, columns=1, below=-0.13)
     headline(axis, info, "where does it tip?")
     figure.tight_layout()
     return figure
@@ -118,7 +119,7 @@ def hysteresis(rows, info):
     axis.set_ylim(bottom=0)
     axis.set_xlabel(key_words(info["load"]["path"], info["load"]["unit"]))
     axis.set_ylabel("requests per second")
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, ncol=3)
+    axis_legend_below(axis, below=-0.13)
     headline(axis, info, "does it go back the way it came?")
     figure.tight_layout()
     return figure

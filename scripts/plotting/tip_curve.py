@@ -14,15 +14,24 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from plotting.drawing import DASHES, GREY, GROUP_COLOURS, pale
+from plotting.labels import short_labels
 from plotting.legend import legend_below
 from plotting.looks import key_words
-from plotting.results import ResultError
+from plotting.results import ResultError, title_of
 
 COLUMNS = ["variant", "outcome", "d50", "ci_low", "ci_high"]
 MARKERS = "os^Dv*"
 # Bands of more lines would hide each other.
 MOST_BANDS = 3
 MOST_LABELS = 5
+
+
+def line_labels(names):
+    """Short names of lines and points; "service_time={...}" is called by what is in its table."""
+    parts = [name.partition("={") for name in names]
+    if not all(brace for _, brace, _ in parts) or len({key for key, *_ in parts}) > 1:
+        return short_labels(names) if all(names) else names
+    return short_labels(["{" + table for *_, table in parts])
 
 
 class Curve:
@@ -39,6 +48,7 @@ class Curve:
             self.axis, self.axis_unit, self.lines = (curve[k] for k in
                                                      ("axis", "axis_unit", "lines"))
             places = {p["variant"]: p for p in curve["points"]}
+            self.lines = line_labels(self.lines)
             missing = [c for c in COLUMNS if c not in rows.columns]
             if not missing:
                 rows["line"] = [places[name]["line"] for name in rows["variant"]]
@@ -109,7 +119,7 @@ def marks_of(curve):
 def scale(axis, curve):
     places = sorted(set(curve.rows["x"]))
     if not curve.axis:
-        names = list(curve.rows["variant"])
+        names = line_labels(list(curve.rows["variant"]))
         axis.set_xticks(range(len(names)), names, rotation=30 if len(names) > MOST_LABELS else 0,
                         ha="right" if len(names) > MOST_LABELS else "center")
         axis.margins(x=0.1)
@@ -138,9 +148,9 @@ def tip_curve_figure(folder):
         handles.append(Line2D([], [], linestyle="none"))
         labels.append("1 point without an answer is left out" if unjudged == 1 else
                       f"{unjudged} points without an answer are left out")
-    legend_below(figure, handles, labels, columns=2 if max(map(len, labels)) > 24 else 3)
+    legend_below(figure, handles, labels, columns=3)
     info = curve.info
-    axis.set_title(f"{info['scenario']}: {curve.trigger['path']} that tips it\n", fontsize=13)
+    axis.set_title(f"{title_of(info)}: {curve.trigger['path']} that tips it\n", fontsize=13)
     note = f"{info['replications']} replications; "
     note += "95 % intervals" if curve.rows["ci_low"].notna().any() else "too few for intervals"
     axis.text(0, 1.02, note, transform=axis.transAxes, color=GREY, fontsize=10)

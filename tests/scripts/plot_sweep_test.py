@@ -122,7 +122,7 @@ class PlotSweepTest(unittest.TestCase):
         low, high = (list(cap.get_ydata()) for cap in full.lines[1])
         self.assertEqual((low, high), ([0.5, 2.5, 4.5], [1.5, 3.5, 5.5]))
         self.assertEqual(axis.get_xlabel(), "c.rate, 1/s")
-        self.assertEqual(figure.axes[2].get_legend().get_title().get_text(), "c.jitter")
+        self.assertEqual(figure.legends[0].get_title().get_text(), "c.jitter")
 
     def test_distances_on_axes_of_numbers_are_true(self):
         points = [[x, y] for x in ("1", "2", "10") for y in ("3", "4")]
