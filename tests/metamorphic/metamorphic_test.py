@@ -619,6 +619,7 @@ NO_LIMITS = {"precision", "service.*.autoscaling.target", "service.*.throttle.wi
              "service.*.ejection.success_rate_stdev_factor",
              "service.*.ejection.failure_percentage_threshold",
              "service.*.accrual.max_failures", "service.*.balancing_subset",
+             "service.*.balancing_first_latency",
              "client.*.retry.avoid_hosts", "service.*.calls.*.retry.avoid_hosts",
              # Without these there is no cache, and few caches forget by time.
              "service.*.calls.*.cache.capacity", "service.*.calls.*.cache.ttl",
