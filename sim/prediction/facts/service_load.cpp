@@ -200,8 +200,8 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const
 }
 
 double servers_that_carry(double work) {
-  constexpr double kRounding = 1e-9;
-  return std::floor(work * (1 + kRounding)) + 1;
+  constexpr double kSlack = 1e-9;
+  return std::floor(work * (1 + kSlack)) + 1;
 }
 
 std::optional<SteadyNeed> steady_need(const Scenario& scenario, const ServiceLoad& load) {
