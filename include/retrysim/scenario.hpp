@@ -367,10 +367,12 @@ struct PrecisionSpec {
 
 /// When goodput counts as recovered from faults and surges (rule: sim/measure/README.md).
 struct RecoverySpec {
-  /// Goodput must reach this share of the offered load times the success rate before the first
-  /// fault or surge.
+  /// Goodput must reach this share of the offered load (of closed loops: that before) times the
+  /// success rate before the first fault or surge.
   double share = 0.95;
-  Duration hold = Duration::seconds(30);   ///< how long it must stay there
+  /// How long it must stay there. A file that does not say so has the longest attempt timeout plus
+  /// the longest backoff instead, if that is longer.
+  Duration hold = Duration::seconds(30);
   Duration window = Duration::seconds(1);  ///< dips average out over this time
 };
 

@@ -30,7 +30,7 @@ std::size_t bins_ended_by(Time t, Duration width) {
   return static_cast<std::size_t>(std::max<std::int64_t>(t.count(), 0) / width.count());
 }
 
-/// Standard deviations that chance is given where one number is estimated, once.
+/// Standard errors that chance is given where one number is estimated, once.
 constexpr double kDeviations = 3;
 /// The same where the largest of many is meant.
 constexpr double kDeviationsOfMany = 4.5;
@@ -48,6 +48,19 @@ double chance_of_failures(double p, double bar, double requests) {
   const double aimless = std::sqrt(2 * requests * variance * log_odds) + log_odds / 3;
   if (drift <= 0) return aimless;
   return std::min(aimless, log_odds * (variance + 2 * drift / 3) / (2 * drift));
+}
+
+/// How far chance carries the successes of `requests` that closed loops are due behind `bar` of
+/// what they make: not farther with a probability of 0.999 for loops whose times vary as a Poisson
+/// process does. Exponential bound of a random walk with a drift of 1 - bar.
+double chance_of_loops(double bar, double requests) {
+  if (requests <= 0) return 0;
+  // As many at least as tell a loop that works from one that does not.
+  constexpr double kFewest = 100;
+  const double n = std::max(requests, kFewest);
+  const double log_odds = 6.9 + std::log(n);
+  const double aimless = std::sqrt(2 * n * log_odds);
+  return bar < 1 ? std::min(aimless, log_odds / (2 * (1 - bar))) : aimless;
 }
 
 /// A sum, and how far it has come up from its lowest value.
@@ -80,9 +93,13 @@ struct Allowance {
 /// Watches the counts from one moment on.
 class Watch {
  public:
-  Watch(const Scenario& scenario, const RunResult& run, std::span<const RequestCounts> counts,
-        BinRange range, const Before& before)
-      : counts_(counts), range_(range), hold_(hold_bins(scenario, run)) {
+  Watch(const Scenario& scenario, const RunResult& run, const Course& course, BinRange range,
+        const Before& before)
+      : counts_(course.counts),
+        loops_(course.loops),
+        loop_rate_(before.sure_loop_rate),
+        range_(range),
+        hold_(hold_bins(scenario, run)) {
     const double ended = static_cast<double>(before.ended);
     const double failures = (1 - before.success_rate) * ended;
     // Of requests of which none was seen to fail, one may have.
@@ -91,6 +108,11 @@ class Watch {
     const double surely = std::max(before.success_rate - kDeviations * deviation, 0.0);
     bar_ = scenario.recovery.share * surely;
     find_allowance(scenario, run, before, std::max(p, (1 - scenario.recovery.share) / 50));
+    const double watched_s =
+        run.count_width.in_seconds() * static_cast<double>(range.last - range.first);
+    const double outage_s =
+        std::max(scenario.recovery.hold.in_seconds() / 2, std::min(kCollapse_s, watched_s / 10));
+    collapse_ = bar_ * load(range_) * outage_s / run.count_width.in_seconds();
   }
 
   struct Finding {
@@ -98,22 +120,24 @@ class Watch {
     bool held = false;                   ///< for as long as it takes
     std::size_t moment = 0;              ///< bin with which the recovery begins
     double due_since = 0;                ///< successes due from then to the end
+    std::size_t end = 0;                 ///< bin behind those that were looked at
   };
 
   Finding from(std::size_t start) const {
     Rise failing(start), behind(start);
-    Finding found{std::nullopt, false, start};
+    Finding found{std::nullopt, false, start, 0, range_.last};
     double most = 0, due = 0, due_at_moment = 0;
     for (std::size_t i = start; i < range_.last && !found.held; ++i) {
       add(failing, behind, i);
-      if (failing.height() > allowance_.failing) return {failing.from(), false, 0, 0};
-      if (behind.height() > allowance_.pausing) return {behind.from(), false, 0, 0};
+      if (failing.height() > allowance_.failing) return {failing.from()};
+      if (behind.height() > allowance_.pausing) return {behind.from()};
       if (behind.sum() > most) {
         most = behind.sum();
         found.moment = i + 1;
-        due_at_moment = due + bar_ * counts_[i].requests;
+        due_at_moment = due + bar_ * wanted(i);
       }
-      due += bar_ * counts_[i].requests;
+      due += bar_ * wanted(i);
+      found.end = i + 1;
       found.held = i + 1 - start >= hold_ && due >= 2 * allowance_.pausing && due > 0;
     }
     if (start == range_.first && most <= allowance_.at_once) {
@@ -122,6 +146,18 @@ class Watch {
     }
     found.due_since = due - due_at_moment;
     return found;
+  }
+
+  /// The first bin of a collapse at `start` or later, of a system that is back.
+  std::optional<std::size_t> collapse_from(std::size_t start) const {
+    Rise behind(start);
+    const double much = std::max(2 * allowance_.pausing, collapse_);
+    for (std::size_t i = start; i < range_.last; ++i) {
+      behind.add(bar_ * wanted(i) - counts_[i].successes, i);
+      if (behind.height() > much) return behind.from();
+    }
+    const double at_the_end = std::max(2 * allowance_.pausing, collapse_ / 3);
+    return behind.height() > at_the_end ? std::optional(behind.from()) : std::nullopt;
   }
 
   double due() const {
@@ -138,14 +174,20 @@ class Watch {
   void add(Rise& failing, Rise& behind, std::size_t bin) const {
     const RequestCounts& c = counts_[bin];
     failing.add(c.failed - (1 - bar_) * c.requests, bin);
-    behind.add(bar_ * c.requests - c.successes, bin);
+    behind.add(bar_ * wanted(bin) - c.successes, bin);
   }
 
-  /// Requests per count bin.
+  /// The requests of a count bin; those of closed loops as many as before.
+  double wanted(std::size_t bin) const {
+    const std::uint32_t requests = counts_[bin].requests;
+    return loops_.empty() ? requests : requests - loops_[bin].requests + loop_rate_;
+  }
+
+  /// Of these per count bin.
   double load(BinRange bins) const {
-    std::uint64_t requests = 0;
-    for (std::size_t i = bins.first; i < bins.last; ++i) requests += counts_[i].requests;
-    return static_cast<double>(requests) / static_cast<double>(bins.last - bins.first);
+    double requests = 0;
+    for (std::size_t i = bins.first; i < bins.last; ++i) requests += wanted(i);
+    return requests / static_cast<double>(bins.last - bins.first);
   }
 
   /// Mean number of requests under way at the end of the bins.
@@ -172,7 +214,7 @@ class Watch {
       const RequestCounts& c = counts_[i];
       // Counted where they failed: the disturbance to come makes requests fail that came before it.
       failing.add(c.failures - (1 - bar_) * c.requests, i);
-      behind.add(bar_ * c.requests - c.successes, i);
+      behind.add(bar_ * wanted(i) - c.successes, i);
       failing_before = std::max(failing_before, failing.height());
       behind_before = std::max(behind_before, behind.height());
     }
@@ -187,16 +229,23 @@ class Watch {
     const double load_then = load(normal);
     const double grown = load_then > 0 ? std::max(load_now / load_then, 1.0) : 1.0;
     const double latency =
-        kDeviationsOfMany * (std::sqrt(2 * std::max(under_way(normal), 0.0) * grown) + 1);
+        kDeviationsOfMany * (std::sqrt(2 * std::max(under_way(normal), 0.0) * grown) + 1) +
+        chance_of_loops(bar_, loops_.empty() ? 0 : loop_rate_ * hold);
     allowance_.at_once = allowance_.failing + std::max(latency, behind_before);
     const double pause = bar_ * load_now * hold / 20;
     allowance_.pausing = allowance_.failing + std::max({latency, 2 * behind_before, pause});
   }
 
+  /// Without any success, what is a collapse of a system that is back.
+  static constexpr double kCollapse_s = 15;
+
   std::span<const RequestCounts> counts_;
+  std::span<const Course::OfLoops> loops_;
+  double loop_rate_;  ///< requests due per count bin
   BinRange range_;
   std::size_t hold_;
-  double bar_ = 0;  ///< successes due per request
+  double bar_ = 0;       ///< successes due per request
+  double collapse_ = 0;  ///< the same in successes
   Allowance allowance_;
 };
 
@@ -250,36 +299,90 @@ BinRange count_bins(const RunResult& run, Time from, Time to) {
   return range;
 }
 
-std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunResult& run,
-                                          std::optional<std::size_t> group) {
-  if (group) return run.clients[*group].counts;
-  std::vector<RequestCounts> all;
-  for (std::size_t c = 0; c < run.clients.size(); ++c) {
-    if (c < scenario.clients.size() && scenario.clients[c].makes_calls()) continue;
-    const std::vector<RequestCounts>& own = run.clients[c].counts;
-    all.resize(std::max(all.size(), own.size()));
-    for (std::size_t i = 0; i < own.size(); ++i) all[i].merge(own[i]);
+namespace {
+
+/// The rate of closed loops of which nothing is known: half of what servers without any queue let
+/// them make.
+double unknown_loop_rate(const Scenario& scenario, std::optional<std::size_t> group) {
+  const scenario::Demand demand =
+      scenario::demand_of(scenario, scenario::Attempts::kFirst, {.loops_wait = true});
+  double rate = 0;
+  for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+    const bool closed = scenario.clients[c].arrivals.process == ArrivalProcess::kClosed;
+    if (group ? c != *group : !closed) continue;
+    if (std::isfinite(demand.groups[c].requests)) rate += demand.groups[c].requests / 2;
   }
-  return all;
+  return rate;
 }
 
-Before before(const RunResult& run, std::span<const RequestCounts> counts, Time trigger_start) {
+}  // namespace
+
+Course course_of(const Scenario& scenario, const RunResult& run, std::optional<std::size_t> group) {
+  const std::size_t known = std::min(scenario.clients.size(), run.clients.size());
+  const auto is_closed = [&](std::size_t c) {
+    return c < known && scenario.clients[c].arrivals.process == ArrivalProcess::kClosed;
+  };
+  bool any = false, all = true;
+  for (std::size_t c = 0; c < known; ++c) {
+    if (scenario.clients[c].makes_calls()) continue;
+    any = any || is_closed(c);
+    all = all && is_closed(c);
+  }
+  Course course;
+  const auto add = [&](std::size_t c, bool in_loop) {
+    const std::vector<RequestCounts>& own = run.clients[c].counts;
+    course.counts.resize(std::max(course.counts.size(), own.size()));
+    for (std::size_t i = 0; i < own.size(); ++i) course.counts[i].merge(own[i]);
+    if (!in_loop) return;
+    course.loops.resize(std::max(course.loops.size(), own.size()));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      course.loops[i].requests += own[i].requests;
+      course.loops[i].ended += own[i].successes + own[i].failures;
+    }
+  };
+  if (group) {
+    const bool calls = *group < known && scenario.clients[*group].makes_calls();
+    add(*group, is_closed(*group) || (calls && any && all));
+  } else {
+    for (std::size_t c = 0; c < run.clients.size(); ++c) {
+      if (c < known && scenario.clients[c].makes_calls()) continue;
+      add(c, is_closed(c));
+    }
+  }
+  if (!course.loops.empty()) {
+    course.loops.resize(course.counts.size());
+    course.unknown_loop_rate = unknown_loop_rate(scenario, group);
+  }
+  return course;
+}
+
+Before before(const RunResult& run, const Course& course, Time trigger_start) {
   Before before;
   before.bins = count_bins(run, run.window_start, trigger_start);
-  std::uint64_t successes = 0;
+  std::uint64_t successes = 0, of_loops = 0;
   for (std::size_t i = before.bins.first; i < before.bins.last; ++i) {
-    successes += counts[i].successes;
-    before.ended += std::uint64_t{counts[i].successes} + counts[i].failures;
+    const RequestCounts& c = course.counts[i];
+    successes += c.successes;
+    before.ended += std::uint64_t{c.successes} + c.failures;
+    if (!course.loops.empty()) of_loops += course.loops[i].ended;
   }
   if (before.ended > 0) {
     before.success_rate = static_cast<double>(successes) / static_cast<double>(before.ended);
   }
+  if (of_loops > 0) {
+    const auto ended = static_cast<double>(of_loops);
+    const auto bins = static_cast<double>(before.bins.last - before.bins.first);
+    before.loop_rate = ended / bins;
+    before.sure_loop_rate = std::max(ended - kDeviations * std::sqrt(ended), 0.0) / bins;
+  } else if (!course.loops.empty()) {
+    before.loop_rate = course.unknown_loop_rate * run.count_width.in_seconds();
+    before.sure_loop_rate = before.loop_rate;
+  }
   return before;
 }
 
-Recovery recovery_after(const Scenario& scenario, const RunResult& run,
-                        std::span<const RequestCounts> counts, Time trigger_end, Time horizon,
-                        const Before& before) {
+Recovery recovery_after(const Scenario& scenario, const RunResult& run, const Course& course,
+                        Time trigger_end, Time horizon, const Before& before) {
   const BinRange range = count_bins(run, trigger_end, horizon);
   if (trigger_end >= horizon || range.first >= range.last) return {};
   const auto seconds_after = [&](std::size_t bin) {
@@ -287,17 +390,22 @@ Recovery recovery_after(const Scenario& scenario, const RunResult& run,
     const Duration after = run.count_width * static_cast<std::int64_t>(bin);
     return static_cast<double>(after.count() - trigger_end.count()) / 1e9;
   };
-  const Watch watch(scenario, run, counts, range, before);
+  const Watch watch(scenario, run, course, range, before);
+  std::optional<Recovery::Relapse> relapse;
   for (std::size_t start = range.first; start < range.last;) {
     const Watch::Finding found = watch.from(start);
-    if (found.held) return {.seconds = seconds_after(found.moment)};
-    if (!found.relapse) {
-      return {std::nullopt, seconds_after(found.moment), found.due_since, watch.due(),
-              watch.due_to_tell()};
+    std::optional<std::size_t> again = found.relapse;
+    if (found.held) {
+      again = watch.collapse_from(found.end);
+      if (!again) return {.seconds = seconds_after(found.moment), .relapse = relapse};
+      if (!relapse) relapse = {seconds_after(found.moment), seconds_after(*again)};
+    } else if (!found.relapse) {
+      return {std::nullopt, seconds_after(found.moment), relapse, found.due_since,
+              watch.due(),  watch.due_to_tell()};
     }
-    start = *found.relapse + 1;
+    start = *again + 1;
   }
-  return {std::nullopt, seconds_after(range.last), 0, watch.due(), watch.due_to_tell()};
+  return {std::nullopt, seconds_after(range.last), relapse, 0, watch.due(), watch.due_to_tell()};
 }
 
 std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
@@ -306,9 +414,9 @@ std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult
   if (all.empty()) return std::nullopt;
   Time last_end;
   for (const Trigger& trigger : all) last_end = std::max(last_end, trigger.end);
-  const std::vector<RequestCounts> counts = request_counts(scenario, run, group);
-  return recovery_after(scenario, run, counts, last_end, run.window_end,
-                        before(run, counts, all.front().start));
+  const Course course = course_of(scenario, run, group);
+  return recovery_after(scenario, run, course, last_end, run.window_end,
+                        before(run, course, all.front().start));
 }
 
 bool can_confirm_recovery(const Scenario& scenario) {
@@ -322,7 +430,7 @@ std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& ru
                                    std::optional<std::size_t> group) {
   const std::vector<Trigger> all = triggers(scenario);
   if (all.empty() || run.count_width <= Duration::zero()) return std::nullopt;
-  const std::vector<RequestCounts> counts = request_counts(scenario, run, group);
+  const std::vector<RequestCounts> counts = course_of(scenario, run, group).counts;
   Disturbed sum;
   std::size_t next = 0;
   for (const Trigger& trigger : all) {
@@ -481,10 +589,10 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   a.horizon = horizon;
   const std::vector<Trigger> all = triggers(scenario);
   const Time first = all.empty() ? trigger.start : all.front().start;
-  const std::vector<RequestCounts> counts = request_counts(scenario, run, std::nullopt);
-  a.before = before(run, counts, first);
-  a.attempt_success_rate = attempt_success_rate(counts, a.before.bins);
-  a.recovery = recovery_after(scenario, run, counts, trigger.end, horizon, a.before);
+  const Course course = course_of(scenario, run, std::nullopt);
+  a.before = before(run, course, first);
+  a.attempt_success_rate = attempt_success_rate(course.counts, a.before.bins);
+  a.recovery = recovery_after(scenario, run, course, trigger.end, horizon, a.before);
   // The next disturbance brings other load.
   const BinRange after = count_bins(run, trigger.end, horizon);
   a.offered_work = offered_work(scenario, run, trigger.end, horizon);
@@ -518,7 +626,7 @@ std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& t
                                     const Aftermath& aftermath) {
   Before before = aftermath.before;
   before.success_rate = std::min(before.success_rate, aftermath.attempt_success_rate);
-  return recovery_after(scenario, twin, request_counts(scenario, twin, std::nullopt),
+  return recovery_after(scenario, twin, course_of(scenario, twin, std::nullopt),
                         aftermath.trigger.end, aftermath.horizon, before)
       .seconds;
 }
@@ -526,12 +634,13 @@ std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& t
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& run,
                                     const RunResult& twin, const Aftermath& aftermath,
                                     std::size_t group) {
-  const std::vector<RequestCounts> counts = request_counts(scenario, run, group);
+  const Course course = course_of(scenario, run, group);
   const std::vector<Trigger> all = triggers(scenario);
-  Before normal = before(run, counts, all.empty() ? aftermath.trigger.start : all.front().start);
-  normal.success_rate = std::min(normal.success_rate, attempt_success_rate(counts, normal.bins));
-  return recovery_after(scenario, twin, request_counts(scenario, twin, group),
-                        aftermath.trigger.end, aftermath.horizon, normal)
+  Before normal = before(run, course, all.empty() ? aftermath.trigger.start : all.front().start);
+  normal.success_rate =
+      std::min(normal.success_rate, attempt_success_rate(course.counts, normal.bins));
+  return recovery_after(scenario, twin, course_of(scenario, twin, group), aftermath.trigger.end,
+                        aftermath.horizon, normal)
       .seconds;
 }
 

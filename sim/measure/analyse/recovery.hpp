@@ -6,8 +6,11 @@
 // success rate, for each request) minus the actual successes. It grows while the system is down and
 // shrinks once goodput is above the bar. The system has recovered at the moment from which the
 // shortfall, for `RecoverySpec::hold`, does not grow by more than chance explains; that moment is
-// where the shortfall was greatest. All of it is counted in the run's count bins, so the width of
-// time-series bins plays no part.
+// where the shortfall was greatest. A collapse later than that counts, too, to the end of the run.
+// All of it is counted in the run's count bins, so the width of time-series bins plays no part.
+//
+// The clients of a closed loop that get no answer ask for nothing. Successes are due from them at
+// the rate of the time before, however few requests they make.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -50,18 +53,32 @@ BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins);
 /// The count bins [first, last) that lie wholly inside [from, to); none if there are no counts.
 BinRange count_bins(const RunResult& run, Time from, Time to);
 
-/// The counts of client group `group`; empty: of all together, without those by which services call
-/// others.
-std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunResult& run,
-                                          std::optional<std::size_t> group);
+/// What one client group did, or all together, in each count bin.
+struct Course {
+  std::vector<RequestCounts> counts;
+  /// Of these requests, those of closed loops, and how many of them ended; empty: there are none.
+  struct OfLoops {
+    std::uint32_t requests = 0, ended = 0;
+  };
+  std::vector<OfLoops> loops;
+  /// Requests of closed loops per second if nothing is known of the time before.
+  double unknown_loop_rate = 0;
+};
+
+/// Of client group `group`; empty: of all together, without those by which services call others.
+/// Calls between services are those of a loop if all client groups are closed loops.
+Course course_of(const Scenario& scenario, const RunResult& run, std::optional<std::size_t> group);
 
 /// The normal state, from the part of the window before the first disturbance.
 struct Before {
   BinRange bins;            ///< count bins; none: nothing is known
   double success_rate = 1;  ///< successes per ended request; 1 if none ended
   std::uint64_t ended = 0;  ///< requests that it is known from
+  double loop_rate = 0;     ///< requests of closed loops that ended, per count bin
+  /// What the rate of the loops is at least, as it is an estimate: three standard errors less.
+  double sure_loop_rate = 0;
 };
-Before before(const RunResult& run, std::span<const RequestCounts> counts, Time trigger_start);
+Before before(const RunResult& run, const Course& course, Time trigger_start);
 
 /// The recovery of a run, as far as it shows.
 struct Recovery {
@@ -69,6 +86,12 @@ struct Recovery {
   /// Without a recovery: it did not begin earlier than this after the end of the trigger. If the
   /// run ends with a goodput that is high enough, but has not been for long, this is where it rose.
   double not_before_s = 0;
+  /// It was back before, for all of the hold, and collapsed again: when it was back the first time,
+  /// and when it collapsed then, from the end of the trigger on.
+  struct Relapse {
+    double back_s = 0, at_s = 0;
+  };
+  std::optional<Relapse> relapse = {};
   /// The same: successes that were due since then, none of which is missing; in all since the end
   /// of the trigger; and as many as it takes to tell a system that is up from one that is down.
   double due_since = 0, due = 0, due_to_tell = 0;
@@ -82,10 +105,11 @@ struct Recovery {
 /// From `trigger_end` to the moment of recovery; zero if goodput is back from the first whole count
 /// bin on. The hold is longer than `RecoverySpec::hold` where fewer requests than it takes to tell
 /// a recovery from chance come in that time. Censored if the moment does not come, or cannot be
-/// confirmed, before `horizon`.
-Recovery recovery_after(const Scenario& scenario, const RunResult& run,
-                        std::span<const RequestCounts> counts, Time trigger_end, Time horizon,
-                        const Before& before);
+/// confirmed, before `horizon`. If the shortfall grows again after the hold by as much as 15 s
+/// without any success (half of a longer hold; a tenth of a shorter run; a third of these, if that
+/// is where the run ends), the system had not recovered for good.
+Recovery recovery_after(const Scenario& scenario, const RunResult& run, const Course& course,
+                        Time trigger_end, Time horizon, const Before& before);
 
 /// The metrics recovery_s and recovery_censored_s: from the end of the last trigger, compared with
 /// the time before the first one. Empty if the scenario has no trigger.

@@ -6,6 +6,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "measure/analyse/recovery.hpp"
+#include "scenario/derived/derived.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -208,7 +209,9 @@ class Detector {
       storm.verdict = storm.aftermath.verdict();
       // A system that was well again before the onset had this storm from something else.
       const double well_until = *storm.trigger_end_s + scenario_.recovery.hold.in_seconds();
-      if (!storm.recovery_s || *storm.recovery_s + well_until > storm.onset_s) return;
+      const auto& relapse = storm.aftermath.recovery.relapse;
+      const auto back_s = relapse ? std::optional(relapse->back_s) : storm.recovery_s;
+      if (!back_s || *back_s + well_until > storm.onset_s) return;
       storm.trigger_end_s.reset();
       storm.recovery_s.reset();
     }
@@ -257,21 +260,40 @@ std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run)
   return Detector(scenario, run).detect();
 }
 
+namespace {
+
+/// Requests that closed loops make in a quarter of the range, whether their clients are stuck in
+/// the last one or not: as many at least as ended in the quarter with the most.
+double most_of_loops(const Course& course, BinRange range, std::size_t quarter) {
+  double most = 0, here = 0;
+  for (std::size_t i = range.first; i < range.last && !course.loops.empty(); ++i) {
+    here += course.loops[i].ended;
+    if (i >= range.first + quarter) here -= course.loops[i - quarter].ended;
+    most = std::max(most, here);
+  }
+  constexpr double kSurely = 4.5;  // standard deviations, of the largest of many
+  return std::max(most - kSurely * std::sqrt(most), 0.0);
+}
+
+}  // namespace
+
 Fate fate_of(const Scenario& scenario, const RunResult& run) {
   if (const auto aftermath = final_aftermath(scenario, run)) {
     return {aftermath->verdict(), aftermath};
   }
   const BinRange range = count_bins(run, run.window_start, run.window_end);
   if (range.last <= range.first) return {};
-  const std::vector<RequestCounts> counts = request_counts(scenario, run, std::nullopt);
+  const Course course = course_of(scenario, run, std::nullopt);
   const std::size_t length = range.last - range.first;
-  std::uint64_t requests = 0, successes = 0;
-  for (std::size_t i = range.last - (length + 3) / 4; i < range.last; ++i) {
-    requests += counts[i].requests;
-    successes += counts[i].successes;
+  const std::size_t quarter = (length + 3) / 4;
+  double requests = 0, successes = 0;
+  for (std::size_t i = range.last - quarter; i < range.last; ++i) {
+    requests += course.counts[i].requests;
+    if (!course.loops.empty()) requests -= course.loops[i].requests;
+    successes += course.counts[i].successes;
   }
-  const double share = scenario.recovery.share * static_cast<double>(requests);
-  if (static_cast<double>(successes) >= share) return {};
+  requests += most_of_loops(course, range, quarter);
+  if (successes >= scenario.recovery.share * requests) return {};
   const Time middle =
       Time::zero() + run.count_width * static_cast<std::int64_t>(range.first + length / 2);
   Aftermath aftermath = aftermath_of(scenario, run, {middle, middle}, run.window_end);
@@ -280,39 +302,12 @@ Fate fate_of(const Scenario& scenario, const RunResult& run) {
   return {StormVerdict::kSustained, aftermath};
 }
 
-Duration largest_backoff(const RetryRules& rules) {
-  if (rules.max_attempts < 2 || rules.mode == RetryMode::kNone) return Duration::zero();
-  const BackoffRules& backoff = rules.backoff;
-  if (!backoff.delays.empty()) {
-    double longest = 0;
-    for (const Distribution& d : backoff.delays) longest = std::max(longest, d.mean_seconds());
-    return Duration::from_seconds(longest);
-  }
-  const Duration base = std::max(backoff.base, backoff.throttle_base);
-  const bool decorrelated =
-      backoff.jitter == Jitter::kDecorrelated || backoff.throttle_jitter == Jitter::kDecorrelated;
-  // Decorrelated jitter draws up to three times the last delay.
-  const double factor = decorrelated ? 3 : std::max(backoff.factor, 1.0);
-  const std::uint64_t steps = static_cast<std::uint64_t>(std::max(backoff.first_exponent, 0)) +
-                              (rules.max_attempts - 2) + (decorrelated ? 1 : 0);
-  double longest = static_cast<double>(base.count());
-  const double cap = static_cast<double>(backoff.cap.count());
-  for (std::uint64_t i = 0; i < steps && factor > 1 && longest > 0 && longest < cap; ++i) {
-    longest *= factor;
-  }
-  longest = std::min(longest, cap);
-  const bool proportional =
-      backoff.jitter == Jitter::kProportional || backoff.throttle_jitter == Jitter::kProportional;
-  if (proportional && !backoff.jitter_before_cap) longest *= 1 + backoff.jitter_share;
-  return Duration::from_nanoseconds(longest);
-}
-
 Duration amplification_span(const Scenario& scenario, std::optional<std::size_t> group) {
   Duration longest;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     if (group ? *group != c : scenario.clients[c].makes_calls()) continue;
     const ClientSpec& client = scenario.clients[c];
-    Duration w = largest_backoff(client.retry);
+    Duration w = scenario::longest_backoff(client.retry);
     if (client.timeouts.has_attempt) {
       w += Duration::from_seconds(client.timeouts.attempt.mean_seconds());
     }

@@ -60,8 +60,8 @@ struct Fate {
 
 /// With a fault or surge in the scenario: whether goodput recovers from the last one. Without there
 /// is no time before to compare with: sustained if in the last quarter of the window fewer than
-/// recovery_share of the requests succeed. Its twin then has no retries from the middle of the
-/// window on.
+/// recovery_share of the requests succeed; closed loops make as many as in their best quarter. Its
+/// twin then has no retries from the middle of the window on.
 Fate fate_of(const Scenario& scenario, const RunResult& run);
 
 /// The window w in bins, for one group or (empty) the largest of all groups. At most a tenth of the
@@ -71,10 +71,6 @@ std::size_t amplification_window(const Scenario& scenario, std::optional<std::si
 /// Attempt timeout + largest backoff of one retry, of one group or (empty) the largest of all, at
 /// most a tenth of the scenario's duration.
 Duration amplification_span(const Scenario& scenario, std::optional<std::size_t> group);
-
-/// Longest backoff that one retry can have: of the constants, or the mean where `delays` or a
-/// distribution has no bound.
-Duration largest_backoff(const RetryRules& rules);
 
 /// Largest attempt rate of a bin inside the window, per second.
 std::optional<double> peak_attempt_rate(const RunResult& run, std::span<const ClientBin> bins);

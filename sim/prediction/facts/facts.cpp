@@ -190,6 +190,7 @@ class FactFinder {
       if (!scenario_.clients[c].makes_calls())
         client_facts(times_of_client(scenario_, c, demands_));
     }
+    warn_of_hold(scenario_, facts_.warnings);
     return std::move(facts_);
   }
 

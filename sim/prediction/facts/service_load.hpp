@@ -100,5 +100,7 @@ void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings);
 void warn_of_client(const Scenario& scenario, const ClientTimes& times,
                     std::vector<Warning>& warnings);
+/// A recovery that is confirmed before the retries come.
+void warn_of_hold(const Scenario& scenario, std::vector<Warning>& warnings);
 
 }  // namespace retrysim::prediction

@@ -287,4 +287,20 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
   warn_of_retry_after(scenario, t, warnings);
 }
 
+void warn_of_hold(const Scenario& scenario, std::vector<Warning>& warnings) {
+  bool disturbed = !scenario.faults.empty();
+  for (const ClientSpec& c : scenario.clients) {
+    disturbed = disturbed || !c.arrivals.surges.empty();
+  }
+  const Duration pause = scenario::longest_pause(scenario);
+  if (!disturbed || scenario.recovery.hold >= pause) return;
+  warnings.push_back(
+      {"scenario", "recovery.hold",
+       fmt::format("Goodput that stays up for {} counts as a recovery, but a client may wait {} "
+                   "(attempt timeout and backoff) before it tries again.",
+                   time_text(scenario.recovery.hold.in_seconds()), time_text(pause.in_seconds())),
+       fmt::format("recovery.hold = \"{:.3g}s\" or more, or none: the default is long enough.",
+                   std::ceil(pause.in_seconds()))});
+}
+
 }  // namespace retrysim::prediction

@@ -1167,6 +1167,55 @@ bool turns_attempts_away(const ServiceSpec& service) {
 }  // namespace
 
 // A depth-first search with a stack of its own: chains of calls may be long.
+Duration longest_backoff(const RetryRules& rules) {
+  if (rules.max_attempts < 2 || rules.mode == RetryMode::kNone) return Duration::zero();
+  const BackoffRules& backoff = rules.backoff;
+  if (!backoff.delays.empty()) {
+    double longest = 0;
+    for (const Distribution& d : backoff.delays) longest = std::max(longest, d.mean_seconds());
+    return Duration::from_seconds(longest);
+  }
+  const Duration base = std::max(backoff.base, backoff.throttle_base);
+  const bool decorrelated =
+      backoff.jitter == Jitter::kDecorrelated || backoff.throttle_jitter == Jitter::kDecorrelated;
+  // Decorrelated jitter draws up to three times the last delay.
+  const double factor = decorrelated ? 3 : std::max(backoff.factor, 1.0);
+  const std::uint64_t steps = static_cast<std::uint64_t>(std::max(backoff.first_exponent, 0)) +
+                              (rules.max_attempts - 2) + (decorrelated ? 1 : 0);
+  double longest = static_cast<double>(base.count());
+  const double cap = static_cast<double>(backoff.cap.count());
+  for (std::uint64_t i = 0; i < steps && factor > 1 && longest > 0 && longest < cap; ++i) {
+    longest *= factor;
+  }
+  longest = std::min(longest, cap);
+  const bool proportional =
+      backoff.jitter == Jitter::kProportional || backoff.throttle_jitter == Jitter::kProportional;
+  if (proportional && !backoff.jitter_before_cap) longest *= 1 + backoff.jitter_share;
+  return Duration::from_nanoseconds(longest);
+}
+
+Duration longest_pause(const Scenario& scenario) {
+  constexpr std::uint32_t kAttempts = 10;
+  constexpr Duration kMostUncapped = Duration::seconds(300);
+  Duration longest;
+  for (const ClientSpec& client : scenario.clients) {
+    RetryRules rules = client.retry;
+    const bool capped = rules.backoff.cap != Duration::max() || !rules.backoff.delays.empty();
+    if (!capped) rules.max_attempts = std::min(rules.max_attempts, kAttempts);
+    Duration pause = longest_backoff(rules);
+    if (!capped) pause = std::min(pause, kMostUncapped);
+    if (client.timeouts.has_attempt) {
+      pause += Duration::from_seconds(client.timeouts.attempt.mean_seconds());
+    }
+    longest = std::max(longest, pause);
+  }
+  return longest;
+}
+
+Duration default_hold(const Scenario& scenario) {
+  return std::max(RecoverySpec().hold, longest_pause(scenario));
+}
+
 std::vector<std::size_t> circle_of_calls(const Scenario& scenario) {
   std::vector<std::vector<std::size_t>> called(scenario.services.size());
   for (const CallSpec& call : scenario.calls) {

@@ -102,6 +102,21 @@ bool is_called_by_services_only(const Scenario& scenario, std::size_t service);
 /// The table of a group in the scenario: "client.web", "service.front.calls.db".
 std::string path_of(const ClientSpec& client);
 
+// --- Times ---------------------------------------------------------------------------------------
+
+/// Longest backoff that one retry can have: of the constants, or the mean where `delays` or a
+/// distribution has no bound.
+Duration longest_backoff(const RetryRules& rules);
+
+/// How long it may take until a client that got no answer sends its next attempt: the longest
+/// attempt timeout plus the longest backoff, of all groups. A backoff without a cap counts as
+/// before the 10th attempt, and as five minutes at most. A system whose goodput has been back for
+/// less than this may not have met the retries yet.
+Duration longest_pause(const Scenario& scenario);
+
+/// `recovery.hold` where it is not given: that, and at least 30 s.
+Duration default_hold(const Scenario& scenario);
+
 // --- Calls between services ----------------------------------------------------------------------
 
 /// Who calls whom: an index of `Scenario::calls`. Keeps nothing of the scenario.

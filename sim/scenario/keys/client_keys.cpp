@@ -307,7 +307,7 @@ constexpr KeyInfo kSurgeKeys[] = {
         "When the surge begins."),
     key("duration", duration(kPositive), into<&SurgeSpec::duration>, {.required = true},
         "How long it lasts."),
-    key("factor", factor(), into<&SurgeSpec::factor>, {.required = true},
+    key("factor", number(kFactorRange), into<&SurgeSpec::factor>, {.required = true},
         "Factor on the arrival rate."),
 };
 

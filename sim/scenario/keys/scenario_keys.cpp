@@ -64,7 +64,10 @@ constexpr KeyInfo kTopKeys[] = {
         "the success rate before the first fault or surge."),
     key("recovery.hold", duration(kNotNegative), into<kRecovery, &RecoverySpec::hold>,
         {.fallback = "30s"},
-        "How long goodput must stay there; extended where too few requests arrive to tell."),
+        "How long goodput must stay there; extended where too few requests arrive to tell. A "
+        "longer "
+        "default where the longest attempt timeout plus the longest backoff (without a cap: before "
+        "the 10th attempt, at most 5 minutes) is more. A later collapse counts in any case."),
     key("recovery.window", duration(kPositive), into<kRecovery, &RecoverySpec::window>,
         {.fallback = "1s"},
         "Dips in goodput that average out over this time, or that chance explains, do not count as "

@@ -6,6 +6,7 @@
 
 #include <retrysim/metrics.hpp>
 
+#include "scenario/derived/derived.hpp"
 #include "scenario/keys/key_rows.hpp"
 #include "scenario/text/text.hpp"
 
@@ -178,6 +179,14 @@ void require(Tables& t, std::string_view kind, const std::string& what) {
                  "there is no " + std::string(kind) + "; expected " + what);
 }
 
+/// The default of recovery.hold depends on all clients. A value that is given stays.
+void resolve_hold(LoadedScenario& loaded) {
+  const auto key = std::ranges::find(loaded.keys, "recovery.hold", &ResolvedKey::path);
+  if (key == loaded.keys.end() || key->origin != Origin::kDefault) return;
+  loaded.scenario.recovery.hold = default_hold(loaded.scenario);
+  key->toml = render_text(to_text(loaded.scenario.recovery.hold));
+}
+
 }  // namespace
 
 LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete, CsvFiles& files) {
@@ -186,6 +195,7 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
   resolve_services(t);
   resolve_faults(t);
   resolve_clients(t);
+  resolve_hold(t.loaded);
   resolve_phases(t);
   resolve_expectations(t);
   check_steady_state(t.loaded.scenario, warmup_place, t.problems);

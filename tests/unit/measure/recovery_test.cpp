@@ -53,7 +53,7 @@ struct Run {
   }
   stats::Before before(std::int64_t s) const {
     const RunResult counted = with_counts(run);
-    return stats::before(counted, counted.clients[0].counts, at(s));
+    return stats::before(counted, {.counts = counted.clients[0].counts, .loops = {}}, at(s));
   }
 };
 
@@ -277,4 +277,58 @@ TEST_CASE_METHOD(Run, "a run without recovery says how long it was watched") {
   set(180, 200, 100);                   // good again for 20 s of the 30 s that it takes
   CHECK(!found()->seconds);
   CHECK(found()->not_before_s == 120);
+}
+
+TEST_CASE_METHOD(Run,
+                 "a collapse after the hold is seen to the end of the run, whatever the hold") {
+  set(50, 60, 0);
+  set(120, 200, 0);  // good for twice the hold
+  CHECK(!recovery());
+  REQUIRE(found()->relapse);
+  CHECK(found()->relapse->back_s == 0);
+  CHECK(found()->relapse->at_s == 60);
+  CHECK(found()->not_before_s == 140);
+  scenario.recovery.hold = Duration::seconds(5);
+  CHECK(!recovery());
+  set(150, 200, 100);  // it comes back for good
+  CHECK(recovery() == 90.0);
+  CHECK(found()->relapse->at_s == 60);
+  set(120, 150, 100);
+  set(120, 128, 0);  // eight seconds of 140 are no collapse
+  CHECK(recovery() == 0.0);
+  CHECK(!found()->relapse);
+}
+
+TEST_CASE_METHOD(Run, "a collapse with which the run ends counts sooner") {
+  set(50, 60, 0);
+  set(194, 200, 0);
+  CHECK(!recovery());
+  set(194, 197, 100);  // three seconds could be anything
+  CHECK(recovery() == 0.0);
+}
+
+TEST_CASE_METHOD(Run, "clients of a closed loop that are stuck ask for nothing, and are missed") {
+  scenario.clients[0].arrivals.process = ArrivalProcess::kClosed;
+  scenario.services.resize(1);
+  run.services.resize(1);
+  CHECK(recovery() == 0.0);
+  // From 60 s on nobody makes requests: all wait for an answer.
+  for (std::size_t i = 60; i < 200; ++i) {
+    run.all_bins[i].flow.requests = run.all_bins[i].flow.successes = 0;
+  }
+  CHECK(!recovery());
+  CHECK(metric_value(*find_metric("recovered"), scenario, with_counts(run), std::nullopt) == 0.0);
+  // A third of them is.
+  for (std::size_t i = 60; i < 200; ++i) {
+    run.all_bins[i].flow.requests = run.all_bins[i].flow.successes = 67;
+  }
+  CHECK(!recovery());
+  // All come back after 40 s, and ask faster for a moment.
+  for (std::size_t i = 100; i < 200; ++i) {
+    run.all_bins[i].flow.requests = run.all_bins[i].flow.successes = i < 105 ? 200 : 100;
+  }
+  CHECK(recovery() == 40.0);
+  // An open group that asks for less is well.
+  scenario.clients[0].arrivals.process = ArrivalProcess::kPoisson;
+  CHECK(recovery() == 0.0);
 }

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "scenario/derived/derived.hpp"
 #include "unit/measure/count_bins.hpp"
 
 using namespace retrysim;
@@ -309,19 +310,19 @@ TEST_CASE("the longest backoff of one retry") {
   r.backoff.base = Duration::milliseconds(50);
   r.backoff.throttle_base = Duration::seconds(1);
   r.backoff.cap = Duration::seconds(20);
-  CHECK(stats::largest_backoff(r) == Duration::seconds(2));  // 1 s * 2^1
+  CHECK(scenario::longest_backoff(r) == Duration::seconds(2));  // 1 s * 2^1
   r.max_attempts = 10;
-  CHECK(stats::largest_backoff(r) == Duration::seconds(20));
+  CHECK(scenario::longest_backoff(r) == Duration::seconds(20));
   r.max_attempts = RetryRules::kUnlimited;
-  CHECK(stats::largest_backoff(r) == Duration::seconds(20));
+  CHECK(scenario::longest_backoff(r) == Duration::seconds(20));
   r.max_attempts = 2;
   r.backoff.first_exponent = 1;
-  CHECK(stats::largest_backoff(r) == Duration::seconds(2));
+  CHECK(scenario::longest_backoff(r) == Duration::seconds(2));
   r.backoff.first_exponent = 0;
   r.backoff.jitter = Jitter::kDecorrelated;
-  CHECK(stats::largest_backoff(r) == Duration::seconds(3));  // three times the base
+  CHECK(scenario::longest_backoff(r) == Duration::seconds(3));  // three times the base
   r.max_attempts = 1;
-  CHECK(stats::largest_backoff(r) == Duration::zero());
+  CHECK(scenario::longest_backoff(r) == Duration::zero());
 }
 
 TEST_CASE_METHOD(StormRun, "the rolling window is timeout plus backoff, within bounds") {

@@ -657,6 +657,24 @@ TEST_CASE("Times of requests include each of many retries once") {
   for (const int attempts : {1, 2, 63, 64, 65, 66, 67, 101, 1000}) check(attempts);
 }
 
+TEST_CASE("A hold that is shorter than the pause of a client is warned of") {
+  const auto message = [](const std::string& hold, bool fault) -> std::string {
+    const Facts facts = facts_of(scenario_of(
+        "recovery.hold = \"" + hold + "\"\n" +
+        service_and_client("retry = { mode = \"custom\", max_attempts = 3, delays = [\"9s\"] }\n") +
+        (fault ? "[fault.f]\nstart = 10\nduration = 5\nspeed = 0.5\n" : "")));
+    for (const Warning& w : facts.warnings) {
+      if (w.keys == "recovery.hold") return w.message + " " + w.remedy;
+    }
+    return "";
+  };
+  CHECK_THAT(message("9999ms", true),
+             Catch::Contains("may wait 10 s (attempt timeout and backoff)") &&
+                 Catch::Contains("recovery.hold = \"10s\" or more"));
+  CHECK(message("10s", true).empty());
+  CHECK(message("1s", false).empty());
+}
+
 TEST_CASE("A closed loop whose think time counts from the start asks once in the longer of both") {
   const auto load = [](const std::string& think, const std::string& more) {
     return fact(facts_of(scenario_of(

@@ -353,6 +353,7 @@ TEST_CASE("values that are unusual for their kind are noted with the likely mean
         "fault.f.capacity = 50 is 50 times as much; did you mean 0.5 (50 %)?\n");
   CHECK_THAT(notes(fault + "speed = 20\n"), Catch::Contains("did you mean 0.2 (20 %)?"));
   CHECK(notes(fault + "capacity = 1.5\n").empty());  // scaling out
+  CHECK(notes("", {R"(client.web.surge={s={start="1s",duration="1s",factor=12}})"}).empty());
   CHECK(notes("attempt_timeout = 2000\n") ==
         "client.web.attempt_timeout = 2000 is 2000 s, since a number without a unit is in seconds; "
         "did you mean \"2000ms\"?\n");

@@ -142,6 +142,44 @@ TEST_CASE("top-level keys reach the scenario") {
   CHECK(s.network.response_loss == 0.02);
 }
 
+TEST_CASE("the hold is as long as a client may wait before it tries again, and at least 30 s") {
+  const auto hold = [](const std::string& client, const std::vector<std::string>& edits = {}) {
+    const LoadResult result = load_scenario_text(
+        "name = \"hold\"\nduration = \"10min\"\n[service.api]\nservice_time = \"10ms\"\n"
+        "[client.web]\narrivals = { process = \"poisson\", rate = 1 }\n" +
+            client,
+        "hold.toml", ".", edits);
+    REQUIRE(result.loaded);
+    const Duration given = result.loaded->scenario.recovery.hold;
+    for (const ResolvedKey& key : result.loaded->keys) {
+      if (key.path != "recovery.hold") continue;
+      // What is printed loads back to the same scenario.
+      const LoadResult again = load_scenario_text(
+          "name = \"hold\"\nduration = \"10min\"\n[service.api]\nservice_time = \"10ms\"\n"
+          "[client.web]\narrivals = { process = \"poisson\", rate = 1 }\n" +
+              client,
+          "hold.toml", ".", {"recovery.hold=" + key.toml});
+      REQUIRE(again.loaded);
+      CHECK(again.loaded->scenario.recovery.hold == given);
+    }
+    return given.in_seconds();
+  };
+  const std::string custom = "retry = { mode = \"custom\", max_attempts = ";
+  const std::string formula = ", backoff = { base = \"1s\", cap = ";
+  CHECK(hold("attempt_timeout = \"1s\"\n" + custom + "3, delays = [\"5s\"] }\n") == 30);
+  CHECK(hold("attempt_timeout = \"50s\"\n" + custom + "3, delays = [\"5s\", \"9s\"] }\n") == 59);
+  CHECK(hold("attempt_timeout = \"50s\"\nretry = { mode = \"none\" }\n") == 50);
+  CHECK(hold("attempt_timeout = \"20s\"\n" + custom + "8" + formula + "\"40s\" } }\n") == 60);
+  // Without a cap: of the 10th attempt 256 s, which is 2^8, and never more than 300 s.
+  CHECK(hold(custom + "99" + formula + "\"none\" } }\n") == 256);
+  CHECK(hold(custom + "\"unlimited\"" + formula + "\"none\", factor = 9 } }\n") == 300);
+  CHECK(hold(custom + "7" + formula + "\"none\" } }\n") == 32);
+  // What is given stays.
+  const std::string slow = "attempt_timeout = \"50s\"\nretry = { mode = \"none\" }\n";
+  CHECK(hold(slow, {"recovery.hold=7s"}) == 7);
+  CHECK(hold(slow, {"recovery.hold=30s"}) == 30);
+}
+
 TEST_CASE("service and fault keys reach the scenario, in the order of the file") {
   const Scenario s = load(kEverything).scenario;
   REQUIRE(s.services.size() == 2);
