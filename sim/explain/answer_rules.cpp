@@ -65,9 +65,16 @@ bool is_slower(const Requests& before, const Requests& then) {
 
 /// What the time of the disturbance is compared with: the time before it, or where there is none,
 /// the time since the group is back.
-bool is_normal_before(const GroupCase& c) { return c.made.before.made >= kFewest || !c.recovers(); }
-const Requests& normal(const GroupCase& c) {
-  return is_normal_before(c) ? c.made.before : c.made.after;
+bool is_normal_before(const GroupCase& c) { return c.before_it().made >= kFewest || !c.recovers(); }
+Requests normal(const GroupCase& c) { return is_normal_before(c) ? c.before_it() : c.made.after; }
+
+/// Those made since the last disturbance, without those that the end of the run has cut off: none
+/// of them fails.
+Requests known_since(const GroupCase& c) {
+  Requests since = c.made.since();
+  since.made = std::max(since.made - c.cut_off, since.succeeded);
+  since.as_counted = since.as_counted && c.cut_off == 0;
+  return since;
 }
 
 bool is_as_before(const GroupCase& c, const Requests& then) {
@@ -79,7 +86,7 @@ bool is_as_before(const GroupCase& c, const Requests& then) {
 bool seems_up(const GroupCase& c) {
   if (c.recovers()) return true;
   return c.disturbed() && c.recoveries.runs() > 0 && c.recoveries.down() == 0 &&
-         is_as_before(c, c.made.since());
+         is_as_before(c, known_since(c));
 }
 
 /// The disturbance is still on when the run ends: there is nothing after it.
@@ -122,7 +129,7 @@ Figure mean_latency(const GroupCase& c, const Requests& r) {
 }
 
 std::vector<EvidenceFigure> shares(const GroupCase& c) {
-  return {{"success_before_share", c.made.before.success_share()},
+  return {{"success_before_share", c.before_it().success_share()},
           {"success_during_share", c.made.during.success_share()},
           {"success_after_share", c.made.since().success_share()}};
 }
@@ -143,7 +150,7 @@ std::vector<EvidenceFigure> recovery(const GroupCase& c) {
 /// Enough requests fail before anything happens that it is no chance.
 bool fails_before(const GroupCase& c) {
   constexpr double kFailures = 3;
-  const Requests& r = c.made.before;
+  const Requests r = c.before_it();
   return c.disturbed() && r.made >= kFewest && r.made - r.succeeded >= kFailures &&
          r.success_share() < kWell;
 }
@@ -174,8 +181,46 @@ Sentence growing_backlog(const GroupCase& c, const Sentence& when) {
              count(c.backlog.middle / n, not_in_files(kCountBins)));
 }
 
+constexpr std::string_view kGoodputOverTime = "successes over time";
+
+/// "only 0.07 requests a second succeed in the 2.7 hours after the fault, 9.7 before it".
+Sentence goodput_then(double now_per_s, double before_per_s, const Sentence& when,
+                      const Sentence& before) {
+  const auto rate = [](double per_s) {
+    return count(per_s, not_in_files(kGoodputOverTime), per_s < 100 ? 2 : 3);
+  };
+  const Sentence how_many =
+      now_per_s > 0 ? say("only {} requests a second succeed", rate(now_per_s))
+                    : Sentence(claim("no request succeeds", not_in_files(kGoodputOverTime)));
+  return say("{} {}, {} a second {}", how_many, when, rate(before_per_s), before);
+}
+
+/// "stalls before the fault begins: no request succeeds in the last quarter of that time, 190 a
+/// second in the best one".
+Found stalls(const GroupCase& c, const Sentence& when, const Sentence& of_what) {
+  const Backlog& b = c.backlog;
+  if (b.stalled == 0) return std::nullopt;
+  const auto n = static_cast<double>(b.stalled);
+  const Sentence in_runs =
+      b.stalled < c.runs ? say(" ({} of {} runs)", whole(n, not_in_files(kGoodputOverTime)),
+                               whole(static_cast<double>(c.runs), metric(c, "requests", "count")))
+                         : Sentence();
+  return Finding{
+      say("stalls{}: {}{}", when,
+          goodput_then(b.last_per_s / n, b.best_per_s / n,
+                       say("in the last quarter of {}", of_what), Words("in the best one")),
+          in_runs),
+      {{"best_per_s", b.best_per_s / n}, {"last_per_s", b.last_per_s / n}, {"stalled", n}}};
+}
+
 Found overloaded_before(const GroupCase& c) {
-  if (!c.disturbed() || !c.falls_behind()) return std::nullopt;
+  if (!c.disturbed()) return std::nullopt;
+  if (2 * c.backlog.stalled > c.runs) {
+    if (auto found = stalls(c, say(" before {} begins", its_first(c)), Words("that time"))) {
+      return found;
+    }
+  }
+  if (!c.falls_behind()) return std::nullopt;
   return Finding{say("falls behind before {} begins: {}", its_first(c),
                      growing_backlog(c, Words("when it begins"))),
                  backlog_figures(c)};
@@ -191,16 +236,41 @@ Sentence failed_before_it(const GroupCase& c) {
                          : Sentence();
 }
 
+/// Goodput is lower after the disturbance, and says more than the share of requests that succeed.
+bool is_lower_in_goodput(const GroupCase& c) {
+  constexpr double kLower = 0.9;
+  return c.is_told_by_goodput() && c.after.seconds > 0 &&
+         c.goodput(c.after) < kLower * c.goodput(c.before);
+}
+
+/// Of a group that was back for all of the hold, and collapsed again: in most of those replications
+/// that are down in the end, or are back.
+Sentence relapse_note(const GroupCase& c, bool back) {
+  const Recoveries& r = c.recoveries;
+  const std::size_t of_them = back ? r.relapsed_and_back : r.relapsed - r.relapsed_and_back;
+  const std::size_t all = back ? r.back : r.down();
+  if (of_them == 0 || 2 * of_them < all) return {};
+  return say("; goodput was back before, and collapsed again {} after {}",
+             roughly(r.relapse_s, not_in_files(kGoodputOverTime)), its_end(c));
+}
+
 Found never_recovers(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   if (!c.disturbed() || r.back > 0 || r.gone == 0 || lasts_to_end(c)) return std::nullopt;
   const Requests since = c.made.since();
   const Figure watched = roughly(r.watched_s, watched_source(c));
-  Finding f{
-      say("{}: {}{}", claim("never recovers", metric(c, "recovered") == number(0)),
-          only_succeed(c, since, say("in the {} after {}", watched, its_name(c))), before_too(c)),
-      recovery(c)};
-  if (since.success_share() >= kWell) {
+  const Sentence when = say("in the {} after {}", watched, its_name(c));
+  const bool by_goodput = is_lower_in_goodput(c);
+  const Sentence then =
+      by_goodput ? goodput_then(c.goodput(c.after), c.goodput(c.before), when, Words("before it"))
+                 : only_succeed(c, since, when) + before_too(c);
+  Finding f{say("{}: {}{}", claim("never recovers", metric(c, "recovered") == number(0)), then,
+                relapse_note(c, false)),
+            recovery(c)};
+  if (by_goodput) {
+    f.evidence.push_back({"goodput_before_per_s", c.goodput(c.before)});
+    f.evidence.push_back({"goodput_after_per_s", c.goodput(c.after)});
+  } else if (since.success_share() >= kWell) {
     f.sentence =
         say("{}: in the {} after {} requests succeed more and more slowly, after {} on average",
             claim("never catches up", metric(c, "recovered") == number(0)), watched, its_name(c),
@@ -219,9 +289,9 @@ Found too_short(const GroupCase& c) {
                  claim("all requests came at once",
                        stated(scenario::path_of(c.client) + ".arrivals.process", "once")))
            : Sentence(Words("run longer to see whether it does"));
-  Finding f{say("not recovered when the run ends, {} after {}; {}{}",
+  Finding f{say("not recovered when the run ends, {} after {}; {}{}{}",
                 time(std::max(r.watched_s, 0.0), watched_source(c)), its_name(c), why,
-                failed_before_it(c)),
+                relapse_note(c, false), failed_before_it(c)),
             recovery(c)};
   f.evidence.push_back({"watched_s", r.watched_s});
   return f;
@@ -266,12 +336,41 @@ Found sometimes(const GroupCase& c) {
       r.down() > 1 ? say(" {}", whole(down, told_source(c) - back_source(c))) : Sentence();
   const Words enough = r.few > 0 ? Words(" that have requests enough to tell") : Words("");
   return Finding{
-      say("recovers in {}{} of {} runs{}, {}; in the other{} it {}{}",
+      say("recovers in {}{} of {} runs{}, {}; in the other{} it {}{}{}",
           rarely ? Words("only ") : Words(""), whole(static_cast<double>(r.back), back_source(c)),
           whole(static_cast<double>(told), told_source(c)), enough, when_back(c), others,
           r.unknown > 0 ? Words("is still down when the run ends") : Words("stays down"),
-          failed_before_it(c)),
+          relapse_note(c, false), failed_before_it(c)),
       recovery(c)};
+}
+
+/// It was down from one disturbance to the next one, which ended that.
+Found down_between(const GroupCase& c) {
+  const auto gap = std::ranges::find_if(
+      c.gaps, [&](const Gap& g) { return 2 * g.down > c.runs && g.watched_s > 0; });
+  if (gap == c.gaps.end()) return std::nullopt;
+  const double then = gap->successes / gap->watched_s, before = c.goodput(c.before);
+  Sentence back;
+  if (seems_up(c)) {
+    back = back_at_once(c) ? say("; it is back {} when {}", at_once_claim(c, "at once"), its_end(c))
+                           : say("; it recovers {}", when_back(c));
+  }
+  const Sentence in_runs =
+      gap->down < c.runs
+          ? say(" ({} of {} runs)",
+                whole(static_cast<double>(gap->down), not_in_files(kGoodputOverTime)),
+                whole(static_cast<double>(c.runs), metric(c, "requests", "count")))
+          : Sentence();
+  Finding f{say("does not recover from {} until {} begins {} later: {}{}{}", Name{gap->name},
+                Name{gap->next}, roughly(gap->end_s - gap->start_s, not_in_files(kByScenario)),
+                goodput_then(then, before, Words("in that time"), say("before {}", its_first(c))),
+                back, in_runs),
+            recovery(c)};
+  f.evidence.push_back({"goodput_before_per_s", before});
+  f.evidence.push_back({"goodput_between_per_s", then});
+  f.evidence.push_back({"between_s", gap->end_s - gap->start_s});
+  f.evidence.push_back({"not_recovered_between", static_cast<double>(gap->down)});
+  return f;
 }
 
 Sentence few_of(const GroupCase& c, const Requests& r) {
@@ -297,6 +396,11 @@ Found too_few(const GroupCase& c) {
   if (!c.disturbed() || c.runs == 0) return std::nullopt;
   const Change during = success_change(normal(c), c.made.during);
   if ((seems_up(c) || lasts_to_end(c)) && during != Change::kUnclear) return std::nullopt;
+  // What is bad before is told, however much it varies.
+  constexpr double kEnough = 30;
+  if (fails_before(c) && std::min(c.made.during.made, c.made.since().made) >= kEnough) {
+    return std::nullopt;
+  }
   // A recovery that is seen says that it was down.
   if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;
   const Requests since = c.made.since();
@@ -350,30 +454,116 @@ Figure as_usual(const GroupCase& c, const Requests& then, std::string_view words
                successes_of(c, normal(c)) - successes_of(c, then) <= number(kNoticeablyFewer));
 }
 
+/// What is wrong although requests succeed.
+struct Flaw {
+  Sentence text;  ///< "5.9 % of those with side effects take effect more than once"
+  EvidenceFigure figure;
+  bool is_bad = false;
+};
+
+constexpr std::string_view kEffects = "effects of requests that change something";
+constexpr std::string_view kWaits = "waits for connections";
+
+std::vector<Flaw> flaws(const GroupCase& c) {
+  constexpr double kDuplicates = 0.001, kDegraded = 0.01, kWaiting = 0.25, kAttempts = 1.5;
+  constexpr double kLong_s = 1;
+  std::vector<Flaw> all;
+  const auto real = [](auto value) { return static_cast<double>(value); };
+  if (c.total.mutating > 0) {
+    const double twice = real(c.total.duplicated) / real(c.total.mutating);
+    if (twice >= kDuplicates) {
+      all.push_back({say("{} of those with side effects take effect more than once",
+                         share(twice, not_in_files(kEffects))),
+                     {"duplicate_share", twice},
+                     true});
+    }
+  }
+  // A short disturbance in a long run degrades few of all answers.
+  const double noticed = c.disturbed() ? c.made.during.made : real(c.total.degradable);
+  if (c.total.degraded > 0 && real(c.total.degraded) >= kDegraded * noticed) {
+    const double degraded = real(c.total.degraded) / real(c.total.degradable);
+    all.push_back({say("{} of the answers are degraded", share(degraded, not_in_files(kEffects))),
+                   {"degraded_share", degraded}});
+  }
+  if (c.total.latency_m.count > 0 && c.requests() > 0 && !c.disturbed()) {
+    const double wait_s = real(c.total.connection_wait_ns) / 1e9 / c.requests();
+    const double latency_s = real(c.total.latency_m.sum_ns) / 1e9 / real(c.total.latency_m.count);
+    if (wait_s > 0 && wait_s >= kWaiting * latency_s) {
+      all.push_back(
+          {say("wait {} for a connection, of {} altogether", roughly(wait_s, not_in_files(kWaits)),
+               roughly(latency_s, latency_source(c))),
+           {"connection_wait_s", wait_s},
+           wait_s >= kLong_s});
+    }
+  }
+  const bool herd = c.client.arrivals.process == ArrivalProcess::kOnce;  // is spread by retries
+  if (!c.disturbed() && !herd && c.amplification() >= kAttempts) {
+    all.push_back({say("they take {} each", attempts(c.amplification(), attempts_per_request(c))),
+                   {"attempts_per_request_ratio", c.amplification()}});
+  }
+  return all;
+}
+
+/// ", but ...", and the severity of the worst.
+void add_flaws(const std::vector<Flaw>& flaws, Finding& f) {
+  if (flaws.empty()) return;
+  std::vector<Sentence> texts;
+  f.severity = kInfo;
+  for (const Flaw& flaw : flaws) {
+    texts.push_back(flaw.text);
+    if (flaw.is_bad) f.severity = kBad;
+    const auto known = std::ranges::find(f.evidence, flaw.figure.name, &EvidenceFigure::name);
+    if (known == f.evidence.end()) f.evidence.push_back(flaw.figure);
+  }
+  f.sentence += say(", but {}", joined(texts, " and ", " and "));
+}
+
+/// Of requests that the disturbance met on their way; nothing if they are few of those it meets.
+void add_lost_under_way(const GroupCase& c, Finding& f) {
+  constexpr double kFewestLost = 3, kNoticeable = 0.01;
+  const double lost = c.lost_under_way;
+  if (lost < kFewestLost || lost < kNoticeable * (c.made.during.made + lost)) return;
+  const double each = lost / static_cast<double>(c.runs);
+  f.sentence += each < 1.5
+                    ? say("; one request under way when {} begins does not succeed", its_first(c))
+                    : say("; {} requests under way when {} begins do not succeed",
+                          count(std::round(each), not_in_files(kCountBins)), its_first(c));
+  f.evidence.push_back({"lost_under_way", each});
+  if (!f.severity) f.severity = kInfo;
+}
+
 Found unaffected(const GroupCase& c) {
-  const Requests since = c.made.since();
+  const Requests since = known_since(c);
   if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
   if (is_slower(normal(c), c.made.during) || is_slower(normal(c), since)) return std::nullopt;
   if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
+  Finding f{Sentence(), shares(c)};
   if (!succeed_as_often(normal(c), c.made.during)) {
-    return Finding{
-        say("hardly affected: {}", succeed_instead_of(c, c.made.during, Words("during"))),
-        shares(c)};
+    f.sentence = say("hardly affected: {}", succeed_instead_of(c, c.made.during, Words("during")));
+  } else {
+    const std::vector<Flaw> wrong = flaws(c);
+    const Sentence succeed =
+        say("{} of the requests made during {} succeed, {}", success(c, c.made.during), its_name(c),
+            as_usual(c, c.made.during, is_normal_before(c) ? "as before" : "as they do later"));
+    f.sentence = wrong.empty() ? say("unaffected: {}", succeed) : succeed;
+    if (wrong.empty() && degraded_calls(c)) {  // a cause says which
+      f.sentence = say("degraded answers: {}, but {} are whole", succeed, not_all_answers());
+      f.severity = kInfo;
+    } else {
+      add_flaws(wrong, f);
+    }
   }
-  const Sentence succeed =
-      say("{} of the requests made during {} succeed, {}", success(c, c.made.during), its_name(c),
-          as_usual(c, c.made.during, is_normal_before(c) ? "as before" : "as they do later"));
-  if (degraded_calls(c)) {  // a cause says which
-    return Finding{say("degraded answers: {}, but {} are whole", succeed, not_all_answers()),
-                   shares(c), kInfo};
-  }
-  return Finding{say("unaffected: {}", succeed), shares(c)};
+  add_lost_under_way(c, f);
+  return f;
 }
 
 Found only_slower(const GroupCase& c) {
-  const Requests since = c.made.since();
+  const Requests since = known_since(c);
   if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
   if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
+  // All succeed in the end, but for longer than the disturbance next to none did.
+  const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
+  if (c.recovers() && c.recoveries.mean_s > lasted_s && c.is_told_by_goodput()) return std::nullopt;
   const bool slower_during = is_slower(normal(c), c.made.during);
   const Requests& slower = slower_during ? c.made.during : since;
   const Sentence take =
@@ -395,7 +585,9 @@ Found only_slower(const GroupCase& c) {
   if (slower_during && is_slower(normal(c), since)) {
     sentence += say(", and those made after it {}", mean_latency(c, since));
   }
-  Finding f{std::move(sentence), shares(c)};
+  Finding f{std::move(sentence), shares(c), kInfo};
+  add_flaws(flaws(c), f);
+  add_lost_under_way(c, f);
   f.evidence.push_back({"latency_before_s", normal(c).mean_latency_s()});
   f.evidence.push_back({"latency_during_s", c.made.during.mean_latency_s()});
   f.evidence.push_back({"latency_after_s", since.mean_latency_s()});
@@ -418,10 +610,18 @@ Found still_on(const GroupCase& c) {
 /// for long.
 Finding with_end_of_run(const GroupCase& c, Finding f) {
   const Recoveries& r = c.recoveries;
-  if (success_change(normal(c), c.made.after) == Change::kWorse) {
-    const Requests& after = c.made.after;
-    f.sentence += say("; {} of the requests made after that fail",
-                      share(1 - after.success_share(), number(1) - successes_of(c, after)));
+  f.sentence += relapse_note(c, true);
+  add_lost_under_way(c, f);
+  Requests after = c.made.after;  // without those cut off
+  after.made = std::max(after.made - c.cut_off, after.succeeded);
+  if (success_change(normal(c), after) == Change::kWorse) {
+    // Without a limit on attempts none fails.
+    const bool endless = c.client.retry.max_attempts == RetryRules::kUnlimited;
+    after.as_counted = c.cut_off == 0;
+    const FigureSource failed = number(1) - successes_of(c, after);
+    f.sentence +=
+        say("; {} of the requests made after that {}", share(1 - after.success_share(), failed),
+            endless ? Words("are without an answer when the run ends") : Words("fail"));
     f.severity = kBad;
   } else if (r.brief == r.back && r.watched_s - r.most_s < c.scenario.recovery.hold.in_seconds()) {
     f.sentence +=
@@ -547,6 +747,8 @@ std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
 }
 
 Found failing(const GroupCase& c) {
+  // Of a loop that stands still, the few requests that are made say little.
+  if (2 * c.backlog.stalled > c.runs) return std::nullopt;
   if (c.success_share() >= kWell) return std::nullopt;
   return Finding{say("{} of the requests fail, with {} per request",
                      share(1 - c.success_share(), number(1) - success_source(c)),
@@ -564,12 +766,15 @@ Sentence first_and_last(double first_s, double last_s) {
 }
 
 Found falls_behind(const GroupCase& c) {
+  if (auto found = stalls(c, Sentence(), Words("the run"))) return found;
   if (!c.falls_behind()) return std::nullopt;
   const Backlog& b = c.backlog;
   Sentence sentence = say("falls behind: {}", growing_backlog(c, Words("when the load stops")));
   if (b.first_ended > 0 && b.last_ended > 0) {
-    sentence += say(
-        "; {}", first_and_last(b.first_latency_s / b.first_ended, b.last_latency_s / b.last_ended));
+    const double first_s = b.first_latency_s / b.first_ended;
+    const double last_s = b.last_latency_s / b.last_ended;
+    // Of those that starve none may have had an answer.
+    if (last_s > first_s) sentence += say("; {}", first_and_last(first_s, last_s));
   }
   return Finding{std::move(sentence), backlog_figures(c)};
 }
@@ -611,6 +816,17 @@ Found slow(const GroupCase& c) {
   return f;
 }
 
+Found not_all_well(const GroupCase& c) {
+  const std::vector<Flaw> wrong = flaws(c);
+  if (wrong.empty()) return std::nullopt;
+  Finding f{say("{}: {} of the requests succeed",
+                claim("not all is well", not_in_files("what is said behind it")),
+                share(c.success_share(), success_source(c))),
+            steady_figures(c)};
+  add_flaws(wrong, f);
+  return f;
+}
+
 Found well(const GroupCase& c) {
   // A cause says that this lasts only as long as the run.
   const bool for_now = overload_without_retries(c) && !is_served_first(c);
@@ -634,7 +850,7 @@ constexpr std::array kAnswers = {
           "fewer than half of the requests made before the disturbance succeed"},
          down_before},
     Rule{{"overloaded-before", kBad, true,
-          "more and more requests are under way before the disturbance"},
+          "more and more requests are under way before the disturbance, or a closed loop stalls"},
          overloaded_before},
     Rule{{"never-recovers", kBad, true,
           "goodput does not come back in any replication, although there is time enough"},
@@ -643,6 +859,10 @@ constexpr std::array kAnswers = {
           "goodput does not come back, and every run ends too early to say that it never will"},
          too_short},
     Rule{{"sometimes-recovers", kBad, true, "some replications recover, others do not"}, sometimes},
+    Rule{{"down-between", kBad, true,
+          "in most replications goodput does not come back between a disturbance and the next one, "
+          "although there is time enough"},
+         down_between},
     Rule{{"too-few-to-tell", kInfo, true,
           "nothing is seen to be down after the disturbance, but too few requests are made before "
           "it, during it or after it to tell whether they fare alike"},
@@ -674,12 +894,19 @@ constexpr std::array kAnswers = {
          failing},
     Rule{{"falls-behind", kBad, true,
           "no disturbance, and more and more requests are under way (by 2 % of those made in the "
-          "second half), with the service fully loaded or latencies growing"},
+          "second half), with the service fully loaded or latencies growing; or a closed loop "
+          "succeeds less than half as often in the last quarter of the run as in its best one"},
          falls_behind},
     Rule{{"slow", kInfo, true,
           "no disturbance, and requests wait for more than a second, and ten times as long as an "
           "attempt takes"},
          slow},
+    Rule{{"not-all-well", kInfo, true,
+          "no disturbance, and requests succeed, but one in a thousand takes effect twice (bad), "
+          "one "
+          "in a hundred answers is degraded, a quarter of the latency is waiting for a connection "
+          "(bad from 1 s on), or they take 1.5 attempts each or more"},
+         not_all_well},
     Rule{{"all-well", kGood, true, "no disturbance, and none of these applies"}, well},
 };
 

@@ -271,7 +271,7 @@ Found could_have_been_missed(const GroupCase& c) {
   constexpr double kUnseen = 0.05, kLost = 0.05, kLittle = 0.01, kWellBefore = 0.99;
   const auto n = static_cast<double>(c.recoveries.back);
   if (!c.recovers() || c.client.retry.max_attempts < 2) return std::nullopt;
-  const double before = c.made.before.success_share();
+  const double before = c.before_it().success_share();
   if (before < kWellBefore || c.made.during.success_share() > before - kLost) return std::nullopt;
   const double unseen = 1 - std::pow(kUnseen, 1 / n);
   if (unseen < kLittle) return std::nullopt;
@@ -318,8 +318,41 @@ Found takes_effect_twice(const GroupCase& c) {
                  {{"duplicate_share", twice}}};
 }
 
+/// Clients of a loop, or requests without a limit on attempts, that nothing comes back to.
+Found stuck(const GroupCase& c) {
+  constexpr double kNoticeable = 0.01, kTimes = 10;
+  const ArrivalSpec& arrivals = c.client.arrivals;
+  if (!c.disturbed() || c.runs == 0 || !c.is_told_by_goodput()) return std::nullopt;
+  const bool closed = arrivals.process == ArrivalProcess::kClosed;
+  const auto runs = static_cast<double>(c.runs);
+  const double some = c.unanswered.stuck / runs, usual_s = c.unanswered.usual_s / runs;
+  const double all = closed ? static_cast<double>(c.client.count) * arrivals.concurrency
+                            : (c.made.during.made + c.made.since().made) / runs;
+  if (usual_s <= 0 || some < std::max(1.0, kNoticeable * all)) return std::nullopt;
+  constexpr std::string_view kUnderWay =
+      "requests under way, in the bins in which they are counted";
+  const Figure many = count(std::round(some), not_in_files(kUnderWay));
+  Sentence who = say("{} requests have", many);
+  if (closed && all == 1) {
+    who = Words("the only client has");
+  } else if (closed) {
+    who = say("{} of {} {} have", many, count(all, not_in_files(kByScenario)),
+              arrivals.concurrency == 1 ? Words("clients") : Words("requests"));
+  }
+  return Finding{
+      say("when the {}, {} been without an answer for more than {}, {} the usual time",
+          c.scenario.drain ? Words("load stops") : Words("run ends"), who,
+          roughly(kTimes * usual_s, not_in_files(kUnderWay)), times(kTimes, number(kTimes))),
+      {{"stuck", some}, {"usual_latency_s", usual_s}}};
+}
+
 using enum Severity;
 constexpr std::array kClientRules = {
+    Rule{{"stuck", kBad, false,
+          "1 % of the clients of a closed loop, or of the requests without a limit on attempts, "
+          "have "
+          "had no answer for ten times the usual time when the load stops"},
+         stuck},
     Rule{{"quota-ran-dry", kInfo, false,
           "from some moment on the retry quota refuses a tenth of the retries or more until the "
           "group is back"},

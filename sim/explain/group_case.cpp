@@ -42,6 +42,7 @@ class CaseBuilder {
     }
     name_disturbance();
     c_.disturbed_stretches = facts_.disturbed_stretches(called_);
+    find_gaps();
     find_capacity();
   }
 
@@ -52,17 +53,27 @@ class CaseBuilder {
       add_counts(run);
       const std::optional<stats::Recovery> found =
           stats::final_recovery(c_.scenario, run, c_.index);
-      if (found && c_.disturbed()) add_recovery(run, *found);
+      if (found && c_.disturbed()) {
+        const stats::Course course = stats::course_of(c_.scenario, run, c_.index);
+        const stats::Before before = stats::before(c_.scenario, run, course, first_start_);
+        add_recovery(run, *found);
+        add_gaps(run, course, before);
+        add_unanswered(run, course, before);
+        add_lost_under_way(run, course, before);
+      }
       add_stretches(run, found);
       add_phases(run);
+      if (!c_.scenario.drain && found && c_.disturbed()) c_.cut_off += young_;
       add_backlog(run);
       find_retries_above_capacity(run);
       find_dry_quota(run, back_s(run, found));
     }
     finish(c_.retries_above_capacity);
     finish(c_.quota_dry);
-    std::sort(c_.recoveries.late_s.begin(), c_.recoveries.late_s.end());
-    if (c_.recoveries.back > 0) c_.recoveries.mean_s /= static_cast<double>(c_.recoveries.back);
+    Recoveries& r = c_.recoveries;
+    std::sort(r.late_s.begin(), r.late_s.end());
+    if (r.back > 0) r.mean_s /= static_cast<double>(r.back);
+    if (r.relapsed > 0) r.relapse_s /= static_cast<double>(r.relapsed);
     return std::move(c_);
   }
 
@@ -91,6 +102,32 @@ class CaseBuilder {
     c_.disturbances.count = starts.size();
     c_.disturbances.first_start_s = seconds(triggers_.front().start);
     c_.disturbances.last_end_s = seconds(end);
+  }
+
+  /// The longest times between disturbances, of which those that overlap are one.
+  void find_gaps() {
+    constexpr std::size_t kMost = 20;
+    constexpr double kTimes = 2;  // as long as the disturbance
+    if (triggers_.empty()) return;
+    const std::vector<stats::Disturbance> all = stats::disturbances(c_.scenario);
+    first_start_ = all.front().start;
+    const double hold_s = c_.scenario.recovery.hold.in_seconds();
+    std::string name = all.front().name;
+    Time start = first_start_, end = all.front().end;
+    for (const stats::Disturbance& d : std::span(all).subspan(1)) {
+      if (d.start > end) {
+        const double gap_s = (d.start - end).in_seconds();
+        if (gap_s >= std::max(hold_s, kTimes * (end - start).in_seconds())) {
+          c_.gaps.push_back({name, d.name, seconds(end), seconds(d.start)});
+        }
+        start = d.start;
+      }
+      if (d.end > end) name = d.name;
+      end = std::max(end, d.end);
+    }
+    std::ranges::stable_sort(c_.gaps, std::greater<>(),
+                             [](const Gap& g) { return g.end_s - g.start_s; });
+    if (c_.gaps.size() > kMost) c_.gaps.resize(kMost);
   }
 
   void find_capacity() {
@@ -127,6 +164,8 @@ class CaseBuilder {
     t.late += r.late;
     t.mutating += r.mutating;
     t.duplicated += r.duplicated;
+    t.degraded += r.degraded;
+    t.degradable += r.degradable;
     t.token_races += r.token_races;
     t.latency_m.merge(r.latency_m);
     t.send_wait_ns += r.send_wait_ns;
@@ -142,8 +181,81 @@ class CaseBuilder {
     }
   }
 
+  /// Whether it is back before the next disturbance.
+  void add_gaps(const RunResult& run, const stats::Course& course, const stats::Before& before) {
+    for (Gap& gap : c_.gaps) {
+      const Time start = Time::zero() + Duration::from_seconds(gap.start_s);
+      const Time end = Time::zero() + Duration::from_seconds(gap.end_s);
+      const stats::Recovery found =
+          stats::recovery_after(c_.scenario, run, course, start, end, before);
+      if (found.seconds || found.seems_back() || found.too_few()) continue;
+      ++gap.down;
+      const stats::BinRange bins = stats::count_bins(run, start, end);
+      for (std::size_t i = bins.first; i < bins.last; ++i) {
+        gap.successes += course.counts[i].successes;
+      }
+      gap.watched_s += run.count_width.in_seconds() * static_cast<double>(bins.last - bins.first);
+    }
+  }
+
+  /// Requests under way when the window ends. Those that were made in the last ten times of the
+  /// usual latency, no more, can be younger than that.
+  void add_unanswered(const RunResult& run, const stats::Course& course,
+                      const stats::Before& before) {
+    constexpr double kTimes = 10;
+    const stats::BinRange window = stats::count_bins(run, run.window_start, run.window_end);
+    std::vector<double> under_way(window.last + 1);
+    for (std::size_t i = 0; i < window.last; ++i) {
+      const RequestCounts& c = course.counts[i];
+      under_way[i + 1] = under_way[i] + c.requests - c.successes - c.failures;
+    }
+    double before_sum = 0;
+    for (std::size_t i = before.bins.first; i < before.bins.last; ++i) before_sum += under_way[i];
+    Unanswered& u = c_.unanswered;
+    young_ = 0;
+    const double now = under_way[window.last];
+    u.all += now;
+    if (before.ended == 0 || window.last <= window.first) return;
+    // Little's law.
+    const double width_s = run.count_width.in_seconds();
+    const double usual_s = before_sum * width_s / static_cast<double>(before.ended);
+    u.usual_s += usual_s;
+    const double young_bins = std::ceil(kTimes * usual_s / width_s) + 1;
+    if (young_bins >= static_cast<double>(window.last - window.first)) return;
+    double young = 0;
+    for (std::size_t i = window.last - static_cast<std::size_t>(young_bins); i < window.last; ++i) {
+      young += course.counts[i].requests;
+    }
+    u.stuck += std::max(0.0, now - young);
+    young_ = std::min(now, young);
+  }
+
+  /// Requests of the time before that had not ended when the first disturbance began, and do not
+  /// succeed after it.
+  void add_lost_under_way(const RunResult& run, const stats::Course& course,
+                          const stats::Before& before) {
+    double failed_then = 0;
+    for (std::size_t i = before.bins.first; i < before.bins.last; ++i) {
+      failed_then += course.counts[i].failures;
+    }
+    const std::vector<Phase>& phases = facts_.phases;
+    const std::vector<PhaseResult>& own = run.clients[c_.index].phases;
+    for (std::size_t p = 0; p < std::min(phases.size(), own.size()); ++p) {
+      if (phases[p].kind != PhaseKind::kBefore) continue;
+      const double not_succeeded = static_cast<double>(own[p].made.requests()) -
+                                   static_cast<double>(own[p].made.successes());
+      const double lost = std::max(0.0, not_succeeded - failed_then);
+      c_.lost_under_way += lost;
+    }
+  }
+
   void add_recovery(const RunResult& run, const stats::Recovery& found) {
     Recoveries& r = c_.recoveries;
+    if (found.relapse) {
+      ++r.relapsed;
+      r.relapsed_and_back += found.seconds || found.seems_back();
+      r.relapse_s += found.relapse->at_s;
+    }
     r.watched_s = seconds(run.window_end) - c_.disturbances.last_end_s;
     if (found.seconds || found.seems_back()) {
       const double took_s = found.seconds.value_or(found.not_before_s);
@@ -244,6 +356,7 @@ class CaseBuilder {
           static_cast<double>(counts[i].requests) - counts[i].successes - counts[i].failures;
       if (i >= middle) b.made += counts[i].requests;
     }
+    add_stall(run, range);
     b.end += under_way;
     b.first_most += first_most;
     b.last_most += std::max(last_most, under_way);
@@ -265,6 +378,38 @@ class CaseBuilder {
       b.work_s += work.first_s + work.retry_s;
       b.seconds += bin_s;
     }
+  }
+
+  /// Whether a loop succeeds less and less. In less time than some rounds of it, that may be chance
+  /// or clients in step, unless half of them wait all the time.
+  void add_stall(const RunResult& run, stats::BinRange range) {
+    constexpr std::size_t kQuarters = 4;
+    constexpr double kRounds = 3, kHalf = 0.5, kFew = 20, kFewWaiting = 10;
+    const ArrivalSpec& arrivals = c_.client.arrivals;
+    const std::size_t length = (range.last - range.first) / kQuarters;
+    if (arrivals.process != ArrivalProcess::kClosed || length == 0) return;
+    const double clients = static_cast<double>(c_.client.count) * arrivals.concurrency;
+    double best = 0, last = 0, under_way = 0, least = clients;
+    std::size_t in_quarter = 0;
+    for (std::size_t i = 0; i < range.last; ++i) {
+      const RequestCounts& counts = run.clients[c_.index].counts[i];
+      under_way += static_cast<double>(counts.requests) - counts.successes - counts.failures;
+      if (i < range.first) continue;
+      if (in_quarter == length) last = 0, least = clients, in_quarter = 0;
+      ++in_quarter;
+      last += counts.successes;
+      least = std::min(least, under_way);
+      if (in_quarter == length) best = std::max(best, last);
+      if (i + 1 >= range.first + kQuarters * length) break;
+    }
+    const double length_s = run.count_width.in_seconds() * static_cast<double>(length);
+    const bool rounds = length_s >= kRounds * arrivals.think_time.mean_seconds();
+    const bool waiting = least >= kHalf * clients;
+    if (best < (waiting ? kFewWaiting : kFew) || last >= kHalf * best) return;
+    if (!rounds && !waiting) return;
+    ++c_.backlog.stalled;
+    c_.backlog.best_per_s += best / length_s;
+    c_.backlog.last_per_s += last / length_s;
   }
 
   /// Whether a fault or surge is on all through the bin, or at its edges at least.
@@ -386,6 +531,8 @@ class CaseBuilder {
   CaseFacts& facts_;
   const scenario::Demand& demand_;
   const std::vector<stats::Trigger>& triggers_;
+  double young_ = 0;  // requests under way at the end of the run that is looked at, not stuck
+  Time first_start_;  // of the first disturbance, before the window as well
   std::span<const CaseFacts::AskedWork> work_;  // in each bin of the run that is looked at
   std::vector<Time> latest_ends_;               // of each trigger and all before it
   std::vector<std::size_t> called_;
@@ -601,21 +748,46 @@ Requests RequestsByPart::since() const {
   return both;
 }
 
+Requests GroupCase::before_it() const {
+  constexpr double kGood = 0.99, kSome = 0.2;
+  Requests others = made.before;
+  others.made -= lost_under_way;
+  others.as_counted = lost_under_way == 0;
+  const bool some = lost_under_way <= kSome * made.before.made;
+  return some && others.success_share() >= kGood ? others : made.before;
+}
+
+bool GroupCase::is_told_by_goodput() const {
+  const bool endless = client.retry.max_attempts == RetryRules::kUnlimited &&
+                       client.timeouts.deadline == Duration::max();
+  return client.arrivals.process == ArrivalProcess::kClosed || endless;
+}
+
+double GroupCase::goodput(const Stretch& stretch) {
+  return ratio(static_cast<double>(stretch.group.successes), stretch.seconds);
+}
+
 bool GroupCase::falls_behind() const {
   constexpr double kFewestEnded = 100, kDeviations = 5, kSlower = 1.5;
   constexpr double kNoteworthy = 0.02, kLittle = 0.005, kFull = 0.98, kTooMuch = 1;
   const Backlog& b = backlog;
   // Peaks against peaks: a run may end in the middle of a burst that will be served.
-  const double grown = b.last_most - b.first_most;
+  const bool endless = is_told_by_goodput() && client.arrivals.process != ArrivalProcess::kClosed;
+  double grown = b.last_most - b.first_most;
+  if (endless) grown = std::min(grown, b.end - b.middle);
   if (client.arrivals.process == ArrivalProcess::kOnce || b.made < kFewestEnded) return false;
-  if (b.middle < b.start || grown < kLittle * b.made) return false;
+  if (b.middle < b.start || b.end <= b.middle || grown < kLittle * b.made) return false;
+  // What cannot fail waits, and the wait has no end.
+  const double noteworthy = endless ? kLittle : kNoteworthy;
   // Where nothing is wrong their number varies as that of a Poisson law.
   if (grown < kDeviations * std::sqrt(2 * (b.middle + static_cast<double>(runs)))) return false;
   const bool calls_others = scenario::calls_others(scenario, client.service);
   if (capacity.limited && !calls_others && b.seconds > 0 && !client.retry.rate_limit.enabled) {
-    return load(b.work_s, b.seconds) >= (grown < kNoteworthy * b.made ? kTooMuch : kFull);
+    return load(b.work_s, b.seconds) >= (grown < noteworthy * b.made ? kTooMuch : kFull);
   }
-  return grown >= kNoteworthy * b.made &&
+  if (grown < noteworthy * b.made) return false;
+  // Where nothing fails, those that starve have no latency yet.
+  return endless ||
          ratio(b.last_latency_s, b.last_ended) > kSlower * ratio(b.first_latency_s, b.first_ended);
 }
 
@@ -718,7 +890,9 @@ class FigureWalk {
       add_stretch(*stretch);
     auto& r = c.recoveries;
     visit(r.back, r.brief, r.few, r.gone, r.unknown, r.metastable, r.mean_s, r.least_s, r.most_s,
-          r.watched_s);
+          r.watched_s, r.relapsed, r.relapsed_and_back, r.relapse_s);
+    for (auto& g : c.gaps) visit(g.down, g.successes, g.watched_s);
+    visit(c.unanswered.all, c.unanswered.stuck, c.unanswered.usual_s, c.lost_under_way, c.cut_off);
     auto& m = c.made;
     for (auto* part : {&m.before, &m.during, &m.between, &m.recovering, &m.after}) {
       visit(part->made, part->succeeded, part->ended, part->latency_s);
@@ -730,7 +904,8 @@ class FigureWalk {
     }
     auto& b = c.backlog;
     visit(b.start, b.middle, b.end, b.first_most, b.last_most, b.made, b.work_s, b.seconds,
-          b.first_latency_s, b.first_ended, b.last_latency_s, b.last_ended);
+          b.first_latency_s, b.first_ended, b.last_latency_s, b.last_ended, b.stalled, b.best_per_s,
+          b.last_per_s);
     visit(c.capacity.largest_queue_s);
     for (auto* o : {&c.retries_above_capacity, &c.quota_dry}) visit(o->runs, o->seconds, o->ratio);
   }
@@ -748,8 +923,9 @@ class FigureWalk {
 
   void add_counts(FieldsOf<ClientResult> auto& t) {
     visit(t.requests, t.successes_within, t.ended_within, t.attempts, t.rejected, t.late,
-          t.mutating, t.duplicated, t.latency_m.count, t.latency_m.sum_ns, t.send_wait_ns,
-          t.connection_wait_ns, t.attempt_total_ns, t.token_races, t.outcomes, t.results);
+          t.mutating, t.duplicated, t.degraded, t.degradable, t.latency_m.count, t.latency_m.sum_ns,
+          t.send_wait_ns, t.connection_wait_ns, t.attempt_total_ns, t.token_races, t.outcomes,
+          t.results);
     // Of attempts by their number only the first, which may not exist.
     AttemptNumberCounts none;
     auto& first = first_of(t, none);
@@ -791,6 +967,8 @@ void merge(ClientResult& to, const ClientResult& r) {
   to.late += r.late;
   to.mutating += r.mutating;
   to.duplicated += r.duplicated;
+  to.degraded += r.degraded;
+  to.degradable += r.degradable;
   to.latency_m.count += r.latency_m.count;
   to.latency_m.sum_ns += r.latency_m.sum_ns;
   to.send_wait_ns += r.send_wait_ns;
@@ -821,6 +999,12 @@ void merge(Recoveries& to, const Recoveries& r) {
   to.unknown += r.unknown;
   to.metastable += r.metastable;
   to.watched_s = r.watched_s;
+  if (r.relapsed > 0) {
+    const auto all = static_cast<double>(to.relapsed + r.relapsed);
+    to.relapse_s += (r.relapse_s - to.relapse_s) * static_cast<double>(r.relapsed) / all;
+  }
+  to.relapsed += r.relapsed;
+  to.relapsed_and_back += r.relapsed_and_back;
 }
 
 void merge(Occurrence& to, const Occurrence& o) {
@@ -845,6 +1029,9 @@ void merge(Backlog& to, const Backlog& b) {
   to.first_ended += b.first_ended;
   to.last_latency_s += b.last_latency_s;
   to.last_ended += b.last_ended;
+  to.stalled += b.stalled;
+  to.best_per_s += b.best_per_s;
+  to.last_per_s += b.last_per_s;
 }
 
 void merge(GroupCase& to, const GroupCase& c) {
@@ -857,6 +1044,16 @@ void merge(GroupCase& to, const GroupCase& c) {
   merge(to.trouble, c.trouble);
   merge(to.after, c.after);
   merge(to.recoveries, c.recoveries);
+  for (std::size_t i = 0; i < c.gaps.size(); ++i) {
+    to.gaps[i].down += c.gaps[i].down;
+    to.gaps[i].successes += c.gaps[i].successes;
+    to.gaps[i].watched_s += c.gaps[i].watched_s;
+  }
+  to.unanswered.all += c.unanswered.all;
+  to.unanswered.stuck += c.unanswered.stuck;
+  to.unanswered.usual_s += c.unanswered.usual_s;
+  to.lost_under_way += c.lost_under_way;
+  to.cut_off += c.cut_off;
   to.made.before.merge(c.made.before);
   to.made.during.merge(c.made.during);
   to.made.between.merge(c.made.between);

@@ -42,6 +42,7 @@ struct Requests {
   double made = 0, succeeded = 0;
   double ended = 0, latency_s = 0;  ///< their number, and the sum of their latencies
   std::string_view phases = {};     ///< the kinds of phases that it is made in: "recovering+after"
+  bool as_counted = true;           ///< false: without some that were under way at a border
 
   /// Of those made; 1 if none was.
   double success_share() const { return made > 0 ? succeeded / made : 1; }
@@ -82,6 +83,10 @@ struct Backlog {
   double work_s = 0, seconds = 0;  ///< server time that they and others ask for, and its length
   double first_latency_s = 0, first_ended = 0;  ///< of the requests that end in the first quarter
   double last_latency_s = 0, last_ended = 0;    ///< and in the last one
+  /// Of closed loops: replications in whose last quarter less than half as many requests succeed as
+  /// in their best one, and in these together the successes per second of both.
+  std::size_t stalled = 0;
+  double best_per_s = 0, last_per_s = 0;
 };
 
 /// Faults and surges.
@@ -104,6 +109,10 @@ struct Recoveries {
   double least_s = 0, most_s = 0;
   std::vector<double> late_s = {};  ///< of those that were not back at once, in order
   double watched_s = 0;  ///< from the end of the last disturbance to the end of the window
+  /// Replications that were back for all of the hold and collapsed again: how many, how many of
+  /// them are back in the end, and the mean time of the collapse after the disturbance.
+  std::size_t relapsed = 0, relapsed_and_back = 0;
+  double relapse_s = 0;
 
   /// One that recovered, so long after the end.
   void add_late(double seconds, const Scenario& scenario) {
@@ -112,6 +121,23 @@ struct Recoveries {
   std::size_t runs() const { return back + few + gone + unknown; }
   std::size_t down() const { return gone + unknown; }
   std::size_t at_once() const { return back - late_s.size(); }
+};
+
+/// The time between a disturbance and the next one, if it is long enough to tell whether the group
+/// recovers in it.
+struct Gap {
+  std::string name = {}, next = {};  ///< of the disturbances
+  double start_s = 0, end_s = 0;     ///< of the time between them
+  std::size_t down = 0;              ///< replications that do not recover in it
+  double successes = 0;              ///< in these
+  double watched_s = 0;              ///< its length in all of these together
+};
+
+/// Requests that were under way when the window ended; sums over the replications.
+struct Unanswered {
+  double all = 0;
+  double stuck = 0;    ///< of these at least so many for more than ten times the usual time
+  double usual_s = 0;  ///< the usual time, from before the disturbance
 };
 
 /// A time in some of the replications: how many have it, and its mean over these.
@@ -159,6 +185,11 @@ struct GroupCase {
   Stretch trouble = {};     ///< from the first one until the group is back, or to the end
   Stretch after = {};       ///< from the end of the last one until the group is back, or to the end
   RequestsByPart made = {};
+  /// Requests under way when the first disturbance began that fail after that, or never end.
+  double lost_under_way = 0;
+  double cut_off = 0;          ///< without a drain: under way at the end of the run, but not stuck
+  std::vector<Gap> gaps = {};  ///< the longest first
+  Unanswered unanswered = {};
   std::vector<DisturbedStretch> disturbed_stretches = {};  ///< in the order of time
   Backlog backlog = {};
   Recoveries recoveries = {};
@@ -175,6 +206,14 @@ struct GroupCase {
   bool disturbed() const { return disturbances.count > 0; }
   /// In every replication in which there are requests enough to tell, and in one at least.
   bool recovers() const { return disturbed() && recoveries.back > 0 && recoveries.down() == 0; }
+  /// Requests made before the disturbance, as a measure of that time: without `lost_under_way`, if
+  /// these are a fifth of them at most, and 99 % of the others succeed.
+  Requests before_it() const;
+  /// Whether its requests say little by how many of them succeed: those of a closed loop are not
+  /// made while others wait, and without a limit on attempts none fails.
+  bool is_told_by_goodput() const;
+  /// Successes per second in a stretch of time.
+  static double goodput(const Stretch& stretch);
   /// Whether more and more requests are under way while nothing is wrong.
   bool falls_behind() const;
   /// Mean time that a request waits for a send token, for a connection and in the queue.

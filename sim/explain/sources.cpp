@@ -242,6 +242,8 @@ FigureSource metric_of(const std::string& client, std::string_view name) {
 }
 
 FigureSource made(const GroupCase& c, const Requests& r, std::string_view name) {
+  if (!r.as_counted)
+    return not_in_files("requests under way, in the bins in which they are counted");
   FigureSource source = cells("phases.csv", name, c.client.name);
   source.window = r.phases;
   return source;

@@ -4,11 +4,14 @@
 add_test(NAME verdicts/first_line
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/first_line.py
                  --program $<TARGET_FILE:retrysim-cli> --scenarios 15)
+add_test(NAME verdicts/loops
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/first_line.py
+                 --program $<TARGET_FILE:retrysim-cli> --loops)
 add_test(NAME verdicts/graphs
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/first_line.py
                  --program $<TARGET_FILE:retrysim-cli> --graphs --scenarios 10)
 add_test(NAME verdicts/figures
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/figures.py
                  --program $<TARGET_FILE:retrysim-cli> --scenarios 15)
-set_tests_properties(verdicts/first_line verdicts/graphs verdicts/figures
+set_tests_properties(verdicts/first_line verdicts/loops verdicts/graphs verdicts/figures
                      PROPERTIES LABELS "validation;no-sanitizer" TIMEOUT 300)

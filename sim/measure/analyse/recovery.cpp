@@ -229,11 +229,14 @@ class Watch {
     const double load_then = load(normal);
     const double grown = load_then > 0 ? std::max(load_now / load_then, 1.0) : 1.0;
     const double latency =
-        kDeviationsOfMany * (std::sqrt(2 * std::max(under_way(normal), 0.0) * grown) + 1) +
-        chance_of_loops(bar_, loops_.empty() ? 0 : loop_rate_ * hold);
-    allowance_.at_once = allowance_.failing + std::max(latency, behind_before);
+        kDeviationsOfMany * (std::sqrt(2 * std::max(under_way(normal), 0.0) * grown) + 1);
+    const double in_loops = chance_of_loops(bar_, loops_.empty() ? 0 : loop_rate_ * hold);
+    // How far loops stray in so short a time is known from before.
+    const double strayed = known ? behind_before : std::max(behind_before, in_loops);
+    allowance_.at_once = allowance_.failing + std::max(latency, strayed);
     const double pause = bar_ * load_now * hold / 20;
-    allowance_.pausing = allowance_.failing + std::max({latency, 2 * behind_before, pause});
+    allowance_.pausing =
+        allowance_.failing + std::max({latency + in_loops, 2 * behind_before, pause});
   }
 
   /// Without any success, what is a collapse of a system that is back.
@@ -329,6 +332,7 @@ Course course_of(const Scenario& scenario, const RunResult& run, std::optional<s
     all = all && is_closed(c);
   }
   Course course;
+  course.group = group;
   const auto add = [&](std::size_t c, bool in_loop) {
     const std::vector<RequestCounts>& own = run.clients[c].counts;
     course.counts.resize(std::max(course.counts.size(), own.size()));
@@ -349,14 +353,12 @@ Course course_of(const Scenario& scenario, const RunResult& run, std::optional<s
       add(c, is_closed(c));
     }
   }
-  if (!course.loops.empty()) {
-    course.loops.resize(course.counts.size());
-    course.unknown_loop_rate = unknown_loop_rate(scenario, group);
-  }
+  if (!course.loops.empty()) course.loops.resize(course.counts.size());
   return course;
 }
 
-Before before(const RunResult& run, const Course& course, Time trigger_start) {
+Before before(const Scenario& scenario, const RunResult& run, const Course& course,
+              Time trigger_start) {
   Before before;
   before.bins = count_bins(run, run.window_start, trigger_start);
   std::uint64_t successes = 0, of_loops = 0;
@@ -375,7 +377,7 @@ Before before(const RunResult& run, const Course& course, Time trigger_start) {
     before.loop_rate = ended / bins;
     before.sure_loop_rate = std::max(ended - kDeviations * std::sqrt(ended), 0.0) / bins;
   } else if (!course.loops.empty()) {
-    before.loop_rate = course.unknown_loop_rate * run.count_width.in_seconds();
+    before.loop_rate = unknown_loop_rate(scenario, course.group) * run.count_width.in_seconds();
     before.sure_loop_rate = before.loop_rate;
   }
   return before;
@@ -416,7 +418,7 @@ std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult
   for (const Trigger& trigger : all) last_end = std::max(last_end, trigger.end);
   const Course course = course_of(scenario, run, group);
   return recovery_after(scenario, run, course, last_end, run.window_end,
-                        before(run, course, all.front().start));
+                        before(scenario, run, course, all.front().start));
 }
 
 bool can_confirm_recovery(const Scenario& scenario) {
@@ -590,7 +592,7 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   const std::vector<Trigger> all = triggers(scenario);
   const Time first = all.empty() ? trigger.start : all.front().start;
   const Course course = course_of(scenario, run, std::nullopt);
-  a.before = before(run, course, first);
+  a.before = before(scenario, run, course, first);
   a.attempt_success_rate = attempt_success_rate(course.counts, a.before.bins);
   a.recovery = recovery_after(scenario, run, course, trigger.end, horizon, a.before);
   // The next disturbance brings other load.
@@ -636,7 +638,8 @@ std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& r
                                     std::size_t group) {
   const Course course = course_of(scenario, run, group);
   const std::vector<Trigger> all = triggers(scenario);
-  Before normal = before(run, course, all.empty() ? aftermath.trigger.start : all.front().start);
+  Before normal =
+      before(scenario, run, course, all.empty() ? aftermath.trigger.start : all.front().start);
   normal.success_rate =
       std::min(normal.success_rate, attempt_success_rate(course.counts, normal.bins));
   return recovery_after(scenario, twin, course_of(scenario, twin, group), aftermath.trigger.end,
@@ -662,13 +665,35 @@ ClientFlow flow_of(std::span<const ClientBin> bins, std::size_t from, std::size_
   return sum;
 }
 
-StepMeasurement measure_step(const Scenario& scenario, const LoadRamp& ramp, const RunResult& run,
-                             std::size_t step) {
-  // Whole bins inside the second half.
+/// Whole bins inside the second half of a step.
+BinRange bins_of_step(const LoadRamp& ramp, const RunResult& run, std::size_t step) {
   const std::int64_t width = run.interval.count(), dwell = ramp.dwell.count();
   const auto index = static_cast<std::int64_t>(step);
-  const auto from = static_cast<std::size_t>((index * dwell + dwell / 2 + width - 1) / width);
-  const auto to = static_cast<std::size_t>((index + 1) * dwell / width);
+  return {static_cast<std::size_t>((index * dwell + dwell / 2 + width - 1) / width),
+          static_cast<std::size_t>((index + 1) * dwell / width)};
+}
+
+/// Requests of closed loops per second at each step.
+std::vector<double> loop_rates(const Scenario& scenario, const LoadRamp& ramp,
+                               const RunResult& run) {
+  std::vector<double> rates(ramp.steps());
+  for (std::size_t step = 0; step < rates.size(); ++step) {
+    const auto [from, to] = bins_of_step(ramp, run, step);
+    if (to <= from) continue;
+    std::uint64_t requests = 0;
+    for (std::size_t c = 0; c < std::min(scenario.clients.size(), run.clients.size()); ++c) {
+      if (scenario.clients[c].arrivals.process != ArrivalProcess::kClosed) continue;
+      requests += flow_of(run.clients[c].bins, from, to).requests;
+    }
+    rates[step] = static_cast<double>(requests) /
+                  (static_cast<double>(to - from) * run.interval.in_seconds());
+  }
+  return rates;
+}
+
+StepMeasurement measure_step(const Scenario& scenario, const LoadRamp& ramp, const RunResult& run,
+                             std::size_t step) {
+  const auto [from, to] = bins_of_step(ramp, run, step);
   StepMeasurement m;
   if (to <= from) return m;
   const double seconds = static_cast<double>(to - from) * run.interval.in_seconds();
@@ -721,8 +746,12 @@ RampRun measure_ramp(const Scenario& scenario, const LoadRamp& ramp, const RunRe
   if (result.steps.empty()) return result;
   const StepMeasurement& first = result.steps.front();
   const double success_rate = first.offered_load > 0 ? first.goodput / first.offered_load : 1;
-  for (StepMeasurement& m : result.steps) {
-    m.down = m.goodput < scenario.recovery.share * success_rate * m.offered_load;
+  // Closed loops beside the load that goes up and down ask for what they did at first.
+  const std::vector<double> loops = loop_rates(scenario, ramp, run);
+  for (std::size_t i = 0; i < result.steps.size(); ++i) {
+    StepMeasurement& m = result.steps[i];
+    const double missing = std::max(loops.front() - loops[i], 0.0);
+    m.down = m.goodput < scenario.recovery.share * success_rate * (m.offered_load + missing);
   }
   find_tip_and_recovery(ramp, result);
   find_loop(ramp, result);

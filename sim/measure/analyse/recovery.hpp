@@ -61,8 +61,7 @@ struct Course {
     std::uint32_t requests = 0, ended = 0;
   };
   std::vector<OfLoops> loops;
-  /// Requests of closed loops per second if nothing is known of the time before.
-  double unknown_loop_rate = 0;
+  std::optional<std::size_t> group = {};  ///< whose it is
 };
 
 /// Of client group `group`; empty: of all together, without those by which services call others.
@@ -78,7 +77,8 @@ struct Before {
   /// What the rate of the loops is at least, as it is an estimate: three standard errors less.
   double sure_loop_rate = 0;
 };
-Before before(const RunResult& run, const Course& course, Time trigger_start);
+Before before(const Scenario& scenario, const RunResult& run, const Course& course,
+              Time trigger_start);
 
 /// The recovery of a run, as far as it shows.
 struct Recovery {

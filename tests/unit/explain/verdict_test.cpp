@@ -74,6 +74,26 @@ attempt_timeout = "5s"
 retry = { mode = "custom", max_attempts = 10, backoff = { base = "100ms", cap = "10s" } }
 )";
 
+/// 400 clients that ask again until they are answered: 132 requests a second for 200. If all of
+/// them wait at once, they ask 2,000 times a second, and every answer is for an attempt given up.
+constexpr const char* kLoop = R"(
+name = "loop"
+duration = "120s"
+replications = 2
+[service.api]
+servers = 2
+service_time = "10ms"
+[fault.gone]
+start = "20s"
+duration = "5s"
+black_hole = true
+[client.web]
+count = 400
+arrivals = { process = "closed", think_time = { distribution = "exponential", mean = "3s" } }
+attempt_timeout = "200ms"
+retry = { mode = "custom", max_attempts = "unlimited", delays = [0] }
+)";
+
 /// A service in front of a database; both retry.
 constexpr const char* kLayers = R"(
 name = "layers"
@@ -158,6 +178,26 @@ const std::vector<RuleCase>& rule_cases() {
        {},
        "down before the fault begins: no request made until then succeeds"},
       {"never-recovers", kDip, {}, kDip, {kPatient}, "never recovers"},
+      {"stuck",
+       kLoop,
+       {},
+       kLoop,
+       {"client.web.count=100"},
+       "when the load stops, 400 of 400 clients "
+       "have been without an answer for more than 0.15 s, 10 times the usual time"},
+      {"down-between",
+       kLoop,
+       {R"(fault.next={start="80s",duration="5s",speed=20,cold_restart=true})"},
+       kLoop,
+       {R"(fault.next={start="80s",duration="5s",speed=20,cold_restart=true})",
+        "client.web.count=100"},
+       "does not recover from gone until next begins 55 s later: "},
+      {"not-all-well",
+       kSteady,
+       {"network.response_loss=0.1", "client.web.mutating=1.0"},
+       kSteady,
+       {},
+       "take effect more than once"},
       {"too-few-to-tell",
        kDip,
        {"client.web.arrivals.total_rate=0.02"},
@@ -560,6 +600,124 @@ TEST_CASE("A failure is metastable only where a twin without retries was simulat
   const Verdict* metastable = find(with, "metastable");
   REQUIRE(metastable != nullptr);
   CHECK_THAT(metastable->sentence, Catch::Contains("each of these 2 runs"));
+}
+
+TEST_CASE("clients of a closed loop that are stuck are no recovery") {
+  const std::vector<Verdict> all = verdicts_on(kLoop, {});
+  INFO(listed(all));
+  CHECK(all[0].rule == "never-recovers");
+  CHECK(all[0].severity == Severity::kBad);
+  CHECK_THAT(all[0].sentence, Catch::Contains("a second succeed in the 95 s after the fault, ") ||
+                                  Catch::Contains("no request succeeds in the 95 s after"));
+  CHECK_THAT(all[0].sentence, Catch::Contains(" a second before it"));
+  CHECK(find(all, "could-have-been-missed") == nullptr);
+  // Half as many wait for no more than the queue holds.
+  CHECK(verdicts_on(kLoop, {"client.web.count=100"})[0].severity != Severity::kBad);
+}
+
+TEST_CASE("a loop that stalls is not well, with a fault or without one") {
+  // What others ask for once, at 40 s, is five seconds of work.
+  const Edits stall = {"fault.gone.capacity=0.9", "fault.gone.black_hole=false",
+                       "fault.gone.start=100s",
+                       "client.herd={count=1000,arrivals={process=\"once\",start=\"40s\"},"
+                       "retry={mode=\"none\"}}"};
+  const std::vector<Verdict> before = verdicts_on(kLoop, stall);
+  INFO(listed(before));
+  CHECK(before[0].rule == "overloaded-before");
+  CHECK_THAT(before[0].sentence, Catch::StartsWith("stalls before the fault begins: "));
+  Edits late = stall;
+  late.push_back("fault.gone.start=200s");  // after the run
+  const std::vector<Verdict> without = verdicts_on(kLoop, late);
+  INFO(listed(without));
+  const Verdict* stalls = find(without, "falls-behind");
+  REQUIRE(stalls != nullptr);
+  CHECK(stalls->severity == Severity::kBad);
+  CHECK_THAT(stalls->sentence, Catch::StartsWith("stalls: "));
+}
+
+TEST_CASE("thousands of requests are not too few, whatever their share") {
+  const std::vector<Verdict> all =
+      verdicts_on(kDip, {kErrors, kOnce, "fault.dip.speed=1", "fault.dip.errors.internal=0.02"});
+  INFO(listed(all));
+  CHECK(all[0].rule == "failing-before");
+}
+
+TEST_CASE("requests under way when a fault begins are not those of a bad time before it") {
+  // A tenth of the requests before the fault are under way when it begins, and are never answered.
+  const std::vector<Verdict> all =
+      verdicts_on(kDip, {"fault.dip={start=\"10s\",duration=\"5s\",speed=0}",
+                         "service.api.servers=unlimited", "service.api.service_time=1s",
+                         "client.web.attempt_timeout=2s", "client.web.retry={mode=\"none\"}"});
+  INFO(listed(all));
+  CHECK(all[0].rule == "back-at-once");
+  CHECK_THAT(all[0].sentence,
+             Catch::Contains("requests under way when the fault begins do not succeed"));
+  // As good as before, but for these.
+  const std::vector<Verdict> brief = verdicts_on(
+      kDip, {"fault.dip={start=\"10s\",duration=\"100ms\",cold_restart=true,unreachable=true}",
+             "service.api.servers=unlimited", "service.api.service_time=1s",
+             "client.web.attempt_timeout=2s", "client.web.retry={mode=\"none\"}"});
+  INFO(listed(brief));
+  CHECK(brief[0].rule != "failing-before");
+  CHECK(brief[0].severity != Severity::kGood);
+}
+
+TEST_CASE("a throttle that lets 99 of 100 pass makes those fall behind that never give up") {
+  const std::vector<Verdict> all = verdicts_on(
+      kSteady, {"service.api={servers=\"unlimited\",service_time=\"1ms\",throttle={rate=1000,"
+                "window=\"1s\"}}",
+                "client.web={arrivals={process=\"constant\",total_rate=1010},"
+                "retry={mode=\"custom\",max_attempts=\"unlimited\",delays=[\"1s\"]}}"});
+  INFO(listed(all));
+  CHECK(all[0].rule == "falls-behind");
+}
+
+TEST_CASE("nothing is good that takes effect twice, is degraded, or waits for a connection") {
+  struct Flawed {
+    Edits edits;
+    Severity severity;
+    const char* sentence;
+  };
+  const Flawed cases[] = {
+      {{"network.response_loss=0.1", "client.web.mutating=1.0"},
+       Severity::kBad,
+       "of those with side effects take effect more than once"},
+      {{"service.api.servers=50",
+        "service.api.calls.b={on_failure=\"ignore\","
+        "retry={mode=\"none\"}}",
+        "service.b={servers=10,service_time=\"5ms\","
+        "errors={internal=0.1}}",
+        "client.web.calls=api"},
+       Severity::kInfo,
+       "of the answers are degraded"},
+      {{"client.web.count=1", "client.web.max_connections=2", "service.api.servers=50",
+        "service.api.service_time=300ms", "client.web.attempt_timeout=none",
+        "client.web.arrivals={process=\"closed\",concurrency=20,think_time=\"0s\"}"},
+       Severity::kBad,
+       "for a connection, of "},
+      {{"service.api.errors.internal=0.5", "client.web.retry.max_attempts=9"},
+       Severity::kInfo,
+       "they take "},
+  };
+  for (const Flawed& c : cases) {
+    const std::vector<Verdict> all = verdicts_on(kSteady, c.edits);
+    INFO(listed(all));
+    CHECK(all[0].rule == "not-all-well");
+    CHECK(all[0].severity == c.severity);
+    CHECK_THAT(all[0].sentence,
+               Catch::StartsWith("not all is well: ") && Catch::Contains(c.sentence));
+  }
+  // A fault that fallbacks answer is not without an effect.
+  const std::vector<Verdict> fallback =
+      verdicts_on(kDip, {"fault.dip={service=\"b\",start=\"10s\",duration=\"2s\",unreachable=true}",
+                         "service.api.servers=50",
+                         "service.api.calls.b={on_failure=\"ignore\","
+                         "retry={mode=\"none\"}}",
+                         "service.b={servers=10,service_time=\"5ms\"}", "client.web.calls=api"});
+  INFO(listed(fallback));
+  CHECK(fallback[0].rule == "unaffected");
+  CHECK(fallback[0].severity == Severity::kInfo);
+  CHECK_THAT(fallback[0].sentence, Catch::Contains("of the answers are degraded"));
 }
 
 TEST_CASE("A recovery is shown with how many replications were watched, and how many are back") {

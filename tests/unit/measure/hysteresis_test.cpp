@@ -124,3 +124,20 @@ TEST_CASE_METHOD(Ramp, "the bar is the success rate of the first step") {
   for (ClientBin& bin : run.all_bins) bin.flow.successes = bin.flow.requests / 2;
   CHECK(!measure_ramp(scenario, ramp, with_counts(run)).tip_load);
 }
+
+TEST_CASE_METHOD(Ramp, "a closed loop beside the load that is stuck is missed") {
+  // All of the load succeeds; a loop of 50 requests a second waits from 25 s to 50 s.
+  scenario.clients.resize(2);
+  scenario.clients[1].arrivals.process = ArrivalProcess::kClosed;
+  run.clients.resize(2);
+  run.clients[1].bins.resize(70);
+  for (std::size_t i = 0; i < 70; ++i) {
+    const std::uint64_t loop = i >= 25 && i < 50 ? 0 : 50;
+    run.clients[1].bins[i].flow.requests = run.clients[1].bins[i].flow.successes = loop;
+    ClientFlow& all = run.all_bins[i].flow;
+    all.requests = all.successes = static_cast<std::uint64_t>(ramp.load(i / 10)) + loop;
+  }
+  CHECK(measure_ramp(scenario, ramp, with_counts(run)).tip_load == 30.0);
+  scenario.clients[1].arrivals.process = ArrivalProcess::kPoisson;
+  CHECK(!measure_ramp(scenario, ramp, with_counts(run)).tip_load);
+}

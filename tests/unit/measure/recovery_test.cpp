@@ -53,7 +53,8 @@ struct Run {
   }
   stats::Before before(std::int64_t s) const {
     const RunResult counted = with_counts(run);
-    return stats::before(counted, {.counts = counted.clients[0].counts, .loops = {}}, at(s));
+    return stats::before(scenario, counted, {.counts = counted.clients[0].counts, .loops = {}},
+                         at(s));
   }
 };
 

@@ -255,6 +255,17 @@ TEST_CASE_METHOD(StormRun, "a storm long after the system was well again is not 
   CHECK(found[0].verdict == StormVerdict::kSustained);
 }
 
+TEST_CASE_METHOD(StormRun, "a loop that is stuck at the end is down, with a fault or without") {
+  scenario.clients[0].arrivals.process = ArrivalProcess::kClosed;
+  CHECK(fate().verdict == StormVerdict::kTransient);
+  for (std::size_t i = 600; i < 1000; ++i) run.all_bins[i].flow = {};
+  CHECK(fate().verdict == StormVerdict::kSustained);  // so that tip finds that it tips
+  scenario.faults.clear();
+  CHECK(fate().verdict == StormVerdict::kSustained);
+  scenario.clients[0].arrivals.process = ArrivalProcess::kPoisson;
+  CHECK(fate().verdict == StormVerdict::kTransient);  // nobody asks for anything
+}
+
 TEST_CASE_METHOD(StormRun, "two storms are told apart by 100 calm seconds") {
   scenario.faults.resize(2);
   scenario.faults[1].start = at(600);
