@@ -276,8 +276,10 @@ FigureSource latency_source(const GroupCase& c) {
 
 FigureSource recovery_source(const GroupCase& c, std::string_view over, double above) {
   const Recoveries& r = c.recoveries;
-  // Of runs that end before a recovery is confirmed the files do not tell which seem to be back.
-  if (r.brief > 0 && r.back < c.runs) return not_in_files("which unconfirmed recoveries count");
+  // Of runs that end before a recovery is confirmed the files do not tell which seem to be back;
+  // nor of loops, whose rate before it is what counts, when.
+  if (r.back == 0 || (r.brief > 0 && (r.back < c.runs || c.is_told_by_goodput())))
+    return not_in_files("which unconfirmed recoveries count");
   FigureSource source =
       metric(c, r.brief > 0 ? "recovery_s|recovery_censored_s" : "recovery_s", over);
   source.above = above;

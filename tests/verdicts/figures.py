@@ -24,6 +24,7 @@ from first_line import Graph, draw
 # only shrink: `--all` names the entries that nothing needs any more.
 NOT_IN_FILES = {
     "worked out from the scenario": {
+        "stuck", "down-between",
         "overload-without-retries", "no-capacity", "unreachable", "silent", "answers-errors",
         "lost-on-the-way", "queue-outlasts-timeout", "slow-queue-outlasts-timeout",
         "timeout-below-service-time", "cause-in-graph", "overload-below", "layers-multiply"},
@@ -32,7 +33,17 @@ NOT_IN_FILES = {
         "retries-keep-it-down", "retries-above-capacity", "hedging-loads", "cause-in-graph"},
     "queue_max times the server time that the scenario gives": {"queue-outlasts-timeout"},
     "requests under way, in the bins in which they are counted": {
-        "overloaded-before", "falls-behind"},
+        "overloaded-before", "falls-behind", "stuck", "unaffected", "only-slower", "degraded",
+        "back-at-once", "recovers", "recovers-late", "failing-before", "never-recovers",
+        "too-short-to-tell", "sometimes-recovers", "still-on"},
+    "successes over time": {
+        "overloaded-before", "falls-behind", "never-recovers", "too-short-to-tell",
+        "sometimes-recovers", "down-between", "degraded", "back-at-once", "recovers",
+        "recovers-late"},
+    "effects of requests that change something": {
+        "unaffected", "only-slower", "not-all-well"},
+    "waits for connections": {"not-all-well"},
+    "what is said behind it": {"not-all-well"},
     "sums of latencies over time": {"falls-behind", "slow"},
     "waits in the queue beyond the least time that an attempt takes": {"slow"},
     "which unconfirmed recoveries count": {
