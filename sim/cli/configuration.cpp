@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/configuration.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "report/document/text.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/text.hpp"
@@ -18,6 +20,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -97,43 +100,67 @@ std::optional<double> iso_seconds(std::string_view text) {
   return seconds_with_units(lower);
 }
 
-/// .NET's TimeSpan: "00:00:02.5", "1.00:00:00".
+/// .NET's TimeSpan: [D.]HH:MM[:SS[.FFFFFFF]], hours below 24, minutes and seconds below 60.
 std::optional<double> timespan_seconds(std::string_view text) {
-  double days = 0;
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return {};
-  if (const std::size_t dot = text.substr(0, colon).find('.'); dot != std::string_view::npos) {
-    const auto value = number_in(text.substr(0, dot));
-    if (!value) return {};
-    days = *value;
-    text.remove_prefix(dot + 1);
+  const auto whole = [](std::string_view digits, double below) -> std::optional<double> {
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+      return {};
+    }
+    const auto value = number_in(digits);
+    return value && *value < below ? value : std::nullopt;
+  };
+  std::vector<std::string_view> parts;
+  for (std::string_view rest = text;;) {
+    const std::size_t colon = rest.find(':');
+    parts.push_back(rest.substr(0, colon));
+    if (colon == std::string_view::npos) break;
+    rest.remove_prefix(colon + 1);
   }
-  double sum = 0;
-  int parts = 0;
-  for (; !text.empty(); ++parts) {
-    const std::size_t end = std::min(text.find(':'), text.size());
-    const auto value = number_in(text.substr(0, end));
-    if (!value || *value < 0) return {};
-    sum = sum * 60 + *value;
-    text.remove_prefix(std::min(end + 1, text.size()));
+  if (parts.size() < 2 || parts.size() > 3) return {};
+  std::optional<double> days = 0;
+  if (const std::size_t dot = parts[0].find('.'); dot != std::string_view::npos) {
+    constexpr double kMostDays = 1e7;
+    days = whole(parts[0].substr(0, dot), kMostDays);
+    parts[0].remove_prefix(dot + 1);
   }
-  if (parts < 2 || parts > 3) return {};
-  if (parts == 2) sum *= 60;
-  return days * 86400 + sum;
+  std::optional<double> fraction = 0;
+  if (const std::size_t dot = parts.back().find('.'); dot != std::string_view::npos) {
+    const std::string_view decimals = parts.back().substr(dot + 1);
+    constexpr std::size_t kMostDecimals = 7;
+    if (parts.size() != 3 || decimals.size() > kMostDecimals || !whole(decimals, 1e7)) return {};
+    fraction = number_in(parts.back().substr(dot));
+    if (!fraction) fraction = number_in("0" + std::string(parts.back().substr(dot)));
+    parts.back() = parts.back().substr(0, dot);
+  }
+  const auto hours = whole(parts[0], 24), minutes = whole(parts[1], 60);
+  const auto seconds = parts.size() == 3 ? whole(parts[2], 60) : std::optional<double>(0);
+  if (!days || !hours || !minutes || !seconds || !fraction) return {};
+  return *days * 86400 + *hours * 3600 + *minutes * 60 + *seconds + *fraction;
 }
 
 struct Reading {
   std::string file;
   std::set<std::string> used;          // paths of fields that keys were made of
   std::set<std::string> opened;        // paths of maps that are read field by field
-  std::vector<std::string> blocks;     // paths of what is about retries
+  std::set<std::string> blocks;        // paths of what is about retries
   std::vector<LeftOutField> left_out;  // with a reason of their own
   std::size_t nodes = 0;
+  std::size_t matches = 0;  // of policies with what is said of them elsewhere in the file
 
+  /// Each policy with each rule would be a square.
+  void count_match() {
+    constexpr std::size_t kMostMatches = 200'000;
+    if (++matches <= kMostMatches) return;
+    throw BadConfiguration(fmt::format(
+        "{}: error: its policies and the rules for them make more than {} pairs; import it in "
+        "parts",
+        file, kMostMatches));
+  }
   void leave(const std::string& path, std::string why) {
     if (used.insert(path).second) left_out.push_back({path, std::move(why)});
   }
   void count_node(int depth) {
+    stop_point();
     if (++nodes > kMostNodes || depth > kDeepest) {
       throw BadConfiguration(
           fmt::format("{}: error: the file is nested too deeply, or has more than {} values", file,
@@ -153,6 +180,9 @@ class Field {
   bool is_null() const { return node_.IsDefined() && node_.IsNull(); }
   bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
   bool is_list() const { return node_.IsDefined() && node_.IsSequence(); }
+  bool is_scalar() const { return node_.IsDefined() && node_.IsScalar(); }
+  /// Its text, which must be there; does not count as use of it.
+  const std::string& plain_text() const { return node_.Scalar(); }
   /// Whether its value is that text; does not count as use of it.
   bool is(std::string_view text) const {
     return node_.IsDefined() && node_.IsScalar() && node_.Scalar() == text;
@@ -172,11 +202,9 @@ class Field {
   /// The member of that name, in whichever way it is written.
   Field operator[](std::string_view name) const {
     if (is_map()) {
-      for (const auto& member : node_) {
-        const YAML::Node& key = member.first;
-        if (key.IsScalar() && plain_name(key.Scalar()) == plain_name(name)) {
-          return {member.second, below(key.Scalar()), *reading_};
-        }
+      if (!by_name_) index();
+      if (const auto found = by_name_->find(plain_name(name)); found != by_name_->end()) {
+        return {found->second.second, below(found->second.first), *reading_};
       }
     }
     return {YAML::Node(YAML::NodeType::Undefined), below(std::string(name)), *reading_};
@@ -272,9 +300,23 @@ class Field {
     return path_.empty() ? name : path_ + "." + name;
   }
 
+  /// Of two names that are written in different ways, the first one counts.
+  void index() const {
+    auto names = std::make_shared<Index>();
+    for (const auto& member : node_) {
+      if (!member.first.IsScalar()) continue;
+      const std::string& name = member.first.Scalar();
+      names->try_emplace(plain_name(name), name, member.second);
+    }
+    by_name_ = std::move(names);
+  }
+
+  using Index = std::map<std::string, std::pair<std::string, YAML::Node>>;
+
   YAML::Node node_;
   std::string path_;
   Reading* reading_;
+  mutable std::shared_ptr<const Index> by_name_;  // of a map that has been looked into
 };
 
 /// `visit` sees all maps, outer ones first.
@@ -298,23 +340,20 @@ bool speaks_of_retries(const Field& field, Reading& reading, int depth) {
 }
 
 /// Names what has not been read: whole branches of which nothing has.
-void list_unused(const Field& field, Reading& reading, int depth = 0) {
+void list_unused(const Field& field, Reading& reading, int depth = 0, bool in_block = false) {
   reading.count_node(depth);
   const std::string& path = field.path();
   if (reading.used.contains(path)) return;
-  const auto next = reading.used.upper_bound(path);
-  const auto is_below = [&](const std::string& other) {
-    return path.empty() || (other.size() > path.size() && other.starts_with(path) &&
-                            (other[path.size()] == '.' || other[path.size()] == '['));
+  in_block = in_block || reading.blocks.contains(path);
+  const auto is_used_below = [&](char separator) {
+    const std::string start = path + separator;
+    const auto next = reading.used.lower_bound(start);
+    return next != reading.used.end() && next->starts_with(start);
   };
-  // Characters such as '-' sort before '.': the first path behind ours need not be one below it.
-  const bool touched = std::any_of(next, reading.used.end(), is_below);
+  const bool touched =
+      path.empty() ? !reading.used.empty() : is_used_below('.') || is_used_below('[');
   const bool is_read = (path.empty() || reading.opened.contains(path)) && !field.members().empty();
   if (!touched && !is_read) {
-    const bool in_block = std::ranges::any_of(reading.blocks, [&](const std::string& block) {
-      return block.empty() || path == block || path.starts_with(block + ".") ||
-             path.starts_with(block + "[");
-    });
     const char* why = in_block ? "has no counterpart here"
                       : speaks_of_retries(field, reading, depth)
                           ? "may be about retries, but is not known here"
@@ -323,8 +362,10 @@ void list_unused(const Field& field, Reading& reading, int depth = 0) {
     reading.left_out.push_back({path.empty() ? "the file" : path, why});
     return;
   }
-  for (const auto& [name, member] : field.members()) list_unused(member, reading, depth + 1);
-  for (const Field& item : field.items()) list_unused(item, reading, depth + 1);
+  for (const auto& [name, member] : field.members()) {
+    list_unused(member, reading, depth + 1, in_block);
+  }
+  for (const Field& item : field.items()) list_unused(item, reading, depth + 1, in_block);
 }
 
 // --- Policies ------------------------------------------------------------------------------------
@@ -486,7 +527,7 @@ void read_envoy_backoff(ImportedPolicy& p, const Field& backoff) {
 }
 
 void read_envoy_policy(ImportedPolicy& p, const Field& policy, Reading& reading) {
-  reading.blocks.push_back(policy.path());
+  reading.blocks.insert(policy.path());
   begin(p, "envoy", "Envoy");
   const Field retries = policy["num_retries"], on = policy["retry_on"];
   if (on) {
@@ -564,8 +605,8 @@ void read_retry_budget(ImportedPolicy& p, const Field& budget) {
 }
 
 void read_envoy_cluster(ImportedPolicy& p, const Field& cluster, Reading& reading) {
-  reading.blocks.push_back(cluster["circuit_breakers"].path());
-  reading.blocks.push_back(cluster["outlier_detection"].path());
+  reading.blocks.insert(cluster["circuit_breakers"].path());
+  reading.blocks.insert(cluster["outlier_detection"].path());
   if (const Field f = cluster["connect_timeout"]; f)
     set(p, "connect_timeout", in_toml(f.duration()), f);
   if (const Field f = cluster["name"]; f) f.use();
@@ -605,6 +646,22 @@ std::string group_name(std::string_view text, std::string_view otherwise) {
   while (!name.empty() && name.back() == '-') name.pop_back();
   return name.empty() ? std::string(otherwise) : name;
 }
+
+/// Which policies belong to a name, in their order.
+class PoliciesByName {
+ public:
+  explicit PoliciesByName(const std::vector<std::string>& names) {
+    for (std::size_t i = 0; i < names.size(); ++i) places_[names[i]].push_back(i);
+  }
+  const std::vector<std::size_t>& of(const std::string& name) const {
+    static const std::vector<std::size_t> kNone;
+    const auto found = places_.find(name);
+    return found == places_.end() ? kNone : found->second;
+  }
+
+ private:
+  std::map<std::string, std::vector<std::size_t>> places_;
+};
 
 /// What a file has, in the order in which converters meet it.
 using Documents = std::vector<Field>;
@@ -667,24 +724,35 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
       result.policies.push_back(std::move(p));
     }
   }
+  const PoliciesByName by_target(targets);
   for (const Field& c : clusters) {
     const Field name = c["name"];
-    for (std::size_t i = 0; i < result.policies.size(); ++i) {
-      const bool only_one = clusters.size() == 1 && (!name || targets[i].empty());
-      const bool same = name && name.text() == targets[i];
-      if (only_one || same) read_envoy_cluster(result.policies[i], c, reading);
+    if (clusters.size() == 1) {
+      for (std::size_t i = 0; i < result.policies.size(); ++i) {
+        const bool same = name && name.text() == targets[i];
+        if (same || !name || targets[i].empty()) read_envoy_cluster(result.policies[i], c, reading);
+      }
+      continue;
+    }
+    if (!name) continue;
+    for (const std::size_t i : by_target.of(name.text())) {
+      reading.count_match();
+      read_envoy_cluster(result.policies[i], c, reading);
     }
   }
   for (const Field& c : plain_clusters) {
-    for (std::size_t i = 0; i < result.policies.size(); ++i) {
-      if (c["name"].is(targets[i])) read_envoy_cluster(result.policies[i], c, reading);
+    const Field name = c["name"];
+    if (!name.is_scalar()) continue;
+    for (const std::size_t i : by_target.of(name.plain_text())) {
+      reading.count_match();
+      read_envoy_cluster(result.policies[i], c, reading);
     }
   }
 }
 
 void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
   const Field retries = http["retries"].map();
-  if (retries) reading.blocks.push_back(retries.path());
+  if (retries) reading.blocks.insert(retries.path());
   begin(p, "envoy", "Envoy");
   const Field attempts = retries["attempts"], on = retries["retryOn"];
   // istio/pilot/pkg/networking/core/route/retry/retry.go: without attempts there is no policy.
@@ -727,7 +795,7 @@ void read_istio_route(ImportedPolicy& p, const Field& http, Reading& reading) {
 void read_istio_pool(ImportedPolicy& p, const Field& policy, Reading& reading) {
   const Field pool = policy["connection_pool"].map(), http = pool["http"].map(),
               tcp = pool["tcp"].map();
-  reading.blocks.push_back(policy.path());
+  reading.blocks.insert(policy.path());
   if (const Field f = policy["retry_budget"].map(); f) {
     read_retry_budget(p, f);
     http["max_retries"].leave("retryBudget takes its place");
@@ -763,6 +831,7 @@ void import_istio(const Documents& documents, Reading& reading, ImportedConfigur
       result.policies.push_back(std::move(p));
     }
   }
+  std::optional<PoliciesByName> by_host;
   for (const Field& d : documents) {
     const Field policy = d["spec"]["traffic_policy"].map(), host = d["spec"]["host"];
     if (!policy) continue;
@@ -776,10 +845,17 @@ void import_istio(const Documents& documents, Reading& reading, ImportedConfigur
       hosts.push_back(name);
       result.policies.push_back(std::move(p));
     }
-    for (std::size_t i = 0; i < result.policies.size(); ++i) {
-      if (name.empty() || hosts[i].empty() || hosts[i] == name) {
-        read_istio_pool(result.policies[i], policy, reading);
-      }
+    // The places are those in `hosts`, which grows only before the first of them is looked up.
+    if (!by_host) by_host.emplace(hosts);
+    std::vector<std::size_t> meant;
+    if (name.empty()) {
+      for (std::size_t i = 0; i < result.policies.size(); ++i) meant.push_back(i);
+    } else {
+      std::ranges::merge(by_host->of(name), by_host->of(""), std::back_inserter(meant));
+    }
+    for (const std::size_t i : meant) {
+      reading.count_match();
+      read_istio_pool(result.policies[i], policy, reading);
     }
   }
   for (const Field& d : documents) {
@@ -862,8 +938,8 @@ void import_gateway_api(const Documents& documents, Reading& reading,
     const Field route_name = d["metadata"]["name"];
     for (const Field& rule : d["spec"]["rules"].items()) {
       if (!rule["retry"] && !rule["timeouts"]) continue;
-      reading.blocks.push_back(rule["retry"].path());
-      reading.blocks.push_back(rule["timeouts"].path());
+      reading.blocks.insert(rule["retry"].path());
+      reading.blocks.insert(rule["timeouts"].path());
       ImportedPolicy p;
       p.name = group_name(route_name ? route_name.text() : "", "imported");
       p.from = rule.path();
@@ -873,10 +949,11 @@ void import_gateway_api(const Documents& documents, Reading& reading,
     }
   }
   const bool routes = !result.policies.empty();
+  std::map<std::string, std::vector<std::size_t>> by_backend;  // "": those that name none
   for (const Field& d : documents) {
     const Field constraint = d["spec"]["retry_constraint"].map();
     if (!constraint) continue;
-    reading.blocks.push_back(constraint.path());
+    reading.blocks.insert(constraint.path());
     const std::set<std::string> targets = names_in(d["spec"]["target_refs"]);
     if (!routes) {
       const Field name = d["metadata"]["name"];
@@ -888,16 +965,32 @@ void import_gateway_api(const Documents& documents, Reading& reading,
       result.policies.push_back(std::move(p));
       continue;
     }
-    bool used = false;
-    for (std::size_t i = 0; i < backends.size(); ++i) {
-      const bool meant = targets.empty() || backends[i].empty() ||
-                         std::ranges::any_of(backends[i], [&](const std::string& name) {
-                           return targets.contains(name);
-                         });
-      if (!meant) continue;
-      read_retry_constraint(result.policies[i], constraint);
-      used = true;
+    std::set<std::size_t> meant;
+    if (targets.empty()) {
+      for (std::size_t i = 0; i < backends.size(); ++i) meant.insert(meant.end(), i);
+    } else {
+      if (by_backend.empty()) {
+        for (std::size_t i = 0; i < backends.size(); ++i) {
+          if (backends[i].empty()) by_backend[""].push_back(i);
+          for (const std::string& name : backends[i]) by_backend[name].push_back(i);
+        }
+      }
+      const auto add = [&](const std::string& name) {
+        const auto found = by_backend.find(name);
+        if (found == by_backend.end()) return;
+        for (const std::size_t i : found->second) {
+          reading.count_match();
+          meant.insert(i);
+        }
+      };
+      add("");
+      for (const std::string& name : targets) add(name);
     }
+    for (const std::size_t i : meant) {
+      reading.count_match();
+      read_retry_constraint(result.policies[i], constraint);
+    }
+    const bool used = !meant.empty();
     if (!used) constraint.leave("no rule with retries or timeouts sends to its targetRefs");
   }
 }
@@ -965,7 +1058,7 @@ void import_linkerd(const Documents& documents, Reading& reading, ImportedConfig
     begin(p, "linkerd", "Linkerd");
     if (about_retries) read_linkerd_annotations(p, annotations);
     if (budget || retryable) {
-      reading.blocks.push_back(budget.path());
+      reading.blocks.insert(budget.path());
       if (!about_retries) {
         const bool none = !routes.empty() && !retryable;
         set(p, "retry.max_retries", none ? "0" : text_in_toml("unlimited"),
@@ -1009,7 +1102,7 @@ void read_retry_throttling(ImportedPolicy& p, const Field& throttling, Reading& 
         "without retryThrottling there is no limit");
     return;
   }
-  reading.blocks.push_back(throttling.path());
+  reading.blocks.insert(throttling.path());
   const Field most = throttling["max_tokens"], ratio = throttling["token_ratio"];
   if (!most || !ratio) throttling.fail("expected maxTokens and tokenRatio");
   const auto tokens = static_cast<double>(most.count());
@@ -1028,12 +1121,13 @@ void import_grpc(const Documents& documents, Reading& reading, ImportedConfigura
     for (const Field& config : d["method_config"].items()) {
       const Field retry = config["retry_policy"].map(), hedging = config["hedging_policy"].map();
       if (!retry && !hedging) continue;
-      reading.blocks.push_back(config.path());
+      reading.blocks.insert(config.path());
       ImportedPolicy p;
       std::string name;
+      bool is_first = true;
       for (const Field& n : config["name"].list().items()) {
         const Field service = n["service"], method = n["method"];
-        if (n.path() != config["name"].items().front().path()) {
+        if (!std::exchange(is_first, false)) {
           n.leave("the client group stands for all of these methods, with the name of the first");
           continue;
         }
@@ -1100,10 +1194,11 @@ void import_resilience4j(const Documents& documents, Reading& reading,
     const Field retry = dotted ? dotted : root ? root["retry"] : d["retry"];
     const Field limiter = root ? root["timelimiter"] : d["resilience4j.timelimiter"];
     const Field configs = retry["configs"];
+    const Field limits = limiter["instances"], limit_configs = limiter["configs"];
     for (const auto& member : retry["instances"].members()) {
       const std::string& name = member.first;
       const Field& instance = member.second;
-      reading.blocks.push_back(retry.path());
+      reading.blocks.insert(retry.path());
       ImportedPolicy p;
       p.name = group_name(name, "imported");
       p.from = instance.path();
@@ -1153,9 +1248,9 @@ void import_resilience4j(const Documents& documents, Reading& reading,
             fmt::format("exceptions of Java have no counterpart; {}", kRetriedHere));
       }
       setting("fail_after_max_attempts").leave("a request fails after its last attempt");
-      const Field limited = limiter["instances"][name];
-      reading.blocks.push_back(limited.path());
-      if (const Field f = inherited(limited, limiter["configs"], "timeout_duration"); f) {
+      const Field limited = limits[name];
+      reading.blocks.insert(limited.path());
+      if (const Field f = inherited(limited, limit_configs, "timeout_duration"); f) {
         set(p, "attempt_timeout", in_toml(f.duration(1e-3)), f);
       }
       result.policies.push_back(std::move(p));
@@ -1199,7 +1294,7 @@ void import_polly(const Documents& documents, Reading& reading, ImportedConfigur
       const bool standard =
           pipeline["attempt_timeout"].is_map() || pipeline["total_request_timeout"].is_map();
       const bool of_http = standard || bool(retry["should_retry_after_header"]);
-      reading.blocks.push_back(pipeline.path());
+      reading.blocks.insert(pipeline.path());
       ImportedPolicy p;
       const std::size_t dot = pipeline.path().rfind('.');
       p.name = group_name(
@@ -1289,7 +1384,7 @@ void import_parameters(const Documents& documents, Reading& reading, ImportedCon
                        const std::function<void(ImportedPolicy&, const Field&)>& read) {
   for (const Field& d : documents) {
     if (!d.is_map() || d.members().empty()) continue;
-    reading.blocks.push_back(d.path());
+    reading.blocks.insert(d.path());
     ImportedPolicy p;
     p.name = "imported";
     begin(p, "", "");
@@ -1728,28 +1823,61 @@ constexpr Kind kKinds[] = {
     {{"urllib3", "parameters of Retry, also of requests"}, with_parameters<read_urllib3>},
 };
 
-/// Throws if a document begins where the one before it did. yaml-cpp (0.7) finds an empty document
-/// in front of a character that cannot begin one, such as a comma, does not pass over that
-/// character, and so finds documents without end.
-class EndOfDocuments final : public YAML::EventHandler {
+/// Throws if a name comes twice in a map, and if a document begins where the one before it did.
+/// yaml-cpp (0.7) finds an empty document in front of a character that cannot begin one, such as a
+/// comma, does not pass over that character, and so finds documents without end.
+class FirstLook final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos == begun_) throw YAML::ParserException(mark, "no value can begin here");
     begun_ = mark.pos;
+    open_.clear();
   }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override { value(); }
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { value(); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string& text) override {
+    if (!open_.empty() && open_.back().is_map && open_.back().name_is_next) {
+      constexpr std::size_t kLongestName = 512;  // of each value, its path is kept
+      if (text.size() > kLongestName) throw YAML::ParserException(mark, "the name is too long");
+      if (!open_.back().names.insert(text).second) {
+        throw TwiceGiven{mark, text};
+      }
+    }
+    value();
+  }
   void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
+                       YAML::EmitterStyle::value) override {
+    value();
+    open_.emplace_back();
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
   void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
+                  YAML::EmitterStyle::value) override {
+    value();
+    open_.push_back({.is_map = true, .name_is_next = true, .names = {}});
+  }
+  void OnMapEnd() override { open_.pop_back(); }
+
+  struct TwiceGiven {
+    YAML::Mark mark;
+    std::string name;
+  };
 
  private:
+  struct Open {
+    bool is_map = false, name_is_next = false;
+    std::set<std::string> names;
+  };
+
+  // In a map, names and values take turns.
+  void value() {
+    stop_point();
+    if (!open_.empty()) open_.back().name_is_next = !open_.back().name_is_next;
+  }
+
+  std::vector<Open> open_;
   int begun_ = -1;
 };
 
@@ -1757,8 +1885,12 @@ std::vector<YAML::Node> parse(const std::string& file, const std::string& text) 
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
-    for (EndOfDocuments end; parser.HandleNextDocument(end);) continue;
+    for (FirstLook look; parser.HandleNextDocument(look);) continue;
     return YAML::LoadAll(text);
+  } catch (const FirstLook::TwiceGiven& twice) {
+    throw BadConfiguration(fmt::format("{}:{}:{}: error: {} is given twice; leave one of them",
+                                       file, twice.mark.line + 1, twice.mark.column + 1,
+                                       scenario::printable_line(twice.name)));
   } catch (const YAML::Exception& e) {
     throw BadConfiguration(fmt::format("{}:{}:{}: error: neither YAML nor JSON: {}", file,
                                        e.mark.line + 1, e.mark.column + 1,
@@ -1769,9 +1901,11 @@ std::vector<YAML::Node> parse(const std::string& file, const std::string& text) 
 /// Two groups of one name could not stand in one scenario.
 void make_names_unique(std::vector<ImportedPolicy>& policies) {
   std::set<std::string> taken;
+  std::map<std::string, int> next;  // numbers behind names that are taken
   for (ImportedPolicy& p : policies) {
     const std::string wanted = p.name;
-    for (int n = 2; !taken.insert(p.name).second; ++n) p.name = fmt::format("{}-{}", wanted, n);
+    int& n = next.try_emplace(wanted, 2).first->second;
+    while (!taken.insert(p.name).second) p.name = fmt::format("{}-{}", wanted, n++);
   }
 }
 

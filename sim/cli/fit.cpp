@@ -16,6 +16,7 @@
 #include "report/document/text.hpp"
 #include "report/fit.hpp"
 #include "report/folder/result_folder.hpp"
+#include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +34,8 @@ struct FitCommand {
   std::vector<std::string> logs;
   fit::LogOptions log;
   std::vector<std::string> asked;  // what changes the answer
-  std::string out, name, format = "table";
+  std::string out, format = "table";
+  std::optional<std::string> name;
   bool force = false, quiet = false;
   std::optional<Duration> timeout;
 };
@@ -124,7 +126,8 @@ Options<FitCommand> fit_options() {
            throw UsageError("--allow-bad-lines: expected a share from 0 to 1");
          }
        }},
-      {{"name", "NAME", "name of the scenario; default: that of the folder"}, into(&C::name)},
+      {{"name", "NAME", "name of the scenario; default: that of the folder"},
+       [](C& c, const std::string& text) { c.name = text; }},
       {{"force", "", "also replace another result there"}, into(&C::force)},
       {{"format", "table|csv|json",
         "format of standard output: table (default), csv (fit.csv) or json (result.json)"},
@@ -158,8 +161,11 @@ std::optional<fit::Backtest> backtest(const fit::Log& log, const fit::Fit& whole
   InputTexts inputs;
   for (auto& [file, content] : plan->files()) inputs[file] = std::move(content);
   const LoadResult result = load_scenario_with_inputs(inputs["scenario.toml"], "backtest", inputs);
-  // A fit that gives no scenario is a defect.
-  if (!result.loaded) throw std::logic_error(to_string(result.errors.front()));
+  if (!result.loaded) {
+    why_not = fmt::format("the scenario of the first half does not load: {}",
+                          result.errors.front().message);
+    return std::nullopt;
+  }
   for (std::uint32_t run = 0; run < plan->runs(); ++run) {
     std::vector<fit::Observation> answers;
     SimulationOptions options;
@@ -173,6 +179,31 @@ std::optional<fit::Backtest> backtest(const fit::Log& log, const fit::Fit& whole
   return plan->result();
 }
 
+/// Status 0 means that the scenario which is written loads.
+void check_that_it_loads(const std::vector<std::pair<std::string, std::string>>& files) {
+  InputTexts inputs(files.begin(), files.end());
+  const LoadResult result =
+      load_scenario_with_inputs(inputs["scenario.toml"], "scenario.toml", inputs);
+  if (result.loaded) return;
+  throw fit::BadLog(fmt::format("no scenario that loads can be made of this log: {}",
+                                to_string(result.errors.front())));
+}
+
+/// That of the scenario: `--name`, or that of the folder.
+std::string name_of(const FitCommand& command) {
+  namespace fs = std::filesystem;
+  if (command.name) {
+    if (scenario::can_name_scenario(*command.name)) return *command.name;
+    throw UsageError(fmt::format("--name \"{}\" {}", scenario::printable_line(*command.name),
+                                 scenario::kNoScenarioName));
+  }
+  const fs::path out = fs::absolute(command.out).lexically_normal();
+  std::string name = (out.has_filename() ? out : out.parent_path()).filename().string();
+  if (scenario::can_name_scenario(name)) return name;
+  throw UsageError(fmt::format("the folder's name \"{}\" {}; give --name",
+                               scenario::printable_line(name), scenario::kNoScenarioName));
+}
+
 void print_fit(const FitCommand& command, const report::ResultFolder& folder,
                const report::Document& document) {
   if (command.quiet) return;
@@ -184,8 +215,7 @@ void print_fit(const FitCommand& command, const report::ResultFolder& folder,
 int fit_logs(const FitCommand& command) {
   namespace fs = std::filesystem;
   const fs::path out = command.out;
-  std::string name = command.name;
-  if (name.empty()) name = (out.has_filename() ? out : out.parent_path()).filename().string();
+  const std::string name = name_of(command);
   report::ResultIdentity identity(name);
   identity.version = RETRYSIM_VERSION;
   identity.command = "fit";
@@ -203,7 +233,9 @@ int fit_logs(const FitCommand& command) {
       source += " " + (file == "-" ? "standard input" : scenario::printable_line(file));
     }
     source += fmt::format(" ({} lines).", log.lines);
-    for (const auto& [file, content] : fit::scenario_files(found, name, source)) {
+    const auto files = fit::scenario_files(found, name, source);
+    check_that_it_loads(files);
+    for (const auto& [file, content] : files) {
       folder.write(file, [&text = content](report::Sink& sink) { sink.write(text); });
     }
     std::string why_untested;

@@ -6,13 +6,16 @@
 #include "cli/commands.hpp"
 #include "cli/configuration.hpp"
 #include "cli/options.hpp"
+#include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/output.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,19 +27,27 @@ constexpr std::uintmax_t kMostConfigurationBytes = std::uintmax_t{16} << 20;
 
 struct ImportCommand {
   std::vector<std::string> words;
-  std::string client;
+  std::optional<std::string> client;
+  std::optional<Duration> timeout;
 };
 
 Options<ImportCommand> import_options() {
   return std::vector<Option<ImportCommand>>{
       {{"client", "NAME",
         "name of the client group; default: that of the route, method or instance"},
-       into(&ImportCommand::client)}};
+       [](ImportCommand& c, const std::string& text) {
+         if (scenario::trimmed(text).empty()) throw UsageError("--client: name a client group");
+         c.client = text;
+       }},
+      {{"timeout", "D", "give up after this much real time, such as 10s (exit status 5)"},
+       [](ImportCommand& c, const std::string& text) {
+         c.timeout = duration_above_zero("timeout", text);
+       }}};
 }
 
 std::string usage() {
   std::string text =
-      "Usage: retrysim import KIND FILE [--client NAME]\n\n"
+      "Usage: retrysim import KIND FILE [options]\n\n"
       "Turns a retry configuration that you have into the tables of a client group,\n"
       "each line with the field that it comes from, and lists what has no counterpart.\n"
       "FILE may be -, standard input.\n\nKinds:\n";
@@ -49,17 +60,45 @@ std::string usage() {
 
 /// What was imported must be what a scenario may say; the loader knows.
 void check_values(const ImportedConfiguration& imported, const std::string& file) {
-  const std::string text =
+  std::string text =
       "name = \"import\"\nduration = \"1s\"\n[service.api]\nservice_time = \"1ms\"\n" +
       to_toml(imported, "");
-  std::vector<std::string> edits;
   for (const ImportedPolicy& p : imported.policies) {
-    edits.push_back(fmt::format("client.{}.arrivals.process=once", scenario::render_name(p.name)));
+    text +=
+        fmt::format("[client.{}.arrivals]\nprocess = \"once\"\n", scenario::render_name(p.name));
   }
-  const LoadResult result = load_scenario_text(text, file, ".", edits);
+  const LoadResult result = load_scenario_text(text, file, ".");
   if (result.loaded) return;
   throw BadConfiguration(
       fmt::format("{}: error: a value is out of range: {}", file, result.errors.front().message));
+}
+
+int import_policy(const ImportCommand& command) {
+  const std::string &kind = command.words[0], &path = command.words[1];
+  const std::string file = path == "-" ? "standard input" : path;
+  std::string error;
+  const auto text =
+      scenario::read_whole_file(path == "-" ? "/dev/stdin" : path, kMostConfigurationBytes, error);
+  if (!text) {
+    report::print_error("{}: error: {}\n", file, error);
+    return kBadInput;
+  }
+  try {
+    ImportedConfiguration imported = import_configuration(kind, file, *text);
+    if (command.client) {
+      for (std::size_t i = 0; i < imported.policies.size(); ++i) {
+        imported.policies[i].name =
+            i == 0 ? *command.client : fmt::format("{}-{}", *command.client, i + 1);
+      }
+    }
+    check_values(imported, file);
+    report::print("{}", to_toml(imported, fmt::format("Imported from {} ({}).",
+                                                      scenario::printable_line(file), kind)));
+    return kDone;
+  } catch (const BadConfiguration& bad) {
+    report::print_error("{}\n", bad.what());
+    return kBadInput;
+  }
 }
 
 }  // namespace
@@ -74,35 +113,11 @@ int import_policy(const Arguments& arguments) {
     throw UsageError("expected a kind and a file: retrysim import KIND FILE");
   }
   const std::string& kind = command->words[0];
-  const std::string& path = command->words[1];
   if (std::ranges::count(kinds, kind) == 0) {
     throw UsageError(fmt::format("there is no kind '{}'; {}", kind,
                                  scenario::suggestion(kind, kinds, "kinds are")));
   }
-  const std::string file = path == "-" ? "standard input" : path;
-  std::string error;
-  const auto text =
-      scenario::read_whole_file(path == "-" ? "/dev/stdin" : path, kMostConfigurationBytes, error);
-  if (!text) {
-    report::print_error("{}: error: {}\n", file, error);
-    return kBadInput;
-  }
-  try {
-    ImportedConfiguration imported = import_configuration(kind, file, *text);
-    if (!command->client.empty()) {
-      for (std::size_t i = 0; i < imported.policies.size(); ++i) {
-        imported.policies[i].name =
-            i == 0 ? command->client : fmt::format("{}-{}", command->client, i + 1);
-      }
-    }
-    check_values(imported, file);
-    report::print("{}", to_toml(imported, fmt::format("Imported from {} ({}).",
-                                                      scenario::printable_line(file), kind)));
-    return kDone;
-  } catch (const BadConfiguration& bad) {
-    report::print_error("{}\n", bad.what());
-    return kBadInput;
-  }
+  return interruptible(command->timeout, [&] { return import_policy(*command); });
 }
 
 }  // namespace retrysim::cli

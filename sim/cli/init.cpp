@@ -1,12 +1,15 @@
 // `retrysim init`: a first scenario from five answers, given as options or on a terminal.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/scenario_file.hpp>
+
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/output.hpp"
 #include "scenario/first_scenario.hpp"
+#include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -180,7 +183,16 @@ int write_first_scenario(const InitCommand& command) {
   }
   std::string name = std::filesystem::path(command.out).stem().string();
   if (to_standard_output || file->is_stream()) name = "service";
+  if (!scenario::can_name_scenario(name)) {
+    throw UsageError(fmt::format("--out: the file's name \"{}\" {}", scenario::printable_line(name),
+                                 scenario::kNoScenarioName));
+  }
   const std::string text = scenario::first_scenario(answers, name);
+  // Status 0 means that what is written loads.
+  if (const LoadResult read = load_scenario_text(text, command.out, "."); !read.loaded) {
+    throw UsageError(fmt::format("these answers make no scenario that loads: {}",
+                                 to_string(read.errors.front())));
+  }
   if (to_standard_output) {
     report::StandardOutput out(report::StandardOutput::For::kPrograms);
     out.write(text);

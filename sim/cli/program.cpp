@@ -5,11 +5,13 @@
 #include "cli/commands.hpp"
 
 #include <retrysim/experiment.hpp>
+#include <retrysim/scenario_file.hpp>
 
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/output.hpp"
+#include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -119,6 +121,18 @@ std::string hint(const Arguments& arguments) {
   return "";
 }
 
+/// What to do if a command needs more memory than there is.
+std::string_view less_memory(const Arguments& arguments) {
+  const std::string_view command = arguments.empty() ? "" : std::string_view(arguments.front());
+  if (command == "fit") return "fit a shorter part of the log";
+  if (command == "import") return "import the configuration in parts";
+  if (command == "report" || command == "merge" || command == "verify") {
+    return "name fewer results, or results with fewer points";
+  }
+  if (command == "map") return "give --vary fewer values";
+  return "simulate fewer clients, bins or replications";
+}
+
 }  // namespace
 
 int program(const Arguments& arguments) {
@@ -131,6 +145,10 @@ int program(const Arguments& arguments) {
   } catch (const RequestError& e) {
     if (is_silent_rank(arguments)) return kBadCommandLine;
     failed(kBadCommandLine, e.what());
+    report::print_error("Try: retrysim{} --help\n", hint(arguments));
+    return kBadCommandLine;
+  } catch (const scenario::GridTooLarge& e) {
+    failed(kBadCommandLine, fmt::format("--vary: {}; give fewer values", e.what()));
     report::print_error("Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;
   } catch (const report::OutputClosed& e) {
@@ -150,7 +168,7 @@ int program(const Arguments& arguments) {
     }
     return failed(kOutputFailed, e.what());
   } catch (const std::bad_alloc&) {
-    return failed(kLimitHit, "out of memory; simulate fewer clients, bins or replications");
+    return failed(kLimitHit, fmt::format("out of memory; {}", less_memory(arguments)));
   } catch (const std::exception& e) {
     return failed(kInternalError, e.what());
   }

@@ -529,10 +529,30 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     text += comment(fmt::format("{:.3g} % of the lines.", 100 * all));
     std::size_t lines = 0;
     for (const StatusCount& s : fit.statuses) lines += s.lines;
+    // Shares that are rounded up must not come to more than 1.
+    double left = 1;
+    const auto share_text = [&](std::size_t some) {
+      const double share = static_cast<double>(some) / static_cast<double>(lines);
+      std::string words = fmt::format("{:.6g}", share);
+      if (std::strtod(words.c_str(), nullptr) > left) {
+        words = fmt::format("{:.6f}", std::max(0.0, std::floor(left * 1e6) / 1e6));
+      }
+      left -= std::strtod(words.c_str(), nullptr);
+      return words;
+    };
+    constexpr int kLastStatus = 599;  // of HTTP, and of a scenario
+    std::size_t beyond = 0;
     for (const StatusCount& s : fit.statuses) {
       if (!is_error(s.status)) continue;
-      text += fmt::format("\"{}\" = {:.6g}\n", s.status,
-                          static_cast<double>(s.lines) / static_cast<double>(lines));
+      if (s.status > kLastStatus) {
+        beyond += s.lines;
+      } else {
+        text += fmt::format("\"{}\" = {}\n", s.status, share_text(s.lines));
+      }
+    }
+    if (beyond > 0) {
+      text += comment("Statuses above 599, which HTTP does not have, as internal errors.");
+      text += fmt::format("internal = {}\n", share_text(beyond));
     }
   }
 

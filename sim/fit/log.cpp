@@ -32,6 +32,9 @@ constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kBadLinesShown = 10;
 constexpr std::size_t kRoles = 7;
 constexpr double kMostCounted = 1e12;
+constexpr std::size_t kDeepestJson = 64;
+/// Bytes of a name of a member or a service, which is kept until the end.
+constexpr std::size_t kLongestName = 256;
 
 // --- Lines of files that may be packed.
 
@@ -342,6 +345,32 @@ struct Unreadable {
   std::string why;
 };
 
+/// Of a text that may be JSON: whether its brackets are nested so deeply that reading them would
+/// take more of the stack than there may be.
+bool is_too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (quoted) continue;
+    if ((c == '[' || c == '{') && ++depth > kDeepestJson) return true;
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+  }
+  return false;
+}
+
+/// Throws Unreadable.
+nlohmann::json json_object(std::string_view text) {
+  if (is_too_deep(text)) {
+    throw Unreadable{fmt::format("its JSON is nested more than {} deep", kDeepestJson)};
+  }
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) throw Unreadable{"not a JSON object"};
+  return json;
+}
+
 std::string shown(std::string_view text) {
   constexpr std::size_t kMost = 40;
   return scenario::printable_line(text.size() > kMost ? std::string(text.substr(0, kMost)) + "..."
@@ -413,8 +442,10 @@ class Parser {
         read_header(line, where);
         break;
       case LogFormat::kJson:
-        if (!nlohmann::json::parse(line, nullptr, false).is_object()) {
-          throw BadLog(fmt::format("{}:{}: not a JSON object", where.name(), where.number()));
+        try {
+          (void)json_object(line);
+        } catch (const Unreadable& bad) {
+          throw BadLog(fmt::format("{}:{}: {}", where.name(), where.number(), bad.why));
         }
         form_.has_duration = false;
         break;
@@ -558,6 +589,9 @@ class Parser {
     constexpr std::size_t kMost = 10'000;
     bool more = false;
     for (auto member = json_.begin(); member != json_.end(); ++member) {
+      if (member.key().size() > kLongestName) {
+        throw Unreadable{fmt::format("a member's name has more than {} bytes", kLongestName)};
+      }
       if (members_.size() == kMost || members_.contains(member.key())) continue;
       members_.insert(member.key());
       more = true;
@@ -651,8 +685,7 @@ class Parser {
   }
 
   Line parts_of_json(std::string_view text) {
-    json_ = nlohmann::json::parse(text, nullptr, false);
-    if (!json_.is_object()) throw Unreadable{"not a JSON object"};
+    json_ = json_object(text);
     learn_members();
     std::array<std::string_view, kRoles> parts;
     for (std::size_t role = 0; role < kRoles; ++role) {
@@ -729,6 +762,9 @@ class Parser {
 
   bool is_of_service(std::string_view service) {
     constexpr std::size_t kMost = 50;
+    if (service.size() > kLongestName) {
+      throw Unreadable{fmt::format("the service's name has more than {} bytes", kLongestName)};
+    }
     if (services_.size() < kMost && services_.find(service) == services_.end()) {
       services_.emplace(service);
     }

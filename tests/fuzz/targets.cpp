@@ -227,8 +227,13 @@ std::vector<std::string> responses(const fs::path&) {
 // --- Logs and configurations ---------------------------------------------------------------------
 
 void play_fit(std::string_view bytes) {
+  fs::remove_all(place("fit"));
   play_command({"fit", file_of("access.log", bytes), "--out", place("fit"), "--force",
                 "--allow-bad-lines", "1", "--timeout", "5"});
+  if (const std::string scenario = place("fit/scenario.toml");
+      fs::exists(scenario) && cli::program({"check", scenario}) != cli::kDone) {
+    fail("what fit has written does not load");
+  }
 }
 
 std::vector<std::string> logs(const fs::path&) {
@@ -247,7 +252,12 @@ std::vector<std::string> logs(const fs::path&) {
     envoy += "[2024-10-10T13:55:" + second +
              ".000Z] \"GET /a HTTP/1.1\" 200 - 0 5 12 11 \"-\" \"curl\" \"id\" \"a\" \"b\"\n";
   }
-  return {csv, nginx, json, alb, envoy};
+  std::string beyond = csv, deep = json + "{\"start_time\":";
+  for (std::size_t at = 0; (at = beyond.find(",503,", at)) != std::string::npos;) {
+    beyond.replace(at, 5, ",600,");
+  }
+  deep += std::string(5000, '[') + std::string(5000, ']') + "}\n";
+  return {csv, nginx, json, alb, envoy, beyond, deep};
 }
 
 constexpr std::array kKinds{"envoy", "istio", "gateway-api", "linkerd", "grpc",     "resilience4j",
@@ -268,6 +278,9 @@ std::vector<std::string> configurations(const fs::path&) {
        "[\"UNAVAILABLE\"]}}]}",
        "resilience4j.retry:\n  instances:\n    a:\n      maxAttempts: 3\n      waitDuration: 1s\n",
        "[default]\nretry_mode = standard\nmax_attempts = 5\n",
+       "retry_policy: {num_retries: 2, num_retries: 9}\n",
+       "{\"Retry\": {\"MaxRetryAttempts\": 3, \"Delay\": \"1.5.00:00:00\"}}",
+       std::string(3000, '[') + std::string(3000, ']'),
        "{\"total\": 5, \"backoff_factor\": 0.5, \"status_forcelist\": [503]}"});
 }
 

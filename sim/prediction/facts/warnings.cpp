@@ -274,14 +274,17 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
          fmt::format("An attempt timeout below {}, or a deadline above {}.", time_text(deadline),
                      time_text(t.timeout))});
   }
+  const bool bounded = std::isfinite(t.connections_worst);
   if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {
     warnings.push_back(
         {path, path + ".max_connections",
-         fmt::format("While every attempt times out a client needs {:.3g} connections and has {}: "
+         fmt::format("While every attempt times out a client needs {} connections and has {}: "
                      "further attempts wait for one.",
-                     t.connections_worst, c.max_connections),
-         fmt::format("max_connections = {:.0f}, or a shorter attempt timeout.",
-                     std::ceil(t.connections_worst))});
+                     bounded ? fmt::format("{:.3g}", t.connections_worst) : "more and more",
+                     c.max_connections),
+         bounded ? fmt::format("max_connections = {:.0f}, or a shorter attempt timeout.",
+                               std::ceil(t.connections_worst))
+                 : std::string("A limit on attempts, such as max_attempts, or a deadline.")});
   }
   warn_of_quota(t, warnings);
   warn_of_retry_after(scenario, t, warnings);

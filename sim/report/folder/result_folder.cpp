@@ -574,11 +574,22 @@ bool ResultFolder::take_journal() const {
   return ::link(journal.c_str(), (staging_.result() / own_journal_).c_str()) == 0;
 }
 
-/// The new folder gets the permissions of the earlier one.
+/// The new folder gets the permissions of the earlier one, its files none that theirs had not.
 void ResultFolder::take_permissions() const {
   struct stat before {};
   if (::stat(real_.c_str(), &before) == 0) {
     (void)::chmod(staging_.result().c_str(), before.st_mode & 07777);
+  }
+  // So do its files: what only their owner may read stays so.
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(staging_.result(), error)) {
+    struct stat fresh {};
+    if (::lstat((real_ / entry.path().filename()).c_str(), &before) != 0 ||
+        ::lstat(entry.path().c_str(), &fresh) != 0 || !S_ISREG(before.st_mode) ||
+        !S_ISREG(fresh.st_mode)) {
+      continue;
+    }
+    (void)::chmod(entry.path().c_str(), before.st_mode & fresh.st_mode & 07777);
   }
 }
 

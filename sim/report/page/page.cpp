@@ -577,6 +577,25 @@ class Metadata {
   }
 
   /// The grid: what each slider goes through, and which point is where.
+  /// A grid has hardly more points than points.csv has rows: only shards, and a sweep that was
+  /// broken off, have fewer. What is far larger than its file is no grid that a sweep has written,
+  /// and would take the memory of all its names.
+  void check_grid(const std::vector<Variation>& variations) const {
+    constexpr double kSmall = 100'000, kMostShards = 1000;
+    double points = 1;
+    for (const Variation& v : variations) points *= static_cast<double>(v.choices.size());
+    double rows = 0;
+    for (CsvReader csv = result_.table("points.csv"); csv.next();) ++rows;
+    if (points <= kSmall || points <= rows * kMostShards) {
+      constexpr double kMost = 10e6;
+      if (points <= kMost) return;
+    }
+    throw DamagedResult(
+        result_.folder / kResultJson,
+        fmt::format("is damaged: sweep.vary has {:.0f} combinations, points.csv {:.0f} points",
+                    points, rows));
+  }
+
   void add_sweep() {
     const Json& sweep = result_.json.at("sweep");
     Json& out = out_["sweep"];
@@ -596,6 +615,7 @@ class Metadata {
                                 {"choices", variation.choices}});
     }
     std::map<std::string, std::size_t> grid_places;
+    check_grid(parsed.variations);
     const std::vector<Variant> variants = grid(parsed.variations);
     for (std::size_t i = 0; i < variants.size(); ++i) grid_places.emplace(variants[i].name, i);
     CsvReader csv = result_.table("points.csv");

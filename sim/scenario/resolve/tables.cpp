@@ -8,6 +8,7 @@
 
 #include "scenario/derived/derived.hpp"
 #include "scenario/keys/key_rows.hpp"
+#include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -138,19 +139,9 @@ void check_bins(Tables& t, const KeyResolution& keys) {
 
 void check_name(Tables& t, const KeyResolution& keys) {
   const std::string& name = t.loaded.scenario.name;
-  // =, +, - and @ begin a formula in spreadsheets that open the result files.
-  constexpr std::string_view kBadStarts = ".=+-@";
-  constexpr std::size_t kMostBytes = 100;
-  const bool good = !name.empty() && kBadStarts.find(name.front()) == std::string_view::npos &&
-                    name.size() <= kMostBytes && std::all_of(name.begin(), name.end(), [](char c) {
-                      const auto byte = static_cast<unsigned char>(c);
-                      return byte >= 0x20 && byte != 0x7F && c != '/' && c != '\\';
-                    });
-  if (good) return;
+  if (can_name_scenario(name)) return;
   t.problems.add(keys.place_of("name"),
-                 fmt::format("name = {} cannot name a folder; expected 1 to {} bytes of text "
-                             "without /, \\ and control characters, not starting with . = + - or @",
-                             in_quotes(name), kMostBytes));
+                 fmt::format("name = {} {}", in_quotes(name), kNoScenarioName));
 }
 
 // The keys of the top level; returns the place of `warmup`.

@@ -513,9 +513,9 @@ struct Form {
 
 // Phases of an Erlang distribution are counted; its maker takes an int.
 int whole_shape(double shape) {
-  constexpr double kMost = 1'000'000;
+  constexpr double kMost = Distribution::kMaxErlangShape;
   if (!(shape >= 1 && shape <= kMost) || shape != static_cast<double>(static_cast<int>(shape))) {
-    throw std::invalid_argument("shape must be a whole number from 1 to 1000000");
+    throw std::invalid_argument("shape must be a whole number from 1 to 1000");
   }
   return static_cast<int>(shape);
 }
