@@ -68,7 +68,7 @@ struct Claim {
   template <class T>
   void operator()(std::vector<T>& array, std::size_t length, const T& value = T(),
                   std::size_t /*further_bytes*/ = 0) const {
-    constexpr std::size_t kStep = (std::size_t{16} << 20) / sizeof(T) + 1;
+    constexpr std::size_t kStep = (std::size_t{4} << 20) / sizeof(T) + 1;
     array.reserve(length);
     use_large_pages(array.data(), array.capacity() * sizeof(T));
     while (array.size() < length) {

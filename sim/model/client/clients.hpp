@@ -267,7 +267,9 @@ class Clients {
   bool jobs_are_open() const { return jobs_.are_open(); }
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t ended() const { return ended_; }
-  std::uint64_t bytes() const { return timeouts_.bytes() + hedging_.bytes(); }
+  std::uint64_t bytes() const {
+    return timeouts_.bytes() + hedging_.bytes() + kernel::bytes_of(callers_);
+  }
 
  private:
   void submit(ClientGroup& g, ClientId client, std::uint64_t entity);

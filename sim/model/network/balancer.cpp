@@ -199,6 +199,7 @@ Balancer::Place Balancer::choose_new(One& b, const Attempt& a, DrawsOnDemand& dr
   };
   const std::uint32_t tries = a.clients->avoid_hosts;
   candidates_ = b.rotation;
+  state_.count_work(candidates_.size() / 64 * (earlier.size() + 1));
   if (tries == RetryRules::kUnlimited) {
     std::erase_if(candidates_, has_been_at);
     return pick(b, candidates_.empty() ? b.rotation : candidates_, draws);
@@ -241,6 +242,7 @@ Balancer::Place Balancer::next_by_turns(const std::vector<Place>& from, Place la
 
 Balancer::Place Balancer::least_busy(const One& b, const std::vector<Place>& from,
                                      DrawsOnDemand& draws) {
+  state_.count_work(from.size() / 64);
   std::uint32_t least = b.under_way[from.front()];
   equals_.clear();
   for (const Place i : from) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kMaxEventsPerInstant = 10'000'000;
 constexpr std::uint64_t kEventsPerClient = 5;
-constexpr std::uint64_t kEventsBetweenChecks = 1 << 16;
+constexpr std::uint64_t kWorkBetweenChecks = 1 << 13;
 
 }  // namespace
 
@@ -47,9 +47,10 @@ void Attempts::tell_others(Attempt& a) {
 
 // --- Limits --------------------------------------------------------------------------------------
 
-RunLimits::RunLimits(const RunState& state, const Clients& clients, const Network& network,
+RunLimits::RunLimits(RunState& state, const Clients& clients, const Network& network,
                      const Services& services, const Effects& effects)
     : state_(state), clients_(clients), network_(network), services_(services), effects_(effects) {
+  state.limits = this;
   for (const ClientSpec& c : state.scenario.clients) {
     most_at_once_ += std::uint64_t{c.count} * c.arrivals.concurrency + c.arrivals.rows.size();
   }
@@ -58,8 +59,9 @@ RunLimits::RunLimits(const RunState& state, const Clients& clients, const Networ
 // Called now and then: checks the limits, reports progress, and lets the caller stop the run.
 void RunLimits::check() {
   const SimulationOptions& options = state_.options;
-  const std::uint64_t done = done_;
-  if (done > options.max_events) {
+  const std::uint64_t counted = this->counted();
+  ++looks_;
+  if (counted > options.max_events) {
     throw LimitExceeded(
         fmt::format("more than {} events: replication {} stopped at {} s", options.max_events,
                     state_.replication, state_.now.in_seconds()),
@@ -67,7 +69,7 @@ void RunLimits::check() {
   }
   // Any number of requests may arrive and be served at one instant. What has to be stopped is a few
   // requests that go round in an endless loop.
-  if (done - instant_began_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
+  if (done_ - instant_began_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
     throw LimitExceeded(
         fmt::format("ten million events at {} s of simulated time (replication {}): requests and "
                     "answers go round in a loop that takes no time, or arrive at an impossible "
@@ -81,8 +83,9 @@ void RunLimits::check() {
   if (options.progress != nullptr) {
     options.progress->store(state_.now.count(), std::memory_order_relaxed);
   }
-  next_check_ = std::min(done + kEventsBetweenChecks,
-                         options.max_events + (options.max_events < ~std::uint64_t{0}));
+  const std::uint64_t events_left = options.max_events - counted;
+  next_check_ =
+      done_ + std::min(kWorkBetweenChecks, events_left + (events_left < kWorkBetweenChecks));
 }
 
 // What grows with the requests under way: nobody can tell beforehand how many there will be.

@@ -34,6 +34,7 @@ namespace retrysim::model {
 class Clients;
 class Effects;
 class Network;
+class RunLimits;
 class Services;
 
 /// Why a service does not take an attempt that its throttle has let pass.
@@ -192,6 +193,10 @@ struct RunState {
     return a.clients->errors[answer].response_class == ResponseClass::kThrottling;
   }
 
+  /// Work has been done that is no event of its own: for each request or attempt that an event
+  /// makes or goes through, and each alternative or instance that it looks at. See `RunLimits`.
+  void count_work(std::uint64_t units = 1) const;
+
   /// `SimulationOptions::retries_until` has come.
   bool retries_are_over() const { return now >= options.retries_until; }
   bool must_not_be_sent(const Request& r) const {
@@ -221,6 +226,7 @@ struct RunState {
   kernel::TimerQueue timers;         ///< of clients and requests: backoffs, think times ...
   std::uint32_t timer_source = kNone;
   std::uint64_t fingerprint = 0;
+  RunLimits* limits = nullptr;
 
  private:
   void mix(std::uint64_t x) {
@@ -255,11 +261,16 @@ class Attempts {
 
 // The limits of a run: events, events at one instant, memory, and a request from outside to stop
 // it.
+//
+// They are looked at by the work that has been done. An event is one unit of it, if it does no more
+// than an event usually does; what may be dear in a valid scenario counts its own work. A unit
+// takes less than 250 ns, and less than 1 KiB of memory: so 2 ms and 8 MiB pass between two looks
+// at most. An array that grows is an exception, as it grows by half of its size or more at once.
 
 class RunLimits {
  public:
   /// It asks the modules for the memory that they take, and for nothing else.
-  RunLimits(const RunState& state, const Clients& clients, const Network& network,
+  RunLimits(RunState& state, const Clients& clients, const Network& network,
             const Services& services, const Effects& effects);
 
   /// The clock has moved on.
@@ -275,9 +286,22 @@ class RunLimits {
     count_event();
   }
 
-  std::uint64_t events() const { return done_ - steps_; }
+  /// Other work: it only makes the next look come sooner.
+  void count_work(std::uint64_t units) {
+    done_ += units;
+    other_ += units;
+    instant_began_ += units;
+    if (done_ >= next_check_) [[unlikely]]
+      check();
+  }
+
+  std::uint64_t events() const { return counted() - steps_; }
+  /// How often limits have been looked at, and at how much work.
+  std::uint64_t looks() const { return looks_; }
+  std::uint64_t work() const { return done_; }
 
  private:
+  std::uint64_t counted() const { return done_ - other_; }
   [[gnu::noinline]] void check();
   void check_memory() const;
 
@@ -286,12 +310,15 @@ class RunLimits {
   const Network& network_;
   const Services& services_;
   const Effects& effects_;
-  std::uint64_t done_ = 0;        // events and steps
+  std::uint64_t done_ = 0;        // units of work: events, steps and others
   std::uint64_t next_check_ = 0;  // at so many of them
   // Apart from `done_`: as neighbours the two would be loaded together, just after one was stored.
-  std::uint64_t steps_ = 0;
-  std::uint64_t instant_began_ = 0;  // events and steps when this instant began
-  std::uint64_t most_at_once_ = 0;   // requests that may rightly be submitted at one instant
+  std::uint64_t steps_ = 0, other_ = 0;
+  std::uint64_t instant_began_ = 0;  // `done_` when this instant began, and the other work since
+  std::uint64_t looks_ = 0;
+  std::uint64_t most_at_once_ = 0;  // requests that may rightly be submitted at one instant
 };
+
+inline void RunState::count_work(std::uint64_t units) const { limits->count_work(units); }
 
 }  // namespace retrysim::model

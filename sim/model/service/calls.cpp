@@ -7,11 +7,18 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace retrysim::model {
+namespace {
+
+constexpr std::uint64_t kLooksPerUnit = 8;  // at calls that may be made: a unit of work
+
+}  // namespace
 
 // --- The plan of a service: stages, and the calls of each.
 
@@ -49,18 +56,21 @@ void Calls::link_services() {
       }
     }
     for (Stage& stage : plan.stages) {
+      std::map<std::string_view, std::uint16_t> choices;  // by name
+      std::uint64_t looks = 0;
       for (std::uint16_t i = stage.first; i < stage.end; ++i) {
         Call& call = plan.calls[i];
         stage.is_plain &= scenario::is_plain(*call.spec);
         stage.orders.push_back({call.group, 1, static_cast<std::uint16_t>(i - stage.first), i});
+        looks += 1 + call.operations.size();
         if (call.spec->one_of.empty()) continue;
-        call.alternatives = i;
-        for (std::uint16_t k = stage.first; k < i; ++k) {
-          if (plan.calls[k].spec->one_of != call.spec->one_of) continue;
-          call.alternatives = k;
-          break;
-        }
+        const auto number = static_cast<std::uint16_t>(plan.choices.size());
+        const auto [choice, is_new] = choices.try_emplace(call.spec->one_of, number);
+        if (is_new) plan.choices.emplace_back();
+        call.choice = choice->second;
+        plan.choices[call.choice].push_back(i);
       }
+      stage.work = 1 + looks / kLooksPerUnit;
     }
     for (const InstanceId instance : state_.instances.of(caller)) {
       state_.instances[instance].call_others();
@@ -117,12 +127,21 @@ class Calls::Choice {
     if (!operation_) operation_ = state_.operation_of(a_);
     return *operation_;
   }
+  /// The alternative that is made: drawn once, when it is asked for the first time.
+  std::uint16_t one_of(const Plan& plan, std::uint16_t choice) {
+    if (chosen_.empty()) chosen_.resize(plan.choices.size(), kNoCall);
+    if (chosen_[choice] == kNoCall) chosen_[choice] = choose(plan, choice);
+    return chosen_[choice];
+  }
 
  private:
+  std::uint16_t choose(const Plan& plan, std::uint16_t choice);
+
   const RunState& state_;
   const Attempt& a_;
   std::optional<std::uint64_t> request_;  // its name
   std::optional<std::uint32_t> operation_;
+  std::vector<std::uint16_t> chosen_;  // by the number of the choice
 };
 
 bool Calls::permits(const Call& call, Choice& choice) {
@@ -130,26 +149,30 @@ bool Calls::permits(const Call& call, Choice& choice) {
          std::ranges::find(call.operations, choice.operation()) != call.operations.end();
 }
 
+// Each with the chance of its weight among those that are permitted.
+std::uint16_t Calls::Choice::choose(const Plan& plan, std::uint16_t choice) {
+  const std::vector<std::uint16_t>& all = plan.choices[choice];
+  double sum = 0;
+  for (const std::uint16_t i : all) {
+    if (permits(plan.calls[i], *this)) sum += plan.calls[i].spec->share;
+  }
+  const double chosen_at = uniform(plan.calls[all.front()]) * sum;
+  double up_to = 0;
+  std::uint16_t last = kNoCall;
+  for (const std::uint16_t i : all) {
+    if (!permits(plan.calls[i], *this)) continue;
+    up_to += plan.calls[i].spec->share;
+    last = i;
+    if (chosen_at < up_to) break;
+  }
+  return last;
+}
+
 bool Calls::is_made(const Plan& plan, std::uint16_t call, Choice& choice) {
   const Call& c = plan.calls[call];
   if (!permits(c, choice)) return false;
-  if (c.alternatives == kNoCall) return c.spec->share >= 1 || choice.uniform(c) < c.spec->share;
-  const auto each = [&](auto&& use) {
-    for (std::size_t i = c.alternatives; i < plan.calls.size(); ++i) {
-      const Call& other = plan.calls[i];
-      if (other.alternatives == c.alternatives && permits(other, choice)) use(i, other.spec->share);
-    }
-  };
-  double sum = 0, up_to = 0;
-  each([&](std::size_t, double weight) { sum += weight; });
-  const double chosen_at = choice.uniform(plan.calls[c.alternatives]) * sum;
-  std::size_t chosen = plan.calls.size(), last = chosen;
-  each([&](std::size_t i, double weight) {
-    up_to += weight;
-    last = i;
-    if (chosen_at < up_to && chosen == plan.calls.size()) chosen = i;
-  });
-  return call == (chosen == plan.calls.size() ? last : chosen);
+  if (c.choice == kNoCall) return c.spec->share >= 1 || choice.uniform(c) < c.spec->share;
+  return call == choice.one_of(plan, c.choice);
 }
 
 // How many requests a call consists of; 0: it is not made.
@@ -172,6 +195,7 @@ bool Calls::find_orders(const Attempt& a, std::size_t stage) {
     due_stage_ = static_cast<std::uint16_t>(stage);
     const Stage& s = plan.stages[stage];
     if (s.is_plain) return true;
+    state_.count_work(s.work);
     Choice choice(state_, a);
     for (std::uint16_t i = s.first; i < s.end; ++i) {
       const std::uint16_t copies = copies_of(plan, i, choice);
@@ -350,6 +374,7 @@ Calls::Outcome Calls::end(AttemptId attempt) {
 
 std::vector<HeldAttempt> Calls::waiting() const {
   std::vector<HeldAttempt> all;
+  state_.count_work(progress_.size() / 64);
   for (const AttemptId id : Ids<AttemptId>(progress_.size())) {
     if (progress_[id].active) all.push_back({progress_[id].since, id});
   }

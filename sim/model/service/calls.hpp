@@ -86,18 +86,20 @@ class Calls {
     const RandomKey* key;                   // of that group: what is drawn for the call
     std::vector<std::uint32_t> operations;  // for which it is made; none: for all
     std::uint16_t fallback = kNoCall;
-    std::uint16_t alternatives = kNoCall;  // the first of those that it is one of
-    std::uint32_t caches = kNone;          // one for each instance, if it keeps answers
+    std::uint16_t choice = kNoCall;  // among the plan's, if it is an alternative
+    std::uint32_t caches = kNone;    // one for each instance, if it keeps answers
   };
   struct Stage {
     std::uint16_t first = 0, end = 0;  // among the calls of the service
     /// Each call is made once for every attempt, which fails if one of them does.
     bool is_plain = true;
     std::vector<Order> orders;  // of a plain one
+    std::uint64_t work = 0;     // of looking at all of its calls; see `RunLimits`
   };
   struct Plan {
     std::vector<Call> calls;  // those of each stage follow each other; then the fallbacks
     std::vector<Stage> stages;
+    std::vector<std::vector<std::uint16_t>> choices;  // calls of which one is made
   };
 
   /// Of an attempt.

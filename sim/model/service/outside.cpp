@@ -119,6 +119,7 @@ void Services::faults_change() {
 }
 
 void Services::change_instance(InstanceId instance, const FaultTimeline::Change& change) {
+  limits_.count_work(1);
   Instance& s = state_.instances[instance];
   std::vector<AttemptId> broken_off;
   if (change.cold_restart()) {
@@ -151,6 +152,7 @@ std::vector<AttemptId> Services::break_off(Instance& s, const std::vector<std::u
 
 void Services::connections_break(const std::vector<AttemptId>& broken_off) {
   for (const AttemptId id : broken_off) {
+    limits_.count_work(1);
     Attempt& a = state_.attempts[id];
     watch_.leave(a);
     if (a.given_up()) {

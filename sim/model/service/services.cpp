@@ -485,6 +485,7 @@ void Services::make_calls(const Attempt& a, std::span<const Calls::Order> orders
     const CallId id = calls_.id_of(a, order);
     Draws name = names;
     for (std::uint32_t i = 0; i < order.copies; ++i) {
+      limits_.count_work(2);  // a request, and an attempt that may come to its service at once
       clients_.submit_call(order.group, client, name.next(), id, a.in_cohort);
     }
   }
@@ -514,6 +515,7 @@ void Services::calls_over(CallId id) {
 
 void Services::token_free(const Token& token) {
   for (const AttemptId id : effects_.take_waiting(token)) {
+    limits_.count_work(1);
     Attempt& a = state_.attempts[id];
     a.at->in_service.wake(a, state_.now);
     changed(*a.at);
@@ -666,6 +668,7 @@ void Services::sum_levels(const Instance& s) {
                    .now = state_.now});
   if (!s.servers().waste_is_a_level()) return;
   levels_[instance].wasting_servers = s.servers().wasting_servers();
+  limits_.count_work(state_.instances.of(service).size() / 64);
   double wasting = 0;  // added up anew: differences of doubles would leave a rest
   for (const InstanceId i : state_.instances.of(service)) wasting += levels_[i].wasting_servers;
   recorder.wasting_servers(wasting, state_.now);
@@ -681,6 +684,7 @@ void Services::close() {
       std::vector<AttemptId> at_work;
       s.servers().for_each([&](std::uint32_t id) { at_work.emplace_back(id); });
       for (const AttemptId id : waiting_at(s)) at_work.push_back(id);
+      limits_.count_work(1 + at_work.size() / 8);
       for (const AttemptId id : at_work) {
         const Attempt& a = state_.attempts[id];
         if (!a.given_up()) continue;
