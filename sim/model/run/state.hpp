@@ -263,9 +263,9 @@ class Attempts {
 // it.
 //
 // They are looked at by the work that has been done. An event is one unit of it, if it does no more
-// than an event usually does; what may be dear in a valid scenario counts its own work. A unit
-// takes less than 250 ns, and less than 1 KiB of memory: so 2 ms and 8 MiB pass between two looks
-// at most. An array that grows is an exception, as it grows by half of its size or more at once.
+// than an event usually does; what may be dear in a valid scenario counts its own work. Where a
+// unit takes 250 ns and 1 KiB of memory, 2 ms and 8 MiB pass between two looks. An array that grows
+// is an exception, as it grows by half of its size or more at once.
 
 class RunLimits {
  public:
