@@ -234,7 +234,7 @@ TEST_CASE("fifteen systems of which it is known whether they recover") {
 
 TEST_CASE("the width of time-series bins has no part in a recovery") {
   // Standard retries after a dip, and a backlog that drains.
-  for (const std::size_t system : {std::size_t{0}, std::size_t{10}}) {
+  for (const std::size_t system : {std::size_t{0}, std::size_t{13}}) {
     Scenario scenario = load_text(kSystems[system].text);
     const RunResult first = simulate(scenario, 1);
     const auto seconds = value("recovery_s", scenario, first);
