@@ -460,7 +460,10 @@ class PageTest(unittest.TestCase):
                 ".replace(/[+]/g, '-').replace(/[/]/g, '_').replace(/=+$/, ''); }})")
         bomb = "'[\"' + 'x'.repeat(3e7)"
         texts = ["'null'", "'{}'", "'[1,2]'", json.dumps('{"name":1,"edits":[]}'),
-                 json.dumps('{"name":"deploy","edits":[["a"]]}'), bomb]
+                 json.dumps('{"name":"deploy","edits":[["a"]]}'),
+                 json.dumps('{"name":"deploy","edits":["ab"]}'),
+                 json.dumps('{"name":"deploy","edits":"ab"}'),
+                 json.dumps('{"name":"deploy","edits":[],"other":"ab"}'), bomb]
         links = ["#state=", "#state=%3Cscript%3E", "#state=AAAA", f"#{MARKUP}"]
         links += ["#state=" + page.run(pack.format(text=text)) for text in texts]
         for link in links:

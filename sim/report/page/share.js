@@ -36,10 +36,11 @@ async function stateOf(fragment) {
       (c) => c.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     const state = JSON.parse(new TextDecoder().decode(await bytesOf(stream, MOST_LINK_BYTES)));
-    const texts = [state.name, state.toml === undefined ? "" : state.toml, ...state.edits.flat(),
-      ...(state.other || [])];
-    const whole = texts.every((text) => typeof text === "string") &&
-      [...state.edits, state.other || ["", ""]].every((edit) => edit.length === 2);
+    const isText = (value) => typeof value === "string";
+    const isEdit = (value) => Array.isArray(value) && value.length === 2 && value.every(isText);
+    const whole = isText(state.name) && (state.toml === undefined || isText(state.toml)) &&
+      Array.isArray(state.edits) && state.edits.every(isEdit) &&
+      (!state.other || isEdit(state.other));
     return whole ? state : null;
   } catch (error) {
     return null;
