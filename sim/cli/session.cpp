@@ -573,8 +573,8 @@ void show(const SimulationSettings& settings, const ShownResult& result, std::st
   } else if (settings.format == "json") {
     copy_file(out, result.folder / report::kResultJson);
   } else if (result.document != nullptr) {
-    result.document->write_text(out, report::output_columns());
-    out.write(fmt::format("\nResult files: {}\n", result.folder.string()));
+    result.document->write_text(out, report::output_columns(),
+                                fmt::format("\nResult files: {}\n", result.folder.string()));
   }
   out.flush();
 }

@@ -93,7 +93,7 @@ class AdviceText {
                     found_.trials.size(), found_.trials.size() == 1 ? "y" : "ies", s.replications,
                     s.replications == 1 ? "" : "s", s.seed));
     d.gap();
-    for (const std::string& sentence : sentences()) d.say(sentence);
+    d.answer_first(sentences());
     const std::string command = first_command();
     if (!command.empty()) d.lines("\n  " + command + "\n");
     if (!found_.trials.empty()) {

@@ -463,7 +463,7 @@ Document choice_document(const ChoiceReport& report) {
   if (!choice.notes.empty()) d.gap();
   for (const std::string& note : choice.notes) d.say("note: " + note);
   d.gap();
-  for (const std::string& sentence : choice_sentences(choice)) d.say(sentence);
+  d.answer_first(choice_sentences(choice));
 
   d.head("choose", chosen.scenario, static_cast<std::size_t>(chosen.scenario.replications));
   d.member("choice", choice_json(report)).member("policies", rows_json(policies));

@@ -453,7 +453,7 @@ class ComparisonText {
     add_head(d);
     const std::vector<std::string> said = sentences(comparison_);
     if (!said.empty()) d.gap();
-    for (const std::string& sentence : said) d.say(sentence);
+    d.answer_first(said);
     add_layers(d);
     add_meaning(d);
     for (const std::string& client : clients_of(comparison_)) show(d, differences(client));

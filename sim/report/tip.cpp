@@ -282,7 +282,7 @@ Document tip_document(const TipPlan& plan, const TipPoint& point) {
                                 with_unit(r, point.found.search.last), runs, runs == 1 ? "" : "s",
                                 scenario.seed));
   d.gap();
-  for (const std::string& sentence : sentences) d.say(sentence);
+  d.answer_first(sentences);
   d.gap().show(std::move(table)).notes(caveats(r));
 
   d.head("tip", scenario, runs).member("trigger", trigger_json(plan.trigger, point.found.search));
@@ -626,7 +626,7 @@ Document curve_document(const TipPlan& plan, std::span<const TipPoint> points) {
   const Table table = report.points();
   Document d;
   d.title(plan.base.scenario, report.title()).gap();
-  for (const std::string& sentence : report.sentences()) d.say(sentence);
+  d.answer_first(report.sentences());
   for (const CurveLine& line : curve.lines) {
     std::vector<std::size_t> order;
     for (const CurvePoint& p : line.points) order.push_back(p.number);

@@ -28,6 +28,9 @@ set_tests_properties(cli/story_runner PROPERTIES LABELS "cli;no-sanitizer")
 add_test(NAME cli/start COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/start_test.py
                                 --program $<TARGET_FILE:retrysim-cli>)
 set_tests_properties(cli/start PROPERTIES LABELS "cli;no-sanitizer" SKIP_RETURN_CODE 77)
+add_test(NAME cli/terminal COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/terminal_test.py
+                                   --program $<TARGET_FILE:retrysim-cli>)
+set_tests_properties(cli/terminal PROPERTIES LABELS cli)
 
 # Pages with commands to copy: they work, and print what the pages show. scripts/check_pages also
 # runs the blocks that take long. The recipes, every night, need tools that not every machine has.

@@ -370,9 +370,25 @@ std::string listing_in_blocks(const Listing& listing, std::size_t columns) {
 // Documents.
 
 Document& Document::say(std::string sentences, std::string first, std::string others) {
+  return say(std::move(sentences), std::move(first), std::move(others), Emphasis::kNone);
+}
+
+Document& Document::say(std::string sentences, std::string first, std::string others,
+                        Emphasis emphasis) {
   if (!sentences.empty()) {
-    text_.emplace_back(Paragraph{std::move(sentences), std::move(first), std::move(others)});
+    text_.emplace_back(
+        Paragraph{std::move(sentences), std::move(first), std::move(others), emphasis});
   }
+  return *this;
+}
+
+Document& Document::answer(std::string sentence) {
+  return say(std::move(sentence), "", "  ", Emphasis::kAnswer);
+}
+
+Document& Document::answer_first(const std::vector<std::string>& sentences) {
+  for (std::size_t i = 0; i < sentences.size(); ++i)
+    i == 0 ? answer(sentences[i]) : say(sentences[i]);
   return *this;
 }
 
@@ -443,7 +459,7 @@ Document& Document::scenario_file(const LoadedScenario& scenario, std::string co
   return *this;
 }
 
-void Document::write_text(Sink& sink, std::size_t columns) const {
+std::string Document::text_of_part(const Part& part, std::size_t columns) {
   struct Writer {
     std::size_t columns;
     std::string operator()(const Paragraph& p) const {
@@ -453,7 +469,41 @@ void Document::write_text(Sink& sink, std::size_t columns) const {
     std::string operator()(const TextTable& table) const { return text_of(table, columns); }
     std::string operator()(const LinesOfWidth& lines) const { return lines(columns); }
   };
-  for (const auto& part : text_) sink.write(std::visit(Writer{columns}, part));
+  return std::visit(Writer{columns}, part);
+}
+
+void Document::write_text(Sink& sink, std::size_t columns) const {
+  for (const Part& part : text_) sink.write(text_of_part(part, columns));
+}
+
+void Document::write_part(StandardOutput& out, const Part& part, std::size_t columns) {
+  const std::string text = text_of_part(part, columns);
+  const auto* paragraph = std::get_if<Paragraph>(&part);
+  if (paragraph == nullptr || paragraph->emphasis == Emphasis::kNone) return out.write(text);
+  const std::string& first = paragraph->first;
+  const std::size_t end = first.empty() ? text.size() - 1 : first.size();  // without the line break
+  out.emphasize(paragraph->emphasis);
+  out.write(std::string_view(text).substr(0, end));
+  out.emphasize(Emphasis::kNone);
+  out.write(std::string_view(text).substr(end));
+}
+
+void Document::write_text(StandardOutput& out, std::size_t columns,
+                          std::string_view closing) const {
+  std::vector<const Part*> answers;
+  std::size_t lines_before = 0;
+  for (const Part& part : text_) {
+    const auto* paragraph = std::get_if<Paragraph>(&part);
+    if (paragraph != nullptr && paragraph->emphasis == Emphasis::kAnswer) {
+      if (answers.empty()) lines_before = out.lines();
+      answers.push_back(&part);
+    }
+    write_part(out, part, columns);
+  }
+  out.write(closing);
+  if (answers.empty() || !out.is_out_of_sight(out.lines() - lines_before)) return;
+  out.write("\n");
+  for (const Part* answer : answers) write_part(out, *answer, columns);
 }
 
 void Document::write_file(Sink& sink, std::string_view name) const {

@@ -239,6 +239,13 @@ class Document {
   /// Adds text, in the order of the calls. Sentences are broken into lines, with `first` in front
   /// of the first line and `others` in front of the rest. Empty `sentences` add nothing.
   Document& say(std::string sentences, std::string first = "", std::string others = "  ");
+  /// As `say`, and `first` stands out.
+  Document& say(std::string sentences, std::string first, std::string others, Emphasis emphasis);
+  /// A sentence that the reader came for. It stands out, and is said again below a text that is
+  /// longer than the terminal.
+  Document& answer(std::string sentence);
+  /// The first of the sentences is the answer; the others explain it.
+  Document& answer_first(const std::vector<std::string>& sentences);
   /// Lines as they are; or as they are for a terminal of that many columns.
   Document& lines(std::string ready);
   Document& lines(std::function<std::string(std::size_t columns)> ready);
@@ -267,6 +274,9 @@ class Document {
   Document& scenario_file(const LoadedScenario& scenario, std::string comment = "");
 
   void write_text(Sink& sink, std::size_t columns) const;
+  /// The same on standard output, with `closing` below it; then the answers again if the first of
+  /// them is out of sight.
+  void write_text(StandardOutput& out, std::size_t columns, std::string_view closing = "") const;
   /// A file of those added with `file`.
   void write_file(Sink& sink, std::string_view name) const;
   /// Their names.
@@ -279,6 +289,7 @@ class Document {
  private:
   struct Paragraph {
     std::string text, first, others;
+    Emphasis emphasis = Emphasis::kNone;  ///< of `first`; of the whole if that is empty
   };
   struct ScenarioFile {
     const LoadedScenario* scenario;
@@ -286,7 +297,11 @@ class Document {
   };
 
   using LinesOfWidth = std::function<std::string(std::size_t)>;
-  std::vector<std::variant<Paragraph, std::string, TextTable, LinesOfWidth>> text_;
+  using Part = std::variant<Paragraph, std::string, TextTable, LinesOfWidth>;
+  static std::string text_of_part(const Part& part, std::size_t columns);
+  static void write_part(StandardOutput& out, const Part& part, std::size_t columns);
+
+  std::vector<Part> text_;
   std::vector<std::pair<std::string, JsonMember>> members_;
   std::vector<std::pair<std::string, Content>> files_;
   std::vector<ScenarioFile> scenarios_;

@@ -118,10 +118,65 @@ void prepare_standard_streams() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
+namespace {
+
+/// Columns or lines of the terminal behind a descriptor; both 0 if it is none.
+struct TerminalSize {
+  std::size_t columns = 0, lines = 0;
+};
+
+TerminalSize terminal_size_of([[maybe_unused]] int descriptor) {
+#if defined(TIOCGWINSZ)  // a browser has no terminals
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) return {size.ws_col, size.ws_row};
+#endif
+  return {};
+}
+
+/// The sequence that changes a terminal's colours (ECMA-48, "select graphic rendition").
+std::string_view sequence_of(Emphasis emphasis) {
+  switch (emphasis) {
+    case Emphasis::kAnswer:
+      return "\x1b[1m";
+    case Emphasis::kGood:
+      return "\x1b[32m";
+    case Emphasis::kBad:
+      return "\x1b[31m";
+    case Emphasis::kUnsure:
+      return "\x1b[33m";
+    case Emphasis::kNone:
+      break;
+  }
+  return "\x1b[0m";
+}
+
+}  // namespace
+
+bool has_colors() {
+  const auto variable = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  return ::isatty(STDOUT_FILENO) == 1 && variable("NO_COLOR").empty() &&
+         !variable("TERM").empty() && variable("TERM") != "dumb";
+}
+
 StandardOutput::StandardOutput(For readers)
-    : readers_(readers), output_(STDOUT_FILENO, kStandardOutput) {}
+    : readers_(readers),
+      output_(STDOUT_FILENO, kStandardOutput),
+      has_colors_(readers == For::kPeople && retrysim::report::has_colors()) {}
+
+void StandardOutput::emphasize(Emphasis emphasis) {
+  if (has_colors_) output_.write(sequence_of(emphasis));
+}
+
+bool StandardOutput::is_out_of_sight(std::size_t lines) const {
+  const std::size_t visible = terminal_size_of(STDOUT_FILENO).lines;
+  return visible > 0 && lines >= visible;
+}
 
 void StandardOutput::write(std::string_view text) {
+  lines_ += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   if (readers_ == For::kPeople) {
     output_.write(scenario::printable(text));
   } else {
@@ -129,26 +184,13 @@ void StandardOutput::write(std::string_view text) {
   }
 }
 
-namespace {
-
-/// Columns of the terminal behind a descriptor; 0 if it is none.
-std::size_t terminal_columns_of([[maybe_unused]] int descriptor) {
-#if defined(TIOCGWINSZ)  // a browser has no terminals
-  winsize size{};
-  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) return size.ws_col;
-#endif
-  return 0;
-}
-
-}  // namespace
-
 std::size_t output_columns() {
   constexpr std::size_t kWide = 160;
   std::size_t columns = 0;
   if (const char* text = std::getenv("COLUMNS")) {
     std::from_chars(text, text + std::strlen(text), columns);
   }
-  if (columns == 0) columns = terminal_columns_of(STDOUT_FILENO);
+  if (columns == 0) columns = terminal_size_of(STDOUT_FILENO).columns;
   if (columns == 0) return kNarrowColumns;
   return std::clamp(columns, kNarrowColumns, kWide);
 }
@@ -178,7 +220,7 @@ void print_error_raw(std::string_view text) noexcept {
 namespace {
 
 std::size_t terminal_columns() {
-  const std::size_t columns = terminal_columns_of(STDERR_FILENO);
+  const std::size_t columns = terminal_size_of(STDERR_FILENO).columns;
   return columns == 0 ? 80 : columns;
 }
 

@@ -68,6 +68,15 @@ void prepare_standard_streams();
 /// What messages call it.
 inline constexpr const char* kStandardOutput = "standard output";
 
+/// How a text stands out where there are colours. Nothing is said by a colour alone.
+enum class Emphasis {
+  kNone,
+  kAnswer,  ///< bold: what the reader came for
+  kGood,    ///< green
+  kBad,     ///< red
+  kUnsure,  ///< yellow
+};
+
 /// Standard output, through a buffer. For people, unprintable characters are written as escapes;
 /// programs get the text as it is. Throws OutputError; call `flush` at the end.
 class StandardOutput : public Sink {
@@ -79,12 +88,25 @@ class StandardOutput : public Sink {
       : StandardOutput(format == "table" ? For::kPeople : For::kPrograms) {}
 
   void write(std::string_view text) override;
+  /// How what is written from here on stands out. Only on a terminal with colours: see
+  /// `has_colors`.
+  void emphasize(Emphasis emphasis);
+  /// Lines written so far.
+  std::size_t lines() const { return lines_; }
+  /// Whether the last so many lines do not all fit on the terminal; false if it is none.
+  bool is_out_of_sight(std::size_t lines) const;
   void flush() { output_.flush(); }
 
  private:
   For readers_;
   DescriptorSink output_;
+  bool has_colors_;
+  std::size_t lines_ = 0;
 };
+
+/// Whether standard output is a terminal that shows colours, and the environment does not forbid
+/// them: NO_COLOR is unset or empty (https://no-color.org), and TERM is neither unset nor "dumb".
+bool has_colors();
 
 /// Columns that tables and sentences may take: those that COLUMNS says, or the terminal at standard
 /// output, but from 80 to 160; without either 80.

@@ -364,7 +364,7 @@ void say_answer(Document& d, const Evaluation& e) {
     d.say(fmt::format("{}{}.", who, sentence), "  - ", "    ");
   };
   for (const Block& block : blocks) {
-    d.say(fmt::format("{}: {}.", fmt::join(block.clients, ", "), block.answer->sentence));
+    d.answer(fmt::format("{}: {}.", fmt::join(block.clients, ", "), block.answer->sentence));
     for (const Cause& cause : block.causes) {
       const bool is_all = cause.clients.size() == block.clients.size();
       add(is_all ? "" : fmt::format("{}: ", fmt::join(cause.clients, ", ")), cause.sentence);
@@ -625,11 +625,14 @@ void say_expectations(Document& d, const Evaluation& e) {
   if (e.expectations.empty()) return;
   d.lines("\nExpectations\n");
   for (const ExpectationResult& r : e.expectations) {
-    d.say(expectation_text(r),
-          r.holds()   ? "  pass  "
-          : r.fails() ? "  FAIL  "
-                      : "  warn  ",
-          "        ");
+    constexpr const char* kHanging = "        ";
+    if (r.holds()) {
+      d.say(expectation_text(r), "  pass  ", kHanging, Emphasis::kGood);
+    } else if (r.fails()) {
+      d.say(expectation_text(r), "  FAIL  ", kHanging, Emphasis::kBad);
+    } else {
+      d.say(expectation_text(r), "  warn  ", kHanging, Emphasis::kUnsure);
+    }
   }
 }
 
