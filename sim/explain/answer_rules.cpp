@@ -104,19 +104,34 @@ Sentence its_first(const GroupCase& c) {
   return say("the {}{}", c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c));
 }
 
+/// A share of successes that says no more than that there are some.
+constexpr double kHardlyAnySuccess = 1e-4;
+
 /// "only 12 % of the requests made during the fault succeed".
 Sentence only_succeed(const GroupCase& c, const Requests& r, const Sentence& when) {
-  constexpr double kHardlyAny = 1e-4;
   if (r.succeeded == 0) {
     return say("{} made {} succeeds", claim("no request", made(c, r, "successes") == number(0)),
                when);
   }
-  if (r.success_share() < kHardlyAny) {
+  if (r.success_share() < kHardlyAnySuccess) {
     return say("{} made {} succeeds",
-               claim("hardly any request", successes_of(c, r) <= number(kHardlyAny)), when);
+               claim("hardly any request", successes_of(c, r) <= number(kHardlyAnySuccess)), when);
   }
   return say("only {} of the requests made {} succeed",
              share(r.success_share(), successes_of(c, r)), when);
+}
+
+/// "98 % of the requests made during the fault fail", of a group whose requests have all ended.
+Sentence most_fail(const GroupCase& c, const Requests& r) {
+  if (r.success_share() < kHardlyAnySuccess) {
+    return say("{} requests made during {} fail",
+               r.succeeded == 0
+                   ? claim("all", made(c, r, "successes") == number(0))
+                   : claim("nearly all", successes_of(c, r) <= number(kHardlyAnySuccess)),
+               its_name(c));
+  }
+  return say("{} of the requests made during {} fail",
+             share(1 - r.success_share(), number(1) - successes_of(c, r)), its_name(c));
 }
 
 Figure success(const GroupCase& c, const Requests& r) {
@@ -670,13 +685,17 @@ Found degraded(const GroupCase& c) {
           recovery(c)});
 }
 
+/// What was lost, and then how it came back.
+Sentence loss_and(const GroupCase& c, const Sentence& recovery) {
+  const Requests& during = c.made.during;
+  if (during.succeeded >= during.made) return recovery;
+  return say("{}; it {}", most_fail(c, during), recovery);
+}
+
 Found at_once(const GroupCase& c) {
   if (!back_at_once(c)) return std::nullopt;
-  const Sentence when_on =
-      c.disturbances.count > 1 ? say("during {}", its_name(c)) : Sentence(Words("during it"));
-  return with_end_of_run(c, {say("{} when {}: {}{}", at_once_claim(c, "back at once"), its_end(c),
-                                 only_succeed(c, c.made.during, when_on), but_slow(c)),
-                             recovery(c)});
+  const Sentence back = say("recovers {} when {}", at_once_claim(c, "at once"), its_end(c));
+  return with_end_of_run(c, {loss_and(c, back) + but_slow(c), recovery(c)});
 }
 
 /// "6.3 s after the fault ends (5 s to 8 s in 20 runs)".
@@ -703,19 +722,10 @@ Sentence mixed_recovery(const GroupCase& c) {
   const Figure soon = whole(static_cast<double>(r.at_once()), back_source(c) - later);
   const Figure all = whole(static_cast<double>(r.back), back_source(c));
   if (r.at_once() > r.late_s.size()) {
-    return say("back {} in {} of {} runs; {} in the other{}", some_at_once(c), soon, all, late,
+    return say("recovers {} in {} of {} runs; {} in the other{}", some_at_once(c), soon, all, late,
                r.late_s.size() > 1 ? say(" {}", whole(late_runs, later)) : Sentence());
   }
   return say("recovers {}; {} in {} of {} runs", late, some_at_once(c), soon, all);
-}
-
-Sentence lost_during(const GroupCase& c) {
-  constexpr double kMost = 0.5;
-  const Requests& during = c.made.during;
-  if (during.success_share() < kMost) {
-    return say("; {}", only_succeed(c, during, say("during {}", its_name(c))));
-  }
-  return say("; {} of the requests made during {} succeed", success(c, during), its_name(c));
 }
 
 Found recovers(const GroupCase& c) {
@@ -723,21 +733,20 @@ Found recovers(const GroupCase& c) {
   if (!c.recovers() || c.recoveries.mean_s > lasted_s) return std::nullopt;
   const Sentence when =
       c.recoveries.at_once() > 0 ? mixed_recovery(c) : say("recovers {}", recovery_time(c));
-  return with_end_of_run(c, {when + lost_during(c), recovery(c)});
+  return with_end_of_run(c, {loss_and(c, when), recovery(c)});
 }
 
 Found recovers_late(const GroupCase& c) {
   if (!c.recovers()) return std::nullopt;
   const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
-  Finding f = with_end_of_run(
-      c, {c.recoveries.at_once() > 0
-              ? mixed_recovery(c)
-              : say("recovers {}: {} the length of {}", recovery_time(c),
-                    times(c.recoveries.mean_s / lasted_s,
-                          recovery_source(c, "mean") /
-                              (key("disturbances.end_s") - key("disturbances.start_s"))),
-                    its_name(c)),
-          recovery(c)});
+  const Sentence when = c.recoveries.at_once() > 0
+                            ? mixed_recovery(c)
+                            : say("recovers {}, {} the length of {}", recovery_time(c),
+                                  times(c.recoveries.mean_s / lasted_s,
+                                        recovery_source(c, "mean") / (key("disturbances.end_s") -
+                                                                      key("disturbances.start_s"))),
+                                  its_name(c));
+  Finding f = with_end_of_run(c, {loss_and(c, when), recovery(c)});
   f.evidence.push_back({"disturbance_s", lasted_s});
   return f;
 }

@@ -26,16 +26,21 @@ bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 /// Found from the retries that are refused from each bin on.
 constexpr std::string_view kDry = "the bin from which on the quota refuses so much";
 
-/// "from 12 s into the fault on", "from 3 s after the fault on", "from 8 s on, 52 s before the
-/// fault,": of the fault during or after which it is.
-Sentence from_when(const GroupCase& c, double at_s) {
+/// A moment of the run, told by the disturbance that it is in or follows.
+struct Moment {
+  Sentence name;              ///< "9 s into the fault", "the start of the fault"
+  bool has_distance = false;  ///< as the first of these
+};
+
+Moment moment_of(const GroupCase& c, double at_s) {
   const auto& all = c.disturbed_stretches;
   const auto seconds = [](double s) { return roughly(s, not_in_files(kDry)); };
   if (at_s < c.disturbances.first_start_s || all.empty()) {
-    return say("from {} on, {} before the {}{},",
-               at_s > 0 ? say("{} into the run", seconds(at_s)) : Sentence(Words("the start")),
-               seconds(c.disturbances.first_start_s - at_s),
-               c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c));
+    const Sentence before =
+        say(", {} before the {}{},", seconds(c.disturbances.first_start_s - at_s),
+            c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c));
+    if (at_s <= 0) return {say("the start{}", before)};
+    return {say("{} into the run{}", seconds(at_s), before), true};
   }
   // The last one that has begun.
   const DisturbedStretch* its = &all.front();
@@ -43,20 +48,22 @@ Sentence from_when(const GroupCase& c, double at_s) {
     if (d.start_s <= at_s) its = &d;
   }
   const Sentence name = all.size() > 1 ? Sentence(Name{its->name}) : its_name(c);
-  if (at_s <= its->start_s) return say("from the start of {} on", name);
-  if (at_s < its->end_s) return say("from {} into {} on", seconds(at_s - its->start_s), name);
-  if (at_s <= its->end_s) return say("from the end of {} on", name);
-  return say("from {} after {} on", seconds(at_s - its->end_s), name);
+  if (at_s <= its->start_s) return {say("the start of {}", name)};
+  if (at_s < its->end_s) return {say("{} into {}", seconds(at_s - its->start_s), name), true};
+  if (at_s <= its->end_s) return {say("the end of {}", name)};
+  return {say("{} after {}", seconds(at_s - its->end_s), name), true};
 }
 
 /// What was seen of the quota, in most replications.
 Sentence quota_refused(const GroupCase& c) {
   const Occurrence& o = c.quota_dry;
-  const double at_s = o.times[(o.times.size() - 1) / 2];
+  const Moment at = moment_of(c, o.times[(o.times.size() - 1) / 2]);
   const Figure refused = share(o.ratio, not_in_files(kDry));
-  return o.ratio >= 0.5
-             ? say("{} the retry quota refused most retries ({})", from_when(c, at_s), refused)
-             : say("{} the retry quota refused {} of the retries", from_when(c, at_s), refused);
+  if (o.ratio < 0.5) {
+    return say("from {} on the retry quota refused {} of the retries", at.name, refused);
+  }
+  return say("{}{} the retry quota ran out; from then on it refused {} of the retries",
+             at.has_distance ? Words("") : Words("at "), at.name, refused);
 }
 
 std::vector<EvidenceFigure> dry_figures(const GroupCase& c) {
@@ -279,14 +286,12 @@ Found could_have_been_missed(const GroupCase& c) {
   return Finding{
       n == 1 ? say("a single run{}: whether it always recovers is not known",
                    some_few ? Words(" has requests enough to tell") : Words(""))
-             : say("{} {} runs{}; a collapse in fewer than {} of such {} could have been missed",
+             : say("{} {} runs{}: the chance of a collapse is below {} ({} confidence)",
                    claim("recovers in all", back_source(c) == told_source(c)),
                    whole(n, back_source(c)),
                    some_few ? Words(" that have requests enough to tell") : Words(""),
                    share(unseen, number(1) - power(number(kUnseen), number(1) / back_source(c))),
-                   c.disturbances.kind == "surge"   ? Words("surges")
-                   : c.disturbances.kind == "fault" ? Words("faults")
-                                                    : Words("disturbances")),
+                   share(1 - kUnseen, number(1 - kUnseen))),
       {{"replications", n}, {"missed_share", unseen}}};
 }
 

@@ -433,12 +433,14 @@ TEST_CASE_METHOD(Group, "A quota that ran dry behind the fault is told from its 
     return {};
   };
   const auto starts = [](const std::string& words) { return Catch::StartsWith(words); };
-  CHECK_THAT(told(0).sentence.text(), starts("from the start on, 5 s before the fault, "));
-  CHECK_THAT(told(2).sentence.text(), starts("from 2 s into the run on, 3 s before the fault, "));
-  CHECK_THAT(told(5).sentence.text(), starts("from the start of the fault on "));
-  CHECK_THAT(told(9).sentence.text(), starts("from 4 s into the fault on "));
-  CHECK_THAT(told(10).sentence.text(), starts("from the end of the fault on "));
-  CHECK_THAT(told(13).sentence.text(), starts("from 3 s after the fault on "));
+  CHECK_THAT(told(0).sentence.text(),
+             starts("at the start, 5 s before the fault, the retry quota ran out"));
+  CHECK_THAT(told(2).sentence.text(),
+             starts("2 s into the run, 3 s before the fault, the retry quota"));
+  CHECK_THAT(told(5).sentence.text(), starts("at the start of the fault the"));
+  CHECK_THAT(told(9).sentence.text(), starts("4 s into the fault the"));
+  CHECK_THAT(told(10).sentence.text(), starts("at the end of the fault the"));
+  CHECK_THAT(told(13).sentence.text(), starts("3 s after the fault the"));
   CHECK(told(13).evidence.at(0).value == 13);
 }
 

@@ -235,7 +235,7 @@ const std::vector<RuleCase>& rule_cases() {
        {kNoQueue, kOnce, kOff},
        kDip,
        {},
-       "back at once when the fault ends: "},
+       "; it recovers at once when the fault ends"},
       {"overloaded-before",
        kDip,
        {kHigh, "client.web.attempt_timeout=none", "service.api.queue.capacity=unlimited"},
@@ -272,7 +272,7 @@ const std::vector<RuleCase>& rule_cases() {
        {kOnce, kOff, kNoQueue, "client.web.retry.max_attempts=2", "replications=4"},
        kDip,
        {kPatient, "fault.dip.speed=0.99"},
-       "recovers in all 4 runs; a collapse in fewer than 53 % of such faults could have been"},
+       "recovers in all 4 runs: the chance of a collapse is below 53 % (95 % confidence)"},
       {"recovers",
        kDip,
        {kOnce, "client.web.arrivals.total_rate=140"},
@@ -412,7 +412,12 @@ const std::vector<RuleCase>& rule_cases() {
        kSteady,
        {},
        "when the load stopped"},
-      {"quota-ran-dry", kDip, kRecoverByQuota, kDip, {}, "the retry quota refused "},
+      {"quota-ran-dry",
+       kDip,
+       kRecoverByQuota,
+       kDip,
+       {},
+       "the retry quota ran out; from then on it refused 87 % of the retries"},
       {"quota-ran-dry-in-vain",
        kDip,
        {"client.web.retry.quota.capacity=10", "client.web.retry.quota.cost=5",
@@ -521,8 +526,8 @@ TEST_CASE("A quota that is dry before the fault is not said to run dry in it") {
   CHECK(all[0].severity == Severity::kBad);
   const Verdict* quota = find(all, "quota-ran-dry");
   REQUIRE(quota != nullptr);
-  CHECK_THAT(quota->sentence, Catch::Contains("into the run on, ") &&
-                                  Catch::Contains(" before the fault, the retry quota refused"));
+  CHECK_THAT(quota->sentence, Catch::Contains(" into the run, ") &&
+                                  Catch::Contains(" before the fault, the retry quota ran out"));
 }
 
 TEST_CASE("Of several faults a cause names the one it is about") {
@@ -534,7 +539,8 @@ TEST_CASE("Of several faults a cause names the one it is about") {
   INFO(listed(all));
   const Verdict* quota = find(all, "quota-ran-dry");
   REQUIRE(quota != nullptr);
-  CHECK_THAT(quota->sentence, Catch::Contains(" first on the retry quota refused most retries"));
+  CHECK_THAT(quota->sentence,
+             Catch::Contains(" into first the retry quota ran out; from then on it refused"));
   const Verdict* none = find(all, "unreachable");
   REQUIRE(none != nullptr);
   CHECK_THAT(none->sentence, Catch::Contains("during first the service cannot be reached"));
@@ -557,7 +563,7 @@ TEST_CASE("Of several faults the answer counts the requests made in all of them"
                          "client.web.retry={mode=\"none\"}"});
   INFO(listed(both));
   CHECK(both[0].sentence ==
-        "back at once when the last fault ends: no request made during the faults succeeds");
+        "all requests made during the faults fail; it recovers at once when the last fault ends");
 }
 
 TEST_CASE("A recovery that few requests come to see is one that was not watched for long") {
@@ -848,12 +854,12 @@ TEST_CASE("a figure says where it is counted, and so does a claim") {
       verdicts_on(kDip, {kNoQueue, kOnce, "fault.dip.unreachable=true"});
   REQUIRE(all[0].rule == "back-at-once");
   REQUIRE(all[0].figures.size() == 2);
-  const SaidFigure &back = all[0].figures[0], &none = all[0].figures[1];
-  CHECK(back.text == "back at once");
+  const SaidFigure &none = all[0].figures[0], &back = all[0].figures[1];
+  CHECK(back.text == "at once");
   CHECK(back.source.formula == "<=");  // the longest recovery
   CHECK(back.source.parts.at(0).column == "recovery_s");
   CHECK(back.source.parts.at(0).over == "max");
-  CHECK(none.text == "no request");
+  CHECK(none.text == "all");
   CHECK(none.source.formula == "==");
   CHECK(none.source.parts.at(0).file == "phases.csv");
   CHECK(none.source.parts.at(0).window == "during");
