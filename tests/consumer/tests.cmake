@@ -29,7 +29,7 @@ add_test(NAME consumer/first_example
 set_tests_properties(consumer/first_example PROPERTIES
   LABELS consumer FIXTURES_REQUIRED built_consumer
   PASS_REGULAR_EXPRESSION
-  "^web: 98 % of the requests made during the fault fail; it recovers at once when the fault ends\n")
+  "^web: 98 % of the requests made during the fault fail; it recovers at once when the fault ends")
 add_test(NAME consumer/first_example_is_in_the_readme
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/readme_test.py)
 set_tests_properties(consumer/first_example_is_in_the_readme PROPERTIES LABELS consumer)

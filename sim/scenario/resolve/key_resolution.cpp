@@ -210,8 +210,11 @@ void KeyResolution::report_missing(const KeyInfo& key) {
     rest.remove_prefix(dot + 1);
   }
   const auto own = missing_messages_.find(key.name);
-  std::string message = full_path(key.name) + " is missing; ";
-  message += own != missing_messages_.end() ? own->second : "expected " + expected(key.rules);
+  const std::string wanted =
+      own != missing_messages_.end() ? own->second : "expected " + expected(key.rules);
+  std::string message =
+      doubt_.empty() ? full_path(key.name) + " is missing; " + wanted
+                     : doubt_ + " (a new one needs " + full_path(key.name) + "; " + wanted + ")";
   files_.problems().add(place, std::move(message));
 }
 

@@ -31,6 +31,9 @@ class KeyResolution {
   void set_missing_message(std::string_view key, std::string message) {
     missing_messages_[key] = std::move(message);
   }
+  /// The table may be there by mistake: messages about missing keys begin with this ("there is no
+  /// client ...").
+  void set_doubt(std::string doubt) { doubt_ = std::move(doubt); }
   /// Missing keys are not reported: an error elsewhere is why they are missing.
   void expect_missing_keys() { report_missing_ = false; }
 
@@ -83,6 +86,7 @@ class KeyResolution {
   LoadedScenario& loaded_;
   std::map<std::string_view, std::string> defaults_;
   std::map<std::string_view, std::string> missing_messages_;
+  std::string doubt_;
   bool report_missing_ = true;
   std::optional<PresetResolution> preset_;  // of client groups, and of services that call others
   // The value of each key as text, by name; the mark of the unknown if it could not be read.

@@ -44,14 +44,8 @@ void Tables::explain_new_entity(KeyResolution& keys, const KeyScope& scope, cons
     if (!is_made_by_edit(other)) others.push_back(other.name);
   }
   if (others.empty()) return;
-  const bool near = !nearest(member.name, others).empty();
-  const std::string hint = "this edit makes a new " + std::string(scope.noun) + "; " +
-                           suggestion(member.name, others, "there are");
-  for (const KeyInfo& key : scope.keys) {
-    if (!key.required) continue;
-    keys.set_missing_message(key.name,
-                             near ? hint : "expected " + expected(key.rules) + "; " + hint);
-  }
+  keys.set_doubt("there is no " + std::string(scope.noun) + " " + in_quotes(member.name) + "; " +
+                 suggestion(member.name, others, "there are"));
 }
 
 void Tables::default_service(KeyResolution& keys, std::string_view key) {

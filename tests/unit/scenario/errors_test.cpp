@@ -291,22 +291,22 @@ TEST_CASE("an edit that makes a new table by a misspelt name hears of the near o
                            "[fault.dip]\nstart = 1\nduration = 1\n"
                            "[expect.fast]\nmetric = \"latency_mean\"\nat_most = 1\n";
   const auto error = [&](const std::string& edit) { return errors_of(text, {edit}); };
-  CHECK_THAT(
-      error("fault.dpi.capacity=0.5"),
-      Catch::Contains("fault.dpi.start is missing; this edit makes a new fault; did you mean "
-                      "\"dip\"?"));
+  CHECK_THAT(error("fault.dpi.capacity=0.5"),
+             Catch::Contains("there is no fault \"dpi\"; did you mean \"dip\"? (a new one needs "
+                             "fault.dpi.start; expected a duration"));
   CHECK_THAT(error("service.apu.servers=3"),
-             Catch::Contains("this edit makes a new service; did you mean \"api\"?"));
+             Catch::Contains("there is no service \"apu\"; did you mean \"api\"?"));
   CHECK_THAT(error("expect.fats.at_most=2"),
-             Catch::Contains("this edit makes a new expectation; did you mean \"fast\"?"));
+             Catch::Contains("there is no expectation \"fats\"; did you mean \"fast\"?"));
   CHECK_THAT(error("client.web.surge.rsuh.factor=2"),
-             Catch::Contains("this edit makes a new surge; did you mean \"rush\"?"));
+             Catch::Contains("there is no surge \"rsuh\"; did you mean \"rush\"?"));
   // A name unlike any other may be meant: it hears what is missing, and what there is.
-  CHECK_THAT(error("fault.outage.capacity=0.5"),
-             Catch::Contains("fault.outage.start is missing; expected a duration such as \"250ms\" "
-                             "or a number of seconds >= 0; this edit makes a new fault; there are: "
-                             "dip"));
-  CHECK_THAT(errors_of(kSmall, {"fault.outage.capacity=0.5"}), !Catch::Contains("makes a new"));
+  CHECK_THAT(
+      error("fault.outage.capacity=0.5"),
+      Catch::Contains("there is no fault \"outage\"; there are: dip (a new one needs "
+                      "fault.outage.start; expected a duration such as \"250ms\" or a number "
+                      "of seconds >= 0)"));
+  CHECK_THAT(errors_of(kSmall, {"fault.outage.capacity=0.5"}), !Catch::Contains("there is no"));
 }
 
 TEST_CASE("an absurd number is an error with its place") {

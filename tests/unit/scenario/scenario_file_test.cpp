@@ -425,7 +425,7 @@ TEST_CASE("edits that cannot be") {
   CHECK_THAT(error("service.api.service_time.men=2"), Catch::Contains("did you mean \"mean\"?"));
   CHECK_THAT(error("service.api.service_time.mean=2"), Catch::Contains("goes through text"));
   CHECK_THAT(error("client.wbe.count=2"),
-             Catch::Contains("this edit makes a new client; did you mean \"web\"?"));
+             Catch::Contains("there is no client \"wbe\"; did you mean \"web\"?"));
   CHECK_THAT(error("name=a\nseed=3"), Catch::Contains("is not a TOML value"));
 }
 
