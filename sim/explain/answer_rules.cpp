@@ -423,20 +423,21 @@ Found too_few(const GroupCase& c) {
   if (c.made.before.made > 0) {
     counts =
         say("too few requests to tell: of those made before, during and after {}, {}, {} and {} "
-            "succeed",
-            its_name(c), few_of(c, c.made.before), few_of(c, c.made.during), few_of(c, since));
+            "succeed{}",
+            its_name(c), few_of(c, c.made.before), few_of(c, c.made.during), few_of(c, since),
+            in_all_runs(c));
   } else if (since.made > 0) {
     counts = say(
         "nothing to compare with: {} is made before {}; of those made during and after it, {} and "
-        "{} succeed",
+        "{} succeed{}",
         claim("no request", made(c, c.made.before, "requests") == number(0)), its_first(c),
-        few_of(c, c.made.during), few_of(c, since));
+        few_of(c, c.made.during), few_of(c, since), in_all_runs(c));
   } else {
-    counts = say("nothing to compare with: requests are made {} {}, of which {} succeed",
-                 claim("only during", made(c, since, "requests") == number(0)), its_name(c),
-                 few_of(c, c.made.during));
+    counts = say("{} requests succeed{}; they are made {} {}, with nothing to compare them with",
+                 few_of(c, c.made.during), in_all_runs(c),
+                 claim("only during", made(c, since, "requests") == number(0)), its_name(c));
   }
-  Finding f{counts + in_all_runs(c), shares(c)};
+  Finding f{std::move(counts), shares(c)};
   f.evidence.push_back({"made_before", c.made.before.made});
   f.evidence.push_back({"made_during", c.made.during.made});
   f.evidence.push_back({"made_after", since.made});
@@ -661,6 +662,13 @@ Sentence but_slow(const GroupCase& c) {
              mean_latency(c, since), mean_latency(c, normal(c)));
 }
 
+/// What was lost, what else was bad, and then how it came back.
+Sentence loss_and(const GroupCase& c, const Sentence& recovery, const Sentence& slow = {}) {
+  const Requests& during = c.made.during;
+  if (during.succeeded >= during.made) return recovery;
+  return say("{}{}; it {}", most_fail(c, during), slow, recovery);
+}
+
 Found degraded(const GroupCase& c) {
   constexpr double kCollapse = 0.5;
   const Requests& during = c.made.during;
@@ -671,25 +679,23 @@ Found degraded(const GroupCase& c) {
   // Goodput may have been nothing at all while the disturbance was on, if answers come later.
   const bool answered_later =
       !late.empty() && static_cast<double>(c.during.group.successes) < kCollapse * during.succeeded;
+  if (!answered_later) {
+    const Sentence slow = late.empty() ? Sentence()
+                                       : say(", and requests take {} on average instead of {}",
+                                             mean_latency(c, during), mean_latency(c, normal(c)));
+    const Sentence back = say("recovers {} when {}", at_once_claim(c, "at once"), its_end(c));
+    return with_end_of_run(c, {loss_and(c, back, slow) + but_slow(c), recovery(c)});
+  }
   const Figure mostly_later =
       claim("most of them",
             flow(c, "successes", "during") <= number(kCollapse) * made(c, during, "successes"));
   return with_end_of_run(
-      c, {say("{}: {} of the requests made during {} succeed{}{}, and goodput is back {} when {}{}",
-              answered_later ? Words("answers come late") : Words("degraded without collapse"),
-              success(c, during), its_name(c),
-              answered_later ? say(", {} when {} is over", mostly_later,
-                                   c.disturbances.count > 1 ? Words("the last one") : Words("it"))
-                             : Sentence(),
-              late, at_once_claim(c, "at once"), its_end(c), but_slow(c)),
+      c, {say("answers come late: {} of the requests made during {} succeed, {} when {} is over{}, "
+              "and goodput is back {} when {}{}",
+              success(c, during), its_name(c), mostly_later,
+              c.disturbances.count > 1 ? Words("the last one") : Words("it"), late,
+              at_once_claim(c, "at once"), its_end(c), but_slow(c)),
           recovery(c)});
-}
-
-/// What was lost, and then how it came back.
-Sentence loss_and(const GroupCase& c, const Sentence& recovery) {
-  const Requests& during = c.made.during;
-  if (during.succeeded >= during.made) return recovery;
-  return say("{}; it {}", most_fail(c, during), recovery);
 }
 
 Found at_once(const GroupCase& c) {

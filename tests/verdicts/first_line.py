@@ -418,7 +418,7 @@ def judge_loop(runs, start, end, stop):
 
 
 SAID = (("unaffected", "kept"), ("hardly affected", "kept"), ("only slower", "kept"),
-        ("slower", "kept"), ("degraded answers", "kept"), ("degraded", "back"),
+        ("slower", "kept"), ("degraded answers", "kept"),
         ("answers come late", "back"), ("so far all is well", "kept"),
         ("too few", "few"), ("never", "down"), ("not recovered", "down"),
         ("failing before", "sick"), ("down before", "sick"), ("falls behind", "sick"),
@@ -429,7 +429,7 @@ UNITS = {"ms": 1e-3, "s": 1.0, "minutes": 60.0}
 
 def said_in(sentence):
     """What it says became of the group, without what was lost before that."""
-    sentence = re.sub("^.* requests made during .* fail; it ", "", sentence)
+    sentence = re.sub("^.* requests made during .* fail(, and requests take [^;]*)?; it ", "", sentence)
     word = next((word for start, word in SAID if re.match(start, sentence)), "?")
     late = re.match(r"recovers ([0-9.]+) (ms|s|minutes) after", sentence)
     return word, float(late[1]) * UNITS[late[2]] if late else 0.0

@@ -656,7 +656,7 @@ start = "0s"
 duration = "30s"
 errors = { internal = 1.0 }
 )");
-  CHECK_THAT(text, says("of which 0 of 900 succeed (3 runs together)") && !says("0 of 0"));
+  CHECK_THAT(text, says("0 of 900 requests succeed (3 runs together)") && !says("0 of 0"));
 }
 
 TEST_CASE("attempts per layer are those of all requests, the drain included") {

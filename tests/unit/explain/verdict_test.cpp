@@ -229,7 +229,7 @@ const std::vector<RuleCase>& rule_cases() {
        {kNoQueue, kOnce, "fault.dip.speed=0.5"},
        kDip,
        {},
-       "degraded without collapse"},
+       "; it recovers at once when the fault ends"},
       {"back-at-once",
        kDip,
        {kNoQueue, kOnce, kOff},
