@@ -191,6 +191,8 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
     half.has_requests = log.has_requests;
     half.has_keys = log.has_keys;
     half.time_resolution_ns = log.time_resolution_ns;
+    half.times_are_starts = log.times_are_starts;
+    half.is_coarse = log.is_coarse;
     plan.fit_ = fit_log(half, &whole.incidents);
   } catch (const BadLog&) {  // lines there are enough
     return untested("all requests of its first half arrive at once");

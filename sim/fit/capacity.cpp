@@ -138,10 +138,11 @@ std::vector<bool> evidence_in(std::span<const Visit> visits, std::span<const Str
   return evidence;
 }
 
-FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resolution_ns,
-                            std::span<const Stretch> left_out) {
-  FittedCapacity fit;
-  const std::vector<bool> evidence = evidence_in(visits, left_out);
+namespace {
+
+/// What each visit finds under way, and from that what `count_under_way` says.
+std::vector<std::uint32_t> count_found(std::span<const Visit> visits,
+                                       const std::vector<bool>& evidence, FittedCapacity& fit) {
   std::vector<std::uint32_t> all_found;
   all_found.reserve(visits.size());
   UnderWay under_way;
@@ -158,7 +159,22 @@ FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resoluti
     last = std::max(last, v.end_ns);
   }
   fit.busy = busy_ns / std::max(1.0, static_cast<double>(last - visits.front().start_ns));
+  return all_found;
+}
 
+}  // namespace
+
+FittedCapacity count_under_way(std::span<const Visit> visits, std::span<const Stretch> left_out) {
+  FittedCapacity fit;
+  count_found(visits, evidence_in(visits, left_out), fit);
+  return fit;
+}
+
+FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resolution_ns,
+                            std::span<const Stretch> left_out) {
+  FittedCapacity fit;
+  const std::vector<bool> evidence = evidence_in(visits, left_out);
+  const std::vector<std::uint32_t> all_found = count_found(visits, evidence, fit);
   const auto [begin, count] = busiest_part(all_found, evidence);
   const Part part{visits.subspan(begin, count), std::span(all_found).subspan(begin, count),
                   evidence, begin};

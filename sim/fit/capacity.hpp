@@ -72,6 +72,10 @@ struct FittedCapacity {
   std::optional<std::size_t> high;     ///< nothing: there may be any number
   /// No number of servers explains the log: it is no such queue, or something else was slow.
   bool contradictory = false;
+  /// Of a log with a coarse clock: the share of the mean duration that was waiting, from the order
+  /// of the lines (coarse.hpp). Nothing: the order does not tell, or the clock is fine.
+  bool by_order = false;
+  std::optional<Estimate> wait_share;
   std::size_t waited = 0;                 ///< requests that waited, by `servers`
   double busy = 0;                        ///< requests under way on average
   std::vector<DurationAtLoad> durations;  ///< by what requests found
@@ -84,6 +88,9 @@ struct FittedCapacity {
 /// resolution. Those that overlap a stretch that is left out occupy servers, but are no evidence.
 FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resolution_ns,
                             std::span<const Stretch> left_out = {});
+
+/// How many are under way, and nothing of the servers.
+FittedCapacity count_under_way(std::span<const Visit> visits, std::span<const Stretch> left_out);
 
 /// Whether each visit is outside of all stretches that are left out.
 std::vector<bool> evidence_in(std::span<const Visit> visits, std::span<const Stretch> left_out);

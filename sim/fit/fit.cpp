@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fit/fit.hpp"
 
+#include "fit/coarse.hpp"
 #include "scenario/text/document.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,9 @@ namespace retrysim::fit {
 namespace {
 
 constexpr std::size_t kFewestLines = 20;
+/// Share of the mean duration: where more was waiting, the law of durations is not that of service
+/// times.
+constexpr double kMostWaiting = 0.15;
 constexpr double kFast = 0.1;  // of the median duration: errors that took no server
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -126,6 +130,33 @@ std::size_t servers_of(const FittedCapacity& c) {
   return c.servers || c.contradictory ? c.free_below() : std::max<std::size_t>(1, c.most_usual);
 }
 
+/// Of a log with a coarse clock.
+FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
+                                 std::span<const Stretch> left_out) {
+  FittedCapacity c = count_under_way(visits, left_out);
+  c.by_order = true;
+  c.low = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(c.busy)));
+  const std::vector<bool> evidence = evidence_in(visits, left_out);
+  std::vector<Visit> usual;
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    if (evidence[i]) usual.push_back(visits[i]);
+  }
+  if (usual.size() < kFewestLines) return c;
+  const WaitByOrder wait = wait_by_order(usual, log.time_resolution_ns, log.times_are_starts);
+  c.contradictory = !wait.share;
+  if (c.contradictory) return c;
+  c.wait_share = wait.share;
+  if (wait.share->high > kMostWaiting) {
+    c.low = std::max<std::size_t>(
+        1, static_cast<std::size_t>(std::ceil(c.busy * std::max(0.0, 1 - wait.share->high))));
+    return c;
+  }
+  c.low = wait.servers_low;
+  c.servers = wait.servers;
+  c.high = wait.servers_high;
+  return c;
+}
+
 /// What most parts of the log say, each for itself: an incident is in few of them.
 std::size_t servers_of_parts(std::span<const Visit> visits, std::int64_t resolution_ns) {
   constexpr std::size_t kPieces = 9, kFewest = 100;
@@ -154,10 +185,11 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
   for (int round = 0; round < kMostRounds; ++round) {
     std::size_t servers = 1;
     if (!visits.empty()) {
-      fit.capacity = fit_capacity(visits, log.time_resolution_ns, left_out);
+      fit.capacity = log.is_coarse ? capacity_by_order(log, visits, left_out)
+                                   : fit_capacity(visits, log.time_resolution_ns, left_out);
       servers = servers_of(*fit.capacity);
       if (round == 0) full = find_full_queue(log, visits, served, fit.capacity->most_under_way);
-      if (round == 0 && !known && fit.capacity->contradictory) {
+      if (round == 0 && !known && fit.capacity->contradictory && !log.is_coarse) {
         const std::size_t usual = servers_of_parts(visits, log.time_resolution_ns);
         if (usual > 0) servers = usual;
       }
@@ -185,6 +217,41 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
   if (const std::optional<std::size_t> working = working_at(full->first_ns, fit)) {
     fit.queue_capacity = full->under_way - std::min(full->under_way, *working);
   }
+}
+
+/// "seconds": what times of the log are multiples of.
+std::string_view step_words(const Log& log) {
+  return log.time_resolution_ns == 1'000'000'000 ? "seconds"
+         : log.time_resolution_ns == 1'000'000   ? "milliseconds"
+                                                 : "microseconds";
+}
+
+/// The service time of a log with a coarse clock: all durations, less the share of waiting.
+/// Nothing, and a note why, where that is not known or large: then the law of durations is not that
+/// of service times.
+std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<double> times_s,
+                                               double resolution_s, Fit& fit) {
+  if (times_s.empty()) return std::nullopt;
+  const std::optional<Estimate>& wait = fit.capacity->wait_share;
+  if (!wait || wait->high > kMostWaiting) {
+    const std::string how_much =
+        !wait ? "the durations of neighbouring lines are alike in a way that no queue explains"
+              : fmt::format("{:.2g} % to {:.2g} % of the durations was waiting", 100 * wait->low,
+                            100 * wait->high);
+    fit.notes.push_back(fmt::format(
+        "The service time cannot be told: times are whole {}, which do not say who waited, and {}. "
+        "A finer clock would tell (for nginx $msec, for Apache %{{msec_frac}}t), or a log of a "
+        "time "
+        "with less load.",
+        step_words(log), how_much));
+    return std::nullopt;
+  }
+  for (double& t : times_s) t *= 1 - wait->value;
+  FittedServiceTime s = fit_service_time(std::move(times_s), resolution_s);
+  s.wait_share = wait->value;
+  s.mean.low *= (1 - wait->high) / (1 - wait->value);
+  s.mean.high *= (1 - wait->low) / (1 - wait->value);
+  return s;
 }
 
 /// If requests come at random at a constant rate but for silent incidents, that is the rate: the
@@ -326,25 +393,21 @@ Fit fit_log(const Log& log, const Incidents* known) {
     times.reserve(visits.size());
     std::int64_t resolution_ns = 1'000'000;  // or a thousandth of that, as often as needed
     for (std::size_t i = 0; i < visits.size(); ++i) {
-      const bool waited = under_way.found_by(visits[i]) >= fit.capacity->free_below();
+      const bool waited =
+          !log.is_coarse && under_way.found_by(visits[i]) >= fit.capacity->free_below();
       if (waited || !succeeded[i] || !evidence[i]) continue;
       const std::int64_t took_ns = visits[i].end_ns - visits[i].start_ns;
       while (took_ns % resolution_ns != 0) resolution_ns /= 1000;
       times.push_back(seconds(took_ns));
     }
     visits = {};
-    if (!times.empty()) {
+    if (log.is_coarse) {
+      fit.service_time = without_waits(log, std::move(times), seconds(resolution_ns), fit);
+    } else if (!times.empty()) {
       fit.service_time = fit_service_time(std::move(times), seconds(resolution_ns));
     }
   }
-  constexpr std::int64_t kCoarse = 1'000'000;
-  if (log.time_resolution_ns > kCoarse) {
-    fit.notes.push_back(fmt::format(
-        "Times are whole {}: how many requests were under way at once, and with it the number of "
-        "servers, is uncertain.",
-        log.time_resolution_ns == 1'000'000'000 ? "seconds" : "steps"));
-  }
-  if (fit.capacity->contradictory) {
+  if (fit.capacity->contradictory && !log.is_coarse) {
     fit.notes.push_back(
         "No number of servers behind one queue explains the durations: another resource is shared, "
         "or the service was slower at times. The scenario takes the least number possible.");
@@ -393,6 +456,12 @@ std::string law_text(const Law& law) {
   }
 }
 
+std::string values_words(const FittedServiceTime& s) {
+  if (!s.wait_share) return fmt::format("{} requests that did not wait", s.values);
+  if (*s.wait_share == 0) return fmt::format("{} requests, of which hardly any waited", s.values);
+  return fmt::format("{} requests, less {:.2g} % of waiting", s.values, 100 * *s.wait_share);
+}
+
 std::string law_words(const Law& law) {
   const std::vector<double>& a = law.parameters;
   switch (law.kind) {
@@ -424,6 +493,25 @@ std::string capacity_words(const FittedCapacity& c) {
   const auto servers = [](std::size_t n) {
     return fmt::format("{} server{}", n, n == 1 ? "" : "s");
   };
+  if (c.by_order && c.contradictory) {
+    return fmt::format(
+        "No number of servers behind one queue explains the order of the durations; there {} at "
+        "least {}.",
+        c.low == 1 ? "is" : "are", servers(c.low));
+  }
+  if (c.by_order && c.servers && c.wait_share) {
+    return fmt::format(
+        "The order of the lines is that of {} with a queue (99 % interval from {} to {}): {:.2g} % "
+        "of the durations was waiting.",
+        servers(*c.servers), c.low, *c.high, 100 * c.wait_share->value);
+  }
+  if (c.by_order) {
+    return fmt::format(
+        "The capacity cannot be told from this log: its clock is too coarse to tell who waited, "
+        "and "
+        "the order of its lines shows next to no waiting. There {} at least {}.",
+        c.low == 1 ? "is" : "are", servers(c.low));
+  }
   if (c.servers) {
     return fmt::format(
         "The service works like {} with a queue (99 % interval from {} to {}): {} "
@@ -496,12 +584,11 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   text += "\n[service.service]\n";
   if (fit.service_time) {
     const FittedServiceTime& s = *fit.service_time;
-    text += comment(
-        fmt::format("Of {} requests that did not wait: mean {} ({} to {}), median {}, 99 % below "
-                    "{} ({} to {}).",
-                    s.values, time_words(s.mean.value), time_words(s.mean.low),
-                    time_words(s.mean.high), time_words(s.p50.value), time_words(s.p99.value),
-                    time_words(s.p99.low), time_words(s.p99.high)));
+    text += comment(fmt::format("Of {}: mean {} ({} to {}), median {}, 99 % below {} ({} to {}).",
+                                values_words(s), time_words(s.mean.value), time_words(s.mean.low),
+                                time_words(s.mean.high), time_words(s.p50.value),
+                                time_words(s.p99.value), time_words(s.p99.low),
+                                time_words(s.p99.high)));
     text += comment(s.why);
     if (!s.two_kinds.empty()) text += comment(s.two_kinds);
     text += fmt::format("service_time = {}\n", law_text(s.chosen));

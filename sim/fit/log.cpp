@@ -3,6 +3,7 @@
 
 #include <retrysim/simulation.hpp>
 
+#include "fit/coarse.hpp"
 #include "scenario/text/csv_inputs.hpp"
 #include "scenario/text/text.hpp"
 
@@ -492,6 +493,7 @@ class Parser {
       log_.has_keys = true;
     }
     log_.has_statuses |= row.status != 0;
+    log_.times_are_starts = form_.time_is_start;
     while (*time % log_.time_resolution_ns != 0) log_.time_resolution_ns /= 1000;
     log_.rows.push_back(row);
   }
@@ -885,6 +887,8 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
     return log;
   }
   if (log.rows.empty()) throw BadLog("the log has no lines");
+  log.is_coarse = log.has_durations && is_coarse(log.rows, log.time_resolution_ns);
+  if (log.is_coarse) spread_over_steps(log.rows, log.time_resolution_ns, log.times_are_starts);
   std::ranges::sort(log.rows, [](const Observation& a, const Observation& b) {
     return std::pair(a.start_ns, a.end_ns()) < std::pair(b.start_ns, b.end_ns());
   });

@@ -132,6 +132,10 @@ struct Log {
   bool has_keys = false;  ///< some lines without a name have client and path
   /// The largest of 1 s, 1 ms, 1 us, 1 ns of which all times are a multiple.
   std::int64_t time_resolution_ns = 1'000'000'000;
+  bool times_are_starts = false;  ///< times of the log are those of requests, not of answers
+  /// The clock is too coarse for the durations (coarse.hpp): lines of the same time were spread
+  /// over its step in their order.
+  bool is_coarse = false;
 };
 
 /// A log cannot be read, or not enough of it. The message has file and line.

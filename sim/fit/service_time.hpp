@@ -43,7 +43,10 @@ struct Law {
 };
 
 struct FittedServiceTime {
-  std::size_t values = 0;   ///< that were used
+  std::size_t values = 0;  ///< that were used
+  /// They are all durations, shortened by this share, which was waiting; nothing: they are those of
+  /// requests that did not wait.
+  std::optional<double> wait_share;
   Estimate mean, p50, p99;  ///< of the values, in seconds, with intervals that need no law
   double cv = 0;            ///< standard deviation / mean
   std::vector<Law> laws;    ///< those that were tried, the best (least AIC) first
@@ -63,6 +66,9 @@ double median_of(std::vector<double>& values);
 
 /// Three digits with a unit: "12.5 ms".
 std::string time_words(double seconds);
+
+/// "1457 requests that did not wait".
+std::string values_words(const FittedServiceTime& s);
 
 /// A moment or a long time, in seconds: four digits, or all that are whole seconds, without a unit.
 std::string second_words(double seconds);

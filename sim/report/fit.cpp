@@ -316,8 +316,8 @@ Document fit_document(const FitReport& r) {
   std::vector<std::string> sentences = {fit::arrival_words(r.fit.arrivals)};
   if (r.fit.service_time) {
     const fit::FittedServiceTime& s = *r.fit.service_time;
-    sentences.push_back(fmt::format("Service time, of {} requests that did not wait: {}. {}",
-                                    s.values, fit::law_words(s.chosen), s.why));
+    sentences.push_back(fmt::format("Service time, of {}: {}. {}", fit::values_words(s),
+                                    fit::law_words(s.chosen), s.why));
     if (!s.two_kinds.empty()) sentences.push_back(s.two_kinds);
   }
   if (r.fit.capacity) sentences.push_back(fit::capacity_words(*r.fit.capacity));
