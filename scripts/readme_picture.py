@@ -68,10 +68,8 @@ def draw_panel(axis, results, column, title):
         axis.plot(*series(results, group, column), color=colour)
     dip = results.details["disturbances"][0]
     axis.axvspan(dip["start_s"], dip["end_s"], **DIP)
-    capacity = limit_of(results, results.details["services"][0])[1]
-    capacity = capacity[capacity.index < SHOWN_S]
-    axis.step(capacity.index, capacity, color="black", linestyle=LIMIT_STYLE, where="post",
-              linewidth=1.2)
+    _, times, rates = limit_of(results, results.details["services"][0])
+    axis.step(times, rates, color="black", linestyle=LIMIT_STYLE, where="post", linewidth=1.2)
     axis.set_xlim(30, SHOWN_S)
     axis.set_ylim(bottom=0)
     axis.set_title(title)

@@ -3,6 +3,8 @@
 SPDX-License-Identifier: MIT
 """
 
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
@@ -15,24 +17,48 @@ from plotting.drawing import (BLUE, FAULT, GREEN, GREY, LIMIT_STYLE, ORANGE, OUT
 from plotting.results import concerns, disturbances, outside, storms, verdict
 
 
+def limit_name(service):
+    """What limits a service, in words; nothing if nothing does."""
+    capacity, throttle = service["capacity_per_s"], service.get("throttle_per_s")
+    if not capacity:
+        return "throttle rate" if throttle else ""
+    return "capacity, at most the throttle rate" if throttle and throttle < capacity else "capacity"
+
+
 def limit_of(results, service):
-    """What limits a service, and the attempts per second that it can take over time, if any."""
-    rate = results.key(f"service.{service['name']}.throttle.rate", "unlimited")
-    if results.key(f"service.{service['name']}.throttle.scope", "service") != "service":
-        rate = "unlimited"
-    servers = results.service_pivot(service["name"], "servers").mean(axis=1)
-    if not service["capacity_per_s"]:
-        return ("throttle rate", servers.fillna(0) * 0 + rate) if rate != "unlimited" else None
-    nominal = service["servers"] * service.get("instances", 1)
-    capacity = servers * service["capacity_per_s"] / nominal
-    for window in results.details["disturbances"]:
-        if window["kind"] == "fault" and concerns(results, window, service["name"]):
-            middle = capacity.index + results.interval / 2
-            inside = (middle >= window["start_s"]) & (middle < window["end_s"])
-            capacity = capacity.where(~inside, capacity * window.get("speed", 1))
-    if rate != "unlimited" and rate < service["capacity_per_s"]:
-        return "capacity, at most the throttle rate", capacity.clip(upper=rate)
-    return "capacity", capacity
+    """What limits a service, and the attempts per second that it can take, as two lists: the times
+    at which they change and what they are from then on; the last time is the end. None if nothing
+    limits it."""
+    name, end = limit_name(service), results.series["time_s"].max() + results.interval
+    steps = service.get("capacity_steps")
+    if not name or (steps is None and "capacity_steps" in service):
+        return None
+    if steps is None or service.get("autoscaled"):
+        steps = steps_of_bins(*results.mean_capacity(service["name"]), steps)
+    steps = [[start, rate] for start, rate in steps if start < end]
+    if not steps:
+        return None
+    return name, [start for start, _ in steps] + [end], [rate for _, rate in [*steps, steps[-1]]]
+
+
+def steps_of_bins(width, means, own):
+    """The steps of a service whose servers follow its load, or that has too many of its own: the
+    means of the bins. Where a fault or a profile changes the capacity, at the moments in `own`, the
+    bin around that moment would blur the step: on either side of it stands what the next whole bin
+    there has. A step without a whole bin changes what was before as `own` does."""
+    if not own:
+        return [[i * width, mean] for i, mean in enumerate(means)]
+    steps, ends = [], [start for start, _ in own[1:]] + [len(means) * width]
+    for i, ((start, rate), end) in enumerate(zip(own, ends)):
+        first, last = math.ceil(start / width - 1e-9), math.floor(end / width + 1e-9)
+        inside = range(first, min(last, len(means)))
+        if inside:
+            steps.append([start, means[first]])
+            steps += [[k * width, means[k]] for k in inside[1:]]
+        else:
+            before = own[i - 1][1] if steps else 0
+            steps.append([start, steps[-1][1] * rate / before if before else rate])
+    return steps
 
 
 def draw_load(axis, results, service):
@@ -58,11 +84,10 @@ def draw_load(axis, results, service):
                  **{**styles[name], **({"style": "-"} if alone else {})})
     limit = limit_of(results, service)
     if limit:
-        edges = [*limit[1].index, limit[1].index[-1] + results.interval]  # with the last bin's end
-        axis.step(edges, [*limit[1], limit[1].iloc[-1]], color="black", linestyle=LIMIT_STYLE,
-                  where="post", linewidth=1.5)
+        axis.step(*limit[1:], color="black", linestyle=LIMIT_STYLE, where="post", linewidth=1.5,
+                  label="_limit")
     shade(axis, results, service["name"])
-    return 0 if limit is None else float(limit[1].max())
+    return max(limit[2]) if limit else 0.0
 
 
 MOST_APART = 4  # tops of services that share a scale

@@ -148,6 +148,15 @@ class Results:
         table = rows.pivot(index="time_s", columns="replication", values=column)
         return table.ffill() if column == "servers" else table.fillna(0)
 
+    def mean_capacity(self, service):
+        """Width and values of the bins of its capacity over time; no values in older results."""
+        if not (self.folder / "mean_service.csv").is_file():
+            return self.interval, []
+        rows = self._read("mean_service.csv", ["service", "time_s", "width_s", "capacity"])
+        rows = rows[(rows["service"] == service) & rows["capacity"].notna()]
+        return (float(rows["width_s"].iloc[0]) if len(rows) else self.interval,
+                list(rows["capacity"]))
+
     def waiting_at(self, service):
         """Attempts in the queue of a service; where they share the servers, those in service."""
         shares = self.key(f"service.{service}.queue.discipline", "") == "processor-sharing"

@@ -225,6 +225,30 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
   return lines;
 }
 
+/// More steps could not be told apart in any picture, and would make large files of long profiles.
+constexpr std::size_t kMostSteps = 1000;
+
+/// Attempts per second that a service can serve or lets in, from each moment on at which that
+/// changes; null if nothing limits it. `nominal`: without profile and faults.
+Json capacity_steps(const Scenario& scenario, std::size_t service, const Json& nominal,
+                    const Json& throttle, std::span<const Time> changes) {
+  if (nominal.is_null() && throttle.is_null()) return {};
+  Json steps = Json::array();
+  const auto begin = [&](Time t) {
+    double rate = scenario::kNoLimit;
+    if (!nominal.is_null()) {
+      rate = nominal.get<double>() * capacity_left(scenario, service, t).share();
+    }
+    if (!throttle.is_null()) rate = std::min(rate, throttle.get<double>());
+    if (steps.empty() || steps.back()[1] != rate) steps.push_back({t.in_seconds(), rate});
+  };
+  begin(Time::zero());
+  for (const Time t : changes) {
+    if (t > Time::zero()) begin(t);
+  }
+  return steps;
+}
+
 Json service_json(const Scenario& scenario, const scenario::Demand& demand, std::size_t index) {
   const ServiceSpec& service = scenario.services[index];
   const double capacity = scenario::answerable_rate(scenario, index, scenario::servers_of(service));
@@ -239,6 +263,15 @@ Json service_json(const Scenario& scenario, const scenario::Demand& demand, std:
   }
   json["mean_service_time_s"] = own_time;
   json["capacity_per_s"] = limited && capacity < scenario::kNoLimit ? Json(capacity) : Json();
+  const bool throttled =
+      service.throttle.rate > 0 && service.throttle.scope == ThrottleScope::kService;
+  json["throttle_per_s"] = throttled ? Json(service.throttle.rate) : Json();
+  const std::vector<Time> changes = capacity_changes(scenario, index);
+  if (changes.size() <= kMostSteps) {
+    json["capacity_steps"] =
+        capacity_steps(scenario, index, json["capacity_per_s"], json["throttle_per_s"], changes);
+  }
+  if (service.autoscaling.target > 0) json["autoscaled"] = true;
   json["lines"] = service_lines(service, own_time, capacity);
   return json;
 }

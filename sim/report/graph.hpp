@@ -17,7 +17,12 @@ namespace retrysim::report {
 ///
 ///   window_start_s, window_end_s   the time that is measured
 ///   services       name, servers (null: no limit), instances and balancing (of several),
-///                  mean_service_time_s and capacity_per_s (attempts; null: no limit), lines
+///                  mean_service_time_s, capacity_per_s (attempts; null: no limit) and
+///                  throttle_per_s (of all clients together; null: no limit), lines;
+///                  capacity_steps: both over time, with what profile and faults leave, as
+///                  [from_s, attempts per second], each until the next; null: no limit; absent: too
+///                  many for a picture. autoscaled: true where the number of servers also follows
+///                  the load; the steps are then those of the servers at the start
 ///   clients        name, calls (services), lines: groups with arrivals of their own
 ///   calls          name, caller, calls (services), lines: client groups of services
 ///   disturbances   kind (fault or surge), name, start_s, end_s, service or client, what it does

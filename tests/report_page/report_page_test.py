@@ -95,6 +95,47 @@ retry = {{ mode = "standard" }}
 operation.put = {{ share = 0.5 }}
 operation.get = {{ share = 0.5 }}
 """ for name in ("one", "two", "three"))
+# Faults that begin and end within a bin: two at once, one of them to the end of the run; one of the
+# network only; one of a service whose servers follow its load.
+STEPS = """
+name = "steps"
+duration = "24s"
+interval = "400ms"
+replications = 2
+[service.api]
+servers = 4
+service_time = "20ms"
+[service.scaled]
+servers = 4
+service_time = "20ms"
+autoscaling = { target = 0.5, max = 9, interval = "2s", delay = "0.6s", cooldown = "1s" }
+[fault.half]
+service = "api"
+start = "6.3s"
+duration = "2.35s"
+capacity = 0.5
+[fault.slow]
+service = "api"
+start = "7.15s"
+duration = "60s"
+speed = 0.5
+[fault.lossy]
+service = "api"
+start = "3.1s"
+duration = "1s"
+request_loss = 0.2
+[fault.fewer]
+service = "scaled"
+start = "14.1s"
+duration = "2.5s"
+capacity = 0.5
+""" + "".join(f"""
+[client.{name}]
+calls = "{name}"
+arrivals = {{ process = "poisson", total_rate = {rate} }}
+attempt_timeout = "1s"
+retry = {{ mode = "none" }}
+""" for name, rate in (("api", 40), ("scaled", 300)))
 # More groups than lines can be told apart.
 GROUPS = """
 name = "groups"
@@ -193,6 +234,9 @@ class Pages:
                  "--vary", "client.web.arrivals.total_rate=10,200", "--out", "map")
         self.run("sweep", "outage.toml", "--vary", "service.api.servers=2,4", "--out", "servers")
         self.run("predict", "zombie.toml", "--out", "predict", quiet=())
+        (self.folder / "steps.toml").write_text(STEPS)
+        self.run("run", "steps.toml", "--out", "steps")
+        self.report("steps", "steps")
         (self.folder / "groups.toml").write_text(GROUPS)
         self.run("run", "groups.toml", "--out", "groups")
         self.run("run", "outage.toml", "--set", "duration=240s", "--set", "fault.down.start=180s",
@@ -357,6 +401,61 @@ class PageTest(unittest.TestCase):
         self.open("calm", folded=True)
         shown = self.browser.run("document.querySelectorAll('.picture rect.fault').length")
         self.assertEqual(shown, 0)
+
+    # Scales of a chart `drawing`, as its axes have them: from pixels to values, and back.
+    SCALES = """const scale = (lines, side) => {
+            const [[p, a], [q, b]] = [lines[0], lines[lines.length - 1]].map(line =>
+                [+line.getAttribute(side), parseFloat(line.nextElementSibling.textContent)]);
+            return { of: pixel => a + (pixel - p) / (q - p) * (b - a),
+                     at: value => p + (value - a) / (b - a) * (q - p) };
+        }, x = scale([...drawing.querySelectorAll('.axes line.tick')], 'x1'),
+        y = scale([...drawing.querySelectorAll('.axes line.grid')], 'y1');"""
+
+    def in_chart(self, title, code):
+        """The value of code that has the `drawing` of a chart and its scales."""
+        return self.browser.run(
+            f"(() => {{ const drawing = document.querySelector("
+            f"'figure[data-title={json.dumps(title)}] .drawing'); {self.SCALES} {code} }})()")
+
+    def capacity(self, title):
+        """The corners of the line of the capacity in a chart, as (time, attempts per second)."""
+        return [tuple(corner) for corner in self.in_chart(title, """
+            const path = drawing.querySelector('path.line.ink').getAttribute('d');
+            return [...path.matchAll(/[ML]([\\d.]+) ([\\d.]+)/g)].map(m =>
+                [x.of(+m[1]), y.of(+m[2])]);
+            """)]
+
+    def pointed_at(self, title, time):
+        """What stands beside the pointer at a time of a chart."""
+        return self.in_chart(title, f"""
+            const box = drawing.firstChild.getBoundingClientRect();
+            const wide = box.width / +drawing.firstChild.getAttribute('viewBox').split(' ')[2];
+            drawing.firstChild.dispatchEvent(new PointerEvent('pointermove',
+                {{ clientX: box.left + wide * x.at({time}), clientY: box.top + 50 }}));
+            return drawing.closest('figure').querySelector('.tip').textContent;""")
+
+    def test_capacity_steps_at_the_exact_moment_to_the_exact_level(self):
+        self.open("steps")
+        corners = self.capacity("Load of api")
+        expected = [(0, 200), (6.3, 200), (6.3, 100), (7.15, 100), (7.15, 50), (8.65, 50),
+                    (8.65, 100)]
+        self.assertEqual(len(corners), len(expected) + 1, corners)
+        for (time, rate), (when, level) in zip(corners, expected):
+            self.assertAlmostEqual(time, when, delta=0.05)  # of a pixel and its rounding
+            self.assertAlmostEqual(rate, level, delta=2)
+        self.assertGreaterEqual(corners[-1][0], 24)  # the second fault goes on
+        self.assertAlmostEqual(corners[-1][1], 100, delta=2)
+        self.assertIn("capacity from 50 /s to 200 /s", self.in_chart(
+            "Load of api", "return drawing.firstChild.getAttribute('aria-label');"))
+        self.assertIn("capacity: 100 /s", self.pointed_at("Load of api", 7.0))
+        self.assertIn("capacity: 50 /s", self.pointed_at("Load of api", 7.3))
+        # Servers come one after the other, and half of them go for a while.
+        corners = self.capacity("Load of scaled")
+        self.assertGreater(len({round(rate) for time, rate in corners if time < 14}), 1)
+        for moment, drops in ((14.1, True), (16.6, False)):
+            before, after = [rate for time, rate in corners if abs(time - moment) < 0.05]
+            self.assertEqual(before > after, drops)
+            self.assertAlmostEqual(min(before, after) / max(before, after), 0.5, delta=0.08)
 
     def test_what_is_folded_is_drawn_when_it_is_opened(self):
         self.open("run", folded=True)

@@ -115,7 +115,9 @@ def make_results(folder, groups=2, replications=4, length=150):
                 "variant": "base", "seed": 1, "window_start_s": 30, "window_end_s": length,
                 "interval_s": 1, "services": [{"name": "api", "servers": 10,
                                                "mean_service_time_s": 0.02,
-                                               "capacity_per_s": 500}],
+                                               "capacity_per_s": 500,
+                                               "throttle_per_s": None, "capacity_steps": [
+                                                   [0, 500], [60, 150], [90, 500]]}],
                 "disturbances": [{"kind": "fault", "name": "dip", "start_s": 60, "end_s": 90,
                                   "service": "api", "speed": 1.0}],
                 "keys": {f"client.g{g}.calls": '"api"' for g in range(groups)}}]}
@@ -507,19 +509,62 @@ class PlotTest(unittest.TestCase):
             results = Results(folder, None)
             return limit_of(results, results.details["services"][0])
 
-        self.assertEqual([limit()[1][t] for t in (59, 60, 89, 90)], [500, 150, 150, 500])
-        edit(folder, lambda variant: variant["disturbances"][0].update(speed=0.5))
-        self.assertEqual([limit()[1][t] for t in (59, 60, 89, 90)], [500, 75, 75, 500])
-        edit(folder, lambda variant: variant["keys"].update({"service.api.throttle.rate": "300"}))
-        name, rate = limit()
-        self.assertEqual(name, "capacity, at most the throttle rate")
-        self.assertEqual((rate[59], rate[60]), (300, 75))
-        edit(folder, lambda variant: variant["services"][0].update(capacity_per_s=None))
-        name, rate = limit()
-        self.assertEqual((name, rate[59], rate[60]), ("throttle rate", 300, 300))
-        edit(folder, lambda variant: variant["keys"].update(
-            {"service.api.throttle.scope": '"client"'}))
+        def change(**members):
+            edit(folder, lambda variant: variant["services"][0].update(members))
+
+        def drawn():
+            _, figure = draw_overview(self, folder)
+            lines = [line for line in panel(figure, "Load").lines if line.get_label() == "_limit"]
+            return [list(map(float, data)) for line in lines for data in line.get_data()]
+
+        whole = ("capacity", [0, 60, 90, 155], [500, 150, 500, 500])
+        self.assertEqual(limit(), whole)
+        # A fault within a bin steps at its own moment to its own level, and not by the bins.
+        change(capacity_steps=[[0, 500], [60.3, 150], [60.55, 75], [90.8, 500]])
+        self.assertEqual(drawn(), [[0, 60.3, 60.55, 90.8, 155], [500, 150, 75, 500, 500]])
+        # One that lasts to the end, and beyond.
+        change(capacity_steps=[[0, 500], [60.3, 150], [400, 500]])
+        self.assertEqual(drawn(), [[0, 60.3, 155], [500, 150, 150]])
+        change(throttle_per_s=300, capacity_steps=[[0, 300], [60, 75], [90, 300]])
+        self.assertEqual(limit(), ("capacity, at most the throttle rate", [0, 60, 90, 155],
+                                   [300, 75, 300, 300]))
+        change(capacity_per_s=None, capacity_steps=[[0, 300]])
+        self.assertEqual(limit(), ("throttle rate", [0, 155], [300, 300]))
+        change(throttle_per_s=None, capacity_steps=None)
         self.assertIsNone(limit())
+        self.assertEqual(drawn(), [])
+
+    def test_the_limit_of_a_service_that_scales(self):
+        folder = make_results(self.root / "r", groups=1)
+
+        def limit(steps, means, width=10):
+            write(folder / "mean_service.csv",
+                  "scenario,variant,service,time_s,width_s,capacity".split(","),
+                  [["dip", "base", "api", width * i, width, mean] for i, mean in enumerate(means)])
+            edit(folder, lambda variant: variant["services"][0].update(
+                autoscaled=True, capacity_steps=steps))
+            results = Results(folder, None)
+            _, times, rates = limit_of(results, results.details["services"][0])
+            return list(zip(times, rates))[:-1]
+
+        # It grows from bin to bin; the fault begins and ends within one.
+        means = [500, 600, 700, 480, 210, 500, 700]
+        self.assertEqual(limit([[0, 500], [33, 150], [56, 500]], means),
+                         [(0, 500), (10, 600), (20, 700), (33, 210), (56, 700)])
+        # A fault between two bins' ends, of which no bin has the level.
+        self.assertEqual(limit([[0, 500], [33, 250], [38, 500]], [500, 600, 700, 500, 800]),
+                         [(0, 500), (10, 600), (20, 700), (33, 350), (38, 800)])
+        self.assertEqual(limit([[0, 500]], [500, 600]), [(0, 500), (10, 600)])
+        # Results of an older program, or with very many steps, have the bins.
+        def without(variant):
+            del variant["services"][0]["capacity_steps"], variant["services"][0]["autoscaled"]
+        edit(folder, without)
+        results = Results(folder, None)
+        self.assertEqual(limit_of(results, results.details["services"][0])[1:],
+                         ([0, 10, 155], [500, 600, 600]))
+        (folder / "mean_service.csv").unlink()
+        results = Results(folder, None)
+        self.assertIsNone(limit_of(results, results.details["services"][0]))
 
     def test_attempts_by_group_and_outcome(self):
         # A fifth of the requests never send an attempt; the groups differ in how many they make.

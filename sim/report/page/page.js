@@ -34,6 +34,37 @@ function lineOf(result, v, bearers, name, quantity_, look) {
   return { means, halves, dt: series.dt, bins: binsOf(series), v, ...look };
 }
 
+/** The capacity of a service as the line of a chart: what the scenario says, at its exact moments;
+ * null if there is no limit. Where the number of servers follows the load, what the bins say. */
+function capacityLine(result, v, service) {
+  const line = lineOf(result, v, "s", service, "capacity",
+    { name: "capacity", colour: "ink", dash: LIMIT_DASH });
+  if (isNothing(line)) return null;
+  const { capacity_steps: own, autoscaled } = (graphIsOwn(result, v) &&
+    (graphAt(result, v).services || []).find((one) => one.name === service)) || {};
+  return { ...line, halves: null, steps: own && !autoscaled ? own : stepsOfBins(line, own || []) };
+}
+
+/** The steps that bins have. At a moment in `own`, where a fault or a profile changes the capacity,
+ * the bin around it would blur the step: on either side of it stands what the next whole bin there
+ * has. A step without a whole bin changes what was before as `own` does. As in overview.py. */
+function stepsOfBins({ means, dt, bins }, own) {
+  const steps = [], ends = own.slice(1).map(([start]) => start);
+  if (own.length === 0) own = [[0, at(means, 0)]];
+  own.forEach(([start, rate], i) => {
+    const first = Math.ceil(start / dt - 1e-9);
+    const last = i < ends.length ? Math.min(bins, Math.floor(ends[i] / dt + 1e-9)) : bins;
+    if (first < last) {
+      steps.push([start, at(means, first)]);
+      for (let k = first + 1; k < last; ++k) steps.push([k * dt, at(means, k)]);
+    } else {
+      const before = i > 0 ? own[i - 1][1] : 0;
+      steps.push([start, before > 0 ? steps[steps.length - 1][1] * rate / before : rate]);
+    }
+  });
+  return steps.filter(([, value]) => exists(value));
+}
+
 const isNothing = (line) => !line || line.means === 0 ||
   (Array.isArray(line.means) && line.means.every((x) => !exists(x) || x === 0));
 
@@ -78,9 +109,8 @@ function loadLines(result, v, service) {
     }
   }
   const shown = result.comparison ? entries(result, v).map((e) => e.v) : [v];
-  const capacities = shown.map((i) => ofService(i, "capacity",
-    { name: "capacity", colour: "ink", dash: LIMIT_DASH, step: true })).filter((c) => !isNothing(c));
-  const texts = new Set(capacities.map((c) => JSON.stringify([c.means, c.dt])));
+  const capacities = shown.map((i) => capacityLine(result, i, service)).filter(Boolean);
+  const texts = new Set(capacities.map((c) => JSON.stringify(c.steps)));
   if (texts.size === 1) lines.push(capacities[0]);
   else capacities.forEach((c) => lines.push({ ...c, colour: lookOf(c.v).colour,
     name: `capacity, ${variantName(result, c.v)}` }));

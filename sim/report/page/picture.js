@@ -130,9 +130,9 @@ function pictureLines(result, quantity_, range) {
   }
   const top = topOf(lines, ...range);
   const called = new Set((graphAt(result, result.v).clients || []).flatMap((c) => c.calls));
-  const capacities = [...called].map((service) => lineOf(result, result.v, "s", service, "capacity",
-    { name: "capacity", colour: "ink", dash: LIMIT_DASH, step: true })).filter((c) => !isNothing(c));
-  const one = new Set(capacities.map((c) => JSON.stringify(c.means))).size === 1;
+  const capacities = [...called].map((service) => capacityLine(result, result.v, service))
+    .filter(Boolean);
+  const one = new Set(capacities.map((c) => JSON.stringify(c.steps))).size === 1;
   if (one && topOf(capacities.slice(0, 1)) < 1.6 * top) lines.push(capacities[0]);
   return lines;
 }

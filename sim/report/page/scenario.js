@@ -7,6 +7,9 @@ function graphAt(result, v) {
   return (graphs && graphs[v]) || (result.variants[v] || {}).graph || result.graph || {};
 }
 
+/** Whether that is what was simulated at the point, and not only the scenario that is varied. */
+const graphIsOwn = (result, v) => !result.sweep || Boolean((result.sweep.graphs || [])[v]);
+
 /** What went along the edge of a group: requests per second, attempts per request and the share of
  * the requests that succeeded; before, during and after the first disturbance, or all the time where
  * there is none. `fails` where that share fell by more than a tenth. */

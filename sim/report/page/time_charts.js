@@ -22,9 +22,29 @@ const timeline = {
 /** Value number i of a series that is a list or, where all are equal, a number. */
 const at = (values, i) => (Array.isArray(values) ? values[i] : values);
 
+/** The value of a line at a moment; null where there is none. */
+function valueAt(line, time) {
+  const i = Math.floor(time / line.dt);
+  if (i < 0 || i >= line.bins) return null;
+  if (!line.steps) return at(line.means, i);
+  const later = line.steps.findIndex(([start]) => start > time);
+  return line.steps[(later < 0 ? line.steps.length : later) - 1][1];
+}
+
+/** The values that a line has in a stretch of time. */
+function valuesOf(line, low, high) {
+  if (line.steps) {
+    return line.steps.filter(([start], i) => start <= high &&
+      (i + 1 === line.steps.length || line.steps[i + 1][0] > low)).map(([, value]) => value);
+  }
+  return Array.from({ length: line.bins }, (_, i) => at(line.means, i)).filter((value, i) =>
+    exists(value) && (i + 0.5) * line.dt >= low && (i + 0.5) * line.dt <= high);
+}
+
 /**
  * A line of a chart: `of` gives [means, halves] of the present data, or null.
- * {name, colour, dash, of, share, dt, bins}
+ * {name, colour, dash, of, share, dt, bins}; `steps` instead of bins: [start, value], each until the
+ * next.
  */
 class TimeChart {
   /** `state`: () => {lines, windows, top, limit} of what is shown now; `off`: names of lines that are
@@ -58,8 +78,7 @@ class TimeChart {
   said() {
     const [low, high] = this.range(), { unit, share } = this.options;
     return [...this.state().lines.map((line) => {
-      const values = Array.from({ length: line.bins }, (_, i) => at(line.means, i)).filter((value, i) =>
-        exists(value) && (i + 0.5) * line.dt >= low && (i + 0.5) * line.dt <= high);
+      const values = valuesOf(line, low, high);
       const text = (value) => quantity(value, unit, share);
       return values.length === 0 ? `${line.name} has no values` : `${line.name} from ${
         text(Math.min(...values))} to ${text(Math.max(...values))}, at last ${
@@ -73,11 +92,10 @@ class TimeChart {
   table() {
     const [low, high] = this.range(), { lines } = this.state();
     const rows = Array.from({ length: 21 }, (_, i) => low + (high - low) * (i / 20) * 0.999);
-    const value = (line, time) => at(line.means, Math.floor(time / line.dt));
     return sortable({ className: "tall", rows, columns: [{ title: LOOKS.time, value: (time) => time,
       node: (time) => digits(time, 4) }, ...lines.map((line) => ({ title: line.name,
-      value: (time) => value(line, time),
-      node: (time) => quantity(value(line, time), this.options.unit, this.options.share) }))] });
+      value: (time) => valueAt(line, time),
+      node: (time) => quantity(valueAt(line, time), this.options.unit, this.options.share) }))] });
   }
 
   draw(width) {
@@ -122,13 +140,18 @@ class TimeChart {
   }
 
   points(line, value, x, y) {
-    const found = [];
+    const found = [], end = line.bins * line.dt;
+    if (line.steps) {
+      line.steps.forEach(([start, v], i) => {
+        const until = i + 1 < line.steps.length ? line.steps[i + 1][0] : end;
+        if (start < end) found.push([x(start), y(v)], [x(Math.min(until, end)), y(v)]);
+      });
+      return found;
+    }
     for (let i = 0; i < line.bins; ++i) {
       const v = value(i);
       if (!exists(v)) {
         found.push(null);
-      } else if (line.step) {
-        found.push([x(i * line.dt), y(v)], [x((i + 1) * line.dt), y(v)]);
       } else {
         found.push([x((i + 0.5) * line.dt), y(v)]);
       }
@@ -152,10 +175,10 @@ class TimeChart {
     const heights = lines.map((line) => {  // of the lines, every few pixels
       const found = [];
       for (let px = LEFT; px <= RIGHT; px += STEP) {
-        const i = x.back(px) / line.dt - (line.step ? 0 : 0.5), k = Math.floor(i);
+        const i = x.back(px) / line.dt - 0.5, k = Math.floor(i);
         const [a, b] = [at(line.means, k), at(line.means, k + 1)];
-        const value = k < 0 || k >= line.bins ? null : line.step || k + 1 >= line.bins || !exists(b)
-          ? a : exists(a) ? a + (b - a) * (i - k) : null;
+        const value = line.steps ? valueAt(line, x.back(px)) : k < 0 || k >= line.bins ? null
+          : k + 1 >= line.bins || !exists(b) ? a : exists(a) ? a + (b - a) * (i - k) : null;
         found.push(exists(value) ? y(value) : null);
       }
       return found;
@@ -175,7 +198,7 @@ class TimeChart {
     };
     shown.forEach((own, i) => {
       const same = shown.slice(0, i).find((other) => !other.in && other.said === own.said &&
-        !own.line.step && !other.line.step && together(other.n, own.n));
+        !own.line.steps && !other.line.steps && together(other.n, own.n));
       own.in = same;
       own.names = [own.line.name];
       if (same) same.names.push(own.line.name);
@@ -319,9 +342,9 @@ class TimeChart {
     this.tip.style.left = onRight ? `${left + 8}px` : "";
     this.tip.style.right = onRight ? "" : `${this.figure.gauge.clientWidth - left + 8}px`;
     this.tip.replaceChildren(el("b", {}, `at ${digits(time, 4)} s`), ...lines.map((line) => {
-      const i = Math.floor(time / line.dt), mean = at(line.means, i), half = at(line.halves, i);
+      const mean = valueAt(line, time), half = at(line.halves, Math.floor(time / line.dt));
       const text = (value) => quantity(value, this.options.unit, this.options.share);
-      const known = i >= 0 && i < line.bins && exists(mean);
+      const known = exists(mean);
       const row = el("span", {}, `${line.name}: ${known ? text(mean) : "–"}`,
         known && half > 0 ? ` ± ${text(half)}` : null);
       row.style.color = line.colour === "ink" ? "" : line.colour;
@@ -333,9 +356,9 @@ class TimeChart {
 /** Where a line runs for long upon an earlier one, both are seen: that shows in the gaps. */
 function dashCoinciding(lines, top) {
   lines.forEach((line, n) => {
-    if (line.dash || line.step) return;
+    if (line.dash || line.steps) return;
     const below = lines.slice(0, n).filter((other) => {
-      if (other.step || other.dt !== line.dt) return false;
+      if (other.steps || other.dt !== line.dt) return false;
       let [near, all] = [0, 0];
       for (let i = 0; i < Math.min(line.bins, other.bins); ++i) {
         const [a, b] = [at(line.means, i), at(other.means, i)];
@@ -367,6 +390,10 @@ function windowNames(windows) {
 function topOf(lines, low = 0, high = Infinity) {
   let top = 0;
   for (const line of lines) {
+    if (line.steps) {
+      top = Math.max(top, ...valuesOf(line, low, high));
+      continue;
+    }
     for (let i = 0; i < line.bins; ++i) {
       const time = (i + 0.5) * line.dt, mean = at(line.means, i);
       if (time < low || time > high || !exists(mean)) continue;

@@ -8,10 +8,13 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "report/graph.hpp"
 #include "report/run/text.hpp"
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 using namespace retrysim;
 using namespace retrysim::report;
@@ -290,6 +293,9 @@ TEST_CASE_METHOD(Sample, "result.json") {
   const auto& variant = json["variants"][0];
   CHECK(variant["keys"]["duration"] == "\"2s\"");
   CHECK(variant["services"][0]["capacity_per_s"] == 200);  // 2 / 10 ms
+  using Steps = nlohmann::json;
+  CHECK(variant["services"][0]["capacity_steps"] == Steps({{0, 200}}));
+  CHECK(variant["services"][0]["throttle_per_s"].is_null());
   CHECK(variant["disturbances"][0]["name"] == "dip");
   CHECK(variant["disturbances"][0]["end_s"] == 1.5);
   CHECK(json["summary"].size() == evaluation.summary.size());
@@ -300,6 +306,46 @@ TEST_CASE_METHOD(Sample, "result.json") {
   CHECK(json["expectations"][0]["at_most"].is_null());
   // Keys keep the order in which they are explained.
   CHECK(sink.text().find("\"program\"") < sink.text().find("\"version\""));
+}
+
+TEST_CASE_METHOD(Sample, "result.json has the capacity at each exact moment") {
+  const auto fault = [&](const char* name, double start, double length) -> FaultSpec& {
+    FaultSpec& f = loaded.scenario.faults.emplace_back();
+    f.name = name;
+    f.start = Time::zero() + Duration::from_seconds(start);
+    f.duration = Duration::from_seconds(length);
+    return f;
+  };
+  const auto service = [&] { return graph_json(loaded.scenario)["services"][0]; };
+  using Steps = std::vector<std::pair<double, double>>;
+  const auto steps = [&] { return service()["capacity_steps"].get<Steps>(); };
+  REQUIRE(loaded.scenario.services[0].servers == 2);
+  loaded.scenario.faults.clear();
+  fault("half", 0.3, 1.21).capacity = 0.5;
+  CHECK(steps() == Steps{{0, 200}, {0.3, 100}, {1.51, 200}});
+  fault("slow", 1.01, 100).speed = 0.25;  // while the first goes on, and beyond the end of the run
+  CHECK(steps() == Steps{{0, 200}, {0.3, 100}, {1.01, 25}, {1.51, 50}, {101.01, 200}});
+  fault("loss", 0.1, 0.1).request_loss = 1;  // leaves the servers alone
+  fault("late", 0.2, 0.1).latency = Duration::seconds(1);
+  CHECK(steps().size() == 5);
+  fault("cut", 0, 0.05).unreachable = true;
+  CHECK(steps().front() == std::pair(0.0, 0.0));
+  CHECK(steps()[1] == std::pair(0.05, 200.0));
+  loaded.scenario.services[0].throttle.rate = 120;
+  CHECK(steps() == Steps{{0, 0}, {0.05, 120}, {0.3, 100}, {1.01, 25}, {1.51, 50}, {101.01, 120}});
+  CHECK(service()["throttle_per_s"] == 120);
+  CHECK_FALSE(service().contains("autoscaled"));
+  loaded.scenario.services[0].autoscaling.target = 0.5;
+  CHECK(service()["autoscaled"] == true);
+  // Whole servers: a third of two is one.
+  loaded.scenario.faults.clear();
+  loaded.scenario.services[0].throttle.rate = 0;
+  fault("third", 1, 1).capacity = 0.3;
+  CHECK(steps()[1] == std::pair(1.0, 100.0));
+  loaded.scenario.services[0].servers = ServiceSpec::kUnlimited;
+  CHECK(service()["capacity_steps"].is_null());
+  for (int i = 0; i < 600; ++i) fault("again", 10 + 2 * i, 1).speed = 0.5;
+  CHECK_FALSE(service().contains("capacity_steps"));
 }
 
 TEST_CASE_METHOD(Sample, "instances.csv") {
