@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from plotting.drawing import BLUE, GREEN, GREY, GROUP_COLOURS, LIMIT_STYLE, ORANGE, SKY
+from plotting.legend import axis_legend_below
 from plotting.results import ResultError, title_of
 
 COLUMNS = "variant stage replications mean ci_low ci_high outcome"
@@ -102,8 +103,7 @@ def draw_first_stage(axis, first, choice):
     axis.set_ylim(-0.7, len(first) - 0.3)
     axis.set_xlabel(f"{with_unit(choice)}, mean with 95 % interval")
     axis.set_title(f"after {choice['stages'][0]} replications", fontsize=11)
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / axis.figure.get_figheight()),
-                fontsize=9, ncol=3)
+    axis_legend_below(axis, fontsize=9)
 
 
 def draw_race(axis, race, choice):
@@ -140,5 +140,4 @@ def draw_race(axis, race, choice):
     axis.set_xlabel("replications (log scale)")
     axis.set_ylabel(with_unit(choice))
     axis.set_title("the race of those that go on (star: the best, cross: leaves)", fontsize=11)
-    below = -0.6 / axis.figure.get_figheight()
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, below), fontsize=9, ncol=2)
+    axis_legend_below(axis, fontsize=9)

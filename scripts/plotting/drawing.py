@@ -172,6 +172,18 @@ def put_headline(figure, results, note, never=""):
     return 1 - (0.80 + 0.18 * text.count("\n")) * inch
 
 
+def lay_out(figure, **layout):
+    """A tight layout whose titles fit their panels. Those that are still too long for theirs would
+    squeeze them to nothing, so that the first layout goes without them."""
+    titles = [axis.set_title(axis.get_title(loc="left")) for axis in figure.axes]
+    for visible in (False, True):
+        for title in titles:
+            title.set_visible(visible)
+        if visible:
+            fit_titles(figure)
+        figure.tight_layout(**layout)
+
+
 def fit_titles(figure):
     """Breaks, and as a last resort cuts, the titles that would leave the width of their panel."""
     renderer = figure.canvas.get_renderer()

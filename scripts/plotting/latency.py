@@ -45,10 +45,10 @@ def draw_quantiles(axis, results):
     axis.set_xticks([-np.log10(1 - q) for q in ticks], [f"{q * 100:g} %" for q in ticks])
     if axis.lines:
         scale_latencies(axis)
-        entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
     axis.set_title("Latency of whole requests" if len(groups) > 1 else "Latency quantiles")
     axis.set_xlabel("percentile; bands: 95 % intervals")
     axis.set_ylabel("latency (log scale)")
+    entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
 
 
 MOST_ATTEMPTS = 12
@@ -90,10 +90,10 @@ def draw_attempts_by_group(axis, results):
     axis.invert_yaxis()
     axis.axvline(1, color="black", linewidth=0.9, linestyle=":")
     axis.grid(axis="y", visible=False)
-    entries_below(axis, entries)
     axis.set_title("What became of the attempts")
     axis.set_ylabel("client group")
     axis.set_xlabel("attempts / request")
+    entries_below(axis, entries)
 
 
 def draw_attempts(axis, results):
@@ -118,17 +118,23 @@ def draw_attempts(axis, results):
         for attempt, sent in zip(rows["attempt"], rows["sent"]):
             axis.text(attempt, 101, f"{sent:.3g}" if sent < 1000 else f"{sent:,.0f}", ha="center",
                       va="bottom", fontsize=7 if len(rows) > 5 else 9)
-    entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
     axis.set_title("What became of each attempt")
     axis.set_xlabel("attempt number (1 is the first" +
                     (f"; later ones, {100 * left_out:.2g} %, are left out)" if left_out else ")"))
     axis.set_ylabel("share of its attempts, %; above: attempts per replication" if shares else
                     "attempts per replication")
+    entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
+
+
+LEGEND_INCHES = 0.75  # of a legend that leaves the panels their height
 
 
 def latency(results):
     figure, axes = plt.subplots(1, 2, figsize=(16 / 1.5, 7.6 / 1.2))
     draw_quantiles(axes[0], results)
     (draw_attempts if len(results.groups()) == 1 else draw_attempts_by_group)(axes[1], results)
+    legends = [axis.get_legend() for axis in axes if axis.get_legend()]
+    high = max((legend.get_window_extent().height / figure.dpi for legend in legends), default=0)
+    figure.set_figheight(figure.get_figheight() + max(0, high - LEGEND_INCHES))
     figure.tight_layout(rect=(0, 0, 1, put_headline(figure, results, "")), w_pad=2)
     return figure

@@ -3,20 +3,26 @@
 SPDX-License-Identifier: MIT
 """
 
+from matplotlib.transforms import ScaledTranslation
+
 MOST_COLUMNS = 6
+GAP = 0.06  # inches between the words of an axis and the legend below it
 SHORTEST = 12  # letters that no label loses
 
 
-def fitting_legend(make, room, columns):
+def fitting_legend(make, room, columns, whole=False):
     """The legend that `make` returns for a number of columns: the most, up to `columns`, with which
-    it is no wider than `room` pixels. Labels that are too long even for one column are cut."""
+    it is no wider than `room` pixels. Labels that are too long even for one column are cut; where
+    they are to stay `whole`, there is no legend then, but None."""
     for count in range(columns, 0, -1):
         legend = make(count)
         renderer = legend.figure.canvas.get_renderer()
         if legend.get_window_extent(renderer).width <= room:
             return legend
-        if count > 1:
+        if count > 1 or whole:
             legend.remove()
+    if whole:
+        return None
     while legend.get_window_extent(renderer).width > room:
         text = max(legend.get_texts(), key=lambda t: len(t.get_text()))
         if len(text.get_text()) < SHORTEST:
@@ -44,15 +50,20 @@ def legend_below(figure, handles, labels, title=None, columns=MOST_COLUMNS):
     figure.get_layout_engine().set(rect=(0, height, 1, 1 - height))
 
 
-def axis_legend_below(axis, handles=None, labels=None, columns=3, below=-0.14):
-    """The legend below one panel, no wider than it."""
+def axis_legend_below(axis, handles=None, labels=None, columns=3, **look):
+    """The legend below one panel, no wider than it, and below what stands along its axis. To be
+    called once ticks and the axis have their texts."""
     if handles is None:
         handles, labels = axis.get_legend_handles_labels()
     if not labels:
         return
+    figure = axis.figure
+    texts = axis.xaxis.get_tightbbox(figure.canvas.get_renderer())
+    inches = max(0, axis.bbox.y0 - texts.y0) / figure.dpi if texts else 0
+    place = axis.transAxes + ScaledTranslation(0, -inches - GAP, figure.dpi_scale_trans)
 
     def make(count):
-        return axis.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, below),
-                           frameon=False, ncol=count)
+        return axis.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0),
+                           bbox_transform=place, frameon=False, ncol=count, borderaxespad=0, **look)
 
     fitting_legend(make, axis.get_window_extent().width, min(columns, len(labels)))

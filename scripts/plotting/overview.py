@@ -12,9 +12,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from plotting.drawing import (BLUE, FAULT, GREEN, GREY, LIMIT_STYLE, ORANGE, OUTSIDE, PURPLE, RED,
-                              STORM, draw, draw_groups, entries_above, fit_titles, group_styles,
+                              STORM, draw, draw_groups, entries_above, group_styles, lay_out,
                               put_headline, ratio, scale_latencies, shade, top_of)
-from plotting.results import concerns, disturbances, outside, storms, verdict
+from plotting.legend import fitting_legend
+from plotting.results import disturbances, outside, storms, verdict
 
 
 def limit_name(service):
@@ -87,6 +88,9 @@ def draw_load(axis, results, service):
         axis.step(*limit[1:], color="black", linestyle=LIMIT_STYLE, where="post", linewidth=1.5,
                   label="_limit")
     shade(axis, results, service["name"])
+    if not results.is_called(service["name"]):
+        axis.text(0.5, 0.5, "no calls", transform=axis.transAxes, ha="center", va="center",
+                  color=GREY, backgroundcolor="white")
     return max(limit[2]) if limit else 0.0
 
 
@@ -94,25 +98,30 @@ MOST_APART = 4  # tops of services that share a scale
 
 
 def scale_loads(axes, limits):
-    """One scale for all, unless it would flatten one of them; logarithmic above the limit where a
-    herd would flatten all the rest."""
-    tops = [max(top_of(axis), limit) for axis, limit in zip(axes, limits)]
-    if len(axes) > 1 and min(tops) < max(tops) / MOST_APART:
-        for axis, limit in zip(axes, limits):
-            scale_loads([axis], [limit])
+    """One scale for all that show anything, unless it would flatten one of them; logarithmic above
+    the limit where a herd would flatten all the rest."""
+    panels = [(axis, limit, max(top_of(axis), limit)) for axis, limit in zip(axes, limits)]
+    for axis, _, top in panels:
+        axis.set_ylabel("per second")
+        if top == 0:
+            axis.set_ylim(0, 1)
+            axis.set_yticks([0])
+    panels = [panel for panel in panels if panel[2] > 0]
+    if not panels:
         return
-    top = max([top_of(axis) for axis in axes] + limits)
-    limit = max(limits)
-    for axis in axes:
+    top, limit = (max(panel[i] for panel in panels) for i in (2, 1))
+    if min(panel[2] for panel in panels) < top / MOST_APART:
+        for axis, own, _ in panels:
+            scale_loads([axis], [own])
+        return
+    for axis, _, _ in panels:
         if limit > 0 and top > 12 * limit:
             axis.set_yscale("symlog", linthresh=limit)
             axis.set_yticks([0, limit] + [10.0 ** n for n in range(1, 10) if
                                           2 * limit < 10.0 ** n <= top * 1.5])
             axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
             axis.set_ylabel("per second (log)")
-        else:
-            axis.set_ylabel("per second")
-        axis.set_ylim(0, max(top, 1e-9) * (1.5 if top > 12 * limit > 0 else 1.08))
+        axis.set_ylim(0, top * (1.5 if top > 12 * limit > 0 else 1.08))
 
 
 def draw_goodput(axis, results):
@@ -261,21 +270,21 @@ def put_legends(figure, results):
     once the height of the figure is known, and the inches that they need.
     """
     blocks = [line_entries(results), list(common_entries(results))]
-    renderer, placed, left, below, height = figure.canvas.get_renderer(), [], 0.02, 0.0, 0.0
+    placed, left, below, height = [], 0.02, 0.0, 0.0
     for entries in filter(None, blocks):
-        for columns in (3, 2, 1) if placed or len(entries) > 8 else (1,):
-            legend = figure.legend(*zip(*entries), loc="upper left", fontsize=10, ncol=columns,
-                                   borderaxespad=0, borderpad=0, columnspacing=1.5)
-            size = legend.get_window_extent(renderer)
-            wide, high = size.width / figure.bbox.width, size.height / figure.dpi
-            if left + wide < 0.99 or (columns == 1 and not placed):
-                break
-            if columns == 1:
-                left, below = 0.02, height + 0.05
-                break
-            legend.remove()
+        def make(columns, entries=entries):
+            return figure.legend(*zip(*entries), loc="upper left", fontsize=10, ncol=columns,
+                                 borderaxespad=0, borderpad=0, columnspacing=1.5)
+
+        most = 3 if placed or len(entries) > 8 else 1
+        legend = fitting_legend(make, (0.99 - left) * figure.bbox.width, most, whole=bool(placed))
+        if legend is None:  # below the other
+            left, below = 0.02, height + 0.05
+            legend = fitting_legend(make, 0.97 * figure.bbox.width, most)
+        size = legend.get_window_extent(figure.canvas.get_renderer())
         placed.append((legend, left, below))
-        left, height = left + wide + 0.04, max(height, below + high)
+        left += size.width / figure.bbox.width + 0.04
+        height = max(height, below + size.height / figure.dpi)
     return placed, height + 0.15
 
 
@@ -357,7 +366,5 @@ def overview(results):
     for legend, left, below in legends:
         legend.set_bbox_to_anchor((left, top - below * inch), transform=figure.transFigure)
     room = (0, 0, 1, top - legend_inches * inch)
-    figure.tight_layout(rect=room, h_pad=1.0)
-    fit_titles(figure)
-    figure.tight_layout(rect=room, h_pad=1.0)
+    lay_out(figure, rect=room, h_pad=1.0)
     return figure

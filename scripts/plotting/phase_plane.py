@@ -114,7 +114,7 @@ def draw_plane(axis, planes, plane):
     axis.set_title(f"{service}: after {plane['trigger']}{tips}")
     axis.set_xlabel("work that waits, s")
     axis.set_ylabel("requests on their way back")
-    axis_legend_below(axis, below=-0.12)
+    axis_legend_below(axis)
 
 
 def phase_plane_figure(folder):

@@ -99,11 +99,23 @@ class Results:
             return default
 
     def callers(self, service):
-        """The client groups that call a service; "api.db" is how service api calls db."""
-        if len(self.details["services"]) == 1:
-            return self.groups()
-        return [g for g in self.groups() if self.key(f"client.{g}.calls", None) == service or
-                g.partition(".")[2] == service]
+        """The client groups that call a service. Results of older programs do not list their calls:
+        there "api.db" is how service api calls db."""
+        groups = self.details.get("clients", []) + self.details.get("calls", [])
+        calling = {group["name"] for group in groups if service in group["calls"]}
+        if self.groups() == ["all"]:
+            return ["all"]
+        if not groups:
+            if len(self.details["services"]) == 1:
+                return self.groups()
+            calling = {g for g in self.groups() if g.partition(".")[2] == service or
+                       self.key(f"client.{g}.calls", None) == service}
+        return [g for g in self.groups() if g in calling]
+
+    def is_called(self, service):
+        """Whether any attempt ever went there."""
+        rows = self.service[self.service["service"] == service]
+        return "arrivals" not in rows or bool((rows["arrivals"] > 0).any())
 
     def replications(self):
         return self.series["replication"].nunique()

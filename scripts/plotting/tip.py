@@ -89,7 +89,7 @@ def tipping_point(rows, info):
     axis.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     axis.set_xlabel(key_words(info["trigger"]["path"], unit))
     axis.set_ylabel("share that does not recover")
-    axis_legend_below(axis, columns=1, below=-0.13)
+    axis_legend_below(axis, columns=1)
     headline(axis, info, "where does it tip?")
     figure.tight_layout()
     return figure
@@ -119,7 +119,7 @@ def hysteresis(rows, info):
     axis.set_ylim(bottom=0)
     axis.set_xlabel(key_words(info["load"]["path"], info["load"]["unit"]))
     axis.set_ylabel("requests per second")
-    axis_legend_below(axis, below=-0.13)
+    axis_legend_below(axis)
     headline(axis, info, "does it go back the way it came?")
     figure.tight_layout()
     return figure

@@ -7,15 +7,20 @@ SPDX-License-Identifier: MIT
 import sys
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 
 from plot_call import plot  # noqa: F401  (it sets the paths and the backend)
 from plot_sweep_test import make_sweep
+from plot_test import edit, make_results, make_several
 import matplotlib.pyplot as plt
 
 from plotting.drawing import STYLE
 from plotting.labels import LONGEST, short_labels
+from plotting.latency import latency
 from plotting.legend import axis_legend_below
+from plotting.overview import overview
+from plotting.results import Results
 from plotting.sweep import sweep_figure
 
 sys.dont_write_bytecode = True
@@ -36,7 +41,7 @@ class PlotLayoutTest(unittest.TestCase):
         context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
 
-    def check(self, figure):
+    def check(self, figure, least_width=LEAST_WIDTH):
         self.addCleanup(plt.close, figure)
         figure.canvas.draw()
         renderer, whole = figure.canvas.get_renderer(), figure.bbox.padded(1)
@@ -45,14 +50,75 @@ class PlotLayoutTest(unittest.TestCase):
         boxes = [legend.get_window_extent(renderer) for legend in legends]
         for axis in drawn:
             self.assertGreater(axis.get_window_extent(renderer).width,
-                               LEAST_WIDTH * figure.bbox.width)
-            boxes += [label.get_window_extent(renderer) for label in axis.get_xticklabels()
-                      if label.get_text()]
+                               least_width * figure.bbox.width)
+            low, high = sorted(axis.get_xlim())
+            boxes += [label.get_window_extent(renderer)
+                      for place, label in zip(axis.get_xticks(), axis.get_xticklabels())
+                      if label.get_text() and low <= place <= high]
         for box in boxes:
             self.assertGreaterEqual(box.x0, whole.x0)
             self.assertLessEqual(box.x1, whole.x1)
             self.assertGreaterEqual(box.y0, whole.y0)
             self.assertLessEqual(box.y1, whole.y1)
+
+    def graph(self, count):
+        """Services s0, s1 ... with long names; each group calls one by a call of another name, the
+        first and the last of them nothing."""
+        folder = make_several(self.root / f"graph{count}", count, replications=2, length=80)
+
+        def change(variant):
+            names = [s["name"] for s in variant["services"]]
+            calls = [{"name": f"g{i}", "calls": names[i:i + 1]} for i in range(1, count - 1)]
+            variant.update(keys={}, clients=calls[:2], calls=calls[2:] + [
+                {"name": f"g{i}", "calls": []} for i in (0, count - 1)])
+            for i in (0, count - 1):
+                variant["services"][i].update(capacity_per_s=None, capacity_steps=None)
+
+        path = folder / "service.csv"
+        rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
+        for row in rows[1:]:
+            if row[3] in ("s0", f"s{count - 1}"):
+                row[5] = "0"
+        path.write_text("\n".join(map(",".join, rows)) + "\n", encoding="utf-8")
+        return edit(folder, change)
+
+    def test_the_services_of_a_graph_have_their_callers_and_panels_their_width(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            figure = overview(Results(self.graph(9), None))
+        self.check(figure, 0.2)  # three abreast
+        titles = [axis.get_title(loc="left").replace("\n", " ") for axis in figure.axes]
+        for i in range(1, 8):
+            self.assertEqual(titles[i], f"Load of s{i} by g{i}")
+        for axis in (figure.axes[0], figure.axes[8]):
+            self.assertEqual([text.get_text() for text in axis.texts], ["no calls"])
+            self.assertEqual(list(axis.get_yticks()), [0])
+        self.assertEqual(figure.axes[1].texts[:], [])
+
+    def test_long_titles_do_not_squeeze_their_panels(self):
+        folder = self.graph(5)
+        edit(folder, lambda variant: [group.update(calls=[f"s{i}" for i in range(5)])
+                                      for group in variant["calls"] + variant["clients"]])
+        for name in ("timeseries.csv", "result.json"):
+            text = (folder / name).read_text(encoding="utf-8")
+            for i in range(5):
+                for quote in ",\"":
+                    text = text.replace(f"{quote}g{i}{quote}",
+                                        f"{quote}a-group-of-the-edge-{i}.with-its-call{quote}")
+            (folder / name).write_text(text, encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.check(overview(Results(folder, None)), 0.2)
+
+    def test_legends_stand_clear_of_what_is_along_the_axis(self):
+        for groups in (1, 4):
+            figure = latency(Results(make_results(self.root / str(groups), groups=groups), None))
+            self.check(figure)
+            for axis in figure.axes:
+                words = axis.xaxis.get_tightbbox(figure.canvas.get_renderer())
+                legend = axis.get_legend().get_window_extent()
+                self.assertGreaterEqual(words.y0 - legend.y1, 2)
+                self.assertLess(words.y0 - legend.y1, 20)
 
     def test_tables_are_called_by_what_differs(self):
         self.assertEqual(short_labels(TABLES), ["constant", "exponential", "lognormal, cv 2",
