@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from plotting.drawing import BLUE, GREEN, GREY, GROUP_COLOURS, LIMIT_STYLE, ORANGE, SKY
+from plotting.labels import LONGEST, variant_labels
 from plotting.legend import axis_legend_below
 from plotting.results import ResultError, title_of
 
@@ -54,6 +55,17 @@ def in_percent(rows, choice):
             choice | {"unit": "%", "indifference": 100 * choice["indifference"]})
 
 
+def in_short(rows, choice):
+    """Both with policies called by what differs, if their names are long; and the keys that all of
+    them then go without."""
+    names = list(dict.fromkeys(rows["variant"]))
+    if max(map(len, names)) <= LONGEST:
+        return rows, choice, ()
+    labels, keys = variant_labels(names)
+    return (rows.assign(variant=rows["variant"].map(labels)),
+            choice | {"best": labels.get(choice["best"], choice["best"])}, keys)
+
+
 def with_unit(choice):
     unit = choice["unit"]
     label = choice["label"] if unit == "1" else f"{choice['label']} ({unit})"
@@ -62,6 +74,7 @@ def with_unit(choice):
 
 def choose_figure(rows, info):
     rows, choice = in_percent(rows, info["choice"])
+    rows, choice, keys = in_short(rows, choice)
     first = rows[(rows["stage"] == 1) & rows["mean"].notna()]
     first = first.sort_values("mean", ascending=choice["direction"] == "maximize", kind="stable")
     left_out = max(0, len(first) - LONGEST_LIST)
@@ -75,6 +88,7 @@ def choose_figure(rows, info):
                                              gridspec_kw={"width_ratios": [1, 1.1]})
         draw_race(right, race, choice)
     draw_first_stage(axis, first, choice)
+    axis.set_ylabel(", ".join(keys))
     if left_out:
         axis.text(0.99, 0.01, f"{left_out} more, all worse", transform=axis.transAxes, ha="right",
                   color=GREY, fontsize=9)

@@ -15,6 +15,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from plotting.drawing import pale
+from plotting.labels import LONGEST, clipped, variant_labels
+from plotting.legend import axis_legend_below, fit_text
 from plotting.results import ResultError, label_title, number_of, title_of
 
 NUMBERS = ["difference", "ci_low", "ci_high", "relative_difference", "relative_ci_low",
@@ -79,33 +81,21 @@ class Comparison:
         return None
 
 
-def short_names(names):
-    """Without the keys where all have the same ones: full, equal for jitter=full, jitter=equal.
-
-    Returns the names and the keys that they go without.
-    """
-    parts = {name: [part.partition("=") for part in name.split(" ")] for name in names}
-    keys = {tuple(key for key, _, _ in own) for own in parts.values()}
-    plain = all(equals and value and "=" not in value for own in parts.values()
-                for _, equals, value in own)
-    if len(keys) != 1 or not plain:
-        return {name: name for name in names}, ()
-    return {name: " ".join(value for _, _, value in own) for name, own in parts.items()}, keys.pop()
-
-
-def cut(text, columns):
-    return text if len(text) <= columns else text[:columns - 1] + "…"
-
-
-def label_of(value):
-    return "0" if value == 0 else f"{value:+.0f}" if abs(value) >= 100 else f"{value:+.3g}"
+def label_of(value, scale):
+    """`scale`: the largest value of the panel; what is nothing beside it is rounding."""
+    if abs(value) <= 1e-9 * scale:
+        return "0"
+    return f"{value:+.0f}" if abs(value) >= 100 else f"{value:+.3g}"
 
 
 def draw_differences(axis, comparison, metric, looks, labels):
-    """`labels` are empty where a panel further to the left has them."""
+    """`labels` are empty where a panel further to the left has them. Returns what is to be called
+    again once the panel has its width."""
     values, unit = comparison.differences(metric)
     places = {variant: place for place, variant in enumerate(comparison.names[1:])}
     far = {-1: 0.0, 1: 0.0}  # how far bars and intervals reach to either side
+    texts = {-1: [], 1: []}
+    scale = max((abs(x) for _, *ends, _ in values for x in ends if not math.isnan(x)), default=0)
     for variant, value, low, high, significant in values:
         if math.isnan(value):
             continue
@@ -116,22 +106,29 @@ def draw_differences(axis, comparison, metric, looks, labels):
         if len(ends) == 3:
             axis.plot([low, high], [place, place], color="black", linewidth=1.4,
                       solid_capstyle="butt", marker="|", markersize=6)
-        axis.annotate(label_of(value), (max(ends, key=lambda x: side * x), place), fontsize=9,
+        text = axis.annotate(label_of(value, scale), (max(ends, key=lambda x: side * x), place), fontsize=9,
                       xytext=(4 * side, 0), textcoords="offset points", va="center",
                       ha="left" if side > 0 else "right")
+        texts[side].append(text)
         far[side] = max([far[side]] + [side * x for x in ends])
         far[-side] = max([far[-side]] + [-side * x for x in ends])
-    room = 0.4 * (far[-1] + far[1])  # for the numbers
-    signs = {-1 if value < 0 else 1 for _, value, *_ in values if not math.isnan(value)}
-    axis.set_xlim(-far[-1] - (room if -1 in signs else 0.1 * room),
-                  far[1] + (room if 1 in signs else 0.1 * room))
+    def leave_room():
+        """For the numbers, as wide as they are drawn."""
+        renderer, width = axis.figure.canvas.get_renderer(), axis.get_window_extent().width
+        share = {side: (max(t.get_window_extent(renderer).width for t in own) + 12) / width if own
+                 else 0.04 for side, own in texts.items()}
+        whole = (far[-1] + far[1] or 1) / max(0.2, 1 - share[-1] - share[1])
+        axis.set_xlim(-far[-1] - share[-1] * whole, far[1] + share[1] * whole)
+
     axis.axvline(0, color="black", linewidth=0.9)
     axis.set_ylim(len(places) - 0.5, -0.5)
-    axis.set_yticks(range(len(places)), [cut(labels.get(v, ""), 30) for v in places])
+    axis.set_yticks(range(len(places)), [labels.get(v, "") for v in places])
     axis.grid(axis="y", visible=False)
     axis.xaxis.set_major_locator(MaxNLocator(3))
     axis.set_title(comparison.title(metric), fontsize=11)
     axis.set_xlabel(f"difference, {unit}")
+    leave_room()
+    return leave_room
 
 
 def close_points(axis, points):
@@ -166,11 +163,15 @@ def draw_work(axis, comparison, looks, labels):
         spread = [[[row["mean"] - row["ci_low"]], [row["ci_high"] - row["mean"]]]
                   if row["ci_low"] is not None else None for row in (work, success)]
         axis.errorbar(work["mean"], success["mean"], xerr=spread[0], yerr=spread[1],
-                      marker="o", markersize=8, color=colour, linestyle="none", linewidth=1.4)
+                      marker="o", markersize=8, color=colour, linestyle="none", linewidth=1.4,
+                      zorder=3 if name == comparison.baseline else 2)
     axis.margins(x=0.18, y=0.2)
+    middle = sum(axis.get_xlim()) / 2
     for place, names in close_points(axis, points):
-        axis.annotate(cut(in_short([labels[n] for n in names]), 40), place, xytext=(8, 6),
-                      textcoords="offset points", fontsize=10)
+        right = place[0] > middle  # names stay inside
+        axis.annotate(clipped(in_short([labels[n] for n in names]), 40), place, fontsize=10,
+                      xytext=(-8 if right else 8, 6), textcoords="offset points",
+                      ha="right" if right else "left")
     axis.set_title("Success against work: better is higher and to the left")
     axis.set_xlabel("attempts / request")
     axis.set_ylabel("success rate, %")
@@ -192,7 +193,7 @@ def is_number(text):
 
 def comparison_figure(folder, palette):
     comparison = Comparison(folder)
-    labels, keys = short_names(comparison.names)
+    labels, keys = variant_labels(comparison.names)
     few = len(comparison.names) <= MOST_COLOURS
     looks = {name: palette[i if few else min(i, 1)] for i, name in enumerate(comparison.names)}
     longest = max(map(len, labels.values()))
@@ -200,34 +201,41 @@ def comparison_figure(folder, palette):
     metrics = comparison.metrics()
     rows = -(-len(metrics) // abreast)
     bars = max(1.5, 0.32 * (len(comparison.names) - 1) + 0.9)
-    height = 1.4 + rows * (bars + 0.5) + 4.2
+    height = 1.7 + rows * (bars + 0.5) + 4.2
     figure = plt.figure(figsize=(16 / 1.5, height))
-    grid = figure.add_gridspec(rows + 1, abreast, height_ratios=[bars] * rows + [3.6])
-    for i, metric in enumerate(metrics):
-        axis = figure.add_subplot(grid[divmod(i, abreast)])
-        draw_differences(axis, comparison, metric, looks, {} if i % abreast else labels)
-    draw_work(figure.add_subplot(grid[rows, :-1]), comparison, looks, labels)
+    grid = figure.add_gridspec(rows + 1, abreast, height_ratios=[bars] * rows + [3.9])
+    widen = [draw_differences(figure.add_subplot(grid[divmod(i, abreast)]), comparison, metric, looks,
+                              {} if i % abreast else labels) for i, metric in enumerate(metrics)]
+    work = figure.add_subplot(grid[rows, :])
+    draw_work(work, comparison, looks, labels)
     entries = [(Line2D([], [], color=looks[n], marker="o", markersize=8, linewidth=0),
-                cut(labels[n], 30) + (" (baseline)" if i == 0 else ""))
+                labels[n] + (" (baseline)" if i == 0 else ""))
                for i, n in enumerate(comparison.names[:None if few else 1])]
     if not few:
         entries.append((Line2D([], [], color=palette[1], marker="o", markersize=8, linewidth=0),
                         f"{len(comparison.names) - 1} others"))
     if (comparison.rows["significant"] == "no").any():
         entries.append((Patch(color=pale("#444444", 0.35)), "pale: not significant"))
-    legend = figure.add_subplot(grid[rows, abreast - 1])
-    legend.axis("off")
-    legend.legend(*zip(*entries), loc="center left", frameon=False, title=", ".join(keys) or None,
-                  alignment="left")
-    put_title(figure, comparison, height)
+    axis_legend_below(work, *zip(*entries), columns=MOST_COLOURS, title=", ".join(keys) or None)
+    put_title(figure, comparison, height, named(comparison.baseline, labels, keys))
+    for leave_room in widen:
+        leave_room()
     return figure
 
 
-def put_title(figure, comparison, height):
+def named(name, labels, keys):
+    """A variant with its keys; with its label where a value is too long."""
+    if len(name) <= LONGEST or not keys:
+        return clipped(name, 2 * LONGEST)
+    return f"{', '.join(keys)} = {labels[name]}"
+
+
+def put_title(figure, comparison, height, baseline):
     info = comparison.info
     runs = info["replications"]
-    figure.text(0.02, 1 - 0.14 / height, f"{title_of(info)}: differences from "
-                f"{comparison.baseline}", fontsize=17, fontweight="bold", va="top")
+    title = figure.text(0.02, 1 - 0.14 / height, f"{title_of(info)}: differences from {baseline}",
+                        fontsize=17, fontweight="bold", va="top")
+    fit_text(title, 0.96 * figure.bbox.width)
     text = f"all clients, {runs} replication{'s' if runs != 1 else ''} on common random numbers"
     if runs > 1:
         text += "; 95 % intervals that hold for all variants of a metric together"

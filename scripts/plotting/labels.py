@@ -45,3 +45,40 @@ def short_labels(values):
             number = f" ({i + 1})"
             labels[i] = clipped(label, LONGEST - len(number)) + number
     return labels
+
+
+def parts_of(name):
+    """The edits of a variant's name, "a=1 b={ c = 2 }", as (key, value): apart at spaces outside of
+    brackets and quotes. A part without a key has the key ""."""
+    parts, depth, quote = [""], 0, ""
+    for letter in name:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "{[") - (letter in "}]")
+        if letter == " " and depth <= 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    split = [part.partition("=") for part in parts]
+    return [(key, value) if equals and value else ("", key + equals + value)
+            for key, equals, value in split]
+
+
+def variant_labels(names):
+    """What variants are called in a picture, as {name: label}, all different and none longer than
+    LONGEST; and the keys that all of them name, which the labels go without: full and equal for
+    jitter=full and jitter=equal. Of tables only what differs."""
+    parts = [parts_of(name) for name in names]
+    keys = {tuple(key for key, _ in own) for own in parts}
+    if len(keys) != 1 or not all(key for own in parts for key, _ in own):
+        return dict(zip(names, short_labels(names))), ()
+    columns = [short_labels([value for _, value in column])
+               if any(table_of(value) for _, value in column) else [value for _, value in column]
+               for column in zip(*parts)]
+    # Equal values of one key are one and the same, and keep one label.
+    columns = [[column[[v for _, v in own].index(value)] for (_, value) in own]
+               for column, own in zip(columns, zip(*parts))]
+    return dict(zip(names, short_labels([" ".join(row) for row in zip(*columns)]))), keys.pop()

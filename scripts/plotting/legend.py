@@ -10,6 +10,13 @@ GAP = 0.06  # inches between the words of an axis and the legend below it
 SHORTEST = 12  # letters that no label loses
 
 
+def fit_text(text, room):
+    """Cuts a text that is wider than `room` pixels."""
+    renderer = text.figure.canvas.get_renderer()
+    while text.get_window_extent(renderer).width > room and len(text.get_text()) >= SHORTEST:
+        text.set_text(text.get_text().removesuffix("…")[:-2].rstrip() + "…")
+
+
 def fitting_legend(make, room, columns, whole=False):
     """The legend that `make` returns for a number of columns: the most, up to `columns`, with which
     it is no wider than `room` pixels. Labels that are too long even for one column are cut; where

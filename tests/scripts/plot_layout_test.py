@@ -4,6 +4,8 @@
 SPDX-License-Identifier: MIT
 """
 
+import csv
+import json
 import sys
 import tempfile
 import unittest
@@ -12,11 +14,14 @@ from pathlib import Path
 
 from plot_call import plot  # noqa: F401  (it sets the paths and the backend)
 from plot_sweep_test import make_sweep
-from plot_test import edit, make_results, make_several
+from plot_choose_test import FIRST_STAGE, RACE, folder_of
+from plot_test import edit, make_comparison, make_results, make_several
 import matplotlib.pyplot as plt
 
-from plotting.drawing import STYLE
-from plotting.labels import LONGEST, short_labels
+from plotting.choose import choose_figures
+from plotting.comparison import comparison_figure
+from plotting.drawing import GROUP_COLOURS, STYLE
+from plotting.labels import LONGEST, short_labels, variant_labels
 from plotting.latency import latency
 from plotting.legend import axis_legend_below
 from plotting.overview import overview
@@ -139,6 +144,79 @@ class PlotLayoutTest(unittest.TestCase):
         for name, (keys, points) in cases.items():
             with self.subTest(name):
                 self.check(sweep_figure(make_sweep(self.root / name, keys, points), "blue"))
+
+    def test_variants_are_called_by_what_differs(self):
+        names = [f"service_time={table} mode={mode}" for table in TABLES[:2]
+                 for mode in ("full", "none")]
+        labels, keys = variant_labels(names)
+        self.assertEqual(list(labels.values()), ["constant full", "constant none",
+                                                 "exponential full", "exponential none"])
+        self.assertEqual(keys, ("service_time", "mode"))
+        self.assertEqual(variant_labels(["base", "other"]),
+                         ({"base": "base", "other": "other"}, ()))
+        self.assertEqual(variant_labels(["a=1", "b=2"])[1], ())
+
+    def test_a_comparison_of_tables_has_short_labels_inside(self):
+        folder = make_comparison(self.root / "compare")
+        names = dict(zip(("base=100ms", "base=200ms", "base=50ms"),
+                         [f"service_time={table}" for table in TABLES]))
+        for path in folder.glob("*.csv"):
+            with open(path, encoding="utf-8") as file:
+                rows = [[names.get(cell, cell) for cell in row] for row in csv.reader(file)]
+            # A difference that is nothing but rounding, and numbers on both sides.
+            if path.name == "compare.csv":
+                at = rows[0].index("difference")
+                rows += [[*row[:5], "1", *row[6:at], *values, "", "", "", *row[at + 6:]]
+                         for row in rows if row[4] == "success_rate" and row[3] == "all"
+                         for values in (["-0.5", "-0.7", "-0.2"],)]
+            with open(path, "w", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerows(rows)
+        info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        for row in info["variants"] + info["summary"]:
+            row["variant"] = names[row["variant"]]
+        (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            figure = comparison_figure(folder, GROUP_COLOURS)
+        self.check(figure, 0.2)
+        legend = figure.axes[-1].get_legend()
+        self.assertEqual([text.get_text() for text in legend.get_texts()],
+                         ["constant (baseline)", "exponential", "lognormal, cv 2",
+                          "pale: not significant"])
+        self.assertEqual(legend.get_title().get_text(), "service_time")
+        self.assertEqual([label.get_text() for label in figure.axes[0].get_yticklabels()],
+                         ["exponential", "lognormal, cv 2"])
+        renderer = figure.canvas.get_renderer()
+        self.assertIn("differences from service_time = constant", figure.texts[0].get_text())
+        self.assertLessEqual(figure.texts[0].get_window_extent(renderer).x1, figure.bbox.x1)
+        for axis in figure.axes:
+            for text in axis.texts:
+                box = text.get_window_extent(renderer)
+                self.assertGreaterEqual(box.x0, axis.bbox.x0 - 2, text)
+                self.assertLessEqual(box.x1, axis.bbox.x1 + 2, text)
+
+    def test_a_choice_of_tables_has_short_labels_inside(self):
+        folder = self.root / "choose"
+        folder.mkdir()
+
+        def long(name):
+            table = f'{{ distribution = ""lognormal"", mean = ""20ms"", cv = {name[2:]} }}'
+            return f'"service_time={table} retries=3"'
+
+        def row(text):
+            cells = text.split(",")
+            return ",".join([long(cells[0]), *cells[1:]])
+
+        folder_of(folder, [row(text) for text in FIRST_STAGE + RACE],
+                  best=long("a=2").strip('"').replace('""', '"'))
+        (_, draw), = choose_figures(folder)
+        figure = draw()
+        self.check(figure)
+        names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        self.assertEqual(sorted(names), [f"cv {i} 3" for i in range(1, 6)])
+        self.assertEqual(figure.axes[0].get_ylabel(), "service_time, retries")
+        self.assertIn("cv 2 3", [text.get_text() for text in figure.axes[1].get_legend().get_texts()])
+        self.assertIn("cv 2 3 wins", figure._suptitle.get_text())
 
     def test_the_legend_of_a_panel_is_no_wider_than_the_panel(self):
         figure, axes = plt.subplots(1, 2, figsize=(11, 6))
