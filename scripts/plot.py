@@ -13,7 +13,8 @@ Results of `retrysim compare` have a third picture, compare: the differences fro
 Those of `retrysim sweep` have one, sweep: metrics over the varied keys, as lines with their
 intervals (one key) or heat maps (two); those of `retrysim tip` tip or hysteresis; those of
 `retrysim choose` choose, with the first stage of all policies and the race; those of
-`retrysim map` map, with the points confirmed; those of `retrysim predict --out` phase_plane.
+`retrysim advise` advise, with what each remedy changes; those of `retrysim map` map, with the
+points confirmed; those of `retrysim predict --out` phase_plane.
 
 Reads only the files of the result folder; the same files give the same picture, byte for byte.
 Exit status: 0 done, 2 bad command line, 3 a result file is missing or wrong, 4 cannot write.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+from plotting.advice import advice_figure
 from plotting.choose import choose_figures
 from plotting.comparison import comparison_figure
 from plotting.drawing import BLUE, GROUP_COLOURS, STYLE
@@ -45,6 +46,8 @@ def pictures(options):
         figures = [("tip_curve", lambda: tip_curve_figure(folder))]
     if (folder / "points.csv").is_file():
         figures = sweep_pictures(folder, options.metrics)
+    if (folder / "advice.csv").is_file():
+        figures = [("advise", lambda: advice_figure(folder))]
     if (folder / "map.csv").is_file():
         figures = [("map", lambda: map_figure(folder))]
     if (folder / "trajectories.csv").is_file():
@@ -63,7 +66,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(
         prog=PROGRAM, allow_abbrev=False,
         description="Draws the results of a run, a comparison, a sweep, a search, a "
-                    "choice, a map or a prediction.")
+                    "choice, advice, a map or a prediction.")
     parser.add_argument("results", metavar="RESULTS_DIR", help="folder that retrysim wrote")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png",
                         help="kind of picture (default: png)")

@@ -106,9 +106,9 @@ def draw_differences(axis, comparison, metric, looks, labels):
         if len(ends) == 3:
             axis.plot([low, high], [place, place], color="black", linewidth=1.4,
                       solid_capstyle="butt", marker="|", markersize=6)
-        text = axis.annotate(label_of(value, scale), (max(ends, key=lambda x: side * x), place), fontsize=9,
-                      xytext=(4 * side, 0), textcoords="offset points", va="center",
-                      ha="left" if side > 0 else "right")
+        text = axis.annotate(label_of(value, scale), (max(ends, key=lambda x: side * x), place),
+                             fontsize=9, xytext=(4 * side, 0), textcoords="offset points",
+                             va="center", ha="left" if side > 0 else "right")
         texts[side].append(text)
         far[side] = max([far[side]] + [side * x for x in ends])
         far[-side] = max([far[-side]] + [-side * x for x in ends])
@@ -204,8 +204,11 @@ def comparison_figure(folder, palette):
     height = 1.7 + rows * (bars + 0.5) + 4.2
     figure = plt.figure(figsize=(16 / 1.5, height))
     grid = figure.add_gridspec(rows + 1, abreast, height_ratios=[bars] * rows + [3.9])
-    widen = [draw_differences(figure.add_subplot(grid[divmod(i, abreast)]), comparison, metric, looks,
-                              {} if i % abreast else labels) for i, metric in enumerate(metrics)]
+    widen = []
+    for i, metric in enumerate(metrics):
+        axis = figure.add_subplot(grid[divmod(i, abreast)])
+        widen.append(draw_differences(axis, comparison, metric, looks,
+                                      {} if i % abreast else labels))
     work = figure.add_subplot(grid[rows, :])
     draw_work(work, comparison, looks, labels)
     entries = [(Line2D([], [], color=looks[n], marker="o", markersize=8, linewidth=0),

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import matplotlib
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
 matplotlib.use("Agg")
 
 from plotting.command import main  # noqa: E402

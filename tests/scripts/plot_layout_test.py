@@ -215,7 +215,8 @@ class PlotLayoutTest(unittest.TestCase):
         names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
         self.assertEqual(sorted(names), [f"cv {i} 3" for i in range(1, 6)])
         self.assertEqual(figure.axes[0].get_ylabel(), "service_time, retries")
-        self.assertIn("cv 2 3", [text.get_text() for text in figure.axes[1].get_legend().get_texts()])
+        race = figure.axes[1].get_legend()
+        self.assertIn("cv 2 3", [text.get_text() for text in race.get_texts()])
         self.assertIn("cv 2 3 wins", figure._suptitle.get_text())
 
     def test_the_legend_of_a_panel_is_no_wider_than_the_panel(self):

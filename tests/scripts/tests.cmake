@@ -8,14 +8,14 @@ foreach(file IN LISTS script_tests)
   string(REGEX REPLACE "_test\\.py$" "" name ${file})
   # These need the program: its lists of keys are what the corpus is drawn from, and what pictures
   # and looks must have words for.
-  if(name MATCHES "^(corpus|looks|study_pictures)$")
+  if(name MATCHES "^(corpus|looks|shipped_pictures|study_pictures)$")
     set(arguments --program $<TARGET_FILE:retrysim-cli>)
   else()
     set(arguments)
   endif()
-  if(name STREQUAL "plot")
-    retrysim_add_sized_test(scripts/plot
-      COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/${file}
+  if(name MATCHES "^(plot|shipped_pictures)$")
+    retrysim_add_sized_test(scripts/${name}
+      COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/${file} ${arguments}
       BRIEF --brief
       PROPERTIES LABELS "unit;no-sanitizer" TIMEOUT 600)
     continue()

@@ -39,9 +39,9 @@ inline bool is_journal(std::string_view name) {
 }
 
 /// Pictures that scripts/plot.py puts beside the data, each in one of the formats.
-inline constexpr std::array<std::string_view, 11> kPictures = {
-    "overview",  "latency",    "compare", "sweep", "sweep_clients", "tip",
-    "tip_curve", "hysteresis", "choose",  "map",   "phase_plane"};
+inline constexpr std::array<std::string_view, 12> kPictures = {
+    "advise", "overview",  "latency",    "compare", "sweep", "sweep_clients",
+    "tip",    "tip_curve", "hysteresis", "choose",  "map",   "phase_plane"};
 inline constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
 /// The page that `retrysim report` puts there.
