@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from plotting.looks import fate
+
 TEXT_COLUMNS = ["scenario", "variant", "client", "service", "kind", "verdict", "metric"]
 # What a replication has none of any more once it is over, while others still drain. A latency does
 # not exist there, and the number of servers stays what it was.
@@ -240,8 +242,33 @@ def recovery_label(times, kind, runs=None, window=0.0):
     return text
 
 
+def share_label(share):
+    """In percent, with two digits; with more where these would make all of what is not all."""
+    texts = [f"{float(f'{100 * share:.{digits}g}'):g}" for digits in (2, 3, 4, 5)]
+    return next((t for t in texts if t != "100" or share >= 1), texts[-1]) + " %"
+
+
+def concluded(results, name):
+    """What became of a group by its verdict, in the words of pictures; nothing without one."""
+    rows = [row for row in results.info.get("verdicts", [])
+            if row["variant"] == results.variant and row["client"] == name]
+    if not rows or not results.details["disturbances"]:
+        return ""
+    times = {(w["kind"], w["start_s"], w["end_s"]) for w in results.details["disturbances"]}
+    kinds = sorted({kind for kind, *_ in times})
+    what = " and ".join(kind if len(times) == 1 else f"{kind}s" for kind in kinds)
+    figures = {"what": what, "it": "it" if len(times) == 1 else "them"}
+    for key, value in rows[0]["evidence"].items():
+        figures[key] = share_label(value) if key.endswith("_share") else \
+            duration_label(value) if key.endswith("_s") else f"{value:g}"
+    return fate(rows[0]["rule"], figures)
+
+
 def verdict(results, name):
-    """When the goodput of a group was back, in words; nothing if nothing disturbed the run."""
+    """What became of a group, in words; nothing if nothing disturbed the run. Without the verdict
+    of the program, when its goodput was back."""
+    if concluded(results, name):
+        return concluded(results, name)
     kinds = {w["kind"] for w in results.details["disturbances"]}
     if not kinds:
         return ""

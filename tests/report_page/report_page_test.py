@@ -136,6 +136,27 @@ arrivals = {{ process = "poisson", total_rate = {rate} }}
 attempt_timeout = "1s"
 retry = {{ mode = "none" }}
 """ for name, rate in (("api", 40), ("scaled", 300)))
+# The database fails, and everybody above it with it.
+GRAPH = """
+name = "graph"
+duration = "24s"
+replications = 2
+[fault.errors]
+service = "db"
+start = "8s"
+duration = "6s"
+errors.unavailable = 0.9
+[client.web]
+calls = "front"
+arrivals = { process = "poisson", total_rate = 40 }
+attempt_timeout = "1s"
+retry = { mode = "standard", max_attempts = 2 }
+""" + "".join(f"""
+[service.{name}]
+servers = 8
+service_time = "5ms"
+{calls}""" for name, calls in (("front", 'calls.back.retry.mode = "none"'),
+                               ("back", 'calls.db.retry.mode = "none"'), ("db", "")))
 # More groups than lines can be told apart.
 GROUPS = """
 name = "groups"
@@ -236,7 +257,14 @@ class Pages:
         self.run("predict", "zombie.toml", "--out", "predict", quiet=())
         (self.folder / "steps.toml").write_text(STEPS)
         self.run("run", "steps.toml", "--out", "steps")
-        self.report("steps", "steps")
+        (self.folder / "graph.toml").write_text(GRAPH)
+        self.run("run", "graph.toml", "--out", "graph")
+        for name in ("steps", "graph"):
+            self.report(name, name)
+        # A verdict that names another service.
+        page = self.path("graph").read_text(encoding="utf-8")
+        self.path("blamed").write_text(page.replace(
+            '"severity":', '"culprit":"back","severity":'), encoding="utf-8")
         (self.folder / "groups.toml").write_text(GROUPS)
         self.run("run", "groups.toml", "--out", "groups")
         self.run("run", "outage.toml", "--set", "duration=240s", "--set", "fault.down.start=180s",
@@ -391,7 +419,52 @@ class PageTest(unittest.TestCase):
                         b.top + 3 < a.bottom))).length; })()""")
                 self.assertEqual(found, 0)
         self.open("run", folded=True)
-        self.assertIn("back at once", " ".join(self.texts(".picture .at-line")))
+        self.assertIn("% succeed, back at once", " ".join(self.texts(".picture .at-line")))
+
+    def test_the_answer_says_first_what_users_lost(self):
+        """As the verdict and the pictures of plot.py do."""
+        evidence = {}
+        for name in ("run", "sweep"):
+            with open(self.pages.folder / name / "result.json", encoding="utf-8") as file:
+                evidence[name] = json.load(file).get("verdicts", [])
+        lost = next(row for row in evidence["run"] if row["client"] == "web")["evidence"]
+        share = 100 * lost["success_during_share"]
+        self.open("run", folded=True)
+        said, = self.texts("#answer .verdict")
+        found = re.search(r"web: ([\d.]+) % succeed during the fault, back ", said)
+        self.assertIsNotNone(found, said)
+        self.assertAlmostEqual(float(found[1]), share, delta=0.06 * share + 0.06)
+        self.assertIn("batch: unaffected", said)
+        for page in ("sweep", "compare", "groups"):
+            self.open(page, folded=True)
+            said = " ".join(self.texts("#answer .verdict"))
+            if "back" in said:
+                self.assertRegex(said, r"% succeed during the fault, (not |never )?back")
+            self.assertNotRegex(said, "undefined|NaN|#")
+
+    def test_a_graph_leads_with_its_drawing_and_the_culprit(self):
+        bad = "getComputedStyle(document.documentElement).getPropertyValue('--bad').trim()"
+        for page, culprit in {"graph": ["db"], "blamed": ["back"], "run": []}.items():
+            with self.subTest(page):
+                self.open(page, folded=culprit != [])
+                self.assertEqual(self.texts(".box.culprit .name"), culprit)
+                words = "".join(self.texts(".box.culprit text:not(.name)"))
+                self.assertEqual("the cause" in words.replace("\u00a0", " "), bool(culprit))
+                ids = self.browser.run("[...document.querySelectorAll('#page > [id]')]"
+                                       ".map(e => e.id)")
+                self.assertEqual(ids[:2] == ["answer", "graph"], bool(culprit), ids)
+                if culprit:
+                    colours = self.browser.run(f"""(() => {{
+                        const rect = document.querySelector('.box.culprit rect');
+                        const other = document.createElement('i');
+                        other.style.color = {bad};
+                        document.body.append(other);
+                        return [getComputedStyle(rect).stroke, getComputedStyle(other).color];
+                    }})()""")
+                    self.assertEqual(colours[0], colours[1])
+                    self.assertIn(f"{culprit[0]} is the cause", self.browser.run(
+                        "document.querySelector('#graph .drawing svg').getAttribute('aria-label')"))
+                self.assertEqual(self.browser.problems, [])
 
     def test_the_picture_is_of_the_time_around_the_disturbance(self):
         self.open("long", folded=True)
@@ -613,11 +686,12 @@ class PageTest(unittest.TestCase):
         self.browser.run("again(() => {})")
         self.browser.settle()
         self.assertEqual(lines(), before)  # and what was open is open
-        self.browser.run("again(result => { result.verdicts[0].sentence = 'never recovers'; "
+        self.browser.run("again(result => { result.verdicts[0].rule = 'never-recovers'; "
                          "result.series[0].c.web.goodput[0].fill(1); })")
         self.browser.settle()
         self.assertNotEqual(lines(), before)
-        self.assertIn("web: never recovers", self.texts("#answer .verdict")[0])
+        self.assertIn("web: 0 % succeed during the fault, never back",
+                      self.texts("#answer .verdict")[0])
         self.assertEqual(self.count("h1"), 1)
         self.assertEqual(self.browser.problems, [])
 

@@ -21,7 +21,7 @@ from browser import Browser, find_chromium
 OPTIONS = None  # set by main
 # What of a drawing lies on something else: texts on texts, texts across the edge of a box or of the
 # drawing, arrows in boxes. Arrows may touch a box where they begin and end.
-OVERLAPS = """[...document.querySelectorAll('#services .diagram .drawing svg')].flatMap(svg => {
+OVERLAPS = """[...document.querySelectorAll('.diagram .drawing svg')].flatMap(svg => {
     const found = [], inside = (r, x, y, by) => x > r.left + by && x < r.right - by &&
         y > r.top + by && y < r.bottom - by;
     const rect = e => e.getBoundingClientRect(), whole = rect(svg);

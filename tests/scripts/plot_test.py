@@ -39,7 +39,7 @@ from plotting import drawing  # noqa: E402
 from plotting.comparison import comparison_figure  # noqa: E402
 from plotting.latency import latency  # noqa: E402
 from plotting.overview import limit_of, overview  # noqa: E402
-from plotting.results import Results, disturbances  # noqa: E402
+from plotting.results import Results, disturbances, verdict  # noqa: E402
 
 SERIES = ("scenario,variant,replication,client,time_s,requests,attempts,retries,successes,failures,"
           "throttled,errors,timeouts,quota_denied,limiter_waiting,in_backoff,in_flight,"
@@ -488,6 +488,34 @@ class PlotTest(unittest.TestCase):
         edit(folder, lambda variant: variant.update(disturbances=[]))
         _, figure = draw_overview(self, folder)
         self.assertIn("g0", legend_texts(figure))
+
+    def test_the_legend_says_first_what_users_lost(self):
+        folder = recover(make_several(self.root / "r", 4), **{f"g{g}": [0] * 4 for g in range(4)})
+
+        def fates(*verdicts):
+            info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+            info["verdicts"] = [
+                {"variant": "base", "client": f"g{g}", "rule": rule, "evidence": evidence}
+                for g, rows in enumerate(verdicts) for rule, evidence in (rows, ("other", {}))]
+            (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+            return [verdict(Results(folder, None), f"g{g}") for g in range(len(verdicts))]
+
+        def lost(share, **more):
+            return {"success_during_share": share, **more}
+
+        self.assertEqual(
+            fates(("back-at-once", lost(0.3421)), ("recovers", lost(0.998, recovery_mean_s=5.75)),
+                  ("sometimes-recovers", lost(0, recovered=3, replications=4)), ("new-rule", {})),
+            ["34 % succeed during the fault, back at once after it",
+             "99.8 % succeed during the fault, back 5.8 s after it",
+             "0 % succeed during the fault, back in 3 of 4 runs", "recovered at once"])
+        self.assertIn("g0: 34 % succeed during the fault, back at once after it",
+                      legend_texts(draw_overview(self, folder)[1]))
+        self.assertEqual(fates(("unaffected", lost(1)), ("never-recovers", lost(0.5)),
+                               ("recovers", lost(0.5)))[0:3:2], ["unaffected", "recovered at once"])
+        edit(folder, lambda variant: variant["disturbances"][0].update(kind="surge", end_s=70))
+        self.assertEqual(fates(("degraded", lost(0.9))),
+                         ["90 % succeed during the faults and surges, back at once after them"])
 
     def test_a_lone_group_shows_its_fate_its_goodput_and_the_storm(self):
         folder = recover(make_results(self.root / "r", groups=1), g0=[12] * 4)

@@ -537,7 +537,7 @@ class Metadata {
     Json& rows = out_["verdicts"] = Json::array();
     while (csv.next()) {
       Json row;
-      for (const char* name : {"variant", "client", "severity", "sentence"}) {
+      for (const char* name : {"variant", "client", "rule", "severity", "sentence"}) {
         row[name] = csv.text(csv.column(name));
       }
       rows.push_back(std::move(row));

@@ -370,6 +370,8 @@ function reproduction(result) {
  * folded unless they are the picture of their result. */
 const SECTIONS = [
   { id: "answer", has: () => true, show: (r) => [headline(r), picture(r), chartControls(r)] },
+  { title: "Who calls whom", id: "graph", open: true, has: isGraph,
+    show: (r) => scenarioDrawing(r, r.v) },
   { title: "Over the range", id: "range", open: true, has: (r) => kindOf(r).over,
     show: (r) => kindOf(r).over(r) },
   { title: "What the log says", id: "fit", open: true, has: (r) => r.fitted, show: fitTables },
@@ -384,8 +386,10 @@ const SECTIONS = [
     show: (r) => kindOf(r).answer(r) },
   { title: "Success and latency", id: "latency", has: (r) => r.series.length > 0,
     show: (r) => charts(r, "latency") },
-  { title: "Services: who calls whom, load and queues", id: "services", has: (r) => (graphAt(r, r.v).services || []).length > 0,
-    show: (r) => [scenarioDrawing(r, r.v), charts(r, "services")] },
+  { title: () => (results.every(isGraph) ? "Services: load and queues"
+    : "Services: who calls whom, load and queues"), id: "services",
+  has: (r) => (graphAt(r, r.v).services || []).length > 0,
+  show: (r) => [isGraph(r) ? null : scenarioDrawing(r, r.v), charts(r, "services")] },
   { title: "Retries and failures", id: "retries", has: (r) => r.series.length > 0,
     show: (r) => charts(r, "retries") },
   { title: "Differences", id: "differences", has: (r) => r.comparison, show: comparisonTable },
@@ -461,7 +465,8 @@ function renderPage(data) {
       section.fold = el("details", { id: section.id, class: "section",
         open: opened.has(section.id) ? opened.get(section.id) : section.open,
         ontoggle: () => update(section) },
-      el("summary", {}, el("h2", {}, section.title)), side(section.cells));
+      el("summary", {}, el("h2", {},
+        typeof section.title === "function" ? section.title() : section.title)), side(section.cells));
     }
     parts.push(section.fold || el("section", { id: section.id }, side(section.cells)));
   }

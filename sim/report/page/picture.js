@@ -13,30 +13,68 @@ function told(result) {
 // --- In one sentence -----------------------------------------------------------------------------
 
 const WORTH = ["bad", "info", "good"];
-const NUMBER = /\d[\d.]*( (?:ns|µs|ms|s|minutes|hours|%)(?![a-z]))?/;
+const NUMBERS = /\d[\d.]*( (?:ns|µs|ms|s|minutes|hours|%)(?![a-z]))?/g;
 const TIMES = { ms: 1e-3, µs: 1e-6, minutes: 60, hours: 3600 };
 const sizeOf = (text) => parseFloat(text) * (TIMES[text.split(" ")[1]] || 1);
 
 /** The heart of a verdict: what comes before the reasons. */
 const heartOf = (words) => words.split(/: |; | \(|, with /)[0];
 
-/** Same fates are one, also where only a number differs: "recovers 5.6 s to 88 s after ...". */
+/** A share with two digits; with more where these would make all of what is not all. */
+const shareText = (share) => [2, 3, 4, 5].map((n) => percent(share, n))
+  .find((text) => share >= 1 || !text.startsWith("100 ")) || percent(share);
+
+/** What became of a group by its verdict: first what its users lost, in the words of all pictures
+ * (LOOKS.fates); what the sentence begins with where these have none. Points of a sweep have no
+ * evidence: there the share is taken from the sentence. */
+function fateOf(result, v, { rule, sentence: words, evidence = {} }) {
+  const windows = new Set(windowsOf(result, v).map((w) => [w.kind, w.start, w.end].join(" ")));
+  const kinds = [...new Set([...windows].map((key) => key.split(" ")[0]))].sort();
+  const of = (key) => {
+    const value = evidence[key];
+    if (key === "it") return windows.size === 1 ? "it" : "them";
+    if (key === "what") return kinds.map((k) => (windows.size === 1 ? k : `${k}s`)).join(" and ");
+    if (key === "success_during_share" && !exists(value)) {
+      return (/([\d.]+ %) of the requests made (?:during|in) /.exec(words) || [])[1];
+    }
+    return !exists(value) ? undefined : key.endsWith("_share") ? shareText(value)
+      : key.endsWith("_s") ? seconds(value, 2) : digits(value);
+  };
+  let whole = windows.size > 0 && Boolean(LOOKS.fates[rule]);
+  const text = (LOOKS.fates[rule] || "").replace(/\{(\w+)\}/g, (_, key) => {
+    const figure = of(key);
+    whole = whole && figure !== undefined;
+    return figure;
+  });
+  return whole ? text : heartOf(words);
+}
+
+/** The same at a line, where the picture shows the rest. */
+const shortFate = (words) => words.replace(/ during the [a-z ]+(?=,|$)/, "")
+  .replace(/at once after \w+$/, "at once").replace(/ after (it|them)$/, " later")
+  .replace(/^recovers (\S+ \S+) after .*/, "back after $1").replace(/ when the .* ends?$/, "");
+
+/** Same fates are one, also where only numbers differ: "back 5.6 s to 88 s after ...". */
 function fates(rows) {
   const found = new Map();
   for (const { name, severity, heart } of rows) {
-    const number = (NUMBER.exec(heart) || [""])[0], key = heart.replace(NUMBER, "#");
+    const key = heart.replace(NUMBERS, "#");
     const fate = found.get(key) || { key, severity, names: [], numbers: [] };
     found.set(key, fate);
     if (!fate.names.includes(name)) fate.names.push(name);
-    fate.numbers.push(number);
+    fate.numbers.push(heart.match(NUMBERS) || []);
   }
   return [...found.values()].sort((a, b) => WORTH.indexOf(a.severity) - WORTH.indexOf(b.severity))
     .map(({ key, severity, names, numbers }) => {
-      const [first, last] = [...numbers].sort((a, b) => sizeOf(a) - sizeOf(b))
-        .filter((_, i, all) => i === 0 || i === all.length - 1);
+      let place = 0;
+      const words = key.replace(/#/g, () => {
+        const all = numbers.map((list) => list[place]).sort((a, b) => sizeOf(a) - sizeOf(b));
+        const [first, last] = [all[0], all[all.length - 1]];
+        ++place;
+        return first === last ? first : `${first} to ${last}`;
+      });
       const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
-      return { severity, names: shown.join(", "), words: key.replace("#",
-        last === undefined || first === last ? first : `${first} to ${last}`) };
+      return { severity, names: shown.join(", "), words };
     });
 }
 
@@ -44,8 +82,8 @@ function fates(rows) {
 function verdictRows(result) {
   const rows = told(result).map((e) => ({ ...e, row: (result.verdicts || []).find((verdict) =>
     verdict.variant === variantName(result, e.v) && verdict.client === e.client) }));
-  return rows.filter(({ row }) => row).map(({ name, row }) => ({ name, severity: row.severity,
-    sentence: row.sentence, heart: heartOf(row.sentence) }));
+  return rows.filter(({ row }) => row).map(({ name, v, row }) => ({ name, severity: row.severity,
+    sentence: row.sentence, heart: fateOf(result, v, row) }));
 }
 
 /** A comparison of several groups at once: each group of each variant. */
@@ -54,7 +92,8 @@ function comparedRows(result) {
     all.findIndex((r) => r.variant === row.variant && r.client === row.client) === i)
     .filter((row) => (graphAt(result, 0).clients || []).some((client) => client.name === row.client))
     .map((row) => ({ name: row.variant, severity: row.severity, sentence: row.sentence,
-      heart: heartOf(row.sentence), client: row.client }));
+      heart: fateOf(result, Math.max(0, result.variants.findIndex((_, v) =>
+        variantName(result, v) === row.variant)), row), client: row.client }));
 }
 
 /** The answer in one sentence; what else is to say of it comes under "Causes". */
@@ -150,8 +189,7 @@ function picture(result) {
   if (!result.series.some(Boolean)) return null;
   const range = aroundDisturbance(results) || [0, timeline.end];
   const windows = shadesOf(result, result.v);
-  const words = new Map(verdictRows(result).map(({ name, heart }) => [name, heart
-    .replace(/^recovers (\S+ \S+) after .*/, "back after $1").replace(/ when the .* ends?$/, "")]));
+  const words = new Map(verdictRows(result).map(({ name, heart }) => [name, shortFate(heart)]));
   const who = drawn(result), single = who.length === 1, differ = new Set(words.values()).size > 1;
   return el("div", { class: "picture" }, [["attempt_rate", "Attempts that the clients send"],
     ["goodput", "Requests that succeed"]].map(([quantity_, title], i) => {

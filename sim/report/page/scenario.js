@@ -37,10 +37,27 @@ function flowsOf(result, v, group) {
     .map(([word, row]) => row && flow(word, of(row), normal)).filter(Boolean);
 }
 
+const CULPRIT = "the cause, by the verdict";
+
+/** Whether services call each other. */
+const isGraph = (result) => (graphAt(result, result.v).calls || []).length > 0;
+
+/** The services that the verdicts name as the cause. */
+function culpritsOf(result, v) {
+  const services = (graphAt(result, v).services || []).map((service) => service.name);
+  const rows = (result.verdicts || []).filter((row) => row.variant === variantName(result, v));
+  const named = rows.map((row) => row.culprit).filter(Boolean);
+  // Without such a name, those of which the rule that looks for it has more than that they wait.
+  const own = rows.filter((row) => row.rule === "cause-in-graph")
+    .flatMap((row) => Object.keys(row.evidence || {}))
+    .filter((key) => !key.endsWith(".held_by_calls_share")).map((key) => key.replace(/\.[^.]*$/, ""));
+  return new Set((named.length > 0 ? named : own).filter((name) => services.includes(name)));
+}
+
 /** A box for each client group and each service; `ports` are where arrows leave it, each with the
  * ids of the boxes that it leads to. Callers come before those that they call. */
 function graphOf(result, v) {
-  const { services, clients, calls } = graphAt(result, v);
+  const { services, clients, calls } = graphAt(result, v), culprits = culpritsOf(result, v);
   const moment = result.series[v] ? (bearers, name) => (time, line) =>
     momentsOf(result, v, bearers, name, time)[line] : () => null;
   const port = (group) => ({ moment: moment("c", group.name), name: group.calls.join(", "), to: group.calls.map((s) => `service ${s}`),
@@ -48,8 +65,9 @@ function graphOf(result, v) {
   const boxes = (clients || []).map((client) => ({ kind: "client", id: `client ${client.name}`,
     title: client.name, lines: client.lines, ports: [port(client)] }));
   for (const { name, instances, balancing, lines } of services || []) {
-    boxes.push({ kind: "service", id: `service ${name}`, title: name, moment: moment("s", name),
-      lines: [...(instances > 1 && balancing ? [`balancer: ${balancing}`] : []), ...(lines || [])],
+    const isCulprit = culprits.has(name);
+    boxes.push({ kind: "service", id: `service ${name}`, title: name, moment: moment("s", name), isCulprit,
+      lines: [...(isCulprit ? [CULPRIT] : []), ...(instances > 1 && balancing ? [`balancer: ${balancing}`] : []), ...(lines || [])],
       ports: (calls || []).filter((call) => call.caller === name).map(port) });
   }
   const byId = new Map(boxes.map((box) => [box.id, box])), sorted = [];
@@ -138,7 +156,7 @@ function fillBox(box, width) {
   box.h = y + 6;
 }
 
-const drawBox = (box) => svg("g", { class: `box ${box.kind}`, transform: `translate(${box.x} ${box.y})` },
+const drawBox = (box) => svg("g", { class: `box ${box.kind}${box.isCulprit ? " culprit" : ""}`, transform: `translate(${box.x} ${box.y})` },
   svg("rect", { width: box.w, height: box.h, rx: 7 }),
   box.ports.map((p) => svg("line", { x1: 0, x2: box.w, y1: p.rule, y2: p.rule, class: "rule" })),
   box.rows.map((row) => (row.node = svg("text", { x: PAD, y: row.y, class: row.look }, row.text))));
@@ -401,7 +419,7 @@ function scenarioDrawing(result, v) {
       if (result.scrub) result.scrub.point(result.scrub.time);
       return drawing;
     },
-    said: () => ways.map((w) => `${w.from} calls ${w.to}${w.flows ? `, ${w.flows}` : ""}`).join("; "),
+    said: () => [...culpritsOf(result, v)].map((name) => `${name} is the cause; `).join("") + ways.map((w) => `${w.from} calls ${w.to}${w.flows ? `, ${w.flows}` : ""}`).join("; "),
     table: () => sortable({ rows: ways, columns: [{ title: "from", text: (w) => w.from },
       { title: "to", text: (w) => w.to }, { title: "how", text: (w) => w.how },
       { title: "requests per second × attempts, successes", text: (w) => w.flows }] }) }).element,
