@@ -51,6 +51,14 @@ struct ResolvedKey {
   std::string origin_detail;  ///< "dip.toml:12", "standard 2.0 botocore", "AWS_MAX_ATTEMPTS", ""
 };
 
+/// What an edit has changed in the system that a scenario file describes.
+struct ScenarioChange {
+  std::string path;   ///< "fault.deploy.duration", "client.*.retry.mode"
+  std::string value;  ///< as people read it, on one line: 90s, { distribution = "constant", ... }
+
+  friend bool operator==(const ScenarioChange&, const ScenarioChange&) = default;
+};
+
 struct LoadedScenario {
   Scenario scenario;
   std::vector<ResolvedKey> keys;                   ///< every key that applies, in table order
@@ -59,6 +67,10 @@ struct LoadedScenario {
   /// Where each of `scenario.expectations` stands in the file; 0: an edit has made it.
   std::vector<int> expectation_lines = {};
   std::filesystem::path file = {};  ///< the file it was read from; empty: from text
+  /// What the edits have changed, each path once and in the order in which the edits came. Left out
+  /// are those that have no effect (the file says the same, or a later edit something else), and
+  /// keys that say nothing of the system: see `scenario::describes_system`.
+  std::vector<ScenarioChange> changes = {};
 };
 
 /// The notes, each once, in alphabetical order; if there are many, the first ten and the number of

@@ -14,10 +14,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from plotting.drawing import pale
+from plotting.drawing import pale, put_texts
 from plotting.labels import LONGEST, clipped, variant_labels
-from plotting.legend import axis_legend_below, fit_text
-from plotting.results import ResultError, label_title, number_of, title_of
+from plotting.legend import axis_legend_below
+from plotting.results import ResultError, label_title, literal, number_of, title_of
 
 NUMBERS = ["difference", "ci_low", "ci_high", "relative_difference", "relative_ci_low",
            "relative_ci_high"]
@@ -236,15 +236,11 @@ def named(name, labels, keys):
 def put_title(figure, comparison, height, baseline):
     info = comparison.info
     runs = info["replications"]
-    title = figure.text(0.02, 1 - 0.14 / height, f"{title_of(info)}: differences from {baseline}",
-                        fontsize=17, fontweight="bold", va="top")
-    fit_text(title, 0.96 * figure.bbox.width)
     text = f"all clients, {runs} replication{'s' if runs != 1 else ''} on common random numbers"
     if runs > 1:
         text += "; 95 % intervals that hold for all variants of a metric together"
     if comparison.left_out:
         text += f"\n{comparison.left_out} more variants are left out"
-    if info.get("description"):
-        text = f"{info['description']}\n{text}"
-    figure.text(0.02, 1 - 0.5 / height, text, fontsize=11, color="#444444", va="top")
-    figure.tight_layout(rect=(0, 0, 1, 1 - (0.85 + 0.18 * text.count("\n")) / height), h_pad=1.2)
+    title = f"{title_of(info)}: differences from {literal(baseline)}"
+    taken = 0.85 + put_texts(figure, title, info, text)
+    figure.tight_layout(rect=(0, 0, 1, 1 - taken / height), h_pad=1.2)

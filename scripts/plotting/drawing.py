@@ -3,13 +3,16 @@
 SPDX-License-Identifier: MIT
 """
 
+import textwrap
+
 import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from plotting.legend import axis_legend_below
 from plotting.looks import TIME, colour
-from plotting.results import disturbances, outside, seconds_label, storms, title_of
+from plotting.results import (description_of, disturbances, literal, outside, seconds_label,
+                              storms, title_of)
 
 BLUE, ORANGE, GREEN, RED = map(colour, ("blue", "orange", "green", "red"))
 PURPLE, SKY, YELLOW, GREY = *map(colour, ("purple", "sky")), "#F0E442", colour("grey")
@@ -149,7 +152,7 @@ def put_headline(figure, results, note, never=""):
     """Name, description and what the lines are; returns the share of the height they leave."""
     name = title_of(results.info)
     if results.variant != "base":
-        name = f"{name}: {results.variant}"
+        name = f"{name}: {literal(results.variant)}"
     runs = results.replications()
     text = f"{runs} replication{'s' if runs != 1 else ''}, seed {results.details['seed']}"
     if note and runs > 1:
@@ -164,12 +167,23 @@ def put_headline(figure, results, note, never=""):
             ended = until < results.details["window_end_s"]
             window = f"{onset:g} to {until:g} s" if ended else f"from {onset:g} s on"
             text += f"\nall services together: {storm}, {window} (median)"
-    if results.info.get("description"):
-        text = f"{results.info['description']}\n{text}"
-    inch = 1 / figure.get_figheight()
-    figure.text(0.02, 1 - 0.14 * inch, name, fontsize=17, fontweight="bold", va="top")
-    figure.text(0.02, 1 - 0.50 * inch, text, fontsize=11, color="#444444", va="top")
-    return 1 - (0.80 + 0.18 * text.count("\n")) * inch
+    return 1 - (0.80 + put_texts(figure, name, results.info, text)) / figure.get_figheight()
+
+
+def put_texts(figure, title, info, text):
+    """The title above the description and the text, in lines as wide as the figure; returns how
+    many inches they take beyond a line of each."""
+    def broken(words, size):
+        columns = int(figure.get_figwidth() * 0.96 * 72 / (0.56 * size))
+        return "\n".join(textwrap.wrap(words, columns, break_long_words=True))
+
+    title = broken(title, 17)
+    if description_of(info):
+        text = f"{broken(description_of(info), 11)}\n{text}"
+    inch, below = 1 / figure.get_figheight(), 0.29 * title.count("\n")
+    figure.text(0.02, 1 - 0.14 * inch, title, fontsize=17, fontweight="bold", va="top")
+    figure.text(0.02, 1 - (0.50 + below) * inch, text, fontsize=11, color="#444444", va="top")
+    return below + 0.18 * text.count("\n")
 
 
 def lay_out(figure, **layout):

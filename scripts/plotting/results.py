@@ -26,7 +26,17 @@ MOST_OF_A_RUN = 0.2
 def title_of(info):
     """What a result is called, with what was changed in its scenario; older ones have only the
     scenario's name."""
-    return info.get("title", info["scenario"])
+    return literal(info.get("title", info["scenario"]))
+
+
+def description_of(info):
+    """What the scenario shows, which begins with what was changed in it; may be empty."""
+    return literal(info.get("description", ""))
+
+
+def literal(text):
+    """A text that is drawn as it is: dollars are no formula."""
+    return text.replace("$", "\\$")
 
 
 class ResultError(Exception):

@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 """
 
 import json
+import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -12,7 +13,7 @@ import pandas as pd
 
 from plotting.legend import axis_legend_below
 from plotting.looks import colour, key_words
-from plotting.results import ResultError, title_of
+from plotting.results import ResultError, description_of, title_of
 
 BLUE, RED, GREEN, GREY = map(colour, ("blue", "red", "green", "grey"))
 HALF_STYLE = (0, (4, 2))
@@ -54,7 +55,8 @@ def in_range(rows, info):
 
 def headline(axis, info, text):
     axis.set_title(f"{title_of(info)}: {text}\n", fontsize=13, wrap=True)
-    axis.text(0, 1.02, info["description"], transform=axis.transAxes, color=GREY, fontsize=10)
+    description = textwrap.shorten(description_of(info), 120, placeholder=" …")
+    axis.text(0, 1.02, description, transform=axis.transAxes, color=GREY, fontsize=10)
 
 
 def tipping_point(rows, info):

@@ -14,6 +14,8 @@
 #include "report/run/evaluation.hpp"
 #include "report/run/text.hpp"
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/changes.hpp"
+#include "scenario/text/scenario_reader.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -41,15 +43,43 @@ struct Request {
         toml(json.at("toml")),
         edits(json.value("edits", std::vector<std::string>())),
         vary(json.value("vary", std::vector<std::string>())),
+        offers(json.value("offers", std::vector<std::vector<std::string>>())),
         max_events(json.value("max_events", ~std::uint64_t{0})) {
+    for (const Json& change : json.value("changes", Json::array())) {
+      changes.push_back(
+          {change.at("key").get<std::string>(), change.at("value").get<std::string>()});
+    }
     if (!json.contains("files")) return;
     for (const auto& [name, text] : json.at("files").items()) files.emplace(name, text);
   }
 
   std::string ask, toml;
   std::vector<std::string> edits, vary;
+  std::vector<std::vector<std::string>> offers;
+  std::vector<ScenarioChange> changes;
   InputTexts files;
   std::uint64_t max_events;
+};
+
+/// Reads the scenario of a request, with the edits of its variants if there are any.
+class Reader {
+ public:
+  explicit Reader(const Request& request)
+      : request_(request), reader_(request.toml, "scenario", request.files, request.edits) {}
+
+  LoadResult load(const std::vector<std::string>& variant_edits = {}) const {
+    LoadResult read = reader_.load(variant_edits);
+    if (read.loaded) {
+      std::vector<ScenarioChange> changes = request_.changes;
+      scenario::add_changes(changes, read.loaded->changes);
+      read.loaded->changes = std::move(changes);
+    }
+    return read;
+  }
+
+ private:
+  const Request& request_;
+  scenario::ScenarioReader reader_;
 };
 
 /// The thread that asks does the work.
@@ -133,10 +163,9 @@ VariantsResult variants_of(const Request& request) {
   const VariationsResult parsed = parse_variations(request.vary);
   result.errors = parsed.errors;
   if (!result.errors.empty()) return result;
+  const Reader reader(request);
   for (const Variant& variant : grid(parsed.variations)) {
-    std::vector<std::string> edits = request.edits;
-    edits.insert(edits.end(), variant.edits.begin(), variant.edits.end());
-    LoadResult one = load_scenario_with_inputs(request.toml, "scenario", request.files, edits);
+    LoadResult one = reader.load(variant.edits);
     if (!one.loaded) {
       result.errors = std::move(one.errors);
       result.variants.clear();
@@ -247,8 +276,19 @@ Json keys_json(const LoadedScenario& loaded) {
   return list;
 }
 
+/// The answer to "offers".
+Json refusals_json(const Request& request) {
+  const Reader reader(request);
+  Json refusals = Json::array();
+  for (const std::vector<std::string>& edits : request.offers) {
+    const LoadResult read = reader.load(edits);
+    refusals.push_back(read.loaded ? Json() : Json(read.errors.front().message));
+  }
+  return refusals;
+}
+
 std::string answer_to(const Request& request) {
-  const std::array known = {"run", "files", "compare", "describe"};
+  const std::array known = {"run", "files", "compare", "describe", "offers"};
   if (std::find(known.begin(), known.end(), request.ask) == known.end()) {
     return text_of({{"failure", fmt::format("'{}' is no question; expected one of {}", request.ask,
                                             fmt::join(known, ", "))}});
@@ -261,8 +301,8 @@ std::string answer_to(const Request& request) {
     }
     return comparison_of(std::move(read.variants), request);
   }
-  LoadResult read =
-      load_scenario_with_inputs(request.toml, "scenario", request.files, request.edits);
+  if (request.ask == "offers") return text_of({{"refusals", refusals_json(request)}});
+  LoadResult read = Reader(request).load();
   if (!read.loaded) return text_of({{"errors", diagnostics_json(read.errors)}});
   if (request.ask == "describe") return text_of({{"keys", keys_json(*read.loaded)}});
   return result_of(std::move(*read.loaded), request);

@@ -34,6 +34,13 @@ namespace retrysim::browser {
 /// applies its "path", "toml" (the value), "origin", "meaning", the "kind" of its values and, where
 /// it has them, "words", "min", "max" and "others" (further words beside numbers). The words of
 /// `retry.sdk` are the SDKs that have rules in the mode.
+///
+/// With "ask": "offers" nothing runs either. "offers" is a list of lists of further edits, each of
+/// which a page would like to offer; the answer has "refusals": for each null, or why the scenario
+/// cannot be edited so.
+///
+/// "changes" may name what was changed in the scenario before it became `toml`, as `result.json`
+/// has it: [{"key": PATH, "value": TEXT}, ...]. Titles then say so.
 std::string answer(std::string_view request);
 
 }  // namespace retrysim::browser

@@ -107,7 +107,7 @@ int predict(const Arguments& arguments) {
     if (format == "csv") {
       document.write_file(out, "prediction.csv");
     } else if (format == "json") {
-      out.write(report::prediction_json(scenario, prediction));
+      out.write(report::prediction_json(*loaded.loaded, prediction));
     } else {
       document.write_text(out, report::output_columns());
     }

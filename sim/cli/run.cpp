@@ -219,7 +219,7 @@ void print_misses(const RunOptions& options, const report::JudgedScenario& judge
   for (const ExpectationResult& result : judged.expectations) {
     if (result.holds() || (shown && (result.fails() || !options.strict))) continue;
     report::print_error("{} {}{}\n", report::is_failure(result, options.strict) ? "FAIL" : "WARN",
-                        report::expectation_text(result), several ? " (" + judged.name + ")" : "");
+                        report::expectation_text(result), several ? " (" + judged.title + ")" : "");
   }
 }
 
@@ -280,7 +280,7 @@ class Gate {
   void add(report::JudgedScenario scenario) {
     if (scenario.expectations.empty() && (junit_ || options_.annotations || options_.strict)) {
       report::print_error("note: {} has no expectation, so there is nothing to fail\n",
-                          scenario.name);
+                          scenario.title);
     }
     print_misses(options_, scenario);
     passed_ &= std::none_of(

@@ -14,6 +14,7 @@
 #include "experiment/tip_probe.hpp"
 #include "measure/analyse/storms.hpp"
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/changes.hpp"
 #include "scenario/text/scenario_reader.hpp"
 #include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
@@ -378,24 +379,11 @@ using scenario::ScenarioReader;
 
 constexpr std::size_t kMostCases = 10'000;
 
-/// Whether two paths may name the same key; "*" is any name.
-bool may_be_same(std::string_view a, std::string_view b) {
-  while (true) {
-    const std::size_t end_a = std::min(a.find('.'), a.size());
-    const std::size_t end_b = std::min(b.find('.'), b.size());
-    const std::string_view part_a = a.substr(0, end_a), part_b = b.substr(0, end_b);
-    if (part_a != part_b && part_a != "*" && part_b != "*") return false;
-    if (end_a == a.size() || end_b == b.size()) return end_a == a.size() && end_b == b.size();
-    a.remove_prefix(end_a + 1);
-    b.remove_prefix(end_b + 1);
-  }
-}
-
 /// The combinations of the varied keys. Throws RequestError.
 std::vector<Variant> variants_of(const std::vector<Variation>& variations, const Trigger& trigger) {
   for (const Variation& variation : variations) {
     for (const std::string& path : variation.paths) {
-      if (!may_be_same(path, trigger.path)) continue;
+      if (!scenario::may_be_same(path, trigger.path)) continue;
       throw RequestError(fmt::format(
           "--vary: {} is the trigger, which is searched for at each point; vary another key",
           path));

@@ -86,7 +86,7 @@ class AdviceText {
 
   void add_to(Document& d) const {
     const Scenario& s = scenario();
-    d.say(s.description.empty() ? s.name : s.name + ": " + s.description);
+    d.say(heading_of(found_.scenario).text());
     d.say(
         fmt::format("What would help most? {} remed{} tried on common random numbers, {} "
                     "replication{}, seed {}.",
@@ -456,7 +456,8 @@ Document advice_document(const AdviceReport& report) {
   const Table table = text.table();
   Document d;
   text.add_to(d);
-  d.head("advise", scenario.scenario, static_cast<std::size_t>(scenario.scenario.replications));
+  d.head("advise", heading_of(scenario), scenario.scenario,
+         static_cast<std::size_t>(scenario.scenario.replications));
   d.member("advice", text.json(table));
   d.scenario_members(scenario);
   return d.file("advice.csv", table).scenario_file(scenario);

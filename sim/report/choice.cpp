@@ -444,6 +444,9 @@ const ChoicePolicy& shown_policy(const PolicyChoice& choice) {
 Document choice_document(const ChoiceReport& report) {
   const PolicyChoice& choice = report.found;
   const Scenario& first = choice.policies.front().loaded.scenario;
+  std::vector<const LoadedScenario*> variants;
+  for (const ChoicePolicy& policy : choice.policies) variants.push_back(&policy.loaded);
+  const Heading heading = heading_of(variants);
   const LoadedScenario& chosen = shown_policy(choice).loaded;
   const Table policies = policies_table(report);
   std::vector<std::size_t> order = order_of(choice);
@@ -454,9 +457,8 @@ Document choice_document(const ChoiceReport& report) {
   table.alone = 1;  // the name
 
   Document d;
-  d.say(fmt::format("{}: the {} {} among {}, seed {}", first.name, superlative(choice),
-                    aim_name(choice), policies_text(choice.policies.size()), first.seed));
-  d.say(first.description);
+  d.title(heading, fmt::format("the {} {} among {}, seed {}", superlative(choice), aim_name(choice),
+                               policies_text(choice.policies.size()), first.seed));
   for (const std::string& term : choice_terms(choice)) d.say(term);
   d.gap().show(std::move(table));
   if (more > 0) d.lines(fmt::format("{:>12}  and {} more, in choose.csv\n", "...", more));
@@ -465,7 +467,8 @@ Document choice_document(const ChoiceReport& report) {
   d.gap();
   d.answer_first(choice_sentences(choice));
 
-  d.head("choose", chosen.scenario, static_cast<std::size_t>(chosen.scenario.replications));
+  d.head("choose", heading, chosen.scenario,
+         static_cast<std::size_t>(chosen.scenario.replications));
   d.member("choice", choice_json(report)).member("policies", rows_json(policies));
   d.member("scenario_notes", report.scenario_notes);
   d.members(graph_json(chosen.scenario, chosen.keys));

@@ -515,7 +515,7 @@ class ComparisonText {
 
   void add_head(Document& d) const {
     const Scenario& s = comparison_.baseline().scenario();
-    d.say(s.description.empty() ? s.name : s.name + ": " + s.description);
+    d.say(heading_of(scenarios_of(comparison_.evaluations)).text());
     const std::size_t n = replications();
     d.say(fmt::format("{} variant{} on common random numbers, {} replication{}, seed {}.",
                       comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s", n,

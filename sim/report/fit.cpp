@@ -367,7 +367,7 @@ Document fit_document(const FitReport& r) {
 
   Scenario scenario;
   scenario.name = r.name;
-  d.head("fit", scenario, 0);
+  d.head("fit", {r.name, r.name, "", {}}, scenario, 0);
   Json log = {{"files", r.files},
               {"format", r.log.format},
               {"lines", r.log.lines},

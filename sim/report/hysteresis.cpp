@@ -147,12 +147,13 @@ Document hysteresis_document(const LoadedScenario& loaded, const LoadKey& load,
   const std::size_t runs = loop.runs.size();
   const double dwell_s = loop.ramp.dwell.in_seconds();
   Document d;
-  d.title(scenario,
+  const Heading heading = heading_of(loaded, {&load.path, 1});
+  d.title(heading,
           fmt::format("{} from {:.6g} up to {:.6g} and back, {} steps of {:.6g} s, {} "
                       "replication{}, seed {}",
                       load.path, loop.ramp.loads.front(), loop.ramp.loads.back(), loop.ramp.steps(),
                       dwell_s, runs, runs == 1 ? "" : "s", scenario.seed));
-  d.gap().head("tip --hysteresis", scenario, runs);
+  d.gap().head("tip --hysteresis", heading, scenario, runs);
   d.member("load", {{"path", load.path},
                     {"unit", load.unit},
                     {"dwell_s", dwell_s},

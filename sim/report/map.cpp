@@ -178,6 +178,7 @@ Table confirmations_table(const MapReport& r) {
 
 Document map_document(const MapReport& r) {
   const Scenario& scenario = r.scenario.scenario;
+  const Heading heading = heading_of(r.scenario, r.map.keys);
   const std::vector<std::string> closing = closing_sentences(r);
   Document d;
   d.lines([r](std::size_t columns) { return picture_of(r.map, columns); });
@@ -192,7 +193,7 @@ Document map_document(const MapReport& r) {
     d.say(sentence.substr(is_indented ? 2 : 0), is_indented ? "  " : "", is_indented ? "    " : "");
   }
 
-  d.head("map", scenario, static_cast<std::size_t>(scenario.replications));
+  d.head("map", heading, scenario, static_cast<std::size_t>(scenario.replications));
   d.member("map", {{"vary", r.varied},
                    {"service", r.map.service},
                    {"confirm", r.asked},

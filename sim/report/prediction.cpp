@@ -248,7 +248,8 @@ Document prediction_document(const LoadedScenario& loaded, const Prediction& pre
                          {"tipping_s", plane.tipping ? Json(rounded(*plane.tipping)) : Json()},
                          {"attempt_timeout_s", plane.timeout}});
   }
-  d.head("predict", loaded.scenario, 0).member("prediction", parts_json(prediction));
+  d.head("predict", heading_of(loaded), loaded.scenario, 0)
+      .member("prediction", parts_json(prediction));
   d.member("planes", std::move(of_planes));
   d.scenario_members(loaded);
   if (!planes.empty()) {
@@ -258,8 +259,8 @@ Document prediction_document(const LoadedScenario& loaded, const Prediction& pre
   return d.scenario_file(loaded);
 }
 
-std::string prediction_json(const Scenario& scenario, const Prediction& prediction) {
-  Json all = {{"scenario", scenario.name}};
+std::string prediction_json(const LoadedScenario& loaded, const Prediction& prediction) {
+  Json all = {{"scenario", loaded.scenario.name}, {"title", heading_of(loaded).title}};
   all.update(parts_json(prediction));
   return all.dump(2) + "\n";
 }

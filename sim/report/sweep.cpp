@@ -261,7 +261,8 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
       write_series(sink, plan, point, write_mean_service_rows);
     });
   }
-  d.head("", scenario, static_cast<std::size_t>(scenario.replications));
+  d.head("", heading_of(plan.base, plan.paths), scenario,
+         static_cast<std::size_t>(scenario.replications));
   // Once the points have been counted.
   d.streamed_member("sweep", [&](JsonText& text) { text.json(sweep_json(plan, overview)); });
   d.scenario_members(plan.base).scenario_file(plan.base).write_files(folder);
@@ -389,8 +390,13 @@ Document sweep_document(const SweepPlan& plan, const SweepOverview& overview) {
                                plan.grid_points)
                  : fmt::format("{} point{}", plan.grid_points, plan.grid_points == 1 ? "" : "s");
   Document d;
-  d.lines(fmt::format("{}: {}, {} each, seed {}\n", scenario.name, points, replications,
-                      scenario.seed));
+  const Heading heading = heading_of(plan.base, plan.paths);
+  const std::string what = fmt::format("{}, {} each, seed {}", points, replications, scenario.seed);
+  if (heading.changes.empty()) {
+    d.lines(fmt::format("{}: {}\n", heading.title, what));
+  } else {
+    d.title(heading, what);
+  }
   d.lines("Means over replications and all clients\n\n");
 
   const PointNames points_of(overview.rows);

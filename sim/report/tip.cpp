@@ -264,6 +264,17 @@ std::vector<std::string> caveats(const TipReport& r) {
 
 }  // namespace
 
+namespace {
+
+/// The trigger is searched for, and the keys of --vary are gone through: neither is a change.
+Heading heading_of_search(const TipPlan& plan) {
+  std::vector<std::string> varied = plan.paths();
+  varied.push_back(plan.trigger.path);
+  return heading_of(plan.base, varied);
+}
+
+}  // namespace
+
 Document tip_document(const TipPlan& plan, const TipPoint& point) {
   const TipReport r{plan.trigger, point.found};
   const TippingPoint& found = point.found.point;
@@ -277,15 +288,17 @@ Document tip_document(const TipPlan& plan, const TipPoint& point) {
   table.rows[found.nearest_probe()].mark = '*';
 
   Document d;
-  d.title(scenario, fmt::format("{} from {} to {}, {} replication{} at each value, seed {}",
-                                plan.trigger.path, with_unit(r, point.found.search.first),
-                                with_unit(r, point.found.search.last), runs, runs == 1 ? "" : "s",
-                                scenario.seed));
+  const Heading heading = heading_of_search(plan);
+  d.title(heading, fmt::format("{} from {} to {}, {} replication{} at each value, seed {}",
+                               plan.trigger.path, with_unit(r, point.found.search.first),
+                               with_unit(r, point.found.search.last), runs, runs == 1 ? "" : "s",
+                               scenario.seed));
   d.gap();
   d.answer_first(sentences);
   d.gap().show(std::move(table)).notes(caveats(r));
 
-  d.head("tip", scenario, runs).member("trigger", trigger_json(plan.trigger, point.found.search));
+  d.head("tip", heading, scenario, runs)
+      .member("trigger", trigger_json(plan.trigger, point.found.search));
   d.member("search", {{"id", fmt::format("{:016x}", plan.id)}});
   d.member("outcome", name(found.outcome)).member("d50", d50_json(point.found));
   d.member("not_monotone", found.not_monotone()).member("probes", rows_json(probes));
@@ -625,7 +638,8 @@ Document curve_document(const TipPlan& plan, std::span<const TipPoint> points) {
   const TipCurve& curve = report.curve();
   const Table table = report.points();
   Document d;
-  d.title(plan.base.scenario, report.title()).gap();
+  const Heading heading = heading_of_search(plan);
+  d.title(heading, report.title()).gap();
   d.answer_first(report.sentences());
   for (const CurveLine& line : curve.lines) {
     std::vector<std::size_t> order;
@@ -649,7 +663,8 @@ Document curve_document(const TipPlan& plan, std::span<const TipPoint> points) {
   json["found"] = static_cast<std::size_t>(found);
   json["sentences"] = report.sentences();
   json["points"] = rows_json(table);
-  d.head("tip", plan.base.scenario, static_cast<std::size_t>(plan.base.scenario.replications));
+  d.head("tip", heading, plan.base.scenario,
+         static_cast<std::size_t>(plan.base.scenario.replications));
   d.member("trigger", trigger_json(plan.trigger, plan.search));
   d.member("search", {{"id", fmt::format("{:016x}", plan.id)}}).member("curve", std::move(json));
   d.member("notes", report.notes()).scenario_members(plan.base);

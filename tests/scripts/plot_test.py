@@ -368,6 +368,24 @@ class PlotTest(unittest.TestCase):
                       "capacity-dip", "4 replications, seed 1"):
             self.assertIn(words, svg)
 
+    def test_the_title_has_what_was_changed_as_it_is(self):
+        folder = make_results(self.root / "r")
+        info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        info["title"] = "dip, with a = $\\frac{1}$ and b = 2"  # no formula
+        info["description"] = "Changed from the file: a = $x_1$. " + "Long words. " * 40
+        (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+        results, figure = draw_overview(self, folder)
+        figure.canvas.draw()
+        title, text = figure.texts[:2]
+        self.assertEqual(title.get_text(), "dip, with a = \\$\\frac{1}\\$ and b = 2")
+        self.assertIn("a = \\$x_1\\$.", text.get_text())
+        renderer = figure.canvas.get_renderer()
+        for part in (title, text):
+            box = part.get_window_extent(renderer)
+            self.assertLess(box.x1, figure.bbox.x1)
+        panels = max(axis.get_window_extent(renderer).y1 for axis in figure.axes)
+        self.assertLess(panels, text.get_window_extent(renderer).y0)
+
     def test_the_load_of_each_service_is_that_of_its_callers(self):
         results, figure = draw_overview(self, make_several(self.root / "r", 3))
         for g in range(3):

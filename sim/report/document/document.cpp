@@ -402,8 +402,8 @@ Document& Document::lines(LinesOfWidth ready) {
   return *this;
 }
 
-Document& Document::title(const Scenario& scenario, std::string_view what) {
-  return say(fmt::format("{}: {}", scenario.name, what)).say(scenario.description, "", "");
+Document& Document::title(const Heading& heading, std::string_view what) {
+  return say(fmt::format("{}: {}", heading.title, what)).say(heading.description, "", "");
 }
 
 Document& Document::show(TextTable table) {
@@ -432,9 +432,9 @@ Document& Document::members(const Json& object) {
   return *this;
 }
 
-Document& Document::head(std::string_view command, const Scenario& scenario,
+Document& Document::head(std::string_view command, const Heading& heading, const Scenario& scenario,
                          std::size_t replications) {
-  return members(result_head(command, scenario, replications));
+  return members(result_head(command, heading, scenario, replications));
 }
 
 Document& Document::scenario_members(const LoadedScenario& scenario) {

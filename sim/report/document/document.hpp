@@ -9,6 +9,7 @@
 #include <retrysim/summary.hpp>
 
 #include "report/document/csv_writer.hpp"
+#include "report/document/heading.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
@@ -249,8 +250,8 @@ class Document {
   /// Lines as they are; or as they are for a terminal of that many columns.
   Document& lines(std::string ready);
   Document& lines(std::function<std::string(std::size_t columns)> ready);
-  /// The subject of the result: the name of the scenario and `what`, and its description.
-  Document& title(const Scenario& scenario, std::string_view what);
+  /// The subject of the result: its title and `what`, and its description.
+  Document& title(const Heading& heading, std::string_view what);
   Document& gap() { return lines("\n"); }
   Document& show(TextTable table);
   /// Each with "note: " in front, after an empty line; nothing if there are none.
@@ -262,7 +263,8 @@ class Document {
   /// Those of `object`.
   Document& members(const nlohmann::ordered_json& object);
   /// What result.json begins with (`result_head`), and what it has of the scenario at its end.
-  Document& head(std::string_view command, const Scenario& scenario, std::size_t replications);
+  Document& head(std::string_view command, const Heading& heading, const Scenario& scenario,
+                 std::size_t replications);
   Document& scenario_members(const LoadedScenario& scenario);
 
   /// Adds files beside result.json, in the order of the calls. Throws std::logic_error if the name

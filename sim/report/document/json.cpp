@@ -148,13 +148,21 @@ using Json = nlohmann::ordered_json;
 
 }  // namespace
 
-Json result_head(std::string_view command, const Scenario& scenario, std::size_t replications) {
+Json result_head(std::string_view command, const Heading& heading, const Scenario& scenario,
+                 std::size_t replications) {
   Json json;
   json["program"] = "retrysim";
   json["version"] = RETRYSIM_VERSION;
   if (!command.empty()) json["command"] = command;
   json["scenario"] = scenario.name;
-  json["description"] = scenario.description;
+  json["title"] = heading.title;
+  json["description"] = heading.description;
+  if (!heading.changes.empty()) {
+    Json& changes = json["changes"] = Json::array();
+    for (const ScenarioChange& change : heading.changes) {
+      changes.push_back({{"key", change.path}, {"value", change.value}});
+    }
+  }
   json["seed"] = scenario.seed;
   json["replications"] = replications;
   return json;

@@ -8,6 +8,8 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "report/document/heading.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -59,10 +61,10 @@ class JsonText {
   std::string real_text_;
 };
 
-/// Program, version, `command` unless it is empty, and of the scenario name, description, seed and
-/// the number of `replications`.
-nlohmann::ordered_json result_head(std::string_view command, const Scenario& scenario,
-                                   std::size_t replications);
+/// Program, version, `command` unless it is empty, name of the scenario, title and description of
+/// the result, changes if there are any, seed and the number of `replications`.
+nlohmann::ordered_json result_head(std::string_view command, const Heading& heading,
+                                   const Scenario& scenario, std::size_t replications);
 
 /// The keys of the scenario with their values as TOML.
 nlohmann::ordered_json keys_json(const LoadedScenario& scenario);

@@ -4,6 +4,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "report/document/json.hpp"
+#include "scenario/keys/keys.hpp"
 #include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
@@ -290,10 +291,9 @@ using Keys = std::vector<std::pair<std::string, std::string>>;
 constexpr std::string_view kReplications = "replications";
 constexpr std::size_t kMostDifferences = 3;
 
-/// Keys that change no number of a result; the name has been looked at before.
+/// Keys that change a number of a result; the name has been looked at before.
 bool matters(std::string_view key) {
-  return key != "name" && key != "description" && !key.starts_with("expect.") &&
-         !key.starts_with("phase.") &&
+  return scenario::changes_a_run(key) &&
          !key.ends_with(".retry.from_environment");  // its effect is in other keys
 }
 
@@ -313,31 +313,12 @@ class KeyIndex {
   std::map<std::string_view, const std::string*> index_;
 };
 
-/// The value of a number or a duration, which a bare number is in seconds; nothing of other values.
-std::optional<double> quantity(std::string_view toml) {
-  if (toml.size() >= 2 && toml.front() == '"' && toml.back() == '"') {
-    const auto parsed = scenario::parse_duration(toml.substr(1, toml.size() - 2));
-    return parsed ? std::optional(parsed->duration.in_seconds()) : std::nullopt;
-  }
-  double value = 0;
-  const auto [end, error] = std::from_chars(toml.data(), toml.data() + toml.size(), value);
-  return error == std::errc() && end == toml.data() + toml.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
-
-/// "1min", "60s" and 60 are the same.
-bool same_value(std::string_view a, std::string_view b) {
-  if (a == b) return true;
-  const auto x = quantity(a), y = quantity(b);
-  return x && y && *x == *y;
-}
-
 /// Leaves those keys that `other` has with the same value.
 void keep_common(Keys& keys, const Keys& other) {
   const KeyIndex others(other);
   std::erase_if(keys, [&](const auto& key) {
     const std::string* value = others.find(key.first);
-    return value == nullptr || !same_value(*value, key.second);
+    return value == nullptr || !scenario::same_value(*value, key.second);
   });
 }
 
@@ -419,7 +400,7 @@ class Differences {
     for (const auto& [path, value] : now_.keys) {
       if (!matters(path) || path == kReplications) continue;
       const std::string* before = earlier.find(path);
-      if (before == nullptr ? all_of_them : !same_value(*before, value)) {
+      if (before == nullptr ? all_of_them : !scenario::same_value(*before, value)) {
         add(fmt::format("{} (there {}, now {})", path, before == nullptr ? "unset" : *before,
                         value));
       }

@@ -394,6 +394,11 @@ class NameList {
   std::map<std::string, std::size_t> places_;
 };
 
+/// Of results that older programs wrote, the name of the scenario.
+std::string title_of(const Json& result) {
+  return result.value("title", result.at("scenario").get<std::string>());
+}
+
 /// Collects the parts of the metadata of one result.
 class Metadata {
  public:
@@ -402,6 +407,7 @@ class Metadata {
     for (const char* name : {"scenario", "description", "seed", "replications", "version"}) {
       out_[name] = json.at(name);
     }
+    out_["title"] = title_of(json);
     const ResultIdentity identity = identity_of(json, result.folder / kResultJson);
     out_["folder"] = result.name;
     out_["command"] = identity.command;
@@ -646,7 +652,7 @@ PageResult page_result(const WholeResult& result, std::size_t most_bytes) {
   PageResult page;
   read_members(result.folder / kResultJson, [&] {
     Metadata metadata(result);
-    page.title = result.json.at("scenario");
+    page.title = title_of(result.json);
     page.metadata = metadata.text();
     page.series = "[]";
     if (result.has(kMeanTimeseries)) {
@@ -835,9 +841,11 @@ std::string live_page(const fs::path& folder, std::string_view engine) {
     throw DamagedResult(folder, "is not a result of `retrysim run`, which --live needs");
   }
   const std::vector<PageResult> results{page_result(result, kMostBytesOfRun)};
-  Json scenario = {{"name", results.front().title},
+  // The scenario of a result has its changes in it, and the description of the unchanged file.
+  Json scenario = {{"name", result.json.at("scenario")},
                    {"path", kScenarioToml},
                    {"toml", result.content(std::string(kScenarioToml))},
+                   {"changes", result.json.value("changes", Json::array())},
                    {"files", Json::object()}};
   for (const std::string& name : result.names) {
     const bool is_input = name.ends_with(".csv") && !scenario::is_taken_by_results(name);

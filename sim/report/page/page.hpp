@@ -135,7 +135,7 @@ class PageSeriesTable {
 
 /// One result for a page.
 struct PageResult {
-  std::string title;     ///< name of the scenario
+  std::string title;     ///< see `Heading`
   std::string metadata;  ///< JSON: all but what happened over time
   std::string series;    ///< JSON: see `PageSeriesTable::json`; "[]" if there is none
 };

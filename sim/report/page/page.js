@@ -404,7 +404,7 @@ const SECTIONS = [
 function head(result) {
   const { called, counted } = kindOf(result), facts = [called, ...counted(result)];
   if (results.length > 1) facts.push(result.folder);
-  return el("header", {}, el("h1", {}, result.scenario),
+  return el("header", {}, el("h1", {}, result.title),
     result.description ? el("p", { class: "question" }, result.description) : null,
     el("p", { class: "facts" }, facts.join(" · ")));
 }

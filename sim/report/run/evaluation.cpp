@@ -58,6 +58,12 @@ std::string Evaluation::client_name(std::size_t client) const {
   return client < scenario().clients.size() ? scenario().clients[client].name : "all";
 }
 
+std::vector<const LoadedScenario*> scenarios_of(std::span<const Evaluation> evaluations) {
+  std::vector<const LoadedScenario*> scenarios;
+  for (const Evaluation& e : evaluations) scenarios.push_back(&e.set.scenario);
+  return scenarios;
+}
+
 std::vector<Layer> call_order(const Scenario& scenario) {
   const scenario::CallGraph calls(scenario);
   std::vector<Layer> layers;

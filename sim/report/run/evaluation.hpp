@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ struct Evaluation {
   std::vector<std::vector<stats::Storm>> storms;  ///< by replication
   std::vector<Verdict> verdicts;
 };
+
+/// The scenarios of the variants.
+std::vector<const LoadedScenario*> scenarios_of(std::span<const Evaluation> evaluations);
 
 /// The client groups of a scenario in the order of calls: each after the group whose requests make
 /// it call, with the number of services in between.

@@ -207,7 +207,7 @@ void add_tables(Document& d, Evaluations evaluations) {
 void add_results(Document& d, Evaluations evaluations) {
   const Evaluation& first = evaluations.front();
   add_tables(d, evaluations);
-  d.head("", first.scenario(), first.set.runs.size());
+  d.head("", heading_of(scenarios_of(evaluations)), first.scenario(), first.set.runs.size());
   d.streamed_member("variants", array_of(evaluations, write_variant));
   d.streamed_member("verdicts", array_of(evaluations, [](JsonText& text, const Evaluation& e) {
                       for (const Verdict& v : e.verdicts) text.json(verdict_json(e, v));

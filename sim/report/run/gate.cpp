@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/run/gate.hpp"
 
+#include "report/document/heading.hpp"
 #include "report/run/text.hpp"
 #include "scenario/text/text.hpp"
 
@@ -12,7 +13,7 @@
 namespace retrysim::report {
 
 JudgedScenario judged(const LoadedScenario& loaded, std::vector<ExpectationResult> expectations) {
-  return {loaded.scenario.name, loaded.file.string(), loaded.expectation_lines,
+  return {heading_of(loaded).title, loaded.file.string(), loaded.expectation_lines,
           std::move(expectations)};
 }
 
@@ -43,7 +44,7 @@ std::string xml_text(std::string_view text) {
 std::string test_case(const JudgedScenario& scenario, std::size_t i, bool strict) {
   const ExpectationResult& result = scenario.expectations[i];
   std::string xml = fmt::format(R"(    <testcase classname="{}" name="{}")",
-                                xml_text(scenario.name), xml_text(result.expectation.name));
+                                xml_text(scenario.title), xml_text(result.expectation.name));
   if (!scenario.file.empty()) xml += fmt::format(R"( file="{}")", xml_text(scenario.file));
   if (scenario.lines[i] > 0) xml += fmt::format(R"( line="{}")", scenario.lines[i]);
   xml += ">\n";
@@ -87,7 +88,7 @@ std::string junit_xml(std::span<const JudgedScenario> scenarios, bool strict) {
     own.add(scenario, strict);
     all.add(scenario, strict);
     suites +=
-        fmt::format("  <testsuite name=\"{}\" {}>\n", xml_text(scenario.name), own.attributes());
+        fmt::format("  <testsuite name=\"{}\" {}>\n", xml_text(scenario.title), own.attributes());
     for (std::size_t i = 0; i < scenario.expectations.size(); ++i) {
       suites += test_case(scenario, i, strict);
     }
@@ -128,8 +129,9 @@ std::string github_annotations(const JudgedScenario& scenario, bool strict) {
     lines += is_failure(result, strict) ? "::error " : "::warning ";
     if (!scenario.file.empty()) lines += fmt::format("file={},", property(scenario.file));
     if (scenario.lines[i] > 0) lines += fmt::format("line={},", scenario.lines[i]);
-    lines += fmt::format("title={}::{}\n", property(scenario.name + ": " + result.expectation.name),
-                         message_text(expectation_text(result)));
+    lines +=
+        fmt::format("title={}::{}\n", property(scenario.title + ": " + result.expectation.name),
+                    message_text(expectation_text(result)));
   }
   return lines;
 }

@@ -16,7 +16,7 @@ namespace retrysim::report {
 
 /// The judged expectations of a scenario, as `Evaluation` has them.
 struct JudgedScenario {
-  std::string name;
+  std::string title;       ///< see `Heading`
   std::string file;        ///< as the user calls it
   std::vector<int> lines;  ///< of the expectations: see `LoadedScenario::expectation_lines`
   std::vector<ExpectationResult> expectations;

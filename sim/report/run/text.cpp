@@ -755,8 +755,9 @@ Document run_document(const Evaluation& e) {
   const Scenario& s = e.scenario();
   const auto seconds = [](Duration d) { return static_cast<double>(d.count()) / 1e9; };
   Document d;
-  d.say(fmt::format("{}{}{}", s.name, e.set.variant == "base" ? "" : " (" + e.set.variant + ")",
-                    s.description.empty() ? "" : ": " + s.description));
+  Heading heading = heading_of(e.set.scenario);
+  if (e.set.variant != "base") heading.name += " (" + e.set.variant + ")";
+  d.say(heading.text());
   say_answer(d, e);
   show_edges(d, e);
   show_phases(d, e);

@@ -150,6 +150,27 @@ const KeyInfo* find_key(std::string_view path) {
   return node == nullptr ? nullptr : node->key;
 }
 
+namespace {
+
+/// Whether `path` is one of these keys or tables, or below one of them.
+bool is_among(std::string_view path, std::span<const std::string_view> tops) {
+  const std::string_view top = path.substr(0, path.find('.'));
+  return std::find(tops.begin(), tops.end(), top) != tops.end();
+}
+
+}  // namespace
+
+bool changes_a_run(std::string_view path) {
+  constexpr std::string_view kOnlyShown[] = {"name", "description", "expect", "phase"};
+  return !is_among(path, kOnlyShown);
+}
+
+bool describes_system(std::string_view path) {
+  constexpr std::string_view kHowOften[] = {"seed", "replications", "precision",
+                                            "precision_metrics", "max_replications"};
+  return changes_a_run(path) && !is_among(path, kHowOften);
+}
+
 std::optional<ErrorAnswer> parse_error_answer(std::string_view name) {
   ErrorAnswer answer;
   for (std::size_t plus = name.rfind('+'); plus != std::string_view::npos; plus = name.rfind('+')) {

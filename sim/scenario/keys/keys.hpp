@@ -186,6 +186,14 @@ struct NameTree {
 };
 const NameTree& name_tree();
 
+/// Whether a key, or the table that a path names, says anything that a run depends on. Names,
+/// descriptions, expectations and phases only say what is shown and judged.
+bool changes_a_run(std::string_view path);
+
+/// The same but for how often and how exactly the system is simulated: seed, replications and
+/// precision.
+bool describes_system(std::string_view path);
+
 /// The key that a dotted path names; null if it names a table or a part of a value, or is unknown.
 const KeyInfo* find_key(std::string_view path);
 

@@ -284,6 +284,18 @@ std::string render(const Node& node) {
   return "[" + inside + "]";
 }
 
+std::string shown_value(std::string_view typed) {
+  const bool quoted = typed.size() > 2 && (typed.front() == '"' || typed.front() == '\'') &&
+                      typed.back() == typed.front();
+  if (!quoted) return std::string(typed);
+  const std::string_view inside = typed.substr(1, typed.size() - 2);
+  const bool plain = std::all_of(inside.begin(), inside.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./:").find(c) != std::string_view::npos;
+  });
+  return std::string(plain ? inside : typed);
+}
+
 std::size_t find_equals(std::string_view text) {
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

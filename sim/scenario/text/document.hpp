@@ -61,6 +61,9 @@ std::string render_name(std::string_view name);
 /// The shortest TOML number that reads back as `value`; always a float.
 std::string render_number(double value);
 
+/// A value as someone typed it, for people: text that could not be mistaken without its quotes.
+std::string shown_value(std::string_view typed);
+
 /// Whether `name` may be written without quotes: letters, digits, `_` and `-`.
 bool is_bare_name(std::string_view name);
 

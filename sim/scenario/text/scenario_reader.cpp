@@ -8,6 +8,7 @@
 
 #include "scenario/keys/keys.hpp"
 #include "scenario/resolve/tables.hpp"
+#include "scenario/text/changes.hpp"
 #include "scenario/text/csv_inputs.hpp"
 #include "scenario/text/edits.hpp"
 #include "scenario/text/text.hpp"
@@ -33,9 +34,11 @@ void apply(std::string_view option, const std::vector<std::string>& edits, Node&
 ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
                                std::filesystem::path directory,
                                const std::vector<std::string>& edits)
-    : problems_(sources_), directory_(std::move(directory)) {
+    : problems_(sources_), edits_(edits), directory_(std::move(directory)) {
   root_ = parse_document(sources_, sources_.add(file, std::string(text)), problems_);
-  if (root_) apply(kEditFile, edits, *root_, sources_, problems_);
+  if (!root_) return;
+  if (!edits.empty()) file_ = root_;
+  apply(kEditFile, edits, *root_, sources_, problems_);
 }
 
 ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
@@ -52,10 +55,14 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits,
   if (root_) {
     Node root = *root_;
     apply(kVaryFile, variant_edits, root, sources, problems);
+    std::vector<std::string> edits = edits_;
+    edits.insert(edits.end(), variant_edits.begin(), variant_edits.end());
+    std::vector<ScenarioChange> changes = changes_between(file_ ? *file_ : *root_, root, edits);
     const auto incomplete = apply_like(root, problems);
     check_names(root, problems);
     CsvFiles files(directory_, inputs_, memory, sources, problems);
     LoadedScenario loaded = resolve(root, incomplete, files);
+    loaded.changes = std::move(changes);
     if (problems.empty()) result.loaded = std::move(loaded);
   }
   result.errors = problems.diagnostics();

@@ -46,6 +46,8 @@ class ScenarioReader {
 
   Sources sources_;
   Problems problems_;
+  std::optional<Node> file_;  // if it has been edited: as it was before
+  std::vector<std::string> edits_;
   std::optional<Node> root_;
   std::filesystem::path directory_;
   const InputTexts* inputs_ = nullptr;

@@ -478,6 +478,28 @@ std::optional<WrittenDuration> parse_duration(std::string_view text) {
   return WrittenDuration{Duration::from_nanoseconds(ns), rounded->seconds};
 }
 
+namespace {
+
+/// The value of a number or a duration, which a bare number is in seconds; nothing of other values.
+std::optional<double> quantity_of(std::string_view toml) {
+  if (toml.size() >= 2 && toml.front() == '"' && toml.back() == '"') {
+    const auto parsed = parse_duration(toml.substr(1, toml.size() - 2));
+    return parsed ? std::optional(parsed->duration.in_seconds()) : std::nullopt;
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(toml.data(), toml.data() + toml.size(), value);
+  return error == std::errc() && end == toml.data() + toml.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
+
+}  // namespace
+
+bool same_value(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto x = quantity_of(a), y = quantity_of(b);
+  return x && y && *x == *y;
+}
+
 // --- Distributions -------------------------------------------------------------------------------
 
 // One table of their forms serves reading, messages and the list for users.

@@ -159,6 +159,9 @@ const std::vector<DistributionForm>& distribution_forms();
 /// Names of all parameters of any distribution, and `distribution` itself.
 std::vector<std::string_view> distribution_member_names();
 
+/// Whether two values, as TOML, mean the same: "1min", "60s" and 60 do.
+bool same_value(std::string_view a, std::string_view b);
+
 /// Whether a parameter of distributions is a length of time.
 bool is_duration_parameter(std::string_view name);
 

@@ -111,19 +111,6 @@ std::vector<Piece> split(Piece piece, char separator) {
   return parts;
 }
 
-/// A value as names of variants show it: text that could not be mistaken without its quotes.
-std::string shown(const std::string& value) {
-  const bool quoted = value.size() > 2 && (value.front() == '"' || value.front() == '\'') &&
-                      value.back() == value.front();
-  if (!quoted) return value;
-  const std::string inside = value.substr(1, value.size() - 2);
-  const bool plain = std::all_of(inside.begin(), inside.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./:").find(c) != std::string_view::npos;
-  });
-  return plain ? inside : value;
-}
-
 class VariationReader {
  public:
   explicit VariationReader(std::string_view text) : text_(text) { variation_.text = text; }
@@ -203,7 +190,7 @@ class VariationReader {
     std::vector<std::string> choice, name;
     for (const std::string_view value : values) {
       choice.emplace_back(value);
-      name.push_back(shown(choice.back()));
+      name.push_back(scenario::shown_value(choice.back()));
     }
     if (!seen_.insert(std::move(name)).second) {
       throw Mistake{item.at, in_quotes(values.size() == 1 ? values[0] : item.text) +
@@ -344,7 +331,7 @@ std::vector<Variant> grid(std::span<const Variation> variations) {
       for (std::size_t p = 0; p < v.paths.size(); ++p) {
         variant.edits.push_back(v.paths[p] + "=" + choice[p]);
         const std::string& label = labels[variant.values.size()];
-        variant.values.push_back(shown(choice[p]));
+        variant.values.push_back(scenario::shown_value(choice[p]));
         if (!variant.name.empty()) variant.name += ' ';
         variant.name += label + "=" + variant.values.back();
       }

@@ -209,7 +209,7 @@ TEST_CASE("What cannot be answered is said in words") {
   request["edits"] = {"client.web.count=1000000000"};
   REQUIRE(answered(request).contains("failure"));
   REQUIRE(answered({{"ask", "fly"}, {"toml", ""}}).at("failure") ==
-          "'fly' is no question; expected one of run, files, compare, describe");
+          "'fly' is no question; expected one of run, files, compare, describe, offers");
   for (const char* text : {"", "[", "[]", "{}", "{\"ask\": 1, \"toml\": 2}"}) {
     REQUIRE(Json::parse(answer(text)).at("failure") == "the request cannot be understood");
   }
@@ -244,6 +244,46 @@ TEST_CASE("A scenario is described by its keys") {
   REQUIRE(std::count(sdks.begin(), sdks.end(), "botocore") == 1);
   REQUIRE(std::count(sdks.begin(), sdks.end(), "java-v2") == 1);
   REQUIRE(key("client.web.retry.quota.capacity").at("origin") == "preset");
+}
+
+TEST_CASE("An offer that the scenario cannot have is refused with the reason") {
+  const Json request = {{"ask", "offers"},
+                        {"toml", kOutage},
+                        {"edits", {"client.web.retry.max_attempts=4"}},
+                        {"offers",
+                         {{"client.web.retry.mode=legacy"},
+                          {"service.api.servers=-1"},
+                          {"service.api.servers=3", "fault.down.capacity=0.5"},
+                          {"client.web.retry.delays=['1s']"},
+                          Json::array()}}};
+  const Json refusals = answered(request).at("refusals");
+  REQUIRE(refusals.size() == 5);
+  CHECK(refusals.at(0).is_null());
+  CHECK(refusals.at(1).get<std::string>().find("servers") != std::string::npos);
+  CHECK(refusals.at(2).is_null());
+  CHECK(refusals.at(3).is_string());
+  CHECK(refusals.at(4).is_null());
+  // Where nothing can be read, every offer is refused.
+  CHECK(answered({{"ask", "offers"}, {"toml", "x"}, {"offers", {{"seed=1"}}}})
+            .at("refusals")
+            .at(0)
+            .is_string());
+}
+
+TEST_CASE("A changed scenario is called so, also where its text has the change already") {
+  Json request = run_of(kOutage);
+  const auto title = [&] { return answered(request).at("result").at("title"); };
+  CHECK(title() == "outage");
+  request["edits"] = {"replications=1", "fault.down.duration=4s"};
+  CHECK(title() == "outage, with fault.down.duration = 4s");
+  CHECK(text_answered(request).find('<') == std::string::npos);
+  request["changes"] = {{{"key", "fault.down.duration"}, {"value", "3s"}},
+                        {{"key", "service.api.servers"}, {"value", "</script>"}}};
+  CHECK(title() == "outage, with service.api.servers = </script> and fault.down.duration = 4s");
+  CHECK(text_answered(request).find('<') == std::string::npos);
+  request["ask"] = "compare";
+  request["vary"] = {"client.web.retry.max_attempts=2,3"};
+  CHECK(title() == "outage, with service.api.servers = </script> and fault.down.duration = 4s");
 }
 
 }  // namespace

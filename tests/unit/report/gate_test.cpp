@@ -68,7 +68,7 @@ TEST_CASE("a JUnit file has a test for each expectation, skipped if it is uncert
 
 TEST_CASE("whatever the names are, the JUnit file is XML") {
   JudgedScenario s = three_verdicts();
-  s.name = "a<b> & \"c\"";
+  s.title = "a<b> & \"c\"";
   s.file = "d\n\x01\xFF.toml";
   const std::string xml = junit_xml({&s, 1}, false);
   CHECK(xml.find(R"(<testsuite name="a&lt;b&gt; &amp; &quot;c&quot;" )") != std::string::npos);
@@ -87,7 +87,7 @@ TEST_CASE("annotations of GitHub name file and line, and are escaped") {
       github_annotations(s, true).starts_with("::error file=scenarios/dip.toml,title=dip%3A open"));
   s.expectations.erase(s.expectations.begin(), s.expectations.begin() + 2);
   s.lines = {7};
-  s.name = "x";
+  s.title = "x";
   s.file = "100%,a:b\r\n.toml";
   CHECK(github_annotations(s, false).starts_with(
       "::error file=100%25%2Ca%3Ab%0D%0A.toml,line=7,title=x%3A bad::"));
