@@ -62,7 +62,8 @@ calls = "api"
 arrivals = {{ process = "poisson", total_rate = {3 + i} }}
 retry = {{ mode = "standard", max_attempts = {2 + i} }}
 """ for i in range(12))
-HEADING = "document.querySelector('#page h1').textContent === '{}'"
+HEADING = "document.querySelector('#page h1')?.textContent === '{}'"
+OFFERED = "document.getElementById('live').dataset.offers === 'known'"
 SLIDER = "document.querySelector('[data-key=\"{key}\"]')"
 
 
@@ -255,6 +256,7 @@ class PageTest(unittest.TestCase):
 
     def test_two_policies_are_compared_on_the_same_random_numbers(self):
         page = self.browser
+        page.wait(OFFERED)
         page.run("(() => { const s = document.querySelector('[aria-label=\"compare with\"]');"
                  "s.value = JSON.stringify(['client.web.retry.mode', '\"legacy\"']);"
                  "delete document.getElementById('page').dataset.replications;"
@@ -452,32 +454,156 @@ class PageTest(unittest.TestCase):
         self.assertIn(f"--set '{key}=", page.run("document.querySelector('#live pre').textContent"))
         self.assertEqual(page.problems, [])
 
-    def test_damaged_and_hostile_links_open_the_page_as_it_is(self):
+    def test_a_damaged_link_opens_the_page_and_says_what_was_not_used(self):
         page = self.browser
         pack = ("Promise.resolve().then(async () => {{ const s = new Blob([{text}]).stream()"
                 ".pipeThrough(new CompressionStream('deflate-raw')); const b = new Uint8Array("
                 "await new Response(s).arrayBuffer()); return btoa(String.fromCharCode(...b))"
                 ".replace(/[+]/g, '-').replace(/[/]/g, '_').replace(/=+$/, ''); }})")
-        bomb = "'[\"' + 'x'.repeat(3e7)"
-        texts = ["'null'", "'{}'", "'[1,2]'", json.dumps('{"name":1,"edits":[]}'),
-                 json.dumps('{"name":"deploy","edits":[["a"]]}'),
-                 json.dumps('{"name":"deploy","edits":["ab"]}'),
-                 json.dumps('{"name":"deploy","edits":"ab"}'),
-                 json.dumps('{"name":"deploy","edits":[],"other":"ab"}'), bomb]
-        links = ["#state=", "#state=%3Cscript%3E", "#state=AAAA", f"#{MARKUP}"]
-        links += ["#state=" + page.run(pack.format(text=text)) for text in texts]
-        for link in links:
-            page.write_scenario(HOSTILE)
-            page.wait(HEADING.format("outage"))
-            page.run(f"location.hash = {json.dumps(link)}")
-            page.wait(HEADING.format("deploy"))
-            self.assertEqual(page.run("typeof hacked"), "undefined")
-        hostile = json.dumps({"name": "deploy", "toml": HOSTILE, "edits": [["x", MARKUP]]})
+
+        def link_of(state):
+            text = state if isinstance(state, str) else json.dumps(state)
+            script = text if text.startswith("'[") else json.dumps(text)
+            return "#state=" + page.run(pack.format(text=script))
+
+        duration, mode = ["fault.deploy.duration", '"90s"'], "client.web.retry.mode"
+        # What a link says, the name of the scenario that opens, and words of the notice.
+        damaged = [
+            ("#state=", "deploy", "damaged"), ("#state=%3Cscript%3E", "deploy", "damaged"),
+            ("#state=AAAA", "deploy", "cannot be unpacked"),
+            (f"#{MARKUP}", "deploy", "no scenario"),
+            ("#no-such-scenario", "deploy", "no scenario “no-such-scenario”"),
+            (link_of({"name": "deploy", "edits": [duration]})[:-9], "deploy", "damaged"),
+            (link_of("null"), "deploy", "does not say what to open"),
+            (link_of("{}"), "deploy", "names no scenario"),
+            (link_of([1, 2]), "deploy", "does not say what to open"),
+            (link_of("'[\"' + 'x'.repeat(3e7)"), "deploy", "cannot be unpacked"),
+            (link_of({"name": 1, "edits": []}), "deploy", "names no scenario"),
+            (link_of({"name": "no-such", "edits": [duration]}), "deploy",
+             "names the scenario “no-such”"),
+            (link_of({"name": "deploy", "toml": 5, "edits": [duration]}),
+             "deploy, with fault.deploy.duration = 90s", "The text of the scenario"),
+            (link_of({"name": "deploy", "edits": "ab"}), "deploy", "The changes of the link"),
+            (link_of({"name": "deploy", "edits": ["ab"]}), "deploy", "1 change of the link"),
+            (link_of({"name": "deploy", "edits": [["a"], duration, ["b", 2]]}),
+             "deploy, with fault.deploy.duration = 90s", "2 changes of the link"),
+            (link_of({"name": "deploy", "edits": [["client.web.cuont", "3"], duration]}),
+             "deploy, with fault.deploy.duration = 90s", 'did you mean "count"?'),
+            (link_of({"name": "deploy", "edits": [duration, ["service.api.servers", "-1"]]}),
+             "deploy, with fault.deploy.duration = 90s", "service.api.servers=-1"),
+            (link_of({"name": "deploy", "edits": [["x", MARKUP]]}), "deploy", "unknown key"),
+            (link_of({"name": "deploy", "edits": [], "other": "ab"}), "deploy", "The comparison"),
+            (link_of({"name": "deploy", "edits": [], "other": ["client.web.cuont", "3"]}), "deploy",
+             "comparison of the link was left out"),
+            (link_of({"name": "deploy", "edits": [], "other": [mode, '"no-such-mode"']}), "deploy",
+             "comparison of the link was left out"),
+            (link_of({"name": "deploy", "edits": [], "other": ["service", "{}"]}), "deploy",
+             "left out"),
+            (link_of({"name": "deploy", "edits": [], "vary": ["x"]}), "deploy",
+             "does not know: vary"),
+        ]
+        notice = "document.querySelector('#live .notice').innerText"
+        for link, heading, words in damaged:
+            with self.subTest(link=link[:80], words=words):
+                page.write_scenario(HOSTILE)
+                page.wait(HEADING.format("outage"))
+                page.run(f"location.hash = {json.dumps(link)}")
+                page.wait(HEADING.format(heading))
+                self.assertIn(words, page.run(notice))
+                self.assertEqual(page.run("typeof hacked"), "undefined")
+                self.assertEqual(page.run("document.querySelectorAll('#live img').length"), 0)
+                # The same when the page opens with it.
+                page.open("about:blank")
+                page.open(OPTIONS.page.resolve().as_uri() + link)
+                page.wait(HEADING.format(heading))
+                self.assertIn(words, page.run(notice))
         page.open("about:blank")
-        page.open(OPTIONS.page.resolve().as_uri() + "#state=" +
-                  page.run(pack.format(text=json.dumps(hostile))))
+        page.open(OPTIONS.page.resolve().as_uri() + link_of(
+            {"name": "deploy", "edits": [duration], "other": [mode, '"legacy"']}))
+        page.wait(HEADING.format("deploy, with fault.deploy.duration = 90s"))
+        self.assertTrue(page.run("document.querySelector('#live .notice').hidden"))
+        self.assertIn("--vary", page.run("document.querySelector('#live pre').textContent"))
+        # A text with mistakes of its own is shown with them, and the page waits.
+        page.open("about:blank")
+        page.open(OPTIONS.page.resolve().as_uri() + link_of(
+            {"name": "deploy", "toml": MARKUP, "edits": [["x", MARKUP]]}))
         page.wait("document.querySelectorAll('#live .mistakes button').length > 0")
         self.assertEqual(page.run("typeof hacked"), "undefined")
+        self.assertEqual(page.problems, [])
+
+    def test_a_changed_scenario_is_called_so(self):
+        page = self.browser
+        description = "document.querySelector('#page .question').textContent"
+        self.assertEqual(page.run("document.title"), "deploy - retrysim")
+        own = page.run(description)
+        start = page.run(SLIDER.format(key="fault.deploy.duration") + ".value")
+        page.move("fault.deploy.duration", 700)
+        page.wait_for_replications(5)
+        self.assertRegex(page.run("document.querySelector('#page h1').textContent"),
+                         "^deploy, with fault.deploy.duration = .*s$")
+        self.assertRegex(page.run("document.title"), "^deploy, with .* - retrysim$")
+        self.assertEqual(page.run(description), "Changed from the file: " + page.run(
+            "document.querySelector('#page h1').textContent").split("with ")[1] +
+            f". Description of the unchanged file: {own}")
+        # Of a comparison what both have.
+        page.wait(OFFERED)
+        page.run("(() => { const s = document.querySelector('[aria-label=\"compare with\"]');"
+                 "s.value = JSON.stringify(['client.web.retry.mode', '\"legacy\"']);"
+                 "delete document.getElementById('page').dataset.replications;"
+                 "s.dispatchEvent(new Event('change')); })()")
+        page.wait_for_replications(5)
+        self.assertRegex(page.run("document.querySelector('#page h1').textContent"),
+                         "^deploy, with fault.deploy.duration = [^,]*s$")
+        page.run("[...document.querySelectorAll('#live button')].find("
+                 "b => b.textContent === 'reset').click()")
+        page.wait(HEADING.format("deploy"))
+        page.move("fault.deploy.duration", 700)
+        page.wait_for_replications(5)
+        page.move("fault.deploy.duration", start)
+        page.wait(HEADING.format("deploy"))
+        self.assertEqual(page.problems, [])
+
+    def test_every_offer_of_every_shipped_scenario_is_one_that_the_engine_takes(self):
+        self.only_in_chromium()
+        page, taken, refused = self.browser, 0, 0
+        names = page.run("[...document.querySelector('#live select').options].map(o => o.text)")
+        self.assertIn("fifo-zombie", names)
+        for number, name in enumerate(names):
+            page.run("(() => { const s = document.querySelector('#live select');"
+                     "delete document.getElementById('live').dataset.offers;"
+                     f"s.selectedIndex = {number};"
+                     "s.dispatchEvent(new Event('change')); })()")
+            page.wait(OFFERED)
+            page.run("document.querySelectorAll('#live .knobs details').forEach("
+                     "d => { d.open = true; })")
+            page.run("new Promise(r => setTimeout(r, 50))")
+            page.wait(OFFERED)
+            offers = page.run("""[
+                [...document.querySelectorAll('#live .knobs select')].flatMap(s => [...s.options]
+                  .map(o => [s.dataset.key, ['true', 'false'].includes(o.value) ? o.value
+                    : JSON.stringify(o.value), !o.disabled, o.textContent])),
+                [...document.querySelectorAll('#live .knobs input[type=range]:enabled')].flatMap(
+                  s => [[s.dataset.key, s.dataset.from, true, ''],
+                        [s.dataset.key, s.dataset.to, true, '']]),
+                [...document.querySelector('[aria-label="compare with"]').options]
+                  .filter(o => o.value).map(o => [...JSON.parse(o.value), !o.disabled, o.text])
+              ].flat()""")
+            self.assertGreater(len(offers), 4, name)
+            path = OPTIONS.source / "scenarios" / f"{name}.toml"
+            text = path.read_text(encoding="utf-8")
+            files = {file: (path.parent / file).read_text(encoding="utf-8")
+                     for file in set(re.findall(r'"([\w.-]+\.csv)"', text))}
+            reasons = self.ask_native({"ask": "offers", "toml": text, "files": files, "offers": [
+                [f"{key}={value}"] for key, value, _, _ in offers]})["refusals"]
+            for (key, value, is_offered, words), reason in zip(offers, reasons):
+                with self.subTest(name, key=key, value=value):
+                    self.assertEqual(is_offered, reason is None, reason)
+                    if reason is not None and "not here" in words:
+                        self.assertIn(reason[:40], words)
+                taken, refused = taken + is_offered, refused + (not is_offered)
+        print(f"offers: {taken} taken, {refused} switched off", file=sys.stderr)
+        self.assertGreater(taken, 1000)
+        self.assertGreater(refused, 10)
         self.assertEqual(page.problems, [])
 
     def test_a_report_computes_on(self):

@@ -35,6 +35,8 @@ function numberOf(key, toml = key.toml) {
   return isDuration(key) ? durationOf(value) : typeof value === "number" ? value : NaN;
 }
 
+const isSame = (key, one, other) => one === other || numberOf(key, one) === numberOf(key, other);
+
 const mostOf = (key) => (SHARES.test(key.path) ? 1 : key.max);
 
 /** How far a slider goes from the value that the scenario has, in equal steps or equal ratios. */
@@ -75,43 +77,64 @@ const wordToml = (key, word) => (key.kind === "boolean" ? word : `"${word}"`);
 
 /**
  * A row of the page that changes one key. `base` is its value in the scenario itself. `change` takes
- * a TOML text, and whether other keys may have other values then.
+ * a TOML text, and whether other keys may have other values then. The row has `offer`, which takes a
+ * function from a TOML text to the promise of why the scenario cannot have it, or null, and keeps to
+ * that.
  */
 function knob(key, label, base, change) {
   const name = el("span", { class: "key", title: `${key.path}: ${key.meaning || ""}` }, label);
-  const row = (...parts) => el("label", { class: `knob${base === key.toml ? "" : " edited"}` }, name,
-    parts);
+  const row = (offer, ...parts) => Object.assign(el("label",
+    { class: `knob${base === key.toml ? "" : " edited"}` }, name, parts), { offer });
   const words = wordsOf(key), value = numberOf(key);
   if (words) {
+    const now = String(tomlValue(key.toml));
+    const options = words.map((word) => el("option", { value: word, "data-words": word,
+      selected: word === now, disabled: word !== now }, word));
     const select = el("select", { "data-key": key.path,
-      onchange: () => change(wordToml(key, select.value), true) }, words.map((word) =>
-      el("option", { value: word, selected: word === String(tomlValue(key.toml)) }, word)));
-    return row(select);
+      onchange: () => change(wordToml(key, select.value), true) }, options);
+    return row((refusal) => options.forEach((option) => option.value !== now &&
+      offerOption(option, refusal(wordToml(key, option.value)))), select);
   }
   const others = (key.others || []).filter((word) => word !== "sdk");
   if (Number.isNaN(value) && !others.includes(tomlValue(key.toml))) {
     const field = el("input", { type: "text", "data-key": key.path, value: key.toml,
       onchange: () => change(field.value, true) });
-    return row(field);
+    return row(() => {}, field);
   }
   const travel = travelOf(key, numberOf(key, base)), output = el("output");
-  const STEPS = 1000, beyond = others.length > 0 ? STEPS + 50 : STEPS;  // the word is at the end
+  // The word is at the end, beyond the numbers.
+  const STEPS = 1000, WORD = 50, word = others.length > 0 ? `"${others[0]}"` : null;
   const say = (text) => { output.textContent = text; };
-  const input = el("input", { type: "range", min: 0, max: beyond, "data-key": key.path,
-    oninput: () => {
+  let last = STEPS;  // place of a number
+  // Where the slider stands for what the scenario itself has, it is that to the last digit.
+  const home = Math.round(STEPS * travel.from(numberOf(key, base)));
+  const numberAt = (x) => (x === home ? base : edited(key, travel.at(x / STEPS)));
+  const tomlAt = (x) => (x > last ? word : numberAt(x));
+  const input = el("input", { type: "range", min: 0, max: last + (word ? WORD : 0),
+    "data-key": key.path, oninput: () => {
       const x = Number(input.value);
-      if (x > STEPS) {
-        say(others[0]);
-        change(`"${others[0]}"`);
-        return;
-      }
-      const number = travel.at(x / STEPS);
-      say(shown(key, number));
-      change(edited(key, number));
+      say(x > last ? others[0] : shown(key, numberOf(key, numberAt(x))));
+      change(tomlAt(x));
     } });
-  input.value = Number.isNaN(value) ? beyond : Math.round(STEPS * travel.from(value));
+  input.value = Number.isNaN(value) ? last + WORD : Math.round(STEPS * travel.from(value));
   say(Number.isNaN(value) ? String(tomlValue(key.toml)) : shown(key, value));
-  return row(input, output);
+  const offer = async (refusal) => {
+    const now = Number(input.value), isWord = now > last;
+    const refused = word && !isWord ? await refusal(word) : null, hasWord = word && refused === null;
+    const reach = await reachOf((x) => refusal(numberAt(x)), isWord ? null : now, STEPS);
+    input.disabled = !reach;
+    if (!reach) return;
+    last = reach.high;
+    input.min = reach.low;
+    input.max = last + (hasWord ? WORD : 0);
+    if (isWord) input.value = input.max;
+    // What the ends stand for.
+    Object.assign(input.dataset, { from: tomlAt(reach.low), to: tomlAt(Number(input.max)) });
+    const reasons = [reach.reason && `not further: ${reach.reason}`,
+      refused && `not ${others[0]}: ${refused}`].filter(Boolean);
+    input.title = reasons.join("; ");
+  };
+  return row(offer, input, output);
 }
 
 function startLive() {
@@ -121,14 +144,21 @@ function startLive() {
   const isReport = results.length > 0;
   // `other` is the value that another variant has: [path, TOML text].
   const state = { scenario: shipped[0], toml: shipped[0].toml, edits: new Map(), other: null,
-    keys: [], base: new Map(), extra: new Set(), change: 0, reading: null };
-  const first = { engine: null }, more = { engine: null };  // the quick and the patient worker
+    keys: [], base: new Map(), extra: new Set(), change: 0, reading: null, offers: null };
+  // The quick and the patient worker, and the one that is asked about what is offered.
+  const first = { engine: null }, more = { engine: null }, third = { engine: null };
 
   // What stands on the page.
   const line = el("p", { class: "state", role: "status" }, "The engine starts.");
   const say = (text, bad = false) => {
     line.textContent = text;
     line.classList.toggle("bad", bad);
+  };
+  const notice = el("div", { class: "notice", role: "alert", hidden: true });
+  /** Sentences about the address of the page; none takes them away. */
+  const tell = (sentences) => {
+    notice.replaceChildren(...sentences.map((one) => el("p", {}, one)));
+    notice.hidden = sentences.length === 0;
   };
   const choice = el("select", { "aria-label": "scenario", onchange: () => choose(choice.selectedIndex) },
     shipped.map((one) => el("option", {}, one.name)));
@@ -156,7 +186,7 @@ function startLive() {
   const command = el("pre", {}), files = el("div", { class: "files" });
   const link = el("input", { type: "text", readonly: true, hidden: true, "aria-label": "link" });
   const button = (words, onclick) => el("button", { type: "button", onclick }, words);
-  place.append(el("div", { class: "choice" }, choice,
+  place.append(notice, el("div", { class: "choice" }, choice,
     button("reset", () => choose(choice.selectedIndex)), button("link to this", share), link),
   knobs, el("div", { class: "choice" }, finder, names, versus), line, mistakes,
   el("details", {}, el("summary", {}, "the scenario as text"), text),
@@ -172,14 +202,19 @@ function startLive() {
 
   const own = () => [...state.edits].filter(([path]) => !state.other || path !== state.other[0])
     .map(([path, value]) => `${path}=${value}`);
+  /** The key that a path stands for, which may be that of several of one value. */
+  const keyOf = (path) => (mainKeys().find(({ key }) => key.path === path) ||
+    { key: state.keys.find((key) => key.path === path) }).key;
   const vary = () => (state.other || []).slice(1).map((other) => {
-    const [path] = state.other, found = mainKeys().find(({ key }) => key.path === path);
-    return `${path}=${state.edits.get(path) ?? found.key.toml},${other}`;
+    const [path] = state.other;
+    return `${path}=${state.edits.get(path) ?? keyOf(path).toml},${other}`;
   });
-  const request = (ask, edits, more_ = {}) => ({ ask, toml: state.toml, files: state.scenario.files,
-    max_events: MOST_EVENTS, edits, ...more_ });
+  const edits = () => [...state.edits].map(([path, value]) => `${path}=${value}`);
+  const request = (ask, edits_, more_ = {}) => ({ ask, toml: state.toml, files: state.scenario.files,
+    changes: state.scenario.changes, max_events: MOST_EVENTS, edits: edits_, ...more_ });
 
   function choose(number, run = true) {
+    tell([]);
     take(shipped[number], shipped[number].toml, [], null);
     describe(run);
   }
@@ -204,18 +239,74 @@ function startLive() {
     link.select();
   }
 
-  /** What the address of the page asks for. */
+  /** What the address of the page asks for, as far as it can be used; a notice says what cannot. */
   async function open() {
-    const byName = shipped.find((one) => `#${one.name}` === location.hash);
-    const asked = byName ? { name: byName.name, edits: [] } : await stateOf(location.hash);
+    const change = ++state.change, wanted = location.hash;
+    const byName = shipped.find((one) => `#${one.name}` === wanted);
+    const found = byName ? { state: { name: byName.name, edits: [], other: null }, problems: [] }
+      : await stateOf(wanted);
+    if (change !== state.change) return;  // something else has been asked for meanwhile
+    const asked = found && found.state, problems = found ? found.problems : [];
     const scenario = asked && shipped.find((one) => one.name === asked.name);
+    if (!found && wanted.length > 1 && !document.getElementById(wanted.slice(1))) {
+      problems.push(`This page has no scenario “${inShort(wanted.slice(1))}”.`);
+    }
     if (!asked || (!scenario && asked.toml === undefined)) {
+      if (asked) {
+        problems.push(`The link names the scenario “${inShort(asked.name)}”, which this page does not ` +
+          "have. Nothing of the link was used.");
+      }
       choose(0, !isReport);  // a report has its answer already
+      tell(problems);
       return;
     }
-    take(scenario || shipped[0], asked.toml === undefined ? scenario.toml : asked.toml, asked.edits,
-      asked.other || null);
+    if (!scenario && asked.name !== null) {
+      problems.push(`This page has no scenario “${inShort(asked.name)}”, but the link has its text.`);
+    }
+    take(scenario || shipped[0], asked.toml === undefined ? scenario.toml : asked.toml, [], null);
+    const used = await usable(asked, problems);
+    if (change !== state.change) return;
+    state.edits = new Map(used.edits);
+    state.extra = new Set(state.edits.keys());
+    state.other = used.other;
+    tell(problems);
     describe();
+  }
+
+  /** The changes of a link that the scenario can have; adds to `problems` what it cannot. */
+  async function usable({ edits: wanted, other }, problems) {
+    const MOST_TRIED = 50;  // one by one
+    const text = ([path, value]) => `${path}=${value}`;
+    const refusal = async (list) => {
+      first.engine.stop();
+      const question = request("offers", [], { offers: [list.map(text)] });
+      const { answer } = await ask(first, question, "Reading the link takes");
+      return answer && answer.refusals ? answer.refusals[0]
+        : (answer && answer.failure) || "it takes too long";
+    };
+    const nothing = { edits: [], other: null };
+    if (wanted.length === 0 && !other) return nothing;
+    let kept = wanted;
+    const reason = await refusal(wanted);
+    // The page shows the mistakes of a text that cannot be read even without changes.
+    if (reason !== null && await refusal([]) !== null) return nothing;
+    if (reason !== null && wanted.length > MOST_TRIED) {
+      problems.push(`The ${wanted.length} changes of the link do not fit the scenario: ${inShort(reason)}`);
+      kept = [];
+    } else if (reason !== null) {
+      kept = [];
+      for (const edit of wanted) {
+        const why = await refusal([...kept, edit]);
+        if (why === null) kept.push(edit);
+        else problems.push(`A change of the link was left out: ${inShort(text(edit))} (${why}).`);
+      }
+    }
+    if (!other) return { edits: kept, other: null };
+    const why = await refusal([...kept, other]);
+    if (why !== null) {
+      problems.push(`The comparison of the link was left out: ${inShort(text(other))} (${why}).`);
+    }
+    return { edits: kept, other: why === null ? other : null };
   }
 
   /** The scenario as it is now: its keys, and beside them its first picture, which does not wait for
@@ -224,6 +315,7 @@ function startLive() {
     first.engine.stop();
     more.engine.stop();
     ++state.change;
+    endOffers();
     const isAtOnce = run && !state.other, reading = read(isAtOnce ? more : first);
     state.reading = reading;
     if (isAtOnce) simulate();
@@ -238,6 +330,7 @@ function startLive() {
       // Something may have been moved meanwhile.
       state.keys = now.keys.map((key) => ({ ...key, toml: state.edits.get(key.path) ?? key.toml }));
       state.base = new Map((base && base.keys || now.keys).map((key) => [key.path, key.toml]));
+      checkOther();
       showKnobs();
       if (run && !isAtOnce) changed();
       else if (!run) say("Move something, and the engine answers.");
@@ -248,7 +341,7 @@ function startLive() {
   async function read(worker) {
     const described = async (edits) => (await ask(worker, request("describe", edits), "Reading it takes"))
       .answer;
-    const now = await described([...state.edits].map(([path, value]) => `${path}=${value}`));
+    const now = await described(edits());
     return { now, base: now && now.keys && state.edits.size > 0 ? await described([]) : now };
   }
 
@@ -272,15 +365,31 @@ function startLive() {
     });
   }
 
+  /** A comparison that a link asks for needs one value to compare with another one. */
+  function checkOther() {
+    if (!state.other) return;
+    const [path, other] = state.other, key = keyOf(path);
+    const now = state.edits.get(path) ?? (key && key.toml);
+    if (now !== undefined && now !== other) return;
+    state.other = null;
+    tell([`The comparison was left out: ${inShort(path)} ${now === undefined
+      ? "has no single value here" : `is ${inShort(other)} already`}.`]);
+  }
+
   function showKnobs() {
     const row = (key, base, label) => knob(key, label, base, (value, anew) => {
-      state.edits.set(key.path, value);
+      state.edits.delete(key.path);  // the newest edit comes last
+      if (state.edits.size === 0 && isSame(key, value, base)) {  // nothing is changed any more
+        for (const one of state.keys) if (isLike(one.path, key.path)) one.toml = base;
+      } else state.edits.set(key.path, value);
       if (anew) describe();
       else changed();
     });
     const opened = new Set([...knobs.querySelectorAll("details[open]")].map((one) => one.dataset.of));
     const fold = (of, title, rows) => (rows.length === 0 ? null
-      : el("details", { "data-of": of, open: opened.has(of) }, el("summary", {}, title), rows));
+      : el("details", { "data-of": of, open: opened.has(of),
+        ontoggle: ({ target }) => { if (target.open) offerRows(target); } },
+      el("summary", {}, title), rows));
     const rows = [], each = new Map();  // by the name of a group or service, where many differ
     for (const { key, base, label, of, words } of mainKeys()) {
       state.extra.delete(key.path);
@@ -304,14 +413,75 @@ function startLive() {
       const now = state.edits.get(key.path) ?? key.toml, words = wordsOf(key);
       const choices = words ? words.map((word) => [wordToml(key, word), word])
         : [[base, `${tomlValue(base)}, as it was`]];
-      return choices.filter(([toml]) => toml !== now).map(([toml, word]) => {
-        const value = JSON.stringify([key.path, toml]);
-        return el("option", { value, selected: value === JSON.stringify(state.other) },
-          `${label}: ${word}`);
-      });
+      return choices.filter(([toml]) => toml !== now).map(([toml, word]) =>
+        ({ other: [key.path, toml], words: `${label}: ${word}` }));
     });
-    versus.replaceChildren(el("option", { value: "" }, "compare with …"), ...options);
-    if (!versus.value) state.other = null;
+    const isChosen = ({ other }) => JSON.stringify(other) === JSON.stringify(state.other);
+    if (state.other && !options.some(isChosen)) {
+      options.push({ other: state.other, words: state.other.join(": ") });
+    }
+    // What has been refused or not stays so until it is known anew.
+    const before = new Map([...versus.options].map((one) => [one.value, one.hidden]));
+    versus.replaceChildren(el("option", { value: "" }, "compare with …"), ...options.map((one) => {
+      const value = JSON.stringify(one.other), selected = isChosen(one);
+      const hidden = !selected && (before.get(value) ?? true);
+      return Object.assign(el("option", { value, selected, hidden, disabled: hidden }, one.words),
+        { other: one.other });
+    }));
+    offer();
+  }
+
+  function endOffers() {
+    if (state.offers) state.offers.isOver = true;
+    state.offers = null;
+    delete place.dataset.offers;
+  }
+
+  /** The refusals of a worker of its own, one question after the other, and only the newest. */
+  function refusals(offers, lists) {
+    const unknown = lists.map(() => null), pause = new Promise((then) => { setTimeout(then, 50); });
+    third.asking = Promise.all([third.asking, pause]).then(async () => {
+      if (offers.isOver) return unknown;
+      third.engine = third.engine || new EngineWorker(first.engine.module);
+      const timer = setTimeout(() => third.engine.stop(), LONGEST_MS);
+      const answer = await third.engine.ask(request("offers", edits(), { offers: lists }));
+      clearTimeout(timer);
+      return answer && answer.refusals ? answer.refusals : unknown;
+    });
+    return third.asking;
+  }
+
+  /** Asks the engine about all that the page offers now. What it refuses cannot be compared with. */
+  function offer() {
+    endOffers();
+    const offers = new Offers((lists) => refusals(offers, lists),
+      () => { place.dataset.offers = "known"; });
+    state.offers = offers;
+    for (const option of versus.options) {
+      if (!option.other || option.selected) continue;
+      offers.refusal([option.other.join("=")]).then((reason) => {
+        option.disabled = option.hidden = reason !== null;
+      });
+    }
+    offerRows(knobs);
+  }
+
+  /** The same of the rows in an element, but for those that are folded. */
+  function offerRows(parent) {
+    const { offers, other } = state, second = other && other.join("=");
+    if (!offers) return;
+    delete place.dataset.offers;
+    // What is moved is moved in both variants of a comparison.
+    const refusal = (path) => async (toml) => {
+      const edit = `${path}=${toml}`, reason = await offers.refusal([edit]);
+      return reason !== null || !other || other[0] === path ? reason
+        : offers.refusal([edit, second]);
+    };
+    const isShown = (row) => !row.parentElement.closest("details:not([open])");
+    for (const row of [...parent.querySelectorAll(".knob")].filter(isShown)) {
+      row.offer(refusal(row.querySelector("[data-key]").dataset.key));
+    }
+    offers.end();
   }
 
   function refuse(answer) {
@@ -340,6 +510,7 @@ function startLive() {
     ++state.change;
     if (!state.reading) more.engine.stop();
     files.replaceChildren();
+    checkOther();
     showOthers();
     next();
   }
@@ -416,6 +587,7 @@ function startLive() {
     // The head of a comparison's scenario says how it was asked for.
     const head = varied.length > 0 ? `# Variant of a comparison\n#   ${command.textContent}\n\n` : "";
     renderPage([{ ...answer.result, toml: head + answer.result.toml, series: answer.series }]);
+    document.title = `${answer.result.title} - retrysim`;
     say(`${plural(replications, "replication")}${varied.length > 0 ? " of each" : ""} in ${
       digits(ms / 1000, 2)} s, ${digits(answer.events, 3)} events${
       varied.length > 0 ? "" : `, fingerprint ${answer.fingerprint}`}.`);
@@ -438,7 +610,12 @@ function startLive() {
   starting.then(({ module, worker }) => {
     first.engine = new EngineWorker(module, worker);
     more.engine = new EngineWorker(module);
-    window.addEventListener("hashchange", open);
-    open();
+    // Whatever an address says, the page opens.
+    const opened = () => open().catch((error) => {
+      choose(0, !isReport);
+      tell([`The address of the page could not be used: ${error}`]);
+    });
+    window.addEventListener("hashchange", opened);
+    return opened();
   }).catch((error) => say(`The engine could not be started: ${error}`, true));
 }

@@ -3,6 +3,9 @@
 
 const MOST_LINK_CHARACTERS = 100000, MOST_LINK_BYTES = 2e6;
 
+/** A text of a link as a notice can show it. */
+const inShort = (text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
+
 /** All bytes of a stream; throws if they are more than `most`. */
 async function bytesOf(stream, most = Infinity) {
   const parts = [], reader = stream.getReader();
@@ -27,22 +30,49 @@ async function linkOf(state) {
   return `#state=${btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "")}`;
 }
 
-/** The state in a fragment; null if there is none or it is damaged. */
+/**
+ * What a fragment asks for: null if it is no link of this page, else {state, problems}. `state` is
+ * that of `linkOf` as far as it can be used, null if nothing of it can; `problems` are sentences
+ * about what was left out.
+ */
 async function stateOf(fragment) {
+  if (!fragment.startsWith("#state=")) return null;
+  const nothing = (why) => ({ state: null, problems: [`The link is damaged: ${why}. Nothing of it was used.`] });
   const found = /^#state=([\w-]+)$/.exec(fragment);
-  if (!found || fragment.length > MOST_LINK_CHARACTERS) return null;
+  if (!found) return nothing("it has letters that no link has, or ends too early");
+  if (fragment.length > MOST_LINK_CHARACTERS) return nothing("it is too long");
+  let read;
   try {
     const packed = Uint8Array.from(atob(found[1].replace(/-/g, "+").replace(/_/g, "/")),
       (c) => c.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    const state = JSON.parse(new TextDecoder().decode(await bytesOf(stream, MOST_LINK_BYTES)));
-    const isText = (value) => typeof value === "string";
-    const isEdit = (value) => Array.isArray(value) && value.length === 2 && value.every(isText);
-    const whole = isText(state.name) && (state.toml === undefined || isText(state.toml)) &&
-      Array.isArray(state.edits) && state.edits.every(isEdit) &&
-      (!state.other || isEdit(state.other));
-    return whole ? state : null;
+    read = JSON.parse(new TextDecoder().decode(await bytesOf(stream, MOST_LINK_BYTES)));
   } catch (error) {
-    return null;
+    return nothing("it cannot be unpacked, perhaps because a part is missing");
   }
+  if (typeof read !== "object" || read === null || Array.isArray(read)) {
+    return nothing("it does not say what to open");
+  }
+  const isText = (value) => typeof value === "string";
+  const isEdit = (value) => Array.isArray(value) && value.length === 2 && value.every(isText);
+  const { name, toml, edits = [], other = null, ...more } = read;
+  const state = { name: isText(name) ? name : null, edits: [], other: null }, problems = [];
+  const leaveOut = (what) => { problems.push(`${what} of the link cannot be read; the rest was used.`); };
+  if (toml !== undefined && toml !== null) {
+    if (isText(toml)) state.toml = toml;
+    else leaveOut("The text of the scenario");
+  }
+  if (!isText(name) && state.toml === undefined) return nothing("it names no scenario");
+  if (Array.isArray(edits)) state.edits = edits.filter(isEdit);
+  if (!Array.isArray(edits)) leaveOut("The changes");
+  else if (state.edits.length < edits.length) {
+    leaveOut(`${plural(edits.length - state.edits.length, "change")}`);
+  }
+  if (isEdit(other)) state.other = other;
+  else if (other !== null) leaveOut("The comparison");
+  const unknown = Object.keys(more);
+  if (unknown.length > 0) {
+    problems.push(`The link asks for what this page does not know: ${inShort(unknown.join(", "))}.`);
+  }
+  return { state, problems };
 }
