@@ -157,6 +157,16 @@ servers = 8
 service_time = "5ms"
 {calls}""" for name, calls in (("front", 'calls.back.retry.mode = "none"'),
                                ("back", 'calls.db.retry.mode = "none"'), ("db", "")))
+# Services of very different loads: two and two have about the same.
+APART = "name = 'apart'\nduration = '12s'\nreplications = 2\n" + "".join(f"""
+[service.{name}]
+servers = {2 * rate // 20}
+service_time = "50ms"
+[client.{name}]
+calls = "{name}"
+arrivals = {{ process = "constant", total_rate = {rate} }}
+retry = {{ mode = "none" }}
+""" for name, rate in (("big", 1000), ("small", 20), ("large", 600), ("tiny", 10)))
 # More groups than lines can be told apart.
 GROUPS = """
 name = "groups"
@@ -247,6 +257,8 @@ class Pages:
                  "--dwell", "4s", "--out", "hysteresis", status=(0, 1))
         (self.folder / "limits.toml").write_text(LIMITS)
         self.run("run", "limits.toml", "--out", "limits")
+        (self.folder / "apart.toml").write_text(APART)
+        self.run("run", "apart.toml", "--out", "apart")
         self.run("choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,3",
                  "--maximize", "success_rate", "--out", "choose")
         self.run("advise", "zombie.toml", "--set", "replications=10",
@@ -286,8 +298,9 @@ class Pages:
                                quiet=() if command[0] == "predict" else ("--quiet",))
             self.notes[name] = [line[len("note: "):] for line in printed.splitlines()
                                 if line.startswith("note: ")]
-        for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "choose",
-                     "advise", "map", "servers", "predict", "groups", "fit", *self.notes):
+        for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "apart",
+                     "choose", "once", "advise", "map", "servers", "predict", "groups", "fit",
+                     *self.notes):
             self.report(name, name)
         (self.folder / "calm.toml").write_text(re.sub(r"\[fault.outage\].*?(?=\[)", "", ZOMBIE,
                                                       flags=re.DOTALL))
@@ -1045,6 +1058,35 @@ class PageTest(unittest.TestCase):
                 f"[...c.querySelectorAll('figure')[{n}].querySelectorAll('.axes text')]"
                 ".map(t => t.textContent).join(' '))")
             self.assertEqual(scales[0], scales[1])
+
+    def test_services_of_very_different_loads_have_scales_of_their_own(self):
+        self.open("apart")
+        self.browser.run("document.querySelector('#services').open = true")
+        self.browser.settle()
+        scales = {}
+        for name in ("big", "small", "large", "tiny"):
+            scales[name] = self.browser.run(
+                "[...[...document.querySelectorAll('#services figure')].find(f => "
+                f"f.textContent.includes('Load of {name}')).querySelectorAll('.axes text')]"
+                ".map(t => t.textContent)")
+        self.assertEqual(scales["big"], scales["large"])
+        self.assertEqual(scales["small"], scales["tiny"])
+        numbers = [float(label) for label in scales["small"] if re.fullmatch(r"[\d.]+", label)]
+        self.assertGreater(len(numbers), 3)
+        self.assertLess(max(numbers), 100)
+
+    def test_a_changed_scenario_is_called_so(self):
+        changed = "outage, with client.web.retry.max_attempts = 1"
+        self.open("once")
+        self.assertEqual(self.texts("h1"), [changed])
+        self.assertEqual(self.browser.run("document.title"), f"{changed} - retrysim")
+        self.assertEqual(self.texts(".question"), [
+            "Changed from the file: client.web.retry.max_attempts = 1. Description of the "
+            f"unchanged file: {HOSTILE}"])
+        self.open("two")
+        self.assertEqual(self.texts("h1"), ["outage", changed])
+        self.open("compare")
+        self.assertEqual(self.texts("h1"), ["outage"])
 
     def test_the_command_repeats_the_result(self):
         self.open("sweep")

@@ -247,18 +247,39 @@ function offOf(result, key) {
   return result.off.get(key);
 }
 
-/** The charts of a section; those of the same panel of several results have one scale. */
+const MOST_APART = 4;  // loads that one scale shows well
+
+/**
+ * The top of a panel's scale. The same panel of several results has one scale, and so have panels
+ * that belong together if their tops are near each other: among services of very different loads
+ * each can be read.
+ */
+function sharedTop(panel) {
+  const tops = new Map();  // by the keys of panels
+  for (const result of results) {
+    for (const other of panels(result, result.v)) {
+      if (panel.together ? other.together !== panel.together : other.key !== panel.key) continue;
+      tops.set(other.key, Math.max(tops.get(other.key) || 0, topOfPanel(result, other)));
+    }
+  }
+  let shared = 0;
+  for (const [key, top] of [...tops].sort(([, a], [, b]) => b - a)) {
+    if (shared > MOST_APART * top) shared = 0;  // too far below the others
+    if (shared === 0) shared = top;
+    if (key === panel.key) break;
+  }
+  return shared;
+}
+
+/** The charts of a section. */
 function charts(result, section) {
   result.charts = result.charts || {};
   for (const chart of result.charts[section] || []) chart.remove();
   result.charts[section] = [];
   const own = panels(result, result.v).filter((panel) => panel.section === section);
   const rows = own.map((panel) => {
-    const shared = () => Math.max(...results.flatMap((r) => panels(r, r.v).filter((p) =>
-      (panel.together ? p.together === panel.together : p.key === panel.key))
-      .map((p) => topOfPanel(r, p))));
     const lines = panel.lines(result.v);
-    const top = (result.fit && topOf(lines)) || shared();
+    const top = (result.fit && topOf(lines)) || sharedTop(panel);
     const limit = topOf(lines.filter((line) => line.name.startsWith("capacity")));
     const windows = shadesOf(result, result.v);
     const chart = new TimeChart({ title: panel.title, unit: panel.unit, share: panel.share,
