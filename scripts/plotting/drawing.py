@@ -183,7 +183,8 @@ def put_texts(figure, title, info, text):
     inch, below = 1 / figure.get_figheight(), 0.29 * title.count("\n")
     figure.text(0.02, 1 - 0.14 * inch, title, fontsize=17, fontweight="bold", va="top")
     figure.text(0.02, 1 - (0.50 + below) * inch, text, fontsize=11, color="#444444", va="top")
-    return below + 0.18 * text.count("\n")
+    breaks = text.count("\n")
+    return below + 0.18 * breaks + 0.04 * max(0, breaks - 1)  # there is some room already
 
 
 def lay_out(figure, **layout):

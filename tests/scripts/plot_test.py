@@ -374,7 +374,7 @@ class PlotTest(unittest.TestCase):
         info["title"] = "dip, with a = $\\frac{1}$ and b = 2"  # no formula
         info["description"] = "Changed from the file: a = $x_1$. " + "Long words. " * 40
         (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
-        results, figure = draw_overview(self, folder)
+        _, figure = draw_overview(self, folder, laid_out=True)
         figure.canvas.draw()
         title, text = figure.texts[:2]
         self.assertEqual(title.get_text(), "dip, with a = \\$\\frac{1}\\$ and b = 2")
