@@ -247,7 +247,7 @@ function offOf(result, key) {
   return result.off.get(key);
 }
 
-const MOST_APART = 4;  // loads that one scale shows well
+const MOST_APART = 2;  // loads that one scale shows well
 
 /**
  * The top of a panel's scale. The same panel of several results has one scale, and so have panels
