@@ -154,10 +154,16 @@ Candidate candidate(Queue& queue, std::size_t servers, double mean_s, std::size_
 
 }  // namespace
 
-bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns) {
+bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns,
+               bool times_are_starts) {
   constexpr double kSteps = 5;
   constexpr std::size_t kFewestLines = 20;  // of fewer nothing is fitted
   if (rows.size() < kFewestLines) return false;
+  const std::int64_t first_ns = logged_ns(rows.front(), times_are_starts);
+  const auto is_first = [&](const Observation& row) {
+    return logged_ns(row, times_are_starts) == first_ns;
+  };
+  if (std::ranges::all_of(rows, is_first)) return false;
   double sum_ns = 0;
   for (const Observation& row : rows) sum_ns += static_cast<double>(row.duration_ns);
   return sum_ns > 0 &&

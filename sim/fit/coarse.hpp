@@ -16,8 +16,9 @@
 namespace retrysim::fit {
 
 /// Whether the clock's steps are too long for the durations: longer than a fifth of their mean.
-/// False without durations, and of fewer than 20 lines.
-bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns);
+/// False without durations, of fewer than 20 lines, and if all have the same time.
+bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns,
+               bool times_are_starts);
 
 /// Spreads lines of the same time at random over the step of the clock that follows it, in their
 /// order. `rows` are in the order of the file. The draws depend on the times alone.

@@ -887,7 +887,8 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
     return log;
   }
   if (log.rows.empty()) throw BadLog("the log has no lines");
-  log.is_coarse = log.has_durations && is_coarse(log.rows, log.time_resolution_ns);
+  log.is_coarse =
+      log.has_durations && is_coarse(log.rows, log.time_resolution_ns, log.times_are_starts);
   if (log.is_coarse) spread_over_steps(log.rows, log.time_resolution_ns, log.times_are_starts);
   std::ranges::sort(log.rows, [](const Observation& a, const Observation& b) {
     return std::pair(a.start_ns, a.end_ns()) < std::pair(b.start_ns, b.end_ns());

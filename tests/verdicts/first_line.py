@@ -429,7 +429,8 @@ UNITS = {"ms": 1e-3, "s": 1.0, "minutes": 60.0}
 
 def said_in(sentence):
     """What it says became of the group, without what was lost before that."""
-    sentence = re.sub("^.* requests made during .* fail(, and requests take [^;]*)?; it ", "", sentence)
+    loss = "^.* requests made during .* fail(, and requests take [^;]*)?; it "
+    sentence = re.sub(loss, "", sentence)
     word = next((word for start, word in SAID if re.match(start, sentence)), "?")
     late = re.match(r"recovers ([0-9.]+) (ms|s|minutes) after", sentence)
     return word, float(late[1]) * UNITS[late[2]] if late else 0.0

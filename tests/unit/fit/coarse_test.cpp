@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -145,8 +146,9 @@ TEST_CASE("lines of one second keep their order, and others their time") {
     CHECK(rows[i].start_ns < before[i].start_ns + 1'000'000'000);
     CHECK(rows[i].duration_ns == before[i].duration_ns);
   }
-  CHECK(is_coarse(before, 1'000'000'000));
-  CHECK_FALSE(is_coarse(before, 1'000'000));
+  CHECK(is_coarse(before, 1'000'000'000, true));
+  CHECK_FALSE(is_coarse(before, 1'000'000, true));
+  CHECK_FALSE(is_coarse(std::span(before).first(30), 1'000'000'000, true));
 }
 
 }  // namespace retrysim::fit::coarse_clock
