@@ -234,6 +234,17 @@ def choose_faults(copy, options):
     return kept, len(candidates)
 
 
+def names_of_tests(program):
+    """The test cases of a program, but for those that are [slow]. Catch2 3 lists them in another
+    way than 2, which ends with their number as its status."""
+    def ask(*options):
+        return subprocess.run([program, *options], capture_output=True, text=True,
+                              check=False).stdout
+    is_2 = re.search(r"version: +2\.", ask("--libidentify"))
+    options = ["--list-test-names-only"] if is_2 else ["--list-tests", "--verbosity", "quiet"]
+    return [name for name in ask("~[slow]", *options).splitlines() if name]
+
+
 def part_of(fault):
     return re.search(r"/sim/(\w+)/(?!.*/sim/)", fault.file)[1]
 
@@ -299,10 +310,8 @@ class Tests:
 
         cases = []
         for program in programs:
-            listing = subprocess.run(
-                [self.copy.build / "tests" / f"test_{program}", "~[slow]",
-                 "--list-test-names-only"], capture_output=True, text=True, check=False).stdout
-            cases += [Case(program, name) for name in listing.splitlines() if name]
+            cases += [Case(program, name)
+                      for name in names_of_tests(self.copy.build / "tests" / f"test_{program}")]
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             self.cases = [case for case in pool.map(once, enumerate(cases)) if case]
         remembered.write_text(json.dumps({"key": key, "cases": [

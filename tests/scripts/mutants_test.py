@@ -78,6 +78,24 @@ int main() {
 """
 
 
+@unittest.skipUnless(runs, "python3-clang-14 is not installed")
+class Listing(unittest.TestCase):
+    def test_either_line_of_catch2_lists_its_tests(self):
+        answers = {"2.13.10": "--list-test-names-only", "3.7.1": "--list-tests --verbosity quiet"}
+        for version, listing in answers.items():
+            with self.subTest(version), tempfile.TemporaryDirectory() as folder:
+                program = pathlib.Path(folder) / "test_part"
+                program.write_text(f"""#!/bin/sh
+case "$*" in
+  --libidentify) echo "version:        {version}" ;;
+  "~[slow] {listing}") printf 'one\\ntwo, three\\n\\n' && exit 2 ;;
+  *) exit 255 ;;
+esac
+""")
+                program.chmod(0o755)
+                self.assertEqual(runs.names_of_tests(program), ["one", "two, three"])
+
+
 @unittest.skipUnless(faults, "python3-clang-14 is not installed")
 class Faults(unittest.TestCase):
     def setUp(self):
