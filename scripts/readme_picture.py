@@ -106,7 +106,19 @@ def draw(program, folder):
 
 
 def without_version(text):
-    return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    """Without what depends on the release of Matplotlib: it names clip paths by a checksum, writes
+    a font as one property or as several, and goes round a closed path from any of its points."""
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"\bp[0-9a-f]{10}\b", "clip", text)
+    text = re.sub(r"font: (?:([a-z0-9]+) )?([0-9.]+px) ('[^']*')",
+                  lambda f: (f"font-weight: {f[1]}; " if f[1] else "") +
+                  f"font-size: {f[2]}; font-family: {f[3]}", text)
+    def points(path):
+        found = re.findall(r"(-?[0-9.]+) (-?[0-9.]+)", path[1])
+        return f'd="{sorted(found, key=lambda xy: (round(float(xy[0])), round(float(xy[1]))))} z"'
+    text = re.sub(r'd="([^"]*)z\s*"', points, text)
+    return re.sub(r'style="([^"]*)"', lambda style: 'style="' + "; ".join(
+        sorted(part.strip() for part in style[1].split(";") if part.strip())) + '"', text)
 
 
 def same(one, other):

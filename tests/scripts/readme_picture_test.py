@@ -29,6 +29,14 @@ class Comparison(unittest.TestCase):
     def test_the_version_of_matplotlib_does_not_matter(self):
         self.assertTrue(same(self.text, self.changed("Matplotlib v", "Matplotlib v9.")))
 
+    def test_how_it_writes_fonts_and_clip_paths_does_not_matter(self):
+        old = """<text clip-path="url(#p0123456789)" style="font: 700 11px 'A'; fill: red"/>"""
+        new = """<text clip-path="url(#p9876543210)" style="fill: red; font-weight: 700; """ \
+            """font-size: 11px; font-family: 'A'"/>"""
+        self.assertTrue(same(old, new))
+        self.assertFalse(same(old, new.replace("700", "400")))
+        self.assertFalse(same(old, new.replace("red", "blue")))
+
     def test_rounding_does_not_matter(self):
         self.assertTrue(same("L 10.000001 2.5", "L 10.0 2.51"))
 
