@@ -12,6 +12,14 @@ add_dependencies(fast_test_programs fuzz_replay)
 add_test(NAME fuzz/replay COMMAND fuzz_replay ${PROJECT_SOURCE_DIR})
 set_tests_properties(fuzz/replay PROPERTIES LABELS cli TIMEOUT 600 COST 10)
 
+# Damaged logs and configurations through the program itself, a few in every run of the tests.
+retrysim_add_sized_test(fuzz/damaged
+                        COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/damaged.py
+                                --program $<TARGET_FILE:retrysim-cli>
+                        BRIEF --inputs 60
+                        FULL --inputs 3000 --seed 2
+                        PROPERTIES LABELS cli TIMEOUT 600 COST 10)
+
 option(RETRYSIM_FUZZERS "Build the program of libFuzzer (Clang)" OFF)
 if(RETRYSIM_FUZZERS)
   add_executable(fuzzer ${CMAKE_CURRENT_LIST_DIR}/fuzzer.cpp)
