@@ -154,19 +154,37 @@ DurationTotals DurationBooks::totals(Heading heading) {
 
 namespace retrysim {
 
+namespace {
+
+using Wide = boost::multiprecision::int512_t;
+
+/// The value as a double: the sum of its pieces of 64 bits, from the lowest, each rounded. Releases
+/// of Boost round in different ways, so that Debian 13 would have other last digits than 12.
+double as_double(Wide value) {
+  if (value < 0) return -as_double(-value);
+  constexpr std::uint64_t kPiece = std::numeric_limits<std::uint64_t>::max();
+  double sum = 0, unit = 1;
+  for (; value > 0; value >>= 64) {
+    sum += static_cast<double>(static_cast<std::uint64_t>(value & kPiece)) * unit;
+    unit *= 0x1p64;
+  }
+  return sum;
+}
+
+}  // namespace
+
 double DurationMoments::standard_deviation_ns() const {
   if (count == 0) return 0;
   // Squared distances from the mean rounded down to q = (sum - r) / count are whole numbers:
   // sum (x - q)^2 = sum x^2 - 2 q sum x + count q^2, of which the mean's (r / count)^2 is to be
   // taken off. The difference of the large numbers is exact; what is left cannot cancel.
-  using Wide = boost::multiprecision::int512_t;
   const Wide n = count;
   const Wide sum = sum_ns;
   const Wide q = sum / n;
   const Wide squares = (Wide(sum_squares_carry) << 128) + Wide(sum_squares_ns2);
   const Wide distances = squares - 2 * q * sum + n * q * q;
-  const double rest = static_cast<double>(sum - q * n) / static_cast<double>(count);
-  const double variance = static_cast<double>(distances) / static_cast<double>(count) - rest * rest;
+  const double rest = as_double(sum - q * n) / static_cast<double>(count);
+  const double variance = as_double(distances) / static_cast<double>(count) - rest * rest;
   return variance > 0 ? std::sqrt(variance) : 0;
 }
 
