@@ -16,7 +16,7 @@ namespace {
 
 // --- Strategies from outside the AWS SDKs --------------------------------------------------------
 
-const QuotaRules kGrpcQuota = with(quota(0, 0, 0, Refund::kCredit), [](QuotaRules& q) {
+constexpr QuotaRules kGrpcQuota = with(quota(0, 0, 0, Refund::kCredit), [](QuotaRules& q) {
   q.capacity = q.initial = 10;
   q.credit = 0.1;
   q.failure_cost = 1;
@@ -50,7 +50,7 @@ BackoffRules lengthened(Duration base, double jitter) {
   return rules;
 }
 
-const Comparison kComparisons[] = {
+constexpr Comparison kComparisons[] = {
     {"fixed-delay", "three attempts, one second apart: the most common hand-written strategy",
      [](RetryRules& r) { constant_delay(r, ms(1000)); }},
     {"circuit-breaker", "Brooker 2022, Fixing retries with token buckets and circuit breakers",
@@ -227,7 +227,7 @@ constexpr std::string_view kDotnetDynamodbFiles =
     "aws-sdk-net DynamoDBRetryPolicy.cs (c91a2bc), DefaultRetryPolicy.cs";
 
 // clang-format off
-const Row kRows[] = {
+constexpr Row kRows[] = {
   {"none", "", "", "default", 1, kNoBackoff, kNoQuota, kErrors, kIgnore, kReturn, "no retries"},
 
   {kLegacy, "", "botocore", "default", 5, kBotocoreLegacy, kNoQuota, kBotocoreLegacyErrors,
@@ -353,7 +353,7 @@ constexpr Duration kBaseOf21Apis = ms(25);
 
 // --- Adaptive mode: the standard rules and a send-rate limiter -----------------------------------
 
-SendRateRules limiter(void (*change)(SendRateRules&)) {
+constexpr SendRateRules limiter(void (*change)(SendRateRules&)) {
   SendRateRules rules;
   rules.enabled = true;
   change(rules);
@@ -368,14 +368,14 @@ struct AdaptiveRow {
   void (*change)(RetryRules&) = nullptr;
 };
 
-SendRateRules java_v2_limiter() {
+constexpr SendRateRules java_v2_limiter() {
   return limiter([](SendRateRules& r) {
     r.acquire = SendTokenTiming::kWithBackoff;
     r.update = LimiterUpdate::kRetriedThrottling;
   });
 }
 
-const AdaptiveRow kAdaptiveRows[] = {
+constexpr AdaptiveRow kAdaptiveRows[] = {
   {"", "botocore", limiter([](SendRateRules& r) { r.initial_fill_rate = 1; }),
    "botocore retries/adaptive.py, bucket.py, throttling.py"},
   {"2.0", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles},

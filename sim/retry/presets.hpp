@@ -21,7 +21,7 @@ constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
 // --- Backoff -------------------------------------------------------------------------------------
 
 /// The same jitter after every error.
-inline BackoffRules backoff(Duration base, Duration throttle_base, Duration cap, Jitter jitter) {
+constexpr BackoffRules backoff(Duration base, Duration throttle_base, Duration cap, Jitter jitter) {
   BackoffRules rules;
   rules.base = base;
   rules.throttle_base = throttle_base;
@@ -30,7 +30,7 @@ inline BackoffRules backoff(Duration base, Duration throttle_base, Duration cap,
   return rules;
 }
 
-inline BackoffRules with(BackoffRules rules, void (*change)(BackoffRules&)) {
+constexpr BackoffRules with(BackoffRules rules, void (*change)(BackoffRules&)) {
   change(rules);
   return rules;
 }
@@ -38,101 +38,104 @@ inline BackoffRules with(BackoffRules rules, void (*change)(BackoffRules&)) {
 inline constexpr Duration kNoCap = Duration::max();
 inline constexpr Duration kCap = ms(20'000);
 
-inline const BackoffRules kNoBackoff = backoff({}, {}, kNoCap, Jitter::kNone);
-inline const BackoffRules kBotocoreLegacy = backoff(ms(1000), ms(1000), kNoCap, kFull);
-inline const BackoffRules kBotocoreLegacyDynamodb = backoff(ms(50), ms(50), kNoCap, Jitter::kNone);
-inline const BackoffRules kJava = with(backoff(ms(100), ms(500), kCap, kFull), [](BackoffRules& b) {
-  b.throttle_jitter = kEqual;
-  b.max_exponent = 30;
-  b.quantum = ms(1);
-  b.rounding = Rounding::kIntegers;
-});
-inline const BackoffRules kJavaDynamodb = with(kJava, [](BackoffRules& b) { b.base = ms(25); });
-inline const BackoffRules kJsV2 = backoff(ms(100), ms(100), kNoCap, kFull);
-inline const BackoffRules kJsV2Dynamodb = backoff(ms(50), ms(50), kNoCap, kFull);
-inline const BackoffRules kJsV2Of2014 = backoff(ms(30), ms(30), kNoCap, Jitter::kNone);
+inline constexpr BackoffRules kNoBackoff = backoff({}, {}, kNoCap, Jitter::kNone);
+inline constexpr BackoffRules kBotocoreLegacy = backoff(ms(1000), ms(1000), kNoCap, kFull);
+inline constexpr BackoffRules kBotocoreLegacyDynamodb =
+    backoff(ms(50), ms(50), kNoCap, Jitter::kNone);
+inline constexpr BackoffRules kJava =
+    with(backoff(ms(100), ms(500), kCap, kFull), [](BackoffRules& b) {
+      b.throttle_jitter = kEqual;
+      b.max_exponent = 30;
+      b.quantum = ms(1);
+      b.rounding = Rounding::kIntegers;
+    });
+inline constexpr BackoffRules kJavaDynamodb = with(kJava, [](BackoffRules& b) { b.base = ms(25); });
+inline constexpr BackoffRules kJsV2 = backoff(ms(100), ms(100), kNoCap, kFull);
+inline constexpr BackoffRules kJsV2Dynamodb = backoff(ms(50), ms(50), kNoCap, kFull);
+inline constexpr BackoffRules kJsV2Of2014 = backoff(ms(30), ms(30), kNoCap, Jitter::kNone);
 // 0, 50, 100, 200 ms ...: the growth begins with the second retry.
-inline const BackoffRules kJsV2DynamodbOf2014 =
+inline constexpr BackoffRules kJsV2DynamodbOf2014 =
     with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
          [](BackoffRules& b) { b.immediate_retries = 1; });
-inline const BackoffRules kCppLegacy = with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
-                                            [](BackoffRules& b) { b.immediate_retries = 1; });
-inline const BackoffRules kDotnetLegacy =
+inline constexpr BackoffRules kCppLegacy = with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
+                                                [](BackoffRules& b) { b.immediate_retries = 1; });
+inline constexpr BackoffRules kDotnetLegacy =
     with(backoff(ms(100), ms(100), ms(30'000), Jitter::kNone), [](BackoffRules& b) {
       b.factor = 4;
       b.first_exponent = 1;
     });
-inline const BackoffRules kDotnetLegacyDynamodb =
+inline constexpr BackoffRules kDotnetLegacyDynamodb =
     backoff(ms(50), ms(50), ms(30'000), Jitter::kNone);
-inline const BackoffRules kRubyLegacy = backoff(ms(300), ms(300), kNoCap, Jitter::kNone);
-inline const BackoffRules kRubyLegacyDynamodb =
+inline constexpr BackoffRules kRubyLegacy = backoff(ms(300), ms(300), kNoCap, Jitter::kNone);
+inline constexpr BackoffRules kRubyLegacyDynamodb =
     with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
          [](BackoffRules& b) { b.immediate_retries = 2; });
-inline const BackoffRules kPhpLegacy =
+inline constexpr BackoffRules kPhpLegacy =
     with(backoff(ms(100), ms(100), kCap, kFull), [](BackoffRules& b) {
       b.quantum = ms(1);
       b.rounding = Rounding::kIntegersInclusive;
     });
-inline const BackoffRules kPhpLegacyDynamodb =  // half of a draw in milliseconds
+inline constexpr BackoffRules kPhpLegacyDynamodb =  // half of a draw in milliseconds
     with(backoff(ms(50), ms(50), ms(10'000), kFull), [](BackoffRules& b) {
       b.immediate_retries = 1;
       b.quantum = Duration::microseconds(500);
       b.rounding = Rounding::kIntegersInclusive;
     });
-inline const BackoffRules kGoV1 = with(backoff(ms(30), ms(500), ms(300'000), Jitter::kAdditive),
-                                       [](BackoffRules& b) { b.over_cap = OverCap::kRedraw; });
-inline const BackoffRules kGoV1Dynamodb = with(kGoV1, [](BackoffRules& b) { b.base = ms(50); });
-inline const BackoffRules kKotlin =
+inline constexpr BackoffRules kGoV1 = with(backoff(ms(30), ms(500), ms(300'000), Jitter::kAdditive),
+                                           [](BackoffRules& b) { b.over_cap = OverCap::kRedraw; });
+inline constexpr BackoffRules kGoV1Dynamodb = with(kGoV1, [](BackoffRules& b) { b.base = ms(50); });
+inline constexpr BackoffRules kKotlin =
     with(backoff(ms(10), ms(1000), kCap, kFull), [](BackoffRules& b) {
       b.factor = 1.5;
       b.quantum = ms(1);
     });
-inline const BackoffRules kCrt = with(backoff(ms(500), ms(500), kCap, kFull), [](BackoffRules& b) {
-  b.max_exponent = 63;
-  b.decorrelated_from_full = true;
-});
-inline const BackoffRules kGuidance = backoff(ms(100), ms(100), kCap, Jitter::kNone);
+inline constexpr BackoffRules kCrt =
+    with(backoff(ms(500), ms(500), kCap, kFull), [](BackoffRules& b) {
+      b.max_exponent = 63;
+      b.decorrelated_from_full = true;
+    });
+inline constexpr BackoffRules kGuidance = backoff(ms(100), ms(100), kCap, Jitter::kNone);
 
-inline const BackoffRules kStandard20 = backoff(ms(1000), ms(1000), kCap, kFull);
-inline const BackoffRules kJitterBeforeCap20 =
+inline constexpr BackoffRules kStandard20 = backoff(ms(1000), ms(1000), kCap, kFull);
+inline constexpr BackoffRules kJitterBeforeCap20 =
     with(kStandard20, [](BackoffRules& b) { b.jitter_before_cap = true; });
-inline const BackoffRules kJavaV2Standard20 =
+inline constexpr BackoffRules kJavaV2Standard20 =
     with(backoff(ms(100), ms(1000), kCap, kFull), [](BackoffRules& b) {
       b.quantum = ms(1);
       b.rounding = Rounding::kIntegers;
     });
-inline const BackoffRules kJavaV2Standard20Dynamodb =
+inline constexpr BackoffRules kJavaV2Standard20Dynamodb =
     with(kJavaV2Standard20, [](BackoffRules& b) { b.base = ms(25); });
-inline const BackoffRules kJsV3Standard20 =
+inline constexpr BackoffRules kJsV3Standard20 =
     with(backoff(ms(100), ms(500), kCap, kFull), [](BackoffRules& b) { b.quantum = ms(1); });
-inline const BackoffRules kCppStandard20 = with(kJitterBeforeCap20, [](BackoffRules& b) {
+inline constexpr BackoffRules kCppStandard20 = with(kJitterBeforeCap20, [](BackoffRules& b) {
   b.max_exponent = 15;
   b.quantum = ms(1);
   b.rounding = Rounding::kMantissa;
 });
-inline const BackoffRules kPhpStandard20 =
+inline constexpr BackoffRules kPhpStandard20 =
     with(kJitterBeforeCap20, [](BackoffRules& b) { b.first_exponent = 1; });
-inline const BackoffRules kGoV2Standard20 = with(kStandard20, [](BackoffRules& b) {
+inline constexpr BackoffRules kGoV2Standard20 = with(kStandard20, [](BackoffRules& b) {
   b.first_exponent = 1;
   b.over_cap = OverCap::kFlat;
 });
 
-inline const BackoffRules kSmithyBackoff =
+inline constexpr BackoffRules kSmithyBackoff =
     with(kStandard20, [](BackoffRules& b) { b.quantum = ms(1); });
 
-inline const BackoffRules kStandard21 = backoff(ms(50), ms(1000), kCap, kFull);
-inline const BackoffRules kJavaV2Standard21 = with(kStandard21, [](BackoffRules& b) {
+inline constexpr BackoffRules kStandard21 = backoff(ms(50), ms(1000), kCap, kFull);
+inline constexpr BackoffRules kJavaV2Standard21 = with(kStandard21, [](BackoffRules& b) {
   b.quantum = ms(1);
   b.rounding = Rounding::kIntegers;
 });
-inline const BackoffRules kWholeMilliseconds21 =
+inline constexpr BackoffRules kWholeMilliseconds21 =
     with(kStandard21, [](BackoffRules& b) { b.quantum = ms(1); });
-inline const BackoffRules kCppStandard21 = kWholeMilliseconds21;
+inline constexpr BackoffRules kCppStandard21 = kWholeMilliseconds21;
 
 // --- Retry quota ---------------------------------------------------------------------------------
 
 /// Capacity 500, full at the start; prices of transient errors, throttling and timeouts.
-inline QuotaRules quota(int cost, int throttle_cost, int timeout_cost, Refund refund) {
+constexpr QuotaRules quota(int cost, int throttle_cost, int timeout_cost, Refund refund) {
   QuotaRules rules;
   rules.enabled = true;
   rules.capacity = rules.initial = 500;
@@ -144,32 +147,32 @@ inline QuotaRules quota(int cost, int throttle_cost, int timeout_cost, Refund re
   return rules;
 }
 
-inline QuotaRules with(QuotaRules rules, void (*change)(QuotaRules&)) {
+constexpr QuotaRules with(QuotaRules rules, void (*change)(QuotaRules&)) {
   change(rules);
   return rules;
 }
 
-inline const QuotaRules kNoQuota = {};
-inline const QuotaRules kJavaV1Legacy =
+inline constexpr QuotaRules kNoQuota = {};
+inline constexpr QuotaRules kJavaV1Legacy =
     with(quota(5, 0, 5, Refund::kCost), [](QuotaRules& q) { q.order = QuotaOrder::kRollback; });
-inline const QuotaRules kJavaV1Standard =
+inline constexpr QuotaRules kJavaV1Standard =
     with(quota(5, 5, 10, Refund::kLast), [](QuotaRules& q) { q.order = QuotaOrder::kRollback; });
-inline const QuotaRules kJavaV2Legacy = quota(5, 0, 5, Refund::kLastOrCredit);
-inline const QuotaRules kJavaV2Standard = quota(5, 5, 5, Refund::kLastOrCredit);
-inline const QuotaRules kDotnetLegacyQuota = quota(5, 5, 5, Refund::kLast);
-inline const QuotaRules kKotlinQuota = quota(5, 10, 10, Refund::kLast);
-inline const QuotaRules kQuota20 = quota(5, 5, 10, Refund::kLast);
-inline const QuotaRules kGoV2Quota20 = quota(5, 5, 10, Refund::kLastAndCredit);
-inline const QuotaRules kPhpQuota20 = with(quota(5, 5, 10, Refund::kSharedLast), [](QuotaRules& q) {
-  q.order = QuotaOrder::kBeforeAttempts;
-});
-inline const QuotaRules kCrtQuota = with(quota(5, 5, 10, Refund::kLast), [](QuotaRules& q) {
+inline constexpr QuotaRules kJavaV2Legacy = quota(5, 0, 5, Refund::kLastOrCredit);
+inline constexpr QuotaRules kJavaV2Standard = quota(5, 5, 5, Refund::kLastOrCredit);
+inline constexpr QuotaRules kDotnetLegacyQuota = quota(5, 5, 5, Refund::kLast);
+inline constexpr QuotaRules kKotlinQuota = quota(5, 10, 10, Refund::kLast);
+inline constexpr QuotaRules kQuota20 = quota(5, 5, 10, Refund::kLast);
+inline constexpr QuotaRules kGoV2Quota20 = quota(5, 5, 10, Refund::kLastAndCredit);
+inline constexpr QuotaRules kPhpQuota20 =
+    with(quota(5, 5, 10, Refund::kSharedLast),
+         [](QuotaRules& q) { q.order = QuotaOrder::kBeforeAttempts; });
+inline constexpr QuotaRules kCrtQuota = with(quota(5, 5, 10, Refund::kLast), [](QuotaRules& q) {
   q.order = QuotaOrder::kRollback;
   q.partial = true;
 });
-inline const QuotaRules kSmithyQuota = quota(5, 5, 10, Refund::kCredit);
-inline const QuotaRules kSmithyQuota21 = quota(14, 5, 14, Refund::kCredit);
-inline const QuotaRules kQuota21 = quota(14, 5, 14, Refund::kLast);
+inline constexpr QuotaRules kSmithyQuota = quota(5, 5, 10, Refund::kCredit);
+inline constexpr QuotaRules kSmithyQuota21 = quota(14, 5, 14, Refund::kCredit);
+inline constexpr QuotaRules kQuota21 = quota(14, 5, 14, Refund::kLast);
 
 // --- Error classes -------------------------------------------------------------------------------
 

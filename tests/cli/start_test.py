@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 """
 
 import argparse
+import platform
 import re
 import shutil
 import subprocess
@@ -14,6 +15,11 @@ import sys
 import unittest
 
 SKIPPED = 77
+
+# What compilers call the functions that run before main, and what <iostream> has in each of them.
+INITIALISER = re.compile(r"_GLOBAL__sub_I_|__static_initialization_and_destruction_0|"
+                         r"__cxx_global_var_init")
+OF_IOSTREAM = re.compile(r"std::ios_base::Init::|std::__ioinit|__dso_handle|__cxa_atexit")
 
 
 def output(*command):
@@ -23,6 +29,7 @@ def output(*command):
 class Start(unittest.TestCase):
     program = ""
 
+    @unittest.skipIf(shutil.which("valgrind") is None, "there is no valgrind")
     def test_it_starts_under_valgrind(self):
         """Whose long double is shorter than the compiler says."""
         done = output("valgrind", "--tool=none", "--quiet", self.program, "--version")
@@ -37,16 +44,32 @@ class Start(unittest.TestCase):
                            re.MULTILINE)
         self.assertEqual(found, [], 'Whoever includes Boost.Math includes "kernel/boost_math.hpp"')
 
+    def test_no_object_is_made_before_main(self):
+        """Constants are constexpr, and what has to be computed is static in a function."""
+        if platform.machine() != "x86_64":
+            return  # objdump names what an instruction refers to here
+        made = []
+        symbols = output("nm", "--demangle", "--print-size", self.program).stdout
+        for address, size, name in re.findall(r"^(\w+) (\w+) [tT] (.*)$", symbols, re.MULTILINE):
+            if not INITIALISER.match(name):
+                continue
+            start, end = int(address, 16), int(address, 16) + int(size, 16)
+            code = output("objdump", "--disassemble", "--demangle", "--no-show-raw-insn",
+                          f"--start-address={start}", f"--stop-address={end}", self.program)
+            self.assertEqual((code.returncode, code.stderr), (0, ""))
+            used = re.findall(r"^ .*?<(.*)>$", code.stdout, re.MULTILINE)
+            made += [symbol for symbol in used
+                     if not INITIALISER.match(symbol) and not OF_IOSTREAM.match(symbol)]
+        self.assertEqual(sorted(set(made))[:20], [], "made before main")
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
     arguments, rest = parser.parse_known_args()
-    if shutil.which("valgrind") is None:
-        print("SKIPPED: there is no valgrind")
-        sys.exit(SKIPPED)
     Start.program = arguments.program
-    unittest.main(argv=[sys.argv[0], *rest])
+    done = unittest.main(argv=[sys.argv[0], *rest], exit=False).result
+    sys.exit(1 if not done.wasSuccessful() else SKIPPED if done.skipped else 0)
 
 
 if __name__ == "__main__":

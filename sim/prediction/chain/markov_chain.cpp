@@ -45,9 +45,11 @@ __attribute__((target("avx2"))) void add_rows_avx2(double* to, const double* con
                                                    const double* shares, std::size_t cells) {
   add_rows(to, rows, shares, cells);
 }
-const AddRows kAddRows = __builtin_cpu_supports("avx2") != 0 ? add_rows_avx2 : add_rows_anywhere;
+AddRows fastest_add_rows() {
+  return __builtin_cpu_supports("avx2") != 0 ? add_rows_avx2 : add_rows_anywhere;
+}
 #else
-const AddRows kAddRows = add_rows_anywhere;
+AddRows fastest_add_rows() { return add_rows_anywhere; }
 #endif
 
 }  // namespace
@@ -110,7 +112,7 @@ void Elimination::take_out_four(std::size_t top) {
         row(i)[j + band_ - i] += share[t] * row(k)[j + band_ - k];
       }
     }
-    kAddRows(from_i, from, share, bottom - common);
+    fastest_add_rows()(from_i, from, share, bottom - common);
   }
 }
 

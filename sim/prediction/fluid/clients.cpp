@@ -156,7 +156,7 @@ namespace {
 constexpr std::size_t kRepresentatives = 40;
 constexpr double kBeta = 0.7;
 /// The limiter measures in half seconds, the newest with a weight of 0.8.
-const double kMeasuring = 0.5 / -std::log(0.2);
+constexpr double kMeasuring = 0x1.3e1f9ccf97777p-2;  // 0.5 / -ln 0.2
 
 }  // namespace
 

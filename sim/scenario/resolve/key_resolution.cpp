@@ -16,7 +16,7 @@ namespace retrysim::scenario {
 namespace {
 
 // Stands for the value of a key that could not be read: what depends on it is not judged.
-const std::string kUnknown(1, '\0');
+constexpr std::string_view kUnknown("\0", 1);
 
 // Defaults are read once, not for each of thousands of client groups.
 const Node& parsed_default(const std::string& toml) {
@@ -78,7 +78,7 @@ void KeyResolution::resolve_given(const KeyInfo& key, const Node& node, Applies 
     return;
   }
   std::string& text = texts_[key.name];
-  text = value ? plain_text(node) : kUnknown;
+  text = value ? plain_text(node) : std::string(kUnknown);
   if (!value) return;
   if (!value->text.empty()) text = value->text;
   key.access.store(slots_, *value);
@@ -150,7 +150,7 @@ void KeyResolution::resolve_setting(const KeyInfo& key, const EnvironmentSetting
   const std::string toml =
       number ? std::to_string(std::stol(setting.text)) : render_text(setting.text);
   const auto value = read_value(key.rules, setting.origin, *parse_value(toml, place), files_);
-  texts_[key.name] = value ? setting.text : kUnknown;
+  texts_[key.name] = value ? setting.text : std::string(kUnknown);
   if (!value) return;
   key.access.store(slots_, *value);
   record(full_path(key.name), toml, Origin::kEnvironment, setting.origin);
