@@ -84,8 +84,8 @@ struct VerdictRule {
 /// All rules, in the order in which their verdicts are listed.
 std::vector<VerdictRule> verdict_rules();
 
-/// The verdicts on every client group that sent requests, in the order of the scenario: first the
-/// answer, then the causes in the order of the rules. `runs` are replications of `scenario`. Runs
+/// The verdicts on every client group, in the order of the scenario: first the answer, then the
+/// causes in the order of the rules. `runs` are replications of `scenario`. Runs
 /// without time series have answers, but few causes.
 std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs);
 

@@ -88,8 +88,14 @@ std::string client_name(const Scenario& scenario, std::size_t client) {
   return client < scenario.clients.size() ? scenario.clients[client].name : "all";
 }
 
-/// Why an expected metric has no value in any replication, as far as the scenario tells.
-std::string why_absent(const Scenario& scenario, const Expectation& expectation) {
+/// Why an expected metric has no value in any replication, as far as is known; `requests`: those of
+/// its client, if that is a group that there is.
+std::string why_absent(const Scenario& scenario, const Expectation& expectation,
+                       const SummaryRow* requests) {
+  if (requests != nullptr && requests->estimate.max == 0) {
+    return expectation.client == "all" ? "no client group sent a request"
+                                       : expectation.client + " sent no request";
+  }
   if (expectation.metric == "recovery_s") {
     return stats::triggers(scenario).empty() ? "the scenario has no fault or surge to recover from"
                                              : "no replication recovered within the run";
@@ -136,11 +142,12 @@ void judge_bound(ExpectationResult& result, std::string_view sign, double bound)
 }
 
 ExpectationResult judge(const Scenario& scenario, const Expectation& expectation,
-                        const SummaryRow* row, std::size_t replications) {
+                        const SummaryRow* row, const SummaryRow* requests,
+                        std::size_t replications) {
   ExpectationResult result;
   result.expectation = expectation;
   if (row == nullptr) {
-    const std::string why = why_absent(scenario, expectation);
+    const std::string why = why_absent(scenario, expectation, requests);
     result.reason = fmt::format("{} does not exist in this run{}{}", expectation.metric,
                                 why.empty() ? "" : ": ", why);
     return result;
@@ -319,7 +326,8 @@ std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
   for (const Expectation& expectation : scenario.expectations) {
     stop_point();
     const SummaryRow* row = by_client.find(expectation.client, expectation.metric);
-    results.push_back(judge(scenario, expectation, row, replications));
+    const SummaryRow* requests = by_client.find(expectation.client, "requests");
+    results.push_back(judge(scenario, expectation, row, requests, replications));
   }
   return results;
 }

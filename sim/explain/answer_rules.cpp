@@ -143,6 +143,70 @@ Figure mean_latency(const GroupCase& c, const Requests& r) {
   return roughly(r.mean_latency_s(), latency_of(c, r));
 }
 
+/// "at its rate, 0.05 requests are due on average": why no request was sent, as far as it is known.
+Sentence why_nothing(const GroupCase& c, double due) {
+  const ArrivalSpec& a = c.client.arrivals;
+  const Time start = Time::zero() + c.scenario.warmup, end = Time::zero() + c.scenario.duration;
+  const Figure from = time(start.in_seconds(), key("window_start_s")),
+               to = time(end.in_seconds(), key("window_end_s"));
+  const FigureSource by_keys = not_in_files(kByScenario);
+  if (a.process == ArrivalProcess::kClosed) {
+    return std::max(c.backlog.end, c.unanswered.all) > 0
+               ? say("its clients were still waiting for the answers to earlier requests")
+               : say("{} of its clients began a request between {} and {}",
+                     claim("none", metric(c, "requests") == number(0)), from, to);
+  }
+  if (due >= kFewest) return say("{} was due between {} and {}", claim("none", by_keys), from, to);
+  if (due > 0) {
+    const Words what = a.process == ArrivalProcess::kPoll ? Words("job") : Words("request");
+    const Figure number = count(due, by_keys);
+    return say("at its rate, {} {}{} due on average between {} and {}", number, what,
+               number.said().text == "1" ? Words(" is") : Words("s are"), from, to);
+  }
+  if (a.process == ArrivalProcess::kOnce) {
+    if (a.start < end) return say("its requests come before the warm-up ends at {}", from);
+    return say("its requests start at {}, and the load stops at {}",
+               time(a.start.in_seconds(), key(scenario::path_of(c.client) + ".arrivals.start")),
+               to);
+  }
+  if (a.process == ArrivalProcess::kTrace && !a.profile) {
+    return say("{} between {} and {}", claim("its trace has no request", by_keys), from, to);
+  }
+  return say("{} between {} and {}", claim("its rate is zero", by_keys), from, to);
+}
+
+/// The same of a group that makes calls, and whether that is good.
+std::pair<Sentence, bool> why_no_call(const GroupCase& c) {
+  std::vector<const CallSpec*> own;
+  for (const CallSpec& call : c.scenario.calls) {
+    if (call.client == c.index) own.push_back(&call);
+    if (call.on_failure == CallFailure::kFallback && call.fallback == c.client.name) {
+      return {say("it is called only when {} fails", Name{c.scenario.clients[call.client].name}),
+              true};
+    }
+  }
+  const bool off = std::ranges::all_of(own, [](const CallSpec* call) {
+    return call->share <= 0 || (call->count == 0 && !call->random_count);
+  });
+  if (off) {
+    return {claim("its share or its count is zero", not_in_files(kByScenario)), false};
+  }
+  return {say("{} at {} led to this call", claim("no attempt", metric(c, "requests") == number(0)),
+              Name{c.scenario.services[own.front()->caller].name}),
+          false};
+}
+
+Found sent_nothing(const GroupCase& c) {
+  if (c.total.requests > 0) return std::nullopt;
+  const double due = scenario::due_in_window(c.scenario, c.client);
+  const auto [why, fine] =
+      c.client.makes_calls() ? why_no_call(c) : std::pair(why_nothing(c, due), false);
+  return Finding{
+      say("{}, because {}", claim("sent nothing", metric(c, "requests") == number(0)), why),
+      {{"requests", 0}, {"requests_due", due}},
+      fine ? std::optional(kGood) : std::nullopt};
+}
+
 std::vector<EvidenceFigure> shares(const GroupCase& c) {
   return {{"success_before_share", c.before_it().success_share()},
           {"success_during_share", c.made.during.success_share()},
@@ -861,6 +925,9 @@ Found well(const GroupCase& c) {
 }
 
 constexpr std::array kAnswers = {
+    Rule{{"sent-nothing", kInfo, true,
+          "the group sent no request after the warm-up; good for a fallback that was not needed"},
+         sent_nothing},
     Rule{{"down-before", kBad, true,
           "fewer than half of the requests made before the disturbance succeed"},
          down_before},

@@ -31,7 +31,7 @@ struct Rule {
   std::optional<Finding> (*find)(const GroupCase&);
 };
 
-/// Exactly one of them applies to a group that sent requests: the first whose `find` gives one.
+/// Exactly one of them applies to a group: the first whose `find` gives one.
 std::span<const Rule> answer_rules();
 
 /// The rule that gives the answer of a group, and how good the news is; null: none does.

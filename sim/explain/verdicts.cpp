@@ -33,6 +33,7 @@ void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) 
       break;
     }
   }
+  if (group.total.requests == 0) return;  // there is nothing to explain
   for (const auto rules :
        {explain::graph_rules(), explain::overload_rules(), explain::client_rules()}) {
     for (const explain::Rule& rule : rules) {
@@ -64,7 +65,7 @@ std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResul
     stop_point();
     explain::GroupCase group = explain::group_case(facts, runs, c);
     if (graph) explain::set_graph(group, graph);
-    if (group.total.requests > 0) add_group(all, group);
+    add_group(all, group);
   }
   return all;
 }
@@ -125,7 +126,7 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
     }
     explain::GroupCase group = explain::group_case(facts, own, c);
     if (graph) explain::set_graph(group, graph);
-    if (group.total.requests > 0) add_group(all, group);
+    add_group(all, group);
   }
   return all;
 }

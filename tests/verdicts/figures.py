@@ -24,7 +24,7 @@ from first_line import Graph, draw
 # only shrink: `--all` names the entries that nothing needs any more.
 NOT_IN_FILES = {
     "worked out from the scenario": {
-        "stuck", "down-between",
+        "sent-nothing", "stuck", "down-between",
         "overload-without-retries", "no-capacity", "unreachable", "silent", "answers-errors",
         "lost-on-the-way", "queue-outlasts-timeout", "slow-queue-outlasts-timeout",
         "timeout-below-service-time", "cause-in-graph", "overload-below", "layers-multiply"},

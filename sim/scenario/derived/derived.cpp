@@ -41,14 +41,13 @@ double profile_at(const RateProfile& p, double t, bool before) {
   return p.rates[next - 1] + (p.rates[next] - p.rates[next - 1]) * (t - from) / (to - from);
 }
 
-/// Mean over the duration of what profile and surges make of a rate of 1: linear between edges.
-double mean_factor(const Scenario& scenario, const ArrivalSpec& a, bool with_surges) {
-  const double end = scenario.duration.in_seconds();
+/// Mean over a stretch of what profile and surges make of a rate of 1: linear between edges.
+double mean_factor(const ArrivalSpec& a, double start, double end, bool with_surges) {
   const bool surges = with_surges && !a.surges.empty();
-  if ((!a.profile && !surges) || end <= 0) return 1;
-  std::vector<double> edges = {0, end};
+  if ((!a.profile && !surges) || end <= start) return 1;
+  std::vector<double> edges = {start, end};
   const auto add = [&](Time t) {
-    if (t.in_seconds() > 0 && t.in_seconds() < end) edges.push_back(t.in_seconds());
+    if (t.in_seconds() > start && t.in_seconds() < end) edges.push_back(t.in_seconds());
   };
   if (a.profile) std::ranges::for_each(a.profile->times, add);
   if (surges) {
@@ -77,7 +76,7 @@ double mean_factor(const Scenario& scenario, const ArrivalSpec& a, bool with_sur
     for (const std::size_t s : begun) factor *= a.surges[s].factor;
     sum += factor * (to - from);
   }
-  return sum / end;
+  return sum / (end - start);
 }
 
 /// Checks of a polling job, without jitter, of which the last one finds it done.
@@ -774,13 +773,34 @@ double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool su
     return static_cast<double>(a.rows.size()) * each;
   }
   const double rate = a.process == ArrivalProcess::kTrace ? 1 : a.rate * client.count;
-  return rate * mean_factor(scenario, a, surges);
+  return rate * mean_factor(a, 0, duration, surges);
 }
 
 double mean_request_rate(const Scenario& scenario, const ClientSpec& client, bool surges) {
   const double jobs = mean_job_rate(scenario, client, surges);
   return client.arrivals.process == ArrivalProcess::kPoll ? jobs * checks_of(client.arrivals)
                                                           : jobs;
+}
+
+double due_in_window(const Scenario& scenario, const ClientSpec& client) {
+  const ArrivalSpec& a = client.arrivals;
+  const Time from = Time::zero() + scenario.warmup, to = Time::zero() + scenario.duration;
+  if (client.makes_calls() || a.process == ArrivalProcess::kClosed) return 0;
+  if (a.process == ArrivalProcess::kOnce) {
+    const double first_s = std::max(a.start, from).in_seconds();
+    const double last_s = std::min(a.start + a.spread, to).in_seconds();
+    if (a.spread > Duration::zero()) {
+      return client.count * std::max(0.0, last_s - first_s) / a.spread.in_seconds();
+    }
+    return a.start >= from && a.start < to ? client.count : 0;
+  }
+  if (a.process == ArrivalProcess::kTrace && !a.profile) {
+    return static_cast<double>(
+        std::ranges::count_if(a.rows, [&](Time row) { return row >= from && row < to; }));
+  }
+  const double rate = a.process == ArrivalProcess::kTrace ? 1 : a.rate * client.count;
+  const double window_s = (to - from).in_seconds();
+  return rate * mean_factor(a, from.in_seconds(), to.in_seconds(), true) * window_s;
 }
 
 double most_attempts(const ClientSpec& client) {

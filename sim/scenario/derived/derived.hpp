@@ -74,6 +74,10 @@ double mean_request_rate(const Scenario& scenario, const ClientSpec& client, boo
 /// Polling: jobs per second.
 double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
 
+/// Requests (of a polling group: jobs) of an open group that are due between `warmup` and
+/// `duration`, on average and with surges; 0 for closed loops and for calls between services.
+double due_in_window(const Scenario& scenario, const ClientSpec& client);
+
 /// Attempts that a request of the group may make, if nothing but its rules limits them; infinite:
 /// no limit. Those of calls that are not made for a retry (`RetryOnlyAt::kFirstAttempt`).
 double most_attempts(const ClientSpec& client);

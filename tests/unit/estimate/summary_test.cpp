@@ -259,6 +259,12 @@ TEST_CASE("an expectation on what does not exist says why") {
   CHECK(results.at(2).reason ==
         "completion_time_s does not exist in this run: it exists for client \"all\" only");
   CHECK(results.at(3).reason == "quota_mean does not exist in this run");
+  s.expectations = {expect("success_rate", {}, 1, "web"), expect("success_rate", {}, 1)};
+  const std::vector<RunResult> silent = {replication(0, 0), replication(0, 0)};
+  const auto of_silent = judge_expectations(s, summarize(s, MetricValues(s, silent)), 2);
+  CHECK(of_silent.at(0).reason == "success_rate does not exist in this run: web sent no request");
+  CHECK(of_silent.at(1).reason ==
+        "success_rate does not exist in this run: no client group sent a request");
 }
 
 namespace {

@@ -451,6 +451,7 @@ TEST_CASE_METHOD(Group,
     explain::GroupCase c = of({});
     scenario.faults.clear();
     c.runs = 2;
+    c.total.requests = 300;
     c.made.before = c.made.after = {100, 100, 100, 1};
     c.made.during = {100, 0, 100, 100};
     c.recoveries.back = 2;

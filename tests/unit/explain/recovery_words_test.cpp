@@ -23,6 +23,7 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
   group.disturbances.first_start_s = 10;
   group.disturbances.last_end_s = 15;
   group.runs = at_once + late_s.size() + gone + unknown;
+  group.total.requests = 4000;
   group.made.before = {1000, 1000, 1000, 10, ""};
   group.made.during = {1000, 100, 1000, 10, ""};
   group.made.recovering = {1000, 500, 1000, 10, ""};

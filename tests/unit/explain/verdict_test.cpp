@@ -171,6 +171,12 @@ const Edits kRecoverByQuota = {kQuota, "client.web.retry.quota.cost=5",
 
 const std::vector<RuleCase>& rule_cases() {
   static const std::vector<RuleCase> cases = {
+      {"sent-nothing",
+       kHerd,
+       {"client.web.arrivals.start=20s"},
+       kHerd,
+       {"client.web.arrivals.start=19s"},
+       "sent nothing, because its requests start at 20 s, and the load stops at 20 s"},
       {"down-before",
        kDip,
        {"client.web.deadline=1us"},
@@ -845,7 +851,49 @@ TEST_CASE("each group has one answer, which comes first") {
     client = v.client;
   }
   CHECK(client != "");
-  CHECK(verdicts_on(kHerd, {"client.web.arrivals.start=19s", "warmup=19500ms"}).empty());
+  const std::vector<Verdict> none =
+      verdicts_on(kHerd, {"client.web.arrivals.start=19s", "warmup=19500ms"});
+  CHECK(none.size() == 1);
+}
+
+/// At 0.001/s the chance of a request in a second is below one in a thousand.
+TEST_CASE("a group that sends nothing is told why, as far as that is known") {
+  const auto said = [](const char* scenario, const Edits& edits, std::string_view client = "web") {
+    for (const Verdict& v : verdicts_on(scenario, edits)) {
+      CHECK(figures_in_place(v));
+      if (v.client != client) continue;
+      CHECK(v.rule == "sent-nothing");
+      const bool good = v.sentence.find("only when") != v.sentence.npos;
+      CHECK(v.severity == (good ? Severity::kGood : Severity::kInfo));
+      return v.sentence;
+    }
+    return std::string("no verdict");
+  };
+  CHECK(said(kHerd, {"client.web.arrivals.start=1s", "warmup=2s"}) ==
+        "sent nothing, because its requests come before the warm-up ends at 2 s");
+  const std::string rate = "client.web.arrivals.total_rate=0.001";
+  CHECK(said(kSteady, {rate, "duration=1s"}) ==
+        "sent nothing, because at its rate, 0.001 requests are due on average between 0 s and 1 s");
+  const std::string off = R"(client.web.surge.off={start="0s",duration="20s",factor=0})";
+  CHECK(said(kSteady, {off}) == "sent nothing, because its rate is zero between 0 s and 20 s");
+  const std::string from_5 = R"(client.web.surge.off={start="5s",duration="20s",factor=0})";
+  CHECK(said(kSteady, {from_5, "warmup=6s"}) ==
+        "sent nothing, because its rate is zero between 6 s and 20 s");
+  CHECK(said(kLoop, {"client.web.arrivals.think_time=1h"}) ==
+        "sent nothing, because none of its clients began a request between 0 s and 2 minutes");
+  const Edits silent = {"fault.gone.start=0s", "fault.gone.duration=120s",
+                        "client.web.arrivals.think_time=0s", "warmup=1s"};
+  CHECK(said(kLoop, silent) ==
+        "sent nothing, because its clients were still waiting for the answers to earlier requests");
+  CHECK(said(kLayers, {"service.front.calls.db.share=0"}, "front.db") ==
+        "sent nothing, because its share or its count is zero");
+  CHECK(said(kLayers, {rate, "duration=1s"}, "front.db") ==
+        "sent nothing, because no attempt at front led to this call");
+  CHECK(said(kLayers,
+             {"service.db.errors.unavailable=0", "service.front.calls.db.on_failure=fallback",
+              "service.front.calls.db.fallback=spare", R"(service.spare={service_time="1ms"})",
+              R"(service.front.calls.spare={retry={mode="none"}})"},
+             "front.spare") == "sent nothing, because it is called only when front.db fails");
 }
 
 TEST_CASE("a figure says where it is counted, and so does a claim") {

@@ -131,6 +131,10 @@ TEST_CASE("Demand: throttles, operations, profiles, surges, polling and closed l
   // 0 to 2 in 20 s, the second half of it and ten seconds more in the surge.
   CHECK(mean_request_rate(surge, surge.clients[0]) == Approx(20 + 160));
   CHECK(mean_request_rate(surge, surge.clients[0], true) == Approx(180 + 2 * (15 + 20)));
+  // The profile rises from 1 to 2 in the second half of its 20 s.
+  surge.warmup = Duration::seconds(10);
+  surge.duration = Duration::seconds(20);
+  CHECK(due_in_window(surge, surge.clients[0]) == Approx(100 * 10 * 1.5 * 3));
   const Scenario loop = scenario_of(service + "[client.web]\ncount = 50\n" + kNone +
                                     "arrivals = { process = \"closed\", think_time = \"80ms\" }\n");
   CHECK(demand_of(loop, Attempts::kFirst).groups[0].requests == Approx(500));
