@@ -1881,12 +1881,51 @@ class FirstLook final : public YAML::EventHandler {
   int begun_ = -1;
 };
 
+/// Merge keys (yaml.org/type/merge.html): `<<` stands for the members of the map, or of the maps of
+/// a list, that it is given, as far as the map itself or an earlier one has none of that name. A
+/// map that stands in several places is merged in the first; `walk` counts what is seen.
+void take_merges(YAML::Node node, Reading& walk, int depth = 0) {
+  walk.count_node(depth);
+  if (node.IsSequence()) {
+    for (const auto& item : node) take_merges(item, walk, depth + 1);
+  }
+  if (!node.IsMap()) return;
+  std::set<std::string> names;
+  YAML::Node merged;
+  for (const auto& member : node) {
+    take_merges(member.second, walk, depth + 1);
+    if (!member.first.IsScalar()) continue;
+    names.insert(member.first.Scalar());
+    if (member.first.Scalar() == "<<") merged.reset(member.second);
+  }
+  std::vector<YAML::Node> bases;
+  if (merged.IsMap()) bases.push_back(merged);
+  if (merged.IsSequence()) {
+    for (const auto& base : merged) bases.push_back(base);
+  }
+  for (const YAML::Node& base : bases) {
+    if (!base.IsMap()) return;  // left as it is, so that it is named
+  }
+  for (const YAML::Node& base : bases) {
+    for (const auto& member : base) {
+      walk.count_node(depth);
+      if (member.first.IsScalar() && names.insert(member.first.Scalar()).second) {
+        node.force_insert(member.first, member.second);
+      }
+    }
+  }
+  if (!bases.empty()) node.remove("<<");
+}
+
 std::vector<YAML::Node> parse(const std::string& file, const std::string& text) {
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
     for (FirstLook look; parser.HandleNextDocument(look);) continue;
-    return YAML::LoadAll(text);
+    std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    Reading walk{.file = file, .used = {}, .opened = {}, .blocks = {}, .left_out = {}};
+    for (const YAML::Node& document : documents) take_merges(document, walk);
+    return documents;
   } catch (const FirstLook::TwiceGiven& twice) {
     throw BadConfiguration(fmt::format("{}:{}:{}: error: {} is given twice; leave one of them",
                                        file, twice.mark.line + 1, twice.mark.column + 1,
