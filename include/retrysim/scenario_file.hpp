@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -165,8 +166,14 @@ struct Variant {
   std::vector<std::string> values;
 };
 
+/// A grid has more combinations than a list of them may have.
+class GridTooLarge : public std::length_error {
+ public:
+  using std::length_error::length_error;
+};
+
 /// All combinations, the last variation changing fastest; without variations the scenario itself,
-/// named "base". Throws std::length_error above 10 million.
+/// named "base". Throws GridTooLarge above 10 million.
 std::vector<Variant> grid(std::span<const Variation> variations);
 
 /// About how many bytes `grid` takes. Throws as `grid` does.

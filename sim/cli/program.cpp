@@ -11,7 +11,6 @@
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/output.hpp"
-#include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -147,7 +146,7 @@ int program(const Arguments& arguments) {
     failed(kBadCommandLine, e.what());
     report::print_error("Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;
-  } catch (const scenario::GridTooLarge& e) {
+  } catch (const GridTooLarge& e) {
     failed(kBadCommandLine, fmt::format("--vary: {}; give fewer values", e.what()));
     report::print_error("Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;

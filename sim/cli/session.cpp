@@ -12,6 +12,7 @@
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
+#include "scenario/text/names.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -435,6 +436,20 @@ std::string format_word(const std::string& text) {
 
 std::string output_path(const std::string& text, std::string_view what, std::string_view option) {
   if (text.empty()) throw UsageError(fmt::format("--{}: name a {}", option, what));
+  for (const std::filesystem::path& part : std::filesystem::path(text)) {
+    const std::string name = part.string();
+    std::string seen;  // the bytes of a name need not be UTF-8
+    for (std::string_view rest = name; !rest.empty();) {
+      const std::string_view character = scenario::first_character(rest);
+      seen += scenario::is_character(character) ? character : "?";
+      rest.remove_prefix(character.size());
+    }
+    if (name.empty() || scenario::can_be_name(seen)) continue;  // empty: behind a slash at the end
+    throw UsageError(fmt::format(
+        "--{}: \"{}\" cannot name a {}; expected a name that is not only blanks and has no control "
+        "characters",
+        option, scenario::printable_line(name), what));
+  }
   return text;
 }
 

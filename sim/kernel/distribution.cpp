@@ -220,7 +220,9 @@ Distribution Distribution::uniform(double min_s, double max_s) {
 Distribution Distribution::erlang(double mean_s, int shape) {
   Distribution d(Kind::kErlang, mean_s);
   const double mean_ns = checked_positive_length(mean_s, "mean");
-  require(shape >= 1 && shape <= kMaxErlangShape, "shape must be between 1 and 1000");
+  if (shape < 1 || shape > kMaxErlangShape) {
+    throw std::invalid_argument("shape must be between 1 and " + std::to_string(kMaxErlangShape));
+  }
   d.a_ = mean_ns / shape;
   d.phases_ = shape;
   return d;

@@ -12,6 +12,7 @@
 #include "prediction/fluid/run.hpp"
 #include "prediction/fluid/system.hpp"
 #include "scenario/derived/derived.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -1174,8 +1175,9 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
   // A step is no longer than the shortest timeout, and their number is limited.
   const prediction::FluidSystem system = prediction::fluid_system(scenario, service);
   if (system.shortest_timeout * prediction::kMostFluidSteps < system.duration + system.drain) {
-    return fmt::format("attempt_timeout: {:.3g} s is too short for a fluid that runs for {:.3g} s",
-                       system.shortest_timeout, system.duration + system.drain);
+    return fmt::format("attempt_timeout: {} is too short for a fluid that runs for {}",
+                       scenario::said_time(system.shortest_timeout),
+                       scenario::said_time(system.duration + system.drain));
   }
   return std::nullopt;
 }
@@ -1238,9 +1240,9 @@ std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t s
     if (c.retry.rate_limit.enabled && rate < kAttemptsPerSecond) {
       doubts.push_back(
           fmt::format("{}: the limiter of adaptive mode measures in half seconds, in "
-                      "which a client with {:.3g} requests a second has hardly any: its "
+                      "which a client with {} requests a second has hardly any: its "
                       "rates are a matter of chance",
-                      path, rate));
+                      path, scenario::said_count(rate)));
     }
     if (c.retry.throttle.enabled && c.retry.throttle.window_calls == 0) {
       const double calls = rate * c.retry.throttle.window.in_seconds();

@@ -7,6 +7,7 @@
 
 #include "prediction/fluid/run.hpp"
 #include "prediction/fluid/system.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -262,8 +263,8 @@ MapConfirmation plan_confirmation(const Scenario& scenario, std::size_t service,
   }
   plan.duration = settles ? kMargin * duration : shortest;
   if (!settles) {
-    plan.why += fmt::format("{}the fluid itself does not come to this in {:.4g} s",
-                            plan.why.empty() ? "" : "; ", duration);
+    plan.why += fmt::format("{}the fluid itself does not come to this in {}",
+                            plan.why.empty() ? "" : "; ", scenario::said_time(duration, 4));
   }
   if (!plan.why.empty()) plan.verdict = MapVerdict::kOutsideValidity;
   return plan;

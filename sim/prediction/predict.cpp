@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "prediction/coverage.hpp"
+#include "scenario/text/text.hpp"
 
 namespace retrysim {
 namespace {
@@ -96,10 +97,11 @@ class Predictor {
     const double forgiven = 1 - scenario_.recovery.share;
     if (requests <= 0 || 1 / std::sqrt(requests) <= forgiven) return "";
     return fmt::format(
-        "; lapses by chance: in recovery.window there are {:.3g} requests, a number that chance "
-        "moves by {:.0f} %, where recovery.share allows {:.0f} %, so that simulated recoveries "
+        "; lapses by chance: in recovery.window there are {} requests, a number that chance "
+        "moves by {} %, where recovery.share allows {:.0f} %, so that simulated recoveries "
         "come later",
-        requests, 100 / std::sqrt(requests), 100 * forgiven);
+        scenario::said_count(requests), scenario::said_whole(100 / std::sqrt(requests)),
+        100 * forgiven);
   }
 
   void balance(std::size_t s, const std::string& subject) {
@@ -164,7 +166,7 @@ class Predictor {
       if (p.down_without) {
         say(p.trigger, "d50", "none", "it is down without any trigger");
       } else if (!p.found) {
-        say(p.trigger, "d50", fmt::format("above {:.4g} s", p.duration),
+        say(p.trigger, "d50", "above " + scenario::said_time(p.duration),
             "duration of this trigger alone that " + subject + " does not recover from");
       } else {
         add("fluid", p.trigger, "d50", p.duration, "s",

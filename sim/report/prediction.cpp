@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/prediction.hpp"
 
+#include "scenario/text/text.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
@@ -98,7 +100,9 @@ Json warnings_json(const std::vector<Warning>& warnings) {
 
 std::string value_of(const Figure& f) {
   if (!f.text.empty()) return f.text;
-  const std::string number = fmt::format("{:.5g}", f.value);
+  constexpr double kFiveDigits = 99999.5;  // %g would write an exponent from here on
+  const std::string number =
+      f.value >= kFiveDigits ? scenario::said_count(f.value, 5) : fmt::format("{:.5g}", f.value);
   return f.unit.empty() || f.unit == "1" ? number : number + " " + f.unit;
 }
 

@@ -12,11 +12,17 @@
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/fluid/system.hpp"
+#include "scenario/text/text.hpp"
 
 namespace retrysim::prediction {
 namespace {
 
+using scenario::said_count;
+using scenario::said_whole;
+
 std::string time_text(double seconds) {
+  constexpr double kShort = 1e-4, kLong = 999.5;
+  if (!(seconds >= kShort && seconds < kLong)) return scenario::said_time(seconds);
   return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
 }
 
@@ -57,18 +63,18 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
   std::string message;
   if (load.is_closed) {
     message = fmt::format(
-        "If no request had to wait, first attempts would need {:.3g} times the capacity: the "
+        "If no request had to wait, first attempts would need {} times the capacity: the "
         "requests of the closed loop wait for each other.",
-        asked);
+        said_count(asked));
   } else if (first >= 1) {
     // At the limit itself the queue has no bound only where chance makes it grow.
     const auto need = steady_need(scenario, load);
     constexpr double kAtLimit = 1 + 1e-9;
     message = asked > kAtLimit
                   ? fmt::format(
-                        "The first attempts alone ask for {:.3g} times the capacity, so that the "
+                        "The first attempts alone ask for {} times the capacity, so that the "
                         "service is overloaded without any retry.",
-                        asked)
+                        said_count(asked))
               : need && need->regular
                   ? "The first attempts alone ask for all of the capacity, which leaves nothing "
                     "for a retry."
@@ -77,16 +83,16 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
   } else {
     message = fmt::format(
         "With the retries after random errors, lost messages and failed calls, attempts ask for "
-        "{:.3g} times the capacity, so that the service is overloaded.",
-        asked);
+        "{} times the capacity, so that the service is overloaded.",
+        said_count(asked));
   }
   warnings.push_back({path,
                       fmt::format("{0}.{1}, {0}.service_time{2}", path,
                                   scaling.target > 0 ? "autoscaling.max" : "servers",
                                   arrival_keys(scenario, load)),
                       message + below,
-                      fmt::format("At least {:.0f} servers would carry the load.",
-                                  servers_that_carry(asked * most))});
+                      fmt::format("At least {} servers would carry the load.",
+                                  said_whole(servers_that_carry(asked * most)))});
 }
 
 void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
@@ -113,9 +119,9 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
        fmt::format("{}, and {} waits {} for an answer: once the queue is long enough, every answer "
                    "comes too late.",
                    holds, group, time_text(timeout)),
-       fmt::format("With {}.queue.capacity = {:.0f} or less{}, a full queue holds no more work "
+       fmt::format("With {}.queue.capacity = {} or less{}, a full queue holds no more work "
                    "than can be done in that time.",
-                   path, places, instances > 1 ? " (of each instance)" : "")});
+                   path, said_whole(places), instances > 1 ? " (of each instance)" : "")});
 }
 
 void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
@@ -139,14 +145,14 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
        (load.last_attempt == kForever
             ? std::string("Requests whose attempts fail are tried again without end, so that the "
                           "load grows without bound: ")
-            : fmt::format("If every request needs its last attempt, the load is {:.3g} times the "
+            : fmt::format("If every request needs its last attempt, the load is {} times the "
                           "capacity: ",
-                          load.last_attempt)) +
+                          said_count(load.last_attempt))) +
            "a state in which every answer is late sustains itself when its cause is gone.",
        fmt::format(
            "It recovers by itself with {}, with a retry quota, or with a queue too short for "
            "late answers.",
-           most > 1 ? fmt::format("at most {:.0f} attempts", most) : "no retries")});
+           most > 1 ? fmt::format("at most {} attempts", said_whole(most)) : "no retries")});
 }
 
 void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
@@ -163,14 +169,15 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
   if (share < kReadsAsAll) {
     warnings.push_back(
         {path, path + ".throttle.rate" + arrival_keys(scenario, load),
-         fmt::format("{:.3g} new requests a second meet a throttle that lets {:.3g} pass{}: while "
-                     "they come, at most {:.3g} % can succeed.",
-                     load.rate, load.granted,
-                     in_buckets > 1 ? fmt::format(", and {:.0f} more at first", in_buckets) : "",
-                     100 * share),
-         fmt::format("{}.throttle.rate = {:.4g} or more would let them pass, and so would fewer "
+         fmt::format(
+             "{} new requests a second meet a throttle that lets {} pass{}: while they "
+             "come, at most {} % can succeed.",
+             said_count(load.rate), said_count(load.granted),
+             in_buckets > 1 ? fmt::format(", and {} more at first", said_whole(in_buckets)) : "",
+             said_count(100 * share)),
+         fmt::format("{}.throttle.rate = {} or more would let them pass, and so would fewer "
                      "requests.",
-                     path, throttle.rate * load.rate / load.granted)});
+                     path, said_count(throttle.rate * load.rate / load.granted, 4))});
   }
   double floor = 0;
   std::string counts;
@@ -184,9 +191,10 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
     warnings.push_back(
         {path, path + ".throttle.rate" + counts,
          fmt::format("Even at its lowest rate, adaptive mode lets the clients together send "
-                     "{:.3g} attempts a second where {:.3g} pass, so that at least {:.3g} % are "
-                     "throttled while they have that much to send.",
-                     floor, load.granted, 100 * (1 - load.granted / floor)),
+                     "{} attempts a second where {} pass, so that at least {} % are throttled "
+                     "while they have that much to send.",
+                     said_count(floor), said_count(load.granted),
+                     said_count(100 * (1 - load.granted / floor))),
          fmt::format("At most {:.0f} % of the clients, each of which sends more.",
                      std::floor(100 * load.granted / floor))});
   }
@@ -230,9 +238,10 @@ void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
   const std::string path = "client." + t.spec->name;
   warnings.push_back(
       {path, path + ".retry.quota, " + path + ".count",
-       fmt::format("The quota of a client with {:.3g} requests a second lasts {} of total failure, "
-                   "{:.0f} retries of all clients together: until then it protects nothing.",
-                   t.rate, time_text(t.time_to_dry), t.outage_retries * t.buckets),
+       fmt::format("The quota of a client with {} requests a second lasts {} of total failure, {} "
+                   "retries of all clients together: until then it protects nothing.",
+                   said_count(t.rate), time_text(t.time_to_dry),
+                   said_whole(t.outage_retries * t.buckets)),
        fmt::format(
            "{0}.retry.quota.capacity = {1:.0f} would last for {2}; fewer and busier clients "
            "or a higher cost also help.",
@@ -271,8 +280,10 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
          fmt::format("The deadline of {} ends a request before its first attempt can "
                      "time out, so that a late answer is never asked for again.",
                      time_text(deadline)),
-         fmt::format("An attempt timeout below {}, or a deadline above {}.", time_text(deadline),
-                     time_text(t.timeout))});
+         std::isfinite(t.timeout)
+             ? fmt::format("An attempt timeout below {}, or a deadline above {}.",
+                           time_text(deadline), time_text(t.timeout))
+             : fmt::format("An attempt timeout below {}.", time_text(deadline))});
   }
   const bool bounded = std::isfinite(t.connections_worst);
   if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {
@@ -280,10 +291,10 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
         {path, path + ".max_connections",
          fmt::format("While every attempt times out a client needs {} connections and has {}: "
                      "further attempts wait for one.",
-                     bounded ? fmt::format("{:.3g}", t.connections_worst) : "more and more",
+                     bounded ? said_count(t.connections_worst) : "more and more",
                      c.max_connections),
-         bounded ? fmt::format("max_connections = {:.0f}, or a shorter attempt timeout.",
-                               std::ceil(t.connections_worst))
+         bounded ? fmt::format("max_connections = {}, or a shorter attempt timeout.",
+                               said_whole(std::ceil(t.connections_worst)))
                  : std::string("A limit on attempts, such as max_attempts, or a deadline.")});
   }
   warn_of_quota(t, warnings);
@@ -302,8 +313,8 @@ void warn_of_hold(const Scenario& scenario, std::vector<Warning>& warnings) {
        fmt::format("Goodput that stays up for {} counts as a recovery, but a client may wait {} "
                    "(attempt timeout and backoff) before it tries again.",
                    time_text(scenario.recovery.hold.in_seconds()), time_text(pause.in_seconds())),
-       fmt::format("recovery.hold = \"{:.3g}s\" or more, or none: the default is long enough.",
-                   std::ceil(pause.in_seconds()))});
+       fmt::format("recovery.hold = \"{}s\" or more, or none: the default is long enough.",
+                   said_whole(std::ceil(pause.in_seconds())))});
 }
 
 }  // namespace retrysim::prediction

@@ -587,15 +587,12 @@ class Metadata {
   /// broken off, have fewer. What is far larger than its file is no grid that a sweep has written,
   /// and would take the memory of all its names.
   void check_grid(const std::vector<Variation>& variations) const {
-    constexpr double kSmall = 100'000, kMostShards = 1000;
+    constexpr double kSmall = 100'000, kMost = 10e6, kMostShards = 1000;
     double points = 1;
     for (const Variation& v : variations) points *= static_cast<double>(v.choices.size());
     double rows = 0;
     for (CsvReader csv = result_.table("points.csv"); csv.next();) ++rows;
-    if (points <= kSmall || points <= rows * kMostShards) {
-      constexpr double kMost = 10e6;
-      if (points <= kMost) return;
-    }
+    if (points <= std::max(kSmall, std::min(kMost, rows * kMostShards))) return;
     throw DamagedResult(
         result_.folder / kResultJson,
         fmt::format("is damaged: sweep.vary has {:.0f} combinations, points.csv {:.0f} points",

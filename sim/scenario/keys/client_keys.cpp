@@ -81,7 +81,7 @@ constexpr KeyInfo kCallKeys[] = {
     key("share", number({.min = 0, .max = 1e6}), into<&C::share>, {.fallback = "1.0"},
         "Share of the requests for which the call is made, at most 1; with one_of its weight among "
         "the alternatives. A request chooses once for all its attempts."),
-    key("one_of", text(), into<&C::one_of>, {},
+    key("one_of", text().of(Quantity::kName), into<&C::one_of>, {},
         "Calls of one stage that give the same name here are alternatives: of those that the "
         "request's operation permits exactly one is made."),
     key("operation", names(), into<&C::operations>, {},
@@ -425,7 +425,7 @@ std::vector<KeyInfo> preset_keys() {
           "The AWS service called, if it has numbers or error codes of its own."),
       key("retry.defect", word(defect_words()), into<&PresetChoice::defect>,
           {.fallback = "none", .when = kRetries}, "Known defect of an SDK to switch on."),
-      key("retry.retryer", text().or_word("none"), Access{store_retryer},
+      key("retry.retryer", text().of(Quantity::kName).or_word("none"), Access{store_retryer},
           {.fallback = "none", .when = kRetries},
           "A name: groups with the same one share retry quota, send-rate limiter, budget, "
           "breaker, guard and client throttle, client by client, like the SDK clients of one "

@@ -1,46 +1,52 @@
-// What can name a scenario, and how large a grid of --vary may be.
+// What can be a name: of anything, and of a scenario.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "scenario/text/text.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
-#include <stdexcept>
+#include <cstdint>
 #include <string_view>
 
 namespace retrysim::scenario {
 
+/// Whether a reader can see that it is a name: something in it is not blank, and it has neither
+/// control characters (C0, DEL, C1) nor bytes that are not UTF-8.
+inline bool can_be_name(std::string_view text) {
+  constexpr std::array<std::uint32_t, 6> kBlanks = {' ', 0xA0, 0x1680, 0x202F, 0x205F, 0x3000};
+  constexpr std::uint32_t kFirstSpace = 0x2000, kLastSpace = 0x200F, kWordJoiner = 0x2060,
+                          kByteOrderMark = 0xFEFF, kDelete = 0x7F, kLastControl = 0x9F;
+  bool blank = true;
+  while (!text.empty()) {
+    const std::string_view character = first_character(text);
+    if (!is_character(character)) return false;
+    const std::uint32_t point = code_point(character);
+    if (point < ' ' || (point >= kDelete && point <= kLastControl)) return false;
+    blank = blank && (std::find(kBlanks.begin(), kBlanks.end(), point) != kBlanks.end() ||
+                      (point >= kFirstSpace && point <= kLastSpace) || point == kWordJoiner ||
+                      point == kByteOrderMark);
+    text.remove_prefix(character.size());
+  }
+  return !blank;
+}
+
 /// What to say of a name that cannot be that of a scenario, behind it.
 inline constexpr std::string_view kNoScenarioName =
-    "cannot name a folder; expected 1 to 100 bytes of text, not only blanks, without /, \\ and "
-    "control characters, not starting with . = + - or @";
+    "cannot name a folder; expected 1 to 100 bytes of UTF-8 text, not only blanks, without /, \\ "
+    "and control characters, not starting with . = + - or @";
 
 /// Whether `name` can be that of a scenario, and so of a folder and in spreadsheets. See
 /// `kNoScenarioName`.
 inline bool can_name_scenario(std::string_view name) {
   // =, +, - and @ begin a formula in spreadsheets that open the result files.
-  constexpr std::string_view kBadStarts = ".=+-@", kBadAnywhere = "/\\\x7F";
+  constexpr std::string_view kBadStarts = ".=+-@", kBadAnywhere = "/\\";
   constexpr std::size_t kMostBytes = 100;
-  if (trimmed(name).empty() || kBadStarts.find(name.front()) != std::string_view::npos ||
-      name.size() > kMostBytes) {
-    return false;
-  }
-  while (!name.empty()) {
-    const std::string_view character = first_character(name);
-    if (!is_character(character) || code_point(character) < 0x20 ||
-        kBadAnywhere.find(character) != std::string_view::npos) {
-      return false;
-    }
-    name.remove_prefix(character.size());
-  }
-  return true;
+  return can_be_name(name) && name.size() <= kMostBytes &&
+         kBadStarts.find(name.front()) == std::string_view::npos &&
+         name.find_first_of(kBadAnywhere) == std::string_view::npos;
 }
-
-/// A grid has more combinations than a list of them may have.
-class GridTooLarge : public std::length_error {
- public:
-  using std::length_error::length_error;
-};
 
 }  // namespace retrysim::scenario

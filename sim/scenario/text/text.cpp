@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <system_error>
 #include <utility>
@@ -160,6 +161,69 @@ std::string grouped(std::size_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
   return digits;
+}
+
+namespace {
+
+constexpr double kMostSaid = 1e15, kLeastSaid = 1e-9;
+
+/// What is said of a number that cannot be written out; empty: it can.
+std::string not_said(double number) {
+  if (std::isnan(number)) return "an unknown number";
+  return number > kMostSaid ? fmt::format("more than {:.0f}", kMostSaid) : "";
+}
+
+}  // namespace
+
+std::string said_count(double number, int digits) {
+  if (number <= 0) return "0";
+  if (std::string text = not_said(number); !text.empty()) return text;
+  if (number < kLeastSaid) return fmt::format("less than {:.9f}", kLeastSaid);
+  const int before_point = static_cast<int>(std::floor(std::log10(number))) + 1;
+  const double unit = std::pow(10, before_point - digits);
+  if (unit >= 1) return fmt::format("{:.0f}", std::round(number / unit) * unit);
+  constexpr double kLeastWithoutExponent = 1e-4;
+  if (number >= kLeastWithoutExponent) return fmt::format("{:.{}g}", number, digits);
+  std::string text = fmt::format("{:.{}f}", number, digits - before_point);
+  text.erase(text.find_last_not_of('0') + 1);
+  return text;
+}
+
+std::string said_whole(double number) {
+  const std::string text = not_said(number);
+  return text.empty() ? fmt::format("{:.0f}", std::max(number, 0.0)) : text;
+}
+
+std::string said_time(double seconds, int digits) {
+  if (std::isnan(seconds)) return "an unknown time";
+  if (seconds <= 0) return "0 s";
+  if (seconds < 1e-3) return said_count(seconds * 1e6, digits) + " µs";
+  if (seconds < 0.0995) return fmt::format("{:.{}g} ms", seconds * 1e3, digits);
+  if (seconds < 99.5) return fmt::format("{:.{}g} s", seconds, digits);
+  if (seconds < 119.5) return fmt::format("{:.0f} s", seconds);
+  const double minutes = seconds / 60;
+  if (minutes < 9.95) return fmt::format("{:.2g} minutes", minutes);
+  if (minutes < 119.5) return fmt::format("{:.0f} minutes", minutes);
+  return said_count(minutes / 60, 3) + " hours";
+}
+
+std::string said_share(double share) {
+  if (std::isnan(share)) return "an unknown share";
+  const double percent = 100 * share;
+  if (percent <= 0) return "0 %";
+  if (percent < 0.01) return "less than 0.01 %";
+  if (percent >= 100) return "100 %";
+  if (percent > 99.99) return "more than 99.99 %";
+  if (percent > 99) return fmt::format("{:.4g} %", percent);
+  return percent < 9.95 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+}
+
+std::string said_times(double ratio) {
+  if (ratio >= 0.95 && ratio < 1.05) {
+    const std::string text = fmt::format("{:.2f} times", ratio);
+    return text == "1.00 times" ? "1.0 times" : text;
+  }
+  return (ratio < 9.95 ? said_count(ratio, 2) : said_whole(ratio)) + " times";
 }
 
 std::string joined_first(const std::vector<std::string_view>& words) {

@@ -66,6 +66,21 @@ std::string joined_first(const std::vector<std::string_view>& words);
 /// "99,990".
 std::string grouped(std::size_t number);
 
+// Numbers in sentences have no exponent, and are never "inf" or "nan": what is too large to be read
+// is "more than 1000000000000000", what is too small "less than 0.000000001", and what is no number
+// at all "an unknown number". Those below zero are 0.
+
+/// A number of things with so many significant digits: "3120", "0.5", "0.000012".
+std::string said_count(double number, int digits = 3);
+/// All of its digits, and none behind the point.
+std::string said_whole(double number);
+/// A time: "78 ms", "0.125 s", "8.5 minutes", "20 hours".
+std::string said_time(double seconds, int digits = 3);
+/// A share as a percentage; one that is not whole is never called 100 %, nor 0 % if it is not zero.
+std::string said_share(double share);
+/// A multiple of something: "1.9 times".
+std::string said_times(double ratio);
+
 /// `did you mean "x"?` if one is near, else `PREFIX: a, b, c`, the first ten of them.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
                        std::string_view prefix);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/values.hpp"
 
+#include "scenario/text/names.hpp"
 #include "scenario/text/problems.hpp"
 #include "scenario/text/text.hpp"
 
@@ -252,6 +253,8 @@ class ValueReader {
   bool read_text() {
     const std::string* written = text();
     if (written == nullptr || (rules_.kind == ValueKind::kFile && written->empty())) return fail();
+    const bool is_name = rules_.quantity == Quantity::kName && !written->empty();
+    if (is_name && !can_be_name(*written)) return fail();
     value_.text = *written;
     return true;
   }
@@ -347,7 +350,9 @@ std::string expected(const ValueRules& rules) {
       result = "one of " + joined(split_words(rules.words));
       break;
     case ValueKind::kText:
-      result = "text in quotes";
+      result = rules.quantity == Quantity::kName
+                   ? "a name in quotes, not only blanks and without control characters"
+                   : "text in quotes";
       break;
     case ValueKind::kNames:
       result = "text in quotes, or a list such as [\"a\", \"b\"]";
@@ -537,12 +542,13 @@ struct Form {
 int whole_shape(double shape) {
   constexpr double kMost = Distribution::kMaxErlangShape;
   if (!(shape >= 1 && shape <= kMost) || shape != static_cast<double>(static_cast<int>(shape))) {
-    throw std::invalid_argument("shape must be a whole number from 1 to 1000");
+    throw std::invalid_argument("shape must be a whole number from 1 to " +
+                                std::to_string(Distribution::kMaxErlangShape));
   }
   return static_cast<int>(shape);
 }
 
-const Form kForms[] = {
+constexpr Form kForms[] = {
     {{"constant", "mean", "always the same"},
      [](const Arguments& a) {
        return Distribution::constant(Duration::from_seconds(a.numbers[0]));

@@ -52,6 +52,7 @@ std::string to_string(const Range& range);
 enum class Quantity : std::uint8_t {
   kOther,
   kFactor,       ///< 1 is as usual; some write 50 for 50 %
+  kName,         ///< text that others are told apart by; empty is none
   kRequestTime,  ///< of a request or a part of one; some write 2000 for 2000 ms
 };
 

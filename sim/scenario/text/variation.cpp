@@ -5,7 +5,6 @@
 #include <retrysim/simulation.hpp>
 
 #include "scenario/text/document.hpp"
-#include "scenario/text/names.hpp"
 #include "scenario/text/problems.hpp"
 #include "scenario/text/values.hpp"
 
@@ -286,7 +285,7 @@ std::size_t grid_size(std::span<const Variation> variations) {
   std::size_t size = 1;
   for (const Variation& v : variations) {
     if (v.choices.size() > kMostVariants / std::max<std::size_t>(size, 1)) {
-      throw scenario::GridTooLarge(
+      throw GridTooLarge(
           fmt::format("the grid has more than {} combinations", kMostVariants));
     }
     size *= v.choices.size();

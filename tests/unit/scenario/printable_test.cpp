@@ -4,8 +4,13 @@
 #include "scenario/text/text.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <regex>
+#include <string>
 
 #include "scenario/text/document.hpp"
+#include "scenario/text/names.hpp"
 #include "scenario/text/problems.hpp"
 
 using namespace retrysim;
@@ -43,4 +48,37 @@ TEST_CASE("quotes in messages show the characters that they escape") {
 TEST_CASE("texts in resolved scenarios are escaped as TOML has it") {
   CHECK(render_text("a\x1B\xC2\x9B\xE2\x80\xAE\"\\") == R"("a\u001B\u009B\u202E\"\\")");
   CHECK(render_text("gr\xC3\xBC\xC3\x9F\x65") == "\"gr\xC3\xBC\xC3\x9F\x65\"");
+}
+
+TEST_CASE("numbers in sentences can be read, whatever they are") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> numbers = {0, -1, kInfinity, -kInfinity, std::nan("")};
+  for (int exponent = -320; exponent <= 308; ++exponent) {
+    for (const double digits : {1.0, 4.4444, 9.99996}) {
+      numbers.push_back(digits * std::pow(10, exponent));
+    }
+  }
+  const std::regex absurd("[0-9]e[-+]?[0-9]|inf|nan|-[0-9]|[0-9]{20}");
+  for (const double number : numbers) {
+    for (const std::string& text : {said_count(number), said_count(number, 5), said_whole(number),
+                                    said_time(number), said_share(number), said_times(number)}) {
+      INFO(number << ": " << text);
+      CHECK(!std::regex_search(text, absurd));
+    }
+  }
+  CHECK(said_count(0.00001234) == "0.0000123");
+  CHECK(said_count(1e-30) == "less than 0.000000001");
+  CHECK(said_count(32'412) == "32400");
+  CHECK(said_whole(kInfinity) == "more than 1000000000000000");
+  CHECK(said_time(2e-8) == "0.02 µs");
+}
+
+TEST_CASE("a name can be seen") {
+  for (const char* name : {"a", "a b", "\xC3\xBC", "\xE3\x80\x80x"}) CHECK(can_be_name(name));
+  for (const char* name :
+       {"", " ", "\t", "a\tb", "a\nb", "a\x7F", "\xFF", "\xC2\xA0", " \xE2\x80\x83", "\xE2\x80\x8B",
+        "\xC2\x85", "\xEF\xBB\xBF"}) {
+    INFO(printable_line(name));
+    CHECK(!can_be_name(name));
+  }
 }

@@ -133,6 +133,11 @@ TEST_CASE("shared retryers") {
   const Edits shared = with(standard, with(kTwoServices, {"client.*.retry.retryer=process"}));
   CHECK(load(kSmall, shared).scenario.clients[1].retryer == "process");
   CHECK(load(kSmall).scenario.clients[0].retryer.empty());
+  for (const char* unseen : {" ", "\\t", "a\\u0001"}) {
+    CHECK_THAT(errors_of(kSmall, with(standard, {"client.web.retry.retryer=\"" +
+                                                 std::string(unseen) + "\""})),
+               Catch::Contains("not only blanks and without control characters"));
+  }
   CHECK(load(kSmall, with(standard, {"client.web.retry.retryer=none"}))
             .scenario.clients[0]
             .retryer.empty());

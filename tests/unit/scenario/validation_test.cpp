@@ -90,7 +90,8 @@ TEST_CASE("the name must be fit for a folder") {
   CHECK(errors_of("name = 'A dip, at 80 %'\n" + kSmall.substr(15)) == "");
   // The message names what is wrong, whatever it is.
   const std::string expected =
-      "expected 1 to 100 bytes of text, not only blanks, without /, \\ and control characters, not "
+      "expected 1 to 100 bytes of UTF-8 text, not only blanks, without /, \\ and control "
+      "characters, not "
       "starting with";
   for (const std::string& name : {std::string(101, 'x'), std::string("a\\nb")}) {
     CHECK_THAT(errors_of("name = \"" + name + "\"\n" + kSmall.substr(15)),
