@@ -50,7 +50,8 @@ FAILURES = ["200", "400", *["503"] * 6]
 def cockatiel(rng, _):
     retries = rng.randrange(8)
     first, cap = rng.choice([1, 64, 100, 128]), rng.choice([500, 30000])
-    kind = rng.choice(["constant", "iterable", "noJitter", "fullJitter", "halfJitter"])
+    kind = rng.choice(["constant", "iterable", "noJitter", "fullJitter", "halfJitter",
+                       "decorrelatedJitter", "default"])
     keys = {"max_retries": retries}
     if kind == "constant":
         options = {"constant": first}
@@ -59,6 +60,13 @@ def cockatiel(rng, _):
         times = [rng.randrange(2000) for _ in range(rng.randrange(1, 5))]
         options = {"iterable": times}
         keys["delays"] = json.dumps([f"{time}ms" for time in times])
+    elif kind in ("decorrelatedJitter", "default"):
+        options = {}
+        if kind == "default":
+            first, cap = 128, 30000
+        else:
+            options = {"generator": kind + "Generator", "initialDelay": first, "maxDelay": cap}
+        keys |= backoff(first, cap=f"{cap}ms", **both("decorrelated-v2"))
     else:
         options = {"generator": kind + "Generator", "initialDelay": first, "maxDelay": cap}
         jitter = {"noJitter": "none", "fullJitter": "full", "halfJitter": "equal"}[kind]

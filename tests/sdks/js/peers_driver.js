@@ -90,7 +90,9 @@ async function playCockatiel(options, calls) {
   const { constant, iterable, generator, ...exponential } = options.backoff;
   const backoff = constant !== undefined ? new ConstantBackoff(constant)
     : iterable !== undefined ? new IterableBackoff(iterable)
-    : new ExponentialBackoff({ ...exponential, generator: generators[generator] });
+    : new ExponentialBackoff(
+      generator === undefined ? exponential
+        : { ...exponential, generator: generators[generator] });
   const policy = retry(handleType(Unavailable), { maxAttempts: options.maxAttempts, backoff });
   for (const call of calls) {
     await withoutSleep(call, always, () => policy.execute(() => attempt(call)).catch(isExpected));
