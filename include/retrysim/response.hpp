@@ -89,12 +89,13 @@ enum class Classifier : std::uint8_t {
   kUrllib3,     ///< 413, 429 and 503 that suggest a delay, and nothing else
   kRustOf2025,  ///< the reference page; a suggested delay counts only with a known code
   kSwift,
+  kSmithyPython,  ///< what the model calls retryable, timeouts, and a 408 or 429 without a model
 };
 template <>
 inline constexpr std::string_view kWords<Classifier> =
     "standard|botocore-legacy|java-v1|java-v2|js-v2|js-v3|dotnet-legacy|ruby|smithy|java-v2-2026|"
-    "cpp|go-v1|go-v2|urllib3|rust-2025|swift";
-static_assert(words_end_with(Classifier::kSwift));
+    "cpp|go-v1|go-v2|urllib3|rust-2025|swift|smithy-python";
+static_assert(words_end_with(Classifier::kSmithyPython));
 
 /// Which errors pay the quota's timeout price.
 enum class TimeoutClass : std::uint8_t {
@@ -109,7 +110,8 @@ enum class TimeoutClass : std::uint8_t {
   kRequestTimeout,
   kTransient,  ///< every transient error, 5xx among them
   kListed,     ///< the same, without errors known only from their traits
-  /// No connection or no answer in time, and status 408 or 504 except with a throttling code.
+  /// No connection or no answer in time, and status 408 or 504 except with a throttling code; for
+  /// classifier `kSmithyPython` also except with traits.
   kStatuses,
 };
 template <>
@@ -150,7 +152,8 @@ struct ErrorInfo {
 /// Classifies by the error's modelled traits first, then its code, then HTTP status; a transport
 /// error has none of these. `api` selects the additions of one service ("default" for none). Only a
 /// missing answer, or an error modelled as a timeout, is `kTimeout`; a refused or broken connection
-/// is `kTransient`. A status of 2xx without an error code is a success.
+/// is `kTransient`, for classifier `kSmithyPython` final. A status of 2xx without an error code is
+/// a success.
 ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response);
 
 /// The delay that an x-amz-retry-after header suggests: a whole number of milliseconds, not

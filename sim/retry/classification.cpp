@@ -38,6 +38,7 @@ struct ErrorTable {
   /// code that has the word in it.
   std::span<const std::string_view> credential_codes = {};
   bool any_name_with_expired = false;
+  bool connections_are_final = false;  ///< refused and broken ones are not retried
 };
 
 const ErrorTable& error_table(Classifier classifier);
@@ -102,7 +103,7 @@ constexpr ServiceCode kStandardServiceCodes[] = {
 };
 
 // Errors that the models of the services mark as retryable.
-constexpr ServiceCode kJsV3ServiceCodes[] = {
+constexpr ServiceCode kModelledCodes[] = {
     {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
     {"dynamodb", 0, "ReplicatedWriteConflictException", ResponseClass::kTransient},
 };
@@ -238,6 +239,9 @@ constexpr std::string_view kSwiftTransientCodes[] = {"RequestTimeout", "RequestT
 constexpr int kSwiftStatuses[] = {408, 500, 502, 503, 504};
 constexpr int kSwiftTimeoutStatuses[] = {408, 504};
 
+// Of errors without a model smithy-python retries these, 429 as throttling.
+constexpr int kSmithyPythonStatuses[] = {408};
+
 // RETRY_AFTER_STATUS_CODES of urllib3.
 constexpr int kUrllib3Statuses[] = {413, 429, 503};
 
@@ -333,7 +337,7 @@ const ErrorTable& error_table(Classifier classifier) {
                                     .transient_from_status = kEvery5xx};
   static constexpr ErrorTable kJsV3{.throttling_codes = kStandardThrottlingCodes,
                                     .transient_codes = kJsV3TransientCodes,
-                                    .codes_with_status = kJsV3ServiceCodes,
+                                    .codes_with_status = kModelledCodes,
                                     .transient_statuses = kTransientStatuses,
                                     .throttling_statuses = k429};
   static constexpr ErrorTable kGoV1{.throttling_codes = kGoV1ThrottlingCodes,
@@ -356,6 +360,9 @@ const ErrorTable& error_table(Classifier classifier) {
                                    k509IsLike429};
   static constexpr ErrorTable kSmithy{kStandardThrottlingCodes, {}, {}, {}, kEvery5xx};
   static constexpr ErrorTable kUrllib3{.statuses_with_suggestion = kUrllib3Statuses};
+  static constexpr ErrorTable kSmithyPython{.codes_with_status = kModelledCodes,
+                                            .transient_statuses = kSmithyPythonStatuses,
+                                            .connections_are_final = true};
   static constexpr ErrorTable kSwift{kStandardThrottlingCodes, kSwiftTransientCodes,
                                      kStandardServiceCodes, kSwiftStatuses};
   switch (classifier) {
@@ -391,6 +398,8 @@ const ErrorTable& error_table(Classifier classifier) {
       return kStandard;
     case Classifier::kSwift:
       return kSwift;
+    case Classifier::kSmithyPython:
+      return kSmithyPython;
   }
   return kStandard;
 }
@@ -500,7 +509,8 @@ std::optional<ResponseClass> class_by_traits(Classifier classifier, const ErrorT
   if (*traits.retry_safety == RetrySafety::kNo) {
     return smithy && server ? ResponseClass::kTransient : ResponseClass::kNotRetryable;
   }
-  if (*traits.retry_safety == RetrySafety::kMaybe && !smithy && !server) {
+  const bool only_yes = classifier == Classifier::kSmithyPython;
+  if (*traits.retry_safety == RetrySafety::kMaybe && !smithy && (only_yes || !server)) {
     return ResponseClass::kNotRetryable;
   }
   if (traits.throttling) return ResponseClass::kThrottling;
@@ -537,6 +547,9 @@ bool pays_timeout_price(const ErrorRules& rules, std::string_view api, const Res
       return transport || class_by_table(rules, api, response) == ResponseClass::kTransient;
     case TimeoutClass::kStatuses:
       if (transport) return response_class == ResponseClass::kTimeout;
+      if (rules.classifier == Classifier::kSmithyPython && response.traits.retry_safety) {
+        return false;
+      }
       return contains(kSwiftTimeoutStatuses, response.status) &&
              response_class != ResponseClass::kThrottling;
   }
@@ -563,9 +576,10 @@ bool ignores_suggestion(const ErrorRules& rules, std::string_view api, const Res
 ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response) {
   ErrorInfo info;
   if (response.transport != TransportError::kNone) {
-    info.response_class = response.transport == TransportError::kTimeout
-                              ? ResponseClass::kTimeout
-                              : ResponseClass::kTransient;
+    const bool final = error_table(rules.classifier).connections_are_final;
+    info.response_class = response.transport == TransportError::kTimeout ? ResponseClass::kTimeout
+                          : final ? ResponseClass::kNotRetryable
+                                  : ResponseClass::kTransient;
     info.fault = Fault::kServer;
   } else if (response.status >= 200 && response.status < 300 && response.code.empty()) {
     return info;

@@ -221,6 +221,9 @@ constexpr std::string_view kKotlinFiles =
 constexpr std::string_view kSwiftFiles =
     "smithy-swift DefaultRetryStrategy.swift, RetryQuota.swift, ExponentialBackoffStrategy.swift "
     "(0.246.0, d55aa01), aws-sdk-swift AWSRetryErrorInfoProvider.swift";
+constexpr std::string_view kSmithyPythonFiles =
+    "smithy-python smithy_core/retries.py, aio/retries.py, smithy_http/aio/protocols.py (6924bc5, "
+    "August 2026)";
 constexpr std::string_view kDotnetFiles =
     "aws-sdk-net StandardRetryPolicy.cs (4.x, 2026, with UseNewRetries2026)";
 constexpr std::string_view kDotnetDynamodbFiles =
@@ -307,6 +310,8 @@ constexpr Row kRows[] = {
    kKotlinFiles},
   {kStandard, "2.0", "swift", "default", 3, kJitterBeforeCap20, kQuota20, kSwiftErrors, kReplace,
    kReturn, kSwiftFiles},
+  {kStandard, "2.0", "smithy-python", "default", 3, kStandard20, kQuota20, kSmithyPythonErrors,
+   kIgnore, kReturn, "smithy-python smithy_core/aio/retries.py, retries.py (44b91b4, July 2026)"},
   {kStandard, "2.0", "c-io", "default", 4, kCrt, kCrtQuota, kConnectionErrors, kIgnore, kReturn,
    "aws-c-io standard_retry_strategy.c"},
 
@@ -334,6 +339,8 @@ constexpr Row kRows[] = {
    kKotlinFiles},
   {kStandard, "2.1", "swift", "default", 3, kStandard21, kQuota21, kSwiftErrors, kClamp, kWait,
    kSwiftFiles},
+  {kStandard, "2.1", "smithy-python", "default", 3, kStandard21, kQuota21,
+   kSmithyPythonErrorsOf2026, kClamp, kWait, kSmithyPythonFiles},
 
   // "At 5 or more attempts" is asked of a counter that begins at 0 with the first attempt: six.
   {kStandard, "smithy", "", "default", 6, kSmithyBackoff, kSmithyQuota, kSmithyErrors, kMinimum,

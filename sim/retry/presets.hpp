@@ -204,6 +204,10 @@ inline constexpr ErrorRules kGoV2Errors = {Classifier::kGoV2, TimeoutClass::kNoA
 inline constexpr ErrorRules kGoV2ErrorsOf2026 = {Classifier::kGoV2, TimeoutClass::kNoAnswer,
                                                  k429IsThrottling};
 inline constexpr ErrorRules kSwiftErrors = {Classifier::kSwift, TimeoutClass::kStatuses, k429IsNot};
+inline constexpr ErrorRules kSmithyPythonErrors = {Classifier::kSmithyPython,
+                                                   TimeoutClass::kStatuses, k429IsThrottling};
+inline constexpr ErrorRules kSmithyPythonErrorsOf2026 = {Classifier::kSmithyPython,
+                                                         TimeoutClass::kNoAnswer, k429IsThrottling};
 inline constexpr ErrorRules kKotlinErrors = {Classifier::kStandard, TimeoutClass::kListed,
                                              k429IsNot};
 inline constexpr ErrorRules kRustErrors = {Classifier::kStandard, TimeoutClass::kTransient,

@@ -195,6 +195,10 @@ constexpr TurningPoint kTurningPoints[] = {
      "smithy-kotlin CHANGELOG.md", "", "", kBoth, kotlin_before_2026},
     {"swift", "1.0.0", kOldest, "versions of aws-sdk-swift", "standard", k20, k20},
     {"swift", "1.8.24", kDefault21, kBlog, "", k21, k21},
+    {"smithy-python", "0.2.0", "standard mode; versions of smithy-core",
+     "smithy-python packages/smithy-core/CHANGELOG.md", "standard", k20, k20},
+    {"smithy-python", "0.8.0", "revision 2.1 alone (0.7.0 is the last known to be without)",
+     "smithy-python pull request 733 (59c7cb6, August 2026)", "", k21, k21},
     {"urllib3", "1.26.0", "suggested delays without a limit", "urllib3 util/retry.py (1.26.12)",
      "custom", "", ""},
     {"urllib3", "2.6.3", "suggested delays of at most 6 h",
@@ -402,7 +406,7 @@ constexpr DefaultMode kDefaultModes[] = {
     {"php", "legacy", "standard"},      {"go-v1", "legacy", "legacy"},
     {"go-v2", "standard", "standard"},  {"rust", "standard", "standard"},
     {"kotlin", "standard", "standard"}, {"c-io", "standard", "standard"},
-    {"swift", "standard", "standard"},
+    {"swift", "standard", "standard"},  {"smithy-python", "standard", "standard"},
 };
 
 }  // namespace

@@ -84,5 +84,5 @@ TEST_CASE("single SDKs decide, charge and wait as their sources say") {
       CHECK(delay == Duration::zero());
     }
   }
-  CHECK(rows.size() == 205);
+  CHECK(rows.size() == 241);
 }

@@ -44,7 +44,48 @@ TEST_CASE("a missing answer is a timeout or a transient error in every table") {
     response.transport = TransportError::kTimeout;
     CHECK(classify(table, "default", response).response_class == ResponseClass::kTimeout);
     response.transport = TransportError::kConnection;
-    CHECK(classify(table, "default", response).response_class == kTransient);
+    const bool final = preset.sdk == "smithy-python";
+    CHECK(classify(table, "default", response).response_class ==
+          (final ? kNotRetryable : kTransient));
+  }
+}
+
+TEST_CASE("the new SDK for Python retries what a model calls retryable, and little else") {
+  for (const char* revision : {"2.0", "2.1"}) {
+    const ErrorRules rules =
+        find_preset("standard", revision, "smithy-python", "default")->rules.errors;
+    const auto classified = [&](int status, const char* code, ErrorTraits traits = {}) {
+      return classify(rules, "default", {.status = status, .code = code, .traits = traits});
+    };
+    for (const int status : {500, 502, 503, 504, 400, 404, 409, 509}) {
+      INFO(status);
+      CHECK(classified(status, "").response_class == kNotRetryable);
+      CHECK(classified(status, "ThrottlingException").response_class == kNotRetryable);
+      CHECK(classified(status, "", {.retry_safety = RetrySafety::kYes}).response_class ==
+            kTransient);
+      CHECK(classified(status, "", {.retry_safety = RetrySafety::kYes, .throttling = true})
+                .response_class == kThrottling);
+      // None is not enough, whoever is at fault.
+      CHECK(classified(status, "", {.retry_safety = RetrySafety::kMaybe}).response_class ==
+            kNotRetryable);
+      CHECK(classified(status, "", {.retry_safety = RetrySafety::kNo}).response_class ==
+            kNotRetryable);
+    }
+    CHECK(classified(429, "").response_class == kThrottling);
+    CHECK(classified(429, "SlowDown").response_class == kThrottling);
+    CHECK(classified(408, "").response_class == kTransient);
+    CHECK(classified(429, "", {.retry_safety = RetrySafety::kMaybe}).response_class ==
+          kNotRetryable);
+    // Before 2.1 a 408 without a model pays the price of a timeout.
+    const bool before = revision == std::string_view("2.0");
+    CHECK(classified(408, "").timeout == before);
+    CHECK_FALSE(classified(429, "").timeout);
+    CHECK_FALSE(classified(408, "", {.retry_safety = RetrySafety::kYes}).timeout);
+    CHECK_FALSE(classified(504, "", {.retry_safety = RetrySafety::kYes}).timeout);
+    // Errors that the model of the service calls retryable.
+    CHECK(classify(rules, "sts", {.status = 400, .code = "IDPCommunicationError"}).response_class ==
+          kTransient);
+    CHECK(classified(400, "IDPCommunicationError").response_class == kNotRetryable);
   }
 }
 

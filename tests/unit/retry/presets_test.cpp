@@ -117,6 +117,8 @@ TEST_CASE("the SDKs' own timeouts and connections") {
   CHECK(find_client_defaults("c-io")->max_connections == 25);
   CHECK(find_client_defaults("swift")->attempt_timeout == Duration::seconds(60));
   CHECK(find_client_defaults("swift")->max_connections == 50);
+  CHECK(find_client_defaults("smithy-python")->attempt_timeout == Duration::seconds(300));
+  CHECK(find_client_defaults("smithy-python")->max_connections == 100);
   CHECK(find_client_defaults("guidance") == nullptr);  // a text, which has no client
   CHECK(find_client_defaults("") == nullptr);
   // Every SDK has them; what is no SDK has none.
@@ -250,6 +252,10 @@ TEST_CASE("every SDK of the field is there, in the modes it has") {
       CHECK(exists("standard", revision, sdk));
       CHECK(exists("adaptive", revision, sdk));
     }
+  }
+  for (const char* revision : {"2.0", "2.1"}) {
+    CHECK(exists("standard", revision, "smithy-python"));
+    CHECK_FALSE(exists("adaptive", revision, "smithy-python"));
   }
   CHECK(exists("standard", "smithy", ""));
   for (const char* sdk :

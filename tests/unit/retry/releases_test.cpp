@@ -195,6 +195,10 @@ TEST_CASE("the releases of the announcement have revision 2.1 by default, those 
     CHECK(release_revision(row.since) == "2.1");
     CHECK(release_mode(row.since) == "standard");
   }
+  CHECK(release_revision("smithy-python@0.7.0") == "2.0");
+  CHECK_FALSE(release_offers("smithy-python@0.7.0", "2.1"));
+  CHECK(release_revision("smithy-python@0.8.0") == "2.1");
+  CHECK_FALSE(release_offers("smithy-python@0.8.0", "2.0"));
   CHECK_FALSE(release_offers("js-v3@3.1166.0", "2.0"));
   CHECK(release_offers("js-v3@3.1165.0", "2.0"));
 }

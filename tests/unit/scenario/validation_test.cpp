@@ -332,7 +332,7 @@ TEST_CASE("a preset that does not exist is an error that lists those that do") {
       Catch::Contains(
           "client.web.retry: mode standard does not exist as \"3.0 botocore\"; "
           "it does as: 2.0 botocore, java-v1, java-v2, js-v3, cpp, dotnet, ruby, php, go-v2, "
-          "rust, kotlin, swift, c-io; 2.1 botocore, java-v2,"));
+          "rust, kotlin, swift, smithy-python, c-io; 2.1 botocore, java-v2,"));
   CHECK_THAT(after("client.web.retry={mode='legacy', sdk='cobol'}"),
              Catch::Contains("mode legacy does not exist as \"cobol\"; it does as: botocore"));
 }
