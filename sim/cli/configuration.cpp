@@ -480,12 +480,12 @@ std::string of_statuses(const std::vector<std::string>& codes) {
   return why;
 }
 
-/// 429 is retried if the list has it.
-void set_statuses(ImportedPolicy& p, const Field& list) {
+/// 429 is retried if the list has it. `more` is another sentence on what differs.
+void set_statuses(ImportedPolicy& p, const Field& list, std::string_view more = "") {
   const std::vector<std::string> codes = list.words();
   set(p, "retry.status_429",
       text_in_toml(std::ranges::count(codes, "429") > 0 ? "transient" : "not-retryable"), list);
-  list.leave_in_part(of_statuses(codes));
+  list.leave_in_part(of_statuses(codes) + std::string(more));
 }
 
 // --- Envoy, Istio --------------------------------------------------------------------------------
@@ -604,6 +604,23 @@ void read_retry_budget(ImportedPolicy& p, const Field& budget) {
   }
 }
 
+/// What belongs to the service's instances, whose table an import does not have, with the line that
+/// says it there. Percentages in common.proto and endpoint.proto.
+void leave_panic(const Field& cluster) {
+  const auto leave = [](const Field& field, std::string_view key, const std::string& value) {
+    field.leave(fmt::format("of the service's instances: write {} = {} there", key, value));
+  };
+  const Field panic = cluster["common_lb_config"]["healthy_panic_threshold"];
+  if (panic) {
+    const Field percent = panic.map()["value"];
+    leave(panic, "panic_threshold", in_toml(percent ? percent.number(0, 100) / 100 : 0));
+  }
+  const Field policy = cluster["load_assignment"]["policy"];
+  if (const Field factor = policy["overprovisioning_factor"]; factor) {
+    leave(policy, "panic_overprovisioning", in_toml(factor.number(100, 100'000) / 100));
+  }
+}
+
 void read_envoy_cluster(ImportedPolicy& p, const Field& cluster, Reading& reading) {
   reading.blocks.insert(cluster["circuit_breakers"].path());
   reading.blocks.insert(cluster["outlier_detection"].path());
@@ -630,6 +647,7 @@ void read_envoy_cluster(ImportedPolicy& p, const Field& cluster, Reading& readin
   }
   cluster["outlier_detection"].leave(
       "a rule of the service's instances: see service.*.ejection in the list of keys");
+  leave_panic(cluster);
 }
 
 /// A name for a client group.
@@ -1511,6 +1529,28 @@ void read_tower(ImportedPolicy& p, const Field& f) {
   }
 }
 
+constexpr std::string_view kSuggestionsInUrllib3 =
+    "; a 413 or 429 that suggests a delay is retried by urllib3 also if it is not listed";
+
+/// A suggested delay takes the place of the backoff, up to a limit of its own. Where that is zero,
+/// sleep_for_retry finds nothing to wait for, and the backoff stays.
+void read_urllib3_suggestions(ImportedPolicy& p, const Field& respect, const Field& limit) {
+  constexpr int kHours = 6;  // since urllib3 2.6.3
+  const std::string respected = respect ? respect.path() : "urllib3's default";
+  if (respect && !respect.flag()) {
+    set(p, "retry.retry_after", text_in_toml("ignore"), respected);
+    limit.leave("suggested delays are ignored");
+    return;
+  }
+  const Duration longest = limit ? limit.duration() : Duration::seconds(kHours * 3600);
+  if (longest == Duration::zero()) {
+    set(p, "retry.retry_after", text_in_toml("ignore"), limit);
+    return;
+  }
+  set(p, "retry.retry_after", text_in_toml("replace"), respected);
+  set(p, "retry.retry_after_max", in_toml(longest), limit ? limit.path() : "urllib3's default");
+}
+
 // urllib3.util.Retry of version 2: the first retry is made at once, then backoff_factor x 2, 4, ...
 void read_urllib3(ImportedPolicy& p, const Field& f) {
   const Field total = f["total"], factor = f["backoff_factor"], most = f["backoff_max"],
@@ -1545,13 +1585,19 @@ void read_urllib3(ImportedPolicy& p, const Field& f) {
   if (jitter && jitter.number() > 0) {
     jitter.leave_in_part("a spread that does not grow with the delay has no counterpart");
   }
-  // A suggested delay takes the place of the backoff. The cap bounds it here, but not in urllib3.
+  read_urllib3_suggestions(p, respect, f["retry_after_max"]);
   const bool respects = !respect || respect.flag();
-  set(p, "retry.retry_after", text_in_toml(respects ? "replace" : "ignore"),
-      respect ? respect.path() : "urllib3's default");
-  if (respects) most.leave_in_part("it bounds suggested delays, too, but not in urllib3");
-  f["retry_after_max"].leave("suggested delays have the limit of the backoff");
-  if (statuses) set_statuses(p, statuses);
+  if (statuses && !statuses.words().empty()) {
+    set_statuses(p, statuses, respects ? kSuggestionsInUrllib3 : "");
+  } else if (respects) {
+    set(p, "retry.classifier", text_in_toml("urllib3"),
+        "without status_forcelist: 413, 429 and 503 that suggest a delay");
+    statuses.use();
+  } else {
+    respect.leave_in_part(
+        "500, 502, 503 and 504 are retried here; without status_forcelist, urllib3 retries no "
+        "answer");
+  }
   for (const char* name : {"connect", "read", "redirect", "status", "other"}) {
     const Field number = f[name];
     if (number && total.is_null()) {

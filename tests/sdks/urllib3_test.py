@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """What `retrysim import urllib3` makes of urllib3's parameters decides as urllib3 itself does.
 
-Random parameters of `urllib3.util.Retry` and random answers. Except with the preset, suggested
-delays (Retry-After) stay below urllib3's longest backoff: it waits for longer ones, too, where the
-simulation has the cap.
+Random parameters of `urllib3.util.Retry` and random answers. Releases before 2.6.3 have no limit on
+suggested delays (Retry-After), and their suggestions stay below that of the later ones.
 Exit status: 77 if urllib3 is not installed.
 
 SPDX-License-Identifier: MIT
 """
 
+import inspect
 import sys
 from unittest import mock
 
@@ -47,15 +47,24 @@ def policies(program):
                    for _ in range(11)] for _ in range(peers.CALLS)]
     yield peers.Played("defaults", ["--mode", "custom", "--sdk", f"urllib3@{urllib3.__version__}"],
                        [play(Retry(), call) for call in suggesting])
+    limited = "retry_after_max" in inspect.signature(Retry).parameters
+    suggestions = (1, 7, 119, 121, 700, *((30000,) if limited else ()))
     for _ in range(peers.POLICIES):
-        total, factor = rng.randrange(9), rng.choice([0, 0.1, 0.5, 1, 3])
-        retry = Retry(total=total, backoff_factor=factor, status_forcelist=RETRIED)
-        calls = [play(retry, peers.answers(rng, ["200", "500", *map(str, RETRIED)], total + 1,
-                                           ("429", "503"), (1, 7, 119)))
+        parameters = {"total": rng.randrange(9), "backoff_factor": rng.choice([0, 0.1, 0.5, 1, 3])}
+        responses, suggesting = ["200", "500", *map(str, RETRIED)], ("429", "503")
+        if rng.random() < 0.7:
+            parameters["status_forcelist"] = RETRIED
+        else:
+            suggesting = ("413", "429", "503")
+            responses = ["200", "500", *suggesting * 6]
+        if limited and rng.random() < 0.6:
+            parameters["retry_after_max"] = rng.choice([0, 5, 120, 600, 50000])
+        retry = Retry(**parameters)
+        calls = [play(retry, peers.answers(rng, responses, parameters["total"] + 1, suggesting,
+                                           suggestions))
                  for _ in range(peers.CALLS)]
-        words = peers.imported(program, "urllib3", f"{{total: {total}, backoff_factor: {factor}, "
-                                                   f"status_forcelist: {RETRIED}}}")
-        yield peers.Played(f"total {total}, factor {factor}", words, calls)
+        written = ", ".join(f"{name}: {value}" for name, value in parameters.items())
+        yield peers.Played(written, peers.imported(program, "urllib3", f"{{{written}}}"), calls)
 
 
 def main():
