@@ -26,7 +26,7 @@ KNOWN_KEYS = [
     r"fault\.[^.]+\.(?:service|start|duration|capacity|speed"
     r"|errors\.(?:internal|unavailable|throttled|invalid))",
     r"client\.[^.]+\.(?:calls|count|attempt_timeout"
-    r"|arrivals\.(?:process|rate|total_rate|phase|start|spread)"
+    r"|arrivals\.(?:process|rate|total_rate|phase|start|spread|concurrency|think_time)"
     r"|surge\.[^.]+\.(?:start|duration|factor))",
     r"client\.[^.]+\.retry\.(?:mode|revision|sdk|api|max_attempts)",
     r"expect\..*",
@@ -77,7 +77,8 @@ class Surge:
 @dataclasses.dataclass(frozen=True)
 class Clients:
     """Rates are those of the whole group. `max_attempts` is None where the SDK's default applies,
-    `timeout_ns` where there is no timeout."""
+    `timeout_ns` where there is no timeout. In a closed loop `concurrency` requests of each client
+    are thought about or under way; `think_time` is (distribution, parameters in ns)."""
     name: str
     count: int
     sdk: str
@@ -89,6 +90,8 @@ class Clients:
     start_ns: int = 0
     spread_ns: int = 0
     surges: tuple = ()
+    concurrency: int = 0
+    think_time: tuple | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,13 +205,14 @@ def errors_of(keys):
     return errors
 
 
-def service_time_of(value):
+def distribution_of(value, who):
+    """(distribution, parameters in ns), of those that the harness can draw from."""
     if not isinstance(value, dict):
         return ("constant", (nanoseconds(value),))
     kind = value["distribution"]
     parameters = {"constant": ("mean",), "exponential": ("mean",), "uniform": ("min", "max")}
     if kind not in parameters:
-        raise Unsupported(f"the real server has no distribution '{kind}'; only "
+        raise Unsupported(f"the real {who} has no distribution '{kind}'; only "
                           + ", ".join(parameters))
     return (kind, tuple(nanoseconds(value[p]) for p in parameters[kind]))
 
@@ -223,7 +227,7 @@ def service_of(values):
         start = nanoseconds(fault["start"])
         faults.append(Fault(start, start + nanoseconds(fault["duration"]), fault["capacity"],
                             fault["speed"], errors_of(fault)))
-    return Service(limit(keys["servers"]), service_time_of(keys["service_time"]),
+    return Service(limit(keys["servers"]), distribution_of(keys["service_time"], "server"),
                    limit(keys["queue.capacity"]), keys["overflow"],
                    limit(keys["throttle.rate"]), keys.get("throttle.burst", 1.0),
                    errors_of(keys), tuple(faults))
@@ -242,8 +246,11 @@ def clients_of(values, origins):
     process = keys["arrivals.process"]
     if process == "constant" and keys["arrivals.phase"] != "aligned":
         raise Unsupported("arrivals.phase must be aligned")
-    if process not in ("poisson", "constant", "once"):
-        raise Unsupported(f"arrivals.process = {process}; only poisson, constant and once")
+    if process not in ("poisson", "constant", "once", "closed"):
+        raise Unsupported(f"arrivals.process = {process}; only poisson, constant, once and closed")
+    closed = process == "closed"
+    if closed and sdk != "js-v3":
+        raise Unsupported("arrivals.process = closed takes clients of js-v3")
     surges = []
     for surge in names_below(keys, "surge."):
         start = nanoseconds(keys[f"surge.{surge}.start"])
@@ -259,7 +266,9 @@ def clients_of(values, origins):
                    None if timeout == "none" else nanoseconds(timeout), process,
                    keys.get("arrivals.total_rate", keys.get("arrivals.rate", 0) * count),
                    nanoseconds(keys.get("arrivals.start", "0s")),
-                   nanoseconds(keys.get("arrivals.spread", "0s")), tuple(surges))
+                   nanoseconds(keys.get("arrivals.spread", "0s")), tuple(surges),
+                   keys["arrivals.concurrency"] if closed else 0,
+                   distribution_of(keys["arrivals.think_time"], "client") if closed else None)
 
 
 def phases_of(duration_ns, interval_ns, faults, surges, herds):
@@ -279,7 +288,7 @@ def phases_of(duration_ns, interval_ns, faults, surges, herds):
             seen += 1
             name = "during"
         else:
-            name = "before" if start < first else "after"
+            name = "all" if not spans else "before" if start < first else "after"
         phases.append((name, seen, start, end))
     many = seen > 1
     return tuple(Phase(f"{name} {number}" if many and number else name, start, end)
@@ -310,9 +319,12 @@ def case_of(resolved):
 
 
 def arrivals_of(case, random):
-    """[(time in ns, client)] in order: when which client makes a request."""
+    """[(time in ns, client)] in order: when which client makes a request. Empty for a closed loop,
+    whose requests depend on the answers."""
     clients = case.clients
     herds = herds_of(clients, case.duration_ns)
+    if clients.process == "closed":
+        return []
     if clients.process == "once" and not herds:
         return sorted((clients.start_ns + round(random.random() * clients.spread_ns), i)
                       for i in range(clients.count))

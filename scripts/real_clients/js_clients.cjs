@@ -1,8 +1,9 @@
 // Clients of the AWS SDK for JavaScript v3, all in this process.
 //
 // Reads its configuration as a line of JSON, warms up, prints "ready", and makes its requests from
-// the start time on, which the second line names (ns of CLOCK_MONOTONIC). Prints its report when the
-// duration is over. Started by reality.py; the argument is the folder that node_modules is in.
+// the start time on, which the second line names (ns of CLOCK_MONOTONIC): those of a list, or those
+// of closed loops, in which each request is thought about first. Prints its report when the duration
+// is over. Started by reality.py; the argument is the folder that node_modules is in.
 //
 // SPDX-License-Identifier: MIT
 "use strict";
@@ -80,6 +81,42 @@ async function request(client, startNs, done) {
   done.push([now() - startNs, ok]);
 }
 
+// Numbers in [0, 1), the same for the same seed (mulberry32).
+function generator(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+// ns
+function draw([distribution, parameters], random) {
+  if (distribution === "exponential") return -Math.log(1 - random()) * parameters[0];
+  if (distribution === "uniform") {
+    return parameters[0] + random() * (parameters[1] - parameters[0]);
+  }
+  return parameters[0];
+}
+
+// A request, its end, a pause that counts from there, and so on.
+async function loop(client, configuration, startNs, random, report) {
+  const { duration_ns: duration, think_time: thinkTime } = configuration;
+  for (let ended = 0; ;) {
+    const due = ended + draw(thinkTime, random);
+    if (due >= duration) return;
+    for (let left; (left = startNs + due - now()) > 0;) {
+      await new Promise((then) => setTimeout(then, Math.floor(left / MILLISECOND)));
+    }
+    report.submitted.push(now() - startNs);
+    report.late.push(now() - startNs - due);
+    await request(client, startNs, report.done);
+    ended = now() - startNs;
+  }
+}
+
 function run(configuration, clients, startNs) {
   const { arrivals, duration_ns: duration } = configuration;
   const submitted = [], late = [], done = [];
@@ -110,6 +147,12 @@ function run(configuration, clients, startNs) {
     setTimeout(() => {
       for (const client of clients) client.config.retryStrategy();
       delay.enable();
+      const random = generator(configuration.seed);
+      for (const client of clients) {
+        for (let i = 0; i < configuration.concurrency; ++i) {
+          loop(client, configuration, startNs, random, { submitted, late, done });
+        }
+      }
       step();
     }, Math.max(0, Math.ceil((startNs - now()) / MILLISECOND)));
   });

@@ -100,14 +100,15 @@ def command_of(sdk, modules):
             str(HERE / "js_clients.cjs"), str(modules)]
 
 
-def configurations(case, arrivals, port):
+def configurations(case, arrivals, port, seed):
     """One for each process: its share of the clients."""
     processes = BOTOCORE_PROCESSES if case.clients.sdk == "botocore" else 1
     for p in range(min(processes, case.clients.count)):
         own = range(p, case.clients.count, processes)
         yield {"port": port, "mode": case.clients.mode, "clients": len(own),
                "max_attempts": case.clients.max_attempts, "timeout_ns": case.clients.timeout_ns,
-               "duration_ns": case.duration_ns,
+               "duration_ns": case.duration_ns, "concurrency": case.clients.concurrency,
+               "think_time": case.clients.think_time, "seed": seed,
                "arrivals": [(t, c // processes) for t, c in arrivals if c % processes == p]}
 
 
@@ -141,7 +142,7 @@ def run(case, arrivals, modules, seed, priority=None):
         port = server.hear(WARM_UP_LIMIT_S)["port"]
         command = command_of(case.clients.sdk, modules)
         clients = [begin("client process", command, c)
-                   for c in configurations(case, arrivals, port)]
+                   for c in configurations(case, arrivals, port, seed)]
         ready = [c.hear(WARM_UP_LIMIT_S) for c in clients]
         start_ns = start_time_ns()
         for process in (server, *clients):

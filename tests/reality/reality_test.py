@@ -171,11 +171,11 @@ class Scenarios(unittest.TestCase):
             return cases.case_of(cases.resolve(PROGRAM, path))
 
     def test_the_shipped_scenarios_can_be_run(self):
-        for name in reality.SCENARIOS:
+        for name in (*reality.SCENARIOS, "throttled-loop"):
             with self.subTest(name):
                 case = cases.case_of(cases.resolve(PROGRAM, CLIENTS / f"{name}.toml"))
                 self.assertEqual(case.name, name)
-                self.assertGreater(len(case.phases), 2)
+                self.assertGreater(len(case.phases), 0)
                 self.assertEqual(case.phases[0].start_ns, 0)
                 self.assertEqual(case.phases[-1].end_ns, case.duration_ns)
 
@@ -189,6 +189,23 @@ class Scenarios(unittest.TestCase):
         self.assertEqual((case.clients.rate, case.clients.timeout_ns), (5, SECOND))
         self.assertEqual([(p.name, p.start_ns / SECOND) for p in case.phases],
                          [("before", 0), ("during", 2), ("after", 5)])
+
+    def test_a_closed_loop_makes_its_own_requests(self):
+        closed = SCENARIO.replace(
+            'process = "poisson", total_rate = 5',
+            'process = "closed", concurrency = 3, think_time = '
+            '{ distribution = "uniform", min = "1s", max = "2s" }')
+        case = self.case(closed)
+        self.assertEqual(case.clients.concurrency, 3)
+        self.assertEqual(case.clients.think_time, ("uniform", (SECOND, 2 * SECOND)))
+        self.assertEqual(cases.arrivals_of(case, random.Random(1)), [])
+        self.assertEqual([(p.name, p.end_ns / SECOND) for p in case.phases], [("all", 10)])
+        [configuration] = processes.configurations(case, [], 80, 7)
+        self.assertEqual(configuration["concurrency"], 3)
+        self.assertEqual(configuration["think_time"], case.clients.think_time)
+        self.assertEqual(configuration["arrivals"], [])
+        [configuration] = processes.configurations(self.case(SCENARIO), [(5, 0)], 80, 7)
+        self.assertEqual((configuration["concurrency"], configuration["think_time"]), (0, None))
 
     def test_max_attempts_is_passed_on_if_it_is_written(self):
         self.assertIsNone(self.case(SCENARIO).clients.max_attempts)
@@ -209,7 +226,12 @@ class Scenarios(unittest.TestCase):
                 ('"10ms"', '{ distribution = "pareto", mean = "1s", shape = 2 }', "pareto"),
                 ("servers = 2", "servers = 2\nerrors = { internal = 0.1, at = 0.5 }", "errors.at"),
                 ("count = 4", 'count = 4\ndeadline = "3s"', "deadline"),
-                ('"poisson"', '"closed"', "total_rate"),
+                ('process = "poisson", total_rate = 5', 'process = "closed", think_time = '
+                 '{ distribution = "weibull", mean = "1s", shape = 2 }', "real client"),
+                ('process = "poisson", total_rate = 5 }\nattempt_timeout = "1s"\n'
+                 'retry = { mode = "standard", revision = "2.1", sdk = "js-v3", api = "dynamodb" }',
+                 'process = "closed" }\nretry = { sdk = "botocore@1.34.107", mode = "standard" }',
+                 "takes clients of js-v3"),
                 ('sdk = "js-v3"', 'sdk = "java-v2"', "retry.sdk"),
                 ('"js-v3"', '"js-v3@3.0.0"', "does not have that revision"),
                 ('"2.1", sdk = "js-v3", api = "dynamodb"', '"2.0", sdk = "botocore@1.34.0"',
@@ -404,7 +426,7 @@ class Harness(unittest.TestCase):
         case = dataclasses.replace(case, clients=dataclasses.replace(
             case.clients, sdk="botocore", count=5))
         arrivals = [(10 * i, i % 5) for i in range(10)]
-        shares = list(processes.configurations(case, arrivals, 80))
+        shares = list(processes.configurations(case, arrivals, 80, 1))
         self.assertEqual([s["clients"] for s in shares], [3, 2])
         self.assertEqual(sum(len(s["arrivals"]) for s in shares), 10)
         for s in shares:
