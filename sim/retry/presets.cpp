@@ -328,8 +328,8 @@ constexpr Row kRows[] = {
    kDotnetFiles},
   {kStandard, "2.1", "ruby", "default", 3, kStandard21, kQuota21, kRubyErrorsOf2026, kClamp, kWait,
    "aws-sdk-ruby plugins/retry_errors.rb (2026)"},
-  {kStandard, "2.1", "php", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
-   "aws-sdk-php tests/Retry/Standard (2026)"},
+  {kStandard, "2.1", "php", "default", 3, kWholeMilliseconds21, kQuota21, kErrors, kClamp, kWait,
+   "aws-sdk-php src/Retry/V3/RetryMiddleware.php (f3b213a), tests/Retry/Standard (2026)"},
   {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kGoV2ErrorsOf2026, kClamp,
    kWaitBase, "aws-sdk-go-v2 aws/retry/jitter_backoff.go, retry2026_test.go (058d984); pull "
    "request 3400; release notes of 1.48.0"},

@@ -66,6 +66,15 @@ void suggestions_need_a_code(const Preset&, RetryRules& rules) {
   rules.errors.classifier = Classifier::kRustOf2025;
 }
 
+void java_v2_as_legacy(const Preset& preset, RetryRules& rules) {
+  if (!is_2_0(preset)) return;
+  rules.backoff = preset.api == "dynamodb" ? preset::kJavaDynamodb : preset::kJava;
+}
+
+void java_v2_from_a_second(const Preset& preset, RetryRules& rules) {
+  if (is_2_0(preset) && preset.api != "dynamodb") rules.backoff.base = Duration::seconds(1);
+}
+
 void js_v2_dynamodb_without_jitter(const Preset& preset, RetryRules& rules) {
   if (preset.api == "dynamodb") rules.backoff = preset::kJsV2DynamodbOf2014;
 }
@@ -120,7 +129,13 @@ constexpr TurningPoint kTurningPoints[] = {
      kBoth},
     {"aws-cli", "2.40.0", kDefault21, kBlog, "", k21, k21},
     {"java-v1", "1.0.0", kOldest, "", "legacy", k20, k20},
-    {"java-v2", "2.0.0", kOldest, "", "legacy", k20, k20},
+    {"java-v2", "2.0.0", kOldest, "", "legacy", k20, kLegacyAlone},
+    {"java-v2", "2.10.82", "standard mode, with the backoff of legacy mode",
+     "aws-sdk-java-v2 changelogs/2.10.x-CHANGELOG.md", "", "", k20},
+    {"java-v2", "2.17.17", "standard mode: full jitter from 1 s",
+     "aws-sdk-java-v2 pull request 2648", "", "", "", java_v2_as_legacy},
+    {"java-v2", "2.17.58", "standard mode: from 100 ms, after throttling from 1 s",
+     "aws-sdk-java-v2 pull request 2763", "", "", "", java_v2_from_a_second},
     {"java-v2", "2.44.0", kOptIn, "aws-sdk-java-v2 pull request 6925", "", "", kBoth},
     {"js-v2", "2.0.0", "30 ms doubled, DynamoDB at once and then 50 ms doubled, without jitter",
      "aws-sdk-js lib/service.js, lib/services/dynamodb.js (2.0.23)", "legacy", k20, k20},
@@ -154,7 +169,8 @@ constexpr TurningPoint kTurningPoints[] = {
     {"ruby", "3.91.0", kModes, "aws-sdk-core CHANGELOG.md", "", "", k20},
     {"ruby", "3.248.0", kOptIn, "aws-sdk-ruby pull request 3379", "", "", kBoth},
     {"ruby", "3.267.0", kDefault21Standard, kBlog, "standard", k21, k21},
-    {"php", "3.0.0", kOldest, "", "legacy", k20, k20},
+    {"php", "3.0.0", kOldest, "", "legacy", k20, kLegacyAlone},
+    {"php", "3.134.0", kModes, "aws-sdk-php CHANGELOG.md", "", "", k20},
     {"php", "3.380.0", kOptIn, "aws-sdk-php CHANGELOG.md (May 2026)", "", "", kBoth},
     {"php", "3.403.3", kDefault21Standard, kBlog, "standard", k21, k21},
     {"go-v1", "1.0.0", kOldest, "", "legacy", k20, k20},

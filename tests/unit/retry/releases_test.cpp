@@ -12,8 +12,9 @@ using namespace retrysim;
 
 namespace {
 
-RetryRules rules_of(const char* mode, const char* revision, const char* sdk) {
-  const Preset* preset = find_preset(mode, revision, sdk, "");
+RetryRules rules_of(const char* mode, const char* revision, std::string_view sdk,
+                    const char* api = "") {
+  const Preset* preset = find_preset(mode, revision, sdk, api);
   REQUIRE(preset != nullptr);
   return rules_of_release(*preset, sdk);
 }
@@ -163,6 +164,11 @@ TEST_CASE("which revisions a release offers") {
     CHECK(release_offers(sdk, "2.1"));
     CHECK(release_offers(sdk, "2.0"));
   }
+  CHECK_FALSE(release_offers("php@3.133.47", "2.0"));
+  CHECK(release_offers("php@3.134.0", "2.0"));
+  CHECK_FALSE(release_offers("java-v2@2.10.81", "2.0"));
+  CHECK(release_offers("java-v2@2.10.82", "2.0"));
+  CHECK_FALSE(release_offers("java-v2@2.43.99", "2.1"));
   CHECK_FALSE(release_offers("ruby@3.90.1", "2.0"));
   CHECK(release_offers("ruby@3.91.0", "2.0"));
 }
@@ -174,6 +180,23 @@ TEST_CASE("an SDK that is not named with a release has the newest rules of all")
   CHECK(rules_of("custom", "", "urllib3@2.6.2").retry_after_max == Duration::max());
   CHECK(rules_of("standard", "2.1", "go-v2").errors.status_429 == Status429::kThrottling);
   CHECK(rules_of("standard", "2.1", "go-v2@1.47.0").errors.status_429 == Status429::kNotRetryable);
+  // Standard mode of Java began with the backoff of legacy mode, and then had another one.
+  const auto java = [](const char* version, const char* api = "default") {
+    return rules_of("standard", "2.0", std::string("java-v2@") + version, api).backoff;
+  };
+  CHECK(java("2.10.82").base == Duration::milliseconds(100));
+  CHECK(java("2.10.82").throttle_base == Duration::milliseconds(500));
+  CHECK(java("2.17.16").throttle_jitter == Jitter::kEqual);
+  CHECK(java("2.17.16", "dynamodb").base == Duration::milliseconds(25));
+  for (const char* version : {"2.17.17", "2.17.57"}) {
+    CHECK(java(version).base == Duration::seconds(1));
+    CHECK(java(version).throttle_base == Duration::seconds(1));
+    CHECK(java(version).throttle_jitter == Jitter::kFull);
+    CHECK(java(version, "dynamodb").base == Duration::milliseconds(25));
+  }
+  CHECK(java("2.17.58").base == Duration::milliseconds(100));
+  CHECK(java("2.17.58").throttle_base == Duration::seconds(1));
+  CHECK(rules_of("legacy", "", "java-v2@2.0.0").backoff.throttle_jitter == Jitter::kEqual);
   CHECK(rules_of("standard", "", "rust").errors.classifier == Classifier::kStandard);
   CHECK(rules_of("standard", "", "rust@1.8.17").errors.classifier == Classifier::kRustOf2025);
   CHECK(rules_of("legacy", "", "js-v2@2.0.23").backoff.jitter == Jitter::kNone);
