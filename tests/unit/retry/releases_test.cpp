@@ -164,6 +164,9 @@ TEST_CASE("which revisions a release offers") {
     CHECK(release_offers(sdk, "2.1"));
     CHECK(release_offers(sdk, "2.0"));
   }
+  CHECK_FALSE(release_offers("cpp@1.11.919", "2.1"));
+  CHECK(release_offers("cpp@1.11.920", "2.1"));
+  CHECK(release_offers("cpp@1.11.920", "2.0"));
   CHECK_FALSE(release_offers("php@3.133.47", "2.0"));
   CHECK(release_offers("php@3.134.0", "2.0"));
   CHECK_FALSE(release_offers("java-v2@2.10.81", "2.0"));
