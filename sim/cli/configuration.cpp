@@ -1529,8 +1529,17 @@ void read_tower(ImportedPolicy& p, const Field& f) {
   }
 }
 
-constexpr std::string_view kSuggestionsInUrllib3 =
-    "; a 413 or 429 that suggests a delay is retried by urllib3 also if it is not listed";
+/// What it retries beside the list where an answer suggests a delay, and the standard table does
+/// not.
+std::string suggestions_of_urllib3(const std::vector<std::string>& listed) {
+  std::vector<std::string> others;
+  for (const char* code : {"413", "429"}) {
+    if (std::ranges::count(listed, code) == 0) others.emplace_back(code);
+  }
+  if (others.empty()) return "";
+  return fmt::format("; urllib3 also retries a {} that suggests a delay",
+                     fmt::join(others, " or "));
+}
 
 /// A suggested delay takes the place of the backoff, up to a limit of its own. Where that is zero,
 /// sleep_for_retry finds nothing to wait for, and the backoff stays.
@@ -1588,7 +1597,7 @@ void read_urllib3(ImportedPolicy& p, const Field& f) {
   read_urllib3_suggestions(p, respect, f["retry_after_max"]);
   const bool respects = !respect || respect.flag();
   if (statuses && !statuses.words().empty()) {
-    set_statuses(p, statuses, respects ? kSuggestionsInUrllib3 : "");
+    set_statuses(p, statuses, respects ? suggestions_of_urllib3(statuses.words()) : "");
   } else if (respects) {
     set(p, "retry.classifier", text_in_toml("urllib3"),
         "without status_forcelist: 413, 429 and 503 that suggest a delay");
