@@ -4,9 +4,11 @@
 Each is a queue with a bound, exponential services, Poisson arrivals and a fixed attempt timeout, as
 the chain wants it, whose predicted time to collapse is short enough to be waited for. Simulations
 run for six times that time; the mean is the time until the queue is 90 % full, all replications
-together, per collapse that was seen.
+together, per collapse that was seen. With --goodput it is the time until fewer than half of the
+requests succeed for five timeouts and backoffs, which comes later where a full queue drains again.
 
-Prints a table, one row for each, by the ratio of prediction to simulation, and the quantiles of it.
+Prints a table, one row for each, by the ratio of prediction to simulation, and the quantiles of it,
+of all and by the length of the backoff.
 The exit status is 1 if a ratio lies outside --least and --most.
 
 Usage: scripts/compare_chains.py --program build/release/retrysim [--chains 60] [--seed 1]
@@ -89,6 +91,38 @@ def simulated(program, path, folder, full, interval_s):
     return watched, collapses
 
 
+def good_for(program, path, folder, span_s, interval_s):
+    """The same until goodput collapses: to the middle of the first span with too few successes."""
+    out = folder / "out"
+    subprocess.run([program, "run", path, "--out", out, "--force", "--quiet", "--no-progress",
+                    "--jobs", "1"], check=True, capture_output=True)
+    counts = {}
+    with (out / "timeseries.csv").open() as file:
+        for row in csv.DictReader(file):
+            counts.setdefault(row["replication"], []).append(
+                (float(row["requests"]), float(row["successes"])))
+    watched, collapses, bins = 0.0, 0, max(1, math.ceil(span_s / interval_s))
+    for rows in counts.values():
+        for i in range(len(rows) - bins + 1):
+            requests, successes = map(sum, zip(*rows[i:i + bins]))
+            if successes < 0.5 * requests:
+                collapses += 1
+                watched += (i + bins / 2) * interval_s
+                break
+        else:
+            watched += len(rows) * interval_s
+    return watched, collapses
+
+
+def quantiles(ratios):
+    ratios = sorted(ratios)
+    n = len(ratios)
+    near = sum(1 / 1.5 <= ratio <= 1.5 for ratio in ratios)
+    return (f"{n}: least {ratios[0]:.2f}, a tenth below {ratios[n // 10]:.2f}, half below "
+            f"{ratios[n // 2]:.2f}, nine tenths below {ratios[n * 9 // 10]:.2f}, most "
+            f"{ratios[-1]:.2f}; {near} within a factor of 1.5")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", required=True, type=Path)
@@ -96,6 +130,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shortest", type=float, default=10, help="s, as predicted")
     parser.add_argument("--longest", type=float, default=1500, help="s, as predicted")
+    parser.add_argument("--goodput", action="store_true", help="until goodput collapses")
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--most", type=float, default=math.inf)
     options = parser.parse_args()
@@ -111,8 +146,11 @@ def main():
                 continue
             interval_s = max(0.05, time_s / 200)
             path.write_text(head(TIMES * time_s, interval_s, len(rows) + 1) + text)
-            watched, collapses = simulated(program, path, folder, math.ceil(0.9 * places),
-                                           interval_s)
+            span_s = 5 * what["services in a timeout"] * SERVICE_S / what["servers"] * \
+                (1 + float(what["backoff"].split()[0]))
+            watched, collapses = good_for(program, path, folder, span_s, interval_s) \
+                if options.goodput else \
+                simulated(program, path, folder, math.ceil(0.9 * places), interval_s)
             if collapses < REPLICATIONS / 2:
                 seen, ratio = math.inf, 0
             else:
@@ -129,9 +167,10 @@ def main():
         print("| " + " | ".join(str(what[n]).strip() for n in names) +
               f" | {time_s:.3g} s | {seen:.3g} ± {error:.2g} s | {ratio:.2f} |")
     ratios = [row[0] for row in rows]
-    print(f"\nratio: least {ratios[0]:.2f}, a tenth below {ratios[len(ratios) // 10]:.2f}, half "
-          f"below {ratios[len(ratios) // 2]:.2f}, nine tenths below "
-          f"{ratios[len(ratios) * 9 // 10]:.2f}, most {ratios[-1]:.2f}")
+    print(f"\nall {quantiles(ratios)}")
+    for backoff in sorted({row[1]["backoff"].split()[0] for row in rows}, key=float):
+        print(f"backoff of {backoff} timeouts, " +
+              quantiles(row[0] for row in rows if row[1]["backoff"].split()[0] == backoff))
     return 0 if options.least <= ratios[0] and ratios[-1] <= options.most else 1
 
 
