@@ -5,9 +5,10 @@ Each scenario is a service of moderate load with one to three features drawn fro
 something for every row of `retrysim list theory`. Where the fluid names a phase, two simulations
 judge it: a calm one, and one after an outage of fifteen timeouts.
 
-    dead          the calm one ends strained: clearly fewer requests succeed than at a fifth of the
-                  load
-    vulnerable    the calm one does not, the other one does
+    overloaded    the calm one ends strained: clearly fewer requests succeed than at a fifth of the
+                  load, but at least half
+    dead          fewer than half succeed in it
+    vulnerable    the calm one does not end strained, the other one does
     safe          neither does
 
 What the fluid says of the run with the outage (after_disturbance: whether half of the requests
@@ -517,6 +518,8 @@ def figure(prediction, name):
 
 def most_load(prediction):
     """The largest load that attempts can bring, per capacity, if the service is safe; else 0."""
+    if worst := figure(prediction, "worst_load"):
+        return worst
     load, vulnerable = figure(prediction, "load"), figure(prediction, "vulnerable_load")
     if figure(prediction, "phase") != "safe" or not load or not vulnerable:
         return 0
@@ -525,6 +528,8 @@ def most_load(prediction):
 
 def nearness(prediction):
     """Distance of the load to the nearest border of a phase, as a share of the load."""
+    if worst := figure(prediction, "worst_load"):
+        return abs(1 / worst - 1)
     load = figure(prediction, "load")
     borders = [figure(prediction, name) for name in ("vulnerable_load", "tipping_load")]
     return min((abs(b / load - 1) for b in borders if b is not None and load), default=1)
@@ -558,7 +563,8 @@ def compare(case, judge, border):
         calm = judge.write(case, "calm", 100 * unit, False, 75 * unit)
         easy = judge.write(case, "easy", 60 * unit, False, 10 * unit, 0.2 / case.load)
         enough = STRAINED * judge.success(easy)
-        seen = "dead" if judge.success(calm) < enough else \
+        share = judge.success(calm)
+        seen = ("overloaded" if share >= 0.5 else "dead") if share < enough else \
             "vulnerable" if after_outage < enough else "safe"
         if seen != phase and nearness(prediction) < border:
             return "near a border", phase, seen

@@ -31,6 +31,15 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
 /// runs. Empty: it has.
 std::optional<std::string> why_no_balance(const Scenario& scenario, std::size_t service);
 
+/// The load of a service per capacity: of first attempts, and if each request makes all of its
+/// attempts and each of them is served (or infinite). If that is below 1 the service recovers from
+/// everything, whatever the rules of queue and clients are: no backlog lasts.
+struct WorstLoad {
+  double first = 0, worst = 0;
+};
+/// Empty where the scenario's attempts may cost more than that, or a throttle may refuse some.
+std::optional<WorstLoad> worst_load(const Scenario& scenario, std::size_t service);
+
 /// What the fluid leaves out of the service and its clients, a few words each: "the spread of
 /// service times".
 std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t service);
@@ -60,7 +69,7 @@ struct FluidGroup {
   double quota_denied = 0;                                       ///< requests
   double refused = 0;       ///< requests that a client-side throttle or limiter ends
   double goodput = 0;       ///< per second of the window, inside it
-  double attempt_rate = 0;  ///< the same of attempts
+  double attempt_rate = 0;  ///< the same of attempts that arrive at the service
   double offered = 0;       ///< the same of requests
 };
 
@@ -70,11 +79,12 @@ struct FluidRun {
   double backlog = 0;              ///< at the end, s
   /// Time from the end of the last disturbance until goodput has recovered for good
   /// (RecoverySpec::share), s; empty if that does not happen within the duration, or there is no
-  /// disturbance.
+  /// disturbance. Closed loops are due the requests per second that they made before the first one
+  /// (without time before: half of what servers without a queue would let them make).
   std::optional<double> recovery;
   bool disturbed = false;  ///< whether there is a fault or a surge
   /// Less than half of the requests succeed in the last quarter of the time after the last
-  /// disturbance (of the whole, if there is none).
+  /// disturbance (of the whole, if there is none), or no request of closed loops.
   bool down_at_end = false;
   std::size_t steps = 0;
 };
@@ -84,15 +94,16 @@ FluidRun run_fluid(const Scenario& scenario, std::size_t service, const FluidOpt
 
 // --- Equilibria ----------------------------------------------------------------------------------
 
-enum class FluidPhase { kSafe, kVulnerable, kDead };
+enum class FluidPhase { kSafe, kVulnerable, kOverloaded, kDead };
 template <>
-inline constexpr std::string_view kWords<FluidPhase> = "safe|vulnerable|dead";
+inline constexpr std::string_view kWords<FluidPhase> = "safe|vulnerable|overloaded|dead";
 static_assert(words_end_with(FluidPhase::kDead));
 
 /// The balance of a service under its constant load, faults and surges left out.
 struct FluidEquilibria {
-  /// safe: only the healthy state sustains itself; vulnerable: a dead one does as well; dead: the
-  /// service is overloaded without any trigger.
+  /// safe: only the healthy state sustains itself; vulnerable: another one does as well. Without
+  /// any trigger the others are short of capacity, and at least half of the requests succeed where
+  /// they settle (overloaded) or fewer (dead).
   FluidPhase phase = FluidPhase::kSafe;
   double load = 0;  ///< work of the first attempts per capacity
   struct State {
@@ -101,13 +112,15 @@ struct FluidEquilibria {
     bool stable = false;
     double backlog = 0;   ///< s; infinite: it grows for ever
     double retrying = 0;  ///< requests on their way back, by Little's law
+    double success = 0;   ///< share of the requests that succeed
     std::string name;     ///< "healthy", "tipping point", "overloaded", "dead"
   };
   std::vector<State> states;   ///< by failure
   double vulnerable_load = 1;  ///< below this load, with the same clients, it is safe
-  double tipping_load = 1;   ///< from this load on it is dead: where it tips when load rises slowly
-  double failure_cost = 1;   ///< work of a failed attempt, in services (OverloadBalance)
-  bool quota_saves = false;  ///< without the retry quota a dead state would sustain itself
+  double tipping_load = 1;     ///< from this load on it is overloaded or dead, without any trigger
+  double success = 1;          ///< share of the requests that succeed where it settles without one
+  double failure_cost = 1;     ///< work of a failed attempt, in services (OverloadBalance)
+  bool quota_saves = false;    ///< without the retry quota a dead state would sustain itself
 };
 /// Throws std::domain_error with `why_no_balance` where that is not empty.
 FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service);

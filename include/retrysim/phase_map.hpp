@@ -1,5 +1,5 @@
-// Shows where in a plane of two keys a service is safe, vulnerable or dead according to the fluid,
-// and simulates points near the borders to check it.
+// Shows where in a plane of two keys a service is safe, vulnerable, overloaded or dead
+// according to the fluid, and simulates points near the borders to check it.
 //
 //     PhaseMapResult r = map_phases({.scenario = "zombie.toml", .plane = two_variations});
 //     const auto checked = confirm_map(request, &*r.map, 12);
@@ -26,12 +26,14 @@ namespace retrysim {
 
 enum class MapState : std::uint8_t {
   kSafe,        ///< recovers from everything
-  kVulnerable,  ///< a dead state sustains itself, but the scenario does not lead there
-  kTipped,      ///< the same, and the scenario's faults and surges lead there
-  kDead,        ///< down without any trigger
+  kVulnerable,  ///< another state sustains itself, but the scenario does not lead there
+  kTipped,      ///< the same, and the scenario's faults and surges leave it down
+  kOverloaded,  ///< short of capacity without any trigger, but at least half of the requests
+                ///< succeed
+  kDead,        ///< down without any trigger: fewer succeed
 };
 template <>
-inline constexpr std::string_view kWords<MapState> = "safe|vulnerable|tipped|dead";
+inline constexpr std::string_view kWords<MapState> = "safe|vulnerable|tipped|overloaded|dead";
 static_assert(words_end_with(MapState::kDead));
 
 struct MapPoint {

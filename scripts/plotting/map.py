@@ -1,4 +1,4 @@
-"""The map of phases: where a service is safe, vulnerable, tipped or dead; points confirmed.
+"""The map of phases: where a service is safe, vulnerable, tipped, overloaded or dead.
 
 Used by plot.py. Reads map.csv, confirm.csv (if there is one) and result.json of a result folder
 that `retrysim map` wrote.
@@ -21,12 +21,14 @@ from plotting.legend import legend_below
 from plotting.results import ResultError, title_of
 from plotting.sweep import MOST_TICKS, is_number, key_with_unit
 
-PHASES = ["safe", "vulnerable", "tipped", "dead"]
+PHASES = ["safe", "vulnerable", "tipped", "overloaded", "dead"]
 MEANING = {"safe": "safe: recovers from everything",
-           "vulnerable": "vulnerable: healthy, but stays down once knocked over",
-           "tipped": "tipped: the scenario's faults and surges lead there",
+           "vulnerable": "vulnerable: healthy, but does not recover once knocked over",
+           "tipped": "tipped: the scenario's faults and surges leave it down",
+           "overloaded": "overloaded without any trigger, but at least half succeed",
            "dead": "dead: down without any trigger"}
-COLOURS = {"safe": "#CFE8DC", "vulnerable": "#FBE6B4", "tipped": "#F0B48C", "dead": "#9A4A3C"}
+COLOURS = {"safe": "#CFE8DC", "vulnerable": "#FBE6B4", "tipped": "#F0B48C",
+           "overloaded": "#C98BA6", "dead": "#9A4A3C"}
 # Form and colour both tell the verdicts apart.
 VERDICTS = {"agree": ("o", GREEN), "disagree": ("X", RED), "outside validity": ("s", "#BBBBBB")}
 
@@ -124,7 +126,8 @@ def map_figure(folder):
     phases = PhaseMap(folder)
     table = phases.table()
     figure, axis = plt.subplots(figsize=(10, 7), layout="constrained")
-    axis.pcolormesh(table, cmap=ListedColormap([COLOURS[p] for p in PHASES]), vmin=-0.5, vmax=3.5)
+    axis.pcolormesh(table, cmap=ListedColormap([COLOURS[p] for p in PHASES]), vmin=-0.5,
+                    vmax=len(PHASES) - 0.5)
     axis.grid(False)
     draw_borders(axis, table)
     for which, key, levels in zip("xy", phases.map["keys"], phases.levels):

@@ -1,5 +1,5 @@
-// `retrysim map`: where in a plane of two keys a scenario is safe, vulnerable or dead, by the
-// fluid, and simulations of points near the borders.
+// `retrysim map`: where in a plane of two keys a scenario is safe, vulnerable, overloaded or
+// dead, by the fluid, and simulations of points near the borders.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/phase_map.hpp>
@@ -27,9 +27,10 @@ constexpr const char* kMapUsage =
     "Usage: retrysim map SCENARIO --vary X=... --vary Y=... [options]\n"
     "\n"
     "Finds with the fluid model, for each combination of two keys, whether a service\n"
-    "is safe (recovers from everything), vulnerable (fine now, but stays down once\n"
-    "knocked over), tipped (vulnerable, and knocked over by the scenario's faults and\n"
-    "surges) or dead (down without any trigger). Nothing is simulated and no files\n"
+    "is safe (recovers from everything), vulnerable (fine now, but does not recover\n"
+    "once knocked over), tipped (vulnerable, and left down by the scenario's faults\n"
+    "and surges), or short of capacity without any trigger: overloaded (at least half\n"
+    "of the requests succeed) or dead (fewer do). Nothing is simulated and no files\n"
     "are written unless --confirm or --out asks for it.\n"
     "\n"
     "--confirm N simulates N points near the borders and reports for each whether the\n"

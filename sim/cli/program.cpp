@@ -43,7 +43,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"predict", "SCENARIO", "estimates from theory, without simulating: facts, fluid, Markov chain",
      cli::predict},
     {"map", "SCENARIO --vary X=... --vary ...",
-     "chart where a service is safe, vulnerable or dead (fluid model)", cli::map},
+     "chart where a service is safe, vulnerable, overloaded or dead (fluid)", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
     {"list", "WHAT", "print modes, sdks, defects, distributions, metrics, keys or verdicts",

@@ -32,6 +32,10 @@ constexpr Treatments no_fluid(std::string_view why) {
 constexpr Treatments no_theory(std::string_view why) {
   return {.balance = none(why), .run = none(why), .chain = none(why)};
 }
+/// Nor does it hold that a request costs at most all of its attempts.
+constexpr Treatments no_theory_and_bound(std::string_view why) {
+  return {.balance = none(why), .run = none(why), .chain = none(why), .bound = none(why)};
+}
 
 // --- Services ------------------------------------------------------------------------------------
 
@@ -138,9 +142,12 @@ bool can_be_full(const Scenario& s, std::size_t i) {
          at(s, i).queue.capacity != ServiceSpec::kUnlimited;
 }
 bool calls_others(const Scenario& s, std::size_t i) { return scenario::calls_others(s, i); }
+bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool knows_tokens(const Scenario& s, std::size_t i) {
   return at(s, i).idempotency.remembers() && any_client(s, i, [](const ClientSpec& c) {
-           return c.side_effects.mutating > 0 && c.side_effects.idempotency_token;
+           // A request's only attempt finds its token if that is another request's as well.
+           return c.side_effects.mutating > 0 && c.side_effects.idempotency_token &&
+                  (retries(c) || c.side_effects.token_reuse > 0);
          });
 }
 bool can_throttle(const Scenario& s, std::size_t i) {
@@ -200,9 +207,7 @@ bool has_wide_timeout(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.timeouts.has_attempt && squared_variation(c.timeouts.attempt) > kNarrow;
 }
 
-double timeout_of(const ClientSpec& c) {
-  return c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
-}
+double timeout_of(const ClientSpec& c) { return mean_timeout(c); }
 
 bool has_no_timeout(const Scenario&, const ClientSpec& c, std::size_t) {
   return !c.timeouts.has_attempt;
@@ -220,7 +225,7 @@ bool is_impatient(const Scenario& s, const ClientSpec& c, std::size_t service) {
   constexpr double kMany = 0.05;
   const ServiceSpec& spec = at(s, service);
   const double mean = spec.service_time.mean_seconds();
-  if (!c.timeouts.has_attempt) return false;
+  if (timeout_of(c) == kForever) return false;
   const double room = timeout_of(c) - round_trip(s);
   if (room <= 0 || mean <= 0) return room <= 0;
   const double scale = scenario::service_seconds_at(s, c, service) / mean;
@@ -230,6 +235,7 @@ bool is_impatient(const Scenario& s, const ClientSpec& c, std::size_t service) {
 bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t service) {
   if (c.timeouts.deadline == Duration::max()) return false;
   const double deadline = c.timeouts.deadline.in_seconds();
+  if (c.retry.max_attempts == 1) return false;  // the only attempt ends with it
   if (c.retry.max_attempts == RetryRules::kUnlimited) return true;
   double pauses = 0;
   BackoffLaws late(c.retry.backoff, false), throttled(c.retry.backoff, true);
@@ -300,10 +306,10 @@ bool lacks_connections(const Scenario& s, const ClientSpec& c, std::size_t) {
   return !(worst + kDeviations * std::sqrt(worst) + 1 < c.max_connections);
 }
 bool reads_before_retries(const Scenario&, const ClientSpec& c, std::size_t) {
-  return c.side_effects.reconciles && c.side_effects.mutating > 0;
+  return retries(c) && c.side_effects.reconciles && c.side_effects.mutating > 0;
 }
 bool is_unrepeatable(const Scenario&, const ClientSpec& c, std::size_t) {
-  return c.unrepeatable > 0;
+  return retries(c) && c.unrepeatable > 0;
 }
 bool waits_without_retry(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.long_poll && c.retry.long_poll != LongPoll::kReturn && c.retry.quota.enabled;
@@ -322,21 +328,22 @@ bool has_heavy_operations(const Scenario& s, const ClientSpec& c, std::size_t se
            return o.work * at(s, service).service_time.mean_seconds() > kSmall * timeout_of(c);
          });
 }
-bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool shares_retryer(const Scenario&, const ClientSpec& c, std::size_t) {
-  return !c.retryer.empty() && c.retry.remembers();
+  const RetryRules& r = c.retry;
+  const bool first_attempts = r.breaker.enabled || r.throttle.enabled || r.rate_limit.enabled;
+  return !c.retryer.empty() && r.remembers() && (retries(c) || first_attempts);
 }
 bool has_quota(const Scenario&, const ClientSpec& c, std::size_t) {
   return retries(c) && c.retry.quota.enabled;
 }
 bool has_quotas_apart(const Scenario&, const ClientSpec& c, std::size_t) {
-  return c.retry.quota.enabled && c.retry.quota.scope > RetryScope::kGroup;
+  return retries(c) && c.retry.quota.enabled && c.retry.quota.scope > RetryScope::kGroup;
 }
 bool waits_for_quota(const Scenario&, const ClientSpec& c, std::size_t) {
-  return c.retry.quota.enabled && c.retry.quota.on_empty == QuotaOnEmpty::kWait;
+  return retries(c) && c.retry.quota.enabled && c.retry.quota.on_empty == QuotaOnEmpty::kWait;
 }
 bool takes_partly(const Scenario&, const ClientSpec& c, std::size_t) {
-  return c.retry.quota.enabled && c.retry.quota.partial;
+  return retries(c) && c.retry.quota.enabled && c.retry.quota.partial;
 }
 bool has_limiter(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.retry.rate_limit.enabled;
@@ -366,7 +373,7 @@ bool is_decorrelated(const Scenario&, const ClientSpec& c, std::size_t) {
 bool has_scarce_budget(const Scenario& s, const ClientSpec& c, std::size_t) {
   constexpr double kAmple = 3;
   const BudgetRules& budget = c.retry.budget;
-  if (budget.kind == BudgetKind::kNone) return false;
+  if (budget.kind == BudgetKind::kNone || !retries(c)) return false;
   if (c.arrivals.process == ArrivalProcess::kClosed || !c.timeouts.has_attempt) return true;
   if (c.retry.max_attempts == RetryRules::kUnlimited) return true;
   const double rate = scenario::mean_request_rate(s, c) / c.count;
@@ -401,7 +408,8 @@ constexpr Feature kFeatures[] = {
                    none("conflicts of optimistic concurrency control are between single attempts"),
                .run =
                    none("conflicts of optimistic concurrency control are between single attempts"),
-               .chain = none("the chain is a queue")}},
+               .chain = none("the chain is a queue"),
+               .bound = none("a conflict is served again")}},
     {.name = "a service without a queue",
      .keys = "service.*.model",
      .said = "model",
@@ -437,7 +445,8 @@ constexpr Feature kFeatures[] = {
                .late = none("servers that come and go"),
                .balance = none("servers that come and go"),
                .run = none("servers that come and go"),
-               .chain = none("servers that come and go")}},
+               .chain = none("servers that come and go"),
+               .bound = none("servers that come and go")}},
     {.name = "several instances",
      .keys = "service.*.instances service.*.balancing service.*.balancing_ties "
              "service.*.balancing_decay service.*.balancing_first_latency "
@@ -451,7 +460,8 @@ constexpr Feature kFeatures[] = {
      .parts = {.waits = none("each instance has a queue of its own"),
                .balance = none("which instance an attempt meets, and what waits there, is chance"),
                .run = none("which instance an attempt meets, and what waits there, is chance"),
-               .chain = none("the chain has one queue")}},
+               .chain = none("the chain has one queue"),
+               .bound = none("each instance has a load of its own")}},
     {.name = "instances that are left out because of their answers",
      .keys = "service.*.ejection.interval service.*.ejection.consecutive_5xx "
              "service.*.ejection.consecutive_gateway_failure "
@@ -468,7 +478,7 @@ constexpr Feature kFeatures[] = {
              "service.*.accrual.jitter_ratio",
      .said = "ejection and accrual",
      .by_service = leaves_out,
-     .parts = no_theory("which instances are left out depends on single answers")},
+     .parts = no_theory_and_bound("which instances are left out depends on single answers")},
     {.name = "a capacity profile",
      .keys = "service.*.profile",
      .said = "profile",
@@ -476,7 +486,8 @@ constexpr Feature kFeatures[] = {
      .parts = {.loads = without("the capacity profile"),
                .waits = none("the wait changes with the capacity"),
                .balance = none("the balance changes with the capacity"),
-               .chain = none("the law changes with the capacity")}},
+               .chain = none("the law changes with the capacity"),
+               .bound = none("the capacity changes")}},
     {.name = "a slowdown that is not linear",
      .keys = "service.*.slowdown_curve service.*.slowdown_exponent service.*.slowdown_table",
      .said = "slowdown_curve",
@@ -493,7 +504,8 @@ constexpr Feature kFeatures[] = {
      .by_service = slows_down,
      .parts = {.loads = without("the slowdown"),
                .waits = none("service times that depend on each other"),
-               .chain = none("service times that depend on each other")}},
+               .chain = none("service times that depend on each other"),
+               .bound = none("service times that depend on each other")}},
     {.name = "an adaptive concurrency limit",
      .keys = "service.*.concurrency.control service.*.concurrency.initial "
              "service.*.concurrency.min service.*.concurrency.max service.*.concurrency.smoothing "
@@ -505,7 +517,8 @@ constexpr Feature kFeatures[] = {
      .parts = {.late = none("a limit that is adapted to single answers"),
                .balance = none("a limit that is adapted to single answers"),
                .run = none("a limit that is adapted to single answers"),
-               .chain = none("a limit that is adapted to single answers")}},
+               .chain = none("a limit that is adapted to single answers"),
+               .bound = none("a limit that is adapted to single answers")}},
     {.name = "a time limit of the service",
      .keys = "service.*.timeout service.*.answers.timeout",
      .said = "timeout",
@@ -544,12 +557,12 @@ constexpr Feature kFeatures[] = {
      .by_service = drops_expired,
      .parts = {.late = none("attempts that would be late are not served"),
                .chain = none("the chain serves abandoned attempts")}},
-    {.name = "the same where the way back is not known",
+    {.name = "drops of what would be late where the way back is not known",
      .keys = "service.*.queue.drop_expired network.latency",
      .said = "queue.drop_expired",
      .by_service = drops_expired_by_guess,
      .parts = no_fluid("the service does not know how long the answer will travel")},
-    {.name = "the same where service times differ",
+    {.name = "drops of what would be late where service times differ",
      .keys = "service.*.queue.drop_expired service.*.service_time",
      .said = "queue.drop_expired",
      .by_service = drops_long_services,
@@ -566,7 +579,8 @@ constexpr Feature kFeatures[] = {
      .parts = {.loads = without("refusals of single operations or keys by the throttle"),
                .balance = none("limits of single operations or keys"),
                .run = none("limits of single operations or keys"),
-               .chain = none("limits of single operations or keys")}},
+               .chain = none("limits of single operations or keys"),
+               .bound = none("limits of single operations or keys")}},
     {.name = "a throttle that keeps operations or keys apart",
      .keys = "service.*.throttle.scope",
      .said = "throttle.scope",
@@ -574,7 +588,8 @@ constexpr Feature kFeatures[] = {
      .parts = {.loads = without("refusals of single operations or keys by the throttle"),
                .balance = none("the allowance left to single operations or keys"),
                .run = none("the allowance left to single operations or keys"),
-               .chain = none("the allowance left to single operations or keys")}},
+               .chain = none("the allowance left to single operations or keys"),
+               .bound = none("the allowance left to single operations or keys")}},
     {.name = "a throttle with windows",
      .keys = "service.*.throttle.window",
      .said = "throttle.window",
@@ -657,7 +672,8 @@ constexpr Feature kFeatures[] = {
                .late = none("a retry may be answered by its token, for less work"),
                .balance = none("a retry may be answered by its token, for less work"),
                .run = none("a retry may be answered by its token, for less work"),
-               .chain = none("a retry may be answered by its token, for less work")}},
+               .chain = none("a retry may be answered by its token, for less work"),
+               .bound = none("a retry may wait for the attempt that has its token")}},
     {.name = "faults",
      .keys = "fault.*.service fault.*.start fault.*.duration fault.*.capacity fault.*.speed "
              "fault.*.latency fault.*.request_loss fault.*.response_loss fault.*.cold_restart "
@@ -677,7 +693,8 @@ constexpr Feature kFeatures[] = {
                .late = none("it waits for the services that it calls"),
                .balance = none("it waits for the services that it calls"),
                .run = none("it waits for the services that it calls"),
-               .chain = none("it waits for the services that it calls")}},
+               .chain = none("it waits for the services that it calls"),
+               .bound = none("it waits for the services that it calls")}},
     {.name = "calls that are not one for every attempt",
      .keys = "client.*.service client.*.stage client.*.share client.*.one_of client.*.operation "
              "client.*.callee_operation client.*.callee_key client.*.count client.*.need "
@@ -691,16 +708,17 @@ constexpr Feature kFeatures[] = {
      .parts = {.waits = none("when calls come depends on the service that makes them"),
                .balance = none("the calls of a service depend on the calls that it gets"),
                .run = none("the calls of a service depend on the calls that it gets"),
-               .chain = none("the calls of a service depend on the calls that it gets")}},
+               .chain = none("the calls of a service depend on the calls that it gets"),
+               .bound = none("the calls of a service depend on the calls that it gets")}},
     {.name = "a custom strategy",
      .keys = "",
      .by_client = has_strategy,
-     .parts = no_theory("what a custom strategy does is not known")},
+     .parts = no_theory_and_bound("what a custom strategy does is not known")},
     {.name = "requests to several services",
      .keys = "client.*.calls client.*.operation.*.calls",
      .said = "calls",
      .by_client = calls_several,
-     .parts = no_theory("requests to several services")},
+     .parts = no_theory_and_bound("requests to several services")},
     {.name = "requests that are not retried",
      .keys = "client.*.unrepeatable",
      .said = "unrepeatable",
@@ -747,7 +765,7 @@ constexpr Feature kFeatures[] = {
              "client.*.retry.guard.samples client.*.retry.guard.starts",
      .said = "retry.guard",
      .by_client = [](const Scenario&, const ClientSpec& c,
-                     std::size_t) { return c.retry.guard.enabled; },
+                     std::size_t) { return retries(c) && c.retry.guard.enabled; },
      .parts = no_theory("it counts the few attempts of one client, which is chance")},
     {.name = "retry budgets that may run out",
      .keys = "client.*.retry.budget.kind client.*.retry.budget.share "
@@ -789,17 +807,17 @@ constexpr Feature kFeatures[] = {
              "client.*.arrivals.max_checks",
      .said = "arrivals",
      .by_client = arrives_as<ArrivalProcess::kPoll>,
-     .parts = no_theory("how often a job is polled depends on when it began")},
+     .parts = no_theory_and_bound("how often a job is polled depends on when it began")},
     {.name = "bursts of all clients together",
      .keys = "client.*.arrivals.phase",
      .said = "arrivals.aligned",
      .by_client = bursts_together,
-     .parts = no_theory("bursts of all clients together come at random")},
+     .parts = no_theory_and_bound("bursts of all clients together come at random")},
     {.name = "bursts of few clients",
      .keys = "client.*.arrivals.on client.*.arrivals.off",
      .said = "arrivals",
      .by_client = bursts_weightily,
-     .parts = no_theory("so few clients in bursts are a load that changes by chance")},
+     .parts = no_theory_and_bound("so few clients in bursts are a load that changes by chance")},
     {.name = "bursts of single clients",
      .keys = "client.*.arrivals.process",
      .said = "arrivals",
@@ -812,21 +830,24 @@ constexpr Feature kFeatures[] = {
      .said = "arrivals",
      .by_client = arrives_as<ArrivalProcess::kClosed>,
      .parts = {.loads = without("waiting, which makes a closed loop ask for less"),
-               .balance = none("a closed loop has no load of its own")}},
+               .balance = none("a closed loop has no load of its own"),
+               .bound = none("a closed loop has no load of its own")}},
     {.name = "a herd",
      .keys = "client.*.arrivals.process client.*.arrivals.start client.*.arrivals.spread",
      .said = "arrivals",
      .by_client = arrives_as<ArrivalProcess::kOnce>,
      .parts = {.loads = without("the time of arrival: this is the mean over the duration"),
                .late = none("a herd is not a lasting load"),
-               .balance = none("a herd is not a lasting load")}},
+               .balance = none("a herd is not a lasting load"),
+               .bound = none("a herd is not a lasting load")}},
     {.name = "a trace",
      .keys = "client.*.arrivals.process client.*.arrivals.file client.*.arrivals.speed_up "
              "client.*.arrivals.scale client.*.arrivals.bucket client.*.arrivals.spacing",
      .said = "arrivals",
      .by_client = arrives_as<ArrivalProcess::kTrace>,
      .parts = {.loads = without("variations of the rate: this is its mean over the duration"),
-               .balance = none("the balance changes with the load")}},
+               .balance = none("the balance changes with the load"),
+               .bound = none("the load changes")}},
     {.name = "a load profile",
      .keys = "client.*.arrivals.profile client.*.arrivals.interpolate",
      .said = "arrivals.profile",
@@ -834,7 +855,8 @@ constexpr Feature kFeatures[] = {
      .parts = {.loads = without("variations of the rate: this is its mean over the duration"),
                .waits = none("the wait changes with the load"),
                .balance = none("the balance changes with the load"),
-               .chain = none("only a constant Poisson stream has no memory")}},
+               .chain = none("only a constant Poisson stream has no memory"),
+               .bound = none("the load changes")}},
     {.name = "arrivals that are not Poisson",
      .keys = "client.*.arrivals.process client.*.arrivals.rate client.*.arrivals.total_rate",
      .said = "arrivals",
@@ -945,11 +967,11 @@ constexpr Feature kFeatures[] = {
      .by_client = loses_messages,
      .parts = {.chain = none("attempts of the chain time out in the queue only, not because "
                              "network.request_loss or response_loss has lost a message")}},
-    {.name = "too few connections",
+    {.name = "clients that may have too few connections",
      .keys = "client.*.max_connections",
      .said = "max_connections",
      .by_client = lacks_connections,
-     .parts = no_theory("attempts may wait for a connection")},
+     .parts = no_theory_and_bound("attempts may wait for a connection")},
     {.name = "reads before retries",
      .keys = "client.*.reconcile_read client.*.mutating",
      .said = "reconcile_read",
@@ -958,7 +980,8 @@ constexpr Feature kFeatures[] = {
                .late = none("reads before retries"),
                .balance = none("reads before retries"),
                .run = none("reads before retries"),
-               .chain = none("reads before retries")}},
+               .chain = none("reads before retries"),
+               .bound = none("reads before retries")}},
     {.name = "long polls that wait where no retry is made",
      .keys = "client.*.long_poll client.*.retry.long_poll",
      .said = "long_poll",
@@ -990,7 +1013,8 @@ constexpr Feature kFeatures[] = {
              "client.*.retry.rate_limit.round_rates",
      .said = "retry.rate_limit",
      .by_client = limiter_may_wake,
-     .parts = {.balance = none("the rate of a limiter depends on its history")}},
+     .parts = {.balance = none("the rate of a limiter depends on its history"),
+               .bound = none("the rate of a limiter depends on its history")}},
     {.name = "adaptive mode",
      .keys = "client.*.retry.rate_limit.min_rate",
      .said = "retry",
@@ -1079,25 +1103,41 @@ const Treatment& Treatments::of(Theory part) const {
     case Theory::kRun:
       return run;
     case Theory::kChain:
+      return chain;
+    case Theory::kBound:
       break;
   }
-  return chain;
+  return bound;
 }
 
 std::span<const Feature> features() { return kFeatures; }
 
-std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::size_t service) {
-  std::optional<std::string> why;
+std::optional<Refusal> refusal(Theory part, const Scenario& scenario, std::size_t service) {
+  std::optional<Refusal> found;
   each_used(part, scenario, service, Coverage::kRefused,
             [&](const Feature& f, const Treatment& treatment, const std::string& path) {
-              why = path + (f.said.empty() ? "" : ".") + std::string(f.said) + ": " +
-                    std::string(treatment.text);
+              found = {std::string(f.name),
+                       path + (f.said.empty() ? "" : ".") + std::string(f.said),
+                       std::string(treatment.text)};
               return false;
             });
-  if (!why && !is_called(scenario, service)) {
-    why = "service." + scenario.services.at(service).name + ": no client calls it";
+  if (!found && !is_called(scenario, service)) {
+    found = {"", "service." + scenario.services.at(service).name, "no client calls it"};
   }
-  return why;
+  return found;
+}
+
+std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::size_t service) {
+  const std::optional<Refusal> found = refusal(part, scenario, service);
+  if (!found) return std::nullopt;
+  return found->place + ": " + found->why;
+}
+
+std::string sentence_of(const Refusal& refusal, std::string_view what, std::string_view theory,
+                        std::string_view subject) {
+  if (refusal.feature.empty()) return fmt::format("No {} for {}: {}", what, subject, refusal.why);
+  return fmt::format("No {} for {}: {} cannot model {} ({})", what, subject, theory,
+                     refusal.feature, refusal.place);
 }
 
 std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::size_t service) {
@@ -1166,6 +1206,7 @@ namespace retrysim {
 
 namespace {
 
+using prediction::is_throttled;
 using prediction::kForever;
 
 }  // namespace
@@ -1184,6 +1225,40 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
 
 std::optional<std::string> why_no_balance(const Scenario& scenario, std::size_t service) {
   return prediction::why_not(prediction::Theory::kBalance, scenario, service);
+}
+
+std::optional<WorstLoad> worst_load(const Scenario& scenario, std::size_t service) {
+  if (prediction::why_not(prediction::Theory::kBound, scenario, service)) return std::nullopt;
+  const ServiceSpec& spec = scenario.services[service];
+  WorstLoad load;
+  double attempts_of_all = 0;
+  for (const ClientSpec& c : scenario.clients) {
+    if (share_of_calls(c, service) <= 0) continue;
+    const double rate = scenario::mean_request_rate(scenario, c);
+    if (rate <= 0) continue;
+    const double work = scenario::service_seconds_at(scenario, c, service);
+    const double most = std::max(work, spec.rejection.cost.in_seconds());
+    const double attempts = c.retry.max_attempts == RetryRules::kUnlimited
+                                ? kForever
+                                : static_cast<double>(c.retry.max_attempts);
+    load.first += rate * work;
+    if (most > 0) load.worst += rate * attempts * most;
+    attempts_of_all += rate * attempts;
+    // A throttle that may refuse would make more attempts of those that it refuses.
+    if (spec.throttle.scope == ThrottleScope::kClient && is_throttled(scenario, service) &&
+        rate * attempts >= spec.throttle.rate * c.count) {
+      return std::nullopt;
+    }
+  }
+  if (is_throttled(scenario, service) && attempts_of_all >= spec.throttle.rate &&
+      spec.throttle.scope != ThrottleScope::kClient) {
+    return std::nullopt;
+  }
+  const auto servers = static_cast<double>(std::min(spec.servers, spec.concurrency.limit));
+  if (spec.servers == ServiceSpec::kUnlimited) return std::nullopt;
+  load.first /= servers;
+  load.worst /= servers;
+  return load;
 }
 
 std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t service) {

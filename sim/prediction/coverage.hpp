@@ -27,10 +27,11 @@ enum class Theory : std::uint8_t {
   kBalance,  ///< where the fluid settles: phase, vulnerable, tipping and dead load
   kRun,      ///< runs of the fluid: goodput, recovery, the shortest triggers that tip it
   kChain,    ///< the chain of queue and orbit
+  kBound,    ///< the load if each request makes all of its attempts (`worst_load`)
 };
-inline constexpr std::size_t kTheories = 6;
-inline constexpr std::string_view kTheoryNames[kTheories] = {"loads",   "waits", "late answers",
-                                                             "balance", "runs",  "chain"};
+inline constexpr std::size_t kTheories = 7;
+inline constexpr std::string_view kTheoryNames[kTheories] = {
+    "loads", "waits", "late answers", "balance", "runs", "chain", "worst load"};
 
 enum class Coverage : std::uint8_t {
   kModelled,  ///< or without effect on this part
@@ -44,7 +45,7 @@ struct Treatment {
 };
 
 struct Treatments {
-  Treatment loads = {}, waits = {}, late = {}, balance = {}, run = {}, chain = {};
+  Treatment loads = {}, waits = {}, late = {}, balance = {}, run = {}, chain = {}, bound = {};
 
   const Treatment& of(Theory part) const;
 };
@@ -66,8 +67,20 @@ struct Feature {
 /// In the order in which reasons are looked for.
 std::span<const Feature> features();
 
-/// The first reason why a part has no figures for a service: "service.api.abandoned: ...".
+/// Why a part has no figures for a service.
+struct Refusal {
+  std::string feature;  ///< "circuit breakers"; empty: no client calls the service
+  std::string place;    ///< "client.web.retry.breaker"
+  std::string why;      ///< "it counts the few attempts of one client, which is chance"
+};
+/// The first reason; empty: the part has figures.
+std::optional<Refusal> refusal(Theory part, const Scenario& scenario, std::size_t service);
+/// The same as "service.api.abandoned: ...".
 std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::size_t service);
+/// The same as a sentence: "No phase for service.api: the fluid cannot model circuit breakers
+/// (client.web.retry.breaker)".
+std::string sentence_of(const Refusal& refusal, std::string_view what, std::string_view theory,
+                        std::string_view subject);
 /// The features that a part leaves out, a few words each.
 std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::size_t service);
 

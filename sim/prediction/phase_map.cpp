@@ -36,16 +36,17 @@ std::size_t service_of(const Scenario& scenario, const std::optional<std::string
 
 MapState map_state(const Scenario& scenario, std::size_t service,
                    const std::optional<FluidEquilibria>& balance) {
-  FluidPhase phase = FluidPhase::kVulnerable;
-  if (balance) {
-    phase = balance->phase;
-  } else if (prediction::is_down_when_calm(scenario, service)) {
-    phase = FluidPhase::kDead;
-  } else if (!prediction::is_down_when_pushed(scenario, service)) {
-    phase = FluidPhase::kSafe;
+  const FluidPhase phase = balance ? balance->phase : prediction::phase_by_runs(scenario, service);
+  switch (phase) {
+    case FluidPhase::kSafe:
+      return MapState::kSafe;
+    case FluidPhase::kOverloaded:
+      return MapState::kOverloaded;
+    case FluidPhase::kDead:
+      return MapState::kDead;
+    case FluidPhase::kVulnerable:
+      break;
   }
-  if (phase == FluidPhase::kSafe) return MapState::kSafe;
-  if (phase == FluidPhase::kDead) return MapState::kDead;
   const bool tips = prediction::has_disturbance(scenario, service) &&
                     prediction::is_down_after_disturbances(scenario, service);
   return tips ? MapState::kTipped : MapState::kVulnerable;
@@ -198,8 +199,6 @@ std::vector<MapSite> sites_to_confirm(const PhaseMap& map, std::size_t count) {
 
 namespace {
 
-bool is_one_of(MapState state, MapState a, MapState b) { return state == a || state == b; }
-
 Scenario question_scenario(const Scenario& scenario, std::size_t service, MapQuestion question) {
   switch (question) {
     case MapQuestion::kCalm:
@@ -235,15 +234,16 @@ MapConfirmation plan_confirmation(const Scenario& scenario, std::size_t service,
   plan.state = state;
   plan.beyond = beyond;
   plan.replications = static_cast<std::size_t>(scenario.replications);
-  if (state == MapState::kDead || beyond == MapState::kDead) {
+  const auto at = [&](MapState one) { return state == one || beyond == one; };
+  if (at(MapState::kDead) || at(MapState::kOverloaded)) {
     plan.question = MapQuestion::kCalm;
     plan.predicted_down = state == MapState::kDead;
-  } else if (state == MapState::kTipped || beyond == MapState::kTipped) {
+  } else if (at(MapState::kTipped)) {
     plan.question = MapQuestion::kScenario;
     plan.predicted_down = state == MapState::kTipped;
   } else {
     plan.question = MapQuestion::kPushed;
-    plan.predicted_down = !is_one_of(state, MapState::kSafe, MapState::kDead);
+    plan.predicted_down = state == MapState::kVulnerable;
   }
   for (const std::string& doubt : doubts_of_fluid(scenario, service)) {
     plan.why += (plan.why.empty() ? "" : "; ") + doubt;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "prediction/coverage.hpp"
 #include "scenario/text/text.hpp"
@@ -59,10 +60,23 @@ class Predictor {
                                ignores_, std::string(text)});
   }
 
+  /// A part has no figures because of a feature of the scenario, or else because of `why`.
+  void refuse(prediction::Theory part, std::size_t s, const std::string& subject,
+              std::string_view what, const std::string& why) {
+    const bool is_chain = part == prediction::Theory::kChain;
+    const auto found = prediction::refusal(part, scenario_, s);
+    result_.refusals.push_back(
+        {is_chain ? "chain" : "fluid", subject,
+         found ? sentence_of(*found, what, is_chain ? "the Markov chain" : "the fluid", subject)
+               : fmt::format("No {} for {}: {}", what, subject, why)});
+  }
+
   void fluid(std::size_t s) {
     const std::string subject = "service." + scenario_.services[s].name;
     if (const auto why = why_no_fluid(scenario_, s)) {
-      result_.refusals.push_back({"fluid", subject, *why});
+      const char* const rest = "goodput, recovery or tipping point";
+      refuse(prediction::Theory::kRun, s, subject,
+             safe_by_worst_load(s, subject) ? rest : fmt::format("phase, {}", rest), *why);
       return;
     }
     ignores_ = list_of(ignored_by_fluid(scenario_, s));
@@ -104,9 +118,30 @@ class Predictor {
         100 * forgiven);
   }
 
+  void say_phase(const std::string& subject, FluidPhase phase, double load) {
+    say(subject, "phase", name(phase),
+        "safe: recovers from everything; vulnerable: healthy, but does not recover once knocked "
+        "over; without any trigger the others are overloaded (at least half of the requests "
+        "succeed) or dead (fewer do)");
+    add("fluid", subject, "load", load, "1", "work of the first attempts per capacity");
+  }
+
+  /// Where there is no balance a service may still be too idle to be knocked over.
+  bool safe_by_worst_load(std::size_t s, const std::string& subject) {
+    const std::optional<WorstLoad> load = worst_load(scenario_, s);
+    if (!load || load->first <= 0 || load->worst >= 1) return false;
+    const std::string kept = std::exchange(ignores_, "");
+    say_phase(subject, FluidPhase::kSafe, load->first);
+    add("fluid", subject, "worst_load", load->worst, "1",
+        "load if each request makes all of its attempts: below 1 no backlog lasts");
+    ignores_ = kept;
+    return true;
+  }
+
   void balance(std::size_t s, const std::string& subject) {
     if (const auto why = why_no_balance(scenario_, s)) {
-      result_.refusals.push_back({"fluid", subject, "equilibria: " + *why});
+      if (safe_by_worst_load(s, subject)) return;
+      refuse(prediction::Theory::kBalance, s, subject, "phase", *why);
       return;
     }
     const std::string kept = ignores_;
@@ -118,22 +153,27 @@ class Predictor {
     {
       const FluidEquilibria e = fluid_equilibria(scenario_, s);
       if (e.load > 0) {
-        say(subject, "phase", name(e.phase),
-            "safe: recovers from everything; vulnerable: healthy, but stays down once knocked "
-            "over; "
-            "dead: overloaded without any trigger");
-        add("fluid", subject, "load", e.load, "1", "work of the first attempts per capacity");
+        say_phase(subject, e.phase, e.load);
         add("fluid", subject, "vulnerable_load", e.vulnerable_load, "1",
             "load below which it recovers by itself from everything");
         add("fluid", subject, "tipping_load", e.tipping_load, "1",
-            "load at which it tips when load rises slowly");
+            "load from which it is overloaded or dead without any trigger");
+        if (e.phase == FluidPhase::kOverloaded || e.phase == FluidPhase::kDead) {
+          add("fluid", subject, "settled_success", e.success, "1",
+              "share of the requests that succeed where it settles");
+        }
         for (const FluidEquilibria::State& state : e.states) {
           if (state.name == "healthy") continue;
-          add("fluid", subject, state.name == "dead" ? "dead_load" : "tipping_failure_share",
-              state.name == "dead" ? state.load : state.failure, "1",
-              state.name == "dead" ? "load of all attempts in the dead state"
-              : state.stable       ? "share of attempts that fail where it settles"
-                                   : "share of failing attempts beyond which it does not return");
+          if (state.name == "dead") {
+            add("fluid", subject, "dead_load", state.load, "1",
+                "load of all attempts in the dead state");
+          } else if (state.stable) {
+            add("fluid", subject, "settled_failure_share", state.failure, "1",
+                "share of attempts that fail for lack of capacity in the overloaded state");
+          } else {
+            add("fluid", subject, "tipping_failure_share", state.failure, "1",
+                "share of failing attempts beyond which it does not return");
+          }
         }
       }
     }
@@ -143,7 +183,8 @@ class Predictor {
   void group(const FluidGroup& g) {
     const std::string subject = "client." + scenario_.clients[g.client].name;
     add("fluid", subject, "offered_load", g.offered, "1/s", "new requests per second");
-    add("fluid", subject, "attempt_rate", g.attempt_rate, "1/s", "attempts sent per second");
+    add("fluid", subject, "attempt_rate", g.attempt_rate, "1/s",
+        "attempts that arrive at the service per second");
     add("fluid", subject, "goodput", g.goodput, "1/s", "requests that succeed per second");
     if (g.requests <= 0) return;
     // What was under way at the end of the warm-up counts among the successes only.
@@ -189,13 +230,13 @@ class Predictor {
     const std::string subject = "service." + scenario_.services[s].name;
     ChainOrReason found = chain_of(scenario_, s);
     if (const std::string* why = std::get_if<std::string>(&found)) {
-      result_.refusals.push_back({"chain", subject, *why});
+      refuse(prediction::Theory::kChain, s, subject, "collapse time", *why);
       return;
     }
     auto& queue = std::get<RetrialQueue>(found);
     if (options_.orbit > 0) queue.orbit = options_.orbit;
     if (const auto why = too_large(queue)) {
-      result_.refusals.push_back({"chain", subject, *why});
+      refuse(prediction::Theory::kChain, s, subject, "collapse time", *why);
       return;
     }
     const RetrialQueueLaw law = solve_with_orbit(queue);

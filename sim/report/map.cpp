@@ -20,6 +20,8 @@ char mark_of(MapState state) {
       return 'o';
     case MapState::kTipped:
       return 'x';
+    case MapState::kOverloaded:
+      return '*';
     case MapState::kDead:
       return '#';
   }
@@ -42,9 +44,9 @@ std::string picture_of(const PhaseMap& map, std::size_t columns) {
                       map.at(map.columns - 1, 0).values[0],
                       step > 1 ? fmt::format(", one of {} values", step) : "");
   return text + (map.has_trigger
-                     ? ". safe   o vulnerable   x tipped by the scenario's faults and surges   "
-                       "# dead\n"
-                     : ". safe   o vulnerable   # dead\n");
+                     ? ". safe   o vulnerable   x tipped by the scenario's faults and surges\n"
+                       "* overloaded   # dead\n"
+                     : ". safe   o vulnerable   * overloaded   # dead\n");
 }
 
 std::string words_of(MapQuestion question) {

@@ -149,9 +149,14 @@ void show_figures(Document& d, const std::vector<Figure>& figures) {
   }
 }
 
-void show_remarks(Document& d, std::string_view title, const std::vector<Remark>& remarks) {
-  if (!remarks.empty()) d.lines(fmt::format("\n{}\n", title));
-  for (const Remark& r : remarks) {
+void show_refusals(Document& d, const std::vector<Remark>& refusals) {
+  if (!refusals.empty()) d.lines("\ndoes not apply\n");
+  for (const Remark& r : refusals) d.say(r.text, "  ", "    ");
+}
+
+void show_doubts(Document& d, const std::vector<Remark>& doubts) {
+  if (!doubts.empty()) d.lines("\noutside the range of validity\n");
+  for (const Remark& r : doubts) {
     d.say(fmt::format("{} of {}: {}", r.part, r.subject, r.text), "  ", "    ");
   }
 }
@@ -220,8 +225,8 @@ Table equilibria_table(const Planes& planes) {
 Document prediction_document(const Prediction& prediction) {
   Document d;
   show_figures(d, prediction.figures);
-  show_remarks(d, "does not apply", prediction.refusals);
-  show_remarks(d, "outside the range of validity", prediction.doubts);
+  show_refusals(d, prediction.refusals);
+  show_doubts(d, prediction.doubts);
   show_unmodelled(d, prediction.unmodelled);
   if (!prediction.warnings.empty()) d.lines("\nwarnings\n");
   for (const Warning& w : prediction.warnings) {

@@ -647,9 +647,10 @@ class PageTest(unittest.TestCase):
         self.assertEqual(shown, [row["name"] for row in figures] +
                          [row["subject"].replace(" ", ", ") for row in unmodelled])
         remarks = [row["meaning"] for row in rows if row["name"] in ("doubt", "does_not_apply")]
-        self.assertEqual([text.split(": ", 1)[1] for text in self.texts("#prediction li")], [
-            row["meaning"] for name in ("does_not_apply", "doubt") for row in rows
-            if row["name"] == name])
+        self.assertEqual(self.texts("#prediction li"), [
+            row["meaning"] if name == "does_not_apply"
+            else f"{row['part']} of {row['subject']}: {row['meaning']}"
+            for name in ("does_not_apply", "doubt") for row in rows if row["name"] == name])
         self.assertGreater(len(remarks), 0)
         self.assertEqual(len(self.texts("#causes .verdict")),
                          max(1, sum(row["name"] == "phase" for row in rows))

@@ -24,7 +24,7 @@ from plotting.phase_plane import phase_plane_figure  # noqa: E402
 
 MAP = ["total_rate,duration,phase,load",
        "100,1s,safe,0.2", "100,2s,safe,0.2", "300,1s,vulnerable,0.6", "300,2s,tipped,0.6",
-       "600,1s,dead,1.2", "600,2s,dead,1.2"]
+       "500,1s,overloaded,1.1", "500,2s,overloaded,1.1", "600,1s,dead,1.2", "600,2s,dead,1.2"]
 CONFIRM = ["total_rate,duration,phase,verdict,down,replications",
            "300,1s,vulnerable,agree,0,4", "300,2s,tipped,disagree,1,4",
            "600,2s,dead,outside validity,4,4"]
@@ -82,7 +82,7 @@ class Pictures(unittest.TestCase):
         map_folder(self.folder)
         figure = map_figure(self.folder)
         entries = " ".join(map_entries(figure))
-        for word in ("safe:", "vulnerable:", "tipped:", "dead:", "simulated: agree",
+        for word in ("safe:", "vulnerable:", "tipped:", "overloaded", "dead:", "simulated: agree",
                      "simulated: disagree", "simulated: outside validity"):
             self.assertIn(word, entries)
         self.assertIn("of 3 points simulated, 1 agree, 1 disagree", figure._suptitle.get_text())

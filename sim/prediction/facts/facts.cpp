@@ -230,12 +230,15 @@ class FactFinder {
     const std::string calls = calls_left_out(scenario_, service);
     const std::string waiting = list_of(left_out(Theory::kLoads, scenario_, service));
     const std::string well = also("retries", list_of(left_out(Theory::kWaits, scenario_, service)));
-    const auto no_waits = why_not(Theory::kWaits, scenario_, service);
-    const auto no_late = why_not(Theory::kLate, scenario_, service);
-    if (load.capacity != kForever) {
-      if (no_waits) facts_.refusals.push_back({"waits", subject, *no_waits});
-      if (no_late) facts_.refusals.push_back({"warnings", subject, *no_late});
-    }
+    const auto no_waits = refusal(Theory::kWaits, scenario_, service);
+    const auto no_late = refusal(Theory::kLate, scenario_, service);
+    const auto refuse = [&](const auto& found, const char* part, const char* what,
+                            const char* theory) {
+      if (!found || load.capacity == kForever) return;
+      facts_.refusals.push_back({part, subject, sentence_of(*found, what, theory, subject)});
+    };
+    refuse(no_waits, "waits", "waiting times", "the formula for queues");
+    refuse(no_late, "warnings", "warning of late answers", "the formula for full queues");
     add(subject, "offered_load", load.rate, "1/s", "new requests per second", waiting);
     if (load.capacity != kForever) {
       add(subject, "utilization", load.utilization, "1", "work of the first attempts, per capacity",

@@ -385,7 +385,6 @@ void GroupFlows::send(const FluidBin& bin, double throttled, FluidSample& sample
   if (bin.in_window()) {
     books_.requests += fresh * bin.step;
     books_.offered += fresh * bin.step;
-    books_.attempt_rate += sent_ * bin.step;
   }
   sample.offered += fresh;
   sample.attempts += sent_;
@@ -426,6 +425,7 @@ void GroupFlows::book(const FluidBin& bin, const Shares& s) {
   const auto booked = [&](Fate fate) {
     return sent_ * s.fate[static_cast<std::size_t>(fate)] * bin.step;
   };
+  if (bin.in_window()) books_.attempt_rate += sent_ * s.arriving * bin.step;
   books_.timeouts += booked(Fate::kLate);
   books_.rejected += booked(Fate::kTurnedAway);
   books_.throttled += booked(Fate::kThrottled) + booked(Fate::kThrottlingError);

@@ -129,6 +129,20 @@ class Balance {
   }
   const Bottleneck& limit() const { return limit_; }
 
+  /// Share of the requests that succeed, if a share p of the attempts fails for lack of capacity.
+  double success(double p) const {
+    double sum = 0, requests = 0;
+    for (std::size_t i = 0; i < system_.groups.size(); ++i) {
+      const Failing f = failing(i, p);
+      // Only one attempt of a request succeeds, so that successes are counted by attempts.
+      const double attempts = attempts_of(system_.groups[i], quota(i), f, true);
+      const double share = f.share < 1 ? std::min(1.0, attempts * (1 - f.share)) : 0;
+      sum += first_rate(i) * share;
+      requests += first_rate(i);
+    }
+    return requests > 0 ? sum / requests : 1;
+  }
+
   /// Requests on their way back, if a share p of the attempts fails for lack of capacity.
   double retrying(double p) const {
     double sum = 0;
@@ -219,6 +233,11 @@ class Balance {
 
 constexpr int kGrid = 400;
 
+FluidEquilibria::State state_at(const Balance& balance, double p, double load, bool stable,
+                                double backlog, std::string name) {
+  return {p, load, stable, backlog, balance.retrying(p), balance.success(p), std::move(name)};
+}
+
 /// Where the load crosses 1 on [0, 1], from below or from above.
 std::vector<FluidEquilibria::State> crossings(const Balance& balance) {
   std::vector<FluidEquilibria::State> states;
@@ -232,11 +251,11 @@ std::vector<FluidEquilibria::State> crossings(const Balance& balance) {
         ((balance.load(middle) < 1) == (before < 1) ? low : high) = middle;
       }
       // Waiting lets all attempts of a moment fail or none, so that a share between is only ever
-      // passed through.
-      const bool stable = before >= 1 && !balance.limit().timeouts;
-      const double at = (low + high) / 2;
-      states.push_back({at, 1, stable, balance.backlog(), balance.retrying(at),
-                        stable ? "overloaded" : "tipping point"});
+      // passed through, unless those that would fail are not served.
+      const bool all_or_none = balance.limit().timeouts && balance.limit().failure_cost > 0;
+      const bool stable = before >= 1 && !all_or_none;
+      states.push_back(state_at(balance, (low + high) / 2, 1, stable, balance.backlog(),
+                                stable ? "overloaded" : "tipping point"));
     }
     before = now;
   }
@@ -254,6 +273,20 @@ double largest_load(const Balance& balance, bool with_quota) {
   return most;
 }
 
+/// Where a service goes whose load is too much even while no attempt has failed yet: more and more
+/// fail, until the rest is what it can do.
+double failure_without_trigger(const Balance& balance) {
+  constexpr double kRounding = 1e-9;  // a load that is 1 for every p is never below it
+  double before = balance.load(0);
+  if (before < 1) return 0;
+  for (int i = 1; i <= kGrid; ++i) {
+    const double p = static_cast<double>(i) / kGrid, now = balance.load(p);
+    if (now < 1 - kRounding) return p - (1 - now) / (before - now) / kGrid;
+    before = now;
+  }
+  return 1;
+}
+
 }  // namespace
 
 FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service) {
@@ -267,17 +300,20 @@ FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service) 
   const double most = largest_load(balance, true);
   result.tipping_load = healthy > 0 ? result.load / healthy : 1;
   result.vulnerable_load = most > 0 ? result.load / most : 1;
-  if (healthy < 1) result.states.push_back({0, healthy, true, 0, balance.retrying(0), "healthy"});
+  if (healthy < 1) result.states.push_back(state_at(balance, 0, healthy, true, 0, "healthy"));
   for (auto& state : crossings(balance)) result.states.push_back(std::move(state));
   const bool collapse = dead >= 1 && dead > 0;
   if (collapse) {
-    result.states.push_back({1, dead, true, system.room, balance.retrying(1), "dead"});
+    result.states.push_back(state_at(balance, 1, dead, true, system.room, "dead"));
   }
   const bool other = collapse || std::any_of(result.states.begin(), result.states.end(),
                                              [](const auto& s) { return s.name == "overloaded"; });
-  result.phase = healthy >= 1 ? FluidPhase::kDead
-                 : other      ? FluidPhase::kVulnerable
-                              : FluidPhase::kSafe;
+  result.success = balance.success(failure_without_trigger(balance));
+  constexpr double kUp = 0.5;  // as for the end of a run
+  result.phase = healthy < 1 && other    ? FluidPhase::kVulnerable
+                 : healthy < 1           ? FluidPhase::kSafe
+                 : result.success >= kUp ? FluidPhase::kOverloaded
+                                         : FluidPhase::kDead;
   result.quota_saves = result.phase == FluidPhase::kSafe && largest_load(balance, false) >= 1;
   return result;
 }

@@ -66,6 +66,12 @@ bool Runner::is_strained() const {
   return std::any_of(all.begin(), all.end(), [](const Shares& s) { return s.strained; });
 }
 
+bool Runner::lacks_capacity() const {
+  constexpr double kMany = 0.01;
+  const std::vector<Shares>& all = service_.shares();
+  return std::any_of(all.begin(), all.end(), [](const Shares& s) { return s.lack > kMany; });
+}
+
 bool Runner::all_fail() const {
   const std::vector<Shares>& all = service_.shares();
   return std::all_of(all.begin(), all.end(), [](const Shares& s) { return s.success == 0; });
@@ -80,9 +86,12 @@ FluidSample Runner::advance(std::size_t k) {
   const std::vector<Shares>& shares = service_.shares();
   service_.begin(now);
   FluidSample sample;
+  by_loops_ = 0;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const double offered = sample.offered;
     groups_[i].send(bin, shares[i].throttled, sample);
     sent_[i] = groups_[i].sent();
+    if (system_.groups[i].closed) by_loops_ += sample.offered - offered;
   }
   service_.serve(sent_);
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].settle(bin, shares[i], sample);
@@ -98,9 +107,31 @@ namespace {
 /// Flows summed up from the start, at the ends of bins.
 struct Sums {
   std::vector<double> offered, good;
+  std::vector<double> by_loops = {};  // of `offered`
 };
 
-/// When the shortfall of successes stopped growing for as long as the scenario asks for.
+bool has_loops(const FluidSystem& system) {
+  return std::ranges::any_of(system.groups, &FluidClients::closed);
+}
+
+/// Requests per second that closed loops are due in the bins `first` to `before`, in which nothing
+/// disturbs: what they make then, or half of what servers without a queue let them make.
+double loop_rate(const FluidSystem& system, const Sums& sums, std::size_t first, std::size_t before,
+                 double step) {
+  if (before > first) {
+    return (sums.by_loops[before] - sums.by_loops[first]) /
+           (static_cast<double>(before - first) * step);
+  }
+  double rate = 0;
+  for (const FluidClients& g : system.groups) {
+    const double round = g.think_mean + g.service_time + g.round_trip;
+    if (g.closed && round > 0) rate += g.slots / round / 2;
+  }
+  return rate;
+}
+
+/// When the shortfall of successes stopped growing for as long as the scenario asks for. Closed
+/// loops ask for little while they wait: they are due what they asked for before.
 std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem& system,
                                     const Sums& sums, double step) {
   const auto bin = [&](double t) {
@@ -113,8 +144,15 @@ std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem&
   const std::size_t off = bin(system.disturbance_end), end = bin(system.duration);
   const double due = between(sums.offered, first, before);
   const double normal = before > first && due > 0 ? between(sums.good, first, before) / due : 1;
+  // Where next to nothing succeeded before, there is nothing to come back to.
+  constexpr double kSomething = 0.01;
+  if (normal < kSomething) return std::nullopt;
   const double bar = scenario.recovery.share * std::min(1.0, normal);
-  const auto shortfall = [&](std::size_t k) { return bar * sums.offered[k] - sums.good[k]; };
+  const double by_loops = loop_rate(system, sums, first, before, step) * step;
+  const auto shortfall = [&](std::size_t k) {
+    const double loops = static_cast<double>(k - off) * by_loops - sums.by_loops[k];
+    return bar * (sums.offered[k] + loops) - sums.good[k];
+  };
   const auto hold = static_cast<std::size_t>(scenario.recovery.hold.in_seconds() / step);
   const double margin = 1e-9 * std::max(1.0, sums.offered.back());
   std::size_t at = off;
@@ -131,7 +169,10 @@ bool is_down(const FluidSystem& system, const Sums& sums, double step) {
   };
   const double from = std::min(system.disturbance_end, system.duration);
   const std::size_t last = bin(system.duration), first = bin(system.duration * 0.75 + from * 0.25);
-  return sums.good[last] - sums.good[first] < 0.5 * (sums.offered[last] - sums.offered[first]);
+  const double good = sums.good[last] - sums.good[first];
+  // A loop whose clients are all stuck asks for nothing.
+  if (has_loops(system) && good <= 0 && last > first) return true;
+  return good < 0.5 * (sums.offered[last] - sums.offered[first]);
 }
 
 /// Watches whether what happens at present will go on for ever.
@@ -207,7 +248,8 @@ Ending ending_of(const Scenario& scenario, const FluidSystem& system, double ste
     return settled.has_value();
   });
   if (settled) return *settled ? Ending::kDown : Ending::kUp;
-  if (good >= 0.5 * offered) return Ending::kUp;
+  const bool stuck = good <= 0 && has_loops(system);
+  if (good >= 0.5 * offered && !stuck) return Ending::kUp;
   constexpr double kLess = 1e-6;  // beyond what steps round
   return backlog < backlog_then * (1 - kLess) ? Ending::kRecovering : Ending::kDown;
 }
@@ -245,9 +287,11 @@ FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double 
   Sums sums;
   sums.offered.reserve(steps + 1);
   sums.good.reserve(steps + 1);
-  double offered = 0, good = 0;
+  sums.by_loops.reserve(steps + 1);
+  double offered = 0, good = 0, by_loops = 0;
   sums.offered.push_back(0);
   sums.good.push_back(0);
+  sums.by_loops.push_back(0);
   const auto per_bin =
       std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(series_interval / step)));
   FluidSample bin;
@@ -256,6 +300,8 @@ FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double 
     good += now.goodput * step;
     sums.offered.push_back(offered);
     sums.good.push_back(good);
+    by_loops += runner.offered_by_loops() * step;
+    sums.by_loops.push_back(by_loops);
     const auto share = 1 / static_cast<double>(per_bin);
     bin.offered += now.offered * share;
     bin.attempts += now.attempts * share;
@@ -316,9 +362,24 @@ bool has_constant_load(const Scenario& scenario, const FluidSystem& system) {
   });
 }
 
+constexpr double kStepsPerTimeout = 100;
+
 bool is_down(const Scenario& scenario, std::size_t service) {
-  constexpr double kStepsPerTimeout = 100;
   return stays_down(scenario, service, kStepsPerTimeout, kForever);
+}
+
+/// For most of the last quarter of its time.
+bool lacks_capacity(const Scenario& scenario, std::size_t service) {
+  const FluidSystem system = fluid_system(scenario, service);
+  const double step = fluid_step(system, kStepsPerTimeout);
+  const auto steps = static_cast<std::size_t>(std::max(1.0, std::ceil(system.duration / step)));
+  Runner runner(scenario, system, step, steps);
+  const std::size_t first = steps - steps / 4;
+  std::size_t lacking = 0;
+  runner.run([&](std::size_t k, const FluidSample&) {
+    if (k >= first && runner.lacks_capacity()) ++lacking;
+  });
+  return 2 * lacking > steps - first;
 }
 
 }  // namespace
@@ -406,12 +467,12 @@ Scenario long_scenario(Scenario scenario, std::size_t service) {
   return scenario;
 }
 
-bool is_down_when_calm(const Scenario& scenario, std::size_t service) {
-  return is_down(calm_scenario(scenario, service), service);
-}
-
-bool is_down_when_pushed(const Scenario& scenario, std::size_t service) {
-  return is_down(pushed_scenario(scenario, service), service);
+FluidPhase phase_by_runs(const Scenario& scenario, std::size_t service) {
+  const Scenario calm = calm_scenario(scenario, service);
+  if (is_down(calm, service)) return FluidPhase::kDead;
+  if (lacks_capacity(calm, service)) return FluidPhase::kOverloaded;
+  const bool stays_down = is_down(pushed_scenario(scenario, service), service);
+  return stays_down ? FluidPhase::kVulnerable : FluidPhase::kSafe;
 }
 
 bool is_down_after_disturbances(const Scenario& scenario, std::size_t service) {

@@ -40,14 +40,18 @@ class Runner {
     }
   }
 
-  /// In the last bin: whether some attempts failed for lack of capacity, and whether all failed.
+  /// In the last bin: whether some attempts failed for lack of capacity, whether many did, and
+  /// whether all failed.
   bool is_strained() const;
+  bool lacks_capacity() const;
   bool all_fail() const;
   /// Events longer ago than this have no effect on attempts number 2, s.
   double memory() const;
 
   std::vector<FluidGroup> groups() const;
   double backlog() const { return service_.backlog(); }
+  /// Requests per second of closed loops in the last bin.
+  double offered_by_loops() const { return by_loops_; }
 
  private:
   FluidSample advance(std::size_t k);
@@ -58,6 +62,7 @@ class Runner {
   FluidService service_;
   std::vector<GroupFlows> groups_;
   std::vector<double> sent_;  // by group, attempts per second in this bin
+  double by_loops_ = 0;
 };
 
 // --- One run -------------------------------------------------------------------------------------
@@ -112,9 +117,12 @@ Scenario long_scenario(Scenario scenario, std::size_t service);
 bool stays_down(Scenario scenario, std::size_t service, double steps_per_timeout,
                 double longest_step);
 
-/// The answers for these scenarios, with bins of a hundredth of a timeout.
-bool is_down_when_calm(const Scenario& scenario, std::size_t service);
-bool is_down_when_pushed(const Scenario& scenario, std::size_t service);
+/// Whether the scenario's faults and surges leave it down, with bins of a hundredth of a timeout.
 bool is_down_after_disturbances(const Scenario& scenario, std::size_t service);
+
+/// The phase of a service that has no balance: by a run without a disturbance, and one after an
+/// outage of many timeouts. It is overloaded if it is up without a disturbance, but short of
+/// capacity for most of the last quarter.
+FluidPhase phase_by_runs(const Scenario& scenario, std::size_t service);
 
 }  // namespace retrysim::prediction

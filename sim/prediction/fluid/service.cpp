@@ -80,6 +80,13 @@ double FluidService::late_share(const FluidClients& g, double first, double last
   return sum / kParts;
 }
 
+double FluidService::late_when_idle(const FluidClients& g) const {
+  if (g.timeout == kForever) return 0;
+  const double room = g.timeout - g.round_trip - stretch().latency;
+  if (room < 0 || g.service_time == 0) return room < 0 ? 1 : 0;
+  return survival(system_.service_law, room * system_.service_law.mean_seconds() / g.service_time);
+}
+
 void FluidService::serve(std::span<const double> sent) {
   const double through = stretch().unreachable ? 0 : 1 - stretch().request_loss;
   // Of what arrives, random errors answer some at once.
@@ -229,6 +236,7 @@ void FluidService::share_out(std::size_t group, double before) {
   }
   s.fate[at(Fate::kLate)] = rest * stretch.request_loss;
   rest *= 1 - stretch.request_loss;
+  s.arriving = rest;
   const auto fail_at_random = [&] {
     s.fate[at(Fate::kError)] = rest * errors.error;
     s.fate[at(Fate::kThrottlingError)] = rest * errors.throttling;
@@ -260,6 +268,7 @@ void FluidService::share_out(std::size_t group, double before) {
   }
   const double late = late_[group];
   s.strained = late > 0 || turned_away_ > 0 || s.throttled > 0;
+  if (s.strained) s.lack = s.throttled + turned_away_ + std::max(0.0, late - late_when_idle(c));
   s.fate[at(Fate::kLate)] += rest * late;
   rest *= 1 - late;
   s.fate[at(Fate::kLate)] += rest * stretch.response_loss;

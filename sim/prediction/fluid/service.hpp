@@ -77,9 +77,11 @@ struct Shares {
   std::array<double, kFates> fate{};
   std::array<double, kFates> known{};
   double success = 0, answered = 0;
+  double arriving = 1;         ///< that come to the service
   double error_retryable = 1;  ///< of error answers
   double throttled = 0;        ///< of those that arrive: refused by the service's token bucket
   bool strained = false;       ///< some fail for lack of capacity
+  double lack = 0;             ///< share of those that would not fail at an idle service
 };
 
 class FluidService {
@@ -109,6 +111,8 @@ class FluidService {
   double capacity(double from, double to) const;
   /// Share of attempts whose answer comes too late if their wait grows from `first` to `last`.
   double late_share(const FluidClients& g, double first, double last) const;
+  /// The same at a service that has nothing else to do.
+  double late_when_idle(const FluidClients& g) const;
   double next_restart() const;
 
   /// Share of a group's attempts that random errors answer before anything else does.

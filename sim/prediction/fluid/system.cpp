@@ -82,7 +82,7 @@ FluidClients clients_of(const Scenario& scenario, std::size_t index) {
   FluidClients g;
   g.client = index;
   g.clients = c.count;
-  g.timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
+  g.timeout = mean_timeout(c);
   g.deadline = in_seconds(c.timeouts.deadline);
   g.service_time = scenario::service_seconds_at(scenario, c, c.service);
   g.round_trip = 2 * scenario.network.latency.mean_seconds();
@@ -218,6 +218,13 @@ class ProfileReader {
 };
 
 }  // namespace
+
+double mean_timeout(const ClientSpec& client) {
+  const double attempt =
+      client.timeouts.has_attempt ? client.timeouts.attempt.mean_seconds() : kForever;
+  const bool once = client.retry.max_attempts == 1 && client.timeouts.deadline != Duration::max();
+  return once ? std::min(attempt, client.timeouts.deadline.in_seconds()) : attempt;
+}
 
 std::vector<double> arrival_rates(const Scenario& scenario, std::size_t client, double step,
                                   std::size_t steps) {

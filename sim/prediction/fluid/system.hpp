@@ -39,6 +39,10 @@ struct ErrorShares {
   double error_retryable = 1;  ///< of `error`
 };
 
+/// How long a client waits for an attempt, in seconds: the mean attempt timeout, or the deadline
+/// where that comes first and only one attempt is made. Infinite: for ever.
+double mean_timeout(const ClientSpec& client);
+
 /// A client group that calls the service.
 struct FluidClients {
   std::size_t client = 0;   ///< index into Scenario::clients

@@ -1,10 +1,11 @@
 // What `retrysim map` found: the phase at each point of the plane.
 
-const PHASES = ["safe", "vulnerable", "tipped", "dead"];
+const PHASES = ["safe", "vulnerable", "tipped", "overloaded", "dead"];
 const PHASE_WORDS = { safe: "comes back after any disturbance",
-  vulnerable: "would stay down after a large enough disturbance",
+  vulnerable: "would not recover from a large enough disturbance",
   tipped: "stays down after the faults and surges of the scenario",
-  dead: "overloaded without any disturbance" };
+  overloaded: "short of capacity without any disturbance, but most requests succeed",
+  dead: "down without any disturbance" };
 
 function mapHeadline({ map: { points } }) {
   const found = PHASES.map((phase) => [phase, points.filter((p) => p.phase === phase).length])

@@ -26,10 +26,12 @@ function predictionTables(result) {
       { title: "value", value: (f) => f.value, node: text },
       { title: "meaning", text: (f) => f.meaning },
       { title: "leaves out", text: (f) => f.leaves_out }] });
-  const remarks = (title, rows) => (rows.length === 0 ? null : [el("h3", {}, title),
-    el("ul", {}, rows.map((r) => el("li", {}, `${r.part} of ${r.subject}: ${r.reason}`)))]);
+  const remarks = (title, rows, say) => (rows.length === 0 ? null : [el("h3", {}, title),
+    el("ul", {}, rows.map((r) => el("li", {}, say(r))))]);
   return [[...new Set(figures.map((f) => f.part))].map(table),
-    remarks("Does not apply", refused), remarks("Outside the range of validity", doubts),
+    remarks("Does not apply", refused, (r) => r.reason),
+    remarks("Outside the range of validity", doubts,
+      (r) => `${r.part} of ${r.subject}: ${r.reason}`),
     unmodelled.length === 0 ? null : sortable({ caption: "Not modelled", rows: unmodelled, columns: [
       { title: "feature", text: (f) => f.feature }, { title: "at", text: (f) => f.places.join(", ") },
       { title: "left out by", text: (f) => f.left_out_by },

@@ -133,10 +133,55 @@ TEST_CASE("No phase is given where what is not modelled could change it") {
            "\n"),
       "client.web.retry.client_throttle");
   refuses(load("",
-               "attempt_timeout = 1\nretry = { mode = \"none\" }\n"
+               "attempt_timeout = 1\nretry = { mode = \"custom\", max_attempts = 4 }\n"
                "[client.batch]\nattempt_timeout = 3\nretry = { mode = \"none\" }\n"
                "arrivals = { process = \"poisson\", total_rate = 10 }\n"),
           "client.batch.attempt_timeout");
+}
+
+TEST_CASE("A service with room for all attempts is safe, whatever its rules") {
+  // 500 services a second, and `rate` requests of up to four attempts.
+  const auto predicted = [](const std::string& service, const std::string& client, int rate,
+                            const std::string& more = "") {
+    return predict(test::scenario_of(fmt::format(
+                       "name = \"idle\"\nduration = 100\n{}[service.api]\nservers = 10\n"
+                       "service_time = {{ distribution = \"exponential\", mean = \"20ms\" }}\n{}"
+                       "[client.web]\ncount = 100\nattempt_timeout = 1\n"
+                       "arrivals = {{ process = \"poisson\", total_rate = {} }}\n"
+                       "retry.mode = \"custom\"\nretry.max_attempts = 4\nretry.delays = [0]\n{}",
+                       more, service, rate, client)),
+                   {.chain = false});
+  };
+  struct Case {
+    const char *service, *client;
+  };
+  for (const auto& [service, client] :
+       {Case{"abandoned = \"remove\"\n", ""}, Case{"queue.discipline = \"lifo\"\n", ""},
+        Case{"queue.max_age = \"1s\"\n", ""}, Case{"timeout = \"500ms\"\n", ""},
+        Case{"throttle = { rate = 450, window = \"2s\" }\n", ""}, Case{"", "deadline = 2\n"},
+        Case{"", "unrepeatable = 0.3\n"}, Case{"", "retry.breaker.failure_share = 0.5\n"},
+        Case{"", "retry.budget = { kind = \"window\", minimum = 1 }\n"},
+        Case{"", "retry.hedging.delay = \"500ms\"\n"}}) {
+    INFO(service << client);
+    const Prediction safe = predicted(service, client, 100);
+    REQUIRE(safe.find("fluid", "service.api", "phase"));
+    CHECK(safe.find("fluid", "service.api", "phase")->text == "safe");
+    REQUIRE(safe.find("fluid", "service.api", "worst_load"));
+    CHECK(safe.find("fluid", "service.api", "worst_load")->value == Approx(0.8));
+    CHECK(safe.find("fluid", "service.api", "load")->value == Approx(0.2));
+    CHECK_FALSE(predicted(service, client, 130).find("fluid", "service.api", "phase"));
+  }
+  const auto says_nothing = [&](const std::string& service, const std::string& client) {
+    INFO(service << client);
+    CHECK_FALSE(predicted(service, client, 100).find("fluid", "service.api", "phase"));
+  };
+  says_nothing("instances = 2\n", "");  // each might get all
+  says_nothing("throttle = { rate = 350, window = \"2s\" }\n", "");
+  says_nothing("throttle = { rate = 3.5, burst = 5, scope = \"client\" }\nabandoned = \"remove\"\n",
+               "");
+  says_nothing("concurrency.limit = 7\nabandoned = \"remove\"\n", "");
+  says_nothing("reject_cost = \"30ms\"\nqueue.capacity = 9\nabandoned = \"remove\"\n", "");
+  says_nothing("abandoned = \"remove\"\n", "max_connections = 1\n");
 }
 
 TEST_CASE("What cannot bind is no reason to refuse") {
@@ -146,11 +191,22 @@ TEST_CASE("What cannot bind is no reason to refuse") {
     CHECK_FALSE(why_no_fluid(s, 0));
   };
   given(load("", "deadline = 5\n"));
+  given(load("", "attempt_timeout = 3\ndeadline = 1\nretry = { mode = \"none\" }\n"));
   given(load("", "max_connections = 100\n"));
   given(load("idempotency.window = 60\n", ""));          // nobody changes anything
   given(load("", "retry = { mode = \"adaptive\" }\n"));  // nothing wakes the limiter
   given(load("errors = { 500 = 0.1 }\n", ""));
   given(load("", "", "network.latency = \"10ms\"\n"));
+  // What only concerns retries, where there are none.
+  for (const char* rule :
+       {"retry.budget = { kind = \"window\", minimum = 1 }\n", "unrepeatable = 0.5\n",
+        "retry.quota = { capacity = 5, scope = \"key\" }\n",
+        "mutating = 1\nreconcile_read = 0.01\n",
+        "retry.quota = { capacity = 5, on_empty = \"wait\", refill_rate = 1 }\n"}) {
+    INFO(rule);
+    given(load("idempotency.window = 60\n",
+               std::string("retry.mode = \"custom\"\nretry.max_attempts = 1\n") + rule));
+  }
 }
 
 TEST_CASE("A timeout that no answer can meet is no matter of the service time") {

@@ -164,6 +164,91 @@ TEST_CASE("A short queue turns away for nothing, and one equilibrium remains") {
   CHECK(run.groups[0].attempt_rate / 1200 == Approx(1 + p + p * p).epsilon(0.005));
 }
 
+TEST_CASE(
+    "Short of capacity a service is overloaded while half of the requests succeed, then dead") {
+  const auto settled = [](const std::string& service, double rate, const std::string& more = "",
+                          int attempts = 1) {
+    const Scenario scenario = scenario_of(fmt::format(
+        "name = \"short\"\nduration = 200\nwarmup = 100\n{}"
+        "[service.api]\nservers = 10\nservice_time = 0.01\n{}"
+        "[client.web]\ncount = 100\narrivals = {{ process = \"poisson\", total_rate = {} }}\n"
+        "attempt_timeout = 1\nretry = {{ mode = \"custom\", max_attempts = {}, delays = [0.5] "
+        "}}\n",
+        more, service, rate, attempts));
+    FluidEquilibria e = fluid_equilibria(scenario, 0);
+    // The run settles where the balance says.
+    const FluidGroup g = run_fluid(scenario, 0).groups.at(0);
+    CHECK(g.successes / g.requests == Approx(e.success).margin(0.01));
+    return e;
+  };
+  const std::string throttle = "throttle = { rate = 200, burst = 20 }\n";
+  const FluidEquilibria most = settled(throttle, 250), few = settled(throttle, 500);
+  CHECK(most.phase == FluidPhase::kOverloaded);
+  CHECK(most.success == Approx(0.8));
+  CHECK(few.phase == FluidPhase::kDead);
+  CHECK(few.success == Approx(0.4));
+  // Four attempts for each request, a third of whose answers are lost.
+  const FluidEquilibria retried = settled(throttle, 150, "network.response_loss = 0.3\n", 4);
+  CHECK(retried.phase == FluidPhase::kOverloaded);
+  CHECK(retried.success > 0.85);
+  CHECK(retried.success < 1);
+  // A full queue turns away for nothing; one that drops what would be late serves for nobody else.
+  for (const char* queue : {"queue = { capacity = 100 }\n", "queue.drop_expired = true\n"}) {
+    CHECK(settled(queue, 1250).phase == FluidPhase::kOverloaded);
+    CHECK(settled(queue, 1250).success == Approx(0.8));
+    CHECK(settled(queue, 2500).phase == FluidPhase::kDead);
+  }
+  // Behind a long queue every answer is late, also at a load of 1.
+  for (const double rate : {1000.0, 1250.0}) {
+    const FluidEquilibria late = fluid_equilibria(
+        scenario_of(fmt::format("name = \"late\"\nduration = 200\n[service.api]\nservers = 10\n"
+                                "service_time = 0.01\n[client.web]\nattempt_timeout = 1\n"
+                                "arrivals = {{ process = \"poisson\", total_rate = {} }}\n"
+                                "retry = {{ mode = \"none\" }}\n",
+                                rate)),
+        0);
+    CHECK(late.phase == FluidPhase::kDead);
+    CHECK(late.success == 0);
+  }
+}
+
+TEST_CASE("A service that was down before the fault does not recover from it") {
+  // Long before the fault every answer is late.
+  const Scenario scenario = scenario_of(
+      "name = \"down\"\nduration = 200\nwarmup = 50\n[service.api]\nservice_time = 0.005\n"
+      "[client.web]\narrivals = { process = \"poisson\", total_rate = 250 }\n"
+      "attempt_timeout = 2\nretry = { mode = \"none\" }\n"
+      "[fault.f]\nstart = 100\nduration = 5\ncapacity = 0\n");
+  const FluidRun run = run_fluid(scenario, 0);
+  CHECK(run.down_at_end);
+  CHECK_FALSE(run.recovery);
+}
+
+TEST_CASE("Closed loops whose clients are stuck have not recovered") {
+  // With a timeout longer than the run a client whose request is lost waits to its end.
+  const auto after = [](const char* client, const char* fault) {
+    return run_fluid(
+        scenario_of(fmt::format("name = \"stuck\"\nduration = 200\nwarmup = 10\n[service.api]\n"
+                                "servers = 10\nservice_time = 0.02\n[client.web]\ncount = 50\n"
+                                "arrivals = {{ process = \"closed\", think_time = \"100ms\" }}\n"
+                                "retry = {{ mode = \"none\" }}\n{}"
+                                "[fault.f]\nstart = 60\nduration = 10\n{}",
+                                client, fault)),
+        0);
+  };
+  const FluidRun all = after("attempt_timeout = 1000\n", "black_hole = true\n");
+  CHECK_FALSE(all.recovery);
+  CHECK(all.down_at_end);
+  // Some ask on as before, but they are fewer.
+  const FluidRun some = after("attempt_timeout = 1000\n", "request_loss = 0.02\n");
+  CHECK(some.groups.at(0).goodput > 20);
+  CHECK_FALSE(some.recovery);
+  const FluidRun none = after("attempt_timeout = 1\n", "black_hole = true\n");
+  REQUIRE(none.recovery);
+  CHECK(*none.recovery < 2);
+  CHECK_FALSE(none.down_at_end);
+}
+
 TEST_CASE("Flows that jitter spreads out keep their mass") {
   for (const char* jitter : {"none", "full", "equal", "additive", "decorrelated"}) {
     INFO(jitter);
@@ -297,6 +382,31 @@ TEST_CASE("The limiter of adaptive mode sleeps until something is throttled") {
           .groups.at(0);
   CHECK(g.successes / g.requests == Approx(1).epsilon(1e-3));
   CHECK(g.attempts / g.requests == Approx(1).epsilon(1e-3));
+}
+
+TEST_CASE("A deadline ends the only attempt of a request as a timeout does") {
+  const auto group = [](const std::string& limits) {
+    return run_fluid(scenario_of("name = \"x\"\nduration = 100\n[service.api]\n"
+                                 "service_time = 0.01\n[client.web]\ncount = 10\n" +
+                                 limits + "retry = { mode = \"none\" }\n" + poisson(120)),
+                     0)
+        .groups.at(0);
+  };
+  const FluidGroup deadline = group("attempt_timeout = 5\ndeadline = 1\n");
+  const FluidGroup timeout = group("attempt_timeout = 1\n");
+  CHECK(deadline.successes == Approx(timeout.successes).epsilon(1e-9));
+  CHECK(deadline.successes < 0.2 * deadline.requests);
+  CHECK(group("deadline = 1\n").successes == Approx(timeout.successes).epsilon(1e-9));
+}
+
+TEST_CASE("The rate of attempts is of those that arrive, as in simulations") {
+  const std::string calls = poisson(20);
+  const FluidGroup lossy = flows("", calls, "[network]\nrequest_loss = 0.25\n");
+  CHECK(lossy.attempts / lossy.requests == Approx(1 + 0.25 + 0.25 * 0.25).epsilon(0.01));
+  CHECK(lossy.attempt_rate == Approx(0.75 * 20 * (1 + 0.25 + 0.25 * 0.25)).epsilon(0.02));
+  const FluidGroup cut =
+      flows("", calls, "[fault.cut]\nstart = 50\nduration = 50\nunreachable = true\n");
+  CHECK(cut.attempt_rate == Approx(10).epsilon(0.01));
 }
 
 TEST_CASE("Who cannot be reached is asked as often as attempts are allowed") {

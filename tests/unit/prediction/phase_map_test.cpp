@@ -79,6 +79,22 @@ TEST_CASE("A closed loop is mapped by runs, as it has no balance of its own") {
   CHECK(map_state(heavy, 0, std::nullopt) == MapState::kDead);
 }
 
+TEST_CASE("A closed loop that a queue turns away in part is overloaded") {
+  // One server for 100 requests a second, of which 60 clients ask for 60, and 150 for up to 150.
+  const auto state = [](int clients) {
+    return map_state(
+        scenario_of("name = \"loop\"\nduration = 40\n"
+                    "[service.api]\nservice_time = \"10ms\"\nqueue.capacity = 20\n"
+                    "[client.web]\narrivals = { process = \"closed\", think_time = \"1s\" }\n"
+                    "attempt_timeout = \"2s\"\nretry = { mode = \"none\" }\ncount = " +
+                    std::to_string(clients) + "\n"),
+        0, std::nullopt);
+  };
+  CHECK(state(60) == MapState::kSafe);
+  CHECK(state(150) == MapState::kOverloaded);
+  CHECK(state(400) == MapState::kDead);
+}
+
 TEST_CASE("A plane needs two keys, and a service the fluid models") {
   const File file;
   CHECK_THROWS_AS(map_phases(plane(file, {"client.web.retry.max_attempts=1,2"})), RequestError);
@@ -172,6 +188,8 @@ TEST_CASE("What a simulation is asked depends on the border") {
   CHECK(vulnerable.predicted_down);
   CHECK(plan(kVulnerable, kDead).question == MapQuestion::kCalm);
   CHECK_FALSE(plan(kVulnerable, kDead).predicted_down);
+  CHECK(plan(kOverloaded, kSafe).question == MapQuestion::kCalm);
+  CHECK_FALSE(plan(kOverloaded, kSafe).predicted_down);
   // It is not dead: the fluid never comes to what is said of this point.
   const MapConfirmation wrong = plan(kDead, kVulnerable);
   CHECK(wrong.verdict == MapVerdict::kOutsideValidity);

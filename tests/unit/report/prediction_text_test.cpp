@@ -73,13 +73,14 @@ TEST_CASE("what is not modelled is said with its place") {
 
 TEST_CASE("remarks and warnings are broken into lines") {
   Prediction p;
-  p.refusals = {{"chain", "service.api", "without a bound there are infinitely many states"}};
+  p.refusals = {
+      {"chain", "service.api", "No collapse time for service.api: the queue has no bound"}};
   p.warnings = {{"service.api", "service.api.queue", "The queue has no bound.", "Give it one."}};
   CHECK(prediction_text(p, 40) ==
         "\n"
         "does not apply\n"
-        "  chain of service.api: without a bound\n"
-        "    there are infinitely many states\n"
+        "  No collapse time for service.api: the\n"
+        "    queue has no bound\n"
         "\n"
         "warnings\n"
         "  service.api: The queue has no bound.\n"
