@@ -122,6 +122,11 @@ struct FluidEquilibria {
   double failure_cost = 1;     ///< work of a failed attempt, in services (OverloadBalance)
   bool quota_saves = false;    ///< without the retry quota a dead state would sustain itself
 };
+/// Where retries are limited by rules that the balance does not know (budgets, shared quotas,
+/// bodies that cannot be sent again): the balance without any retries, if the phase is the same
+/// with all retries that clients may make; otherwise empty.
+std::optional<FluidEquilibria> balance_with_any_retries(const Scenario& scenario,
+                                                        std::size_t service);
 /// Throws std::domain_error with `why_no_balance` where that is not empty.
 FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service);
 

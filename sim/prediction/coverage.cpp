@@ -141,6 +141,9 @@ bool can_be_full(const Scenario& s, std::size_t i) {
   return at(s, i).servers != ServiceSpec::kUnlimited &&
          at(s, i).queue.capacity != ServiceSpec::kUnlimited;
 }
+bool answers_age_apart(const Scenario& s, std::size_t i) {
+  return bounds_age(s, i) && can_be_full(s, i) && at(s, i).answers.shed.has_value();
+}
 bool calls_others(const Scenario& s, std::size_t i) { return scenario::calls_others(s, i); }
 bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool knows_tokens(const Scenario& s, std::size_t i) {
@@ -548,9 +551,13 @@ constexpr Feature kFeatures[] = {
      .by_service = bounds_age,
      .parts = {.waits = none("attempts that wait too long are turned away"),
                .late = none("attempts that wait too long are turned away"),
-               .balance = none("attempts that wait too long are turned away"),
-               .run = none("attempts that wait too long are turned away"),
+               .run = without("attempts that a fault keeps waiting until they are too old"),
                .chain = none("the chain rejects attempts only when its queue is full")}},
+    {.name = "two answers for attempts that are turned away",
+     .keys = "service.*.queue.max_age service.*.queue.capacity service.*.answers.shed",
+     .said = "answers.shed",
+     .by_service = answers_age_apart,
+     .parts = no_fluid("a full queue answers otherwise than attempts that are too old")},
     {.name = "attempts that are dropped when they would be late",
      .keys = "service.*.queue.drop_expired",
      .said = "queue.drop_expired",
@@ -1227,6 +1234,78 @@ std::optional<std::string> why_no_balance(const Scenario& scenario, std::size_t 
   return prediction::why_not(prediction::Theory::kBalance, scenario, service);
 }
 
+std::optional<FluidEquilibria> balance_with_any_retries(const Scenario& scenario,
+                                                        std::size_t service) {
+  const auto has_own_quota = [](const ClientSpec& c) {
+    const QuotaRules& quota = c.retry.quota;
+    return quota.enabled && (quota.scope > RetryScope::kGroup || !c.retryer.empty() ||
+                             quota.on_empty == QuotaOnEmpty::kWait || quota.partial);
+  };
+  const bool limited = std::ranges::any_of(scenario.clients, [&](const ClientSpec& c) {
+    return share_of_calls(c, service) > 0 &&
+           (c.unrepeatable > 0 || !c.retryer.empty() || c.retry.budget.in_use() ||
+            c.retry.guard.enabled || has_own_quota(c));
+  });
+  if (!limited) return std::nullopt;
+  Scenario with = scenario;
+  for (ClientSpec& c : with.clients) {
+    if (share_of_calls(c, service) <= 0) continue;
+    if (has_own_quota(c)) c.retry.quota = {};
+    c.unrepeatable = 0;
+    c.retryer.clear();
+    c.retry.budget = {};
+    c.retry.guard = {};
+  }
+  if (why_no_balance(with, service)) return std::nullopt;
+  const FluidPhase most = fluid_equilibria(with, service).phase;
+  for (ClientSpec& c : with.clients) {
+    if (share_of_calls(c, service) > 0) c.retry.max_attempts = 1;
+  }
+  if (why_no_balance(with, service)) return std::nullopt;
+  FluidEquilibria least = fluid_equilibria(with, service);
+  if (least.phase != most) return std::nullopt;
+  return least;
+}
+
+namespace {
+
+/// Share of the attempts that a full queue turns away: of Poisson arrivals with exponential
+/// services, by Erlang's recursion.
+double turned_away_by_chance(double load, double servers, double places) {
+  double full = 1;
+  for (double n = 1; n <= servers + places; ++n) {
+    const double work = load * servers * full;
+    full = work / (std::min(n, servers) + work);
+  }
+  return full;
+}
+
+/// Why a queue with little room is not what the fluid says of it, which turns away only what is
+/// beyond its capacity; empty: it is.
+std::string doubt_of_short_queue(const Scenario& scenario, std::size_t service,
+                                 const prediction::FluidSystem& system) {
+  constexpr double kMuch = 0.02, kMostPlaces = 100'000;
+  if (system.servers == kForever || system.room == kForever) return "";
+  double rate = 0, work = 0;
+  for (const prediction::FluidClients& g : system.groups) {
+    const double its = scenario::mean_request_rate(scenario, scenario.clients[g.client]);
+    rate += its, work += its * g.service_time;
+  }
+  if (rate <= 0 || work <= 0) return "";
+  const double load = work / system.servers;
+  const double places = std::floor(system.room * system.servers * rate / work);
+  if (places > kMostPlaces || system.servers > kMostPlaces) return "";
+  const double by_chance = turned_away_by_chance(load, system.servers, places);
+  const double by_fluid = std::max(0.0, 1 - 1 / load);
+  if (by_chance - by_fluid < kMuch) return "";
+  return fmt::format(
+      "service.{}.queue has room for {:.0f} attempts, which chance fills: {:.0f} % of the first "
+      "attempts are turned away, {:.0f} % in the fluid",
+      scenario.services[service].name, places, 100 * by_chance, 100 * by_fluid);
+}
+
+}  // namespace
+
 std::optional<WorstLoad> worst_load(const Scenario& scenario, std::size_t service) {
   if (prediction::why_not(prediction::Theory::kBound, scenario, service)) return std::nullopt;
   const ServiceSpec& spec = scenario.services[service];
@@ -1293,6 +1372,9 @@ std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t s
                     "chance moves the backlog by {:.0f} %",
                     1 / (uncertainty * uncertainty), kServicesPerTimeout, 100 * uncertainty));
   }
+  std::string short_queue =
+      doubt_of_short_queue(scenario, service, prediction::fluid_system(scenario, service));
+  if (!short_queue.empty()) doubts.push_back(std::move(short_queue));
   for (const ClientSpec& c : scenario.clients) {
     if (c.service != service) continue;
     const std::string path = "client." + c.name;

@@ -54,6 +54,11 @@ double FluidService::capacity(double from, double to) const {
   return sum;
 }
 
+double FluidService::room_now() const {
+  const double pace = stretch().capacity;
+  return std::min(system_.room, pace > 0 ? system_.max_age * pace : system_.max_age);
+}
+
 double FluidService::late_share(const FluidClients& g, double first, double last) const {
   if (g.timeout == kForever) return 0;
   const double room = g.timeout - g.round_trip - stretch().latency;
@@ -148,7 +153,7 @@ double FluidService::drop_late(double before, double inflow, double done) {
     return useful;
   };
   double low = std::max(0.0, work_ - done);
-  double high = std::clamp(work_after(inflow), 0.0, system_.room);
+  double high = std::clamp(work_after(inflow), 0.0, room_now());
   const double most = kept(high, late_);
   if (work_after(most) >= high) return most;  // as long a queue as can be
   std::vector<double> few = late_, many = late_, tried = late_;
@@ -194,14 +199,14 @@ void FluidService::queue(double before, double inflow) {
   const double useful = system_.zombies ? inflow : drop_late(before, inflow, done);
   const double next = work_ + useful * step_ - done;
   turned_away_ = 0;
-  if (next > system_.room) {
+  if (next > room_now()) {
     double entering = 0;
     for (const double rate : entering_) entering += rate;
     const double price = entering * system_.turning_away / system_.servers;
-    turned_away_ = useful > price ? (next - system_.room) / (step_ * (useful - price)) : 1;
+    turned_away_ = useful > price ? (next - room_now()) / (step_ * (useful - price)) : 1;
     turned_away_ = std::min(1.0, turned_away_);
   }
-  work_ = std::clamp(next, 0.0, system_.room);
+  work_ = std::clamp(next, 0.0, room_now());
   after_ = wait(now_ + step_, work_);
   if (system_.zombies) find_late();
 }
@@ -277,6 +282,9 @@ void FluidService::share_out(std::size_t group, double before) {
   s.success = rest;
   s.error_retryable = errors.error_retryable;
   s.known[at(Fate::kThrottled)] = std::min(trip, c.timeout);
+  if (system_.max_age < kForever) {
+    s.known[at(Fate::kTurnedAway)] = std::min(trip + system_.max_age, c.timeout);
+  }
   if (system_.drops) s.known[at(Fate::kTurnedAway)] = c.timeout;
 }
 

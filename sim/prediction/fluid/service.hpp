@@ -109,6 +109,8 @@ class FluidService {
   double wait(double t, double work) const;
   /// Work that can be done in [from, to).
   double capacity(double from, double to) const;
+  /// Work that may wait at present. Where nothing is served, as much as comes before it is too old.
+  double room_now() const;
   /// Share of attempts whose answer comes too late if their wait grows from `first` to `last`.
   double late_share(const FluidClients& g, double first, double last) const;
   /// The same at a service that has nothing else to do.

@@ -39,8 +39,10 @@ std::array<FateRules, kFates> fates_of(const ServiceSpec& service, const ClientS
   };
   const ServiceAnswers answers = answers_of(service);
   const FateRules late = rules_for(client, transport(client, TransportError::kTimeout));
-  const FateRules turned_away =
-      service.rejection.overflow == Overflow::kDrop ? late : answer(answers.overflow);
+  const bool by_age = service.queue.max_age != Duration::max();
+  const FateRules turned_away = service.rejection.overflow == Overflow::kDrop
+                                    ? late
+                                    : answer(by_age ? answers.shed : answers.overflow);
   FateRules error = answer({{500, "InternalError"}});
   error.retryable = 1;  // which errors are is in ErrorShares
   return {late,
@@ -319,6 +321,11 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
                       std::max(0.0, static_cast<double>(spec.concurrency.limit) - system.servers));
   }
   system.room = unlimited ? kForever : places * mean / system.servers;
+  // A fifo queue shows an attempt how long it will wait. Where there is no room for the work of so
+  // long a wait, age does not matter.
+  const double age = in_seconds(spec.queue.max_age);
+  system.max_age = age < system.room && !unlimited ? age : kForever;
+  system.room = std::min(system.room, system.max_age);
   add_disturbances(scenario, service, system);
 
   std::set<double> starts = {0};

@@ -82,7 +82,8 @@ struct FluidSystem {
   double duration = 0, warmup = 0, drain = 0;  ///< s
   double servers = 1;                          ///< infinite: none waits
   double slowdown = 0;
-  double room = 0;                               ///< work that may wait, s; infinite: no limit
+  double room = 0;     ///< work that may wait, s; infinite: no limit
+  double max_age = 0;  ///< s that an attempt may wait until it is turned away; infinite: no limit
   double turning_away = 0;                       ///< work of a rejection, s of one server
   bool zombies = true;                           ///< abandoned attempts are served
   bool drops = false;                            ///< rejected attempts get no answer

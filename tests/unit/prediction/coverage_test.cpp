@@ -157,9 +157,9 @@ TEST_CASE("A service with room for all attempts is safe, whatever its rules") {
   };
   for (const auto& [service, client] :
        {Case{"abandoned = \"remove\"\n", ""}, Case{"queue.discipline = \"lifo\"\n", ""},
-        Case{"queue.max_age = \"1s\"\n", ""}, Case{"timeout = \"500ms\"\n", ""},
-        Case{"throttle = { rate = 450, window = \"2s\" }\n", ""}, Case{"", "deadline = 2\n"},
-        Case{"", "unrepeatable = 0.3\n"}, Case{"", "retry.breaker.failure_share = 0.5\n"},
+        Case{"timeout = \"500ms\"\n", ""}, Case{"throttle = { rate = 450, window = \"2s\" }\n", ""},
+        Case{"", "deadline = 2\n"}, Case{"", "unrepeatable = 0.3\n"},
+        Case{"", "retry.breaker.failure_share = 0.5\n"},
         Case{"", "retry.budget = { kind = \"window\", minimum = 1 }\n"},
         Case{"", "retry.hedging.delay = \"500ms\"\n"}}) {
     INFO(service << client);
@@ -182,6 +182,52 @@ TEST_CASE("A service with room for all attempts is safe, whatever its rules") {
   says_nothing("concurrency.limit = 7\nabandoned = \"remove\"\n", "");
   says_nothing("reject_cost = \"30ms\"\nqueue.capacity = 9\nabandoned = \"remove\"\n", "");
   says_nothing("abandoned = \"remove\"\n", "max_connections = 1\n");
+}
+
+TEST_CASE("A phase that no number of retries changes is given, whatever limits them") {
+  const auto phase = [](const std::string& service, const std::string& client, int rate) {
+    const Prediction p =
+        predict(test::scenario_of(fmt::format(
+                    "name = \"any\"\nduration = 100\n[service.api]\nservers = 10\n"
+                    "service_time = \"20ms\"\n{}[client.web]\ncount = 100\nattempt_timeout = 1\n"
+                    "arrivals = {{ process = \"poisson\", total_rate = {} }}\n"
+                    "retry.mode = \"custom\"\nretry.max_attempts = 4\nretry.delays = [0]\n{}",
+                    service, rate, client)),
+                {.chain = false});
+    const Figure* f = p.find("fluid", "service.api", "phase");
+    return f != nullptr ? f->text : "";
+  };
+  const std::string full = "queue.capacity = 100\n";
+  for (const char* rule :
+       {"unrepeatable = 0.3\n", "retry.budget = { kind = \"window\", minimum = 1 }\n",
+        "retry.quota = { capacity = 20, cost = 5, scope = \"key\" }\n"}) {
+    INFO(rule);
+    CHECK(phase(full, rule, 300) == "safe");  // what is turned away costs nothing
+    CHECK(phase(full, rule, 600) == "overloaded");
+    CHECK(phase(full, rule, 1200) == "dead");
+    CHECK(phase("", rule, 600) == "dead");
+    CHECK(phase("", rule, 300) == "");  // dead if all are retried, safe if none
+  }
+  CHECK(phase(full, "retry.breaker.failure_share = 0.5\n", 300) == "");
+}
+
+TEST_CASE("A queue that chance fills is doubted") {
+  const auto doubted = [](int places, double rate) {
+    const Scenario s = test::scenario_of(fmt::format(
+        "name = \"short\"\nduration = 100\n[service.api]\nservers = 4\n"
+        "service_time = {{ distribution = \"exponential\", mean = \"10ms\" }}\n"
+        "queue.capacity = {}\n[client.web]\ncount = 100\nattempt_timeout = 1\n"
+        "arrivals = {{ process = \"poisson\", total_rate = {} }}\nretry = {{ mode = \"none\" }}\n",
+        places, rate));
+    return std::ranges::any_of(doubts_of_fluid(s, 0), [](const std::string& doubt) {
+      return doubt.find("which chance fills") != std::string::npos;
+    });
+  };
+  CHECK(doubted(3, 360));  // 12 % are turned away
+  CHECK_FALSE(doubted(3, 100));
+  CHECK_FALSE(doubted(100, 360));
+  CHECK(doubted(20, 400));
+  CHECK_FALSE(doubted(100, 800));
 }
 
 TEST_CASE("What cannot bind is no reason to refuse") {

@@ -384,6 +384,19 @@ TEST_CASE("The limiter of adaptive mode sleeps until something is throttled") {
   CHECK(g.attempts / g.requests == Approx(1).epsilon(1e-3));
 }
 
+TEST_CASE("A queue that turns away by age has room for the work of that time") {
+  const std::string age = "queue.max_age = \"200ms\"\n", room = "queue.capacity = 20\n";
+  const std::string loss = "retry = { mode = \"none\" }\n";
+  const FluidGroup old = flows(age, poisson(160)), full = flows(room, poisson(160));
+  CHECK(old.goodput == Approx(100).epsilon(0.01));
+  CHECK(old.successes == Approx(full.successes).epsilon(0.01));
+  // At half speed there is room for half the work, and the wait is the same.
+  const std::string slow = "[fault.slow]\nstart = 0\nduration = 200\nspeed = 0.5\n";
+  CHECK(flows(age, poisson(160), slow).goodput == Approx(50).epsilon(0.01));
+  // Whoever waits shorter than that is late, as if there were no bound.
+  CHECK(flows("queue.max_age = \"3s\"\n", poisson(160)).goodput < 20);
+}
+
 TEST_CASE("A deadline ends the only attempt of a request as a timeout does") {
   const auto group = [](const std::string& limits) {
     return run_fluid(scenario_of("name = \"x\"\nduration = 100\n[service.api]\n"
