@@ -130,6 +130,19 @@ double loop_rate(const FluidSystem& system, const Sums& sums, std::size_t first,
   return rate;
 }
 
+/// Whether fewer than half of the requests succeed in the last quarter.
+bool is_down(const FluidSystem& system, const Sums& sums, double step) {
+  const auto bin = [&](double t) {
+    return std::min(sums.good.size() - 1, static_cast<std::size_t>(std::max(0.0, t) / step));
+  };
+  const double from = std::min(system.disturbance_end, system.duration);
+  const std::size_t last = bin(system.duration), first = bin(system.duration * 0.75 + from * 0.25);
+  const double good = sums.good[last] - sums.good[first];
+  // A loop whose clients are all stuck asks for nothing.
+  if (has_loops(system) && good <= 0 && last > first) return true;
+  return good < 0.5 * (sums.offered[last] - sums.offered[first]);
+}
+
 /// When the shortfall of successes stopped growing for as long as the scenario asks for. Closed
 /// loops ask for little while they wait: they are due what they asked for before.
 std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem& system,
@@ -147,6 +160,9 @@ std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem&
   // Where next to nothing succeeded before, there is nothing to come back to.
   constexpr double kSomething = 0.01;
   if (normal < kSomething) return std::nullopt;
+  // A collapse after the hold is no recovery either.
+  constexpr double kUp = 0.5;
+  if (normal >= kUp && is_down(system, sums, step)) return std::nullopt;
   const double bar = scenario.recovery.share * std::min(1.0, normal);
   const double by_loops = loop_rate(system, sums, first, before, step) * step;
   const auto shortfall = [&](std::size_t k) {
@@ -161,18 +177,6 @@ std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem&
     if (k >= at + hold) return static_cast<double>(at - off) * step;
   }
   return std::nullopt;
-}
-
-bool is_down(const FluidSystem& system, const Sums& sums, double step) {
-  const auto bin = [&](double t) {
-    return std::min(sums.good.size() - 1, static_cast<std::size_t>(std::max(0.0, t) / step));
-  };
-  const double from = std::min(system.disturbance_end, system.duration);
-  const std::size_t last = bin(system.duration), first = bin(system.duration * 0.75 + from * 0.25);
-  const double good = sums.good[last] - sums.good[first];
-  // A loop whose clients are all stuck asks for nothing.
-  if (has_loops(system) && good <= 0 && last > first) return true;
-  return good < 0.5 * (sums.offered[last] - sums.offered[first]);
 }
 
 /// Watches whether what happens at present will go on for ever.

@@ -224,6 +224,18 @@ TEST_CASE("A service that was down before the fault does not recover from it") {
   CHECK_FALSE(run.recovery);
 }
 
+TEST_CASE("What collapses after the hold has not recovered") {
+  // At a load of 1.02 the backlog that makes answers late comes after 100 s, fault or not.
+  const Scenario scenario = scenario_of(
+      "name = \"later\"\nduration = 400\nrecovery.hold = \"10s\"\n[service.api]\n"
+      "service_time = 0.005\n[client.web]\nattempt_timeout = 2\nretry = { mode = \"none\" }\n"
+      "arrivals = { process = \"poisson\", total_rate = 204 }\n"
+      "[fault.f]\nstart = 20\nduration = 0.5\ncapacity = 0\n");
+  const FluidRun run = run_fluid(scenario, 0);
+  CHECK(run.down_at_end);
+  CHECK_FALSE(run.recovery);
+}
+
 TEST_CASE("Closed loops whose clients are stuck have not recovered") {
   // With a timeout longer than the run a client whose request is lost waits to its end.
   const auto after = [](const char* client, const char* fault) {
