@@ -37,6 +37,8 @@ template <class T, class Policy>
 struct lgamma_initializer;
 template <class T, class Policy, class tag>
 struct log1p_initializer;
+template <class T>
+struct min_shift_initializer;
 template <class T, class Policy>
 struct trigamma_initializer;
 
@@ -54,6 +56,10 @@ template <class Policy>
 struct lgamma_initializer<long double, Policy> : nothing_before_main {};
 template <class Policy, class tag>
 struct log1p_initializer<long double, Policy, tag> : nothing_before_main {};
+template <>
+struct min_shift_initializer<double> : nothing_before_main {};
+template <>
+struct min_shift_initializer<long double> : nothing_before_main {};
 template <class Policy>
 struct trigamma_initializer<long double, Policy> : nothing_before_main {};
 }  // namespace detail
