@@ -23,7 +23,7 @@ class IndexedHeap {
 
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
-  std::uint64_t bytes() const { return bytes_of(heap_); }
+  std::uint64_t bytes() const { return bytes_of_growing(heap_); }
   EventKey head() const { return heap_.empty() ? EventKey::never() : heap_[0].key; }
   std::uint32_t front() const { return heap_[0].entity; }
 

@@ -116,6 +116,42 @@ std::uint64_t bytes_of(const std::vector<T>& array) {
   return std::uint64_t{array.capacity()} * sizeof(T);
 }
 
+/// Bytes of a vector that may grow at any time: for a moment it is there twice, so that what it
+/// has taken after that is never more.
+template <class T>
+std::uint64_t bytes_of_growing(const std::vector<T>& array) {
+  return std::max(array.capacity(), 2 * array.size()) * std::uint64_t{sizeof(T)};
+}
+
+/// An array that grows in blocks, as far as it is used: nothing is ever moved, so that it takes no
+/// more for a moment than it has afterwards.
+template <class T>
+class BlockArray {
+ public:
+  T& operator[](std::size_t i) { return blocks_[i >> kShift][i & kMask]; }
+  const T& operator[](std::size_t i) const { return blocks_[i >> kShift][i & kMask]; }
+  std::size_t size() const { return blocks_.size() << kShift; }
+  std::uint64_t bytes() const { return std::uint64_t{size()} * sizeof(T); }
+  /// Makes room for element `i`. New elements are as their type initialises them.
+  void reach(std::size_t i) {
+    if (i >= size()) [[unlikely]]
+      add(i);
+  }
+
+ private:
+  static constexpr std::size_t kShift = 10, kMask = (std::size_t{1} << kShift) - 1;
+  [[gnu::noinline]] void add(std::size_t i) {
+    while (i >= size()) blocks_.push_back(std::make_unique<T[]>(kMask + 1));
+  }
+
+  std::vector<std::unique_ptr<T[]>> blocks_;
+};
+
+template <class T>
+std::uint64_t bytes_of(const BlockArray<T>& array) {
+  return array.bytes();
+}
+
 /// Memory for the small blocks that a container takes one by one and gives back all at once. Many
 /// megabytes of them come in large pages: the objects are visited in random order, and with small
 /// pages nearly every visit would miss the processor's address cache.
@@ -220,7 +256,7 @@ class Pool {
 
   std::size_t live() const { return objects_.size() - free_.size(); }
   std::uint32_t slots() const { return objects_.size(); }  ///< ever used: ids are below this
-  std::uint64_t bytes() const { return objects_.bytes() + bytes_of(free_); }
+  std::uint64_t bytes() const { return objects_.bytes() + bytes_of_growing(free_); }
 
  private:
   PoolBlocks<T> objects_;

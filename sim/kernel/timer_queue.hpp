@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 
 #include "kernel/event_queue.hpp"
@@ -339,7 +340,9 @@ class RadixBuckets {
     Block* block = buckets_[index].first;
     base_ = buckets_[index].least.time;
     vacate(index);
+    StopCounter<1024> stop;
     while (block != nullptr) {
+      stop.count();
       Block* const next = block->next;
       if (next != nullptr) prefetch(*next);
       for (std::uint32_t i = 0; i < block->count; ++i) append(block->entries[i]);
@@ -535,31 +538,41 @@ class TimerQueue {
 class MessageLane {
  public:
   bool empty() const { return begin_ == end_; }
-  EventKey head() const { return empty() ? EventKey::never() : ring_[begin_ & mask_].key; }
-  std::uint64_t bytes() const { return bytes_of(ring_); }
+  EventKey head() const { return empty() ? EventKey::never() : ring_[begin_ & mask_].entry.key; }
+  std::uint64_t bytes() const {
+    // A larger one is taken while this one is there.
+    const bool may_grow = 2 * (end_ - begin_) > capacity_;
+    return (may_grow ? 2 : 1) * capacity_ * sizeof(TimerEntry);
+  }
 
   /// False, without any effect, if the entry would not be the last: the delay has become shorter.
   bool push_back(const TimerEntry& entry) {
-    if (!empty() && entry.key < ring_[(end_ - 1) & mask_].key) return false;
-    if (end_ - begin_ == ring_.size()) grow();
-    ring_[end_++ & mask_] = entry;
+    if (!empty() && entry.key < ring_[(end_ - 1) & mask_].entry.key) return false;
+    if (end_ - begin_ == capacity_) grow();
+    ring_[end_++ & mask_].entry = entry;
     return true;
   }
   TimerEntry pop_front() {
     assert(!empty());
-    return ring_[begin_++ & mask_];
+    return ring_[begin_++ & mask_].entry;
   }
 
  private:
   void grow() {
-    std::vector<TimerEntry> larger(ring_.empty() ? 64 : ring_.size() * 2);
-    const std::uint64_t mask = larger.size() - 1;
-    for (std::uint64_t i = begin_; i != end_; ++i) larger[i & mask] = ring_[i & mask_];
-    ring_.swap(larger);
-    mask_ = mask;
+    const std::uint64_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+    auto larger = std::make_unique_for_overwrite<Place[]>(capacity);
+    for (std::uint64_t i = begin_; i != end_; ++i) larger[i & (capacity - 1)] = ring_[i & mask_];
+    ring_ = std::move(larger);
+    capacity_ = capacity;
+    mask_ = capacity - 1;
   }
 
-  std::vector<TimerEntry> ring_;
+  union Place {
+    Place() {}
+    TimerEntry entry;
+  };
+  std::unique_ptr<Place[]> ring_;  // what has never been used costs an address, no more
+  std::uint64_t capacity_ = 0;
   std::uint64_t begin_ = 0, end_ = 0, mask_ = 0;
 };
 

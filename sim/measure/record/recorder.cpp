@@ -580,10 +580,7 @@ void Recorder::cross_edges(Time now) {
     const bool ends_window = boundary == span_.window_end;
     // Count bins cut no segment: sums of levels are the same whatever the width of these bins.
     if (ends_bin || begins_window || ends_window) fold_segment(boundary);
-    if (ends_bin) {
-      close_bin();
-      stop_.count();
-    }
+    if (ends_bin) close_bin();
     if (begins_window) begin_window();
     if (ends_window) end_window();
     if (boundary == phases_.next()) cut_phases(boundary);
@@ -593,10 +590,12 @@ void Recorder::cross_edges(Time now) {
 
 void Recorder::cut_phases(Time now) {
   for (std::size_t i = 0; i < clients_.size(); ++i) {
+    stop_point();
     phases_.note_group(i, clients_[i].totals(now), clients_[i].take_latencies());
     clients_[i].begin_stretch(now);
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
+    stop_point();
     phases_.note_service(i, services_[i].totals(now));
   }
   phases_.cut();
@@ -621,6 +620,7 @@ void Recorder::fold_segment(Time end) {
 void Recorder::close_bin() {
   ClientBin all;
   for (std::size_t i = 0; i < clients_.size(); ++i) {
+    stop_.count();
     BinTotals& latency = clients_[i].close_bin();
     if (users_ == 1 && !is_inner(i)) {
       all = clients_[i].last_bin();
@@ -635,7 +635,10 @@ void Recorder::close_bin() {
     all_latency_.clear();
   }
   all_bins_.push_back(all);
-  for (ServiceRecorder& service : services_) service.close_bin();
+  for (ServiceRecorder& service : services_) {
+    stop_.count();
+    service.close_bin();
+  }
   bin_end_ = bin_end_ + span_.interval;
 }
 
@@ -681,6 +684,7 @@ RunResult Recorder::finish(Time end) {
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     result.last_request_end = std::max(result.last_request_end, clients_[i].last_end());
     phases_.note_late(i, clients_[i].late.take());
+    stop_point();
     ClientResult& client = result.clients.emplace_back(clients_[i].finish());
     if (!is_inner(i)) client.requests = client.window.requests;
     if (may_be_degraded[i]) client.degradable = count_of(client.outcomes, Outcome::kSuccess);

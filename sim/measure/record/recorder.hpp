@@ -947,7 +947,7 @@ class Recorder {
   Time next_boundary_, next_edge_, segment_start_, bin_end_, count_bin_end_;
   std::size_t count_bin_ = 0;
   std::uint32_t replication_;
-  StopCounter<> stop_;  // any number of bins may end between two events
+  StopCounter<512> stop_;  // any number of bins may end between two events
 };
 
 }  // namespace retrysim::stats

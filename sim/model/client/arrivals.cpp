@@ -351,8 +351,10 @@ void ArrivalStream::prepare_phases(const ClientSpec& spec) {
     const double phase = a.aligned ? 0 : draws(client_entity(i, 0)).uniform();
     phases_.push_back({phase, i, (*sequence_)++});
   }
-  std::stable_sort(phases_.begin(), phases_.end(),
-                   [](const Client& x, const Client& y) { return x.phase < y.phase; });
+  std::stable_sort(phases_.begin(), phases_.end(), [&](const Client& x, const Client& y) {
+    stop.count();
+    return x.phase < y.phase;
+  });
   const Time time = time_of_phase(phases_[0]);
   if (time != Time::max()) head_ = {time, phases_[0].sequence};
 }
@@ -378,8 +380,10 @@ void ArrivalStream::prepare_list(const ClientSpec& spec) {
       list_.push_back({a.start + offset, i});
     }
     if (a.spread > Duration::zero()) {
-      std::stable_sort(list_.begin(), list_.end(),
-                       [](const Listed& x, const Listed& y) { return x.time < y.time; });
+      std::stable_sort(list_.begin(), list_.end(), [&](const Listed& x, const Listed& y) {
+        stop.count();
+        return x.time < y.time;
+      });
     }
   }
   first_sequence_ = *sequence_;
@@ -530,13 +534,13 @@ std::uint64_t Polling::begin_check(std::uint32_t job) {
 }
 
 void Polling::attach(RequestId request) {
-  if (request >= checks_.size()) checks_.resize(request + std::size_t{1});
-  checks_[request] = {Time::zero(), checking_, ResponseClass::kNotRetryable};
+  checks_->reach(request);
+  (*checks_)[request] = {Time::zero(), checking_, ResponseClass::kNotRetryable};
 }
 
 // Not ready and throttled mean to ask again; anything else ends the loop.
 std::optional<JobEnd> Polling::after_check(RequestId request, Outcome outcome) const {
-  const Check& c = checks_[request];
+  const JobCheck& c = (*checks_)[request];
   const Job& j = jobs_[c.job];
   if (outcome == Outcome::kSuccess) {
     if (c.read >= j.done) return JobEnd::kSucceeded;

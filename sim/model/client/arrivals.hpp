@@ -271,8 +271,9 @@ struct Job {
 
 class Polling {
  public:
-  /// `key`: that of the client group.
-  Polling(const ArrivalSpec& spec, const RandomKey& key) : spec_(&spec), key_(key) {}
+  /// `key`: that of the client group. `checks`: of all groups.
+  Polling(const ArrivalSpec& spec, const RandomKey& key, ByRequest<JobCheck>* checks)
+      : spec_(&spec), key_(key), checks_(checks) {}
 
   /// A job of `client` begins; its number.
   std::uint32_t begin(ClientId client, std::uint64_t entity, bool in_cohort, Time now);
@@ -289,7 +290,7 @@ class Polling {
   /// An attempt of the check has failed.
   void failed(RequestId request, ResponseClass how) { check_of(request).last_failure = how; }
 
-  std::uint32_t job_of(RequestId request) const { return checks_[request].job; }
+  std::uint32_t job_of(RequestId request) const { return (*checks_)[request].job; }
   /// What follows from a check that ended with `outcome`; empty: another check.
   std::optional<JobEnd> after_check(RequestId request, Outcome outcome) const;
 
@@ -303,18 +304,13 @@ class Polling {
   std::uint32_t slots() const { return jobs_.slots(); }
 
  private:
-  struct Check {
-    Time read;
-    std::uint32_t job = 0;
-    ResponseClass last_failure = ResponseClass::kNotRetryable;
-  };
-  Check& check_of(RequestId request) { return checks_[request]; }
+  JobCheck& check_of(RequestId request) { return (*checks_)[request]; }
   std::uint64_t check_entity(const Job& j) const;
 
   const ArrivalSpec* spec_;
   RandomKey key_;
   kernel::Pool<Job> jobs_;
-  ByRequest<Check> checks_;
+  ByRequest<JobCheck>* checks_;
   std::uint32_t checking_ = 0;  // the job whose check is about to be submitted
 };
 

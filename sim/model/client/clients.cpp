@@ -206,8 +206,8 @@ void Clients::submit_call(GroupId group, ClientId client, std::uint64_t entity, 
 // What a call shows its service of the attempt that it is made for.
 void Clients::take_over(ClientGroup& g, const Request& r, const Attempt& caller) {
   const Group& above = *caller.clients;
-  g.taken_over.reach(r.id);
-  TakenOver& taken = g.taken_over[r.id];
+  state_.taken_over_by_request.reach(r.id);
+  TakenOver& taken = state_.taken_over_by_request[r.id];
   taken.operation = state_.operation_of(caller);
   taken.work = above.takes_over != nullptr && above.takes_over->callers_operation
                    ? state_.taken_over[caller.id].work
@@ -333,8 +333,9 @@ void Clients::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
   if (r.for_retry) a.set(Attempt::kForRetry);
   if (g.takes_over != nullptr) {
     state_.taken_over.reach(a.id);
-    state_.taken_over[a.id] = g.taken_over[r.id];
-    a.priority = g.taken_over[r.id].priority;
+    const TakenOver& taken = state_.taken_over_by_request[r.id];
+    state_.taken_over[a.id] = taken;
+    a.priority = taken.priority;
   }
   if (r.mutating) {
     a.set(Attempt::kMutating);
@@ -420,7 +421,10 @@ void Clients::forget(Request& r, const Attempt& a) {
 
 void Clients::forget_later(const Request& r, const Attempt& a) {
   AttemptId before = r.attempt;
-  while (state_.attempts[before].sibling != a.id) before = state_.attempts[before].sibling;
+  for (std::uint32_t steps = 0; state_.attempts[before].sibling != a.id; ++steps) {
+    if (steps % 8 == 7) state_.count_work();
+    before = state_.attempts[before].sibling;
+  }
   state_.attempts[before].sibling = a.sibling;
 }
 
@@ -491,6 +495,8 @@ RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptR
   while (r.attempt.exists()) {
     Attempt& a = state_.attempts[r.attempt];
     r.attempt = a.sibling;
+    if (r.attempt.exists()) [[unlikely]]
+      state_.count_work();  // a hedge; there may be any number
     g.recorder->attempt_ended({.in_cohort = r.in_cohort,
                                .number = a.number,
                                .result = result,
@@ -675,6 +681,7 @@ void RetryDecisions::prepare() {
   const kernel::Claim claim;
   by_group_.resize(groups_.size());
   for (const std::size_t at : name_order(state_.scenario.clients)) {
+    stop_point();
     const GroupId i(at);
     const ClientGroup& g = groups_[i];
     OfGroup& own = by_group_[i];
@@ -726,9 +733,7 @@ Duration RetryDecisions::open(ClientGroup& g, Request& r) {
   }
   OfGroup& own = by_group_[g.index];
   if (!g.spec->strategy) return Duration::zero();
-  if (request_numbers_.size() < state_.requests.slots()) {
-    request_numbers_.resize(state_.requests.slots());
-  }
+  request_numbers_.reach(r.id);
   const std::uint64_t number = request_numbers_[r.id] = own.strategy_requests[client]++;
   const Duration delay = own.strategies[client]->acquire_initial_token(number, state_.now);
   if (delay < Duration::zero()) {
@@ -833,7 +838,7 @@ constexpr std::uint64_t kNoHedge = ~std::uint64_t{0};
 
 void Hedging::schedule(const ClientGroup& g, const Request& r) {
   const RetryRules& rules = g.spec->retry;
-  if (sequences_.size() < state_.requests.slots()) sequences_.resize(state_.requests.slots());
+  sequences_.reach(r.id);
   const std::uint32_t attempts = r.progress.attempts;
   const bool last = attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited;
   if (last || !g.may_repeat(r)) {

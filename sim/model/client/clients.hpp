@@ -65,8 +65,7 @@ class Timeouts {
   kernel::EventKey next_callers_deadline() const { return of_callers_.head(); }
 
   std::uint64_t bytes() const {
-    return varying_.bytes() + kernel::bytes_of(deadlines_) + of_callers_.bytes() +
-           kernel::bytes_of(callers_deadlines_);
+    return varying_.bytes() + deadlines_.bytes() + of_callers_.bytes() + callers_deadlines_.bytes();
   }
 
  private:
@@ -151,6 +150,7 @@ class RetryDecisions {
   }
   bool permit_hedge(ClientGroup& g, Request& r);
 
+  std::uint64_t bytes() const { return request_numbers_.bytes(); }
   const TokenBooks& tokens(GroupId group) const { return by_group_[group].tokens; }
 
  private:
@@ -184,7 +184,7 @@ class Hedging {
   /// Whether the timer with this sequence number, which has expired, calls for a hedge still.
   bool is_due(const Request& r, std::uint64_t sequence) const;
 
-  std::uint64_t bytes() const { return kernel::bytes_of(sequences_); }
+  std::uint64_t bytes() const { return sequences_.bytes(); }
 
  private:
   RunState& state_;
@@ -268,7 +268,8 @@ class Clients {
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t ended() const { return ended_; }
   std::uint64_t bytes() const {
-    return timeouts_.bytes() + hedging_.bytes() + kernel::bytes_of(callers_);
+    return timeouts_.bytes() + hedging_.bytes() + decisions_.bytes() + jobs_.bytes() +
+           callers_.bytes();
   }
 
  private:

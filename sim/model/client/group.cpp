@@ -24,6 +24,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   key = &state.streams.of_group(group);
   index = group;
   recorder = &state.recorder.client(group);
+  taken_over = &state.taken_over_by_request;
   about = Addressing(*spec, operations);
   calls_several = about.calls_several();
   const RetryRules& rules = spec->retry;
@@ -67,7 +68,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   if (closed || spec->makes_calls()) return;
   arrivals.emplace(*spec, *key, &state.sequence, state.end_of_submissions,
                    state.options.max_events);
-  if (polls) polling.emplace(spec->arrivals, *key);
+  if (polls) polling.emplace(spec->arrivals, *key, &state.checks);
 }
 
 // The first group, by name, of those that name the same retryer holds the states of all.

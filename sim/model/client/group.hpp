@@ -70,7 +70,7 @@ struct ClientGroup : Group, ClientTraits {
   StatePlace place_of(const Request& r) const {
     StatePlace place = about.place(*key, r.entity);
     if (takes_over == nullptr) return place;
-    const TakenOver& taken = taken_over[r.id];
+    const TakenOver& taken = (*taken_over)[r.id];
     if (takes_over->callers_operation) place.operation = taken.operation;
     if (takes_over->callers_key) place.key = taken.key;
     return place;
@@ -94,9 +94,9 @@ struct ClientGroup : Group, ClientTraits {
   std::optional<Polling> polling;  ///< arrivals are jobs
   RetryStates* states = nullptr;   ///< its own, or those of the group `holder`
   RetryStates own_states;
-  GroupId holder;                   ///< of the states: itself, or the first that shares them
-  std::vector<GroupId> sharers;     ///< of the holder's states, if there are several groups
-  ByRequest<TakenOver> taken_over;  ///< of its requests, where `takes_over` says so
+  GroupId holder;                ///< of the states: itself, or the first that shares them
+  std::vector<GroupId> sharers;  ///< of the holder's states, if there are several groups
+  const ByRequest<TakenOver>* taken_over = nullptr;  ///< of requests, where `takes_over` says so
   ClientTimers timers;
   Request new_request;  ///< as each of the group's requests begins
   Attempt new_attempt;  ///< as each of their attempts begins

@@ -14,7 +14,6 @@ void ClosedLoop::prepare() {
 }
 
 void ClosedLoop::start() {
-  StopCounter<> stop;
   for (const std::size_t at : name_order(state_.scenario.clients)) {
     const GroupId i(at);
     ClientGroup& g = groups_[i];
@@ -22,7 +21,7 @@ void ClosedLoop::start() {
     for (const ClientId client : Ids<ClientId>(g.spec->count)) {
       for (std::uint32_t k = 0; k < g.spec->arrivals.concurrency; ++k) {
         think(g, client, Time::zero());
-        stop.count();
+        state_.count_work();
       }
     }
   }
@@ -44,7 +43,10 @@ void ClosedLoop::think(ClientGroup& g, ClientId client, Time last_submitted) {
 
 void Jobs::begin(ClientGroup& g, ClientId client, std::uint64_t entity) {
   const bool in_cohort = g.recorder->jobs.begins();
-  schedule_check(g, g.polling->begin(client, entity, in_cohort, state_.now));
+  const std::uint32_t slots = g.polling->slots();
+  const std::uint32_t job = g.polling->begin(client, entity, in_cohort, state_.now);
+  slots_ += g.polling->slots() - slots;
+  schedule_check(g, job);
 }
 
 void Jobs::schedule_check(ClientGroup& g, std::uint32_t job) {
@@ -71,10 +73,13 @@ bool Jobs::are_open() const {
   return false;
 }
 
+std::uint64_t Jobs::bytes() const { return state_.checks.bytes() + slots_ * sizeof(Job); }
+
 void Jobs::close() {
   for (ClientGroup& g : groups_) {
     if (!g.polling) continue;
     for (std::uint32_t id = 0; id < g.polling->slots(); ++id) {
+      if (id % 8 == 0) state_.count_work();
       const Job& j = g.polling->job(id);
       if (!j.open) continue;
       g.recorder->jobs.ended({.in_cohort = j.in_cohort,

@@ -76,6 +76,7 @@ class Jobs {
   /// The request, which was a check, has ended: the job has, too, or there will be another check.
   [[gnu::noinline]] void check_ended(ClientGroup& g, RequestId request, Outcome outcome);
   bool are_open() const;
+  std::uint64_t bytes() const;
   /// At the end of the run.
   void close();
 
@@ -84,6 +85,7 @@ class Jobs {
 
   RunState& state_;
   ClientGroups& groups_;
+  std::uint64_t slots_ = 0;  // for jobs, of all groups
 };
 
 }  // namespace retrysim::model

@@ -91,7 +91,7 @@ void Effects::remember_tokens(ServiceId service) {
   if (!rules.remembers()) return;
   Desk& desk = desks_[service];
   desk.rules = &rules;
-  desk.sessions = std::make_unique<Sessions>(rules);
+  desk.sessions = std::make_unique<Sessions>(rules, &of_tokens_);
   desk.already_exists = state_.answers.number({409, "EntityAlreadyExists"});
   desk.in_progress = state_.answers.number({400, "PriorRequestNotComplete"});
   desk.mismatch = state_.answers.number({400, "IdempotentParameterMismatch"});
@@ -135,7 +135,9 @@ bool Effects::look_at_token(Desk& desk, Attempt& a, Time now) {
     case Sessions::Found::kInProgress:
       if (rules.in_progress == InProgress::kExecute) return true;
       if (rules.in_progress == InProgress::kWait) {
-        waits_.wait(a.id, {account.token, a.at->place.service}, state_.sequence++);
+        ++state_.sequence;
+        waits_.wait(a.id, {account.token, a.at->place.service});
+        state_.holders.begin(a.id, a.at->place.instance);
         return false;
       }
       a.answer = desk.in_progress;
@@ -178,36 +180,48 @@ void Effects::session_ended(const Attempt& a, const TokenKey& key) {
 
 // --- Attempts that wait.
 
-void TokenWaits::wait(AttemptId attempt, const Token& token, std::uint64_t event) {
-  waiting_[token].push_back(attempt);
+void TokenWaits::wait(AttemptId attempt, const Token& token) {
+  Ends& ends = waiting_[token];
   places_.reach(attempt);
-  places_[attempt] = {token, true, event};
+  places_[attempt] = {token, true, ends.last, {}};
+  (ends.last.exists() ? places_[ends.last].next : ends.first) = attempt;
+  ends.last = attempt;
 }
 
 std::vector<AttemptId> TokenWaits::take(const Token& token) {
+  std::vector<AttemptId> all;
   const auto at = waiting_.find(token);
-  if (at == waiting_.end()) return {};  // all of them have left
-  std::vector<AttemptId> all = std::move(at->second);
+  if (at == waiting_.end()) return all;  // all of them have left
+  for (AttemptId a = at->second.first; a.exists(); a = places_[a].next) {
+    places_[a].waits = false;
+    all.push_back(a);
+  }
   waiting_.erase(at);
-  for (const AttemptId id : all) places_[id].waits = false;
   return all;
 }
 
 bool TokenWaits::cancel(AttemptId attempt) {
   if (attempt >= places_.size() || !places_[attempt].waits) return false;
-  places_[attempt].waits = false;
-  const auto at = waiting_.find(places_[attempt].token);
-  std::erase(at->second, attempt);
-  if (at->second.empty()) waiting_.erase(at);
+  Place& own = places_[attempt];
+  own.waits = false;
+  const auto at = waiting_.find(own.token);
+  Ends& ends = at->second;
+  (own.previous.exists() ? places_[own.previous].next : ends.first) = own.next;
+  (own.next.exists() ? places_[own.next].previous : ends.last) = own.previous;
+  if (!ends.first.exists()) waiting_.erase(at);
   return true;
 }
 
-std::vector<HeldAttempt> TokenWaits::all() const {
-  std::vector<HeldAttempt> all;
-  for (const AttemptId id : Ids<AttemptId>(places_.size())) {
-    if (places_[id].waits) all.push_back({places_[id].since, id});
-  }
+std::vector<AttemptId> Effects::take_waiting(const Token& token) {
+  std::vector<AttemptId> all = waits_.take(token);
+  for (const AttemptId id : all) state_.holders.end(id);
   return all;
+}
+
+bool Effects::cancel_wait(AttemptId attempt) {
+  if (!waits_.cancel(attempt)) return false;
+  state_.holders.end(attempt);
+  return true;
 }
 
 }  // namespace retrysim::model

@@ -29,6 +29,26 @@ struct Group;
 struct RunState;
 class Instance;
 
+/// Counts what it has taken for others.
+class CountedMemory : public std::pmr::memory_resource {
+ public:
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    void* const memory = std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    bytes_ += bytes;
+    return memory;
+  }
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+    bytes_ -= bytes;
+    std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::uint64_t bytes_ = 0;
+};
+
 /// What a service remembers of requests with an idempotency token: a session for each token, from
 /// the moment it begins to execute a request until a time after the effect. A second attempt with
 /// the same token finds it. Where tokens are stored before the effect, the session of an execution
@@ -44,8 +64,10 @@ class Sessions {
     kOtherIntent,  ///< the token belongs to another request
   };
 
-  explicit Sessions(const IdempotencySpec& rules)
-      : window_(rules.window),
+  /// Takes memory from `memory`.
+  Sessions(const IdempotencySpec& rules, std::pmr::memory_resource* memory)
+      : memory_(memory),
+        window_(rules.window),
         keeps_without_effect_(rules.keeps_without_effect()),
         sessions_(&memory_),
         expiries_(&memory_) {}
@@ -116,15 +138,17 @@ class Sessions {
 
   // The window is the same for all, so that they expire in the order in which they were done.
   void forget_expired(Time now) {
+    StopCounter<> stop;
     for (; !expiries_.empty() && expiries_.front().time <= now; expiries_.pop_front()) {
+      stop.count();
       const auto at = sessions_.find(expiries_.front().key);
       if (at != sessions_.end() && at->second.expires <= now) sessions_.erase(at);
     }
   }
 
+  std::pmr::unsynchronized_pool_resource memory_;  // keeps what is given back
   Duration window_;
   bool keeps_without_effect_;
-  std::pmr::unsynchronized_pool_resource memory_;  // keeps what is given back
   std::pmr::unordered_map<TokenKey, Session, TokenKeyHash> sessions_;
   std::pmr::deque<Expiry> expiries_;
 };
@@ -168,9 +192,14 @@ class SideEffects {
 
   /// Enters what is still open at the end of the run.
   void close() {
+    StopCounter<> stop;
     for (std::uint32_t id = 0; id < accounts_.slots(); ++id) {
+      stop.count();
       if (accounts_[id].holders > 0) enter(accounts_[id]);
     }
+  }
+  std::uint64_t bytes() const {
+    return accounts_.bytes() + by_request_.bytes() + by_attempt_.bytes();
   }
 
  private:
@@ -193,17 +222,17 @@ class SideEffects {
 /// (InProgress::kWait).
 class TokenWaits {
  public:
-  /// The attempt waits until the session of its token ends; `event`: the number of this one.
-  void wait(AttemptId attempt, const Token& token, std::uint64_t event);
+  /// Takes memory from `memory`.
+  explicit TokenWaits(std::pmr::memory_resource* memory) : waiting_(memory) {}
+
+  /// The attempt waits until the session of its token ends.
+  void wait(AttemptId attempt, const Token& token);
   bool waits_for(const Token& token) const { return !waiting_.empty() && waiting_.contains(token); }
   /// Those that wait for it, in the order of their arrival, wait no more.
   std::vector<AttemptId> take(const Token& token);
   /// The attempt does not wait any more. False if it did not wait for a token.
   bool cancel(AttemptId attempt);
-  /// All that wait, wherever they are, and since which event.
-  std::vector<HeldAttempt> all() const;
-
-  std::uint64_t bytes() const { return kernel::bytes_of(places_); }
+  std::uint64_t bytes() const { return places_.bytes(); }
 
  private:
   struct Hash {
@@ -214,10 +243,13 @@ class TokenWaits {
   struct Place {  // of an attempt
     Token token;
     bool waits = false;
-    std::uint64_t since = 0;
+    AttemptId previous, next;  // that wait for the same token
+  };
+  struct Ends {
+    AttemptId first, last;
   };
 
-  std::unordered_map<Token, std::vector<AttemptId>, Hash> waiting_;  // in the order of arrival
+  std::pmr::unordered_map<Token, Ends, Hash> waiting_;  // in the order of arrival
   ByAttempt<Place> places_;
 };
 
@@ -272,13 +304,12 @@ class Effects {
   // Attempts that wait for another one with their token. When its session has ended, the token is
   // put on the agenda.
 
-  std::vector<AttemptId> take_waiting(const Token& token) { return waits_.take(token); }
-  bool cancel_wait(AttemptId attempt) { return waits_.cancel(attempt); }
-  std::vector<HeldAttempt> waiting() const { return waits_.all(); }
+  std::vector<AttemptId> take_waiting(const Token& token);
+  bool cancel_wait(AttemptId attempt);
 
   /// At the end of the run.
   void close() { books_.close(); }
-  std::uint64_t bytes() const { return waits_.bytes(); }
+  std::uint64_t bytes() const { return waits_.bytes() + books_.bytes() + of_tokens_.bytes(); }
 
  private:
   static constexpr std::uint64_t kNoToken = ~std::uint64_t{0};  // no request has it
@@ -299,8 +330,9 @@ class Effects {
   Agenda& agenda_;
   SideEffects books_;
   ByGroup<LastTokens> tokens_;
+  CountedMemory of_tokens_;
   ByService<Desk> desks_;
-  TokenWaits waits_;
+  TokenWaits waits_{&of_tokens_};
   bool looks_at_attempts_ = false;  // some service remembers tokens, or some clients ask first
 };
 

@@ -16,7 +16,8 @@ namespace retrysim::model {
 
 namespace {
 
-constexpr std::uint32_t kLook = 0;  // what a timer is about; above that: 1 + a place
+constexpr std::uint64_t kPlacesPerUnit = 64;  // that are looked at: a unit of work
+constexpr std::uint32_t kLook = 0;            // what a timer is about; above that: 1 + a place
 
 bool has_own_balancers(const ServiceSpec& service) {
   return service.instances.count > 1 && service.instances.balancer == BalancerScope::kClient;
@@ -142,7 +143,7 @@ std::uint64_t Balancer::bytes_of(const Scenario& scenario, std::size_t service) 
 }
 
 std::uint64_t Balancer::bytes() const {
-  return kernel::bytes_of(earlier_) + earlier_bytes_ + timers_.bytes();
+  return earlier_.bytes() + earlier_bytes_ + timers_.bytes();
 }
 
 Balancer::One& Balancer::balancer_of(const Attempt& a) {
@@ -199,7 +200,7 @@ Balancer::Place Balancer::choose_new(One& b, const Attempt& a, DrawsOnDemand& dr
   };
   const std::uint32_t tries = a.clients->avoid_hosts;
   candidates_ = b.rotation;
-  state_.count_work(candidates_.size() / 64 * (earlier.size() + 1));
+  state_.count_work(candidates_.size() * (earlier.size() + 1) / kPlacesPerUnit);
   if (tries == RetryRules::kUnlimited) {
     std::erase_if(candidates_, has_been_at);
     return pick(b, candidates_.empty() ? b.rotation : candidates_, draws);
@@ -242,7 +243,7 @@ Balancer::Place Balancer::next_by_turns(const std::vector<Place>& from, Place la
 
 Balancer::Place Balancer::least_busy(const One& b, const std::vector<Place>& from,
                                      DrawsOnDemand& draws) {
-  state_.count_work(from.size() / 64);
+  state_.count_work(from.size() / kPlacesPerUnit);
   std::uint32_t least = b.under_way[from.front()];
   equals_.clear();
   for (const Place i : from) {
@@ -342,6 +343,7 @@ void Balancer::punish(One& b, Place place) {
 
 void Balancer::rebuild_rotation(One& b) {
   const auto known = static_cast<Place>(b.under_way.size());
+  state_.count_work(1 + known / kPlacesPerUnit);
   b.rotation.clear();
   for (Place i = 0; i < known; ++i) {
     const bool out = b.listener && b.listener->out[i];
@@ -355,6 +357,7 @@ void Balancer::rebuild_rotation(One& b) {
 // Takes note of what has changed in the opinion of a balancer.
 void Balancer::note_changes(One& b) {
   Listener& l = *b.listener;
+  state_.count_work(l.out.size() / kPlacesPerUnit);
   for (Place i = 0; i < l.out.size(); ++i) {
     const bool ejected = l.outliers && l.outliers->is_out(i);
     const bool out = ejected || (l.accrual && l.accrual->is_out(i));
@@ -381,6 +384,7 @@ void Balancer::set_in_rotation(InstanceId instance, bool in) {
   log_rotation(instance);
   const OfService& own = services_[state_.instances.service_of(instance)];
   for (std::uint32_t i = own.first; i < own.end; ++i) {
+    if (i % 8 == 0) state_.count_work();
     if (place_of(all_[i], instance) != kNoPlace) rebuild_rotation(all_[i]);
   }
 }
@@ -388,6 +392,7 @@ void Balancer::set_in_rotation(InstanceId instance, bool in) {
 void Balancer::passed_check(InstanceId instance) {
   const OfService& own = services_[state_.instances.service_of(instance)];
   for (std::uint32_t i = own.first; i < own.end; ++i) {
+    if (i % 8 == 0) state_.count_work();
     One& b = all_[i];
     if (!b.listener || !b.listener->outliers) continue;
     const Place place = place_of(b, instance);
@@ -412,6 +417,7 @@ void Balancer::start() {
         static_cast<double>(state_.scenario.services[at].instances.ejection.interval.count());
     for (std::uint32_t i = own.first; i < own.end; ++i) {
       if (!all_[i].listener || !all_[i].listener->outliers) continue;
+      state_.count_work();
       const double turn = (i - own.first + 1.0) / (own.end - own.first);
       schedule(i, kLook, Duration::from_nanoseconds(interval_ns * turn));
     }
@@ -430,6 +436,7 @@ void Balancer::due() {
   One& b = all_[timer.entity];
   if (timer.kind == kLook) {
     schedule(timer.entity, kLook, b.spec->ejection.interval);
+    state_.count_work(b.under_way.size() / 16);
     if (b.listener->outliers->look(state_.now)) note_changes(b);
   } else {
     b.listener->accrual->penalty_over(timer.kind - 1);
@@ -443,6 +450,7 @@ std::uint64_t Balancer::under_way(ServiceId service) const {
   const OfService& own = services_[service];
   std::uint64_t sum = 0;
   for (std::uint32_t i = own.first; i < own.end; ++i) {
+    state_.count_work(1 + all_[i].under_way.size() / kPlacesPerUnit);
     for (const std::uint32_t n : all_[i].under_way) sum += n;
   }
   return sum;

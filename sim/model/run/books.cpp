@@ -22,12 +22,17 @@
 namespace retrysim::model {
 
 // Of the cohort, at the end of the run.
-std::uint64_t Books::open_attempts(GroupId group) const {
-  std::uint64_t open = 0;
+ByGroup<std::uint64_t> Books::open_attempts() const {
+  ByGroup<std::uint64_t> open(clients_.groups().size());
+  StopCounter<> stop;
   for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
+    stop.count();
     const Request& r = state_.requests[id];
-    if (!r.open || !r.in_cohort || r.group != group) continue;
-    for (AttemptId a = r.attempt; a.exists(); a = state_.attempts[a].sibling) ++open;
+    if (!r.open || !r.in_cohort) continue;
+    for (AttemptId a = r.attempt; a.exists(); a = state_.attempts[a].sibling) {
+      stop.count();
+      ++open[r.group];
+    }
   }
   return open;
 }
@@ -36,10 +41,15 @@ std::uint64_t Books::open_attempts(GroupId group) const {
 Instance::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
   const Instance& s = state_.instances[instance];
   Instance::TimeSpent spent = s.time_spent();
-  const auto is_served = [&](const Attempt& a) { spent.in_system += (end - a.started).count(); };
+  StopCounter<> stop;
+  const auto is_served = [&](const Attempt& a) {
+    stop.count();
+    spent.in_system += (end - a.started).count();
+  };
   s.servers().for_each([&](std::uint32_t id) { is_served(state_.attempts[AttemptId(id)]); });
-  for (const AttemptId id : services_.waiting_at(s)) is_served(state_.attempts[id]);
+  for (const AttemptId id : state_.holders.at(instance)) is_served(state_.attempts[id]);
   s.queue().for_each([&](const Attempt& a) {
+    stop.count();
     spent.queued += (end - a.arrived).count();
     spent.in_system += (end - a.arrived).count();
   });
@@ -243,16 +253,21 @@ void Books::check(const RunResult& result) const {
   const bool polls = std::ranges::any_of(state_.scenario.clients, [](const ClientSpec& client) {
     return client.arrivals.process == ArrivalProcess::kPoll;
   });
+  const ByGroup<std::uint64_t> open_now = open_attempts();
   for (const GroupId i : Ids<GroupId>(clients_.groups().size())) {
     stop_point();
-    check_group(result, i, polls);
+    check_group(result, i, polls, open_now[i]);
   }
-  for (const ServiceId i : Ids<ServiceId>(state_.instances.services())) check_service(result, i);
+  for (const ServiceId i : Ids<ServiceId>(state_.instances.services())) {
+    stop_point();
+    check_service(result, i);
+  }
   // Last: a wrong count has an error that says more.
   if (const std::string wrong = wrong_level(result); !wrong.empty()) violated(wrong);
 }
 
-void Books::check_group(const RunResult& result, GroupId group, bool polls) const {
+void Books::check_group(const RunResult& result, GroupId group, bool polls,
+                        std::uint64_t open) const {
   const Scenario& scenario = state_.scenario;
   const ClientSpec& spec = scenario.clients[group];
   const ClientResult& c = result.clients[group];
@@ -260,7 +275,7 @@ void Books::check_group(const RunResult& result, GroupId group, bool polls) cons
     if (!wrong.empty()) violated(fmt::format("client {}: {}", spec.name, wrong));
   };
   const bool cohort_is_all = scenario.warmup == Duration::zero() && !polls;
-  check(miscount(c, open_attempts(group)));
+  check(miscount(c, open));
   check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all, rounding_after(result.events)));
   bool refused_at_once = true, only_service_succeeds = true, deduplicated = true;
   bool times_all_waits = true;

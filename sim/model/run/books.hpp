@@ -37,8 +37,8 @@ class Books {
   [[noreturn]] void violated(std::string_view what) const;
 
  private:
-  std::uint64_t open_attempts(GroupId group) const;
-  void check_group(const RunResult& result, GroupId group, bool polls) const;
+  ByGroup<std::uint64_t> open_attempts() const;
+  void check_group(const RunResult& result, GroupId group, bool polls, std::uint64_t open) const;
   void check_service(const RunResult& result, ServiceId service) const;
   Instance::TimeSpent time_spent(InstanceId instance, Time end) const;
   std::string_view wrong_instances(const RunResult& result, ServiceId service) const;

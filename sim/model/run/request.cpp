@@ -47,18 +47,17 @@ OperationChoice::OperationChoice(const std::vector<OperationSpec>& operations) {
 
 std::size_t OperationChoice::of(const RandomKey& key, std::uint64_t entity) const {
   Draws draws(key, {entity, 0, 0, Purpose::kServiceTime});  // attempts count from 1
-  const double u = draws.uniform();
-  for (const Choice& c : choices_) {
-    if (u < c.below) return c.operation;
-  }
-  return choices_.back().operation;
+  const auto chosen = std::ranges::upper_bound(choices_, draws.uniform(), {}, &Choice::below);
+  return (chosen == choices_.end() ? choices_.back() : *chosen).operation;
 }
 
 KeyChoice::KeyChoice(const KeySpec& spec) : spec_(spec) {
   if (spec.popularity != Popularity::kZipf || spec.count <= 1) return;
   kernel::Claim()(up_to_, spec.count);
   double sum = 0;
+  StopCounter<> stop;
   for (std::uint32_t k = 0; k < spec.count; ++k) {
+    stop.count();
     sum += Sleef_cinz_powd1_u10purec(static_cast<double>(k) + 1, -spec.exponent);
     up_to_[k] = sum;
   }

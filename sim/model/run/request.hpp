@@ -10,6 +10,8 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>
 
+#include "kernel/indexed_heap.hpp"
+#include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"
 
 #include <algorithm>
@@ -66,19 +68,17 @@ class IndexedBy : public Base {
 
   decltype(auto) operator[](IdType id) { return Base::operator[](id); }
   decltype(auto) operator[](IdType id) const { return Base::operator[](id); }
-  /// Room for the element `id` and some more.
-  void reach(IdType id) {
-    if (id >= this->size()) this->resize(2 * std::size_t{id} + 64);
-  }
+  /// Of an array in blocks: room for the element `id`.
+  void reach(IdType id) { Base::reach(id); }
   // An id of another type, or a bare number, finds nothing.
   template <class Other>
   void operator[](Other) const = delete;
 };
 
 template <class T>
-using ByRequest = IndexedBy<RequestId, std::vector<T>>;
+using ByRequest = IndexedBy<RequestId, kernel::BlockArray<T>>;
 template <class T>
-using ByAttempt = IndexedBy<AttemptId, std::vector<T>>;
+using ByAttempt = IndexedBy<AttemptId, kernel::BlockArray<T>>;
 template <class T>
 using ByClient = IndexedBy<ClientId, std::vector<T>>;
 template <class T>
@@ -274,10 +274,61 @@ struct alignas(64) Attempt {
   };
 };
 
-/// An attempt for which a server is held, and the number of the event since which it is.
-struct HeldAttempt {
-  std::uint64_t since;
-  AttemptId attempt;
+/// All attempts, with what instances keep of those that are there: an attempt is at one of them, so
+/// that this takes no more where there are many.
+class AttemptPool : public IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> {
+ public:
+  /// Where an attempt in service is in the heap of its servers.
+  struct HeapPlace {
+    std::uint32_t position = kernel::IndexedHeap::kNotInHeap;
+  };
+  kernel::BlockArray<HeapPlace> in_service;
+  /// How many attempts were at a service with an adaptive limit when it came, itself included.
+  kernel::BlockArray<std::int64_t> present_at_entry;
+
+  std::uint64_t bytes() const {
+    return IndexedBy::bytes() + in_service.bytes() + present_at_entry.bytes();
+  }
+};
+
+/// Attempts for which a server is held although it does not work on them: by instance, in the order
+/// in which that began. All steps take a constant time.
+class Holders {
+ public:
+  /// The attempt, which is at this instance, is none of them yet.
+  void begin(AttemptId attempt, InstanceId at) {
+    if (at >= ends_.size()) ends_.resize(std::size_t{at} + 1);
+    Ends& ends = ends_[at];
+    links_.reach(attempt);
+    links_[attempt] = {ends.last, {}, at};
+    (ends.last.exists() ? links_[ends.last].next : ends.first) = attempt;
+    ends.last = attempt;
+  }
+  /// It is one of them no more.
+  void end(AttemptId attempt) {
+    const Link& own = links_[attempt];
+    Ends& ends = ends_[own.at];
+    (own.previous.exists() ? links_[own.previous].next : ends.first) = own.next;
+    (own.next.exists() ? links_[own.next].previous : ends.last) = own.previous;
+  }
+  std::vector<AttemptId> at(InstanceId instance) const {
+    std::vector<AttemptId> all;
+    if (instance >= ends_.size()) return all;
+    for (AttemptId a = ends_[instance].first; a.exists(); a = links_[a].next) all.push_back(a);
+    return all;
+  }
+  std::uint64_t bytes() const { return links_.bytes(); }
+
+ private:
+  struct Link {
+    AttemptId previous, next;
+    InstanceId at;
+  };
+  struct Ends {
+    AttemptId first, last;
+  };
+  ByAttempt<Link> links_;
+  IndexedBy<InstanceId, std::vector<Ends>> ends_;
 };
 
 /// One request of a call to another service: the attempt that makes it, which of the calls of a
@@ -295,6 +346,13 @@ struct TakenOver {
   std::uint32_t operation = 0, key = 0;
   double work = 1;  ///< factor of the operation on service times
   std::uint8_t priority = 0;
+};
+
+/// A request that looks whether a job is done.
+struct JobCheck {
+  Time read;  ///< when the service looked
+  std::uint32_t job = 0;
+  ResponseClass last_failure = ResponseClass::kNotRetryable;
 };
 
 /// An idempotency token is unique within a client group.

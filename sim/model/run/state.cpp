@@ -48,7 +48,7 @@ void Attempts::tell_others(Attempt& a) {
 // --- Limits --------------------------------------------------------------------------------------
 
 RunLimits::RunLimits(RunState& state, const Clients& clients, const Network& network,
-                     const Services& services, const Effects& effects)
+                     Services& services, const Effects& effects)
     : state_(state), clients_(clients), network_(network), services_(services), effects_(effects) {
   state.limits = this;
   for (const ClientSpec& c : state.scenario.clients) {
@@ -92,9 +92,10 @@ void RunLimits::check() {
 void RunLimits::check_memory() const {
   const std::uint64_t most = state_.options.max_memory;
   if (most == ~std::uint64_t{0}) return;
-  const std::uint64_t bytes =
-      state_.requests.bytes() + state_.attempts.bytes() + state_.timers.bytes() + clients_.bytes() +
-      network_.bytes() + services_.bytes() + effects_.bytes() + kernel::bytes_of(state_.taken_over);
+  const std::uint64_t bytes = state_.requests.bytes() + state_.attempts.bytes() +
+                              state_.timers.bytes() + clients_.bytes() + network_.bytes() +
+                              services_.bytes() + effects_.bytes() + state_.holders.bytes() +
+                              state_.taken_over.bytes() + state_.taken_over_by_request.bytes();
   if (bytes <= most) return;
   throw LimitExceeded(
       fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "

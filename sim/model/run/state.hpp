@@ -212,8 +212,12 @@ struct RunState {
   const Time end_of_submissions;
   Answers answers;
   IndexedBy<RequestId, kernel::LinkedPool<Request>> requests;
-  IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> attempts;
-  ByAttempt<TakenOver> taken_over;  ///< of attempts of groups that take something over
+  AttemptPool attempts;
+  Holders holders;
+  // Of requests and attempts of groups that take something over.
+  ByRequest<TakenOver> taken_over_by_request;
+  ByAttempt<TakenOver> taken_over;
+  ByRequest<JobCheck> checks;  ///< of jobs that are polled for
   Instances instances;
   /// Of single instances; only where a service has several.
   std::optional<stats::InstanceLog> instance_log;
@@ -263,15 +267,17 @@ class Attempts {
 // it.
 //
 // They are looked at by the work that has been done. An event is one unit of it, if it does no more
-// than an event usually does; what may be dear in a valid scenario counts its own work. Where a
-// unit takes 250 ns and 1 KiB of memory, 2 ms and 8 MiB pass between two looks. An array that grows
-// is an exception, as it grows by half of its size or more at once.
+// than an event usually does; what may be dear in a valid scenario counts its own work. The
+// instructions between two looks are counted by tests/costly: of the scenarios there, some hundred
+// to two thousand for a unit. What takes memory takes a few hundred bytes for a unit (a request and
+// an attempt: 256), in blocks; an array that has to be moved when it grows counts as twice as
+// large.
 
 class RunLimits {
  public:
   /// It asks the modules for the memory that they take, and for nothing else.
-  RunLimits(RunState& state, const Clients& clients, const Network& network,
-            const Services& services, const Effects& effects);
+  RunLimits(RunState& state, const Clients& clients, const Network& network, Services& services,
+            const Effects& effects);
 
   /// The clock has moved on.
   void new_instant() { instant_began_ = done_; }
@@ -308,7 +314,7 @@ class RunLimits {
   const RunState& state_;
   const Clients& clients_;
   const Network& network_;
-  const Services& services_;
+  Services& services_;
   const Effects& effects_;
   std::uint64_t done_ = 0;        // units of work: events, steps and others
   std::uint64_t next_check_ = 0;  // at so many of them

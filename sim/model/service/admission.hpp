@@ -7,6 +7,8 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>
 
+#include "kernel/memory.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -95,6 +97,7 @@ class Throttle {
   /// Says which operation or key each limit concerns: `numbers[i]` belongs to the i-th one.
   void set_numbers(const Numbers& numbers) {
     for (std::size_t i = 0; i < limits_.size(); ++i) limits_[i].concerns = numbers.at(i);
+    std::ranges::stable_sort(limits_, {}, &Limit::concerns);
   }
   bool has_limits() const { return has_limits_; }
 
@@ -106,11 +109,9 @@ class Throttle {
   /// The same for an attempt whose operation or key, if there is a limit of its own for that, has
   /// the number `about`.
   bool pass(std::uint16_t group, std::uint32_t number, Time now, std::uint32_t about) {
-    for (Limit& limit : limits_) {
-      if (limit.concerns != about) continue;
-      return limit.unlimited || limit.allowances.pass(group, number, now);
-    }
-    return others_.pass(group, number, now);
+    const auto limit = std::ranges::lower_bound(limits_, about, {}, &Limit::concerns);
+    if (limit == limits_.end() || limit->concerns != about) return others_.pass(group, number, now);
+    return limit->unlimited || limit->allowances.pass(group, number, now);
   }
 
   /// As at the start of the run.
@@ -129,7 +130,7 @@ class Throttle {
 
   Allowances others_;
   bool has_limits_;
-  std::vector<Limit> limits_;  // few: found one by one
+  std::vector<Limit> limits_;  // in the order of what they concern
 };
 
 // How many attempts a service lets in at the same time: a fixed number, or one that it finds from
@@ -159,8 +160,15 @@ class LongTermAverage {
 
 class ConcurrencyLimit {
  public:
-  explicit ConcurrencyLimit(const ConcurrencySpec& spec)
-      : spec_(&spec), limit_(static_cast<double>(spec.initial)), average_(spec.long_window) {}
+  /// By attempt: how many were present when it came, itself included.
+  using Presence = kernel::BlockArray<std::int64_t>;
+
+  /// `at_entry` is needed by an adaptive limit that attempts enter and leave.
+  explicit ConcurrencyLimit(const ConcurrencySpec& spec, Presence* at_entry = nullptr)
+      : spec_(&spec),
+        limit_(static_cast<double>(spec.initial)),
+        average_(spec.long_window),
+        at_entry_(at_entry) {}
 
   bool is_unlimited() const {
     return spec_->control == ConcurrencyControl::kFixed && spec_->limit == ServiceSpec::kUnlimited;
@@ -175,17 +183,15 @@ class ConcurrencyLimit {
   void enter(std::uint32_t attempt) {
     ++present_;
     if (spec_->control == ConcurrencyControl::kFixed) return;
-    if (attempt >= present_at_entry_.size()) {
-      present_at_entry_.resize(2 * std::size_t{attempt} + 64);
-    }
-    present_at_entry_[attempt] = present_;
+    at_entry_->reach(attempt);
+    (*at_entry_)[attempt] = present_;
   }
 
   /// The attempt has been at the service for `time`; `served` to the end, or not.
   void leave(std::uint32_t attempt, Duration time, bool served) {
     --present_;
     if (spec_->control == ConcurrencyControl::kFixed) return;
-    learn(time, present_at_entry_[attempt], served);
+    learn(time, (*at_entry_)[attempt], served);
   }
 
   /// A sample of the adaptive limits; `present`: how many were there when it came, itself included.
@@ -199,7 +205,7 @@ class ConcurrencyLimit {
   }
 
   /// Forgets what it has learnt; no attempt is left.
-  void reset() { *this = ConcurrencyLimit(*spec_); }
+  void reset() { *this = ConcurrencyLimit(*spec_, at_entry_); }
 
  private:
   void aimd(Duration time, double present, bool served) {
@@ -226,7 +232,7 @@ class ConcurrencyLimit {
   double limit_;
   LongTermAverage average_;
   std::int64_t present_ = 0;
-  std::vector<std::int64_t> present_at_entry_;  // by attempt
+  Presence* at_entry_;
 };
 
 }  // namespace retrysim::model

@@ -16,7 +16,8 @@
 namespace retrysim::model {
 namespace {
 
-constexpr std::uint64_t kLooksPerUnit = 8;  // at calls that may be made: a unit of work
+constexpr std::uint64_t kLooksPerUnit = 8;     // at calls that may be made: a unit of work
+constexpr std::uint64_t kEntriesPerUnit = 16;  // of a cache, which are removed
 
 }  // namespace
 
@@ -27,19 +28,25 @@ void Calls::link_services() {
   const std::vector<ServiceSpec>& services = state_.scenario.services;
   const scenario::CallGraph graph(state_.scenario);
   plans_.resize(services.size());
+  const OperationNames names(state_.scenario);
+  const bool caches = std::ranges::any_of(
+      state_.scenario.calls, [](const CallSpec& call) { return call.cache.keeps_answers(); });
+  std::vector<std::uint32_t> keys;  // at each service
+  if (caches) keys = scenario::keys_at(state_.scenario);
+  std::vector<std::uint16_t> places(state_.scenario.calls.size(), kNoCall);
   for (const ServiceId caller : Ids<ServiceId>(services.size())) {
+    stop_point();
     if (graph.calls_of(caller).empty()) continue;
     if (services[caller].model == ServiceModelKind::kOcc) {
       throw std::invalid_argument("a service of model \"occ\" makes no calls");
     }
     Plan& plan = plans_[caller];
-    std::vector<std::uint16_t> places(state_.scenario.calls.size(), kNoCall);
     const auto add = [&](std::size_t call) {
       if (clients[state_.scenario.calls[call].client].count != services[caller].instances.count) {
         throw std::invalid_argument("a service calls another as one client for each instance");
       }
       places[call] = static_cast<std::uint16_t>(plan.calls.size());
-      add_call(plan, call);
+      add_call(plan, call, names, keys);
     };
     for (const std::vector<std::size_t>& calls : graph.stages_of(caller)) {
       Stage& stage = plan.stages.emplace_back();
@@ -55,14 +62,14 @@ void Calls::link_services() {
         plan.calls[places[call]].fallback = places[*other];
       }
     }
+    for (const std::size_t call : graph.calls_of(caller)) places[call] = kNoCall;
     for (Stage& stage : plan.stages) {
       std::map<std::string_view, std::uint16_t> choices;  // by name
-      std::uint64_t looks = 0;
+      stage.first_choice = static_cast<std::uint16_t>(plan.choices.size());
       for (std::uint16_t i = stage.first; i < stage.end; ++i) {
         Call& call = plan.calls[i];
         stage.is_plain &= scenario::is_plain(*call.spec);
         stage.orders.push_back({call.group, 1, static_cast<std::uint16_t>(i - stage.first), i});
-        looks += 1 + call.operations.size();
         if (call.spec->one_of.empty()) continue;
         const auto number = static_cast<std::uint16_t>(plan.choices.size());
         const auto [choice, is_new] = choices.try_emplace(call.spec->one_of, number);
@@ -70,7 +77,8 @@ void Calls::link_services() {
         call.choice = choice->second;
         plan.choices[call.choice].push_back(i);
       }
-      stage.work = 1 + looks / kLooksPerUnit;
+      stage.end_choice = static_cast<std::uint16_t>(plan.choices.size());
+      stage.work = 1 + std::uint64_t{stage.end - std::uint32_t{stage.first}} / kLooksPerUnit;
     }
     for (const InstanceId instance : state_.instances.of(caller)) {
       state_.instances[instance].call_others();
@@ -81,7 +89,8 @@ void Calls::link_services() {
   }
 }
 
-void Calls::add_call(Plan& plan, std::size_t call) {
+void Calls::add_call(Plan& plan, std::size_t call, const OperationNames& names,
+                     std::span<const std::uint32_t> keys) {
   const CallSpec& spec = state_.scenario.calls[call];
   Call added{&spec, GroupId(spec.client), &state_.streams.of_group(spec.client), {}};
   if (spec.cache.keeps_answers()) {
@@ -90,17 +99,14 @@ void Calls::add_call(Plan& plan, std::size_t call) {
     }
     added.caches = static_cast<std::uint32_t>(caches_.size());
     const std::uint32_t instances = state_.scenario.services[spec.caller].instances.count;
-    const std::uint32_t keys = scenario::keys_at(state_.scenario)[spec.caller];
     caches_.emplace_back();
     for (std::uint32_t i = 0; i < instances; ++i) {
       stop_point();
-      caches_.back().emplace_back(spec.cache, keys);
+      caches_.back().emplace_back(spec.cache, keys[spec.caller]);
     }
   }
-  if (!spec.operations.empty()) {
-    const OperationNames names(state_.scenario);
-    for (const std::string& name : spec.operations) added.operations.push_back(names.number(name));
-  }
+  for (const std::string& name : spec.operations) added.operations.push_back(names.number(name));
+  std::ranges::sort(added.operations);
   plan.calls.push_back(std::move(added));
 }
 
@@ -110,7 +116,9 @@ ServiceId Calls::service_of(const Attempt& a) { return a.at->place.service; }
 
 class Calls::Choice {
  public:
-  Choice(const RunState& state, const Attempt& a) : state_(state), a_(a) {}
+  /// In a stage; without one there are no alternatives.
+  Choice(const RunState& state, const Attempt& a, const Stage* stage = nullptr)
+      : state_(state), a_(a), stage_(stage) {}
 
   /// The draw for one call, or for the alternatives that begin with it.
   DrawId draw(Purpose purpose) {
@@ -129,9 +137,11 @@ class Calls::Choice {
   }
   /// The alternative that is made: drawn once, when it is asked for the first time.
   std::uint16_t one_of(const Plan& plan, std::uint16_t choice) {
-    if (chosen_.empty()) chosen_.resize(plan.choices.size(), kNoCall);
-    if (chosen_[choice] == kNoCall) chosen_[choice] = choose(plan, choice);
-    return chosen_[choice];
+    const std::uint16_t first = stage_->first_choice;
+    if (chosen_.empty()) chosen_.resize(std::size_t{stage_->end_choice} - first, kNoCall);
+    std::uint16_t& chosen = chosen_[std::size_t{choice} - first];
+    if (chosen == kNoCall) chosen = choose(plan, choice);
+    return chosen;
   }
 
  private:
@@ -139,14 +149,14 @@ class Calls::Choice {
 
   const RunState& state_;
   const Attempt& a_;
+  const Stage* stage_;
   std::optional<std::uint64_t> request_;  // its name
   std::optional<std::uint32_t> operation_;
-  std::vector<std::uint16_t> chosen_;  // by the number of the choice
+  std::vector<std::uint16_t> chosen_;  // of the choices of the stage
 };
 
 bool Calls::permits(const Call& call, Choice& choice) {
-  return call.operations.empty() ||
-         std::ranges::find(call.operations, choice.operation()) != call.operations.end();
+  return call.operations.empty() || std::ranges::binary_search(call.operations, choice.operation());
 }
 
 // Each with the chance of its weight among those that are permitted.
@@ -196,7 +206,7 @@ bool Calls::find_orders(const Attempt& a, std::size_t stage) {
     const Stage& s = plan.stages[stage];
     if (s.is_plain) return true;
     state_.count_work(s.work);
-    Choice choice(state_, a);
+    Choice choice(state_, a, &s);
     for (std::uint16_t i = s.first; i < s.end; ++i) {
       const std::uint16_t copies = copies_of(plan, i, choice);
       if (copies == 0 || look_up(plan.calls[i], a)) continue;
@@ -214,7 +224,9 @@ bool Calls::choose_first(const Attempt& a) { return find_orders(a, 0); }
 std::span<const Calls::Order> Calls::begin(const Attempt& a) {
   progress_.reach(a.id);
   Progress& p = progress_[a.id];
-  p = {state_.sequence++, p.serial, 0, 0, true, false, false, true};
+  ++state_.sequence;
+  p = {p.serial, 0, 0, true, false, false, true};
+  state_.holders.begin(a.id, a.at->place.instance);
   return enter_stage(a);
 }
 
@@ -362,23 +374,18 @@ void Calls::keep_answer(const Call& call, const Attempt& a) {
 void Calls::forget(InstanceId instance) {
   const std::uint32_t number = state_.instances.number_of(instance);
   for (const Call& call : plans_[state_.instances.service_of(instance)].calls) {
-    if (call.caches != kNone) caches_[call.caches][number].clear();
+    if (call.caches == kNone) continue;
+    Cache& cache = caches_[call.caches][number];
+    state_.count_work(1 + cache.size() / kEntriesPerUnit);
+    cache.clear();
   }
 }
 
 Calls::Outcome Calls::end(AttemptId attempt) {
   Progress& p = progress_[attempt];
+  if (p.active) state_.holders.end(attempt);
   p.active = false;
   return {p.failed, p.degraded};
-}
-
-std::vector<HeldAttempt> Calls::waiting() const {
-  std::vector<HeldAttempt> all;
-  state_.count_work(progress_.size() / 64);
-  for (const AttemptId id : Ids<AttemptId>(progress_.size())) {
-    if (progress_[id].active) all.push_back({progress_[id].since, id});
-  }
-  return all;
 }
 
 }  // namespace retrysim::model

@@ -67,14 +67,12 @@ class Calls {
   /// The attempt waits for no further calls.
   Outcome end(AttemptId attempt);
   /// The attempt does not wait any more. Calls under way run on to their own end.
-  void cancel(AttemptId attempt) { progress_[attempt].active = false; }
-  /// The attempts that wait for calls, wherever they are, and since which event.
-  std::vector<HeldAttempt> waiting() const;
+  void cancel(AttemptId attempt) { end(attempt); }
 
   /// The instance has restarted: what it had kept of answers is gone.
   void forget(InstanceId instance);
 
-  std::uint64_t bytes() const { return kernel::bytes_of(progress_) + slot_bytes_; }
+  std::uint64_t bytes() const { return progress_.bytes() + slots_.bytes() + slot_bytes_; }
 
  private:
   static constexpr std::uint16_t kNoCall = 0xffff;
@@ -84,7 +82,7 @@ class Calls {
     const CallSpec* spec;
     GroupId group;
     const RandomKey* key;                   // of that group: what is drawn for the call
-    std::vector<std::uint32_t> operations;  // for which it is made; none: for all
+    std::vector<std::uint32_t> operations;  // for which it is made, in order; none: for all
     std::uint16_t fallback = kNoCall;
     std::uint16_t choice = kNoCall;  // among the plan's, if it is an alternative
     std::uint32_t caches = kNone;    // one for each instance, if it keeps answers
@@ -94,7 +92,8 @@ class Calls {
     /// Each call is made once for every attempt, which fails if one of them does.
     bool is_plain = true;
     std::vector<Order> orders;  // of a plain one
-    std::uint64_t work = 0;     // of looking at all of its calls; see `RunLimits`
+    std::uint16_t first_choice = 0, end_choice = 0;
+    std::uint64_t work = 0;  // of looking at all of its calls; see `RunLimits`
   };
   struct Plan {
     std::vector<Call> calls;  // those of each stage follow each other; then the fallbacks
@@ -104,7 +103,6 @@ class Calls {
 
   /// Of an attempt.
   struct Progress {
-    std::uint64_t since = 0;
     std::uint32_t serial = 0;  // of the stage
     std::uint16_t stage = 0;
     std::uint16_t open = 0;  // calls of the stage that are not decided
@@ -123,7 +121,8 @@ class Calls {
   /// The request that an attempt belongs to chooses for all its attempts.
   class Choice;
 
-  void add_call(Plan& plan, std::size_t call);
+  void add_call(Plan& plan, std::size_t call, const OperationNames& names,
+                std::span<const std::uint32_t> keys);
   const Plan& plan_of(const Attempt& a) const { return plans_[service_of(a)]; }
   static ServiceId service_of(const Attempt& a);
   bool find_orders(const Attempt& a, std::size_t stage);

@@ -5,6 +5,7 @@
 #include "model/run/trace.hpp"
 #include "model/service/admission.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <utility>
@@ -58,13 +59,11 @@ void AttemptsInService::meet_late_error(Attempt& a) const {
   a.answer = 0;
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLateError});
   if (a.is(Attempt::kSecondMessage)) draws.next();  // decided what the read before came to
-  const double u = draws.uniform();
-  for (const LateError& e : *late_errors_) {
-    if (u >= e.cumulative) continue;
-    a.answer = e.answer;
-    a.work.left_ns = std::round(a.work.left_ns * e.share);
-    return;
-  }
+  const auto met =
+      std::ranges::upper_bound(*late_errors_, draws.uniform(), {}, &LateError::cumulative);
+  if (met == late_errors_->end()) return;
+  a.answer = met->answer;
+  a.work.left_ns = std::round(a.work.left_ns * met->share);
 }
 
 // It waits for another attempt with its token, but keeps its server.
@@ -84,7 +83,7 @@ void AttemptsInService::wake(Attempt& a, Time now) {
 }
 
 Attempt& AttemptsInService::complete(Time now) {
-  Attempt& a = (*attempts_)[servers_.complete(now)];
+  Attempt& a = (*attempts_)[AttemptId(servers_.complete(now))];
   a.finished = now;
   time_spent_ += time_between(a.started, now);
   if (!a.is(Attempt::kRejection | Attempt::kReplay)) [[likely]]
@@ -95,7 +94,7 @@ Attempt& AttemptsInService::complete(Time now) {
 }
 
 void AttemptsInService::hold(Time now) {
-  Attempt& a = (*attempts_)[servers_.hold(now)];
+  Attempt& a = (*attempts_)[AttemptId(servers_.hold(now))];
   a.stage = Attempt::Stage::kHoldingServer;
   RETRYSIM_TELL(Step::kCalling, now, a);
 }
@@ -120,8 +119,10 @@ void AttemptsInService::abort(Attempt& a, Time now) {
 
 std::vector<std::uint32_t> AttemptsInService::take_all(Time now) {
   std::vector<std::uint32_t> all = servers_.take_all(now);
+  StopCounter<> stop;
   for (const std::uint32_t id : all) {
-    Attempt& a = (*attempts_)[id];
+    stop.count();
+    Attempt& a = (*attempts_)[AttemptId(id)];
     RETRYSIM_TELL(Step::kAborted, now, a);
     time_spent_ += time_between(a.started, now);
     if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
@@ -136,8 +137,8 @@ Duration AttemptsInService::time_of(const Attempt& a, double speed) const {
 }
 
 Instance::Instance(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
-                   const Streams* streams, kernel::LinkedPool<Attempt>* attempts,
-                   std::uint64_t* sequence, Effects* effects)
+                   const Streams* streams, AttemptPool* attempts, std::uint64_t* sequence,
+                   Effects* effects)
     : in_service(spec, streams, attempts, sequence, effects),
       throttle(spec.throttle),
       effects_(effects),
@@ -147,7 +148,7 @@ Instance::Instance(const ServiceSpec& spec, const RandomKey& key, std::uint16_t 
       queue_(spec, key),
       power_(spec),
       model_(make_service_model(spec, conflict)),
-      concurrency_(spec.concurrency) {}
+      concurrency_(spec.concurrency, &attempts->present_at_entry) {}
 
 Instance::Admission Instance::admit_if_concurrency_allows(Attempt& a, Time now) {
   if (!concurrency_.has_room()) return Admission::kOverLimit;
@@ -177,7 +178,9 @@ void Instance::remove_from_queue(const Attempt& a, Time now) {
 
 std::vector<std::uint32_t> Instance::take_all(Time now) {
   std::vector<std::uint32_t> all = in_service.take_all(now);
+  StopCounter<> stop;
   while (Attempt* a = queue_.take(now)) {
+    stop.count();
     leave_unserved(*a, now);
     RETRYSIM_TELL(Step::kLeftQueue, now, *a);
     // A second call may have the session of the first.

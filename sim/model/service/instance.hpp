@@ -203,9 +203,8 @@ class AttemptsInService {
 
   /// `sequence`: the simulation's counter of scheduled events. `effects` is asked about attempts
   /// with side effects.
-  AttemptsInService(const ServiceSpec& spec, const Streams* streams,
-                    kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence,
-                    Effects* effects = nullptr)
+  AttemptsInService(const ServiceSpec& spec, const Streams* streams, AttemptPool* attempts,
+                    std::uint64_t* sequence, Effects* effects = nullptr)
       : demand(spec, streams),
         attempts_(attempts),
         effects_(effects),
@@ -253,7 +252,7 @@ class AttemptsInService {
   [[gnu::noinline]] void meet_late_error(Attempt& a) const;
   [[gnu::noinline]] void hold_server(Attempt& a);
 
-  kernel::LinkedPool<Attempt>* attempts_;
+  AttemptPool* attempts_;
   Effects* effects_;
   ServerPool servers_;
   const std::vector<LateError>* late_errors_ = nullptr;
@@ -284,7 +283,7 @@ class Instance {
   /// `key` is for what it draws for itself, `conflict` the number of the answer to a write that
   /// came too late.
   Instance(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
-           const Streams* streams, kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence,
+           const Streams* streams, AttemptPool* attempts, std::uint64_t* sequence,
            Effects* effects = nullptr);
 
   const ServiceSpec& spec() const { return *spec_; }

@@ -11,8 +11,11 @@
 namespace retrysim::model {
 
 void FaultTimeline::sort() {
-  std::ranges::stable_sort(changes_, {}, [this](const Change& c) {
-    return std::tie(c.time, scenario_->services[c.service].name);
+  StopCounter<> stop;
+  std::ranges::stable_sort(changes_, [&](const Change& a, const Change& b) {
+    stop.count();
+    if (a.time != b.time) return a.time < b.time;
+    return scenario_->services[a.service].name < scenario_->services[b.service].name;
   });
 }
 
@@ -36,11 +39,13 @@ Impairment FaultTimeline::at(std::size_t service, std::uint32_t instance, Time n
   all.response_loss = scenario_->network.response_loss;
   std::vector<const Errors*> late;
   double escaped = 1;
-  const auto meet = [&escaped](const Errors& errors, auto&& enter) {
+  double up_to = 0;  // rounding must not make it fall
+  const auto meet = [&](const Errors& errors, auto&& enter) {
     double hit = 0;
     for (const NumberedError& e : errors.all) {
       hit += e.probability;
-      enter(1 - escaped * (1 - hit), e.answer);
+      up_to = std::max(up_to, 1 - escaped * (1 - hit));
+      enter(up_to, e.answer);
     }
     escaped *= 1 - hit;
   };
@@ -73,6 +78,7 @@ Impairment FaultTimeline::at(std::size_t service, std::uint32_t instance, Time n
   }
   std::ranges::stable_sort(late, {}, [](const Errors* e) { return e->at.share; });
   escaped = 1;
+  up_to = 0;
   for (const Errors* errors : late) {
     meet(*errors, [&](double p, std::uint16_t answer) {
       all.late_errors.push_back({p, answer, errors->at.share});
@@ -103,9 +109,16 @@ void Services::start() {
   if (fault_source_ != kNone) state_.queue.offer(fault_source_, {faults_.next(), faults_begun_});
 }
 
+// There may be thousands of faults at once, and of errors.
 Impairment Services::impairment_of(InstanceId instance) const {
+  constexpr std::uint64_t kPartsPerUnit = 8;
   const Instances& all = state_.instances;
-  return faults_.at(all.service_of(instance), all.number_of(instance), state_.now);
+  const ServiceId service = all.service_of(instance);
+  Impairment impairment = faults_.at(service, all.number_of(instance), state_.now);
+  limits_.count_work(
+      (faults_.at_once(service) + impairment.errors.size() + impairment.late_errors.size()) /
+      kPartsPerUnit);
+  return impairment;
 }
 
 void Services::faults_change() {
@@ -142,7 +155,8 @@ void Services::change_instance(InstanceId instance, const FaultTimeline::Change&
 std::vector<AttemptId> Services::break_off(Instance& s, const std::vector<std::uint32_t>& taken) {
   std::vector<AttemptId> all;
   for (const std::uint32_t id : taken) all.emplace_back(id);
-  for (const AttemptId id : waiting_at(s)) {
+  for (const AttemptId id : state_.holders.at(s.place.instance)) {
+    limits_.count_work(1);
     cancel_wait(id);
     s.in_service.abort(state_.attempts[id], state_.now);
     all.push_back(id);
@@ -172,6 +186,7 @@ void Services::scaling_due(ServiceId service) {
   state_.note_event(EventKind::kScaling, ranks_[service]);
   scaler.observe(s.servers().busy(), s.power().working_servers(), state_.now);
   scaler.step(state_.now);
+  limits_.count_work(s.impairment().errors.size() / 64);  // which are copied
   s.rescale(state_.now);
   serve_queue(s);
   changed(s);

@@ -72,6 +72,8 @@ class FaultTimeline {
   /// Everything that is wrong at `now` with `service`, or with the instance of it with this index.
   /// `now` is never earlier than in the call before.
   Impairment at(std::size_t service, std::uint32_t instance, Time now) const;
+  /// How many faults that has just looked at.
+  std::size_t at_once(std::size_t service) const { return faults_of_[service].on.size(); }
 
  private:
   struct NumberedError {

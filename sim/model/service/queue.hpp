@@ -106,6 +106,7 @@ class OrderOfArrival {
   }
   /// There must be one.
   Attempt& oldest() const { return *line_.front(); }
+  std::uint64_t bytes() const { return line_.size() * sizeof(Attempt*); }
 
  private:
   std::deque<Attempt*> line_;  // null if it has left; the first is never null
@@ -153,6 +154,8 @@ class WaitingLine {
       return erase_elsewhere(a);
     unlink(line_, a);
   }
+
+  std::uint64_t bytes() const { return kernel::bytes_of_growing(anywhere_) + arrivals_.bytes(); }
 
   /// Visits all, in no particular order.
   template <class Visit>
@@ -297,6 +300,8 @@ class ServiceQueue {
   }
   /// Forgets how long attempts have waited.
   void forget(const CodelSpec& spec) { codel_ = Codel(spec); }
+
+  std::uint64_t bytes() const { return line_.bytes(); }
 
   template <class Visit>
   void for_each(Visit visit) const {

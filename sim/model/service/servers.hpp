@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -44,6 +45,16 @@ struct ReplyContext {
   const std::vector<std::pair<double, std::uint16_t>>& errors;
 };
 
+/// Random errors at present: which of them a uniform variate meets, if any. Cumulative
+/// probabilities do not fall; there may be thousands.
+using ErrorList = std::vector<std::pair<double, std::uint16_t>>;
+
+inline std::optional<std::uint16_t> error_met(const ErrorList& errors, double u) {
+  const auto met = std::ranges::upper_bound(errors, u, {}, &ErrorList::value_type::first);
+  if (met == errors.end()) return std::nullopt;
+  return met->second;
+}
+
 /// The model "independent": no queue and no limits. Every attempt is worked on at once and then
 /// fails or not, each with the same probability, whatever happens to the others.
 class IndependentModel {
@@ -52,11 +63,7 @@ class IndependentModel {
     if (context.errors.empty()) return {};
     Draws draws(context.key, {a.entity, a.number, 0, Purpose::kServiceError});
     if (a.is(Attempt::kSecondMessage)) draws.next();  // decided what the read before came to
-    const double u = draws.uniform();
-    for (const auto& [cumulative, answer] : context.errors) {
-      if (u < cumulative) return {answer};
-    }
-    return {};
+    return {error_met(context.errors, draws.uniform()).value_or(0)};
   }
 };
 
@@ -207,15 +214,17 @@ class ServiceDemand {
 class CompletionSet {
   auto position() {
     return [this](std::uint32_t attempt) -> std::uint32_t& {
-      if (attempt >= positions_.size()) [[unlikely]]
-        positions_.resize(2 * std::size_t{attempt} + 64, kernel::IndexedHeap::kNotInHeap);
-      return positions_[attempt];
+      places_->reach(attempt);
+      return (*places_)[attempt].position;
     };
   }
 
  public:
-  /// `servers`: how many may be in progress at once.
-  explicit CompletionSet(std::int64_t servers) : sorted_(servers <= kMaxSorted) {}
+  using Places = kernel::BlockArray<AttemptPool::HeapPlace>;
+  /// `servers`: how many may be in progress at once. `places`: of all attempts; apart from those,
+  /// so that moving one in the heap touches four bytes of it.
+  CompletionSet(std::int64_t servers, Places* places)
+      : sorted_(servers <= kMaxSorted), places_(places) {}
 
   std::size_t size() const { return sorted_ ? few_ : heap_.size(); }
   kernel::EventKey head() const { return sorted_ ? sorted_ones_[few_].key : heap_.head(); }
@@ -253,10 +262,13 @@ class CompletionSet {
     --few_;
   }
 
+  std::uint64_t bytes() const { return heap_.bytes(); }
+
   /// Takes out everything, in the order of completion.
   std::vector<std::uint32_t> take_all() {
     std::vector<std::uint32_t> attempts;
-    while (size() > 0) attempts.push_back(pop());
+    StopCounter<> stop;
+    for (; size() > 0; stop.count()) attempts.push_back(pop());
     return attempts;
   }
 
@@ -300,8 +312,7 @@ class CompletionSet {
   // is the head if there are none.
   std::array<One, kMaxSorted + 1> sorted_ones_;
   kernel::IndexedHeap heap_;
-  // By attempt; apart from the attempts, so that moving one in the heap touches four bytes of it.
-  std::vector<std::uint32_t> positions_;
+  Places* places_;  // in the heap
 };
 
 /// Servers that each work for one attempt at a time: a fixed number with a queue in front of them,
@@ -312,12 +323,12 @@ class OwnServers {
  public:
   /// `sequence`: the simulation's counter of scheduled events. `servers` work at first; there may
   /// be `most` later.
-  OwnServers(kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence, std::int64_t servers,
+  OwnServers(AttemptPool* attempts, std::uint64_t* sequence, std::int64_t servers,
              std::int64_t most)
       : attempts_(attempts),
         sequence_(sequence),
         working_(servers),
-        in_service_(std::max(servers, most)) {}
+        in_service_(std::max(servers, most), &attempts->in_service) {}
 
   /// Whether an attempt can be served at once; otherwise it has to queue.
   bool has_room() const { return taken_ < working_; }
@@ -385,8 +396,10 @@ class OwnServers {
     working_ = servers;
     if (speed == speed_) return;
     const double old_speed = std::exchange(speed_, speed);
+    StopCounter<> stop;
     for (const std::uint32_t id : in_service_.take_all()) {
-      Attempt& a = (*attempts_)[id];
+      stop.count();
+      Attempt& a = (*attempts_)[AttemptId(id)];
       const auto elapsed = static_cast<double>((now - a.work.since).count());
       a.work.left_ns = std::max(0.0, std::round(a.work.left_ns - elapsed * old_speed));
       schedule(a, now);
@@ -397,6 +410,7 @@ class OwnServers {
   void for_each(Visit visit) const {
     in_service_.for_each(visit);
   }
+  std::uint64_t bytes() const { return in_service_.bytes(); }
 
  private:
   void schedule(Attempt& a, Time now) {
@@ -413,7 +427,7 @@ class OwnServers {
     in_service_.insert(a.id, {now + left, (*sequence_)++});
   }
 
-  kernel::LinkedPool<Attempt>* attempts_;
+  AttemptPool* attempts_;
   std::uint64_t* sequence_;
   std::int64_t taken_ = 0;  // servers, by attempts in service or held
   std::int64_t held_ = 0;
@@ -432,14 +446,18 @@ class OwnServers {
 class ProcessorSharing {
   auto position() {
     return [this](std::uint32_t attempt) -> std::uint32_t& {
-      if (attempt >= positions_.size()) [[unlikely]]
-        positions_.resize(2 * std::size_t{attempt} + 64, kernel::IndexedHeap::kNotInHeap);
-      return positions_[attempt];
+      places_->reach(attempt);
+      return (*places_)[attempt].position;
     };
   }
 
  public:
+  using Places = kernel::BlockArray<AttemptPool::HeapPlace>;
+  /// `places`: of all attempts.
+  explicit ProcessorSharing(Places* places) : places_(places) {}
+
   std::int64_t size() const { return static_cast<std::int64_t>(by_end_.size()); }
+  std::uint64_t bytes() const { return by_end_.bytes(); }
 
   /// The present is `now`; must be called before anything changes.
   void advance(Time now) {
@@ -504,16 +522,18 @@ class ProcessorSharing {
   void start_over() {
     std::vector<std::pair<kernel::EventKey, std::uint32_t>> all;
     by_end_.for_each([&](std::uint32_t a, kernel::EventKey key) { all.emplace_back(key, a); });
-    while (!by_end_.empty()) by_end_.pop(position());
+    StopCounter<> stop;
+    for (; !by_end_.empty(); stop.count()) by_end_.pop(position());
     for (auto& [key, attempt] : all) {
+      stop.count();
       key.time = as_key(std::max(0.0, attained_at(key) - attained_ns_));
       by_end_.push(attempt, key, position());
     }
     attained_ns_ = 0;
   }
 
-  kernel::IndexedHeap by_end_;            // by what has been attained when they are done
-  std::vector<std::uint32_t> positions_;  // in the heap, by attempt
+  kernel::IndexedHeap by_end_;  // by what has been attained when they are done
+  Places* places_;              // in the heap
   std::uint64_t sequence_ = 0;
   double attained_ns_ = 0, server_time_ns_ = 0;
   double servers_ = 0, speed_ = 1;
@@ -524,9 +544,11 @@ class ProcessorSharing {
 /// `OwnServers` for what that means). Kept out of the path of the other pool.
 class SharedServers {
  public:
-  SharedServers(kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence,
-                std::int64_t servers)
-      : attempts_(attempts), sequence_(sequence), working_(servers) {
+  SharedServers(AttemptPool* attempts, std::uint64_t* sequence, std::int64_t servers)
+      : attempts_(attempts),
+        sequence_(sequence),
+        sharing_(&attempts->in_service),
+        working_(servers) {
     sharing_.set_power(servers, 1);
   }
 
@@ -586,7 +608,8 @@ class SharedServers {
   }
   [[gnu::noinline]] std::vector<std::uint32_t> take_all(Time now) {
     std::vector<std::uint32_t> all;
-    while (sharing_.size() > 0) all.push_back(complete(now));
+    StopCounter<> stop;
+    for (; sharing_.size() > 0; stop.count()) all.push_back(complete(now));
     return all;
   }
 
@@ -601,10 +624,11 @@ class SharedServers {
   void for_each(Visit visit) const {
     sharing_.for_each(visit);
   }
+  std::uint64_t bytes() const { return sharing_.bytes(); }
 
  private:
   void leave(std::uint32_t attempt) {
-    Attempt& a = (*attempts_)[attempt];
+    Attempt& a = (*attempts_)[AttemptId(attempt)];
     a.work.left_ns = sharing_.server_time_ns() - a.work.left_ns;
     given_up_ -= a.given_up();
     rejections_ -= a.is(Attempt::kRejection);
@@ -612,7 +636,7 @@ class SharedServers {
   }
   void schedule() { head_ = {sharing_.next_end(), (*sequence_)++}; }
 
-  kernel::LinkedPool<Attempt>* attempts_;
+  AttemptPool* attempts_;
   std::uint64_t* sequence_;
   ProcessorSharing sharing_;
   kernel::EventKey head_ = kernel::EventKey::never();
@@ -641,8 +665,7 @@ class ServerPool {
 
  public:
   /// `sequence`: the simulation's counter of scheduled events.
-  ServerPool(const ServiceSpec& spec, kernel::LinkedPool<Attempt>* attempts,
-             std::uint64_t* sequence)
+  ServerPool(const ServiceSpec& spec, AttemptPool* attempts, std::uint64_t* sequence)
       : own_(attempts, sequence, spec.servers, spec.autoscaling.max) {
     if (has_queue(spec.queue.discipline)) return;
     shared_ = std::make_unique<SharedServers>(attempts, sequence, spec.servers);
@@ -717,6 +740,9 @@ class ServerPool {
   template <class Visit>
   void for_each(Visit visit) const {
     ask([&](const auto& s) { s.for_each(visit); });
+  }
+  std::uint64_t bytes() const {
+    return ask([](const auto& s) { return s.bytes(); });
   }
 
  private:

@@ -80,6 +80,7 @@ void Services::prepare() {
     if (!call.callers_operation || call.client >= scenario.clients.size()) continue;
     takes_over[scenario.clients[call.client].service] = true;
   }
+  std::optional<OperationNames> names;
   for (const ServiceId i : Ids<ServiceId>(scenario.services.size())) {
     stop_point();  // there may be many services and groups
     const ServiceSpec& spec = scenario.services[i];
@@ -97,7 +98,10 @@ void Services::prepare() {
       if (operations) s.in_service.demand.set_operations(i, scenario.clients);
       if (operations && takes_over[i]) s.in_service.demand.take_over(state_.taken_over);
     }
-    if (spec.throttle.has_limits()) number_limits(i);
+    if (spec.throttle.has_limits()) {
+      if (!names) names.emplace(scenario);
+      number_limits(i, *names);
+    }
     effects_.remember_tokens(i);
   }
   others_observe_ = instances.several();
@@ -107,6 +111,7 @@ void Services::prepare() {
     sums_.resize(instances.services());
   }
   for (const InstanceId i : instances.ids()) {
+    stop_point();
     instances[i].impair(impairment_of(i), state_.now);
     others_observe_ |= instances[i].autoscaler() != nullptr;
   }
@@ -115,9 +120,8 @@ void Services::prepare() {
 }
 
 // The first instance keeps the throttle of the whole service.
-void Services::number_limits(ServiceId service) {
+void Services::number_limits(ServiceId service, const OperationNames& operations) {
   const ThrottleSpec& spec = state_.scenario.services[service].throttle;
-  const OperationNames operations(state_.scenario);
   Throttle::Numbers numbers;
   for (const ThrottleLimit& l : spec.operations) numbers.push_back(operations.number(l.name));
   for (const ThrottleLimit& l : spec.keys) {
@@ -218,15 +222,12 @@ bool Services::meets_random_error(Attempt& a) {
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
   // A read before a retry and the request after it meet errors independently of each other.
   if (a.is(Attempt::kSecondMessage) && s.spec().model != ServiceModelKind::kOcc) draws.next();
-  const double u = draws.uniform();
-  for (const auto& [cumulative, answer] : s.impairment().errors) {
-    if (u >= cumulative) continue;
-    s.place.recorder->error_answered();
-    if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
-    network_.answer(a, answer);
-    return true;
-  }
-  return false;
+  const std::optional<std::uint16_t> answer = error_met(s.impairment().errors, draws.uniform());
+  if (!answer) return false;
+  s.place.recorder->error_answered();
+  if (state_.is_throttling(a, *answer)) a.clients->recorder->passage.refused(a.in_cohort);
+  network_.answer(a, *answer);
+  return true;
 }
 
 // `keeper`: the instance that keeps the throttle of the service.
@@ -348,8 +349,12 @@ void Services::served_in_vain(Attempt& a, Reply reply) {
 
 // Free servers take what waits.
 void Services::serve_queue(Instance& s) {
+  bool is_first = true;
   while (Attempt* next = s.take_from_queue(state_.now)) {
     Attempt& a = *next;
+    if (!is_first) [[unlikely]]
+      limits_.count_work(1);  // there may be any number
+    is_first = false;
     if (s.traits().screens_queue && leaves_unserved(a)) [[unlikely]]
       continue;
     s.start(a, state_.now);
@@ -527,15 +532,20 @@ void Services::cancel_wait(AttemptId attempt) {
   if (!effects_.cancel_wait(attempt)) calls_.cancel(attempt);
 }
 
-std::vector<AttemptId> Services::waiting_at(const Instance& s) const {
-  std::vector<HeldAttempt> held = calls_.waiting();
-  std::ranges::copy(effects_.waiting(), std::back_inserter(held));
-  std::ranges::sort(held, {}, &HeldAttempt::since);
-  std::vector<AttemptId> here;
-  for (const HeldAttempt& h : held) {
-    if (state_.attempts[h.attempt].at == &s) here.push_back(h.attempt);
+// The sum is made anew where there are few instances; of very many, a few are looked at each time.
+std::uint64_t Services::bytes() {
+  constexpr std::size_t kMost = 256;
+  const std::size_t all = state_.instances.size();
+  instance_bytes_.resize(all);
+  for (std::size_t n = std::min(all, kMost); n > 0; --n) {
+    looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 0;
+    const Instance& s = state_.instances[InstanceId(looked_at_)];
+    std::uint64_t& known = instance_bytes_[looked_at_];
+    const std::uint64_t bytes = s.servers().bytes() + s.queue().bytes();
+    bytes_at_instances_ += bytes - known;
+    known = bytes;
   }
-  return here;
+  return calls_.bytes() + watch_.bytes() + bytes_at_instances_;
 }
 
 // --- The service's own timeout, and its limit on concurrency.
@@ -681,11 +691,12 @@ void Services::close() {
     for (const InstanceId i : state_.instances.of(service)) {
       const Instance& s = state_.instances[i];
       if (s.servers().waste_is_a_level()) continue;
+      limits_.count_work(1);
       std::vector<AttemptId> at_work;
       s.servers().for_each([&](std::uint32_t id) { at_work.emplace_back(id); });
-      for (const AttemptId id : waiting_at(s)) at_work.push_back(id);
-      limits_.count_work(1 + at_work.size() / 8);
+      for (const AttemptId id : state_.holders.at(s.place.instance)) at_work.push_back(id);
       for (const AttemptId id : at_work) {
+        if (id % 8 == 0) limits_.count_work(1);
         const Attempt& a = state_.attempts[id];
         if (!a.given_up()) continue;
         recorder.add_wasted_work(s.servers().wasted_since(a), state_.end_of_submissions);

@@ -42,6 +42,7 @@ class AttemptWatch {
   /// The attempt that the service's own timeout ends now: its oldest one.
   Attempt& expired(ServiceId service);
   kernel::EventKey next_timeout(ServiceId service) const;
+  std::uint64_t bytes() const { return links_.bytes(); }
 
  private:
   struct Limit {  // of one service
@@ -114,15 +115,11 @@ class Services {
   /// At the end of the run: work that no client waits for goes on to the end of the window.
   void close();
 
-  // For limits and books.
-
-  /// The attempts that hold a server of the instance without being served, in the order in which
-  /// they began to.
-  std::vector<AttemptId> waiting_at(const Instance& s) const;
-  std::uint64_t bytes() const { return calls_.bytes(); }
+  /// For limits.
+  std::uint64_t bytes();
 
  private:
-  void number_limits(ServiceId service);
+  void number_limits(ServiceId service, const OperationNames& operations);
 
   bool finds_nobody(const Attempt& a) const;
   void serve_at_once(Attempt& a);
@@ -178,6 +175,10 @@ class Services {
   RunLimits& limits_;
   AttemptWatch watch_;
   Calls calls_;
+  // What instances take, as last seen; their sum; the one that was looked at last.
+  std::vector<std::uint64_t> instance_bytes_;
+  std::uint64_t bytes_at_instances_ = 0;
+  std::size_t looked_at_ = 0;
   std::vector<Instance*> freed_;  // with servers that have just been set free
   // Whether levels go to others than the recorder of the service: to an autoscaler, or to the log
   // of the instances.

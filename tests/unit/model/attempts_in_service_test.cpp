@@ -45,7 +45,7 @@ struct Station {
 
   Scenario scenario;
   model::Streams streams{scenario, 0};
-  kernel::LinkedPool<Attempt> attempts;
+  model::AttemptPool attempts;
   std::uint64_t sequence = 0;
   model::AttemptsInService in_service{scenario.services[0], &streams, &attempts, &sequence};
 };

@@ -19,7 +19,8 @@ TEST_CASE("Completions come in order, also where more are in progress than were 
   const std::int64_t announced = GENERATE(1, 10, 1000);
   const std::uint32_t most = GENERATE(3u, 24u, 25u, 100u);
   CAPTURE(announced, most);
-  CompletionSet set(announced);
+  CompletionSet::Places places;
+  CompletionSet set(announced, &places);
   std::map<kernel::EventKey, std::uint32_t> oracle;
   std::uint64_t sequence = 0;
   Time now;
@@ -58,7 +59,8 @@ TEST_CASE("Completions come in order, also where more are in progress than were 
 
 TEST_CASE("A completion that is not due cannot be cancelled") {
   const std::int64_t servers = GENERATE(2, 1000);
-  CompletionSet set(servers);
+  CompletionSet::Places places;
+  CompletionSet set(servers, &places);
   set.insert(5, {Time::from_nanoseconds(3), 0});
   CHECK_THROWS_AS(set.erase(4), kernel::TimerMisused);
   CHECK(set.pop() == 5);

@@ -294,7 +294,8 @@ TEST_CASE("Processor sharing: what is wasted is the share that abandoned attempt
 
 TEST_CASE("Processor sharing stays exact over days without an idle moment") {
   // Every second two attempts of 250 ms come, beside one that never ends: 750 ms for the three.
-  model::ProcessorSharing sharing;
+  model::ProcessorSharing::Places places;
+  model::ProcessorSharing sharing(&places);
   sharing.set_power(1, 1);
   sharing.insert(0, 1e18);
   Time now;
@@ -318,7 +319,8 @@ TEST_CASE("Processor sharing stays exact over days without an idle moment") {
 TEST_CASE("Processor sharing: what is left stays the same when the sums start over") {
   // They do when each attempt has been given 18 minutes. An attempt of 30 minutes has 10 left after
   // 20; the one of a minute that comes then is done at 22 minutes, the one of 10 in time with it.
-  model::ProcessorSharing sharing;
+  model::ProcessorSharing::Places places;
+  model::ProcessorSharing sharing(&places);
   sharing.set_power(2, 1);
   sharing.insert(0, 1800e9);
   sharing.insert(1, 1800e9);

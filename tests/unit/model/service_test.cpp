@@ -44,7 +44,7 @@ struct Counter {
 
   Scenario scenario;
   model::Streams streams{scenario, 0};
-  kernel::LinkedPool<Attempt> attempts;
+  model::AttemptPool attempts;
   std::uint64_t sequence = 0;
   model::Instance service{scenario.services[0], RandomKey(1, 0), 0, &streams, &attempts, &sequence};
   Admission admission = Admission::kFull;

@@ -1,0 +1,12 @@
+# Limits on time and memory in scenarios in which one thing is very dear: instructions between two
+# looks, and the most memory. By hand, with a clock: by_clock.py, three hundred random ones.
+
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  foreach(check work memory)
+    add_test(NAME costly/${check}
+             COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/${check}_test.py
+                     $<TARGET_FILE:retrysim-cli>)
+    set_tests_properties(costly/${check} PROPERTIES
+      LABELS "costly;no-sanitizer" SKIP_RETURN_CODE 77 TIMEOUT 1200 COST 40)
+  endforeach()
+endif()
