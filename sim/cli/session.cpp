@@ -17,21 +17,34 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <ios>
 #include <limits>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RETRYSIM_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RETRYSIM_SANITIZED
+#endif
+#endif
 
 namespace retrysim::cli {
 
@@ -41,6 +54,20 @@ namespace {
 
 std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
+
+/// Bytes that are its own and in memory; 0 if unknown. Sanitizers have memory of their own, so that
+/// it would mean nothing.
+std::uint64_t memory_of_this_process() {
+#if defined(RETRYSIM_SANITIZED)
+  return 0;
+#else
+  std::ifstream in("/proc/self/statm");
+  std::uint64_t size = 0, resident = 0, shared = 0;
+  if (!(in >> size >> resident >> shared)) return 0;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return (resident - std::min(resident, shared)) * page;
+#endif
+}
 
 extern "C" void request_stop(int) { stop_requested = true; }
 
@@ -61,17 +88,67 @@ Interruption::Interruption() : scope_(&stop_requested) {
   handle(request_stop);
 }
 
+/// Looks every few milliseconds how much memory the process has: what runs know that they take is
+/// limited by themselves, before; this is for all the rest.
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(std::uint64_t most) : thread_([this, most] { watch(most); }) {}
+  ~MemoryWatch() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    done_changed_.notify_all();
+  }
+  MemoryWatch(const MemoryWatch&) = delete;
+  MemoryWatch& operator=(const MemoryWatch&) = delete;
+
+  bool hit() const { return hit_; }
+
+ private:
+  void watch(std::uint64_t most) {
+    constexpr std::chrono::milliseconds kPause{5};
+    std::unique_lock lock(mutex_);
+    while (!done_changed_.wait_for(lock, kPause, [this] { return done_; })) {
+      if (memory_of_this_process() <= most) continue;
+      hit_ = true;
+      stop_requested = true;
+      return;
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable done_changed_;
+  bool done_ = false;
+  std::atomic<bool> hit_{false};
+  std::jthread thread_;
+};
+
 void Interruption::limit(Duration timeout) { timer_.emplace(stop_requested, timeout); }
+
+void Interruption::limit_memory(std::uint64_t bytes) {
+  constexpr std::uint64_t kOfAnyProgram = std::uint64_t{32} << 20;
+  const std::uint64_t most = bytes + kOfAnyProgram;
+  if (memory_of_this_process() > 0 && most > bytes) memory_ = std::make_unique<MemoryWatch>(most);
+}
 
 Interruption::~Interruption() {
   timer_.reset();
+  memory_.reset();
   handle(SIG_DFL);
+}
+
+std::optional<std::string_view> Interruption::limit_hit() const {
+  if (timer_ && timer_->expired()) return "took longer than --timeout allows";
+  if (memory_ && memory_->hit()) return "took more memory than --max-memory allows";
+  return std::nullopt;
 }
 
 const std::atomic<bool>* Interruption::flag() const { return &stop_requested; }
 
-void throw_timed_out() {
-  throw LimitExceeded("the command took longer than --timeout allows; nothing was written");
+void throw_limit_exceeded(const Interruption& interruption) {
+  throw LimitExceeded(
+      fmt::format("the command {}; nothing was written", interruption.limit_hit().value_or("")));
 }
 
 int interruptible(std::optional<Duration> timeout, const std::function<int()>& work) {
@@ -80,7 +157,7 @@ int interruptible(std::optional<Duration> timeout, const std::function<int()>& w
   try {
     return work();
   } catch (const Interrupted&) {
-    if (interruption.timed_out()) throw_timed_out();
+    if (interruption.limit_hit()) throw_limit_exceeded(interruption);
     throw;
   }
 }
@@ -508,8 +585,9 @@ void Session::simulate(const std::string& name, report::ProgressBar& bar,
     work(replication_options(bar));
   } catch (const Interrupted&) {
     bar.clear();
-    if (!interruption_.timed_out()) throw;
-    throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows", name));
+    const auto limit = interruption_.limit_hit();
+    if (!limit) throw;
+    throw LimitExceeded(fmt::format("\"{}\" {}", name, *limit));
   } catch (...) {
     bar.clear();
     throw;
@@ -540,6 +618,7 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   const auto executor = make_executor(settings.launch, settings.jobs, interruption.flag());
   const bool leads = executor->is_owner();
   if (leads && settings.timeout) interruption.limit(*settings.timeout);
+  if (leads && settings.max_memory) interruption.limit_memory(*settings.max_memory);
   // Ranks that have been asked to stop may be gone: no rank waits for them then. The process simply
   // ends, and mpirun ends the others.
   const auto finish = [&] {
@@ -557,7 +636,7 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
     status = work(Session(settings, interruption, *executor, max_memory));
     finish();
   } catch (const Interrupted&) {
-    if (interruption.timed_out()) throw_timed_out();
+    if (interruption.limit_hit()) throw_limit_exceeded(interruption);
     if (leads) throw;
     return kInterrupted;
   } catch (...) {
@@ -697,9 +776,9 @@ void JournaledCommand::end_without_result(const std::string& scenario,
     throw;
   } catch (const Interrupted&) {
     const std::string text = keep();
-    if (interruption.timed_out()) {
-      throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows{}", scenario,
-                                      text.empty() ? "" : "; " + text));
+    if (const auto limit = interruption.limit_hit()) {
+      throw LimitExceeded(
+          fmt::format("\"{}\" {}{}", scenario, *limit, text.empty() ? "" : "; " + text));
     }
     if (!text.empty()) report::print_error("note: {}\n", text);
   } catch (const LimitExceeded&) {  // with another limit it may continue

@@ -39,6 +39,8 @@ namespace retrysim::cli {
 // Ctrl-C, SIGTERM and time limits set one flag that all long work checks (retrysim/simulation.hpp),
 // so it ends in order and no file is left half written.
 
+class MemoryWatch;
+
 /// One at a time. While it lives, SIGINT, SIGTERM and SIGHUP set it, and work in the thread that
 /// made it ends at its next stop point; a second signal ends the program.
 class Interruption {
@@ -50,18 +52,23 @@ class Interruption {
 
   /// Sets it when this time has passed, from now. At most once.
   void limit(Duration timeout);
+  /// Sets it when the process has this much memory, and a little more than a small program has by
+  /// itself, whatever it is for. At most once; no limit on systems that do not tell how much it is.
+  void limit_memory(std::uint64_t bytes);
 
   const std::atomic<bool>* flag() const;
-  /// The flag was set by the time limit.
-  bool timed_out() const { return timer_ && timer_->expired(); }
+  /// If a limit has set the flag: what the command did, such as "took longer than --timeout
+  /// allows".
+  std::optional<std::string_view> limit_hit() const;
 
  private:
   std::optional<execution::StopTimer> timer_;
+  std::unique_ptr<MemoryWatch> memory_;
   StopScope scope_;
 };
 
-/// Throws the `LimitExceeded` of a command that --timeout has ended.
-[[noreturn]] void throw_timed_out();
+/// Throws the `LimitExceeded` of a command that a limit has ended.
+[[noreturn]] void throw_limit_exceeded(const Interruption& interruption);
 
 /// Calls `work`, which simulates nothing, until it is done, interrupted or `timeout` has passed;
 /// gives its exit status. Throws what `work` throws; LimitExceeded after the timeout.

@@ -17,9 +17,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -287,17 +289,26 @@ class CallChances {
   }
 
   void find_stage(std::size_t s, const std::vector<std::size_t>& stage) {
+    std::map<std::string_view, std::vector<const CallSpec*>> alternatives;
     for (const std::size_t i : stage) {
+      const CallSpec& call = scenario_.calls[i];
+      if (!call.one_of.empty()) alternatives[call.one_of].push_back(&call);
+    }
+    // Of those that an operation permits, added up once for each operation.
+    std::map<std::pair<std::string_view, std::string_view>, double> weights;
+    for (const std::size_t i : stage) {
+      stop_point();
       const CallSpec& call = scenario_.calls[i];
       made_[i] = mean_over(s, [&](std::string_view o) {
         if (!permits(call, o)) return 0.0;
         if (call.one_of.empty()) return call.share;
-        double weights = 0;
-        for (const std::size_t other : stage) {
-          const CallSpec& c = scenario_.calls[other];
-          if (c.one_of == call.one_of && permits(c, o)) weights += c.share;
+        const auto [sum, is_new] = weights.try_emplace({call.one_of, o}, 0.0);
+        if (is_new) {
+          for (const CallSpec* c : alternatives[call.one_of]) {
+            if (permits(*c, o)) sum->second += c->share;
+          }
         }
-        return call.share / weights;
+        return call.share / sum->second;
       });
     }
   }
@@ -909,6 +920,8 @@ void CallGraph::find_fallbacks(const Scenario& scenario, std::size_t service) {
   const auto name_of = [&](std::size_t call) -> const std::string& {
     return scenario.clients[scenario.calls[call].client].name;
   };
+  std::map<std::string_view, std::size_t> by_name;
+  for (const std::size_t i : calls_[service]) by_name.try_emplace(name_of(i), i);
   for (const std::size_t i : calls_[service]) {
     const CallSpec& call = scenario.calls[i];
     const bool none = call.need == 0 || call.count > CallSpec::kMostCopies ||
@@ -920,21 +933,24 @@ void CallGraph::find_fallbacks(const Scenario& scenario, std::size_t service) {
                                   " is out of range");
     }
     if (call.on_failure != CallFailure::kFallback) continue;
-    const auto other = std::ranges::find_if(
-        calls_[service], [&](std::size_t c) { return name_of(c) == call.fallback; });
-    if (other == calls_[service].end() || !scenario.calls[*other].one_of.empty()) {
+    const auto other = by_name.find(call.fallback);
+    if (other == by_name.end() || !scenario.calls[other->second].one_of.empty()) {
       throw std::invalid_argument("call " + name_of(i) +
                                   " falls back on a call that is not there, or is an alternative");
     }
-    fallbacks_[i] = *other;
+    fallbacks_[i] = other->second;
   }
+  std::set<std::size_t> ends;  // a chain from there comes to its end
   for (const std::size_t i : calls_[service]) {
     std::size_t steps = 0;
-    for (auto at = fallbacks_[i]; at; at = fallbacks_[*at]) {
+    std::vector<std::size_t> chain{i};
+    for (auto at = fallbacks_[i]; at && !ends.contains(*at); at = fallbacks_[*at]) {
+      chain.push_back(*at);
       if (++steps <= calls_[service].size()) continue;
       throw std::invalid_argument("calls of " + name_of(i) +
                                   " fall back on each other in a circle");
     }
+    ends.insert(chain.begin(), chain.end());
   }
 }
 

@@ -243,6 +243,7 @@ class CallChecks {
       const std::string& name = s.clients[s.calls[i].client].name;
       written_.push_back({&s.calls[i], written().find(name.substr(name.find('.') + 1))});
     }
+    for (const Call& c : written_) by_client_.try_emplace(s.clients[c.spec->client].name, &c);
   }
 
   void check() {
@@ -269,10 +270,8 @@ class CallChecks {
     t_.problems.add(place_of(*c.member, key), path_of(c) + "." + std::string(key) + text);
   }
   const Call* call_named(const std::string& client) const {
-    const auto at = std::ranges::find_if(written_, [&](const Call& c) {
-      return t_.loaded.scenario.clients[c.spec->client].name == client;
-    });
-    return at == written_.end() ? nullptr : &*at;
+    const auto at = by_client_.find(client);
+    return at == by_client_.end() ? nullptr : at->second;
   }
 
   void check_share(const Call& c) {
@@ -330,8 +329,9 @@ class CallChecks {
       for (const Call* c = &start; c != nullptr && seen.insert(c->spec).second;) {
         path.push_back(c);
         c = c->spec->fallback.empty() ? nullptr : call_named(c->spec->fallback);
+        if (c == nullptr || !seen.contains(c->spec)) continue;
         const auto again = std::ranges::find(path, c);
-        if (c == nullptr || again == path.end()) continue;
+        if (again == path.end()) continue;
         std::string text;
         for (auto at = again; at != path.end(); ++at) text += (*at)->member->name + " -> ";
         add(**again, "fallback",
@@ -372,6 +372,7 @@ class CallChecks {
   Tables& t_;
   const Member& service_;
   std::vector<Call> written_;
+  std::map<std::string_view, const Call*> by_client_;
 };
 
 void resolve_calls(Tables& t, const Member& service, std::vector<KeysOfCalls>& moved) {
@@ -713,16 +714,18 @@ void note_idle_keys(Tables& t) {
   const Scenario& s = t.loaded.scenario;
   note_cache_of_one_answer(t);
   const std::vector<bool> matter = where_keys_matter(s);
-  for (const ClientSpec& c : s.clients) {
+  std::vector<bool> sees_others(s.clients.size());  // the keys of its callers
+  for (const CallSpec& call : s.calls) {
+    if (call.callers_key && call.client < s.clients.size()) sees_others[call.client] = true;
+  }
+  for (std::size_t g = 0; g < s.clients.size(); ++g) {
+    const ClientSpec& c = s.clients[g];
     bool by_key = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kKey) ||
                   (c.retry.rate_limit.enabled && c.retry.rate_limit.scope == RetryScope::kKey);
     for (const std::size_t i : called_services(c)) {
       by_key = by_key || (i < matter.size() && matter[i]);  // there may be no service
     }
-    const bool sees_others = std::ranges::any_of(s.calls, [&](const CallSpec& call) {
-      return call.callers_key && &s.clients[call.client] == &c;
-    });
-    if (sees_others) continue;
+    if (sees_others[g]) continue;
     if (by_key && c.keys.count == 1) {
       t.loaded.notes.push_back(path_of(c) + " has no keys: what is kept apart by key is one for " +
                                "all of its requests");

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/document.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -149,6 +151,8 @@ bool looks_like_unquoted_text(std::string_view line) {
 }  // namespace
 
 const Member* Node::find(std::string_view name) const {
+  constexpr std::size_t kMany = 256;
+  if (members.size() > kMany) stop_point();  // each of them may be looked for
   const auto it =
       std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == name; });
   return kind == Kind::kTable && it != members.end() ? &*it : nullptr;
