@@ -60,7 +60,8 @@ RunLimits::RunLimits(RunState& state, const Clients& clients, const Network& net
 void RunLimits::check() {
   const SimulationOptions& options = state_.options;
   const std::uint64_t counted = this->counted();
-  ++looks_;
+  most_between_looks_ = std::max(most_between_looks_, done_ - looked_at_);
+  looked_at_ = done_;
   if (counted > options.max_events) {
     throw LimitExceeded(
         fmt::format("more than {} events: replication {} stopped at {} s", options.max_events,

@@ -267,11 +267,10 @@ class Attempts {
 // it.
 //
 // They are looked at by the work that has been done. An event is one unit of it, if it does no more
-// than an event usually does; what may be dear in a valid scenario counts its own work. The
-// instructions between two looks are counted by tests/costly: of the scenarios there, some hundred
-// to two thousand for a unit. What takes memory takes a few hundred bytes for a unit (a request and
-// an attempt: 256), in blocks; an array that has to be moved when it grows counts as twice as
-// large.
+// than an event usually does; what may be dear in a valid scenario counts its own work. A unit
+// takes some hundred to a few thousand instructions, as tests/costly finds. What takes memory takes
+// a few hundred bytes for a unit (a request and an attempt: 256), in blocks; an array that has to
+// be moved when it grows counts as twice as large.
 
 class RunLimits {
  public:
@@ -302,9 +301,9 @@ class RunLimits {
   }
 
   std::uint64_t events() const { return counted() - steps_; }
-  /// How often limits have been looked at, and at how much work.
-  std::uint64_t looks() const { return looks_; }
+  /// For tests: all units of work, and the most between two looks.
   std::uint64_t work() const { return done_; }
+  std::uint64_t most_between_looks() const { return most_between_looks_; }
 
  private:
   std::uint64_t counted() const { return done_ - other_; }
@@ -321,7 +320,7 @@ class RunLimits {
   // Apart from `done_`: as neighbours the two would be loaded together, just after one was stored.
   std::uint64_t steps_ = 0, other_ = 0;
   std::uint64_t instant_began_ = 0;  // `done_` when this instant began, and the other work since
-  std::uint64_t looks_ = 0;
+  std::uint64_t looked_at_ = 0, most_between_looks_ = 0;
   std::uint64_t most_at_once_ = 0;  // requests that may rightly be submitted at one instant
 };
 

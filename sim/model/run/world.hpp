@@ -35,6 +35,9 @@ class World {
 
   RunResult run();
 
+  /// For tests.
+  const RunLimits& limits() const { return limits_; }
+
  private:
   void add_sources();
 

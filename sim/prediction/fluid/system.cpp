@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/system.hpp"
+
+#include <retrysim/simulation.hpp>
+
 #include "prediction/facts/delay_law.hpp"
 #include "scenario/derived/derived.hpp"
 
@@ -249,7 +252,11 @@ std::vector<double> arrival_rates(const Scenario& scenario, std::size_t client, 
     return rates;
   }
   if (a.process == ArrivalProcess::kTrace && !a.profile) {
-    for (const Time t : a.rows) put(t.in_seconds(), 1);
+    StopCounter<> stop;
+    for (const Time t : a.rows) {
+      stop.count();
+      put(t.in_seconds(), 1);
+    }
     return rates;
   }
   const double rate = a.process == ArrivalProcess::kTrace ? 1 : a.rate * c.count;
@@ -259,6 +266,7 @@ std::vector<double> arrival_rates(const Scenario& scenario, std::size_t client, 
     if (from >= end) break;
     rates[k] = rate * profile.at(middle);
     if (!a.surges.empty()) {
+      stop_point();  // there may be thousands
       // Where a surge begins or ends within the bin, what is in it counts.
       constexpr int kParts = 16;
       double factor = 0;
@@ -339,6 +347,7 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
   }
   system.calm = calm_stretch(scenario, system, service);
   for (const double t : starts) {
+    stop_point();
     system.stretches.push_back(stretch_at(scenario, system, service, t));
   }
   return system;
