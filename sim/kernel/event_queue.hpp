@@ -83,6 +83,11 @@ class Tournament {
     for (std::uint32_t node = leaves_ - 1; node > 0; --node) play(node);
   }
 
+  /// One source more. None of them has had an event yet.
+  void add_source() {
+    if (++sources_ > leaves_) *this = Tournament(sources_);
+  }
+
   struct Winner {
     std::uint32_t source;
     Time time;  ///< of its key
@@ -181,7 +186,7 @@ class EventQueue {
     certain_ += is_certain;
     roles_.push_back(role);
     if (role == SourceRole::kAnswer) answers_.push_back(source);
-    tournament_ = Tournament(source + 1);
+    if (source > 0) tournament_.add_source();
     return source;
   }
 

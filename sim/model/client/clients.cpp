@@ -443,6 +443,10 @@ void Clients::attempt_times_out_varying() {
 }
 
 RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
+  // Whether an answer comes at the same instant was asked of each source of answers.
+  constexpr std::size_t kSourcesPerUnit = 64;
+  if (state_.sources.size() >= kSourcesPerUnit) [[unlikely]]
+    state_.count_work(state_.sources.size() / kSourcesPerUnit);
   state_.note_event(EventKind::kTimeout, r.id);
   timeouts_.disarm(g, r);
   give_up_here(g, r, AttemptResult::kTimeout);

@@ -4,6 +4,7 @@
 #include "prediction/fluid/clients.hpp"
 
 #include <retrysim/prediction.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -341,11 +342,15 @@ GroupFlows::GroupFlows(const FluidClients& of, const ClientSpec& spec, std::vect
                        std::size_t bins, double step)
     : clients_(of),
       arrivals_(std::move(arrivals)),
-      streams_(of.streams, Flow(bins)),
       good_(bins),
       thinking_(of, bins),
       age_(of.streams),
       rates_(of.streams) {
+  streams_.reserve(of.streams);
+  while (streams_.size() < of.streams) {
+    stop_point();
+    streams_.emplace_back(bins);
+  }
   const RetryRules& retry = spec.retry;
   if (retry.quota.enabled) bucket_.emplace(retry.quota, of.clients);
   if (retry.rate_limit.enabled) limiter_.emplace(retry.rate_limit, of.clients, of.streams);

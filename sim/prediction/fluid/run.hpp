@@ -32,10 +32,8 @@ class Runner {
   /// The same until `visit` gives true. Throws Interrupted if asked to stop.
   template <class Visit>
   void run_until(Visit visit) {
-    StopCounter<64> stop;  // groups may be many
-    stop_point();
     for (std::size_t k = 0; k < steps_; ++k) {
-      stop.count();
+      stop_point();  // groups may be many, and attempts of a request
       if (visit(k, advance(k))) return;
     }
   }
