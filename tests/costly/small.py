@@ -29,6 +29,7 @@ def fan_out_of_slow(c):
 
 def alternatives(c):
     """One call of 1,000, for each of 300 requests."""
+    c.duration, c.head = "2s", 'drain_limit = "2s"\n'
     c.service()
     for i in range(1000):
         c.add(f'[service.s.calls.k{i}]\nservice = "t"\nstage = 1\none_of = "x"\n{NO_RETRY}')
@@ -38,6 +39,7 @@ def alternatives(c):
 
 def stages_of_alternatives(c):
     """500 stages with a choice each."""
+    c.duration, c.head = "2s", 'drain_limit = "2s"\n'
     c.service()
     for i in range(1000):
         c.add(f'[service.s.calls.k{i}]\nservice = "t"\nstage = {i // 2 + 1}\none_of = "x{i // 2}"\n'
@@ -48,6 +50,7 @@ def stages_of_alternatives(c):
 
 def fallbacks(c):
     """A chain of 600 calls that take each other's place."""
+    c.duration, c.head = "2s", 'drain_limit = "2s"\n'
     c.service()
     for i in range(600):
         c.add(f'[service.s.calls.k{i}]\nservice = "t"\n'
@@ -145,10 +148,10 @@ def loops(c):
 
 
 def tokens(c):
-    """20,000 attempts wait for each other, and time out one by one."""
+    """2,000 attempts wait for each other, and time out one by one."""
     c.service(time="1s", more='idempotency = { window = "1000s", in_progress = "wait" }\n'
               'abandoned = "abort"')
-    c.client(arrivals='process = "poisson", total_rate = 20000', more='mutating = 1\n'
+    c.client(arrivals='process = "poisson", total_rate = 2000', more='mutating = 1\n'
              'token_reuse = 1\ntoken_from = "content"\nattempt_timeout = "500ms"')
     c.duration = "1s"
 
