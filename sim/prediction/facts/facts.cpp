@@ -190,6 +190,9 @@ class FactFinder {
       if (!scenario_.clients[c].makes_calls())
         client_facts(times_of_client(scenario_, c, demands_));
     }
+    warn_of_impatience(scenario_, demands_, facts_.warnings);
+    warn_of_hedging(scenario_, facts_.warnings);
+    warn_of_attraction(scenario_, facts_.warnings);
     warn_of_hold(scenario_, facts_.warnings);
     return std::move(facts_);
   }

@@ -100,6 +100,13 @@ void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings);
 void warn_of_client(const Scenario& scenario, const ClientTimes& times,
                     std::vector<Warning>& warnings);
+/// Callers that give up before what they call has tried all that it may try.
+void warn_of_impatience(const Scenario& scenario, const Demands& demands,
+                        std::vector<Warning>& warnings);
+/// Hedges that are sent together with the first attempt.
+void warn_of_hedging(const Scenario& scenario, std::vector<Warning>& warnings);
+/// A sick instance that a balancer prefers, because it answers quickly.
+void warn_of_attraction(const Scenario& scenario, std::vector<Warning>& warnings);
 /// A recovery that is confirmed before the retries come.
 void warn_of_hold(const Scenario& scenario, std::vector<Warning>& warnings);
 

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/facts/service_load.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -299,6 +301,100 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
   }
   warn_of_quota(t, warnings);
   warn_of_retry_after(scenario, t, warnings);
+}
+
+void warn_of_impatience(const Scenario& scenario, const Demands& demands,
+                        std::vector<Warning>& warnings) {
+  const scenario::CallGraph graph(scenario);
+  /// Of an attempt at a service: its own work, and its calls, each for as long as it may last.
+  const auto longest_at = [&](std::size_t service) {
+    double longest = 2 * scenario.network.latency.mean_seconds() +
+                     scenario.services[service].service_time.mean_seconds();
+    for (const std::vector<std::size_t>& stage : graph.stages_of(service)) {
+      double together = 0;
+      for (const std::size_t call : stage) {
+        const std::size_t group = scenario.calls[call].client;
+        together = std::max(together, times_of_client(scenario, group, demands).worst);
+      }
+      longest += together;
+    }
+    return longest;
+  };
+  for (std::size_t group = 0; group < scenario.clients.size(); ++group) {
+    const ClientSpec& c = scenario.clients[group];
+    if (!c.timeouts.has_attempt) continue;
+    stop_point();
+    const double patience = c.timeouts.attempt.mean_seconds();
+    for (const std::size_t service : called_services(c)) {
+      if (graph.calls_of(service).empty()) continue;
+      const double longest = longest_at(service);
+      if (!std::isfinite(longest) || longest <= patience) continue;
+      const std::string path = path_of(c), name = scenario.services[service].name;
+      std::string keys = path + ".attempt_timeout", calls;
+      for (const std::size_t g : graph.groups_of(service)) {
+        const ClientSpec& below = scenario.clients[g];
+        keys += ", " + path_of(below) + ".attempt_timeout";
+        calls += fmt::format("{}{} of {} to {}", calls.empty() ? "" : ", ",
+                             scenario::most_attempts(below) == 1
+                                 ? std::string("1 attempt")
+                                 : fmt::format("{:.0f} attempts", scenario::most_attempts(below)),
+                             time_text(below.timeouts.attempt.mean_seconds()),
+                             scenario.services[below.service].name);
+      }
+      warnings.push_back(
+          {path, keys,
+           fmt::format("An attempt at {} is given up after {}, but may take {} there, with all "
+                       "attempts of its calls ({}) and their backoffs: {} goes on with calls that "
+                       "nobody waits for.",
+                       name, time_text(patience), time_text(longest), calls, name),
+           fmt::format("{}.attempt_timeout above {}, or fewer or shorter attempts of the calls.",
+                       path, time_text(longest))});
+    }
+  }
+}
+
+void warn_of_hedging(const Scenario& scenario, std::vector<Warning>& warnings) {
+  for (const ClientSpec& c : scenario.clients) {
+    const RetryRules& retry = c.retry;
+    if (!retry.hedging.enabled || retry.hedging.delay > Duration::zero()) continue;
+    const double most = scenario::most_attempts(c);
+    if (most < 2) continue;
+    const std::string path = path_of(c);
+    warnings.push_back(
+        {path, path + ".retry.hedging.delay, " + path + ".retry.max_attempts",
+         most > 2 ? fmt::format("Hedging without a delay sends all {:.0f} attempts of a request "
+                                "together: {:.0f} times the load.",
+                                most, most)
+                  : std::string("Hedging without a delay sends each request twice: it doubles the "
+                                "load."),
+         fmt::format("{}.retry.hedging.delay near the 95th percentile of the latency adds about "
+                     "5 %.",
+                     path)});
+  }
+}
+
+void warn_of_attraction(const Scenario& scenario, std::vector<Warning>& warnings) {
+  for (const FaultSpec& f : scenario.faults) {
+    const ServiceSpec& s = scenario.services[f.service];
+    const bool some = f.instance != FaultSpec::kAllInstances && f.instances < s.instances.count;
+    const bool prefers_idle = s.instances.balancing == Balancing::kLeastConnections ||
+                              s.instances.balancing == Balancing::kTwoChoices;
+    double failed = 0;
+    for (const RandomError& e : f.errors) failed += e.probability;
+    if (!some || !prefers_idle || failed < 0.5 || s.instances.health_check.enabled() ||
+        s.instances.ejection.enabled() || s.instances.accrual.enabled()) {
+      continue;
+    }
+    const std::string path = "service." + s.name;
+    warnings.push_back(
+        {path, "fault." + f.name + ".errors, " + path + ".balancing",
+         fmt::format("A sick instance that answers errors quickly has few attempts under way: {} "
+                     "sends it more than its share, retries included.",
+                     name(s.instances.balancing)),
+         fmt::format("{}.balancing = \"round-robin\", health checks, or the ejection of instances "
+                     "that fail.",
+                     path)});
+  }
 }
 
 void warn_of_hold(const Scenario& scenario, std::vector<Warning>& warnings) {

@@ -316,6 +316,51 @@ TEST_CASE("A service that only the calls of others overload is warned of") {
   CHECK_FALSE(warned("16"));
 }
 
+TEST_CASE("A timeout that is shorter than what is called may take is warned of, per call") {
+  const auto warned = [](const std::string& timeout, const std::string& inner) {
+    return facts_of(
+        scenario_of("name = \"chain\"\nduration = 100\n"
+                    "[service.front]\nservers = 60\nservice_time = \"5ms\"\n"
+                    "[service.front.calls.api]\nattempt_timeout = \"" +
+                    timeout +
+                    "\"\nretry = { mode = \"none\" }\n"
+                    "[service.api]\nservers = 60\nservice_time = \"5ms\"\n"
+                    "[service.api.calls.db]\nattempt_timeout = 1\n" +
+                    inner +
+                    "[service.db]\nservers = 60\nservice_time = \"5ms\"\n"
+                    "[client.web]\ncalls = \"front\"\nretry = { mode = \"none\" }\n"
+                    "arrivals = { process = \"poisson\", total_rate = 10 }\n"));
+  };
+  // Three attempts of a second, two pauses of half a second, 5 ms of its own.
+  const std::string thrice =
+      "retry = { mode = \"custom\", max_attempts = 3, delays = [\"500ms\"] }\n";
+  CHECK(warns(warned("2s", thrice), "service.front.calls.api.attempt_timeout", "4 s"));
+  CHECK(warns(warned("2s", thrice), "service.api.calls.db.attempt_timeout",
+              "3 attempts of 1 s to db"));
+  CHECK_FALSE(warns(warned("4.1s", thrice), "service.front.calls.api.attempt_timeout", ""));
+  CHECK_FALSE(warns(warned("2s", "retry = { mode = \"none\" }\n"),
+                    "service.front.calls.api.attempt_timeout", ""));
+}
+
+TEST_CASE("Hedging without a delay and a sick instance that is preferred are warned of") {
+  const auto hedged = [](const std::string& delay) {
+    return facts_of(scenario_of(service_and_client(
+        "retry = { mode = \"custom\", max_attempts = 2, delays = [0], hedging = { delay = \"" +
+        delay + "\" } }\n")));
+  };
+  CHECK(warns(hedged("0s"), "client.web.retry.hedging.delay", "doubles the load"));
+  CHECK_FALSE(warns(hedged("20ms"), "client.web.retry.hedging.delay", ""));
+  const auto sick = [](const std::string& balancing) {
+    return facts_of(scenario_of(
+        service_and_client("retry = { mode = \"none\" }\n",
+                           "instances = 5\nbalancing = \"" + balancing +
+                               "\"\n[fault.f]\nservice = \"api\"\nstart = 10\nduration = 20\n"
+                               "instance = 1\nerrors = { internal = 1.0 }\n")));
+  };
+  CHECK(warns(sick("least-connections"), "service.api.balancing", "least-connections"));
+  CHECK_FALSE(warns(sick("round-robin"), "service.api.balancing", ""));
+}
+
 TEST_CASE("Random errors take no server, but their retries do") {
   const auto facts_with = [](const std::string& keys) {
     return facts_of(scenario_of(service_and_client(
