@@ -109,6 +109,25 @@ Sentence who_denies(const RetryRules& retry) {
   return joined(refusers, ", ", " or ");
 }
 
+/// A limit on retries that changes nothing, where there are many retries.
+Found limit_never_bound(const GroupCase& c) {
+  constexpr double kMany = 0.1, kFewestRetries = 100;
+  const RetryRules& retry = c.client.retry;
+  const ClientFlow& f = c.all.group;
+  const auto retries = static_cast<double>(f.retries);
+  if (!(retry.quota.enabled || retry.has_limits()) || retry.max_attempts < 2) return std::nullopt;
+  if (f.quota_denied > 0 || c.share_of_requests(Outcome::kQuotaExceeded) > 0) return std::nullopt;
+  if (retries < kFewestRetries || retries < kMany * static_cast<double>(f.requests))
+    return std::nullopt;
+  if (quota_never_dry(c)) return std::nullopt;
+  return Finding{say("{} has not bound: {} of {} was denied",
+                     retry.quota.enabled && !retry.has_limits() ? Sentence(Words("the retry quota"))
+                                                                : who_denies(retry),
+                     claim("no retry", flow(c, "quota_denied", "window") == number(0)),
+                     whole(retries, flow(c, "retries", "window"))),
+                 {{"retries", retries}}};
+}
+
 /// Of the requests that did not succeed, those that ended so.
 FigureSource ended_of_failed(const GroupCase& c, std::string_view metric_name) {
   return weighted(c, metric_name, "requests") / (metric(c, "requests") - metric(c, "successes"));
@@ -368,6 +387,10 @@ constexpr std::array kClientRules = {
           "there is a quota, it denies little, and the group does "
           "not recover"},
          quota_never_dry},
+    Rule{{"limit-never-bound", kInfo, false,
+          "a quota, budget, breaker or guard limits retries, refuses none of 100 retries or more, "
+          "and these are a tenth of the requests or more"},
+         limit_never_bound},
     Rule{{"limiter-never-woke", kInfo, false,
           "adaptive mode, 5 % of the attempts fail, and none by throttling"},
          limiter_never_woke},

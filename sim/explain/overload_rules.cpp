@@ -249,13 +249,23 @@ Found answers_errors(const GroupCase& c) {
     const Sentence before = usual >= kNoticeable
                                 ? say(" ({} before)", share(usual, not_in_files(kErrors)))
                                 : Sentence();
+    // One that answers sooner than others has fewer attempts under way.
+    constexpr double kAttracted = 1.5;
+    const Balancing balancing = c.service().instances.balancing;
+    const bool attracts = sick < count && balancing != Balancing::kRoundRobin &&
+                          balancing != Balancing::kRandom && most > kAttracted * sick / count;
+    const Sentence why =
+        attracts ? say(", retries included: {} prefers {}, because {} soon",
+                       Name{std::string(name(balancing))}, sick == 1 ? Words("it") : Words("them"),
+                       sick == 1 ? Words("it answers") : Words("they answer"))
+                 : Sentence();
     return Finding{
         sick < count
             ? say("during {} {} of its {} instances {} with errors: {}{} of the attempts that "
-                  "reach the service{}",
+                  "reach the service{}{}",
                   names_of(c, such), whole(sick, not_in_files(kByScenario)),
                   whole(count, key("service." + c.service().name + ".instances")),
-                  sick == 1 ? Words("answers") : Words("answer"), up_to, most_answered, before)
+                  sick == 1 ? Words("answers") : Words("answer"), up_to, most_answered, before, why)
             : say("during {} the service answers {}{} of the attempts that reach it with errors{}",
                   names_of(c, such), up_to, most_answered, before),
         {{"errors_share", most}, {"errors_before_share", usual}}};
@@ -540,7 +550,9 @@ Found hedging_loads(const GroupCase& c) {
   const bool too_much = fresh < 1 && total >= 1;
   const std::string_view window = c.disturbed() ? "before" : "window";
   Finding found{say("{} {} of each request{}",
-                    fails_too(f) ? Words("hedging and retries make") : Words("hedging makes"),
+                    c.client.retry.hedging.delay > Duration::zero()
+                        ? fails_too(f) ? Words("hedging and retries make") : Words("hedging makes")
+                        : Words("hedging without a delay makes"),
                     attempts(each, flow(c, "attempts", window) / flow(c, "requests", window), 3),
                     c.disturbed() ? Words(" while nothing is wrong") : Words("")),
                 {{"attempts_per_request_ratio", each}},

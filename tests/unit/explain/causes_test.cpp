@@ -454,7 +454,8 @@ count = 100
 arrivals = { process = "poisson", total_rate = 300 }
 retry = { mode = "custom", max_attempts = 2, delays = [0], hedging = { delay = "0s" } }
 )"));
-  CHECK_THAT(text, says("hedging makes 2 attempts of each request: first attempts need 60 % of the "
+  CHECK_THAT(text, says("hedging without a delay makes 2 attempts of each request: first attempts "
+                        "need 60 % of the "
                         "capacity, with hedges 1.2 times"));
   CHECK_THAT(text, says("of what the service finished was for requests that another attempt had "
                         "answered") &&
