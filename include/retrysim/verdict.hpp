@@ -65,12 +65,13 @@ struct SaidFigure {
 };
 
 struct Verdict {
-  std::string client;     ///< name of the group
+  std::string client;     ///< name of the group; "all": of several together
   std::string_view rule;  ///< `VerdictRule::id`
   Severity severity = Severity::kInfo;
   std::string sentence;  ///< without a full stop at its end; begins in lower case
   std::vector<EvidenceFigure> evidence;
   std::vector<SaidFigure> figures = {};  ///< in the sentence, in their order
+  std::string culprit = {};  ///< the service that is named as the only cause; empty: none is
 };
 
 /// One row of the table of rules.
@@ -84,8 +85,10 @@ struct VerdictRule {
 /// All rules, in the order in which their verdicts are listed.
 std::vector<VerdictRule> verdict_rules();
 
-/// The verdicts on every client group, in the order of the scenario: first the answer, then the
-/// causes in the order of the rules. `runs` are replications of `scenario`. Runs
+/// First what is to be said of several groups together, if services call each other or groups share
+/// them: which service is the cause, and what each group loses. Then the verdicts on every client
+/// group, in the order of the scenario: first the answer, then the causes in the
+/// order of the rules. `runs` are replications of `scenario`. Runs
 /// without time series have answers, but few causes.
 std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs);
 

@@ -368,8 +368,12 @@ Found too_short(const GroupCase& c) {
                  claim("all requests came at once",
                        stated(scenario::path_of(c.client) + ".arrivals.process", "once")))
            : Sentence(Words("run longer to see whether it does"));
-  Finding f{say("not recovered when the run ends, {} after {}; {}{}{}",
-                time(std::max(r.watched_s, 0.0), watched_source(c)), its_name(c), why,
+  const Requests since = c.made.since();
+  const Sentence lost = since.made >= kFewest && since.success_share() < kWell
+                            ? say(": {}", only_succeed(c, since, Words("since then")))
+                            : Sentence();
+  Finding f{say("not recovered when the run ends, {} after {}{}; {}{}{}",
+                time(std::max(r.watched_s, 0.0), watched_source(c)), its_name(c), lost, why,
                 relapse_note(c, false), failed_before_it(c)),
             recovery(c)};
   f.evidence.push_back({"watched_s", r.watched_s});
@@ -538,14 +542,18 @@ Figure as_usual(const GroupCase& c, const Requests& then, std::string_view words
 struct Flaw {
   Sentence text;  ///< "5.9 % of those with side effects take effect more than once"
   EvidenceFigure figure;
+  FigureSource condition;  ///< by which it is one
   bool is_bad = false;
 };
 
 constexpr std::string_view kEffects = "effects of requests that change something";
 constexpr std::string_view kWaits = "waits for connections";
+constexpr std::string_view kFailedCalls = "failures of calls over time";
+constexpr std::string_view kStorms = "retry storms, which are found in the bins of a run";
 
 std::vector<Flaw> flaws(const GroupCase& c) {
   constexpr double kDuplicates = 0.001, kDegraded = 0.01, kWaiting = 0.25, kAttempts = 1.5;
+  constexpr double kStormy = 1.05;  // a group that hardly retries has no part in it
   constexpr double kLong_s = 1;
   std::vector<Flaw> all;
   const auto real = [](auto value) { return static_cast<double>(value); };
@@ -555,6 +563,7 @@ std::vector<Flaw> flaws(const GroupCase& c) {
       all.push_back({say("{} of those with side effects take effect more than once",
                          share(twice, not_in_files(kEffects))),
                      {"duplicate_share", twice},
+                     not_in_files(kEffects),
                      true});
     }
   }
@@ -562,8 +571,10 @@ std::vector<Flaw> flaws(const GroupCase& c) {
   const double noticed = c.disturbed() ? c.made.during.made : real(c.total.degradable);
   if (c.total.degraded > 0 && real(c.total.degraded) >= kDegraded * noticed) {
     const double degraded = real(c.total.degraded) / real(c.total.degradable);
-    all.push_back({say("{} of the answers are degraded", share(degraded, not_in_files(kEffects))),
-                   {"degraded_share", degraded}});
+    all.push_back(
+        {say("{} of the answers are degraded", share(degraded, not_in_files(kFailedCalls))),
+         {"degraded_share", degraded},
+         not_in_files(kFailedCalls)});
   }
   if (c.total.latency_m.count > 0 && c.requests() > 0 && !c.disturbed()) {
     const double wait_s = real(c.total.connection_wait_ns) / 1e9 / c.requests();
@@ -573,13 +584,25 @@ std::vector<Flaw> flaws(const GroupCase& c) {
           {say("wait {} for a connection, of {} altogether", roughly(wait_s, not_in_files(kWaits)),
                roughly(latency_s, latency_source(c))),
            {"connection_wait_s", wait_s},
+           weighted(c, "connection_wait_mean", "requests") / metric(c, "requests") >=
+               number(kWaiting) * latency_source(c),
            wait_s >= kLong_s});
     }
   }
   const bool herd = c.client.arrivals.process == ArrivalProcess::kOnce;  // is spread by retries
   if (!c.disturbed() && !herd && c.amplification() >= kAttempts) {
     all.push_back({say("they take {} each", attempts(c.amplification(), attempts_per_request(c))),
-                   {"attempts_per_request_ratio", c.amplification()}});
+                   {"attempts_per_request_ratio", c.amplification()},
+                   attempts_per_request(c) >= number(kAttempts)});
+  }
+  if (!c.disturbed() && !herd && c.lasting_storms > 0 && c.amplification() >= kStormy) {
+    const auto runs = static_cast<double>(c.lasting_storms);
+    all.push_back({say("a retry storm goes on when the load stops, in {} of {} runs",
+                       whole(runs, not_in_files(kStorms)),
+                       whole(static_cast<double>(c.runs), metric(c, "requests", "count"))),
+                   {"lasting_storms", runs},
+                   not_in_files(kStorms),
+                   true});
   }
   return all;
 }
@@ -637,6 +660,18 @@ Found unaffected(const GroupCase& c) {
   return f;
 }
 
+constexpr std::string_view kLatencyOverTime = "sums of latencies over time";
+
+/// Whether answers take longer and longer while the disturbance is on, of which a mean says little.
+bool grows(const GroupCase& c) {
+  constexpr double kMuchLonger = 2, kFewestAnswers = 20;
+  const Growth& g = c.growth;
+  if (c.disturbances.count != 1 || std::min(g.first_ended, g.last_ended) < kFewestAnswers) {
+    return false;
+  }
+  return g.last_latency_s / g.last_ended > kMuchLonger * g.first_latency_s / g.first_ended;
+}
+
 Found only_slower(const GroupCase& c) {
   const Requests since = known_since(c);
   if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
@@ -646,8 +681,13 @@ Found only_slower(const GroupCase& c) {
   if (c.recovers() && c.recoveries.mean_s > lasted_s && c.is_told_by_goodput()) return std::nullopt;
   const bool slower_during = is_slower(normal(c), c.made.during);
   const Requests& slower = slower_during ? c.made.during : since;
-  const Sentence take =
-      say("take {} on average instead of {}", mean_latency(c, slower), mean_latency(c, normal(c)));
+  const Sentence take = slower_during && grows(c)
+                            ? say("take longer and longer: {} by the end instead of {}",
+                                  roughly(c.growth.last_latency_s / c.growth.last_ended,
+                                          not_in_files(kLatencyOverTime)),
+                                  mean_latency(c, normal(c)))
+                            : say("take {} on average instead of {}", mean_latency(c, slower),
+                                  mean_latency(c, normal(c)));
   const Figure as_often =
       as_usual(c, slower, is_normal_before(c) ? "as often as before" : "as often as later");
   Sentence sentence;
@@ -825,17 +865,41 @@ std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
   return {{"success_share", c.success_share()}, {"attempts_per_request_ratio", c.amplification()}};
 }
 
+/// Without a drain: requests under way when the run ends, which are no failures. Where more and
+/// more are under way they are no chance of the end.
+double cut_off_at_end(const GroupCase& c) {
+  if (c.disturbed() || c.scenario.drain) return 0;
+  const double unfinished = c.share_of_requests(Outcome::kUnfinished) * c.requests();
+  return c.requests() - unfinished >= kFewest && !c.falls_behind() ? unfinished : 0;
+}
+
+/// Of the requests whose end is known.
+double steady_share(const GroupCase& c) {
+  const double cut_off = cut_off_at_end(c);
+  return cut_off > 0 ? c.success_share() * c.requests() / (c.requests() - cut_off)
+                     : c.success_share();
+}
+FigureSource steady_source(const GroupCase& c) {
+  if (cut_off_at_end(c) <= 0) return success_source(c);
+  return metric(c, "successes") / (metric(c, "requests") - metric(c, "unfinished"));
+}
+
 Found failing(const GroupCase& c) {
   // Of a loop that stands still, the few requests that are made say little.
   if (2 * c.backlog.stalled > c.runs) return std::nullopt;
-  if (c.success_share() >= kWell) return std::nullopt;
-  return Finding{say("{} of the requests fail, with {} per request",
-                     share(1 - c.success_share(), number(1) - success_source(c)),
-                     attempts(c.amplification(), attempts_per_request(c))),
+  if (steady_share(c) >= kWell) return std::nullopt;
+  Sentence when;
+  if (c.cluster.runs == c.runs && c.runs > 0) {
+    const auto n = static_cast<double>(c.runs);
+    when = say("; most of them between {} and {} after the start",
+               roughly(c.cluster.from_s / n, not_in_files(kGoodputOverTime)),
+               roughly(c.cluster.to_s / n, not_in_files(kGoodputOverTime)));
+  }
+  return Finding{say("{} of the requests fail, with {} per request{}",
+                     share(1 - steady_share(c), number(1) - steady_source(c)),
+                     attempts(c.amplification(), attempts_per_request(c)), when),
                  steady_figures(c)};
 }
-
-constexpr std::string_view kLatencyOverTime = "sums of latencies over time";
 
 /// "the last quarter of the answers take 9.8 s on average, the first 1.3 s"
 Sentence first_and_last(double first_s, double last_s) {
@@ -898,9 +962,8 @@ Found slow(const GroupCase& c) {
 Found not_all_well(const GroupCase& c) {
   const std::vector<Flaw> wrong = flaws(c);
   if (wrong.empty()) return std::nullopt;
-  Finding f{say("{}: {} of the requests succeed",
-                claim("not all is well", not_in_files("what is said behind it")),
-                share(c.success_share(), success_source(c))),
+  Finding f{say("{}: {} of the requests succeed", claim("not all is well", wrong.front().condition),
+                share(steady_share(c), steady_source(c))),
             steady_figures(c)};
   add_flaws(wrong, f);
   return f;
@@ -909,9 +972,9 @@ Found not_all_well(const GroupCase& c) {
 Found well(const GroupCase& c) {
   // A cause says that this lasts only as long as the run.
   const bool for_now = overload_without_retries(c) && !is_served_first(c);
-  const Figure succeed = share(c.success_share(), success_source(c));
+  const Figure succeed = share(steady_share(c), steady_source(c));
   const Sentence each = attempts(c.amplification(), attempts_per_request(c));
-  const Figure is_well = claim("all is well", success_source(c) >= number(kWell));
+  const Figure is_well = claim("all is well", steady_source(c) >= number(kWell));
   Finding f{say("{}{}: {} of the requests succeed, with {} each",
                 for_now ? Words("so far ") : Words(""), is_well, succeed, each),
             steady_figures(c)};
@@ -992,6 +1055,108 @@ constexpr std::array kAnswers = {
     Rule{{"all-well", kGood, true, "no disturbance, and none of these applies"}, well},
 };
 
+// --- What is lost, in few words ------------------------------------------------------------------
+
+/// "fails during the fault (1.2 % succeed)", "loses 12 % of its requests".
+Sentence loses(const GroupCase& c, const Requests& r, const Sentence& when) {
+  constexpr double kMost = 0.5;
+  if (r.succeeded == 0) {
+    return say("fails{} ({})", when,
+               claim("no request succeeds", made(c, r, "successes") == number(0)));
+  }
+  if (r.success_share() < kMost) {
+    return say("fails{} ({} succeed)", when, share(r.success_share(), successes_of(c, r)));
+  }
+  return say("loses {} of its requests{}",
+             share(1 - r.success_share(), number(1) - successes_of(c, r)), when);
+}
+
+/// The same of the requests of the whole run.
+Sentence loses_of_all(const GroupCase& c) {
+  constexpr double kMost = 0.5;
+  const double good = c.success_share();
+  if (good <= 0)
+    return say("fails ({})", claim("no request succeeds", metric(c, "successes") == number(0)));
+  if (good < kMost) return say("fails ({} succeed)", share(good, steady_source(c)));
+  return say("loses {} of its requests", share(1 - good, number(1) - steady_source(c)));
+}
+
+/// Of requests that wait rather than fail: "hardly succeeds after the fault (0.07 requests a second
+/// instead of 9.7)".
+Sentence loses_goodput(const GroupCase& c, const Stretch& then, const Sentence& when) {
+  const auto rate = [](double per_s) {
+    return count(per_s, not_in_files(kGoodputOverTime), per_s < 100 ? 2 : 3);
+  };
+  return say("succeeds less often{} ({} requests a second instead of {})", when,
+             rate(c.goodput(then)), rate(c.goodput(c.before)));
+}
+
+/// The requests made from the first disturbance until the group is back, or to the end.
+Requests in_trouble(const GroupCase& c) {
+  Requests r = c.made.during;
+  r.merge(c.made.between);
+  r.merge(c.made.recovering);
+  r.phases = "during+between+recovering";
+  return r;
+}
+
+/// What a group loses that is not back when the run ends, or not in each of them.
+Sentence loses_for_good(const GroupCase& c) {
+  const Sentence from = say(" from {} on", its_first(c));
+  const Requests all = in_trouble(c);
+  Sentence text;
+  if (is_lower_in_goodput(c)) {
+    text = loses_goodput(c, c.after, say(" after {}", its_name(c)));
+  } else if (success_change(normal(c), all) != Change::kWorse) {
+    text = say("takes longer and longer{}", from);
+  } else {
+    text = loses(c, all, from);
+  }
+  if (c.recoveries.back > 0) {
+    return text +
+           say(" and recovers in {} of {} runs",
+               whole(static_cast<double>(c.recoveries.back), back_source(c)),
+               whole(static_cast<double>(c.recoveries.back + c.recoveries.down()), told_source(c)));
+  }
+  return text + (c.recoveries.gone > 0 ? Words(" and does not recover")
+                                       : Words(" and is not back when the run ends"));
+}
+
+/// What a group loses that is back.
+Sentence loses_for_a_while(const GroupCase& c, bool during_is_said) {
+  const bool is_late = !c.recoveries.late_s.empty() && c.recoveries.at_once() == 0;
+  const Sentence during = during_is_said && !is_late ? Sentence() : say(" during {}", its_name(c));
+  const Sentence when = is_late
+                            ? during + say(" and for {} after it",
+                                           roughly(c.recoveries.mean_s, recovery_source(c, "mean")))
+                            : during;
+  const Requests& r = is_late ? in_trouble(c) : c.made.during;
+  if (success_change(normal(c), r) == Change::kWorse) return loses(c, r, when);
+  const Requests since = known_since(c);
+  if (success_change(normal(c), since) == Change::kWorse) {
+    return loses(c, since, say(" after {}", its_name(c)));
+  }
+  return loses_goodput(c, c.during, during);
+}
+
+/// Of a group whose requests succeed, but not without flaws.
+Sentence flaw_of(const GroupCase& c) {
+  if (degraded_calls(c)) return Words("gets degraded answers");
+  const std::vector<Flaw> wrong = flaws(c);
+  if (wrong.empty()) return Words("is hardly affected");
+  const std::string& name = wrong.front().figure.name;
+  if (name == "duplicate_share") return Words("has requests that take effect more than once");
+  if (name == "degraded_share") return Words("gets degraded answers");
+  return name == "connection_wait_s" ? Words("waits for connections") : Words("needs its retries");
+}
+
+Sentence is_slower_by(const GroupCase& c) {
+  const Requests since = known_since(c);
+  const Requests& slower = is_slower(normal(c), c.made.during) ? c.made.during : since;
+  return say("is slower ({} on average instead of {})", mean_latency(c, slower),
+             mean_latency(c, normal(c)));
+}
+
 }  // namespace
 
 std::span<const Rule> answer_rules() { return kAnswers; }
@@ -1004,6 +1169,58 @@ const VerdictRule* answer_of(const GroupCase& c, Severity& severity) {
     return &rule.about;
   }
   return nullptr;
+}
+
+bool is_sick_before_it(const GroupCase& c) {
+  Severity severity = Severity::kGood;
+  const VerdictRule* const answer = answer_of(c, severity);
+  return answer != nullptr && (answer->id == "down-before" || answer->id == "overloaded-before" ||
+                               answer->id == "failing-before");
+}
+
+Sentence loss_of(const GroupCase& c, bool during_is_said) {
+  Severity severity = Severity::kGood;
+  const VerdictRule* const answer = answer_of(c, severity);
+  if (answer == nullptr || severity == Severity::kGood) return Words("is not affected");
+  const std::string_view id = answer->id;
+  if (id == "down-before" || id == "failing-before") {
+    return loses(c, c.made.before, say(" before {} already", its_first(c)));
+  }
+  if (id == "overloaded-before") {
+    return say("{} before {} already",
+               2 * c.backlog.stalled > c.runs ? Words("stalls") : Words("falls behind"),
+               its_first(c));
+  }
+  if (id == "never-recovers" || id == "too-short-to-tell" || id == "sometimes-recovers") {
+    return loses_for_good(c);
+  }
+  if (id == "down-between") {
+    Requests r = c.made.during;
+    r.merge(c.made.between);
+    r.phases = "during+between";
+    return loses(c, r, say(" from {} on until the next one", its_first(c)));
+  }
+  if (id == "too-few-to-tell") {
+    const Requests& r = c.made.during;
+    if (r.made < kFewest || c.made.before.made > 0 || r.success_share() >= kWell) {
+      return {};
+    }
+    return loses(c, r, during_is_said ? Sentence() : say(" during {}", its_name(c)));
+  }
+  if (id == "unaffected" || id == "not-all-well") return flaw_of(c);
+  if (id == "only-slower") return is_slower_by(c);
+  if (id == "still-on") {
+    return loses(c, c.made.during, during_is_said ? Sentence() : say(" during {}", its_name(c)));
+  }
+  if (id == "failing") return loses_of_all(c);
+  if (id == "falls-behind") {
+    return c.backlog.stalled > 0 ? Words("stalls") : Words("falls behind");
+  }
+  if (id == "slow") return Words("is slow");
+  if (id == "all-well") {
+    return degraded_calls(c) ? Words("gets degraded answers") : Words("is well so far");
+  }
+  return loses_for_a_while(c, during_is_said);
 }
 
 Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part) {

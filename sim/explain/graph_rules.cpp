@@ -46,6 +46,8 @@ enum class Ill : std::uint8_t {
   kFar,
   kLoss,
   kTurnsAway,
+  kPool,
+  kTooLong,
 };
 
 /// Whether attempts fail by it rather than wait.
@@ -89,9 +91,10 @@ bool has_grown(double now, double of_now, double before, double of_before) {
 
 class CauseFinder {
  public:
-  /// `compares`: the time before the disturbance was a good one.
-  CauseFinder(const GroupCase& c, bool compares)
-      : c_(c), g_(*c.graph), before_(compares ? g_.before() : nullptr) {
+  /// `compares`: the time before the disturbance was a good one. `degraded`: a call whose failures
+  /// do not fail the attempts that it is made for, but are looked into; may be null.
+  CauseFinder(const GroupCase& c, bool compares, const CallSpec* degraded)
+      : c_(c), g_(*c.graph), before_(compares ? g_.before() : nullptr), degraded_(degraded) {
     for (const GraphStretch& s : g_.stretches) {
       if (s.seconds <= 0 || (compares && !is_in_trouble(s))) continue;
       trouble_.push_back(&s);
@@ -222,6 +225,7 @@ class CauseFinder {
       for (const std::size_t t : called(group)) felt[t] = true;
     };
     if (feels(c_.index, s)) mark(c_.index);
+    if (degraded_ && feels(degraded_->client, s)) mark(degraded_->client);
     for (const std::size_t service : order_) {
       if (!felt[service]) continue;
       stop_point();
@@ -255,7 +259,15 @@ class CauseFinder {
       counted = call.client;
       of_calls += number_of(s.groups[counted].failures);
     }
-    return std::max(0.0, number_of(s.services[service].flow.errors) - of_calls);
+    double answered = number_of(s.services[service].flow.errors);
+    if (g_.scenario.services[service].model == ServiceModelKind::kIndependent) {
+      answered = 0;  // which decides about an error when it answers
+      for (std::size_t g = 0; g < s.groups.size(); ++g) {
+        const double share = share_of_calls(g_.scenario.clients[g], service);
+        answered += share * number_of(s.groups[g].errors + s.groups[g].throttled);
+      }
+    }
+    return std::max(0.0, answered - of_calls);
   }
 
   /// Time that an attempt waits for a server there.
@@ -331,6 +343,39 @@ class CauseFinder {
     return now > kLeavesRoom && (!before_ || now > kMoreLoad * load(*before_, service));
   }
 
+  /// The time that calls would keep connections busy at idle services, of what there is; 0: no
+  /// limit.
+  double pool_load(std::size_t group, const GraphStretch& s) const {
+    const ClientSpec& spec = g_.scenario.clients[group];
+    if (spec.max_connections == ClientSpec::kUnlimited || s.seconds <= 0) return 0;
+    double idle_s = 0;
+    for (const std::size_t t : called(group)) idle_s += share_of_calls(spec, t) * idle_time(t);
+    const double connections = double{1} * spec.max_connections * spec.count;
+    return number_of(s.groups[group].requests) * idle_s / (connections * s.seconds);
+  }
+  static double pool_wait_s(std::size_t group, const GraphStretch& s) {
+    const ClientFlow& f = s.groups[group];
+    return part_of(f.connection_waiting_ns / 1e9, number_of(f.requests));
+  }
+
+  /// How many times as long as a group waits for it an attempt takes there at idle services, if
+  /// most of the group's attempts end with that; otherwise 0.
+  double times_too_long(std::size_t service, const GraphStretch& s) const {
+    constexpr double kMost = 0.5;
+    double most = 0;
+    for (std::size_t g = 0; g < s.groups.size(); ++g) {
+      const ClientSpec& spec = g_.scenario.clients[g];
+      const double timeout_s = spec.timeouts.attempt.mean_seconds();
+      if (share_of_calls(spec, service) <= 0 || !calls_one_service(spec) || timeout_s <= 0)
+        continue;
+      const ClientFlow& f = s.groups[g];
+      const double ended = number_of(f.successes + f.errors + f.throttled + f.timeouts);
+      if (ended < kFewestAttempts || number_of(f.timeouts) < kMost * ended) continue;
+      most = std::max(most, idle_time(service) / timeout_s);
+    }
+    return most > 1 ? most : 0;
+  }
+
   bool has_error_source(std::size_t service, const std::vector<const FaultSpec*>& on) const {
     return !g_.scenario.services[service].errors.empty() ||
            std::ranges::any_of(on, [](const FaultSpec* f) {
@@ -390,6 +435,10 @@ class CauseFinder {
     }
     if (later_s >= noticeable_s) add(Ill::kFar, later_s);
     if (loss >= kPoint) add(Ill::kLoss, loss);
+    for (const std::size_t g : groups) {
+      const double pooled = pool_load(g, s);
+      if (pooled >= kLeavesNoRoom && pool_wait_s(g, s) >= noticeable_s) add(Ill::kPool, pooled);
+    }
     if (full) return found;
     const double usual_s = before_ && number_of(then.completions) >= kFewestAttempts
                                ? own_time_s(*before_, service)
@@ -401,6 +450,9 @@ class CauseFinder {
       add(Ill::kSlow, part_of(now_s, usual_s));
     } else if (refuses && g_.held_s(s, service) < available_s(s, service) / 2) {
       add(Ill::kTurnsAway, part_of(number_of(part.flow.rejected), came));
+    }
+    if (found.empty()) {
+      if (const double ratio = times_too_long(service, s); ratio > 0) add(Ill::kTooLong, ratio);
     }
     return found;
   }
@@ -434,6 +486,7 @@ class CauseFinder {
   const GroupCase& c_;
   const GraphCase& g_;
   const GraphStretch* before_;
+  const CallSpec* degraded_;
   std::vector<const GraphStretch*> trouble_;
   std::vector<std::size_t> order_;  // of services: callers first
   std::vector<bool> felt_;
@@ -444,7 +497,8 @@ class CauseFinder {
 
 // --- In words ------------------------------------------------------------------------------------
 
-/// " during the fault"; by its name where there are several. Nothing of the whole window.
+}  // namespace
+
 Sentence when_of(const GroupCase& c, const GraphStretch& s) {
   switch (s.kind) {
     case PhaseKind::kBefore:
@@ -459,6 +513,8 @@ Sentence when_of(const GroupCase& c, const GraphStretch& s) {
       return say(" after {}", its_name(c));
   }
 }
+
+namespace {
 
 Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r) {
   constexpr double kAll = 1.05, kFewer = 0.9;
@@ -527,14 +583,56 @@ Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
     case Ill::kTurnsAway:
       return say("turns away {} of its attempts{}",
                  share(r.size, per_arrival(c, service, r, "rejected")), when);
+    case Ill::kPool:
+      return say("has too few connections for its calls{}: they need {} what there is", when,
+                 times(r.size, not_in_files(kByScenario)));
+    case Ill::kTooLong:
+      return say("takes longer than its callers wait{}: {} as long, without any waiting", when,
+                 times(r.size, not_in_files(kByScenario)));
+  }
+  return {};
+}
+
+/// What is wrong with it in few words, without figures.
+Sentence short_words_of(const Reason& r) {
+  constexpr double kFewer = 0.95;
+  const bool part = r.instances > 0;
+  switch (r.ill) {
+    case Ill::kUnreachable:
+      return part ? Words("cannot be reached in part") : Words("cannot be reached");
+    case Ill::kSilent:
+      return part ? Words("does not answer in part") : Words("does not answer");
+    case Ill::kBlocked:
+      return Words("stands still");
+    case Ill::kCapacity:
+      return r.first_load < kFewer && r.size >= kFewer
+                 ? Words("is out of capacity because of retries")
+                 : Words("is out of capacity");
+    case Ill::kErrors:
+      return Words("answers with errors");
+    case Ill::kThrottle:
+      return Words("throttles");
+    case Ill::kSlow:
+      return Words("is slow");
+    case Ill::kFar:
+      return Words("is farther away");
+    case Ill::kLoss:
+      return Words("loses messages");
+    case Ill::kTurnsAway:
+      return Words("turns attempts away");
+    case Ill::kPool:
+      return Words("has too few connections for its calls");
+    case Ill::kTooLong:
+      return Words("takes longer than its callers wait");
   }
   return {};
 }
 
 std::string_view figure_name(Ill ill) {
-  constexpr std::string_view kNames[] = {
-      "unreachable_share", "silent_share",   "blocked_share", "load_ratio", "own_errors_share",
-      "throttled_share",   "own_time_ratio", "farther_s",     "loss_share", "rejected_share"};
+  constexpr std::string_view kNames[] = {"unreachable_share", "silent_share",     "blocked_share",
+                                         "load_ratio",        "own_errors_share", "throttled_share",
+                                         "own_time_ratio",    "farther_s",        "loss_share",
+                                         "rejected_share",    "pool_load_ratio"};
   return kNames[static_cast<std::size_t>(ill)];
 }
 
@@ -560,8 +658,15 @@ Sentence waiting_words(const GroupCase& c, const CauseFinder& found, bool passes
              : say("{} only {} for {}", joined(names), one ? Words("waits") : Words("wait"), them);
 }
 
-bool is_one_of(std::string_view id, std::span<const std::string_view> ids) {
-  return std::ranges::find(ids, id) != ids.end();
+/// Of a group that fares well nothing.
+std::optional<CauseFinder> causes_of(const GroupCase& c, const CallSpec* degraded = nullptr) {
+  Severity severity = Severity::kGood;
+  const VerdictRule* const answer = answer_of(c, severity);
+  if (answer == nullptr || severity == Severity::kGood) return std::nullopt;
+  std::optional<CauseFinder> found;
+  found.emplace(c, c.disturbed() && !is_sick_before_it(c), degraded);
+  found->find();
+  return found;
 }
 
 Found cause_in_graph(const GroupCase& c) {
@@ -569,14 +674,10 @@ Found cause_in_graph(const GroupCase& c) {
   const bool calls = std::ranges::any_of(called_services(c.client), [&](std::size_t s) {
     return !c.graph->calls.groups_of(s).empty();
   });
-  Severity severity = Severity::kGood;
-  const VerdictRule* const answer = answer_of(c, severity);
-  if (!calls || answer == nullptr || severity == Severity::kGood) return std::nullopt;
-  constexpr std::array<std::string_view, 3> kSickBefore = {"down-before", "overloaded-before",
-                                                           "failing-before"};
-  CauseFinder found(c, c.disturbed() && !is_one_of(answer->id, kSickBefore));
-  found.find();
-  if (found.suspects().empty()) return std::nullopt;
+  if (!calls) return std::nullopt;
+  const std::optional<CauseFinder> causes = causes_of(c);
+  if (!causes || causes->suspects().empty()) return std::nullopt;
+  const CauseFinder& found = *causes;
   std::vector<Sentence> parts;
   std::vector<EvidenceFigure> evidence;
   bool passes_on = true;
@@ -821,6 +922,23 @@ constexpr std::array kGraphRules = {
 };
 
 }  // namespace
+
+std::vector<Culprit> culprits_of(const GroupCase& c) {
+  std::vector<Culprit> all;
+  if (!c.graph || c.client.makes_calls()) return all;
+  const std::optional<DegradedCalls> degraded = degraded_calls(c);
+  const std::optional<CauseFinder> found = causes_of(c, degraded ? degraded->call : nullptr);
+  if (!found) return all;
+  for (const Suspect& suspect : found->suspects()) {
+    // The first kinds explain the later ones.
+    const Reason& r = *std::ranges::min_element(suspect.reasons, {}, &Reason::ill);
+    const bool by_retries = r.ill == Ill::kCapacity && r.first_load < kLeavesRoom;
+    const bool may_be_effect =
+        suspect.reasons.size() == 1 && (by_retries || r.ill == Ill::kTurnsAway);
+    all.push_back({suspect.service, short_words_of(r), r.when, may_be_effect});
+  }
+  return all;
+}
 
 std::optional<DegradedCalls> degraded_calls(const GroupCase& c) {
   if (!c.graph) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <retrysim/summary.hpp>
 
 #include "measure/analyse/recovery.hpp"
+#include "measure/analyse/storms.hpp"
 #include "scenario/derived/derived.hpp"
 
 #include <algorithm>
@@ -65,6 +66,11 @@ class CaseBuilder {
       add_phases(run);
       if (!c_.scenario.drain && found && c_.disturbed()) c_.cut_off += young_;
       add_backlog(run);
+      add_growth(run);
+      if (!c_.disturbed()) {
+        add_cluster(run);
+        c_.lasting_storms += facts_.has_lasting_storm(run);
+      }
       find_retries_above_capacity(run);
       find_dry_quota(run, back_s(run, found));
     }
@@ -380,6 +386,61 @@ class CaseBuilder {
     }
   }
 
+  void add_growth(const RunResult& run) {
+    const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
+    const double bin_s = run.interval.in_seconds();
+    const double first_s = c_.disturbances.first_start_s;
+    const double last_s = std::min(c_.disturbances.last_end_s, seconds(run.window_end));
+    const double quarter_s = (last_s - first_s) / 4;
+    if (!c_.disturbed() || bin_s <= 0) return;
+    Growth& g = c_.growth;
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      const double start = bin_s * static_cast<double>(i), end = start + bin_s;
+      if (start < first_s || end > last_s) continue;
+      const auto ended = static_cast<double>(bins[i].latency_count);
+      if (end <= first_s + quarter_s) {
+        g.first_latency_s += bins[i].latency_sum_ns / 1e9;
+        g.first_ended += ended;
+      } else if (start >= last_s - quarter_s) {
+        g.last_latency_s += bins[i].latency_sum_ns / 1e9;
+        g.last_ended += ended;
+      }
+    }
+  }
+
+  /// The shortest time in which nine of ten failures come.
+  void add_cluster(const RunResult& run) {
+    constexpr double kMost = 0.9, kShort = 0.25, kSmallPart = 0.4, kFewestFailures = 20;
+    const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
+    const stats::BinRange range = stats::window_bins(run, bins);
+    double failures = 0, requests = 0;
+    for (std::size_t i = range.first; i < range.last; ++i) {
+      failures += static_cast<double>(bins[i].flow.failures);
+      requests += static_cast<double>(bins[i].flow.requests);
+    }
+    if (failures < kFewestFailures) return;
+    const auto longest =
+        static_cast<std::size_t>(kShort * static_cast<double>(range.last - range.first));
+    std::size_t from = range.first, best = longest + 1, best_from = 0;
+    double failed = 0, made = 0, made_in_best = 0;
+    for (std::size_t to = range.first; to < range.last; ++to) {
+      failed += static_cast<double>(bins[to].flow.failures);
+      made += static_cast<double>(bins[to].flow.requests);
+      while (failed - static_cast<double>(bins[from].flow.failures) >= kMost * failures) {
+        failed -= static_cast<double>(bins[from].flow.failures);
+        made -= static_cast<double>(bins[from].flow.requests);
+        ++from;
+      }
+      if (failed < kMost * failures || to + 1 - from >= best) continue;
+      best = to + 1 - from, best_from = from, made_in_best = made;
+    }
+    if (best > longest || made_in_best > kSmallPart * requests) return;
+    const double bin_s = run.interval.in_seconds();
+    ++c_.cluster.runs;
+    c_.cluster.from_s += bin_s * static_cast<double>(best_from);
+    c_.cluster.to_s += bin_s * static_cast<double>(best_from + best);
+  }
+
   /// Whether a loop succeeds less and less. In less time than some rounds of it, that may be chance
   /// or clients in step, unless half of them wait all the time.
   void add_stall(const RunResult& run, stats::BinRange range) {
@@ -549,6 +610,15 @@ std::vector<stats::Trigger> triggers_of(const Scenario& scenario) {
   return triggers;
 }
 
+bool has_graph_in(const Scenario& scenario) {
+  std::vector<int> callers(scenario.services.size());
+  for (const ClientSpec& client : scenario.clients) {
+    const std::vector<std::size_t> called = called_services(client);
+    if (client.makes_calls() || called.size() > 1 || callers[called.front()]++ > 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 CaseFacts::CaseFacts(const Scenario& of)
@@ -556,7 +626,7 @@ CaseFacts::CaseFacts(const Scenario& of)
       demand(scenario::demand_of(of, scenario::Attempts::kFirst)),
       triggers(triggers_of(of)),
       phases(phases_of(of)),
-      has_calls(!of.calls.empty()),
+      has_graph(has_graph_in(of)),
       callers_(of.services.size()) {
   for (std::size_t c = 0; c < of.clients.size(); ++c) {
     stop_point();
@@ -564,6 +634,16 @@ CaseFacts::CaseFacts(const Scenario& of)
       callers_[s].push_back({c, share * scenario::held_seconds_at(of, demand, of.clients[c], s)});
     }
   }
+}
+
+bool CaseFacts::has_lasting_storm(const RunResult& run) {
+  const auto known = storms_.find(&run);
+  if (known != storms_.end()) return known->second;
+  const std::vector<stats::Storm> storms = stats::detect_storms(scenario, run);
+  const bool lasts = std::ranges::any_of(storms, [](const stats::Storm& storm) {
+    return storm.verdict == stats::StormVerdict::kSustained;
+  });
+  return storms_[&run] = lasts;
 }
 
 std::vector<DisturbedStretch> CaseFacts::disturbed_stretches(
@@ -843,7 +923,7 @@ GroupCase group_case(CaseFacts& facts, std::span<const RunResult> runs, std::siz
 GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group) {
   CaseFacts facts(scenario);
   GroupCase c = group_case(facts, runs, group);
-  if (facts.has_calls) {
+  if (facts.has_graph) {
     set_graph(c, std::make_shared<const GraphCase>(graph_case(scenario, runs)));
   }
   return c;
@@ -906,6 +986,9 @@ class FigureWalk {
     visit(b.start, b.middle, b.end, b.first_most, b.last_most, b.made, b.work_s, b.seconds,
           b.first_latency_s, b.first_ended, b.last_latency_s, b.last_ended, b.stalled, b.best_per_s,
           b.last_per_s);
+    auto& g = c.growth;
+    visit(g.first_latency_s, g.first_ended, g.last_latency_s, g.last_ended);
+    visit(c.cluster.runs, c.cluster.from_s, c.cluster.to_s, c.lasting_storms);
     visit(c.capacity.largest_queue_s);
     for (auto* o : {&c.retries_above_capacity, &c.quota_dry}) visit(o->runs, o->seconds, o->ratio);
   }
@@ -1054,6 +1137,14 @@ void merge(GroupCase& to, const GroupCase& c) {
   to.unanswered.usual_s += c.unanswered.usual_s;
   to.lost_under_way += c.lost_under_way;
   to.cut_off += c.cut_off;
+  to.growth.first_latency_s += c.growth.first_latency_s;
+  to.growth.first_ended += c.growth.first_ended;
+  to.growth.last_latency_s += c.growth.last_latency_s;
+  to.growth.last_ended += c.growth.last_ended;
+  to.cluster.runs += c.cluster.runs;
+  to.cluster.from_s += c.cluster.from_s;
+  to.cluster.to_s += c.cluster.to_s;
+  to.lasting_storms += c.lasting_storms;
   to.made.before.merge(c.made.before);
   to.made.during.merge(c.made.during);
   to.made.between.merge(c.made.between);

@@ -89,6 +89,19 @@ struct Backlog {
   double best_per_s = 0, last_per_s = 0;
 };
 
+/// Of the answers given while a disturbance is on: in the first quarter of that time, in the last.
+struct Growth {
+  double first_latency_s = 0, first_ended = 0;
+  double last_latency_s = 0, last_ended = 0;
+};
+
+/// Without a disturbance: replications in which nine of ten failures come in a quarter of the
+/// window, where few requests do, and the sums of when that begins and ends.
+struct Cluster {
+  std::size_t runs = 0;
+  double from_s = 0, to_s = 0;
+};
+
 /// Faults and surges.
 struct Disturbances {
   /// "fault", "surge", or "disturbance" where there are both; empty: neither.
@@ -192,6 +205,10 @@ struct GroupCase {
   Unanswered unanswered = {};
   std::vector<DisturbedStretch> disturbed_stretches = {};  ///< in the order of time
   Backlog backlog = {};
+  Growth growth = {};
+  Cluster cluster = {};
+  /// Without a disturbance: replications in which a retry storm goes on, of all groups together.
+  std::size_t lasting_storms = 0;
   Recoveries recoveries = {};
   Capacity capacity = {};
   Occurrence retries_above_capacity =
@@ -253,6 +270,8 @@ class CaseFacts {
   std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
   /// As a group that calls these services sees them, without the figures of runs.
   std::vector<DisturbedStretch> disturbed_stretches(std::span<const std::size_t> services);
+  /// Whether a retry storm goes on when the run ends.
+  bool has_lasting_storm(const RunResult& run);
   /// What first attempts ask of it, by the scenario, while nothing is wrong.
   std::optional<prediction::SteadyNeed> need_of(std::size_t service);
 
@@ -260,7 +279,7 @@ class CaseFacts {
   const scenario::Demand demand;               ///< of first attempts
   const std::vector<stats::Trigger> triggers;  ///< that do not end before the window begins
   const std::vector<Phase> phases;
-  const bool has_calls;  ///< some services call others
+  const bool has_graph;  ///< services call each other, or a group several, or groups share one
 
  private:
   struct OfRun {
@@ -285,6 +304,7 @@ class CaseFacts {
   // Of the service that was asked about last: groups of one service mostly follow each other.
   std::optional<std::size_t> last_service_;
   std::map<const RunResult*, OfRun> of_runs_;
+  std::map<const RunResult*, bool> storms_;
 };
 
 /// `graph`: of the same runs.

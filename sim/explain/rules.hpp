@@ -52,6 +52,36 @@ struct DegradedCalls {
 /// The most of them on the way of the group's requests, if there are more than before; empty: none.
 std::optional<DegradedCalls> degraded_calls(const GroupCase& c);
 
+/// A service that is shown to be a cause of a group's trouble, with what is wrong with it.
+struct Culprit {
+  std::size_t service;
+  Sentence words;            ///< "is out of capacity"
+  const GraphStretch* when;  ///< where it is worst
+  bool may_be_effect;        ///< of another one: overloaded by retries only, or a full queue
+};
+/// The deepest first; none of a group that fares well, or that makes calls.
+std::vector<Culprit> culprits_of(const GroupCase& c);
+/// " during the fault"; by its name where there are several. Nothing of the whole window.
+Sentence when_of(const GroupCase& c, const GraphStretch& s);
+
+/// What a group loses, in few words for a sentence about several: "fails (1.2 % succeed)".
+/// `during_is_said`: the sentence has said that it is about the time of the disturbance. Empty if
+/// there are too few requests to tell.
+Sentence loss_of(const GroupCase& c, bool during_is_said);
+/// Whether the answer is that it fares badly before the disturbance already.
+bool is_sick_before_it(const GroupCase& c);
+
+/// The first line of services and client groups that have to do with each other: what is the cause,
+/// if it is a single service, and what each group loses.
+struct Headline {
+  Finding finding;
+  std::string culprit = {};  ///< the service; empty: no single one is shown to be the cause
+};
+/// One for each service that is a cause, in the order of the groups; none if all fare well, or if
+/// each group calls a service of its own that calls no other.
+std::vector<Headline> headlines(std::span<const GroupCase> groups);
+extern const VerdictRule kHeadlineRule;
+
 /// Any of them may apply.
 std::span<const Rule> graph_rules();  ///< which of the services that call each other is the cause
 std::span<const Rule> overload_rules();  ///< why it was too much

@@ -25,6 +25,17 @@ void add(std::vector<Verdict>& verdicts, const explain::Rule& rule, const std::s
                       found.sentence.text(), std::move(found.evidence), found.sentence.figures()});
 }
 
+/// The first lines of graphs, about all groups.
+void add_headlines(std::vector<Verdict>& verdicts, std::span<const explain::GroupCase> groups) {
+  for (explain::Headline& line : explain::headlines(groups)) {
+    explain::Finding& found = line.finding;
+    const VerdictRule& about = explain::kHeadlineRule;
+    verdicts.push_back({"all", about.id, found.severity.value_or(about.severity),
+                        found.sentence.text(), std::move(found.evidence), found.sentence.figures(),
+                        std::move(line.culprit)});
+  }
+}
+
 void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) {
   const std::string& name = group.client.name;
   for (const explain::Rule& rule : explain::answer_rules()) {
@@ -42,10 +53,18 @@ void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) 
   }
 }
 
+void add_all(std::vector<Verdict>& verdicts, std::span<const explain::GroupCase> groups) {
+  add_headlines(verdicts, groups);
+  for (const explain::GroupCase& group : groups) {
+    stop_point();
+    add_group(verdicts, group);
+  }
+}
+
 }  // namespace
 
 std::vector<VerdictRule> verdict_rules() {
-  std::vector<VerdictRule> all;
+  std::vector<VerdictRule> all = {explain::kHeadlineRule};
   for (const auto rules : {explain::answer_rules(), explain::graph_rules(),
                            explain::overload_rules(), explain::client_rules()}) {
     for (const explain::Rule& rule : rules) all.push_back(rule.about);
@@ -58,15 +77,17 @@ std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResul
   if (runs.empty()) return all;
   explain::CaseFacts facts(scenario);
   std::shared_ptr<const explain::GraphCase> graph;
-  if (facts.has_calls) {
+  if (facts.has_graph) {
     graph = std::make_shared<const explain::GraphCase>(explain::graph_case(scenario, runs));
   }
+  std::vector<explain::GroupCase> groups;
+  groups.reserve(scenario.clients.size());
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     stop_point();
-    explain::GroupCase group = explain::group_case(facts, runs, c);
-    if (graph) explain::set_graph(group, graph);
-    add_group(all, group);
+    groups.push_back(explain::group_case(facts, runs, c));
+    if (graph) explain::set_graph(groups.back(), graph);
   }
+  add_all(all, groups);
   return all;
 }
 
@@ -91,7 +112,7 @@ std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const Run
 std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& run) {
   explain::CaseFacts facts(scenario);
   std::vector<double> all;
-  if (facts.has_calls) all = explain::figures_of(explain::graph_case(scenario, {&run, 1}));
+  if (facts.has_graph) all = explain::figures_of(explain::graph_case(scenario, {&run, 1}));
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     stop_point();
     const std::vector<double> figures = explain::figures_of(facts, run, c);
@@ -109,25 +130,27 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
   const std::size_t of_groups = count * scenario.clients.size();
   std::vector<std::span<const double>> of_graph;  // in front of those of the groups
   for (const std::vector<double>& figures : figures_by_run) {
-    if (figures.size() < of_groups || (!facts.has_calls && figures.size() > of_groups)) {
+    if (figures.size() < of_groups || (!facts.has_graph && figures.size() > of_groups)) {
       throw std::invalid_argument("these are not the figures of a replication of the scenario");
     }
     of_graph.push_back(std::span(figures).first(figures.size() - of_groups));
   }
   std::shared_ptr<const explain::GraphCase> graph;
-  if (facts.has_calls) {
+  if (facts.has_graph) {
     graph = std::make_shared<const explain::GraphCase>(explain::graph_case(scenario, of_graph));
   }
+  std::vector<explain::GroupCase> groups;
+  groups.reserve(scenario.clients.size());
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     stop_point();
     std::vector<std::span<const double>> own;
     for (const std::vector<double>& figures : figures_by_run) {
       own.push_back(std::span(figures).last(of_groups).subspan(c * count, count));
     }
-    explain::GroupCase group = explain::group_case(facts, own, c);
-    if (graph) explain::set_graph(group, graph);
-    add_group(all, group);
+    groups.push_back(explain::group_case(facts, own, c));
+    if (graph) explain::set_graph(groups.back(), graph);
   }
+  add_all(all, groups);
   return all;
 }
 

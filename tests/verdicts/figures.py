@@ -24,7 +24,7 @@ from first_line import Graph, draw
 # only shrink: `--all` names the entries that nothing needs any more.
 NOT_IN_FILES = {
     "worked out from the scenario": {
-        "sent-nothing", "stuck", "down-between",
+        "sent-nothing", "culprit", "stuck", "down-between",
         "overload-without-retries", "no-capacity", "unreachable", "silent", "answers-errors",
         "lost-on-the-way", "queue-outlasts-timeout", "slow-queue-outlasts-timeout",
         "timeout-below-service-time", "cause-in-graph", "overload-below", "layers-multiply"},
@@ -35,23 +35,25 @@ NOT_IN_FILES = {
     "requests under way, in the bins in which they are counted": {
         "overloaded-before", "falls-behind", "stuck", "unaffected", "only-slower", "degraded",
         "back-at-once", "recovers", "recovers-late", "failing-before", "never-recovers",
-        "too-short-to-tell", "sometimes-recovers", "still-on"},
+        "too-short-to-tell", "sometimes-recovers", "still-on", "culprit"},
     "successes over time": {
-        "overloaded-before", "falls-behind", "never-recovers", "too-short-to-tell",
-        "sometimes-recovers", "down-between", "degraded", "back-at-once", "recovers",
+        "culprit", "failing", "overloaded-before", "falls-behind", "never-recovers",
+        "too-short-to-tell", "sometimes-recovers", "down-between", "degraded", "back-at-once",
+        "recovers",
         "recovers-late"},
     "effects of requests that change something": {
         "unaffected", "only-slower", "not-all-well"},
     "waits for connections": {"not-all-well"},
-    "what is said behind it": {"not-all-well"},
-    "sums of latencies over time": {"falls-behind", "slow"},
+    "retry storms, which are found in the bins of a run": {"not-all-well"},
+    "sums of latencies over time": {"falls-behind", "slow", "only-slower"},
     "waits in the queue beyond the least time that an attempt takes": {"slow"},
     "which unconfirmed recoveries count": {
-        "sometimes-recovers", "queue-outlasts-timeout", "wasted-work", "degraded", "back-at-once",
+        "culprit", "sometimes-recovers", "queue-outlasts-timeout", "wasted-work", "degraded",
+        "back-at-once",
         "recovers", "recovers-late", "could-have-been-missed"},
     "replications in which requests are enough to tell": {
-        "sometimes-recovers", "could-have-been-missed"},
-    "failures of calls over time": {"unaffected", "all-well"},
+        "culprit", "sometimes-recovers", "could-have-been-missed"},
+    "failures of calls over time": {"unaffected", "all-well", "only-slower", "not-all-well"},
     "failures of calls per attempt at their caller": {"degraded-answers"},
     "the scenario's faults that do the same": {
         "overload-by-disturbance", "no-capacity", "unreachable", "silent", "answers-errors",
@@ -138,8 +140,9 @@ class Recomputed:
         self.result = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))
         self.variant = self.result["variants"][0]
         self.files = Files(folder)
-        start = self.variant["window_start_s"]
-        self.disturbances = [d for d in self.variant["disturbances"] if d["end_s"] > start]
+        start, end = self.variant["window_start_s"], self.variant["window_end_s"]
+        self.disturbances = [d for d in self.variant["disturbances"]
+                             if d["end_s"] > start and d["start_s"] < end]
 
     def end_of_trouble(self, client, replication, unconfirmed):
         recovered = self.files.metric(client, "recovery_s").get(replication)

@@ -13,5 +13,12 @@ add_test(NAME verdicts/graphs
 add_test(NAME verdicts/figures
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/figures.py
                  --program $<TARGET_FILE:retrysim-cli> --scenarios 15)
+add_test(NAME verdicts/culprits
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/culprits.py
+                 --program $<TARGET_FILE:retrysim-cli>)
+add_test(NAME verdicts/culprits_of_loops
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/culprits.py
+                 --program $<TARGET_FILE:retrysim-cli> --loops)
 set_tests_properties(verdicts/first_line verdicts/loops verdicts/graphs verdicts/figures
+                     verdicts/culprits verdicts/culprits_of_loops
                      PROPERTIES LABELS "validation;no-sanitizer" TIMEOUT 300)

@@ -55,13 +55,15 @@ function verdicts(result, v) {
   const concluded = [...new Set(own.map((row) => row.client))];
   const single = concluded.filter((client) => client !== "all");
   const shown = single.length > 0 ? single : concluded;
+  const first = single.length > 0 ? own.filter((row) => row.client === "all") : [];
   const named = groups.length > 1;
   const { blocks, common } = blocksOf(own, shown);
   const said = blocks.map(({ answer, clients, causes }) => [
     sentence(answer.severity, answer.sentence, named ? clients.join(", ") : null),
     causes.map(({ row, clients: some }) => sentence(row.severity, row.sentence,
       some.length < clients.length ? some.join(", ") : null, true))]);
-  return [said, common.map((row) => sentence(row.severity, row.sentence, "all of them"))];
+  return [first.map((row) => sentence(row.severity, row.sentence)), said,
+    common.map((row) => sentence(row.severity, row.sentence, "all of them"))];
 }
 
 function fallback(result, v, group, groups) {

@@ -101,6 +101,12 @@ function headline(result) {
   const { headline: own } = kindOf(result);
   if (own) return own(result);
   const rows = result.comparison ? comparedRows(result) : verdictRows(result);
+  // Of a graph the line that names the cause, if there is one for all.
+  const lines = (result.verdicts || []).filter((row) => row.client === "all" &&
+    row.variant === variantName(result, result.v));
+  if (!result.comparison && lines.length === 1) {
+    return sentence(lines[0].severity, lines[0].sentence);
+  }
   const differ = new Set(rows.map((row) => `${row.client} ${row.heart}`)).size >
     new Set(rows.map((row) => row.client)).size;
   if (result.curve) {

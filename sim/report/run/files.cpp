@@ -146,6 +146,7 @@ Json verdict_json(const Evaluation& e, const Verdict& verdict) {
   json["rule"] = verdict.rule;
   json["severity"] = name(verdict.severity);
   json["sentence"] = verdict.sentence;
+  if (!verdict.culprit.empty()) json["culprit"] = verdict.culprit;
   json["evidence"] = Json::object();
   for (const EvidenceFigure& f : verdict.evidence) json["evidence"][f.name] = f.value;
   json["figures"] = Json::array();

@@ -360,6 +360,10 @@ void say_answer(Document& d, const Evaluation& e) {
   std::vector<Block> blocks = blocks_of(e);
   const std::vector<Cause> common = take_common_causes(blocks);
   if (!blocks.empty()) d.gap();
+  for (const Verdict& v : e.verdicts) {
+    if (v.client != "all") continue;
+    d.say(fmt::format("{}.", v.sentence));
+  }
   const auto add = [&](const std::string& who, const std::string& sentence) {
     d.say(fmt::format("{}{}.", who, sentence), "  - ", "    ");
   };

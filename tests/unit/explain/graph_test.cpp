@@ -442,6 +442,43 @@ TEST_CASE("The services that are the cause, and those that only wait, follow fro
   }
 }
 
+TEST_CASE("The first line names the only cause of a group's trouble", "[labelled]") {
+  std::size_t named = 0;
+  for (const Labelled& c : labelled_graphs()) {
+    if (c.causes.size() != 1) continue;
+    const std::vector<Verdict> all = graph_verdicts(c.scenario, c.edits);
+    REQUIRE_FALSE(all.empty());
+    const Verdict& first = all.front();
+    INFO(c.law << ": " << first.sentence);
+    CHECK(first.rule == "culprit");
+    CHECK(first.client == "all");
+    CHECK(first.culprit == c.causes.front());
+    CHECK_THAT(first.sentence, Catch::StartsWith(first.culprit + " "));
+    ++named;
+  }
+  CHECK(named >= 20);
+}
+
+TEST_CASE("The first line says what each group loses, or that no single cause is shown") {
+  const auto first = [](const char* scenario, const Edits& edits) {
+    return graph_verdicts(scenario, edits).front();
+  };
+  const Verdict refuses = first(kTree, {"fault.f.unreachable=true"});
+  CHECK(refuses.culprit == "db");
+  CHECK(refuses.sentence ==
+        "db cannot be reached during the fault: web fails (0.17 % succeed), batch fails (no "
+        "request succeeds)");
+  const Verdict beside = first(kTree, {"fault.f.unreachable=true", "fault.f.service=side"});
+  CHECK(beside.culprit == "side");
+  CHECK_THAT(beside.sentence, Catch::EndsWith("batch is not affected"));
+  // Two services are wrong: neither is named.
+  const Verdict two =
+      first(kChain, {"fault.f.unreachable=true", R"(service.api.errors={"internal"=0.5})"});
+  CHECK(two.rule == "culprit");
+  // A group that is well has no such line.
+  CHECK(first(kTree, {}).rule != "culprit");
+}
+
 TEST_CASE("Attempts multiply where several layers retry, and the product is named", "[labelled]") {
   const std::string at_web = "client.web.retry=" + kThrice,
                     at_api = "service.api.calls.db.retry=" + kThrice,

@@ -1,0 +1,171 @@
+// The first line of a graph: which service is the cause, and what the users lose.
+//
+// A service is named with the client groups of whose trouble it is shown to be the only cause. One
+// that only retries overload, or whose queue is full because it waits for calls, does not count
+// beside another, which may have caused that.
+//
+// SPDX-License-Identifier: MIT
+#include "explain/rules.hpp"
+#include "explain/sources.hpp"
+#include "scenario/derived/derived.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retrysim::explain {
+namespace {
+
+/// The services that are causes for a group, without those that may be effects of others, if there
+/// are others.
+std::vector<Culprit> culprits_for(const GroupCase& c) {
+  std::vector<Culprit> all = culprits_of(c);
+  if (std::ranges::any_of(all, [](const Culprit& one) { return !one.may_be_effect; })) {
+    std::erase_if(all, [](const Culprit& one) { return one.may_be_effect; });
+  }
+  return all;
+}
+
+/// What is said in one line: a service, and the groups of whose trouble it is the only cause; or
+/// those of which no single one is shown to be it.
+struct Line {
+  std::optional<Culprit> culprit;
+  std::vector<const GroupCase*> lose;
+  std::vector<const GroupCase*> unaffected = {};
+};
+
+bool loses_something(const GroupCase& c) {
+  Severity severity = Severity::kGood;
+  return answer_of(c, severity) != nullptr && severity != Severity::kGood;
+}
+
+bool is_told_once(const GroupCase& c, const Culprit& culprit) {
+  return c.disturbances.count == 1 && culprit.when->kind == PhaseKind::kDuring;
+}
+
+/// "search and ads", or their number.
+Sentence names_of(const std::vector<const GroupCase*>& groups) {
+  constexpr std::size_t kMost = 4;
+  if (groups.size() > kMost) {
+    return say("{} other groups",
+               whole(static_cast<double>(groups.size()), not_in_files(kByScenario)));
+  }
+  std::vector<Sentence> names;
+  for (const GroupCase* c : groups) names.push_back(Name{c->client.name});
+  return joined(names);
+}
+
+/// The services that attempts of a group and the calls for them go to.
+std::vector<bool> reach_of(const GroupCase& c) {
+  std::vector<bool> reached(c.scenario.services.size(), false);
+  for (const std::size_t s : called_services(c.client)) reached[s] = true;
+  if (!c.graph) return reached;
+  for (const std::size_t s : scenario::callers_first(c.scenario)) {
+    if (!reached[s]) continue;
+    for (const std::size_t g : c.graph->calls.groups_of(s)) {
+      for (const std::size_t t : called_services(c.scenario.clients[g])) reached[t] = true;
+    }
+  }
+  return reached;
+}
+
+/// How many services both reach.
+std::size_t have_in_common(const std::vector<bool>& a, const std::vector<bool>& b) {
+  std::size_t common = 0;
+  for (std::size_t s = 0; s < a.size(); ++s) common += a[s] && b[s];
+  return common;
+}
+
+/// Groups that are well are told beside those with which they have the most services in common;
+/// and beside all if that is one line.
+std::vector<Line> lines_of(const std::vector<const GroupCase*>& groups) {
+  std::vector<Line> lines;
+  for (const GroupCase* c : groups) {
+    if (!loses_something(*c) || loss_of(*c, false).empty()) continue;
+    stop_point();
+    std::vector<Culprit> found = culprits_for(*c);
+    std::optional<Culprit> only;
+    if (found.size() == 1) only = std::move(found.front());
+    const auto known = std::ranges::find_if(lines, [&](const Line& line) {
+      return line.culprit.has_value() == only.has_value() &&
+             (!only || line.culprit->service == only->service);
+    });
+    if (known == lines.end()) {
+      lines.push_back({std::move(only), {c}});
+    } else {
+      known->lose.push_back(c);
+    }
+  }
+  if (lines.empty()) return lines;
+  std::vector<std::vector<std::vector<bool>>> reached(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (const GroupCase* other : lines[i].lose) reached[i].push_back(reach_of(*other));
+  }
+  for (const GroupCase* c : groups) {
+    if (loses_something(*c)) continue;
+    const std::vector<bool> own = reach_of(*c);
+    std::size_t most = 0;
+    Line* beside = lines.size() == 1 ? &lines.front() : nullptr;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      for (const std::vector<bool>& theirs : reached[i]) {
+        const std::size_t common = have_in_common(own, theirs);
+        if (common > most) most = common, beside = &lines[i];
+      }
+    }
+    if (beside) beside->unaffected.push_back(c);
+  }
+  return lines;
+}
+
+Headline said(const Line& line) {
+  const GroupCase& first = *line.lose.front();
+  Severity worst = Severity::kGood;
+  std::vector<Sentence> parts;
+  for (const GroupCase* c : line.lose) {
+    Severity severity = Severity::kGood;
+    if (answer_of(*c, severity) != nullptr) worst = std::max(worst, severity);
+    parts.push_back(say("{} {}", Name{c->client.name},
+                        loss_of(*c, line.culprit && is_told_once(*c, *line.culprit))));
+  }
+  if (!line.unaffected.empty()) {
+    parts.push_back(say("{} {} not affected", names_of(line.unaffected),
+                        line.unaffected.size() == 1 ? Words("is") : Words("are")));
+  }
+  const Sentence losses = joined(parts, ", ", ", ");
+  std::vector<EvidenceFigure> evidence = {
+      {"losing_groups", static_cast<double>(line.lose.size())},
+      {"unaffected_groups", static_cast<double>(line.unaffected.size())}};
+  if (!line.culprit) {
+    return {{say("no single service is shown to be the cause: {}", losses), std::move(evidence),
+             worst}};
+  }
+  const bool earlier =
+      std::ranges::all_of(line.lose, [](const GroupCase* c) { return is_sick_before_it(*c); });
+  const Name name{first.scenario.services[line.culprit->service].name};
+  const Sentence when = earlier ? Sentence() : when_of(first, *line.culprit->when);
+  return {{say("{} {}{}: {}", name, line.culprit->words, when, losses), std::move(evidence), worst},
+          name.text};
+}
+
+}  // namespace
+
+const VerdictRule kHeadlineRule = {
+    "culprit", Severity::kBad, false,
+    "several services or client groups have to do with each other, and one of the groups has "
+    "trouble: the service that is the cause, if a single one is shown to be it, and what each "
+    "group loses; first of all lines, of the group all"};
+
+std::vector<Headline> headlines(std::span<const GroupCase> groups) {
+  std::vector<Headline> lines;
+  if (groups.empty() || !groups.front().graph) return lines;
+  std::vector<const GroupCase*> users;
+  for (const GroupCase& c : groups) {
+    if (!c.client.makes_calls() && c.total.requests > 0) users.push_back(&c);
+  }
+  for (const Line& line : lines_of(users)) lines.push_back(said(line));
+  return lines;
+}
+
+}  // namespace retrysim::explain
