@@ -468,6 +468,14 @@ Sentence in_all_runs(const GroupCase& c) {
                     : Sentence();
 }
 
+/// Requests are made while the disturbance is on, enough to tell how they fare, and at no other
+/// time.
+bool is_made_only_during(const GroupCase& c) {
+  constexpr double kEnough = 30;
+  return c.disturbed() && c.runs > 0 && c.made.before.made == 0 && c.made.since().made == 0 &&
+         c.made.during.made >= kEnough;
+}
+
 /// Not enough requests for a comparison with the time before.
 Found too_few(const GroupCase& c) {
   if (!c.disturbed() && c.requests() < kFewest) {
@@ -476,7 +484,7 @@ Found too_few(const GroupCase& c) {
                        whole(c.requests(), metric(c, "requests")), in_all_runs(c)),
                    {{"requests", c.requests()}}};
   }
-  if (!c.disturbed() || c.runs == 0) return std::nullopt;
+  if (!c.disturbed() || c.runs == 0 || is_made_only_during(c)) return std::nullopt;
   const Change during = success_change(normal(c), c.made.during);
   if ((seems_up(c) || lasts_to_end(c)) && during != Change::kUnclear) return std::nullopt;
   // What is bad before is told, however much it varies.
@@ -716,6 +724,16 @@ Found only_slower(const GroupCase& c) {
 
 /// It does harm, and what comes after it is not known.
 Found still_on(const GroupCase& c) {
+  if (is_made_only_during(c)) {
+    const Requests& during = c.made.during;
+    const bool well = during.success_share() >= kWell;
+    const Sentence how =
+        well ? say("{} of the requests made during {} succeed", success(c, during), its_name(c))
+             : only_succeed(c, during, say("during {}", its_name(c)));
+    return Finding{say("{}; {} is made at another time to compare with", how,
+                       claim("no request", made(c, c.made.before, "requests") == number(0))),
+                   shares(c), well ? kInfo : kBad};
+  }
   if (!lasts_to_end(c)) return std::nullopt;
   const bool several = c.disturbances.count > 1;
   return Finding{say("{} when the run ends: {} ({} before {})",
@@ -865,12 +883,17 @@ std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
   return {{"success_share", c.success_share()}, {"attempts_per_request_ratio", c.amplification()}};
 }
 
-/// Without a drain: requests under way when the run ends, which are no failures. Where more and
-/// more are under way they are no chance of the end.
+/// Without a drain: requests under way when the run ends, which are no failures; as far as there
+/// are no more of them than usual, by Little's law.
 double cut_off_at_end(const GroupCase& c) {
-  if (c.disturbed() || c.scenario.drain) return 0;
+  constexpr double kTimes = 3, kFew = 5;
+  if (c.disturbed() || c.scenario.drain || c.total.latency_m.count == 0) return 0;
+  if (c.client.arrivals.process == ArrivalProcess::kOnce || c.all.seconds <= 0) return 0;
   const double unfinished = c.share_of_requests(Outcome::kUnfinished) * c.requests();
-  return c.requests() - unfinished >= kFewest && !c.falls_behind() ? unfinished : 0;
+  const double usual = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.all.seconds;
+  const double runs = static_cast<double>(c.runs);
+  if (unfinished > runs * (kTimes * usual + kFew) || c.falls_behind()) return 0;
+  return c.requests() - unfinished >= kFewest ? unfinished : 0;
 }
 
 /// Of the requests whose end is known.
@@ -1023,7 +1046,9 @@ constexpr std::array kAnswers = {
     Rule{{"only-slower", kInfo, true, "the same, but requests take more than 1.5 times as long"},
          only_slower},
     Rule{{"still-on", kBad, true,
-          "fewer succeed during the disturbance, which lasts to the end of the run"},
+          "fewer succeed during the disturbance, which lasts to the end of the run, or 30 requests "
+          "or "
+          "more are made during it, and none at another time"},
          still_on},
     Rule{{"degraded", kInfo, true,
           "at least half as many succeed during the disturbance, and goodput is back at once"},
@@ -1074,7 +1099,7 @@ Sentence loses(const GroupCase& c, const Requests& r, const Sentence& when) {
 /// The same of the requests of the whole run.
 Sentence loses_of_all(const GroupCase& c) {
   constexpr double kMost = 0.5;
-  const double good = c.success_share();
+  const double good = steady_share(c);
   if (good <= 0)
     return say("fails ({})", claim("no request succeeds", metric(c, "successes") == number(0)));
   if (good < kMost) return say("fails ({} succeed)", share(good, steady_source(c)));
@@ -1210,6 +1235,7 @@ Sentence loss_of(const GroupCase& c, bool during_is_said) {
   if (id == "unaffected" || id == "not-all-well") return flaw_of(c);
   if (id == "only-slower") return is_slower_by(c);
   if (id == "still-on") {
+    if (c.made.during.success_share() >= kWell) return {};
     return loses(c, c.made.during, during_is_said ? Sentence() : say(" during {}", its_name(c)));
   }
   if (id == "failing") return loses_of_all(c);

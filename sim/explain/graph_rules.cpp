@@ -117,7 +117,11 @@ class CauseFinder {
     }
     // The deepest first.
     for (auto s = order_.rbegin(); s != order_.rend(); ++s) {
-      if (!reasons[*s].empty()) suspects_.push_back({*s, std::move(reasons[*s])});
+      if (reasons[*s].empty()) continue;
+      // What takes long below makes what calls it take long.
+      const bool by_calls = reasons[*s].size() == 1 && reasons[*s].front().ill == Ill::kTooLong &&
+                            !g_.calls.groups_of(*s).empty();
+      if (!by_calls || suspects_.empty()) suspects_.push_back({*s, std::move(reasons[*s])});
     }
     for (std::size_t t = 0; t < trouble_.size(); ++t) find_waiting(felt_in[t], *trouble_[t]);
     for (auto s = order_.rbegin(); s != order_.rend(); ++s) {

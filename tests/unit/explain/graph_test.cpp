@@ -371,6 +371,23 @@ const std::vector<Labelled>& labelled_graphs() {
        {"reports"},
        "",
        "batch"},
+      {"api waits 5 ms for what takes db 10",
+       kChain,
+       {"service.api.calls.db.attempt_timeout=5ms"},
+       {"db"},
+       {"api", "front"},
+       "db takes longer than its callers wait before the fault: 2 times as long"},
+      {"one connection for 120/s of 10 ms: 1.2",
+       kChain,
+       {"service.api.calls.db.max_connections=1"},
+       {"api"},
+       {"front"},
+       "api has too few connections for its calls"},
+      {"two connections are enough for 1.2",
+       kChain,
+       {"service.api.calls.db.max_connections=2"},
+       {},
+       {}},
   };
   return cases;
 }
