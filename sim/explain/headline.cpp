@@ -18,12 +18,17 @@
 namespace retrysim::explain {
 namespace {
 
-/// The services that are causes for a group, without those that may be effects of others, if there
-/// are others.
+/// The services that are causes for a group, without those that may be effects of others or are
+/// left from the time of a disturbance, if there are others.
 std::vector<Culprit> culprits_for(const GroupCase& c) {
   std::vector<Culprit> all = culprits_of(c);
   if (std::ranges::any_of(all, [](const Culprit& one) { return !one.may_be_effect; })) {
     std::erase_if(all, [](const Culprit& one) { return one.may_be_effect; });
+  }
+  // What comes when the disturbance is over is left from that.
+  const auto is_during = [](const Culprit& one) { return one.when->kind == PhaseKind::kDuring; };
+  if (std::ranges::any_of(all, is_during)) {
+    std::erase_if(all, [](const Culprit& one) { return one.when->kind == PhaseKind::kRecovering; });
   }
   return all;
 }
@@ -123,11 +128,20 @@ Headline said(const Line& line) {
   const GroupCase& first = *line.lose.front();
   Severity worst = Severity::kGood;
   std::vector<Sentence> parts;
-  for (const GroupCase* c : line.lose) {
+  constexpr std::size_t kMost = 8;  // one more is told, rather than "1 other group"
+  const std::size_t told = line.lose.size() > kMost + 1 ? kMost : line.lose.size();
+  for (std::size_t i = 0; i < line.lose.size(); ++i) {
+    const GroupCase* const c = line.lose[i];
     Severity severity = Severity::kGood;
     if (answer_of(*c, severity) != nullptr) worst = std::max(worst, severity);
+    if (i >= told) continue;
     parts.push_back(say("{} {}", Name{c->client.name},
                         loss_of(*c, line.culprit && is_told_once(*c, *line.culprit))));
+  }
+  if (told < line.lose.size()) {
+    parts.push_back(
+        say("{} other groups have trouble, too",
+            whole(static_cast<double>(line.lose.size() - told), not_in_files(kByScenario))));
   }
   if (!line.unaffected.empty()) {
     parts.push_back(say("{} {} not affected", names_of(line.unaffected),

@@ -164,8 +164,8 @@ class Case:
 
 
 def measured(path, group, begin, end):
-    """Of requests of the group in that time: how many are made, the share that fails, and the time
-    that one takes."""
+    """Of requests of the group in that time: how many are made, the share that fails, the time that
+    one takes, how many succeed, and how many fail."""
     made = failed = succeeded = waited = 0.0
     with open(path, newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -177,7 +177,7 @@ def measured(path, group, begin, end):
             succeeded += int(row["successes"])
             waited += BIN_S * sum(float(row[name]) for name in (
                 "in_flight", "in_backoff", "limiter_waiting"))
-    return made, failed / max(1, failed + succeeded), waited / max(1, made), succeeded
+    return (made, failed / max(1, failed + succeeded), waited / max(1, made), succeeded, failed)
 
 
 def judge(case, out, group):
@@ -188,7 +188,7 @@ def judge(case, out, group):
         then = measured(path, group, case.start, case.end)
         after = measured(path, group, case.end, case.stop)
     else:
-        before = (0, 0.0, usual_s(case, group), 0)
+        before = (0, 0.0, usual_s(case, group), 0, 0)
         then = measured(path, group, 2, case.stop)
         after = then
     right = set()
@@ -250,6 +250,8 @@ def problem_of(case, out):
         if figure:
             share = float(figure[2] or 0) / 100 if figure[2] else 1 - float(figure[1]) / 100
             low, high = sorted((then[1], after[1]))
+            # Those made in the time of trouble may fail when it is over.
+            high = max(high, min(1.0, (then[4] + after[4]) / max(1, then[0])))
             if not 0.8 * low - 0.02 <= share <= 1.2 * high + 0.02:
                 return f"{group}: {words!r}, where {then[1]:.3f} and {after[1]:.3f} fail", said
     return "", said

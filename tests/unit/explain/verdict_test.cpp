@@ -763,6 +763,21 @@ TEST_CASE("What grows while a disturbance is on is told by its end, not by its m
                                   Catch::Contains(" by the end instead of "));
 }
 
+TEST_CASE("Failures that cluster in time are told with when that is") {
+  // What others ask for once, at 10 s, is 5 s of work, and 80 a second drain it.
+  const std::vector<Verdict> all =
+      verdicts_on(kSteady, {"duration=60s", "service.api.queue.capacity=2000",
+                            "client.herd={count=1000,arrivals={process=\"once\",start=\"10s\"},"
+                            "attempt_timeout=\"60s\",retry={mode=\"none\"}}",
+                            "client.web.retry={mode=\"none\"}"});
+  INFO(listed(all));
+  const Verdict* failing = find(all, "failing");
+  REQUIRE(failing != nullptr);
+  CHECK(failing->client == "web");
+  CHECK_THAT(failing->sentence,
+             Catch::Contains("; most of them between 11 s and 20 s after the start"));
+}
+
 TEST_CASE("Requests that the end of the run cuts off have not failed") {
   // Two seconds of work for each, and a run of 40 s: one request in twenty is under way at its end.
   const std::vector<Verdict> all = verdicts_on(
