@@ -247,4 +247,24 @@ std::vector<PairedDifference> paired_differences(std::span<const Series> variant
   return results;
 }
 
+void respect_range(PairedDifference& d, MetricRange range) {
+  if (range != MetricRange::kNotNegative && d.interval) {
+    const double most = range == MetricRange::kShare ? 1 : 2;  // correlations: -1 to 1
+    d.interval = {std::max(d.interval->low, -most), std::min(d.interval->high, most)};
+  }
+  if (range != MetricRange::kCorrelation && d.relative_interval) {
+    d.relative_interval->low = std::max(d.relative_interval->low, -1.0);
+  }
+}
+
+std::vector<PairedDifference> metric_differences(const MetricInfo& metric,
+                                                 std::span<const Series> variants,
+                                                 const Series& baseline, double error) {
+  const bool is_proportion = metric.summary == MetricSummary::kProportion;
+  auto results = paired_differences(
+      variants, baseline, is_proportion ? PairedTest::kMcNemar : PairedTest::kStudent, error);
+  for (PairedDifference& d : results) respect_range(d, metric.range);
+  return results;
+}
+
 }  // namespace retrysim::stats

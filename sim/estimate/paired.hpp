@@ -46,6 +46,17 @@ std::vector<PairedDifference> paired_differences(std::span<const Series> variant
                                                  PairedTest test = PairedTest::kStudent,
                                                  double error = kFamilyError);
 
+/// Ends the intervals where the metric ends, which does not change their coverage: no share rises
+/// or falls by more than 100 points, and what is never negative falls by 100 % at most.
+void respect_range(PairedDifference& difference, MetricRange range);
+
+/// The same for a metric, within its range and with the test that fits its values: McNemar's for
+/// those that are 0 or 1.
+std::vector<PairedDifference> metric_differences(const MetricInfo& metric,
+                                                 std::span<const Series> variants,
+                                                 const Series& baseline,
+                                                 double error = kFamilyError);
+
 /// Holm's adjusted p values: of the i-th smallest of m the largest of (m - j + 1) p_(j), j <= i, at
 /// most 1. Values that do not exist belong to no family and stay empty.
 std::vector<std::optional<double>> holm(std::span<const std::optional<double>> p_values);

@@ -15,7 +15,6 @@
 namespace retrysim {
 namespace {
 
-using stats::PairedTest;
 using stats::Series;
 
 constexpr std::size_t kMeasures = 9;
@@ -134,10 +133,8 @@ void compare_all(std::size_t m, std::size_t aims, const Values& now,
   const AdviceMeasure& measure = measures()[m];
   std::vector<Series> series;
   for (const Values& values : tried) series.push_back(values[m]);
-  const auto test = measure.metric->summary == MetricSummary::kProportion ? PairedTest::kMcNemar
-                                                                          : PairedTest::kStudent;
   const double error = measure.is_aim ? kFamilyError / static_cast<double>(aims) : kFamilyError;
-  const auto differences = stats::paired_differences(series, now[m], test, error);
+  const auto differences = stats::metric_differences(*measure.metric, series, now[m], error);
   for (std::size_t t = 0; t < advice.trials.size(); ++t) {
     const int direction = direction_of(measure, advice.scenario.scenario, differences[t]);
     advice.trials[t].effects.push_back({differences[t], direction});
@@ -182,7 +179,7 @@ void find_equals(std::vector<RemedyTrial>& ranked, const std::vector<Series>& su
   if (others.empty()) return;
   const double error = kFamilyError / static_cast<double>(ranked.size());
   const auto differences =
-      stats::paired_differences(others, success.front(), PairedTest::kStudent, error);
+      stats::metric_differences(*measures()[kSuccess].metric, others, success.front(), error);
   for (std::size_t i = 0; i < differences.size(); ++i) {
     const PairedDifference& d = differences[i];
     ranked[i + 1].as_good_as_first =

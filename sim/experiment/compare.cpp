@@ -222,6 +222,7 @@ void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t 
     // As wide as if all values of the key had been compared with the same baseline.
     const std::vector<stats::Series> family(values.size() - 1, average(with));
     effect.difference = stats::paired_differences(family, average(without)).front();
+    stats::respect_range(effect.difference, metric.range);
     if (has_values(effect.difference)) effects.push_back(std::move(effect));
   }
 }
@@ -341,10 +342,8 @@ Comparison compare_runs(std::vector<ComparedVariant> variants,
       for (const ComparedVariant& v : comparison.variants) {
         series.push_back(series_of(v, client, index));
       }
-      const auto test = metric->summary == MetricSummary::kProportion ? stats::PairedTest::kMcNemar
-                                                                      : stats::PairedTest::kStudent;
       const auto differences =
-          stats::paired_differences(std::span(series).subspan(1), series.front(), test);
+          stats::metric_differences(*metric, std::span(series).subspan(1), series.front());
       for (std::size_t v = 0; v < differences.size(); ++v) {
         if (has_values(differences[v])) {
           by_variant[v + 1].push_back({v + 1, client, metric, differences[v]});

@@ -281,6 +281,23 @@ TEST_CASE("Tango's interval covers the difference as often as it says") {
   CHECK(coverage(40, 0.1, 0.25, 0.05) < 0.97);  // and is not just wide
 }
 
+TEST_CASE("intervals of a metric end where the metric ends") {
+  // Two successes in a hundred at most, against nearly all: three replications leave much open.
+  const std::vector<Series> lost = {{0.0, 0.02, 0.4}};
+  const Series kept = {1.0, 0.97, 0.99};
+  const auto of = [&](const char* metric) {
+    return metric_differences(*find_metric(metric), lost, kept).front();
+  };
+  CHECK(paired_differences(lost, kept).front().interval->low < -1);
+  CHECK(of("success_rate").interval->low == -1);
+  CHECK(of("success_rate").interval->high > -1);
+  CHECK(of("success_rate").relative_interval->low == -1);
+  CHECK(of("goodput").interval->low < -1);  // a rate may fall by more than 1
+  CHECK(of("goodput").relative_interval->low == -1);
+  CHECK(of("autocorrelation").interval->low < -1);
+  CHECK(of("autocorrelation").interval->low >= -2);
+}
+
 TEST_CASE("values 0 and 1 are judged by McNemar's test and Tango's interval") {
   // 20 pairs: 6 go up, none goes down, 14 agree.
   Series a(20, 1.0);
