@@ -115,6 +115,9 @@ struct TippingPoint {
 
   /// Replications that recover from a larger trigger than one that tips them.
   std::size_t not_monotone() const;
+  /// No size between the ends of the interval was tried: it is a bracket, and says only where the
+  /// search stopped.
+  bool interval_is_bracket() const;
   /// Whether that end of the interval is missing because of unknown responses.
   bool first_end_not_judged() const;
   bool last_end_not_judged() const;
@@ -219,6 +222,10 @@ struct TipPlanResult {
 /// trigger is among the varied keys, if there are more than 10,000 cases or one of them asks for an
 /// automatic warm-up, and for an impossible search; Interrupted.
 TipPlanResult plan_tip(const TipRequest& request);
+
+/// What can be said before anything runs: that runs are too short to judge what does not recover
+/// from `first`, or from `last`, and how long they should be. Notes for the reader.
+std::vector<std::string> notes_before(const TipPlan& plan);
 
 /// Searches made by hand, at least one. They have no journal.
 TipPlan plan_tip(std::vector<TipCase> cases, const TippingSearch& search);

@@ -91,7 +91,7 @@ Options<TipCommand> tip_options() {
       {{"trigger", "PATH=LO:HI",
         "the key to bisect: a duration, rate, factor or number; the system should recover at LO "
         "and "
-        "not at HI, which may be the smaller"},
+        "fail at HI; HI may be smaller than LO"},
        into(&C::trigger),
        [](const C& c) {
          const Trigger& t = c.request.trigger;
@@ -208,6 +208,7 @@ int search_for_tipping_points(const TipCommand& options, const Session& session)
   session.print_errors(planned.errors);
   if (!planned.plan) return kBadInput;
   session.print_notes(planned.plan->base);
+  for (const std::string& note : notes_before(*planned.plan)) session.print_note(note);
   session.agree_on(planned.plan->base);
   return search(options, std::move(*planned.plan), session);
 }

@@ -21,6 +21,14 @@ std::size_t TippingProbe::count(TippingResponse response) const {
   return static_cast<std::size_t>(std::count(responses.begin(), responses.end(), response));
 }
 
+bool TippingPoint::interval_is_bracket() const {
+  if (!d50 || !ci_first || !ci_last) return false;
+  const auto [low, high] = std::minmax(*ci_first, *ci_last);
+  return std::none_of(probes.begin(), probes.end(), [low = low, high = high](const auto& p) {
+    return p.value > low && p.value < high;
+  });
+}
+
 std::size_t TippingPoint::not_monotone() const {
   return static_cast<std::size_t>(std::count_if(
       thresholds.begin(), thresholds.end(), [](const TippingThreshold& t) { return !t.monotone; }));

@@ -561,6 +561,26 @@ TipPlanResult plan_tip(const TipRequest& request) {
   return result;
 }
 
+std::vector<std::string> notes_before(const TipPlan& plan) {
+  for (const bool at_first : {true, false}) {
+    double longest = 0, duration = 0;
+    for (const TipCase& c : plan.cases) {
+      const Scenario s = c.scenario(at_first ? plan.search.first : plan.search.last);
+      const auto needed = stats::least_duration_to_judge_s(s);
+      if (!needed || *needed <= s.duration.in_seconds() || *needed <= longest) continue;
+      longest = *needed;
+      duration = s.duration.in_seconds();
+    }
+    if (longest == 0) continue;
+    return {fmt::format(
+        "runs of {:.4g} s are too short to judge {}; set duration to {:.4g} s or more", duration,
+        at_first ? "any value: what does not recover looks like what is slow to"
+                 : "the values near HI: the search will look below it",
+        std::ceil(longest))};
+  }
+  return {};
+}
+
 namespace {
 
 std::vector<std::string> notes_on_search(const TippingPoint& point, double duration_needed) {

@@ -175,12 +175,20 @@ std::string d50_text(const TipReport& r) {
     const TippingProbe& before = *std::prev(first);
     const bool neighbours = std::fabs(first->value - before.value) == 1;
     if (neighbours && 2 * first->tipped() >= first->responses.size()) {
+      // Whole numbers have nothing between neighbours that an interval could tell.
       return fmt::format(
           "D50 is between {} and {}{}: {} is the first value at which half of the replications do "
           "not recover.",
           with_unit(r, std::min(d50.low, d50.high)), with_unit(r, std::max(d50.low, d50.high)),
-          interval, with_unit(r, first->value));
+          r.found.point.interval_is_bracket() ? "" : interval, with_unit(r, first->value));
     }
+  }
+  if (const TippingPoint& point = r.found.point; point.interval_is_bracket()) {
+    const auto [low, high] = std::minmax(*point.ci_first, *point.ci_last);
+    return fmt::format(
+        "D50 is between {} and {}, where the search stopped: half of the replications do not "
+        "recover. Only a finer --tolerance can give an interval.",
+        with_unit(r, low), with_unit(r, high));
   }
   return fmt::format("D50 = {}{}: half of the replications do not recover.",
                      with_unit(r, d50.middle()), interval);
@@ -595,7 +603,7 @@ class CurveReport {
     std::string high = end(point.ci_last, point.last_end_not_judged() ? "?" : "beyond HI");
     const TippingSearch& search = row.point->found.search;
     if (search.last < search.first) std::swap(low, high);
-    return low + " to " + high;
+    return low + " to " + high + (point.interval_is_bracket() ? " (bracket)" : "");
   }
 
   /// Why there is no D50.

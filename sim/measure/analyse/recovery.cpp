@@ -584,6 +584,27 @@ StormVerdict Aftermath::verdict() const {
   return recovery.not_before_s > patience_s ? StormVerdict::kSustained : StormVerdict::kCensored;
 }
 
+namespace {
+
+/// X without a backlog.
+double least_patience_s(const Scenario& scenario, const Trigger& trigger) {
+  const double window_s = std::max(seconds(amplification_span(scenario, std::nullopt)),
+                                   seconds(scenario.duration) / 1000);
+  return std::max(20 * window_s, 10 * seconds(trigger.end - trigger.start));
+}
+
+/// Several that overlap are one.
+std::optional<Trigger> last_disturbance(const Scenario& scenario) {
+  std::optional<Trigger> last;
+  for (const Trigger& t : triggers(scenario)) {
+    const bool overlaps = last && t.start <= last->end;
+    last = overlaps ? Trigger{last->start, std::max(last->end, t.end)} : t;
+  }
+  return last;
+}
+
+}  // namespace
+
 Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Trigger& trigger,
                        Time horizon) {
   Aftermath a;
@@ -607,21 +628,21 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
     a.predicted_drain_s =
         std::max(a.predicted_drain_s, drain_seconds(run, s, after.first, held_s, rho));
   }
-  const double window_s = std::max(seconds(amplification_span(scenario, std::nullopt)),
-                                   seconds(scenario.duration) / 1000);
-  a.patience_s = std::max(
-      {20 * window_s, 10 * seconds(trigger.end - trigger.start), 10 * a.predicted_drain_s});
+  a.patience_s = std::max(least_patience_s(scenario, trigger), 10 * a.predicted_drain_s);
   return a;
 }
 
 std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResult& run) {
-  std::optional<Trigger> last;
-  for (const Trigger& t : triggers(scenario)) {
-    const bool overlaps = last && t.start <= last->end;
-    last = overlaps ? Trigger{last->start, std::max(last->end, t.end)} : t;
-  }
+  const std::optional<Trigger> last = last_disturbance(scenario);
   if (!last) return std::nullopt;
   return aftermath_of(scenario, run, *last, run.window_end);
+}
+
+std::optional<double> least_duration_to_judge_s(const Scenario& scenario) {
+  const std::optional<Trigger> last = last_disturbance(scenario);
+  if (!last) return std::nullopt;
+  return last->end.in_seconds() + least_patience_s(scenario, *last) +
+         scenario.recovery.hold.in_seconds();
 }
 
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,

@@ -175,6 +175,11 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
 /// After the last disturbance of the scenario (several that overlap are one); empty if it has none.
 std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResult& run);
 
+/// The shortest run, in seconds, in which a replication that does not recover can be told from one
+/// that is slow to: until the end of the last disturbance, X without a backlog, and the hold. Empty
+/// without a disturbance.
+std::optional<double> least_duration_to_judge_s(const Scenario& scenario);
+
 /// When the twin recovers, by the same rule. As its requests have one attempt each, goodput is
 /// compared with what single attempts achieved before the disturbance. The twin has no retries from
 /// `aftermath.trigger.end` on.

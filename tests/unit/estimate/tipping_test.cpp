@@ -62,6 +62,7 @@ TEST_CASE("an even number of replications has the middle of two thresholds as me
   CHECK(p.d50->middle() == Approx(4).epsilon(0.002));
   // Six are just enough for an interval: from the least to the greatest.
   CHECK(p.rank == 1);
+  CHECK_FALSE(p.interval_is_bracket());
   CHECK(*p.ci_first == Approx(1).epsilon(0.002));
   CHECK(*p.ci_last == Approx(9).epsilon(0.002));
 }
@@ -78,6 +79,8 @@ TEST_CASE("each size is tried once, in order, and only as often as bisection tak
   CHECK(std::is_sorted(p.probes.begin(), p.probes.end(),
                        [](const auto& a, const auto& b) { return a.value < b.value; }));
   CHECK(p.d50->middle() == Approx(std::sqrt(2.0)).epsilon(0.01));
+  // All that is known of the interval is where the search stopped.
+  CHECK(p.interval_is_bracket());
 }
 
 TEST_CASE("a trigger that grows downwards is searched downwards") {

@@ -4,6 +4,7 @@
 #include <retrysim/experiment.hpp>
 #include <retrysim/tip.hpp>
 
+#include "measure/analyse/recovery.hpp"
 #include "unit/experiment/request_file.hpp"
 #include "unit/experiment/zombie_world.hpp"
 
@@ -58,6 +59,29 @@ TEST_CASE("Runs that are too short to tell say how long they should be") {
   CHECK(r.point.outcome == TippingOutcome::kNotJudged);
   REQUIRE(r.notes.size() == 2);
   CHECK(r.notes[1].find("a duration of ") != std::string::npos);
+}
+
+TEST_CASE("Runs that are too short are known to be before the search") {
+  const auto plan = [](double duration_s, double last_s) {
+    const auto at = [duration_s](double seconds) {
+      Scenario s = outage_of(seconds);
+      s.duration = Duration::from_seconds(duration_s);
+      return s;
+    };
+    return plan_tip({{"base", {}, at}}, {0.05, last_s, 0.3, false});
+  };
+  const auto needed = [](double seconds) {
+    return *stats::least_duration_to_judge_s(outage_of(seconds));
+  };
+  CHECK(notes_before(plan(needed(3), 3)).empty());
+  // Ten times the length of the outage, its end, and the hold.
+  CHECK(needed(30) - needed(20) == Approx(11 * 10));
+  const auto high = notes_before(plan(needed(20), 30));
+  REQUIRE(high.size() == 1);
+  CHECK_THAT(high[0], Catch::Contains("the values near HI"));
+  const auto all = notes_before(plan(needed(0.05) / 2, 3));
+  REQUIRE(all.size() == 1);
+  CHECK_THAT(all[0], Catch::Contains("too short to judge any value"));
 }
 
 TEST_CASE("A search without two sizes or with a tolerance out of range is refused") {

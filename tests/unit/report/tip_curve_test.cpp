@@ -97,10 +97,10 @@ TEST_CASE("The text of a curve begins with what became of each line") {
         "  (most recover) at 100 /s; already tips at 1 s (half or more do not recover) at\n"
         "  400 /s.\n"
         "\n"
-        "  total_rate (1/s)  D50 (s)  95 % interval  metastable\n"
+        "  total_rate (1/s)  D50 (s)  95 % interval           metastable\n"
         "               100        -  never tips: 8 of 8 recover at 2 s\n"
-        "               200     1.75  1.65 to 1.85   8 of 8\n"
-        "               300     1.25  1.15 to 1.35   8 of 8\n"
+        "               200     1.75  1.65 to 1.85 (bracket)  8 of 8\n"
+        "               300     1.25  1.15 to 1.35 (bracket)  8 of 8\n"
         "               400        -  always tips: 8 of 8 do not recover at 1 s\n");
 }
 
