@@ -91,7 +91,8 @@ VariantsResult load_variants(const std::filesystem::path& file,
                              const std::string& baseline = "");
 
 struct CompareOptions {
-  /// Never null; empty: `headline_metrics()`. `recovered` is added where there is a disturbance.
+  /// Never null; empty: `headline_metrics()`. `recovered` is added where there is a disturbance,
+  /// and `success_rate_within_duration` beside `success_rate` where the drain makes another figure.
   std::vector<const MetricInfo*> metrics;
   /// Repeat each replication that does not recover, with no retries after the end of the fault or
   /// surge. This sets RunResult::metastable and provides the metric metastable_probability.

@@ -273,6 +273,30 @@ void add_recovered(std::vector<const MetricInfo*>& metrics,
   }
 }
 
+/// Beside the success rate what succeeded within the duration, where that is another figure because
+/// much ends in the drain.
+void add_within_duration(std::vector<const MetricInfo*>& metrics,
+                         const std::vector<ComparedVariant>& variants,
+                         const std::vector<std::string>& clients) {
+  const MetricInfo* whole = find_metric("success_rate");
+  const MetricInfo* within = find_metric("success_rate_within_duration");
+  const auto place = std::find(metrics.begin(), metrics.end(), whole);
+  if (place == metrics.end() ||
+      std::find(metrics.begin(), metrics.end(), within) != metrics.end()) {
+    return;
+  }
+  constexpr double kNoteworthy = 0.01;
+  const bool differs = std::any_of(variants.begin(), variants.end(), [&](const auto& v) {
+    return std::any_of(clients.begin(), clients.end(), [&](const std::string& client) {
+      const stats::Series a = series_of(v, client, index_of(*whole));
+      const stats::Series b = series_of(v, client, index_of(*within));
+      const auto d = stats::paired_differences(std::span(&a, 1), b).front();
+      return d.pairs > 0 && d.difference > kNoteworthy;
+    });
+  });
+  if (differs) metrics.insert(place + 1, within);
+}
+
 }  // namespace
 
 bool is_negligible(const MetricInfo& metric, const PairedDifference& d) {
@@ -378,6 +402,7 @@ Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& op
   std::vector<const MetricInfo*> metrics = options.metrics;
   if (metrics.empty()) metrics = headline_metrics();
   add_recovered(metrics, compared);
+  add_within_duration(metrics, compared, clients_of(compared));
   return compare_runs(std::move(compared), std::move(metrics));
 }
 

@@ -18,6 +18,23 @@
 
 namespace retrysim::report {
 
+std::string telling_percent(double share, double other) {
+  constexpr int kMostDecimals = 4;
+  constexpr double kPrecision = 0.002, kPrecisionOfRest = 0.05, kPrecisionOfDifference = 0.05;
+  const double percentage = 100 * share;
+  const double most_off =
+      std::min({kPrecision * percentage, kPrecisionOfRest * std::max(0.0, 100 - percentage),
+                kPrecisionOfDifference * 100 * std::fabs(share - other)});
+  int decimals = 0;
+  double rounded = 0;
+  for (;; ++decimals) {
+    const double scale = std::pow(10.0, decimals);
+    rounded = std::round(percentage * scale) / scale;
+    if (std::fabs(rounded - percentage) <= most_off || decimals == kMostDecimals) break;
+  }
+  return fmt::format("{:.{}f} %", rounded, decimals);
+}
+
 namespace {
 
 /// Whether the demand ends by itself, so that the time of the last request is that of the work.
@@ -86,15 +103,27 @@ Amount scaled_amount(double size, std::optional<Interval> interval, double scale
   return amount;
 }
 
+/// The words of a metric that has none in the table: counts are fewer, times shorter.
+std::pair<std::string_view, std::string_view> comparatives(const MetricInfo& metric) {
+  if (metric.kind == MetricKind::kCount && metric.unit != "s") return {"fewer", "more"};
+  if (metric.unit == "s" && metric.kind == MetricKind::kOther) return {"shorter", "longer"};
+  return {"lower", "higher"};
+}
+
 /// What one thing does in place of another to one client, from the rows of its metrics. By rule:
 /// the first metric of MetricList::kSpoken with a significant difference makes the main clause, the
-/// others follow after "with".
+/// others follow after "with". The client is named if it is not all of them.
 class Sentence {
  public:
   using Find = std::function<const ComparisonRow*(const MetricInfo&)>;
 
-  Sentence(const ComparisonReport& comparison, std::string name, std::string base, Find find)
-      : comparison_(comparison), name_(std::move(name)), base_(std::move(base)), find_(find) {
+  Sentence(const ComparisonReport& comparison, std::string name, std::string base, Find find,
+           std::string client = "all")
+      : comparison_(comparison),
+        name_(std::move(name)),
+        base_(std::move(base)),
+        client_(std::move(client)),
+        find_(find) {
     finite_ = demand_is_finite(comparison.baseline().scenario());
     chosen_ = comparison.was_asked_for;
   }
@@ -112,12 +141,17 @@ class Sentence {
     for (const MetricInfo* metric : comparison_.found.metrics) {
       if (metric->display.place(MetricList::kSpoken) == 0) add_without_words(*metric);
     }
-    std::string text = spoken_name(name_);
+    const std::string whose = client_ == "all" ? "" : client_ + ": ";
+    std::string text = whose + spoken_name(name_);
     const std::string base = spoken_baseline(name_, base_);
     if (!recovery_.empty() && !main_.empty()) {
-      text += " " + recovery_ + ". It " + main_clause(base) + rest();
+      text += " " + recovery_ + ". " +
+              (main_is_share_ ? capital(main_clause(base)) : "It " + main_clause(base)) + rest();
     } else if (!recovery_.empty()) {
       text += " " + recovery_ + ".";
+    } else if (main_is_share_) {
+      text = spoken_name(name_) + ": " + (client_ == "all" ? "" : client_ + " ") +
+             main_clause(base) + rest();
     } else if (!main_.empty()) {
       text += " " + main_clause(base) + rest();
     } else if (!unclear_.empty()) {
@@ -125,23 +159,34 @@ class Sentence {
           " does not differ significantly from " + base + " in " + joined(unclear_, " or ") + ".";
     } else if (!small_.empty()) {
       text += " is practically the same as " + base + " in " + joined(small_, " and ") + ".";
-      return text + equal_in() + also_recovery_;
+      return capital_verb(text) + equal_in() + also_recovery_;
     } else if (!equal_.empty()) {
-      return text + " makes no difference to " + joined(equal_, " and ") + "." + also_recovery_;
+      return capital_verb(text) + " makes no difference to " + joined(equal_, " and ") + "." +
+             also_recovery_;
     } else {
-      return also_recovery_.empty() ? "" : text + ":" + also_recovery_;
+      return also_recovery_.empty() ? "" : capital_verb(text) + ":" + also_recovery_;
     }
     if (!small_.empty()) text += " Practically the same: " + joined(small_, " and ") + ".";
-    return text + equal_in() + also_recovery_;
+    return capital_verb(text) + equal_in() + also_recovery_;
   }
 
  private:
+  static std::string capital(std::string text) {
+    if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+  }
+  /// A name stays as it is written; the verb that stands for a value begins the sentence.
+  static std::string capital_verb(std::string text) {
+    return text.starts_with("sharing one ") ? capital(std::move(text)) : text;
+  }
+
   std::string main_clause(const std::string& base) const {
-    return main_ +
-           (main_is_points_   ? (main_is_more_ ? " over " : " compared with ")
-            : main_is_factor_ ? " of "
-                              : " than ") +
-           base + main_interval_;
+    if (main_is_share_) {
+      return fmt::format("{} {} from {} with {} to {}{}", main_, main_is_more_ ? "rises" : "falls",
+                         telling_percent(main_from_, main_to_), base,
+                         telling_percent(main_to_, main_from_), main_interval_);
+    }
+    return main_ + (main_is_factor_ ? " of " : " than ") + base + main_interval_;
   }
 
   std::string rest() const {
@@ -152,7 +197,7 @@ class Sentence {
   }
 
   std::string equal_in() const {
-    return equal_.empty() ? "" : " Equal in " + joined(equal_, " and ") + ".";
+    return equal_.empty() ? "" : " Same " + joined(equal_, " and ") + ".";
   }
 
   bool is_compared(const MetricInfo& metric) const {
@@ -162,6 +207,10 @@ class Sentence {
 
   void add(const MetricInfo& metric) {
     const MetricWords& words = metric.display.words;
+    if (metric.name == "success_rate" &&
+        is_compared(*find_metric("success_rate_within_duration"))) {
+      return;  // what ends in the drain is no success of the run; a note has the other figure
+    }
     if (metric.name == "recovered" && counts_recoveries_) {
       add_recovery(metric);
     } else if (words.less.empty()) {
@@ -175,8 +224,9 @@ class Sentence {
   /// Whoever asks for a metric gets a sentence about it.
   void add_without_words(const MetricInfo& metric) {
     const std::string name(metric.label());
-    const std::string less = "lower " + name;
-    const std::string more = "higher " + name;
+    const auto [lower, higher] = comparatives(metric);
+    const std::string less = fmt::format("{} {}", lower, name);
+    const std::string more = fmt::format("{} {}", higher, name);
     add_difference(metric, name, {less, more});
   }
 
@@ -241,21 +291,26 @@ class Sentence {
       return;
     }
     main_is_factor_ = amount.is_factor;
-    main_is_points_ = is_points;
+    main_is_share_ = is_points;
     main_is_more_ = more;
-    main_ = is_points ? fmt::format("{} the {} by {}", more ? "raises" : "lowers", noun, value)
-                      : "has " + what;
-    if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
+    main_ =
+        is_points ? std::string(metric.name == "success_rate" ? "success" : noun) : "has " + what;
+    main_from_ = d.baseline_mean;
+    main_to_ = d.mean;
+    if (!amount.interval.empty()) {
+      main_interval_ = fmt::format(" (95 % CI {}{})", amount.interval, is_points ? " points" : "");
+    }
   }
 
   const ComparisonReport& comparison_;
-  std::string name_, base_;
+  std::string name_, base_, client_;
   Find find_;
   bool counts_recoveries_ = false;
   bool finite_ = false;  ///< all demand comes at once
   bool chosen_ = false;  ///< the user chose the metrics
   std::string main_, main_interval_, recovery_, also_recovery_;
-  bool main_is_factor_ = false, main_is_points_ = false, main_is_more_ = false;
+  bool main_is_factor_ = false, main_is_share_ = false, main_is_more_ = false;
+  double main_from_ = 0, main_to_ = 0;  ///< of a share
   std::vector<std::string> also_, small_, unclear_, equal_;
 };
 
@@ -305,6 +360,10 @@ bool is_nothing(const PairedDifference& d) { return d.identical && d.baseline_me
 std::string spoken_name(std::string_view variant) {
   const auto parts = key_and_word(variant);
   if (!parts) return std::string(variant);
+  if (parts->first == "retryer") {
+    return parts->second == "none" ? "no shared retryer"
+                                   : fmt::format("sharing one retryer ({})", parts->second);
+  }
   if (parts->second != "none") return fmt::format("{} {}", parts->second, parts->first);
   // "no mode" would not say that there are no retries.
   return parts->first == "mode" ? std::string(variant) : fmt::format("no {}", parts->first);
@@ -359,6 +418,61 @@ std::vector<std::string> clients_of(const ComparisonReport& comparison) {
   return clients;
 }
 
+namespace {
+
+std::string common_key(const ComparisonReport& comparison);
+
+/// When each variant is back, those together that say the same: "none 6.1 s; standard21 38 s;
+/// standard and adaptive 89 s". Nothing if all do, or if there are too many.
+std::string recoveries(const ComparisonReport& comparison) {
+  constexpr std::size_t kMostVariants = 8;
+  const Scenario& s = comparison.baseline().scenario();
+  const bool asked = comparison.found.find(1, "all", *find_metric("recovered")) != nullptr;
+  if (!asked || comparison.evaluations.size() > kMostVariants || !stats::can_confirm_recovery(s)) {
+    return "";
+  }
+  // A number alone would read as one of seconds.
+  std::size_t key = common_key(comparison).size();
+  for (const Evaluation& e : comparison.evaluations) {
+    if (!is_word(std::string_view(e.set.variant).substr(key))) key = 0;
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // what is said, of whom
+  for (const Evaluation& e : comparison.evaluations) {
+    const SummaryRow* recovered = find_row(e.summary, "all", "recovered");
+    const SummaryRow* time = find_row(e.summary, "all", "recovery_s");
+    if (recovered == nullptr) return "";
+    const auto runs = e.set.runs.size();
+    const auto back =
+        static_cast<std::size_t>(std::lround(recovered->estimate.mean * static_cast<double>(runs)));
+    std::string said = "never";
+    if (back > 0 && time != nullptr) {
+      const DisplayUnit unit = display_unit(time->estimate.mean, "s");
+      said = time->estimate.max == 0
+                 ? "at once"
+                 : format_plain(time->estimate.mean * unit.scale, 2) + std::string(unit.name);
+      if (back < runs) said += fmt::format(" in {} of {} runs", back, runs);
+    }
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](auto& g) { return g.first == said; });
+    if (group == groups.end()) group = groups.insert(group, {said, {}});
+    group->second.push_back(e.set.variant.substr(key));
+  }
+  if (groups.size() < 2) return "";
+  std::string text;
+  for (const auto& [said, names] : groups) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", joined(names, " and "), said);
+  }
+  const bool surges = std::any_of(s.clients.begin(), s.clients.end(),
+                                  [](const ClientSpec& c) { return !c.arrivals.surges.empty(); });
+  return fmt::format("Back after the {}: {}.",
+                     s.faults.empty() ? "surge"
+                     : surges         ? "disturbance"
+                                      : "fault",
+                     text);
+}
+
+}  // namespace
+
 std::vector<std::string> sentences(const ComparisonReport& comparison) {
   constexpr std::size_t kMostByGroup = 6;
   std::vector<std::string> result;
@@ -366,6 +480,7 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
     add_effects(result, comparison);
     return result;
   }
+  if (std::string text = recoveries(comparison); !text.empty()) result.push_back(std::move(text));
   const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
   for (const std::string& client : clients_of(comparison)) {
     if (client != "all" && !by_group) continue;
@@ -374,11 +489,10 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
         return comparison.found.find(v, client, metric);
       };
       std::string text = Sentence(comparison, comparison.evaluations[v].set.variant,
-                                  comparison.baseline().set.variant, find)
+                                  comparison.baseline().set.variant, find, client)
                              .with_recoveries()
                              .text();
-      if (text.empty()) continue;
-      result.push_back((client == "all" ? "" : client + ": ") + text);
+      if (!text.empty()) result.push_back(std::move(text));
     }
   }
   return result;
@@ -572,6 +686,10 @@ class ComparisonText {
       table.columns.push_back({short_name(v) + "  "});
     }
     for (const MetricInfo* metric : comparison_.found.metrics) {
+      if (!comparison_.was_asked_for && metric->name == "latency_ok_mean" &&
+          repeats(client, *metric, *find_metric("latency_mean"))) {
+        continue;  // nothing fails
+      }
       TextRow& row = table.rows.emplace_back(TextRow{{"  " + std::string(metric->name)}});
       if (table.fixed > 1) row.cells.emplace_back(baseline_cell(comparison_, client, *metric));
       for (std::size_t v = 1; v <= comparison_.variants(); ++v) {
@@ -589,6 +707,20 @@ class ComparisonText {
                       row == nullptr || is_nothing(row->difference));
     });
     return table;
+  }
+
+  /// Whether a metric has the values of another one for all variants.
+  bool repeats(const std::string& client, const MetricInfo& metric, const MetricInfo& of) const {
+    for (std::size_t v = 1; v <= comparison_.variants(); ++v) {
+      const ComparisonRow* a = comparison_.found.find(v, client, metric);
+      const ComparisonRow* b = comparison_.found.find(v, client, of);
+      if ((a == nullptr) != (b == nullptr)) return false;
+      if (a == nullptr) continue;
+      const PairedDifference &x = a->difference, &y = b->difference;
+      if (x.pairs != y.pairs || x.mean != y.mean || x.baseline_mean != y.baseline_mean)
+        return false;
+    }
+    return true;
   }
 
   void add_reductions(Document& d) const {

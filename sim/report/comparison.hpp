@@ -48,6 +48,10 @@ struct Amount {
 };
 Amount amount_of(const ComparisonRow& row);
 
+/// A share in percent with as many digits as tell it from another one, and from none and all:
+/// "99.96 %", never "100 %" of what is less.
+std::string telling_percent(double share, double other);
+
 /// See retrysim/compare.hpp.
 bool is_negligible(const ComparisonRow& row);
 

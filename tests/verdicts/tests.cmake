@@ -19,6 +19,9 @@ add_test(NAME verdicts/culprits
 add_test(NAME verdicts/culprits_of_loops
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/culprits.py
                  --program $<TARGET_FILE:retrysim-cli> --loops)
+add_test(NAME verdicts/comparisons
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/comparisons.py
+                 --program $<TARGET_FILE:retrysim-cli> --scenarios 20)
 set_tests_properties(verdicts/first_line verdicts/loops verdicts/graphs verdicts/figures
-                     verdicts/culprits verdicts/culprits_of_loops
+                     verdicts/culprits verdicts/culprits_of_loops verdicts/comparisons
                      PROPERTIES LABELS "validation;no-sanitizer" TIMEOUT 300)

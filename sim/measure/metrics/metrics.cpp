@@ -53,7 +53,8 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     share("success_rate_within_duration", "Requests that ended with success before the end of "
           "`duration`, per request; success_rate counts those of the drain as well",
           cohort<&C::successes_within>, requests)
-        .shown(Display().higher_is_better()
+        .shown(label("success within the duration").higher_is_better()
+            .spoken(3, {"lower success within the duration", "higher success within the duration"})
             .line(kRequests, 2, "success rate within duration", kShortDrain)),
     count("finished_in_drain", "requests", "Requests that ended after `duration`, in the drain",
           finished_in_drain)
@@ -71,7 +72,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .bins(in_bin<&F::attempts>, in_bin<&F::requests>)
         .in_phases(made<&M::attempts>, made<&M::requests>)
         .shown(label("attempts per request").lower_is_better()
-            .spoken(6, {"fewer attempts per request", "more attempts per request"})
+            .spoken(7, {"fewer attempts per request", "more attempts per request"})
             .line(kLoad, 6, "amplification")
             .in(kCompared, 2).in(kSwept, 5).in(kSweptTable, 3).in(kOfModes, 3)),
     own(kDeviation, "attempts_variance", "1", "Variance of the number of attempts of a request",
@@ -100,7 +101,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .service_bins(at_service<&S::completions>)
         .shown(Display().line(kLoad, 4, "throughput")),
     rate<&F::successes>("goodput", "Requests that end with success per second")
-        .shown(label("goodput").higher_is_better().spoken(10)
+        .shown(label("goodput").higher_is_better().spoken(11)
             .line(kLoad, 5, "goodput")
             .in(kCompared, 3).in(kSwept, 3).in(kSweptTable, 1).in(kOfModes, 1).in(kWarmup, 1)),
     service_rate("badput", "Executions per second that brought no client a success: no client "
@@ -163,7 +164,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .shown(Display().line(kRetries, 3, "retry quota, mean")),
 
     service_level<&S::queue_ns>("queue_mean", "attempts", "Mean number of waiting attempts")
-        .shown(label("mean queue").lower_is_better().spoken(11)
+        .shown(label("mean queue").lower_is_better().spoken(12)
             .line(kService, 2, "queue, mean").in(kCompared, 4)),
     own(kPeak, "queue_max", "attempts", "Largest number of waiting attempts (of any one service)",
         queue_max).of(kServices)
@@ -221,19 +222,21 @@ constexpr auto kOfDurations = all_of(
         .mean_bins(latency_s_in_bin, latencies_in_bin)
         .in_phases<&PhaseResult::latency>()
         .shown(&D::mean, label("mean latency").lower_is_better()
-            .spoken(5, {"lower mean latency", "higher mean latency"})
-            .line(kLatency, 1, "mean")
+            .spoken(13).line(kLatency, 1, "mean")
             .in(kCompared, 5).in(kSwept, 7).in(kSweptTable, 4).in(kOfModes, 4).in(kWarmup, 3))
-        .shown(&D::p50, label("median latency").lower_is_better().spoken(12)
-            .line(kLatency, 2, "median").in(kCompared, 6).in(kSwept, 8))
+        .shown(&D::p50, label("median latency").lower_is_better().spoken(14)
+            .line(kLatency, 2, "median").in(kCompared, 7).in(kSwept, 8))
         .shown(&D::p90, label("p90 latency").lower_is_better().line(kLatency, 3, "p90"))
-        .shown(&D::p99, label("p99 latency").lower_is_better().spoken(13)
-            .line(kLatency, 4, "p99").in(kCompared, 7).in(kSwept, 9).in(kSweptTable, 5))
+        .shown(&D::p99, label("p99 latency").lower_is_better().spoken(15)
+            .line(kLatency, 4, "p99").in(kCompared, 8).in(kSwept, 9).in(kSweptTable, 5))
         .shown(&D::p999, label("p99.9 latency").lower_is_better().line(kLatency, 5, "p99.9"))
         .rows(),
     durations<"latency_ok", "Submission to end of successful requests", &C::latency_ok_m,
               &C::latency_ok>()
         .in_phases<&PhaseResult::latency_ok>()
+        .shown(&D::mean, label("mean latency of successes").lower_is_better()
+            .spoken(6, {"lower mean latency of successes", "higher mean latency of successes"})
+            .in(kCompared, 6))
         .shown(&D::p50, label("median latency of successes").lower_is_better()
             .line(kLatency, 6, "median of successes"))
         .shown(&D::p99, label("p99 latency of successes").lower_is_better()
@@ -307,8 +310,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         .within(MetricRange::kShare)
         .in_percent()
         .shown(label("wasted capacity").lower_is_better()
-            .spoken(9, {"less wasted capacity", "more wasted capacity"})
-            .line(kService, 4, "wasted capacity", kZero).in(kCompared, 8)),
+            .spoken(10, {"less wasted capacity", "more wasted capacity"})
+            .line(kService, 4, "wasted capacity", kZero).in(kCompared, 9)),
     capacity("wasted_after_give_up_share", "Share of capacity spent on attempts after their client "
              "had given up", wasted_after_give_up_ns)
         .within(MetricRange::kShare)
@@ -319,8 +322,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     own(kPeak, "peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the "
         "window", peak_rate)
         .shown(label("peak attempt rate").lower_is_better()
-            .spoken(8, {"lower peak attempt rate", "higher peak attempt rate"})
-            .line(kLoad, 7, "peak attempt rate").in(kCompared, 11).in(kSwept, 11)),
+            .spoken(9, {"lower peak attempt rate", "higher peak attempt rate"})
+            .line(kLoad, 7, "peak attempt rate").in(kCompared, 12).in(kSwept, 11)),
     own(kOther, "peak_to_mean", "1", "That rate divided by the mean attempt rate", peak_to_mean),
     own(kOther, "dispersion_index", "1", "Variance divided by mean of the number of attempts that "
         "arrive in a time-series bin: 1 for Poisson arrivals, more for bursts; burstiness.csv has "
@@ -343,8 +346,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     own(kOther, "recovery_s", "s", "From the end of the last fault or surge until goodput has "
         "recovered for good; absent if it did not during the run", recovery)
         .shown(label("recovery time").lower_is_better()
-            .spoken(4, {"shorter recovery time", "longer recovery time"})
-            .line(kRetries, 6, "recovery").in(kCompared, 9).in(kSwept, 13)),
+            .spoken(5, {"shorter recovery time", "longer recovery time"})
+            .line(kRetries, 6, "recovery").in(kCompared, 10).in(kSwept, 13)),
     own(kOther, "disturbed_success_rate", "1", "Share of the requests submitted during a fault "
         "or surge that did not fail; recovery_s leaves that time out", disturbed_success_rate)
         .in_percent()
@@ -352,7 +355,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     probability("recovered", "Whether goodput recovered for good during the run: 1 or 0", recovered)
         .shown(label("recovery").higher_is_better()
             .spoken(1, {"lower probability of recovery", "higher probability of recovery"})
-            .in(kCompared, 10)),
+            .in(kCompared, 11)),
     own(kOther, "recovery_censored_s", "s", "In a run without recovery: how long after the end "
         "of the last fault or surge goodput had still not recovered", recovery_censored),
     own(kOther, "recovery_median_s", "s", "Median of recovery_s over all replications, including "
@@ -363,7 +366,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
                 metastable)
         .of(kAllOnly)
         .shown(label("metastable failures").lower_is_better()
-            .spoken(3, {"lower probability of metastable failure",
+            .spoken(4, {"lower probability of metastable failure",
                         "higher probability of metastable failure"})),
     own(kCount, "jobs", "jobs", "Jobs begun in the window that clients poll for", jobs_if_any),
     share("job_success_rate", "Jobs that their client saw done, per job; the others had too many "
@@ -384,8 +387,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         completion_time)
         .of(kAllOnly)
         .shown(label("time to completion").lower_is_better()
-            .spoken(7, {"shorter time to completion", "longer time to completion"})
-            .in(kCompared, 12).in(kSwept, 10)),
+            .spoken(8, {"shorter time to completion", "longer time to completion"})
+            .in(kCompared, 13).in(kSwept, 10)),
 });
 // clang-format on
 

@@ -82,6 +82,18 @@ TEST_CASE("every headline metric exists and every name of a variant can be spoke
   CHECK(spoken_name("max_attempts=5") == "max_attempts=5");
   CHECK(spoken_name("from_environment=true") == "from_environment=true");
   CHECK(spoken_name("jitter=full count=5") == "jitter=full count=5");
+  CHECK(spoken_name("retryer=app") == "sharing one retryer (app)");
+  CHECK(spoken_name("retryer=none") == "no shared retryer");
+}
+
+TEST_CASE("shares have as many digits as tell them apart, and from none and all") {
+  CHECK(telling_percent(0.9996, 0.5) == "99.96 %");
+  CHECK(telling_percent(1, 0.5) == "100 %");
+  CHECK(telling_percent(0, 0.5) == "0 %");
+  CHECK(telling_percent(0.4784, 0.99) == "47.8 %");
+  CHECK(telling_percent(0.7401, 0.7412) == "74.01 %");
+  CHECK(telling_percent(0.7412, 0.7401) == "74.12 %");
+  CHECK(telling_percent(0.00012, 0.3) == "0.012 %");
 }
 
 TEST_CASE("rows of a comparison by variant, client and metric") {
@@ -161,11 +173,11 @@ TEST_CASE("sentences say what is better at what price") {
   REQUIRE(found.size() == 6);
   CHECK(found[0].starts_with(
       "web: full jitter has 14.6 % more attempts per request than equal (95 % CI "));
-  CHECK(found[0].ends_with(" Equal in success rate and mean latency."));
+  CHECK(found[0].ends_with(" Same success rate and mean latency."));
   CHECK(found[4].starts_with(
       "full jitter has 5.76 % more attempts per request than equal (95 % CI "));
   CHECK(found[5] ==
-        "no jitter makes no difference to success rate, mean latency and attempts per request.");
+        "no jitter makes no difference to success rate, attempts per request and mean latency.");
 }
 
 TEST_CASE("sentences say plainly where nothing is significant") {
@@ -212,7 +224,7 @@ TEST_CASE("many combinations of keys have effects by key instead of sentences by
   const std::vector<std::string> found = sentences(c);
   REQUIRE(found.size() == 3);
   CHECK(found[0].starts_with("a=2 has "));
-  CHECK(found[0].find(" % higher retries than a=1") != std::string::npos);
+  CHECK(found[0].find(" % more retries than a=1") != std::string::npos);
   CHECK(found[2].starts_with("z b "));
   // A single key, or names of another form, have none.
   Variants single;
@@ -225,8 +237,8 @@ TEST_CASE("whoever asks for a metric gets a sentence about it") {
   variants.add("n=1", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
   variants.add("n=2", {4, 5, 5, 5, 6, 4, 5, 6, 4, 5});
   const std::vector<std::string> found = sentences(variants.compared({"retries", "goodput"}));
-  CHECK(found.back().starts_with("n=2 has 63 % higher retries than n=1 (95 % CI "));
-  CHECK(found.back().ends_with(" Equal in goodput."));
+  CHECK(found.back().starts_with("n=2 has 63 % more retries than n=1 (95 % CI "));
+  CHECK(found.back().ends_with(" Same goodput."));
 }
 
 TEST_CASE("a table of one replication has differences and says what is missing") {
