@@ -39,10 +39,11 @@ inline constexpr std::string_view kWords<RemedyState> = "tried|in-place|not-appl
 static_assert(words_end_with(RemedyState::kRefused));
 
 /// A remedy as it fits one scenario: every client group, service and call that it can change is
-/// changed, those that have it already stay as they are.
+/// changed, those that have it already stay as they are. Where services call each other, a remedy
+/// that fits several callers is also one at each of them alone.
 struct Remedy {
-  std::string_view name;   ///< "short-queue"
-  std::string_view words;  ///< "a short queue: as many places as servers"
+  std::string name;   ///< "short-queue"; at one place alone "no-retries@front.back"
+  std::string words;  ///< what to do: "give the queue only as many places as there are servers"
   RemedyState state = RemedyState::kTried;
   std::string reason;  ///< why it is not tried; empty if it is
   /// PATH=VALUE texts as given to --set, which come after those that the scenario was loaded with.
@@ -59,7 +60,8 @@ struct RemediesResult {
   std::vector<Diagnostic> errors;
 };
 
-/// Loads the scenario file `file` with `edits`, and once more with each remedy that fits it.
+/// Loads the scenario file `file` with `edits`, and once more with each remedy that fits it. Those
+/// at one caller alone come after the one at all of them, if there are eight callers at most.
 RemediesResult load_remedies(const std::filesystem::path& file,
                              const std::vector<std::string>& edits = {});
 
@@ -74,8 +76,10 @@ struct AdviceMeasure {
   bool in_quiet = false;
   bool is_aim = false;  ///< remedies are judged by it; the others are what they cost
 };
-/// The aims: success rate, probability of recovery, time to recover. Then success during the faults
-/// and surges and before them, p99 latency, attempts per request, wasted capacity, peak load.
+/// The aims: success rate, probability of recovery, time to recover, success within the duration
+/// (where the drain makes another figure), mean latency of successes. Then success during the
+/// faults and surges and before them, p99 latency of successes, the wait for a connection, attempts
+/// per request, wasted capacity, peak load.
 std::span<const AdviceMeasure> advice_measures();
 
 /// A remedy against the scenario as it stands, for one measure.
@@ -84,12 +88,14 @@ struct RemedyEffect {
   /// hold jointly with probability 1 - kFamilyError, those of the aims even for all aims together.
   PairedDifference difference;
   /// 1: better, -1: worse; 0: not significantly different, or by too little to matter: see
-  /// `is_negligible`; of the time to recover less than RecoverySpec::window.
+  /// `is_negligible`; of the time to recover less than RecoverySpec::window, of the mean latency
+  /// less than a tenth; of the latency of successes, where success differs, only if that of all
+  /// requests differs in the same direction.
   int direction = 0;
 };
 
 /// What the aims say of a remedy. Success and recovery count first; only where neither changes, the
-/// time to recover does.
+/// time to recover does, and where that stays, too, the latency of successes.
 enum class RemedyVerdict : std::uint8_t {
   kHelps,
   kNoDifference,  ///< none that could be measured
@@ -106,7 +112,8 @@ struct RemedyTrial {
   std::vector<std::optional<double>> means;  ///< over its own replications, by measure
   std::vector<RemedyEffect> effects;         ///< by measure
   RemedyVerdict verdict = RemedyVerdict::kNoDifference;
-  /// Helps, and its success rate cannot be told apart from that of the first one.
+  /// Helps, and neither its success rate nor the latency of its successes is worse than that of the
+  /// first one, as far as can be told.
   bool as_good_as_first = false;
 };
 
@@ -116,7 +123,7 @@ struct Advice {
   LoadedScenario scenario;                   ///< as it stands, with the warm-up found
   std::optional<FoundWarmup> warmup;         ///< of the scenario as it stands, for all
   std::vector<std::optional<double>> means;  ///< of the scenario as it stands, by measure
-  /// By verdict, then by success rate, the best first.
+  /// By verdict, then by success to a tenth of a point, recovery and latency, the best first.
   std::vector<RemedyTrial> trials;
   std::vector<Remedy> not_tried;  ///< in the order of the table
 

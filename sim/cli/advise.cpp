@@ -63,13 +63,16 @@ constexpr const char* kAdviseUsage =
     "\n"
     "Tries the usual remedies one by one on the scenario, with the same random\n"
     "numbers: a bounded or short queue, shedding, dropping what clients have given\n"
-    "up, adaptive LIFO, fewer attempts or none, a retry quota or budget, a circuit\n"
-    "breaker, a client-side throttle, full jitter, a longer backoff, adaptive mode,\n"
-    "no hedging, a longer timeout, deadlines and retries of calls between services.\n"
-    "Ranks them by what they do for success and recovery, with 95 % intervals for all\n"
-    "remedies together, and says what each costs elsewhere. A remedy that is in place\n"
-    "or does not fit is named with the reason. The --set options of each remedy are\n"
-    "printed, to go on with. Expectations of the scenario are not evaluated. Example:\n"
+    "up, adaptive LIFO, outlier ejection, one attempt more, fewer attempts or none, a\n"
+    "retry quota or budget, a circuit breaker, a client-side throttle, full jitter, a\n"
+    "longer backoff, adaptive mode, no hedging, a longer timeout, a larger connection\n"
+    "pool, deadlines and retries of calls between services. Where services call each\n"
+    "other, also at each caller alone (no-retries@front.back). Ranks them by what\n"
+    "they do for success, recovery and the latency of successes, with 95 % intervals\n"
+    "for all remedies together, and says what each costs elsewhere. A remedy that is\n"
+    "in place or does not fit is named with the reason. The --set options of each\n"
+    "remedy are printed, to go on with. Expectations of the scenario are not\n"
+    "evaluated. Example:\n"
     "  retrysim advise scenarios/deploy.toml\n";
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace retrysim {
@@ -17,8 +19,9 @@ namespace {
 
 using stats::Series;
 
-constexpr std::size_t kMeasures = 9;
-constexpr std::size_t kSuccess = 0, kRecovered = 1, kRecoveryTime = 2;  // the aims
+constexpr std::size_t kMeasures = 12;
+// The aims.
+constexpr std::size_t kSuccess = 0, kRecovered = 1, kRecoveryTime = 2, kWithin = 3, kLatency = 4;
 
 const std::array<AdviceMeasure, kMeasures>& measures() {
   const auto of = [](std::string_view name) { return find_metric(name); };
@@ -27,9 +30,13 @@ const std::array<AdviceMeasure, kMeasures>& measures() {
       {"success_rate", "success", success, false, true},
       {"recovered", "recovery", of("recovered"), false, true},
       {"recovery_s", "time to recover", of("recovery_s"), false, true},
+      {"success_rate_within_duration", "success within the duration",
+       of("success_rate_within_duration"), false, true},
+      {"latency_ok_mean", "mean latency of successes", of("latency_ok_mean"), false, true},
       {"disturbed_success_rate", "success during the disturbance", of("disturbed_success_rate")},
       {"quiet_success_rate", "success before the disturbance", success, true},
-      {"latency_p99", "p99 latency", of("latency_p99")},
+      {"latency_ok_p99", "p99 latency of successes", of("latency_ok_p99")},
+      {"connection_wait_mean", "wait for a connection", of("connection_wait_mean")},
       {"amplification", "attempts per request", of("amplification")},
       {"wasted_share", "wasted capacity", of("wasted_share")},
       {"peak_attempt_rate", "peak attempt rate", of("peak_attempt_rate")},
@@ -37,8 +44,17 @@ const std::array<AdviceMeasure, kMeasures>& measures() {
   return table;
 }
 
-/// The value of every measure by replication, of all client groups together.
-using Values = std::array<Series, kMeasures>;
+/// The latencies of successes, and those of all requests, which say whether a difference is one of
+/// the requests that succeed on both sides or only of those that do so on one.
+struct LatencyPair {
+  std::size_t measure;
+  std::string_view of_all;
+};
+constexpr LatencyPair kLatencies[] = {{kLatency, "latency_mean"}, {7, "latency_p99"}};
+
+/// The value of every measure by replication, of all client groups together; then of the latencies
+/// of all requests.
+using Values = std::array<Series, kMeasures + std::size(kLatencies)>;
 
 Values values_of(const Scenario& scenario, const std::vector<RunResult>& runs) {
   const MetricValues metrics(scenario, runs);
@@ -67,6 +83,12 @@ Values values_of(const Scenario& scenario, const std::vector<RunResult>& runs) {
       }
     }
   }
+  for (std::size_t l = 0; l < std::size(kLatencies); ++l) {
+    const std::size_t place = index_of(*find_metric(kLatencies[l].of_all));
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      values[kMeasures + l].push_back(metrics.at(r, metrics.clients() - 1, place));
+    }
+  }
   return values;
 }
 
@@ -81,6 +103,18 @@ std::optional<double> mean_of(const Series& series) {
   }
   const auto e = estimate(values);
   return e ? std::optional(e->mean) : std::nullopt;
+}
+
+/// Success within the duration is another aim only where the drain makes it another figure.
+void leave_out_drain(Values& now, std::vector<Values>& tried) {
+  constexpr double kNoteworthy = 0.01;
+  const auto differs = [](const Values& v) {
+    const auto all = mean_of(v[kSuccess]), within = mean_of(v[kWithin]);
+    return all && within && *all - *within > kNoteworthy;
+  };
+  if (differs(now) || std::any_of(tried.begin(), tried.end(), differs)) return;
+  std::fill(now[kWithin].begin(), now[kWithin].end(), std::nullopt);
+  for (Values& v : tried) std::fill(v[kWithin].begin(), v[kWithin].end(), std::nullopt);
 }
 
 /// Runs the scenarios one after the other and keeps only their values: many variants with all their
@@ -117,6 +151,10 @@ bool matters(const AdviceMeasure& measure, const Scenario& scenario, const Paire
   if (&measure == &measures()[kRecoveryTime]) {
     return std::fabs(d.difference) >= scenario.recovery.window.in_seconds();
   }
+  constexpr double kLatencyThatMatters = 0.1;
+  if (&measure == &measures()[kLatency]) {
+    return d.relative && std::fabs(*d.relative) >= kLatencyThatMatters;
+  }
   return !is_negligible(*measure.metric, d);
 }
 
@@ -141,20 +179,39 @@ void compare_all(std::size_t m, std::size_t aims, const Values& now,
   }
 }
 
+/// Where more or fewer requests succeed, their latency is that of others: of those that failed
+/// before, say, because they were made during the outage. It then counts as changed only if the
+/// latency of all requests has changed in the same direction.
+void leave_out_other_requests(const Values& now, const std::vector<Values>& tried,
+                              std::vector<RemedyTrial>& trials) {
+  for (std::size_t l = 0; l < std::size(kLatencies); ++l) {
+    std::vector<Series> of_all;
+    for (const Values& values : tried) of_all.push_back(values[kMeasures + l]);
+    const auto differences = stats::metric_differences(*find_metric(kLatencies[l].of_all), of_all,
+                                                       now[kMeasures + l], kFamilyError);
+    for (std::size_t t = 0; t < trials.size(); ++t) {
+      std::vector<RemedyEffect>& effects = trials[t].effects;
+      RemedyEffect& latency = effects[kLatencies[l].measure];
+      if (effects[kSuccess].direction == 0 && effects[kWithin].direction == 0) continue;
+      const bool agrees = differences[t].significant &&
+                          (differences[t].difference < 0) == (latency.difference.difference < 0);
+      if (!agrees) latency.direction = 0;
+    }
+  }
+}
+
 RemedyVerdict judge(const std::vector<RemedyEffect>& effects) {
   const auto any = [&](int direction) {
-    return effects[kSuccess].direction == direction || effects[kRecovered].direction == direction;
+    return effects[kSuccess].direction == direction || effects[kRecovered].direction == direction ||
+           effects[kWithin].direction == direction;
   };
   if (any(1)) return any(-1) ? RemedyVerdict::kMixed : RemedyVerdict::kHelps;
   if (any(-1)) return RemedyVerdict::kHarms;
-  switch (effects[kRecoveryTime].direction) {
-    case 1:
-      return RemedyVerdict::kHelps;
-    case -1:
-      return RemedyVerdict::kHarms;
-    default:
-      return RemedyVerdict::kNoDifference;
+  for (const std::size_t m : {kRecoveryTime, kLatency}) {
+    if (effects[m].direction > 0) return RemedyVerdict::kHelps;
+    if (effects[m].direction < 0) return RemedyVerdict::kHarms;
   }
+  return RemedyVerdict::kNoDifference;
 }
 
 /// The places of the trials, the best first.
@@ -164,26 +221,40 @@ std::vector<std::size_t> ranking(const std::vector<RemedyTrial>& trials) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const RemedyTrial &x = trials[a], &y = trials[b];
     if (x.verdict != y.verdict) return x.verdict < y.verdict;
-    return x.effects[kSuccess].difference.mean > y.effects[kSuccess].difference.mean;
+    const auto rank = [](const RemedyTrial& t) {
+      const auto mean = [&](std::size_t m) { return t.means[m]; };
+      const double success = mean(mean(kWithin) ? kWithin : kSuccess).value_or(0);
+      return std::tuple(-std::round(success * 1000), -mean(kRecovered).value_or(0),
+                        mean(kLatency).value_or(0));
+    };
+    return rank(x) < rank(y);
   });
   return order;
 }
 
 /// Marks those that help as much as the first one, as far as can be told. Which one is the first is
-/// known only now, so the tests have to hold for each of the trials in its place.
-void find_equals(std::vector<RemedyTrial>& ranked, const std::vector<Series>& success) {
-  std::vector<Series> others;
-  for (std::size_t t = 1; t < ranked.size() && ranked[t].verdict == RemedyVerdict::kHelps; ++t) {
-    others.push_back(success[t]);
+/// known only now, so the tests have to hold for each of the trials in its place, and for both
+/// aims.
+void find_equals(std::vector<RemedyTrial>& ranked, const std::vector<Values>& values,
+                 const Scenario& scenario) {
+  std::size_t others = 0;
+  while (others + 1 < ranked.size() && ranked[others + 1].verdict == RemedyVerdict::kHelps) {
+    ranked[++others].as_good_as_first = true;
   }
-  if (others.empty()) return;
-  const double error = kFamilyError / static_cast<double>(ranked.size());
-  const auto differences =
-      stats::metric_differences(*measures()[kSuccess].metric, others, success.front(), error);
-  for (std::size_t i = 0; i < differences.size(); ++i) {
-    const PairedDifference& d = differences[i];
-    ranked[i + 1].as_good_as_first =
-        !d.significant || is_negligible(*measures()[kSuccess].metric, d);
+  constexpr std::size_t kTests[] = {kSuccess, kWithin, kLatency};
+  const double error = kFamilyError / static_cast<double>(std::size(kTests) * ranked.size());
+  for (const std::size_t m : kTests) {
+    if (!exists(values.front()[m])) continue;
+    std::vector<Series> series;
+    for (std::size_t t = 1; t <= others; ++t) series.push_back(values[t][m]);
+    const AdviceMeasure& measure = measures()[m];
+    const auto differences =
+        stats::metric_differences(*measure.metric, series, values.front()[m], error);
+    for (std::size_t i = 0; i < differences.size(); ++i) {
+      if (direction_of(measure, scenario, differences[i]) < 0) {
+        ranked[i + 1].as_good_as_first = false;
+      }
+    }
   }
 }
 
@@ -202,29 +273,35 @@ Advice advise_within(LoadedScenario scenario, std::vector<Remedy> remedies,
     take_warmup(advice.scenario, *advice.warmup);
   }
   Bench bench(options, advice.trials.size() + 1);
-  const Values now = bench.run(advice.scenario.scenario);
-  for (const Series& series : now) advice.means.push_back(mean_of(series));
+  Values now = bench.run(advice.scenario.scenario);
   std::vector<Values> tried;
   for (RemedyTrial& trial : advice.trials) {
     LoadedScenario& loaded = *trial.remedy.loaded;
     if (loaded.scenario.warmup_is_auto) take_warmup(loaded, *advice.warmup);
     tried.push_back(bench.run(loaded.scenario));
-    for (const Series& series : tried.back()) trial.means.push_back(mean_of(series));
+  }
+  leave_out_drain(now, tried);
+  for (std::size_t m = 0; m < kMeasures; ++m) advice.means.push_back(mean_of(now[m]));
+  for (std::size_t t = 0; t < tried.size(); ++t) {
+    for (std::size_t m = 0; m < kMeasures; ++m) {
+      advice.trials[t].means.push_back(mean_of(tried[t][m]));
+    }
   }
   std::size_t aims = 0;
   for (std::size_t m = 0; m < kMeasures; ++m) {
     aims += measures()[m].is_aim && (m == kSuccess || exists(now[m])) ? 1 : 0;
   }
   for (std::size_t m = 0; m < kMeasures; ++m) compare_all(m, aims, now, tried, advice);
+  leave_out_other_requests(now, tried, advice.trials);
   for (RemedyTrial& trial : advice.trials) trial.verdict = judge(trial.effects);
   std::vector<RemedyTrial> ranked;
-  std::vector<Series> success;
+  std::vector<Values> values;
   for (const std::size_t place : ranking(advice.trials)) {
     ranked.push_back(std::move(advice.trials[place]));
-    success.push_back(std::move(tried[place][kSuccess]));
+    values.push_back(std::move(tried[place]));
   }
   advice.trials = std::move(ranked);
-  find_equals(advice.trials, success);
+  if (!values.empty()) find_equals(advice.trials, values, advice.scenario.scenario);
   return advice;
 }
 

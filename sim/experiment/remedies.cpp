@@ -168,6 +168,21 @@ Treatment attempts(const GroupPlace& place, std::uint32_t most) {
                                               : fmt::format("retry.max_attempts={}", most)});
 }
 Treatment two_attempts(const GroupPlace& place) { return attempts(place, 2); }
+
+/// Two attempts where there was one.
+Treatment more_attempts(const GroupPlace& place) {
+  const RetryRules& r = place.retry();
+  if (r.hedging.enabled) return not_here("requests are hedged");
+  if (r.mode == RetryMode::kNone) {
+    return edit({"retry.mode=custom", "retry.max_attempts=2"});
+  }
+  if (r.max_attempts == RetryRules::kUnlimited) {
+    return in_place("the number of attempts has no limit");
+  }
+  return edit({place.has("retry.max_retries")
+                   ? fmt::format("retry.max_retries={}", r.max_attempts)
+                   : fmt::format("retry.max_attempts={}", r.max_attempts + 1)});
+}
 Treatment no_retries(const GroupPlace& place) { return attempts(place, 1); }
 
 Treatment edge_retries(const GroupPlace& place) {
@@ -305,6 +320,28 @@ Treatment caller_deadline(const GroupPlace& place) {
   return edit({"deadline=caller"});
 }
 
+// --- Connections and instances -------------------------------------------------------------------
+
+Treatment larger_pool(const GroupPlace& place) {
+  constexpr std::uint64_t kTimes = 4;
+  if (place.spec.max_connections == ClientSpec::kUnlimited) {
+    return not_here("clients have any number of connections");
+  }
+  return edit({fmt::format("max_connections={}", kTimes * place.spec.max_connections)});
+}
+
+/// Envoy's outlier detection, which may leave out up to half of the instances: its 10 percent are
+/// none of fewer than ten.
+Treatment outlier_ejection(const ServicePlace& place) {
+  const InstancesSpec& i = place.spec().instances;
+  if (i.count == 1) return not_here(fmt::format("{} has one instance", place.spec().name));
+  if (i.listens()) {
+    return in_place(
+        fmt::format("{} leaves out instances because of their answers", place.spec().name));
+  }
+  return edit({"ejection.interval=10s", "ejection.max_ejection_percent=50"});
+}
+
 // --- The table -----------------------------------------------------------------------------------
 
 /// One of the two functions says what is done at a place.
@@ -326,33 +363,41 @@ RemedyRow at_services(std::string_view name, std::string_view words,
 const std::vector<RemedyRow>& remedy_table() {
   static const std::vector<RemedyRow> table = {
       at_services("bounded-queue",
-                  "a bounded queue: at most what the servers work off in half the clients' timeout",
+                  "bound queues to what the servers work off in half the clients' timeout",
                   bounded_queue),
-      at_services("short-queue", "a short queue: as many places as servers", short_queue),
-      at_services("age-limit",
-                  "shedding: attempts that have waited for half the clients' timeout are refused",
+      at_services("short-queue", "give queues only as many places as there are servers",
+                  short_queue),
+      at_services("age-limit", "refuse attempts that have waited for half the clients' timeout",
                   age_limit),
-      at_services("drop-abandoned", "dropping queued attempts whose client has given up",
+      at_services("drop-abandoned", "drop queued attempts whose client has given up",
                   drop_abandoned),
-      at_services("adaptive-lifo", "adaptive LIFO: the newest attempt first in a long queue",
+      at_services("adaptive-lifo", "serve the newest attempt first in a long queue (adaptive LIFO)",
                   adaptive_lifo),
-      at_groups("two-attempts", "fewer attempts: at most two", two_attempts),
-      at_groups("no-retries", "no retries", no_retries),
-      at_groups("edge-retries", "retries only by the clients outside, not between services",
+      at_services("outlier-ejection",
+                  "send nothing to instances that keep failing (outlier ejection)",
+                  outlier_ejection),
+      at_groups("more-attempts", "allow one more attempt", more_attempts),
+      at_groups("two-attempts", "allow at most two attempts", two_attempts),
+      at_groups("no-retries", "do not retry", no_retries),
+      at_groups("edge-retries", "retry only at the clients outside, not between services",
                 edge_retries),
-      at_groups("retry-quota", "the retry quota of standard mode", retry_quota),
-      at_groups("retry-budget", "a retry budget: 10 % of the requests, as in the SRE book",
+      at_groups("retry-quota", "limit retries by the quota of standard mode", retry_quota),
+      at_groups("retry-budget", "limit retries to 10 % of the requests, as in the SRE book",
                 retry_budget),
-      at_groups("circuit-breaker", "a circuit breaker on retries", circuit_breaker),
-      at_groups("client-throttle", "a client-side throttle, as in the SRE book", client_throttle),
-      at_groups("full-jitter", "full jitter", full_jitter),
+      at_groups("circuit-breaker", "stop retrying while too many attempts fail (circuit breaker)",
+                circuit_breaker),
+      at_groups("client-throttle",
+                "let clients hold requests back while too few succeed, as in the SRE book",
+                client_throttle),
+      at_groups("full-jitter", "spread the backoff with full jitter", full_jitter),
       at_groups("longer-backoff",
-                "a longer backoff: four times as long, or that of standard mode if there is none",
+                "make the backoff four times as long, or that of standard mode if there is none",
                 longer_backoff),
-      at_groups("adaptive-mode", "adaptive mode", adaptive_mode),
-      at_groups("no-hedging", "no hedged attempts", no_hedging),
-      at_groups("longer-timeout", "an attempt timeout twice as long", longer_timeout),
-      at_groups("caller-deadline", "calls that end when their caller's client gives up",
+      at_groups("adaptive-mode", "use adaptive mode", adaptive_mode),
+      at_groups("no-hedging", "do not hedge", no_hedging),
+      at_groups("longer-timeout", "double the attempt timeouts", longer_timeout),
+      at_groups("larger-pool", "make connection pools four times as large", larger_pool),
+      at_groups("caller-deadline", "end calls when their caller's client gives up",
                 caller_deadline)};
   return table;
 }
@@ -418,9 +463,10 @@ std::vector<Treated> treat(const RemedyRow& row, const LoadedScenario& loaded) {
 
 /// Tried if any place can be changed; else the reason of the first place that has the remedy, or of
 /// the last one: calls between services come after the clients outside.
-Remedy fit(const RemedyRow& row, const LoadedScenario& loaded) {
-  const std::vector<Treated> places = treat(row, loaded);
-  Remedy remedy{row.name, row.words, RemedyState::kNotApplicable, "", join_edits(places), {}};
+Remedy fit(const RemedyRow& row, const std::vector<Treated>& places) {
+  Remedy remedy{std::string(row.name),       std::string(row.words),
+                RemedyState::kNotApplicable, "",
+                join_edits(places),          {}};
   if (!remedy.edits.empty()) {
     remedy.state = RemedyState::kTried;
     return remedy;
@@ -433,6 +479,28 @@ Remedy fit(const RemedyRow& row, const LoadedScenario& loaded) {
   return remedy;
 }
 
+/// The same at each caller alone: which hop? Nothing if only one can be changed, if no service
+/// calls another one, or if there are too many.
+std::vector<Remedy> fit_one_by_one(const RemedyRow& row, const Scenario& scenario,
+                                   const std::vector<Treated>& places) {
+  constexpr std::size_t kMostPlaces = 8;
+  std::vector<Remedy> remedies;
+  if (row.at_group == nullptr || scenario.calls.empty()) return remedies;
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    const Treatment& t = places[c].treatment;
+    if (t.state != RemedyState::kTried) continue;
+    const std::string& caller = scenario.clients[c].name;
+    remedies.push_back({fmt::format("{}@{}", row.name, caller),
+                        fmt::format("{}, only at {}", row.words, caller),
+                        RemedyState::kTried,
+                        "",
+                        join_edits({places[c]}),
+                        {}});
+  }
+  if (remedies.size() < 2 || remedies.size() > kMostPlaces) remedies.clear();
+  return remedies;
+}
+
 }  // namespace
 
 RemediesResult load_remedies(const std::filesystem::path& file,
@@ -440,8 +508,7 @@ RemediesResult load_remedies(const std::filesystem::path& file,
   LoadResult as_it_stands = load_scenario_file(file, edits);
   RemediesResult result{std::move(as_it_stands.loaded), {}, std::move(as_it_stands.errors)};
   if (!result.scenario) return result;
-  for (const RemedyRow& row : remedy_table()) {
-    Remedy remedy = fit(row, *result.scenario);
+  const auto add = [&](Remedy remedy) {
     const auto same =
         std::find_if(result.remedies.begin(), result.remedies.end(),
                      [&](const Remedy& r) { return !r.edits.empty() && r.edits == remedy.edits; });
@@ -463,6 +530,13 @@ RemediesResult load_remedies(const std::filesystem::path& file,
       }
     }
     result.remedies.push_back(std::move(remedy));
+  };
+  for (const RemedyRow& row : remedy_table()) {
+    const std::vector<Treated> places = treat(row, *result.scenario);
+    add(fit(row, places));
+    for (Remedy& alone : fit_one_by_one(row, result.scenario->scenario, places)) {
+      add(std::move(alone));
+    }
   }
   return result;
 }

@@ -18,7 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kSuccess = 0, kRecovered = 1, kRecoveryTime = 2, kDisturbed = 3;
+constexpr std::size_t kSuccess = 0, kRecovered = 1, kRecoveryTime = 2, kWithin = 3, kLatency = 4,
+                      kDisturbed = 5, kConnectionWait = 8;
 
 /// The value of a measure, for people.
 std::string value_text(const AdviceMeasure& measure, double value) {
@@ -123,23 +124,34 @@ class AdviceText {
     const std::size_t helping = found_.helping();
     std::vector<std::string> said;
     if (helping == 0) {
-      said.emplace_back("No remedy tried helps measurably.");
+      said.emplace_back("None of the remedies tried helps measurably.");
     } else {
       const RemedyTrial& first = found_.trials.front();
-      said.push_back(
-          fmt::format("Most help comes from {}: {}.", first.remedy.words, listed(gains(first))));
+      said.push_back(fmt::format("Best single change: {}. {}.", first.remedy.words,
+                                 capital(listed(gains(first)))));
       said.push_back(cost_sentence(first));
       std::vector<std::string> equals;
-      for (const RemedyTrial& t : found_.trials) {
-        if (t.as_good_as_first) equals.emplace_back(t.remedy.name);
+      std::vector<std::string> lesser;
+      std::size_t more = 0;
+      for (std::size_t t = 1; t < helping; ++t) {
+        const RemedyTrial& other = found_.trials[t];
+        if (other.as_good_as_first) {
+          equals.emplace_back(other.remedy.name);
+        } else if (lesser.size() < kMostNamed) {
+          lesser.push_back(fmt::format("{} ({})", other.remedy.name, main_gain(other)));
+        } else {
+          ++more;
+        }
       }
       if (!equals.empty()) {
-        said.push_back(fmt::format("{} {} not differ significantly from it in success rate.",
-                                   listed(equals), equals.size() == 1 ? "does" : "do"));
+        said.push_back(fmt::format("{} {} no worse than that, as far as {} runs can tell.",
+                                   listed(equals), equals.size() == 1 ? "is" : "are",
+                                   replications()));
       }
-      const std::size_t less = helping - 1 - equals.size();
-      if (less > 0) {
-        said.push_back(fmt::format("{} other{} less.", less, less == 1 ? " helps" : "s help"));
+      if (!lesser.empty()) {
+        if (more > 0) lesser.push_back(fmt::format("{} more", more));
+        said.push_back(
+            fmt::format("{} {} less.", listed(lesser), lesser.size() == 1 ? "helps" : "help"));
       }
     }
     std::vector<std::string> harmful;
@@ -172,6 +184,11 @@ class AdviceText {
     }
     notes.emplace_back(
         "not tried: several remedies at once, other values of theirs, and more servers");
+    if (exists(kWithin)) {
+      notes.emplace_back(
+          "the success rate includes requests that end in the drain, after the duration; \"in "
+          "duration\" leaves them out");
+    }
     return notes;
   }
 
@@ -186,10 +203,10 @@ class AdviceText {
     t.csv("scenario", always(scenario().name));
     t.files("rank", [](auto& r) { return r.rank > 0 ? Cell(r.rank) : Cell(); });
     t.files("remedy", [](auto& r) {
-      return r.remedy == nullptr ? std::string_view("as-it-stands") : r.remedy->name;
+      return r.remedy == nullptr ? std::string("as-it-stands") : r.remedy->name;
     });
     t.files("words", [](auto& r) {
-      return r.remedy == nullptr ? std::string_view("the scenario as it stands") : r.remedy->words;
+      return r.remedy == nullptr ? std::string("the scenario as it stands") : r.remedy->words;
     });
     t.files("state",
             [](auto& r) { return r.remedy == nullptr ? Cell() : Cell(name(r.remedy->state)); });
@@ -255,7 +272,15 @@ class AdviceText {
     return fmt::format("retrysim run {} {}", shell_word(report_.scenario), set_options(edits));
   }
 
-  /// "success from 85 % to 92 % (+7.2 points, 7.1..7.3)".
+  static constexpr std::size_t kMostNamed = 4;  // of those that help less
+
+  static std::string capital(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+      text[0] = static_cast<char>(text[0] - 32);
+    return text;
+  }
+
+  /// "success rises from 85 % to 92 % (+7.2 points, 7.1..7.3)".
   static std::string change(const RemedyTrial& trial, std::size_t m, std::string_view label) {
     const AdviceMeasure& measure = advice_measures()[m];
     const PairedDifference& d = trial.effects[m].difference;
@@ -264,8 +289,13 @@ class AdviceText {
                          std::lround(d.mean * static_cast<double>(d.pairs)), d.pairs,
                          std::lround(d.baseline_mean * static_cast<double>(d.pairs)));
     }
-    std::string text = fmt::format("{} from {} to {}", label, value_text(measure, d.baseline_mean),
-                                   value_text(measure, d.mean));
+    const bool is_share = shown_as_percentage(*measure.metric);
+    const auto value = [&](double one, double other) {
+      return is_share ? telling_percent(one, other) : value_text(measure, one);
+    };
+    std::string text =
+        fmt::format("{} {} from {} to {}", label, d.difference > 0 ? "rises" : "falls",
+                    value(d.baseline_mean, d.mean), value(d.mean, d.baseline_mean));
     if (m != kSuccess) return text;
     std::string points = points_text(d);  // "+7.2 (7.1..7.3)"
     if (const auto end = points.find(" ("); end != points.npos) {
@@ -277,12 +307,30 @@ class AdviceText {
 
   static std::vector<std::string> gains(const RemedyTrial& trial) {
     std::vector<std::string> parts;
-    for (const std::size_t m : {kSuccess, kDisturbed, kRecovered, kRecoveryTime}) {
+    for (const std::size_t m : kGains) {
       if (trial.effects[m].direction > 0) {
         parts.push_back(change(trial, m, advice_measures()[m].label));
       }
     }
     return parts;
+  }
+
+  static constexpr std::size_t kGains[] = {kSuccess,      kWithin,  kDisturbed,     kRecovered,
+                                           kRecoveryTime, kLatency, kConnectionWait};
+
+  /// By what a remedy helps most: "success 94.7 %".
+  static std::string main_gain(const RemedyTrial& trial) {
+    for (const std::size_t m : {kSuccess, kWithin, kRecovered, kRecoveryTime, kLatency}) {
+      if (trial.effects[m].direction <= 0) continue;
+      const AdviceMeasure& measure = advice_measures()[m];
+      const PairedDifference& d = trial.effects[m].difference;
+      if (m == kRecovered) return runs_text(d.mean, d.pairs) + " runs recover";
+      return fmt::format("{} {}", measure.label,
+                         shown_as_percentage(*measure.metric)
+                             ? telling_percent(d.mean, d.baseline_mean)
+                             : value_text(measure, d.mean));
+    }
+    return "";
   }
 
   static std::string cost_sentence(const RemedyTrial& trial) {
@@ -293,7 +341,7 @@ class AdviceText {
       }
     }
     if (!costs.empty()) return fmt::format("What it costs: {}.", listed(costs));
-    return "It costs nothing elsewhere that was measured.";
+    return "No other metric got worse.";
   }
 
   /// "p99 latency +12 %; peak attempt rate +3.1 %"; without the success rate, which the table has.
@@ -316,8 +364,10 @@ class AdviceText {
     std::string text = "Differences from the scenario as it stands";
     if (replications() > 1) {
       text += fmt::format(
-          " with 95 % intervals that hold for {} together. A remedy helps or harms if success, "
-          "recovery or the time to recover differ significantly; without any effect, the chance "
+          " with 95 % intervals that hold for {} together. Latency is the mean of successes. A "
+          "remedy helps or harms if success, "
+          "recovery, the time to recover or the latency of successes differ significantly; without "
+          "any effect, the chance "
           "that this is said of any of them is at most 5 %",
           found_.trials.size() == 1 ? "all aims" : "all remedies and aims");
     }
@@ -334,6 +384,8 @@ class AdviceText {
   TextTable trials_table() const {
     TextTable table;
     table.columns = {{"remedy", Side::kLeft}, {"effect", Side::kLeft}, {"success"}, {"points"}};
+    if (exists(kWithin)) table.columns.push_back({"in duration"});
+    table.columns.push_back({"latency"});
     if (exists(kRecovered)) {
       table.columns.push_back({"recover"});
       table.columns.push_back({"recovery"});
@@ -361,6 +413,8 @@ class AdviceText {
       cells.cells = {std::string(row.remedy->name), verdict, mean(kSuccess),
                      points_text(row.trial->effects[kSuccess].difference)};
     }
+    if (exists(kWithin)) cells.cells.emplace_back(mean(kWithin));
+    cells.cells.emplace_back(mean(kLatency));
     if (exists(kRecovered)) {
       const std::size_t pairs =
           row.trial == nullptr ? replications() : row.trial->effects[kRecovered].difference.pairs;

@@ -615,7 +615,7 @@ class PageTest(unittest.TestCase):
         others = [f"{row['remedy']}: {row['reason']}" for row in rows
                   if row["state"] not in ("", "tried")]
         self.open("advise")
-        self.assertIn("Most help comes from", self.texts("#answer .verdict")[0])
+        self.assertIn("Best single change: ", self.texts("#answer .verdict")[0])
         self.assertEqual(self.texts("#range tbody td:first-child"), tried)
         self.assertEqual(self.texts("#range details li"), others)
         effects = dict(zip(tried, self.texts("#range tbody td:nth-child(2)")))
