@@ -168,6 +168,13 @@ struct PolicyChoice {
   ChoiceProcedure procedure = ChoiceProcedure::kBounds;
   double indifference = 0;
   bool from_first_stage = false;  ///< whether the indifference zone comes from the first stage
+  /// If chosen, and all others left as good or the same: the largest difference between the means
+  /// of the best one and another, over the replications of both; if the race ended early, the
+  /// largest in any replication. There is nothing to choose between them.
+  std::optional<double> all_within;
+  /// The race ended early, because the policies left differed by next to nothing in all of so many
+  /// replications that what happens in one of twenty would have been seen with probability 95 %.
+  bool ended_early = false;
   double confidence = 0.95;
   std::size_t batch = 1;
   std::vector<std::size_t> stages;  ///< replications of each policy in the race after each stage
@@ -190,13 +197,15 @@ struct PolicyChoice {
   std::size_t gone_after(std::size_t stage) const;
 };
 
-/// Races `policies` (at least two). The first stage has as many replications as the scenarios say,
-/// which must be at least two batches; each further stage adds a tenth of those so far, at least
-/// one batch. A policy that lacks a value in some replication has no mean to compare and drops out.
-/// With several processes, the executor's owner gets the result and the others get an empty one.
-/// Throws RequestError for a request that makes no sense: options out of the ranges above, a client
-/// or metric that does not exist, policies that differ in `replications` or ask for an automatic
-/// warm-up. Otherwise throws what `simulate` throws.
+/// Races `policies` (at least two). Without an indifference zone of the user's it ends early if the
+/// policies left differ by less than a tenth of the zone in each of 59 replications. The normal
+/// procedure decides nothing about times before 59 replications. The first stage has as many
+/// replications as the scenarios say, which must be at least two batches; each further stage adds a
+/// tenth of those so far, at least one batch. A policy that lacks a value in some replication has
+/// no mean to compare and drops out. With several processes, the executor's owner gets the result
+/// and the others get an empty one. Throws RequestError for a request that makes no sense: options
+/// out of the ranges above, a client or metric that does not exist, policies that differ in
+/// `replications` or ask for an automatic warm-up. Otherwise throws what `simulate` throws.
 PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
 
 }  // namespace retrysim

@@ -28,7 +28,9 @@
 //     max(0, h2 S^2 / (2 delta) - delta r / 2)
 // where delta is the indifference zone and S^2 the sample variance of their differences, in the
 // first stage or in all observations so far, whichever is larger: where differences are skewed, a
-// first stage often shows too little of them. Where no boundary is left, the larger sum wins. This
+// first stage often shows too little of them. With `least_observations`, where one observation
+// makes up more of it than in any normal sample (Grubbs' test at 0.1 %, and more than 15 %), S^2 is
+// its squared distance from the mean. Where no boundary is left, the larger sum wins. This
 // is KN with c = 1 and the error 0.8 beta: h2 = 2 eta (n0 - 1), and its eta solves
 // (1 + 2 eta)^(-(n0 - 1) / 2) / 2 = 0.8 beta. Because S^2 is the variance of the differences,
 // common random numbers make the race shorter.
@@ -110,6 +112,9 @@ struct SelectionRules {
   std::vector<SelectionLimit> limits = {};
   std::optional<SelectionRange> range = std::nullopt;  ///< if given, Bounds, otherwise Normal
   std::size_t patience = 1000;
+  /// For skewed laws, whose samples look normal until the first of the rare large values comes:
+  /// Normal decides nothing before so many observations, and beyond 2 it looks at outliers.
+  std::size_t least_observations = 2;
 };
 
 enum class SelectionFate : std::uint8_t {
@@ -199,8 +204,11 @@ class Selection {
     std::size_t count = 0;
     double mean = 0, squares = 0;  ///< of what was added; sum of squared distances from the mean
     double first = 0;              ///< sample variance in the first stage
+    double low = 0, high = 0;      ///< of what was added
     void add(double value);
-    double variance() const;  ///< the larger of the first stage's and that of all
+    /// The larger of the first stage's and that of all; or the largest squared distance from the
+    /// mean, if that is more than `normal_share` of the sum of all.
+    double variance(double normal_share = 1) const;
   };
   struct Pair {
     Spread spread;
@@ -229,6 +237,7 @@ class Selection {
   SelectionRules rules_;
   std::size_t first_stage_ = 0;
   double h2_ = 0, kappa_ = 0;
+  double normal_share_ = 1;  ///< of a sum of squares, that one observation may have
   std::vector<SelectionState> states_;
   std::vector<History> history_;
   std::vector<Pair> pairs_;                   // second > first, row by row; with Normal

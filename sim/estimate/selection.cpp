@@ -56,6 +56,16 @@ struct Capital {
   double most = 1, last = 1;
 };
 
+/// The share of the sum of squares that the farthest of so many observations has in a normal sample
+/// with probability 99.9 % at least (Grubbs 1969), and no less than where a sum is still normal.
+double largest_normal_share(std::size_t observations) {
+  constexpr double kError = 0.001, kStillNormal = 0.15;
+  if (observations < 3) return 1;
+  const auto n = static_cast<double>(observations);
+  const double t = stats::student_quantile(observations - 2, kError / n);
+  return std::max(kStillNormal, (n - 1) / n * t * t / (n - 2 + t * t));
+}
+
 Capital capital_of(std::span<const double> numbers, double claim, double worst) {
   double capitals[kBets], bets[kBets];
   for (std::size_t i = 0; i < kBets; ++i) {
@@ -95,14 +105,19 @@ std::size_t whole_above(double value) {
 }  // namespace
 
 void Selection::Spread::add(double value) {
+  low = count == 0 ? value : std::min(low, value);
+  high = count == 0 ? value : std::max(high, value);
   ++count;
   const double distance = value - mean;
   mean += distance / static_cast<double>(count);
   squares += distance * (value - mean);
 }
 
-double Selection::Spread::variance() const {
-  return count < 2 ? first : std::max(first, squares / static_cast<double>(count - 1));
+double Selection::Spread::variance(double normal_share) const {
+  if (count < 2) return first;
+  const double farthest = std::max(high - mean, mean - low);
+  if (farthest * farthest > normal_share * squares) return std::max(first, farthest * farthest);
+  return std::max(first, squares / static_cast<double>(count - 1));
 }
 
 double Selection::most_capital(std::span<const double> numbers, double claim, double worst) {
@@ -183,11 +198,13 @@ void Selection::judge() {
     }
   }
   if (first_stage_ == 0) end_first_stage();
+  if (rules_.least_observations > 2) normal_share_ = largest_normal_share(observations);
   for (const std::size_t i : judged) judge_limits(i);
   if (rules_.range) {
     judge_by_bounds();
     return;
   }
+  if (observations < rules_.least_observations) return;
   const std::vector<std::size_t> left = racing();
   for (std::size_t a = 0; a < left.size(); ++a) {
     for (std::size_t b = a + 1; b < left.size(); ++b) judge_pair(left[a], left[b]);
@@ -270,8 +287,8 @@ std::optional<bool> Selection::keeps_limit(std::size_t system, std::size_t limit
   if (!rule.range) {
     const double above =
         state.limited[limit] - rule.bound * static_cast<double>(state.observations);
-    const double edge =
-        boundary(spreads_[system][limit].variance(), rule.tolerance, state.observations);
+    const double edge = boundary(spreads_[system][limit].variance(normal_share_), rule.tolerance,
+                                 state.observations);
     if (sign * above >= edge) return true;
     return sign * above <= -edge ? std::optional(false) : std::nullopt;
   }
@@ -363,8 +380,8 @@ void Selection::judge_pair(std::size_t first, std::size_t second) {
   if (compared.decision != Decision::kOpen) return;
   const double difference = states_[first].sum - states_[second].sum;
   const double lead = rules_.maximize ? difference : -difference;
-  const double edge =
-      boundary(compared.spread.variance(), rules_.indifference, states_[first].observations);
+  const double edge = boundary(compared.spread.variance(normal_share_), rules_.indifference,
+                               states_[first].observations);
   if (lead > edge || (edge <= 0 && lead >= 0)) {
     compared.decision = Decision::kFirstWins;
   } else if (-lead > edge) {

@@ -453,6 +453,9 @@ class Track {
   std::vector<std::shared_ptr<const Scenario>> scenarios_;
 };
 
+/// In so many runs what happens in one of twenty is seen with probability 95 %: 0.95^59 < 0.05.
+constexpr std::size_t kRunsThatShowRarities = 59;
+
 /// The race of one choice.
 class Race {
  public:
@@ -465,12 +468,18 @@ class Race {
     const auto first =
         static_cast<std::size_t>(choice_.policies.front().loaded.scenario.replications);
     const std::size_t most = std::max(batches(options_.max_replications), first);
+    const std::size_t least = std::min(most, selection.rules().least_observations * options_.batch);
     std::size_t so_far = 0, next = first;
     while (true) {
       run_stage(selection, so_far, next);
       so_far = next;
       if (selection.finished() || so_far >= most) break;
+      if (are_equal(selection, so_far)) {
+        choice_.ended_early = true;
+        break;
+      }
       next = std::min(most, so_far + std::max(options_.batch, batches(so_far / 10)));
+      next = std::max(next, least);
       if (const auto last = selection.most_observations()) {
         next = std::min(next, *last * options_.batch);
       }
@@ -504,6 +513,11 @@ class Race {
     rules.range = range_of(*choice_.aim.metric);
     rules.patience = std::max<std::size_t>(1, options_.max_replications / options_.batch);
     rules.confidence = choice_.confidence;
+    // Times have the longest tails: a mean is normal only when it has seen some of them.
+    if (!rules.range && choice_.aim.metric->unit == "s") {
+      rules.least_observations =
+          std::min(rules.patience, (kRunsThatShowRarities + options_.batch - 1) / options_.batch);
+    }
     for (const ChoiceLimit& limit : choice_.limits) {
       rules.limits.push_back(
           {limit.bound, limit.at_least, *limit.tolerance, range_of(*limit.metric)});
@@ -571,8 +585,62 @@ class Race {
     }
   }
 
+  /// Whether those left differ by next to nothing in each replication, of which there are enough.
+  /// To prove them equal would take many more; whoever wants that gives a zone.
+  bool are_equal(const Selection& selection, std::size_t replications) const {
+    constexpr double kShareOfZone = 0.1;
+    const auto leader = selection.leader();
+    if (options_.indifference || replications < kRunsThatShowRarities || !leader) return false;
+    const std::vector<double>& best = choice_.policies[*leader].aim;
+    const std::vector<std::size_t> left = selection.racing();
+    return std::all_of(left.begin(), left.end(), [&](std::size_t i) {
+      const ChoicePolicy& policy = choice_.policies[i];
+      const std::vector<bool>& keeps = policy.keeps;
+      if (std::find(keeps.begin(), keeps.end(), false) != keeps.end()) return false;
+      for (std::size_t r = 0; r < best.size(); ++r) {
+        if (std::fabs(policy.aim[r] - best[r]) > kShareOfZone * selection.rules().indifference) {
+          return false;
+        }
+      }
+      return true;
+    });
+  }
+
+  /// Those left by an early end are as good as the leader.
+  void end_early(const Selection& selection) {
+    choice_.best = selection.leader();
+    const std::vector<double>& best = choice_.policies[*choice_.best].aim;
+    for (const std::size_t i : selection.racing()) {
+      if (i == *choice_.best) continue;
+      ChoicePolicy& policy = choice_.policies[i];
+      policy.fate = policy.aim == best ? SelectionFate::kSame : SelectionFate::kAsGood;
+      policy.by = *choice_.best;
+    }
+  }
+
+  /// How far apart the best one and the others are, if all of them are as good: their means, and
+  /// after an early end any replication of theirs.
+  std::optional<double> distance_of_equals() const {
+    double most = 0;
+    const std::vector<double>& best = choice_.policies[*choice_.best].aim;
+    for (std::size_t i = 0; i < choice_.policies.size(); ++i) {
+      const ChoicePolicy& policy = choice_.policies[i];
+      if (i == *choice_.best) continue;
+      if (policy.fate != SelectionFate::kSame && policy.fate != SelectionFate::kAsGood) return {};
+      double difference = 0;
+      const std::size_t common = std::min(policy.aim.size(), best.size());
+      for (std::size_t r = 0; r < common; ++r) {
+        difference += policy.aim[r] - best[r];
+        if (choice_.ended_early) most = std::max(most, std::fabs(policy.aim[r] - best[r]));
+      }
+      most = std::max(most, std::fabs(difference) / static_cast<double>(common));
+    }
+    return most <= choice_.indifference ? std::optional(most) : std::nullopt;
+  }
+
   void conclude(const Selection& selection) {
     choice_.best = selection.best();
+    if (choice_.ended_early) end_early(selection);
     choice_.indifference = selection.rules().indifference;
     choice_.from_first_stage = !options_.indifference;
     choice_.procedure =
@@ -582,6 +650,7 @@ class Race {
     }
     if (choice_.best) {
       choice_.outcome = ChoiceOutcome::kChosen;
+      choice_.all_within = distance_of_equals();
     } else if (!selection.racing().empty()) {
       choice_.outcome = ChoiceOutcome::kUndecided;
       choice_.leader = selection.leader();

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -92,7 +93,8 @@ bool is_best(const PolicyChoice& choice, const ChoicePolicy& p) {
 std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p) {
   switch (p.fate) {
     case SelectionFate::kRacing:
-      return is_best(choice, p) ? "the best" : "still in the race";
+      if (!is_best(choice, p)) return "still in the race";
+      return choice.all_within ? "as good as the others" : "the best";
     case SelectionFate::kBeaten:
       return "beaten by " + choice.policies[p.by].name;
     case SelectionFate::kAsGood:
@@ -139,13 +141,9 @@ std::string course_text(const PolicyChoice& choice) {
   return text + ".";
 }
 
-/// What an assumption of normality hides. In n runs an event of probability 3 / n is missed with
-/// probability 5 % (the rule of three).
-std::string unseen_text(const PolicyChoice& choice) {
-  const std::size_t runs = choice.policies[*choice.best].replications;
-  return fmt::format(
-      "In {} runs, a collapse that happens in fewer than {:.2g} % of them could have been missed.",
-      runs, std::min(100.0, 300.0 / static_cast<double>(runs)));
+/// In n runs an event of probability 3 / n is missed with probability 5 % (the rule of three).
+std::string missed_share(std::size_t runs) {
+  return fmt::format("{:.2g} %", std::min(100.0, 300.0 / static_cast<double>(runs)));
 }
 
 std::string saving_text(const PolicyChoice& choice) {
@@ -158,32 +156,62 @@ std::string saving_text(const PolicyChoice& choice) {
       decimals_for(times, 2));
 }
 
+/// To two digits, upwards.
+double rounded_up(double value) {
+  if (value <= 0) return 0;
+  const double scale = std::pow(10.0, std::floor(std::log10(value)) - 1);
+  return std::ceil(value / scale * (1 - 1e-9)) * scale;
+}
+
 std::string chosen_text(const PolicyChoice& choice) {
   const std::size_t same = same_as_best(choice);
-  if (same + 1 == choice.policies.size()) {
+  const std::size_t n = choice.policies.size();
+  const std::size_t runs = choice.policies[*choice.best].replications;
+  if (same + 1 == n) {
     return fmt::format(
         "{} policies have the same {} in every replication: there is nothing to "
         "choose.",
         same == 1 ? "Both" : fmt::format("All {}", same + 1), aim_name(choice));
   }
-  std::string text =
-      fmt::format("{} has the {} {}", spoken_name(choice.policies[*choice.best].name),
-                  superlative(choice), aim_name(choice));
-  if (!choice.limits.empty()) text += fmt::format(" of those with {}", limits_text(choice));
   const std::string zone = difference_text(choice.indifference, *choice.aim.metric);
-  if (choice.procedure == ChoiceProcedure::kBounds) {
+  if (choice.all_within) {
+    std::string text =
+        fmt::format("{} policies have the same {} within {}: there is nothing to choose.",
+                    n == 2 ? "Both" : fmt::format("All {}", n), aim_name(choice),
+                    difference_text(rounded_up(*choice.all_within), *choice.aim.metric));
+    if (choice.ended_early) {
+      return text + fmt::format(
+                        " That is so in each of {} replications; what differs in fewer "
+                        "than {} of them could have been missed. To have it proved, give "
+                        "--indifference.",
+                        runs, missed_share(runs));
+    }
+    return text + fmt::format(" With {:.6g} % confidence {} is the best, or within {} of it.",
+                              100 * choice.confidence, choice.policies[*choice.best].name, zone);
+  }
+  const bool normal = choice.procedure == ChoiceProcedure::kNormal;
+  std::string text =
+      fmt::format("{} {}has the {} {}", spoken_name(choice.policies[*choice.best].name),
+                  normal ? "probably " : "", superlative(choice), aim_name(choice));
+  if (!choice.limits.empty()) text += fmt::format(" of those with {}", limits_text(choice));
+  if (!normal) {
     text += fmt::format(", or one within {} of it, with {:.6g} % confidence", zone,
                         100 * choice.confidence);
   } else {
-    text += fmt::format(" with {:.6g} % confidence, unless another policy{} is within {} of it",
-                        100 * choice.confidence, same > 0 ? " that differs from it" : "", zone);
+    // First of all what may be wrong: what is rare is in no run yet.
+    text += fmt::format(
+        "; what happens in fewer than {} of runs could have been missed ({}). If the values of "
+        "runs are normally distributed, the confidence is {:.6g} %, unless another policy{} is "
+        "within {} of it",
+        missed_share(runs),
+        choice.aim.metric->unit == "s" ? "a collapse, or a few very slow requests" : "a collapse",
+        100 * choice.confidence, same > 0 ? " that differs from it" : "", zone);
     if (!choice.limits.empty()) {
       text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
                                         : " or within the tolerance of a limit";
     }
   }
   text += ": " + course_text(choice);
-  if (choice.procedure == ChoiceProcedure::kNormal) text += " " + unseen_text(choice);
   if (same > 0) {
     text += fmt::format(" {} had the same {} in every replication.", policies_text(same),
                         choice.aim.metric->label());
@@ -423,6 +451,7 @@ Json choice_json(const ChoiceReport& report) {
   json["procedure"] = name(choice.procedure);
   json["leader"] = name_of(choice.leader);
   json["margin"] = choice.leader ? Json(choice.margin) : Json();
+  json["all_within"] = optional_json(choice.all_within);
   json["batch"] = choice.batch;
   json["stages"] = choice.stages;
   json["replications"] = choice.replications;
