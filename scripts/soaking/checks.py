@@ -305,8 +305,13 @@ def examine(program, case, cpu_s=MOST_CPU_S):
             ignored = {"scenario.toml", "result.json", commands.JUNIT}
             if "json" in case.command or finds_its_warmup(reference):
                 ignored.add("standard output")
+            # The heading of the first says what edits changed.
+            first, second = (
+                dataclasses.replace(run_, stdout=run_.stdout.partition(b"\n\n")[2])
+                if case.edits else run_
+                for run_ in (reference, other))
             outcome.failure = outcome.failure or compare(
-                reference, other, "from the resolved scenario", ignored)
+                first, second, "from the resolved scenario", ignored)
     return outcome
 
 

@@ -20,7 +20,7 @@ class Readme(unittest.TestCase):
         self.assertEqual(example, program[program.index("#include"):])
         output = re.search(r"it prints[^`]*```\n(.*?)\n", readme, re.DOTALL).group(1)
         tests = (ROOT / "tests/consumer/tests.cmake").read_text(encoding="utf-8")
-        self.assertIn(f'"^{output}\\n"', tests)
+        self.assertIn(f'"^{output}"', tests)
 
 
 class Version(unittest.TestCase):

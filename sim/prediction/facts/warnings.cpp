@@ -172,8 +172,8 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
     warnings.push_back(
         {path, path + ".throttle.rate" + arrival_keys(scenario, load),
          fmt::format(
-             "{} new requests a second meet a throttle that lets {} pass{}: while they "
-             "come, at most {} % can succeed.",
+             "{} requests/s meet a limit of {}/s{}: while they come, at most {} % can "
+             "succeed.",
              said_count(load.rate), said_count(load.granted),
              in_buckets > 1 ? fmt::format(", and {} more at first", said_whole(in_buckets)) : "",
              said_count(100 * share)),
@@ -269,23 +269,24 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
   const ClientSpec& c = *t.spec;
   const std::string path = "client." + c.name;
   if (t.timeout < t.attempt) {
-    warnings.push_back({path, path + ".attempt_timeout",
-                        fmt::format("An attempt takes {} without any waiting, and the client gives "
-                                    "up after {}.",
-                                    time_text(t.attempt), time_text(t.timeout)),
-                        fmt::format("A timeout well above {}.", time_text(t.attempt))});
+    warnings.push_back(
+        {path, path + ".attempt_timeout",
+         fmt::format("An attempt takes {} without any waiting, and the client gives "
+                     "up after {}.",
+                     time_text(t.attempt), time_text(t.timeout)),
+         fmt::format("Use an attempt timeout well above {}.", time_text(t.attempt))});
   }
   const double deadline = c.timeouts.deadline.in_seconds();
   if (c.timeouts.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
     warnings.push_back(
         {path, path + ".deadline, " + path + ".attempt_timeout",
          fmt::format("The deadline of {} ends a request before its first attempt can "
-                     "time out, so that a late answer is never asked for again.",
+                     "time out: a request whose answer is late is not retried.",
                      time_text(deadline)),
          std::isfinite(t.timeout)
-             ? fmt::format("An attempt timeout below {}, or a deadline above {}.",
+             ? fmt::format("Use an attempt timeout below {} or a deadline above {}.",
                            time_text(deadline), time_text(t.timeout))
-             : fmt::format("An attempt timeout below {}.", time_text(deadline))});
+             : fmt::format("Use an attempt timeout below {}.", time_text(deadline))});
   }
   const bool bounded = std::isfinite(t.connections_worst);
   if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {

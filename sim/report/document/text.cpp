@@ -157,6 +157,8 @@ bool has_colors() {
     const char* text = std::getenv(name);
     return std::string_view(text == nullptr ? "" : text);
   };
+  // Open MPI gives its ranks a terminal even if its own output is a file.
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return false;
   return ::isatty(STDOUT_FILENO) == 1 && variable("NO_COLOR").empty() &&
          !variable("TERM").empty() && variable("TERM") != "dumb";
 }

@@ -106,6 +106,7 @@ class StandardOutput : public Sink {
 
 /// Whether standard output is a terminal that shows colours, and the environment does not forbid
 /// them: NO_COLOR is unset or empty (https://no-color.org), and TERM is neither unset nor "dumb".
+/// False for the ranks of an MPI job.
 bool has_colors();
 
 /// Columns that tables and sentences may take: those that COLUMNS says, or the terminal at standard

@@ -285,8 +285,7 @@ std::size_t grid_size(std::span<const Variation> variations) {
   std::size_t size = 1;
   for (const Variation& v : variations) {
     if (v.choices.size() > kMostVariants / std::max<std::size_t>(size, 1)) {
-      throw GridTooLarge(
-          fmt::format("the grid has more than {} combinations", kMostVariants));
+      throw GridTooLarge(fmt::format("the grid has more than {} combinations", kMostVariants));
     }
     size *= v.choices.size();
   }

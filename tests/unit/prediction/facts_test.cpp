@@ -673,7 +673,7 @@ TEST_CASE("A timeout is too short below the time of an attempt, a deadline below
   CHECK_THAT(warnings("49ms", "10s").first, Catch::Contains("50 ms"));
   CHECK(warnings("60ms", "60ms").second.empty());
   CHECK_THAT(warnings("60ms", "59ms").second, Catch::Contains("59 ms"));
-  CHECK(warnings("none", "59ms").second == "An attempt timeout below 59 ms.");
+  CHECK(warnings("none", "59ms").second == "Use an attempt timeout below 59 ms.");
 }
 
 TEST_CASE("Times of requests end with the deadline, queues are those of all instances") {

@@ -75,9 +75,8 @@ TEST_CASE("numbers in sentences can be read, whatever they are") {
 
 TEST_CASE("a name can be seen") {
   for (const char* name : {"a", "a b", "\xC3\xBC", "\xE3\x80\x80x"}) CHECK(can_be_name(name));
-  for (const char* name :
-       {"", " ", "\t", "a\tb", "a\nb", "a\x7F", "\xFF", "\xC2\xA0", " \xE2\x80\x83", "\xE2\x80\x8B",
-        "\xC2\x85", "\xEF\xBB\xBF"}) {
+  for (const char* name : {"", " ", "\t", "a\tb", "a\nb", "a\x7F", "\xFF", "\xC2\xA0",
+                           " \xE2\x80\x83", "\xE2\x80\x8B", "\xC2\x85", "\xEF\xBB\xBF"}) {
     INFO(printable_line(name));
     CHECK(!can_be_name(name));
   }
