@@ -87,9 +87,9 @@ std::vector<VerdictRule> verdict_rules();
 
 /// First what is to be said of several groups together, if services call each other or groups share
 /// them: which service is the cause, and what each group loses. Then the verdicts on every client
-/// group, in the order of the scenario: first the answer, then the causes in the
-/// order of the rules. `runs` are replications of `scenario`. Runs
-/// without time series have answers, but few causes.
+/// group, in the order of the scenario: first the answer, then the causes in the order of the
+/// rules. `runs` are replications of `scenario`. Runs without time series have answers, but few
+/// causes.
 std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs);
 
 /// How each client group that sent requests fares without a part of the scenario, such as "the
