@@ -131,11 +131,10 @@ Candidate candidate(Queue& queue, std::size_t servers, double mean_s, std::size_
   const double here = queue.mean_duration(servers, factor);
   const double slope =
       (here - queue.mean_duration(servers, kStep * factor)) / ((1 - kStep) * factor);
-  double sum = 0, squares = 0;
+  double squares = 0;
   for (std::uint32_t use = 1; use <= kOrders; ++use) {
     queue.shuffle(use);
     const double off = queue.mean_duration(servers, factor) - mean_s;
-    sum += off;
     squares += off * off;
     c.likeness += queue.last_likeness() / kOrders;
   }

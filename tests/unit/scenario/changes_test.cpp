@@ -35,15 +35,15 @@ std::vector<std::string> changes_of(const Edits& edits, const Edits& variant_edi
   return texts;
 }
 
-using Texts = std::vector<std::string>;
+using Changes = std::vector<std::string>;
 
 TEST_CASE("An edit that changes the system is a change, in the order of the edits") {
   CHECK(changes_of({}).empty());
   CHECK(changes_of({"fault.dip.duration=90s", "client.*.retry.mode=standard"}) ==
-        Texts{"fault.dip.duration = 90s", "client.*.retry.mode = standard"});
-  CHECK(changes_of({"\"fault\".dip.duration = \"90s\" "}) == Texts{"fault.dip.duration = 90s"});
+        Changes{"fault.dip.duration = 90s", "client.*.retry.mode = standard"});
+  CHECK(changes_of({"\"fault\".dip.duration = \"90s\" "}) == Changes{"fault.dip.duration = 90s"});
   CHECK(changes_of({"drain=false"}, {"fault.dip.capacity=0.25"}) ==
-        Texts{"drain = false", "fault.dip.capacity = 0.25"});
+        Changes{"drain = false", "fault.dip.capacity = 0.25"});
 }
 
 TEST_CASE("An edit without effect is no change") {
@@ -54,10 +54,10 @@ TEST_CASE("An edit without effect is no change") {
   // Of several edits the last one counts.
   CHECK(changes_of({"fault.dip.duration=90s", "fault.dip.duration=60s"}).empty());
   CHECK(changes_of({"fault.dip.duration=90s", "drain=false", "fault.dip.duration=30s"}) ==
-        Texts{"drain = false", "fault.dip.duration = 30s"});
+        Changes{"drain = false", "fault.dip.duration = 30s"});
   CHECK(changes_of({"fault.dip.duration=90s"}, {"fault.dip.duration=60s"}).empty());
   CHECK(changes_of({"client.*.arrivals.rate=6", "client.web.arrivals.rate=5"}) ==
-        Texts{"client.*.arrivals.rate = 6"});
+        Changes{"client.*.arrivals.rate = 6"});
   CHECK(
       changes_of({"fault.dip.capacity=0.1", "fault.dip={start='2s', duration='60s', capacity=0.5}"})
           .empty());
@@ -81,8 +81,8 @@ TEST_CASE("What says nothing of the system is no change") {
 
 TEST_CASE("A value stays on one line that a terminal may show") {
   CHECK(changes_of({"service.api.service_time={distribution='constant', mean='5ms'}"}) ==
-        Texts{"service.api.service_time = {distribution='constant', mean='5ms'}"});
-  CHECK(changes_of({"client.web.calls=\"api\""}) == Texts{"client.web.calls = api"});
+        Changes{"service.api.service_time = {distribution='constant', mean='5ms'}"});
+  CHECK(changes_of({"client.web.calls=\"api\""}) == Changes{"client.web.calls = api"});
   const scenario::Node file, edited = [] {
     scenario::Node root, value;
     value.kind = scenario::Node::Kind::kText;
