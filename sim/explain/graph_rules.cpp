@@ -19,6 +19,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -636,7 +637,8 @@ std::string_view figure_name(Ill ill) {
   constexpr std::string_view kNames[] = {"unreachable_share", "silent_share",     "blocked_share",
                                          "load_ratio",        "own_errors_share", "throttled_share",
                                          "own_time_ratio",    "farther_s",        "loss_share",
-                                         "rejected_share",    "pool_load_ratio"};
+                                         "rejected_share",    "pool_load_ratio",  "too_long_ratio"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Ill::kTooLong) + 1);
   return kNames[static_cast<std::size_t>(ill)];
 }
 
