@@ -521,9 +521,27 @@ Found too_few(const GroupCase& c) {
 }
 
 /// It is back, to what was no good state.
+/// Small losses before it do not hide what it does.
+bool is_much_worse_during(const GroupCase& c) {
+  constexpr double kNearlyWell = 0.9, kMuchWorse = 0.1;
+  const double before = c.made.before.success_share();
+  return before >= kNearlyWell && c.made.during.made > 0 &&
+         c.made.during.success_share() < before - kMuchWorse;
+}
+
 Found failing_before(const GroupCase& c) {
   if (!fails_before(c)) return std::nullopt;
   const Requests since = c.made.since();
+  if (is_much_worse_during(c)) {
+    const auto failed = [&](const Requests& r) {
+      return share(1 - r.success_share(), number(1) - successes_of(c, r));
+    };
+    return Finding{say("{}; {} of the requests made before it failed already{}",
+                       most_fail(c, c.made.during), failed(c.made.before),
+                       since.made > 0 ? say(", and {} of those made after it fail", failed(since))
+                                      : Sentence()),
+                   recovery(c)};
+  }
   Sentence then;
   if (c.made.during.made > 0) then += say(", {} during it", success(c, c.made.during));
   if (since.made > 0) {
@@ -579,10 +597,10 @@ std::vector<Flaw> flaws(const GroupCase& c) {
   const double noticed = c.disturbed() ? c.made.during.made : real(c.total.degradable);
   if (c.total.degraded > 0 && real(c.total.degraded) >= kDegraded * noticed) {
     const double degraded = real(c.total.degraded) / real(c.total.degradable);
-    all.push_back(
-        {say("{} of the answers are degraded", share(degraded, not_in_files(kFailedCalls))),
-         {"degraded_share", degraded},
-         not_in_files(kFailedCalls)});
+    all.push_back({say("{} of the {} are degraded", share(degraded, not_in_files(kFailedCalls)),
+                       c.disturbed() ? Words("answers of the run") : Words("answers")),
+                   {"degraded_share", degraded},
+                   not_in_files(kFailedCalls)});
   }
   if (c.total.latency_m.count > 0 && c.requests() > 0 && !c.disturbed()) {
     const double wait_s = real(c.total.connection_wait_ns) / 1e9 / c.requests();
@@ -1200,7 +1218,7 @@ bool is_sick_before_it(const GroupCase& c) {
   Severity severity = Severity::kGood;
   const VerdictRule* const answer = answer_of(c, severity);
   return answer != nullptr && (answer->id == "down-before" || answer->id == "overloaded-before" ||
-                               answer->id == "failing-before");
+                               (answer->id == "failing-before" && !is_much_worse_during(c)));
 }
 
 Sentence loss_of(const GroupCase& c, bool during_is_said) {
@@ -1208,6 +1226,9 @@ Sentence loss_of(const GroupCase& c, bool during_is_said) {
   const VerdictRule* const answer = answer_of(c, severity);
   if (answer == nullptr || severity == Severity::kGood) return Words("is not affected");
   const std::string_view id = answer->id;
+  if (id == "failing-before" && is_much_worse_during(c)) {
+    return loses(c, c.made.during, during_is_said ? Sentence() : say(" during {}", its_name(c)));
+  }
   if (id == "down-before" || id == "failing-before") {
     return loses(c, c.made.before, say(" before {} already", its_first(c)));
   }

@@ -935,12 +935,20 @@ std::vector<Culprit> culprits_of(const GroupCase& c) {
   const std::optional<DegradedCalls> degraded = degraded_calls(c);
   const std::optional<CauseFinder> found = causes_of(c, degraded ? degraded->call : nullptr);
   if (!found) return all;
+  const bool is_sick_before = is_sick_before_it(c);
   for (const Suspect& suspect : found->suspects()) {
+    // What comes later is no cause of losses before it.
+    std::vector<Reason> reasons = suspect.reasons;
+    if (is_sick_before) {
+      std::erase_if(reasons, [](const Reason& reason) {
+        return reason.when != nullptr && reason.when->kind != PhaseKind::kBefore;
+      });
+    }
+    if (reasons.empty()) continue;
     // The first kinds explain the later ones.
-    const Reason& r = *std::ranges::min_element(suspect.reasons, {}, &Reason::ill);
+    const Reason& r = *std::ranges::min_element(reasons, {}, &Reason::ill);
     const bool by_retries = r.ill == Ill::kCapacity && r.first_load < kLeavesRoom;
-    const bool may_be_effect =
-        suspect.reasons.size() == 1 && (by_retries || r.ill == Ill::kTurnsAway);
+    const bool may_be_effect = reasons.size() == 1 && (by_retries || r.ill == Ill::kTurnsAway);
     all.push_back({suspect.service, short_words_of(r), r.when, may_be_effect});
   }
   return all;

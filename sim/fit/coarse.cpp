@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <utility>
+#include <vector>
 
 namespace retrysim::fit {
 namespace {
@@ -242,6 +245,7 @@ WaitByOrder wait_by_order(std::span<const Visit> visits, std::int64_t resolution
     share.low = std::min(share.low, std::max(0.0, c.share - kStandardErrors * c.share_error));
     share.high = std::max(share.high, c.share + kStandardErrors * c.share_error);
   }
+  share.high = std::min(share.high, 1.0);
   found.servers_low = std::max<std::size_t>(1, possible.front().servers);
   if (possible.back().servers == 0) {
     found.servers.reset();

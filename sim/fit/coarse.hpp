@@ -21,7 +21,7 @@ bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns,
                bool times_are_starts);
 
 /// Spreads lines of the same time at random over the step of the clock that follows it, in their
-/// order. `rows` are in the order of the file. The draws depend on the times alone.
+/// order. `rows` are in the order of the file. The draws depend on the order alone.
 void spread_over_steps(std::vector<Observation>& rows, std::int64_t resolution_ns,
                        bool times_are_starts);
 

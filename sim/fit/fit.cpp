@@ -146,9 +146,8 @@ FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
   c.contradictory = !wait.share;
   if (c.contradictory) return c;
   c.wait_share = wait.share;
-  if (wait.share->high > kMostWaiting) {
-    c.low = std::max<std::size_t>(
-        1, static_cast<std::size_t>(std::ceil(c.busy * std::max(0.0, 1 - wait.share->high))));
+  if (wait.share->high > kMostWaiting) {  // how much is not known well enough for a number
+    c.low = 1;
     return c;
   }
   c.low = wait.servers_low;
@@ -235,9 +234,14 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
   const std::optional<Estimate>& wait = fit.capacity->wait_share;
   if (!wait || wait->high > kMostWaiting) {
     const std::string how_much =
-        !wait ? "the durations of neighbouring lines are alike in a way that no queue explains"
-              : fmt::format("{:.2g} % to {:.2g} % of the durations was waiting", 100 * wait->low,
-                            100 * wait->high);
+        !wait
+            ? fit.capacity->contradictory
+                  ? "the durations of neighbouring lines are alike in a way that no queue explains"
+                  : "of too few requests can be told whether they waited"
+        : wait->low > kMostWaiting
+            ? fmt::format("more than {:.0f} % of the durations was waiting", 100 * kMostWaiting)
+            : fmt::format("up to {:.2g} % of the durations may have been waiting",
+                          100 * wait->high);
     fit.notes.push_back(fmt::format(
         "The service time cannot be told: times are whole {}, which do not say who waited, and {}. "
         "A finer clock would tell (for nginx $msec, for Apache %{{msec_frac}}t), or a log of a "
@@ -505,11 +509,15 @@ std::string capacity_words(const FittedCapacity& c) {
         "of the durations was waiting.",
         servers(*c.servers), c.low, *c.high, 100 * c.wait_share->value);
   }
+  if (c.by_order && c.wait_share && c.wait_share->high > kMostWaiting) {
+    return "The capacity cannot be told from this log: requests waited, and its clock is too "
+           "coarse "
+           "to tell which.";
+  }
   if (c.by_order) {
     return fmt::format(
-        "The capacity cannot be told from this log: its clock is too coarse to tell who waited, "
-        "and "
-        "the order of its lines shows next to no waiting. There {} at least {}.",
+        "The capacity cannot be told from this log: its clock is too coarse to tell who waited. "
+        "There {} at least {}.",
         c.low == 1 ? "is" : "are", servers(c.low));
   }
   if (c.servers) {

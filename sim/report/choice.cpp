@@ -175,10 +175,15 @@ std::string chosen_text(const PolicyChoice& choice) {
   }
   const std::string zone = difference_text(choice.indifference, *choice.aim.metric);
   if (choice.all_within) {
+    const std::string within = difference_text(rounded_up(*choice.all_within), *choice.aim.metric);
     std::string text =
-        fmt::format("{} policies have the same {} within {}: there is nothing to choose.",
-                    n == 2 ? "Both" : fmt::format("All {}", n), aim_name(choice),
-                    difference_text(rounded_up(*choice.all_within), *choice.aim.metric));
+        choice.ended_early || *choice.all_within <= choice.indifference / 2
+            ? fmt::format("{} policies have the same {} within {}: there is nothing to choose.",
+                          n == 2 ? "Both" : fmt::format("All {}", n), aim_name(choice), within)
+            : fmt::format(
+                  "No policy is better in {} than another by more than {}; a smaller "
+                  "--indifference tells smaller differences.",
+                  aim_name(choice), within);
     if (choice.ended_early) {
       return text + fmt::format(
                         " That is so in each of {} replications; what differs in fewer "

@@ -444,7 +444,7 @@ std::string recoveries(const ComparisonReport& comparison) {
     const auto runs = e.set.runs.size();
     const auto back =
         static_cast<std::size_t>(std::lround(recovered->estimate.mean * static_cast<double>(runs)));
-    std::string said = "never";
+    std::string said = "not by the end of the run";
     if (back > 0 && time != nullptr) {
       const DisplayUnit unit = display_unit(time->estimate.mean, "s");
       said = time->estimate.max == 0

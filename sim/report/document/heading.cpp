@@ -73,7 +73,7 @@ Heading heading_of(const LoadedScenario& scenario, std::span<const std::string> 
   std::vector<ScenarioChange> changes = scenario.changes;
   std::erase_if(changes, [&](const ScenarioChange& change) {
     return std::any_of(varied.begin(), varied.end(), [&](const std::string& path) {
-      return scenario::may_be_same(change.path, path);
+      return scenario::covers(path, change.path);
     });
   });
   return heading_with(scenario, std::move(changes));

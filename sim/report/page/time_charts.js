@@ -28,7 +28,8 @@ function valueAt(line, time) {
   if (i < 0 || i >= line.bins) return null;
   if (!line.steps) return at(line.means, i);
   const later = line.steps.findIndex(([start]) => start > time);
-  return line.steps[(later < 0 ? line.steps.length : later) - 1][1];
+  const step = line.steps[(later < 0 ? line.steps.length : later) - 1];
+  return step ? step[1] : null;
 }
 
 /** The values that a line has in a stretch of time. */

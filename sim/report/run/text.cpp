@@ -362,7 +362,7 @@ void say_answer(Document& d, const Evaluation& e) {
   if (!blocks.empty()) d.gap();
   for (const Verdict& v : e.verdicts) {
     if (v.client != "all") continue;
-    d.say(fmt::format("{}.", v.sentence));
+    d.answer(fmt::format("{}.", v.sentence));
   }
   const auto add = [&](const std::string& who, const std::string& sentence) {
     d.say(fmt::format("{}{}.", who, sentence), "  - ", "    ");

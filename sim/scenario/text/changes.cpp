@@ -97,4 +97,19 @@ bool may_be_same(std::string_view a, std::string_view b) {
   }
 }
 
+bool covers(std::string_view pattern, std::string_view path) {
+  while (true) {
+    const std::size_t end_a = std::min(pattern.find('.'), pattern.size());
+    const std::size_t end_b = std::min(path.find('.'), path.size());
+    if (pattern.substr(0, end_a) != "*" && pattern.substr(0, end_a) != path.substr(0, end_b)) {
+      return false;
+    }
+    if (end_a == pattern.size() || end_b == path.size()) {
+      return end_a == pattern.size() && end_b == path.size();
+    }
+    pattern.remove_prefix(end_a + 1);
+    path.remove_prefix(end_b + 1);
+  }
+}
+
 }  // namespace retrysim::scenario

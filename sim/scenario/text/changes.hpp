@@ -25,4 +25,7 @@ void add_changes(std::vector<ScenarioChange>& changes, const std::vector<Scenari
 /// Whether two paths may name the same key; "*" is any name.
 bool may_be_same(std::string_view a, std::string_view b);
 
+/// Whether each key that `path` may name is one that `pattern` names; "*" is any name.
+bool covers(std::string_view pattern, std::string_view path);
+
 }  // namespace retrysim::scenario

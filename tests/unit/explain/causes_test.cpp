@@ -634,7 +634,7 @@ unreachable = true
 )");
   const auto runs = run_replications(scenario);
   const std::string text = said_of("app", scenario, runs);
-  CHECK_THAT(text, says("but 20 % of the answers are degraded") && !says("unaffected"));
+  CHECK_THAT(text, says("but 20 % of the answers of the run are degraded") && !says("unaffected"));
   CHECK_THAT(text, says("with the fallback c during the fault, because b fails"));
   // The other call is made in the fault only.
   CHECK_THAT(said_of("a.c", scenario, runs),
@@ -782,8 +782,11 @@ start = "20s"
 duration = "20s"
 errors = { internal = 0.4 }
 )");
-  CHECK_THAT(text,
-             says("failing before the fault already") && says("during it") && !says("after it"));
+  CHECK_THAT(
+      text,
+      says("48 % of the requests made during the fault fail; 9.7 % of the requests made before "
+           "it failed already") &&
+          !says("after it"));
 }
 
 }  // namespace retrysim

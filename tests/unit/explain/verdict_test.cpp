@@ -749,7 +749,7 @@ TEST_CASE("nothing is good that takes effect twice, is degraded, or waits for a 
   INFO(listed(fallback));
   CHECK(fallback[0].rule == "unaffected");
   CHECK(fallback[0].severity == Severity::kInfo);
-  CHECK_THAT(fallback[0].sentence, Catch::Contains("of the answers are degraded"));
+  CHECK_THAT(fallback[0].sentence, Catch::Contains("of the answers of the run are degraded"));
 }
 
 TEST_CASE("What grows while a disturbance is on is told by its end, not by its mean") {

@@ -577,13 +577,13 @@ TEST_CASE("What a throttle's bucket has at first may pass, too") {
     return text;
   };
   CHECK_THAT(warned("rate = 50, burst = 5000"),
-             Catch::Contains("lets 50 pass, and 5000 more at first: ") &&
+             Catch::Contains("a limit of 50/s, and 5000 more at first: ") &&
                  Catch::Contains("at most 66.7 % can succeed"));
   CHECK_THAT(warned("rate = 50, burst = 9990"), Catch::Contains("at most 99.9 % can succeed"));
   CHECK(warned("rate = 50, burst = 10000").empty());
   CHECK(warned("rate = 50, burst = 9996").empty());  // "at most 100 %"
   CHECK_THAT(warned("rate = 50, window = \"1s\""),
-             Catch::Contains("lets 50 pass: ") && Catch::Contains("at most 33.3 %"));
+             Catch::Contains("a limit of 50/s: ") && Catch::Contains("at most 33.3 %"));
 }
 
 TEST_CASE("So many adaptive clients as their least rates allow are advised") {
