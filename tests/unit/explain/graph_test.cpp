@@ -455,7 +455,9 @@ TEST_CASE("The services that are the cause, and those that only wait, follow fro
                << (cause ? cause->sentence : std::string("no cause")));
     CHECK(causes_in(cause) == c.causes);
     CHECK(waiting_in(cause) == c.waiting);
-    if (cause != nullptr) CHECK_THAT(cause->sentence, Catch::Contains(c.says));
+    if (cause == nullptr) continue;
+    CHECK_THAT(cause->sentence, Catch::Contains(c.says));
+    for (const EvidenceFigure& e : cause->evidence) CHECK_FALSE(e.name.ends_with('.'));
   }
 }
 
