@@ -124,12 +124,13 @@ class Told:
             self.expect(sentence, row is not None and test(row), f"{noun}: {what}")
 
     def recoveries(self, sentence):
-        """Back after the fault: a and b 3.1 s; c never"""
+        """Back after the fault: a and b 3.1 s; c not by the end of the run"""
         body = re.fullmatch(r"Back after the (?:fault|surge|disturbance): (.*)\.", sentence)[1]
         key = re.match(r"[^=]*=", self.base)
         for part in body.split("; "):
             said = re.fullmatch(
-                rf"(.*?) (never|at once|({NUMBER}) ?(\w+))( in (\d+) of (\d+) runs)?", part)
+                rf"(.*?) (not by the end of the run|at once|({NUMBER}) ?(\w+))"
+                r"( in (\d+) of (\d+) runs)?", part)
             for name in re.split(r", | and ", said[1]):
                 full = next((n for n in self.names if name in (n, n[len(key[0]):] if key else n)),
                             None)
@@ -138,7 +139,7 @@ class Told:
                     continue
                 recovered = float(self.means[full, "all", "recovered"]["mean"])
                 time = self.means.get((full, "all", "recovery_s"))
-                if said[2] == "never":
+                if said[2] == "not by the end of the run":
                     self.expect(sentence, recovered == 0, f"{name} recovers")
                     continue
                 share = float(said[6]) / float(said[7]) if said[5] else 1.0
