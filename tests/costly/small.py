@@ -48,6 +48,15 @@ def stages_of_alternatives(c):
     c.client(arrivals='process = "once"', more="count = 20")
 
 
+def relapses(c):
+    """A loop that waits for a lost answer: each of eight thousand bins may be its recovery."""
+    c.duration = "5s"
+    c.head = "recovery.share = 0.1\nnetwork.response_loss = 0.5\n"
+    c.service()
+    c.add('[fault.f]\nservice = "s"\nstart = "0s"\nduration = "1s"\nspeed = 0.5')
+    c.client(arrivals='process = "closed"', more='deadline = "5s"')
+
+
 def fallbacks(c):
     """A chain of 600 calls that take each other's place."""
     c.duration, c.head = "2s", 'drain_limit = "2s"\n'
@@ -180,9 +189,9 @@ def bins(c):
         c.client(f"c{i}", arrivals='process = "once", start = "199s"')
 
 
-KINDS = [fan_out, fan_out_of_slow, alternatives, stages_of_alternatives, fallbacks, crash, slower,
-         unfinished, held, hedges, expired, growing, balancers, least_connections, faults, loops,
-         tokens, operations, errors, bins]
+KINDS = [fan_out, fan_out_of_slow, alternatives, stages_of_alternatives, relapses, fallbacks, crash,
+         slower, unfinished, held, hedges, expired, growing, balancers, least_connections, faults,
+         loops, tokens, operations, errors, bins]
 
 
 # --- Memory --------------------------------------------------------------------------------------

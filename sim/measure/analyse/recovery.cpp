@@ -13,6 +13,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -74,13 +75,39 @@ class Rise {
     from_ = bin + 1;
   }
   double height() const { return sum_ - lowest_; }
-  double sum() const { return sum_; }
   /// First bin after the lowest value.
   std::size_t from() const { return from_; }
 
  private:
   double sum_ = 0, lowest_ = 0;
   std::size_t from_;
+};
+
+/// The same since a moment that moves on: each step takes a constant time on average.
+class SlidingRise {
+ public:
+  explicit SlidingRise(std::size_t first) : lows_{{first, 0}} {}
+  void add(double step, std::size_t bin) {
+    sum_ += step;
+    while (!lows_.empty() && lows_.back().sum >= sum_) lows_.pop_back();
+    lows_.push_back({bin + 1, sum_});
+  }
+  /// What lies before this bin, at the latest the one after the last that was added, does not
+  /// count.
+  void begin_at(std::size_t bin) {
+    while (lows_.front().from < bin) lows_.pop_front();
+  }
+  double height() const { return sum_ - lows_.front().sum; }
+  /// First bin after the lowest value.
+  std::size_t from() const { return lows_.front().from; }
+
+ private:
+  struct Low {
+    std::size_t from;  // first bin after it
+    double sum;
+  };
+  double sum_ = 0;
+  std::deque<Low> lows_;  // each the lowest value since the one before: the first is the lowest
 };
 
 /// What the shortfall may grow by without meaning anything, in successes.
@@ -116,35 +143,36 @@ class Watch {
   }
 
   struct Finding {
-    std::optional<std::size_t> relapse;  ///< first bin of the rise that was too much
-    bool held = false;                   ///< for as long as it takes
-    std::size_t moment = 0;              ///< bin with which the recovery begins
-    double due_since = 0;                ///< successes due from then to the end
-    std::size_t end = 0;                 ///< bin behind those that were looked at
+    bool held = false;       ///< for as long as it takes
+    std::size_t start = 0;   ///< bin from which on it does not relapse; the end: it always does
+    std::size_t moment = 0;  ///< bin with which the recovery begins
+    double due_since = 0;    ///< successes due from then to the end
+    std::size_t end = 0;     ///< bin behind those that were looked at
   };
 
+  /// From `start` or the first later bin from which on there is no relapse. A relapse from one bin
+  /// is looked for from the bin after its lowest point on: what was no rise too much from the
+  /// earlier bin is none from the later one.
   Finding from(std::size_t start) const {
-    Rise failing(start), behind(start);
-    Finding found{std::nullopt, false, start, 0, range_.last};
-    double most = 0, due = 0, due_at_moment = 0;
+    SlidingRise failing(start), behind(start);
+    Finding found{.start = start, .end = start};
+    double due = 0;
     for (std::size_t i = start; i < range_.last && !found.held; ++i) {
-      add(failing, behind, i);
-      if (failing.height() > allowance_.failing) return {failing.from()};
-      if (behind.height() > allowance_.pausing) return {behind.from()};
-      if (behind.sum() > most) {
-        most = behind.sum();
-        found.moment = i + 1;
-        due_at_moment = due + bar_ * wanted(i);
-      }
+      failing.add(failing_step(i), i);
+      behind.add(behind_step(i), i);
       due += bar_ * wanted(i);
+      for (;;) {
+        const bool fails = failing.height() > allowance_.failing;
+        if (!fails && behind.height() <= allowance_.pausing) break;
+        const std::size_t next = (fails ? failing : behind).from() + 1;
+        failing.begin_at(next);
+        behind.begin_at(next);
+        for (; found.start < next; ++found.start) due -= bar_ * wanted(found.start);
+      }
       found.end = i + 1;
-      found.held = i + 1 - start >= hold_ && due >= 2 * allowance_.pausing && due > 0;
+      found.held = i + 1 - found.start >= hold_ && due >= 2 * allowance_.pausing && due > 0;
     }
-    if (start == range_.first && most <= allowance_.at_once) {
-      found.moment = start;
-      due_at_moment = 0;
-    }
-    found.due_since = due - due_at_moment;
+    if (found.start < range_.last) find_moment(found);
     return found;
   }
 
@@ -153,7 +181,7 @@ class Watch {
     Rise behind(start);
     const double much = std::max(2 * allowance_.pausing, collapse_);
     for (std::size_t i = start; i < range_.last; ++i) {
-      behind.add(bar_ * wanted(i) - counts_[i].successes, i);
+      behind.add(behind_step(i), i);
       if (behind.height() > much) return behind.from();
     }
     const double at_the_end = std::max(2 * allowance_.pausing, collapse_ / 3);
@@ -171,10 +199,29 @@ class Watch {
     return first_bin_at_or_after(Time::zero() + hold, run.count_width);
   }
 
-  void add(Rise& failing, Rise& behind, std::size_t bin) const {
+  double failing_step(std::size_t bin) const {
     const RequestCounts& c = counts_[bin];
-    failing.add(c.failed - (1 - bar_) * c.requests, bin);
-    behind.add(bar_ * wanted(bin) - c.successes, bin);
+    return c.failed - (1 - bar_) * c.requests;
+  }
+  double behind_step(std::size_t bin) const { return bar_ * wanted(bin) - counts_[bin].successes; }
+
+  /// It is back when it is farthest behind.
+  void find_moment(Finding& found) const {
+    double behind = 0, most = 0, due = 0, due_at_moment = 0;
+    found.moment = found.start;
+    for (std::size_t i = found.start; i < found.end; ++i) {
+      behind += behind_step(i);
+      due += bar_ * wanted(i);
+      if (behind <= most) continue;
+      most = behind;
+      found.moment = i + 1;
+      due_at_moment = due;
+    }
+    if (found.start == range_.first && most <= allowance_.at_once) {
+      found.moment = found.start;
+      due_at_moment = 0;
+    }
+    found.due_since = due - due_at_moment;
   }
 
   /// The requests of a count bin; those of closed loops as many as before.
@@ -396,15 +443,14 @@ Recovery recovery_after(const Scenario& scenario, const RunResult& run, const Co
   std::optional<Recovery::Relapse> relapse;
   for (std::size_t start = range.first; start < range.last;) {
     const Watch::Finding found = watch.from(start);
-    std::optional<std::size_t> again = found.relapse;
-    if (found.held) {
-      again = watch.collapse_from(found.end);
-      if (!again) return {.seconds = seconds_after(found.moment), .relapse = relapse};
-      if (!relapse) relapse = {seconds_after(found.moment), seconds_after(*again)};
-    } else if (!found.relapse) {
+    if (found.start >= range.last) break;
+    if (!found.held) {
       return {std::nullopt, seconds_after(found.moment), relapse, found.due_since,
               watch.due(),  watch.due_to_tell()};
     }
+    const std::optional<std::size_t> again = watch.collapse_from(found.end);
+    if (!again) return {.seconds = seconds_after(found.moment), .relapse = relapse};
+    if (!relapse) relapse = {seconds_after(found.moment), seconds_after(*again)};
     start = *again + 1;
   }
   return {std::nullopt, seconds_after(range.last), relapse, 0, watch.due(), watch.due_to_tell()};
