@@ -2,9 +2,9 @@
 #include "fit/coarse.hpp"
 
 #include <retrysim/random.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -200,7 +200,6 @@ WaitByOrder wait_by_order(std::span<const Visit> visits, std::int64_t resolution
     lines.resize(kMostLines);
   }
   WaitByOrder found;
-  found.lines = lines.size();
   std::vector<double> durations_s;
   for (const Visit& v : lines) {
     durations_s.push_back(static_cast<double>(v.end_ns - v.start_ns) * 1e-9);
@@ -231,6 +230,7 @@ WaitByOrder wait_by_order(std::span<const Visit> visits, std::int64_t resolution
   for (auto servers = static_cast<std::size_t>(std::max(1.0, std::ceil(kFewest * busy)));
        is_waiting && static_cast<double>(servers) < kMany + 4 * busy;
        servers += std::max<std::size_t>(1, servers / 10)) {
+    stop_point();
     const Candidate c = candidate(queue, servers, mean_s, lines.size());
     is_waiting = c.share > kNoWait;
     if (is_waiting) consider(c);

@@ -34,14 +34,14 @@ void spread_over_steps(std::vector<Observation>& rows, std::int64_t resolution_n
 /// correlations of logarithms of durations, at lags of 1 to 5 lines together, are those of the log,
 /// up to chance. Numbers that leave next to no waiting cannot be told apart.
 struct WaitByOrder {
-  std::size_t lines = 0;  ///< that were looked at
   /// Share of the mean duration that was waiting. Nothing: no number of servers explains the order.
   std::optional<Estimate> share;
   std::size_t servers_low = 1;
   std::optional<std::size_t> servers, servers_high;  ///< nothing: there may be any number
 };
 
-/// `visits` in any order, spread over the steps of the clock; at least two.
+/// `visits` in any order, spread over the steps of the clock; at least two. Of more than 20,000 it
+/// looks at those in the middle. Throws Interrupted if asked to stop.
 WaitByOrder wait_by_order(std::span<const Visit> visits, std::int64_t resolution_ns,
                           bool times_are_starts);
 

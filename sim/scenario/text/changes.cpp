@@ -85,31 +85,31 @@ void add_changes(std::vector<ScenarioChange>& changes, const std::vector<Scenari
   }
 }
 
-bool may_be_same(std::string_view a, std::string_view b) {
+namespace {
+
+/// Whether two paths have as many parts, and `same` holds for each pair of them.
+template <class Same>
+bool all_parts(std::string_view a, std::string_view b, Same same) {
   while (true) {
     const std::size_t end_a = std::min(a.find('.'), a.size());
     const std::size_t end_b = std::min(b.find('.'), b.size());
-    const std::string_view part_a = a.substr(0, end_a), part_b = b.substr(0, end_b);
-    if (part_a != part_b && part_a != "*" && part_b != "*") return false;
+    if (!same(a.substr(0, end_a), b.substr(0, end_b))) return false;
     if (end_a == a.size() || end_b == b.size()) return end_a == a.size() && end_b == b.size();
     a.remove_prefix(end_a + 1);
     b.remove_prefix(end_b + 1);
   }
 }
 
+}  // namespace
+
+bool may_be_same(std::string_view a, std::string_view b) {
+  return all_parts(
+      a, b, [](std::string_view x, std::string_view y) { return x == y || x == "*" || y == "*"; });
+}
+
 bool covers(std::string_view pattern, std::string_view path) {
-  while (true) {
-    const std::size_t end_a = std::min(pattern.find('.'), pattern.size());
-    const std::size_t end_b = std::min(path.find('.'), path.size());
-    if (pattern.substr(0, end_a) != "*" && pattern.substr(0, end_a) != path.substr(0, end_b)) {
-      return false;
-    }
-    if (end_a == pattern.size() || end_b == path.size()) {
-      return end_a == pattern.size() && end_b == path.size();
-    }
-    pattern.remove_prefix(end_a + 1);
-    path.remove_prefix(end_b + 1);
-  }
+  return all_parts(pattern, path,
+                   [](std::string_view x, std::string_view y) { return x == y || x == "*"; });
 }
 
 }  // namespace retrysim::scenario
