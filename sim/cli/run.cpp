@@ -18,7 +18,7 @@
 #include "report/run/files.hpp"
 #include "report/run/gate.hpp"
 #include "report/run/text.hpp"
-#include "scenario/derived/result_names.hpp"
+#include "scenario/text/result_names.hpp"
 
 #include <retrysim/verdict.hpp>
 

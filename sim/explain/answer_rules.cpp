@@ -11,7 +11,8 @@
 
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
-#include "scenario/derived/derived.hpp"
+#include "flow/rates.hpp"
+#include "scenario/text/names.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -198,7 +199,7 @@ std::pair<Sentence, bool> why_no_call(const GroupCase& c) {
 
 Found sent_nothing(const GroupCase& c) {
   if (c.total.requests > 0) return std::nullopt;
-  const double due = scenario::due_in_window(c.scenario, c.client);
+  const double due = flow::due_in_window(c.scenario, c.client);
   const auto [why, fine] =
       c.client.makes_calls() ? why_no_call(c) : std::pair(why_nothing(c, due), false);
   return Finding{

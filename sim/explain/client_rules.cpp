@@ -11,7 +11,7 @@
 
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
-#include "scenario/derived/derived.hpp"
+#include "scenario/text/names.hpp"
 
 namespace retrysim::explain {
 namespace {

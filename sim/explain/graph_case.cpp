@@ -151,7 +151,7 @@ class GraphBuilder {
       const ClientSpec& c = g_.scenario.clients[g];
       const double share = share_of_calls(c, service);
       if (share > 0) {
-        seconds[g] = share * scenario::service_seconds_at(g_.scenario, c, service);
+        seconds[g] = share * flow::service_seconds_at(g_.scenario, c, service);
       }
     }
     return seconds;
@@ -248,8 +248,8 @@ void merge(GraphStretch& to, const GraphStretch& stretch) {
 }
 
 GraphCase empty_graph(const Scenario& scenario) {
-  return {scenario, scenario::CallGraph(scenario),
-          scenario::demand_of(scenario, scenario::Attempts::kFirst), planned_stretches(scenario)};
+  return {scenario, flow::CallGraph(scenario), flow::demand_of(scenario, flow::Attempts::kFirst),
+          planned_stretches(scenario)};
 }
 
 }  // namespace

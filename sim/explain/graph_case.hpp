@@ -8,7 +8,8 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/summary.hpp>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/calls.hpp"
+#include "flow/demand.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -55,8 +56,8 @@ struct GraphStretch {
 
 struct GraphCase {
   const Scenario& scenario;
-  scenario::CallGraph calls;
-  scenario::Demand demand;  ///< of first attempts
+  flow::CallGraph calls;
+  flow::Demand demand;  ///< of first attempts
   /// In the order of time. Without disturbances in the window there is one, the window.
   std::vector<GraphStretch> stretches;
 

@@ -13,7 +13,8 @@
 
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
-#include "scenario/derived/derived.hpp"
+#include "flow/calls.hpp"
+#include "flow/demand.hpp"
 
 #include <algorithm>
 #include <array>
@@ -100,7 +101,7 @@ class CauseFinder {
       if (s.seconds <= 0 || (compares && !is_in_trouble(s))) continue;
       trouble_.push_back(&s);
     }
-    order_ = scenario::callers_first(c.scenario);
+    order_ = flow::callers_first(c.scenario);
   }
 
   void find() {
@@ -179,7 +180,7 @@ class CauseFinder {
 
   /// What an attempt takes at an idle service, with its calls.
   double idle_time(std::size_t service) const {
-    const scenario::ServiceDemand& d = g_.demand.services[service];
+    const flow::ServiceDemand& d = g_.demand.services[service];
     return 2 * g_.scenario.network.latency.mean_seconds() + d.own_time + d.calls_time;
   }
 
@@ -302,7 +303,7 @@ class CauseFinder {
         return other.on_failure == CallFailure::kFallback &&
                other.fallback == g_.scenario.clients[call.client].name;
       });
-      if (falls_back || !scenario::is_plain(call)) continue;
+      if (falls_back || !flow::is_plain(call)) continue;
       ++calls_of[call.client];
     }
     const double ended = number_of(f.completions);
@@ -713,7 +714,7 @@ Found overload_below(const GroupCase& c) {
   if (!c.graph || c.client.makes_calls() || c.client.arrivals.process == ArrivalProcess::kOnce) {
     return std::nullopt;
   }
-  const scenario::Demand& demand = c.graph->demand;
+  const flow::Demand& demand = c.graph->demand;
   std::vector<std::size_t> below = called_services(c.client);
   std::optional<std::size_t> most, caller;
   for (std::size_t i = 0; i < below.size(); ++i) {
@@ -728,7 +729,7 @@ Found overload_below(const GroupCase& c) {
     }
   }
   if (!most) return std::nullopt;
-  const scenario::ServiceDemand& there = demand.services[*most];
+  const flow::ServiceDemand& there = demand.services[*most];
   const double enough = std::floor(there.work) + 1;
   return Finding{
       say("the first calls of {} alone need {} the capacity of {}: {} helps; at least {} servers "
@@ -768,8 +769,8 @@ std::vector<LayersTo> layers_of(const GroupCase& c) {
     }
   };
   reach(c.index, {1, {}, {}}, 1);
-  const scenario::CallGraph graph(c.scenario);
-  for (const std::size_t service : scenario::callers_first(c.scenario)) {
+  const flow::CallGraph graph(c.scenario);
+  for (const std::size_t service : flow::callers_first(c.scenario)) {
     if (to[service].product <= 0) continue;
     stop_point();
     double attempts = 0;
@@ -790,7 +791,7 @@ bool are_made_once(const GroupCase& c, std::size_t group) {
   return std::ranges::all_of(c.scenario.calls, [&](const CallSpec& call) {
     const bool falls_back = call.on_failure == CallFailure::kFallback &&
                             call.fallback == c.scenario.clients[group].name;
-    return !falls_back && (call.client != group || scenario::is_plain(call));
+    return !falls_back && (call.client != group || flow::is_plain(call));
   });
 }
 

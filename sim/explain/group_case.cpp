@@ -7,9 +7,10 @@
 #include <retrysim/simulation.hpp>
 #include <retrysim/summary.hpp>
 
+#include "flow/calls.hpp"
+#include "flow/demand.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "measure/analyse/storms.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -142,7 +143,7 @@ class CaseBuilder {
     k.service_time_s = kForever;
     for (const std::size_t called : called_) {
       k.service_time_s =
-          std::min(k.service_time_s, scenario::service_seconds_at(c_.scenario, c_.client, called));
+          std::min(k.service_time_s, flow::service_seconds_at(c_.scenario, c_.client, called));
     }
     k.limited = c_.has_one_service() && s.servers != ServiceSpec::kUnlimited &&
                 k.service_time_s > 0 && s.model == ServiceModelKind::kQueue;
@@ -590,7 +591,7 @@ class CaseBuilder {
   }
 
   CaseFacts& facts_;
-  const scenario::Demand& demand_;
+  const flow::Demand& demand_;
   const std::vector<stats::Trigger>& triggers_;
   double young_ = 0;  // requests under way at the end of the run that is looked at, not stuck
   Time first_start_;  // of the first disturbance, before the window as well
@@ -623,7 +624,7 @@ bool has_graph_in(const Scenario& scenario) {
 
 CaseFacts::CaseFacts(const Scenario& of)
     : scenario(of),
-      demand(scenario::demand_of(of, scenario::Attempts::kFirst)),
+      demand(flow::demand_of(of, flow::Attempts::kFirst)),
       triggers(triggers_of(of)),
       phases(phases_of(of)),
       has_graph(has_graph_in(of)),
@@ -631,7 +632,7 @@ CaseFacts::CaseFacts(const Scenario& of)
   for (std::size_t c = 0; c < of.clients.size(); ++c) {
     stop_point();
     for (const auto& [s, share] : service_shares(of.clients[c])) {
-      callers_[s].push_back({c, share * scenario::held_seconds_at(of, demand, of.clients[c], s)});
+      callers_[s].push_back({c, share * flow::held_seconds_at(of, demand, of.clients[c], s)});
     }
   }
 }
@@ -861,7 +862,7 @@ bool GroupCase::falls_behind() const {
   const double noteworthy = endless ? kLittle : kNoteworthy;
   // Where nothing is wrong their number varies as that of a Poisson law.
   if (grown < kDeviations * std::sqrt(2 * (b.middle + static_cast<double>(runs)))) return false;
-  const bool calls_others = scenario::calls_others(scenario, client.service);
+  const bool calls_others = flow::calls_others(scenario, client.service);
   if (capacity.limited && !calls_others && b.seconds > 0 && !client.retry.rate_limit.enabled) {
     return load(b.work_s, b.seconds) >= (grown < noteworthy * b.made ? kTooMuch : kFull);
   }
@@ -874,7 +875,7 @@ bool GroupCase::falls_behind() const {
 double GroupCase::mean_wait_s() const {
   const auto waits_ns = static_cast<double>(total.send_wait_ns + total.connection_wait_ns);
   double in_queue_s = 0;
-  const bool calls_others = scenario::calls_others(scenario, client.service);
+  const bool calls_others = flow::calls_others(scenario, client.service);
   if (capacity.limited && !calls_others && has_queue(service().queue.discipline)) {
     in_queue_s = static_cast<double>(total.attempt_total_ns) / 1e9 -
                  static_cast<double>(total.attempts) * capacity.least_attempt_s;

@@ -19,9 +19,9 @@
 #include <retrysim/summary.hpp>
 
 #include "explain/graph_case.hpp"
+#include "flow/demand.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "prediction/facts/service_load.hpp"
-#include "scenario/derived/derived.hpp"
 
 namespace retrysim::explain {
 
@@ -276,7 +276,7 @@ class CaseFacts {
   std::optional<prediction::SteadyNeed> need_of(std::size_t service);
 
   const Scenario& scenario;
-  const scenario::Demand demand;               ///< of first attempts
+  const flow::Demand demand;                   ///< of first attempts
   const std::vector<stats::Trigger> triggers;  ///< that do not end before the window begins
   const std::vector<Phase> phases;
   const bool has_graph;  ///< services call each other, or a group several, or groups share one

@@ -7,7 +7,7 @@
 // SPDX-License-Identifier: MIT
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
-#include "scenario/derived/derived.hpp"
+#include "flow/calls.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -67,7 +67,7 @@ std::vector<bool> reach_of(const GroupCase& c) {
   std::vector<bool> reached(c.scenario.services.size(), false);
   for (const std::size_t s : called_services(c.client)) reached[s] = true;
   if (!c.graph) return reached;
-  for (const std::size_t s : scenario::callers_first(c.scenario)) {
+  for (const std::size_t s : flow::callers_first(c.scenario)) {
     if (!reached[s]) continue;
     for (const std::size_t g : c.graph->calls.groups_of(s)) {
       for (const std::size_t t : called_services(c.scenario.clients[g])) reached[t] = true;

@@ -15,7 +15,8 @@
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
 
-#include "scenario/derived/derived.hpp"
+#include "flow/calls.hpp"
+#include "scenario/text/names.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -214,7 +215,7 @@ constexpr std::string_view kErrors = "errors at the service, which service.csv d
 
 Found answers_errors(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
-  if (!c.has_one_service() || scenario::calls_others(c.scenario, c.client.service)) {
+  if (!c.has_one_service() || flow::calls_others(c.scenario, c.client.service)) {
     return std::nullopt;
   }
   const auto answered = [](const ServiceFlow& s) {

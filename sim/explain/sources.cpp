@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "explain/sources.hpp"
 
-#include "scenario/derived/derived.hpp"
+#include "flow/calls.hpp"
+#include "scenario/text/names.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +88,7 @@ bool has_plain_work(const GroupCase& c) {
   const auto kind = s.service_time.kind();
   const bool known =
       kind == Distribution::Kind::kConstant || kind == Distribution::Kind::kExponential;
-  if (!known || scenario::calls_others(c.scenario, c.client.service) || !s.errors.empty() ||
+  if (!known || flow::calls_others(c.scenario, c.client.service) || !s.errors.empty() ||
       s.throttle.rate > 0 || s.throttle.has_limits() || s.autoscaling.target > 0 ||
       c.scenario.network.request_loss > 0) {
     return false;

@@ -7,11 +7,14 @@
 #include <retrysim/fluid.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "flow/calls.hpp"
+#include "flow/demand.hpp"
+#include "flow/rates.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/facts/service_load.hpp"
 #include "prediction/fluid/run.hpp"
 #include "prediction/fluid/system.hpp"
-#include "scenario/derived/derived.hpp"
+#include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -144,7 +147,7 @@ bool can_be_full(const Scenario& s, std::size_t i) {
 bool answers_age_apart(const Scenario& s, std::size_t i) {
   return bounds_age(s, i) && can_be_full(s, i) && at(s, i).answers.shed.has_value();
 }
-bool calls_others(const Scenario& s, std::size_t i) { return scenario::calls_others(s, i); }
+bool calls_others(const Scenario& s, std::size_t i) { return flow::calls_others(s, i); }
 bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool knows_tokens(const Scenario& s, std::size_t i) {
   return at(s, i).idempotency.remembers() && any_client(s, i, [](const ClientSpec& c) {
@@ -167,7 +170,7 @@ bool has_faults(const Scenario& s, std::size_t i) {
 
 bool chooses_calls(const Scenario& s, std::size_t i) {
   return std::ranges::any_of(
-      s.calls, [&](const CallSpec& c) { return c.caller == i && !scenario::is_plain(c); });
+      s.calls, [&](const CallSpec& c) { return c.caller == i && !flow::is_plain(c); });
 }
 
 double round_trip(const Scenario& s) { return 2 * s.network.latency.mean_seconds(); }
@@ -231,7 +234,7 @@ bool is_impatient(const Scenario& s, const ClientSpec& c, std::size_t service) {
   if (timeout_of(c) == kForever) return false;
   const double room = timeout_of(c) - round_trip(s);
   if (room <= 0 || mean <= 0) return room <= 0;
-  const double scale = scenario::service_seconds_at(s, c, service) / mean;
+  const double scale = flow::service_seconds_at(s, c, service) / mean;
   return survival(spec.service_time, room / scale) > kMany;
 }
 /// Whether the deadline may end a request that its attempts would not.
@@ -255,7 +258,7 @@ bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t serv
   // Where the queue is short, or the timeout long, an attempt takes what a full queue does.
   constexpr double kServices = 20;
   const bool waits = at(s, service).servers != ServiceSpec::kUnlimited;
-  return round_trip(s) + kServices * scenario::service_seconds_at(s, c, service) +
+  return round_trip(s) + kServices * flow::service_seconds_at(s, c, service) +
              (waits ? full_queue_time(s, service) : 0) >
          room;
 }
@@ -301,7 +304,7 @@ bool lacks_connections(const Scenario& s, const ClientSpec& c, std::size_t) {
     return c.arrivals.concurrency > c.max_connections;
   }
   constexpr double kDeviations = 5;
-  const double rate = scenario::mean_request_rate(s, c) / c.count;
+  const double rate = flow::mean_request_rate(s, c) / c.count;
   const double attempts = c.retry.max_attempts == RetryRules::kUnlimited
                               ? kForever
                               : static_cast<double>(c.retry.max_attempts);
@@ -379,7 +382,7 @@ bool has_scarce_budget(const Scenario& s, const ClientSpec& c, std::size_t) {
   if (budget.kind == BudgetKind::kNone || !retries(c)) return false;
   if (c.arrivals.process == ArrivalProcess::kClosed || !c.timeouts.has_attempt) return true;
   if (c.retry.max_attempts == RetryRules::kUnlimited) return true;
-  const double rate = scenario::mean_request_rate(s, c) / c.count;
+  const double rate = flow::mean_request_rate(s, c) / c.count;
   const double often = rate * (static_cast<double>(c.retry.max_attempts) - 1);
   if (budget.kind == BudgetKind::kWindow) return budget.minimum < kAmple * often;
   const double backoff = mean_of(backoff_law(c.retry.backoff, false, 1));
@@ -1288,7 +1291,7 @@ std::string doubt_of_short_queue(const Scenario& scenario, std::size_t service,
   if (system.servers == kForever || system.room == kForever) return "";
   double rate = 0, work = 0;
   for (const prediction::FluidClients& g : system.groups) {
-    const double its = scenario::mean_request_rate(scenario, scenario.clients[g.client]);
+    const double its = flow::mean_request_rate(scenario, scenario.clients[g.client]);
     rate += its, work += its * g.service_time;
   }
   if (rate <= 0 || work <= 0) return "";
@@ -1313,9 +1316,9 @@ std::optional<WorstLoad> worst_load(const Scenario& scenario, std::size_t servic
   double attempts_of_all = 0;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    const double rate = scenario::mean_request_rate(scenario, c);
+    const double rate = flow::mean_request_rate(scenario, c);
     if (rate <= 0) continue;
-    const double work = scenario::service_seconds_at(scenario, c, service);
+    const double work = flow::service_seconds_at(scenario, c, service);
     const double most = std::max(work, spec.rejection.cost.in_seconds());
     const double attempts = c.retry.max_attempts == RetryRules::kUnlimited
                                 ? kForever
@@ -1393,7 +1396,7 @@ std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t s
                       "({:.0f} are needed)",
                       path, slots, kClients));
     }
-    const double rate = scenario::mean_request_rate(scenario, c) / c.count;
+    const double rate = flow::mean_request_rate(scenario, c) / c.count;
     if (c.retry.rate_limit.enabled && rate < kAttemptsPerSecond) {
       doubts.push_back(
           fmt::format("{}: the limiter of adaptive mode measures in half seconds, in "

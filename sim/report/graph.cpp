@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "report/graph.hpp"
 
+#include "flow/calls.hpp"
+#include "flow/capacity.hpp"
+#include "flow/demand.hpp"
 #include "report/document/text.hpp"
-#include "scenario/derived/derived.hpp"
+#include "scenario/text/names.hpp"
 
 #include <fmt/format.h>
 
@@ -206,7 +209,7 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
     std::string line = instances > 1 ? count_of(instances, "instance") + " × " : "";
     line += count_of(static_cast<std::uint64_t>(service.servers), "server");
     lines.push_back(line + " × " + of_time(time_s));
-    if (capacity < scenario::kNoLimit) lines.push_back("capacity " + figure(capacity) + " /s");
+    if (capacity < flow::kNoLimit) lines.push_back("capacity " + figure(capacity) + " /s");
     const std::int64_t places = service.queue.capacity;
     lines.push_back(fmt::format("queue: {}, {}", name(service.queue.discipline),
                                 places == ServiceSpec::kUnlimited
@@ -235,7 +238,7 @@ Json capacity_steps(const Scenario& scenario, std::size_t service, const Json& n
   if (nominal.is_null() && throttle.is_null()) return {};
   Json steps = Json::array();
   const auto begin = [&](Time t) {
-    double rate = scenario::kNoLimit;
+    double rate = flow::kNoLimit;
     if (!nominal.is_null()) {
       rate = nominal.get<double>() * capacity_left(scenario, service, t).share();
     }
@@ -249,9 +252,9 @@ Json capacity_steps(const Scenario& scenario, std::size_t service, const Json& n
   return steps;
 }
 
-Json service_json(const Scenario& scenario, const scenario::Demand& demand, std::size_t index) {
+Json service_json(const Scenario& scenario, const flow::Demand& demand, std::size_t index) {
   const ServiceSpec& service = scenario.services[index];
-  const double capacity = scenario::answerable_rate(scenario, index, scenario::servers_of(service));
+  const double capacity = flow::answerable_rate(scenario, index, flow::servers_of(service));
   const bool limited = service.servers != ServiceSpec::kUnlimited;
   const double own_time = demand.services[index].own_time;
   Json json;
@@ -262,7 +265,7 @@ Json service_json(const Scenario& scenario, const scenario::Demand& demand, std:
     json["balancing"] = name(service.instances.balancing);
   }
   json["mean_service_time_s"] = own_time;
-  json["capacity_per_s"] = limited && capacity < scenario::kNoLimit ? Json(capacity) : Json();
+  json["capacity_per_s"] = limited && capacity < flow::kNoLimit ? Json(capacity) : Json();
   const bool throttled =
       service.throttle.rate > 0 && service.throttle.scope == ThrottleScope::kService;
   json["throttle_per_s"] = throttled ? Json(service.throttle.rate) : Json();
@@ -344,14 +347,14 @@ Json graph_json(const Scenario& scenario, std::span<const ResolvedKey> keys) {
   Json graph;
   graph["window_start_s"] = scenario.warmup.in_seconds();
   graph["window_end_s"] = scenario.duration.in_seconds();
-  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
   graph["services"] = Json::array();
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     graph["services"].push_back(service_json(scenario, demand, s));
   }
   const Texts texts(keys);
   graph["clients"] = graph["calls"] = Json::array();
-  const scenario::CallGraph calls(scenario);
+  const flow::CallGraph calls(scenario);
   for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
     const std::optional<std::size_t> caller = calls.caller_of(g);
     graph[caller ? "calls" : "clients"].push_back(group_json(scenario, g, caller, texts));

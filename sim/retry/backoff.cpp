@@ -134,6 +134,33 @@ Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, doub
   return whole_quanta(spread(jitter, rules.jitter_share, quanta, uniform), rules.quantum);
 }
 
+Duration longest_delay(const RetryRules& rules) {
+  if (rules.max_attempts < 2 || rules.mode == RetryMode::kNone) return Duration::zero();
+  const BackoffRules& its = rules.backoff;
+  if (!its.delays.empty()) {
+    double longest = 0;
+    for (const Distribution& d : its.delays) longest = std::max(longest, d.mean_seconds());
+    return Duration::from_seconds(longest);
+  }
+  const Duration base = std::max(its.base, its.throttle_base);
+  const bool decorrelated =
+      its.jitter == Jitter::kDecorrelated || its.throttle_jitter == Jitter::kDecorrelated;
+  // Decorrelated jitter draws up to three times the last delay.
+  const double factor = decorrelated ? 3 : std::max(its.factor, 1.0);
+  const std::uint64_t steps = static_cast<std::uint64_t>(std::max(its.first_exponent, 0)) +
+                              (rules.max_attempts - 2) + (decorrelated ? 1 : 0);
+  double longest = static_cast<double>(base.count());
+  const double cap = static_cast<double>(its.cap.count());
+  for (std::uint64_t i = 0; i < steps && factor > 1 && longest > 0 && longest < cap; ++i) {
+    longest *= factor;
+  }
+  longest = std::min(longest, cap);
+  const bool proportional =
+      its.jitter == Jitter::kProportional || its.throttle_jitter == Jitter::kProportional;
+  if (proportional && !its.jitter_before_cap) longest *= 1 + its.jitter_share;
+  return Duration::from_nanoseconds(longest);
+}
+
 }  // namespace backoff
 
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,

@@ -85,6 +85,10 @@ Duration decorrelated_v2(const BackoffRules& rules, Duration base, std::uint32_t
 Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, double v,
                    std::uint32_t attempts, double uniform);
 
+/// The longest backoff that one retry can have: of the constants, or the mean where `delays` or a
+/// distribution has no bound.
+Duration longest_delay(const RetryRules& rules);
+
 /// Draws that have been made already, for the functions below. Such `draws` have `uniform`, the
 /// next uniform draw, and `all`, the draws as such before any of them is taken.
 struct GivenDraws {

@@ -67,6 +67,9 @@ struct Payment {
   Duration wait;  ///< until the tokens are there (QuotaOnEmpty::kWait)
 };
 
+/// The price of a retry after `error`, in tokens.
+int price_of(const QuotaRules& quota, const ErrorInfo& error);
+
 /// Takes the price of a retry after `error`.
 Payment pay(const RetryRules& rules, const RetryState& state, const ErrorInfo& error, Time now);
 

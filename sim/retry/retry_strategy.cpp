@@ -17,11 +17,6 @@ namespace {
 /// How far above the backoff the rule `clamp` lets a suggested delay go.
 constexpr Duration kClampRange = Duration::seconds(5);
 
-int cost_of(const QuotaRules& quota, const ErrorInfo& error) {
-  if (error.timeout) return quota.timeout_cost;
-  return error.response_class == ResponseClass::kThrottling ? quota.throttle_cost : quota.cost;
-}
-
 int send_cost_of(const SendRateRules& rules, const ErrorInfo& error) {
   return error.response_class == ResponseClass::kThrottling ? rules.costly_retry_cost
                                                             : rules.retry_cost;
@@ -37,6 +32,11 @@ bool above_threshold(const QuotaRules& rules, const RetryState& state) {
 }  // namespace
 
 namespace decision {
+
+int price_of(const QuotaRules& quota, const ErrorInfo& error) {
+  if (error.timeout) return quota.timeout_cost;
+  return error.response_class == ResponseClass::kThrottling ? quota.throttle_cost : quota.cost;
+}
 
 Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration backoff) {
   if (!failure.retry_after || failure.error.no_retry_after) return backoff;
@@ -67,7 +67,7 @@ Payment pay(const RetryRules& all_rules, const RetryState& state, const ErrorInf
   RetryQuota& quota = *state.quota;
   if (state.accrual != nullptr) state.accrual->refill(rules, quota, now);
   if (!above_threshold(rules, state)) return {};
-  Payment payment{.made = true, .amount = cost_of(rules, error), .wait = {}};
+  Payment payment{.made = true, .amount = price_of(rules, error), .wait = {}};
   if (rules.partial && quota.available > 0) {
     payment.amount = std::min(payment.amount, quota.available);
   }

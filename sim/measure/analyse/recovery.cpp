@@ -6,8 +6,10 @@
 
 #include <retrysim/simulation.hpp>
 
+#include "flow/calls.hpp"
+#include "flow/capacity.hpp"
+#include "flow/demand.hpp"
 #include "measure/analyse/storms.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -354,8 +356,8 @@ namespace {
 /// The rate of closed loops of which nothing is known: half of what servers without any queue let
 /// them make.
 double unknown_loop_rate(const Scenario& scenario, std::optional<std::size_t> group) {
-  const scenario::Demand demand =
-      scenario::demand_of(scenario, scenario::Attempts::kFirst, {.loops_wait = true});
+  const flow::Demand demand =
+      flow::demand_of(scenario, flow::Attempts::kFirst, {.loops_wait = true});
   double rate = 0;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     const bool closed = scenario.clients[c].arrivals.process == ArrivalProcess::kClosed;
@@ -510,7 +512,7 @@ class OfferedRequests {
         requests_(run.clients.size()),
         callers_(run.services.size()),
         calls_(scenario),
-        per_attempt_(scenario::calls_per_attempt(scenario)) {
+        per_attempt_(flow::calls_per_attempt(scenario)) {
     StopCounter<> stop;
     for (std::size_t c = 0; c < run.clients.size(); ++c) {
       stop.count();
@@ -520,7 +522,7 @@ class OfferedRequests {
       if (scenario.clients[c].makes_calls()) continue;
       requests_[c] = own_requests(run.clients[c].counts, bins);
     }
-    for (const std::size_t s : scenario::callers_first(scenario)) add_calls(s);
+    for (const std::size_t s : flow::callers_first(scenario)) add_calls(s);
   }
 
   /// Calls `function(group, requests)` for the groups that call a service, with those that do.
@@ -547,14 +549,14 @@ class OfferedRequests {
     if (calls_.calls_of(service).empty()) return;
     double requests = 0;
     for (const auto& [c, share] : callers_[service]) requests += share * requests_[c];
-    requests *= 1 - scenario::free_error_share(scenario_.services[service]);
+    requests *= 1 - flow::free_error_share(scenario_.services[service]);
     for (const std::size_t c : calls_.groups_of(service)) requests_[c] = requests * per_attempt_[c];
   }
 
   const Scenario& scenario_;
   std::vector<double> requests_;              // by group
   std::vector<std::vector<Caller>> callers_;  // of a service
-  scenario::CallGraph calls_;
+  flow::CallGraph calls_;
   std::vector<double> per_attempt_;  // calls, by group
 };
 
@@ -562,13 +564,13 @@ bool has_capacity(const ServiceResult& service) {
   return !service.unlimited && service.nominal_servers > 0;
 }
 
-double offered_work_at(const Scenario& scenario, const scenario::Demand& demand,
+double offered_work_at(const Scenario& scenario, const flow::Demand& demand,
                        const OfferedRequests& offered, const RunResult& run, std::size_t s,
                        BinRange bins) {
   if (bins.last <= bins.first) return 0;
   double work = 0;
   offered.for_each_caller(s, [&](std::size_t c, double requests) {
-    work += requests * scenario::held_seconds_at(scenario, demand, scenario.clients[c], s);
+    work += requests * flow::held_seconds_at(scenario, demand, scenario.clients[c], s);
   });
   const double time = static_cast<double>(bins.last - bins.first) * seconds(run.count_width);
   return work / (static_cast<double>(run.services[s].nominal_servers) * time);
@@ -598,7 +600,7 @@ double attempt_success_rate(std::span<const RequestCounts> counts, BinRange bins
 
 double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to) {
   const BinRange bins = count_bins(run, from, to);
-  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
   const OfferedRequests offered(scenario, run, bins);
   double most = 0;
   for (std::size_t s = 0; s < run.services.size(); ++s) {
@@ -665,7 +667,7 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   // The next disturbance brings other load.
   const BinRange after = count_bins(run, trigger.end, horizon);
   a.offered_work = offered_work(scenario, run, trigger.end, horizon);
-  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
   const OfferedRequests offered(scenario, run, after);
   for (std::size_t s = 0; s < run.services.size(); ++s) {
     if (!has_capacity(run.services[s])) continue;

@@ -5,7 +5,8 @@
 
 #include <retrysim/metrics.hpp>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/capacity.hpp"
+#include "flow/demand.hpp"
 
 #include <algorithm>
 #include <array>
@@ -171,7 +172,7 @@ class MeanSpeed {
 std::optional<double> capacity_of(const ServiceSpec& service, double each_server, bool unlimited,
                                   double servers) {
   std::optional<double> capacity;
-  if (!unlimited && each_server < scenario::kNoLimit) capacity = servers * each_server;
+  if (!unlimited && each_server < flow::kNoLimit) capacity = servers * each_server;
   if (service.throttle.rate > 0 && service.throttle.scope == ThrottleScope::kService) {
     capacity = std::min(capacity.value_or(service.throttle.rate), service.throttle.rate);
   }
@@ -194,7 +195,7 @@ std::vector<double> service_sums(const Scenario& scenario, const RunResult& run,
   const double width_s = run.interval.in_seconds();
   std::vector<double> sums;
   sums.reserve(service.bins.size() * kServiceSums);
-  const double each_server = scenario::answerable_rate(scenario, s, 1);
+  const double each_server = flow::answerable_rate(scenario, s, 1);
   MeanSpeed speed(scenario, s);
   Time start = Time::zero();
   for (const ServiceFlow& bin : service.bins) {

@@ -6,7 +6,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "measure/analyse/recovery.hpp"
-#include "scenario/derived/derived.hpp"
+#include "retry/backoff.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -307,7 +307,7 @@ Duration amplification_span(const Scenario& scenario, std::optional<std::size_t>
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     if (group ? *group != c : scenario.clients[c].makes_calls()) continue;
     const ClientSpec& client = scenario.clients[c];
-    Duration w = scenario::longest_backoff(client.retry);
+    Duration w = backoff::longest_delay(client.retry);
     if (client.timeouts.has_attempt) {
       w += Duration::from_seconds(client.timeouts.attempt.mean_seconds());
     }

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: MIT
 #include "measure/metrics/formulas.hpp"
 
+#include "flow/demand.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "measure/analyse/storms.hpp"
 #include "measure/record/totals.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <algorithm>
 #include <compare>
@@ -144,8 +144,7 @@ double work_ns(const MetricInput& in) {
     const ClientSpec& client = in.scenario.clients[g];
     for (const std::size_t s : called_services(client)) {
       terms.push_back(static_cast<double>(in.run.clients[g].window.arrivals) *
-                      share_of_calls(client, s) * scenario::seconds_at(in.scenario, client, s) *
-                      1e9);
+                      share_of_calls(client, s) * flow::seconds_at(in.scenario, client, s) * 1e9);
     }
   }
   return sum_in_any_order(std::move(terms));

@@ -4,6 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
 
+#include "flow/calls.hpp"
+#include "flow/demand.hpp"
+#include "flow/rates.hpp"
 #include "kernel/timer_queue.hpp"
 #include "measure/record/phase_log.hpp"
 #include "measure/record/recorder.hpp"
@@ -16,7 +19,7 @@
 #include "model/run/request.hpp"
 #include "model/service/cache.hpp"
 #include "model/service/instance.hpp"
-#include "scenario/derived/derived.hpp"
+#include "scenario/text/names.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/retry_state.hpp>
@@ -45,8 +48,8 @@ class Traffic {
  public:
   explicit Traffic(const Scenario& scenario)
       : scenario_(scenario),
-        demand_(scenario::demand_of(scenario, scenario::Attempts::kFirst,
-                                    {.surges = true, .loops_wait = true})) {}
+        demand_(flow::demand_of(scenario, flow::Attempts::kFirst,
+                                {.surges = true, .loops_wait = true})) {}
 
   /// Requests per second, on average over the duration.
   double rate_of(std::size_t group) const { return demand_.groups[group].requests; }
@@ -139,7 +142,7 @@ class Traffic {
     return rate_of(group) * duration_s;
   }
 
-  double job_rate(const ClientSpec& c) const { return scenario::mean_job_rate(scenario_, c, true); }
+  double job_rate(const ClientSpec& c) const { return flow::mean_job_rate(scenario_, c, true); }
 
   static double think_s(const ClientSpec& c) { return c.arrivals.think_time.mean_seconds(); }
 
@@ -154,7 +157,7 @@ class Traffic {
   /// What waits at the end of the run if more arrives than can be served.
   double backlog_at(std::size_t service) const {
     const ServiceSpec& s = scenario_.services[service];
-    const scenario::ServiceDemand& demand = demand_.services[service];
+    const flow::ServiceDemand& demand = demand_.services[service];
     const double too_much = std::min(demand.served, offered_at(service)) - demand.throughput();
     if (!(too_much > 0)) return 0;
     const double places = static_cast<double>(s.queue.capacity) * s.instances.count;
@@ -162,7 +165,7 @@ class Traffic {
   }
 
   const Scenario& scenario_;
-  scenario::Demand demand_;
+  flow::Demand demand_;
 };
 
 std::uint64_t rounded(double bytes) {
@@ -237,7 +240,7 @@ std::vector<MemoryPart> cache_parts(const Scenario& scenario) {
   std::vector<std::uint32_t> keys;
   for (const CallSpec& call : scenario.calls) {
     if (!call.cache.keeps_answers()) continue;
-    if (keys.empty()) keys = scenario::keys_at(scenario);
+    if (keys.empty()) keys = flow::keys_at(scenario);
     const ClientSpec& client = scenario.clients[call.client];
     add(parts, fmt::format("caches of {}", client.name),
         fmt::format("{}.cache, client.*.keys.count", scenario::path_of(client)),

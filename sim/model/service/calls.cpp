@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/calls.hpp"
 
+#include "flow/calls.hpp"
 #include "model/run/state.hpp"
 #include "model/service/instance.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -26,13 +26,13 @@ constexpr std::uint64_t kEntriesPerUnit = 16;  // of a cache, which are removed
 void Calls::link_services() {
   const std::vector<ClientSpec>& clients = state_.scenario.clients;
   const std::vector<ServiceSpec>& services = state_.scenario.services;
-  const scenario::CallGraph graph(state_.scenario);
+  const flow::CallGraph graph(state_.scenario);
   plans_.resize(services.size());
   const OperationNames names(state_.scenario);
   const bool caches = std::ranges::any_of(
       state_.scenario.calls, [](const CallSpec& call) { return call.cache.keeps_answers(); });
   std::vector<std::uint32_t> keys;  // at each service
-  if (caches) keys = scenario::keys_at(state_.scenario);
+  if (caches) keys = flow::keys_at(state_.scenario);
   std::vector<std::uint16_t> places(state_.scenario.calls.size(), kNoCall);
   for (const ServiceId caller : Ids<ServiceId>(services.size())) {
     stop_point();
@@ -68,7 +68,7 @@ void Calls::link_services() {
       stage.first_choice = static_cast<std::uint16_t>(plan.choices.size());
       for (std::uint16_t i = stage.first; i < stage.end; ++i) {
         Call& call = plan.calls[i];
-        stage.is_plain &= scenario::is_plain(*call.spec);
+        stage.is_plain &= flow::is_plain(*call.spec);
         stage.orders.push_back({call.group, 1, static_cast<std::uint16_t>(i - stage.first), i});
         if (call.spec->one_of.empty()) continue;
         const auto number = static_cast<std::uint16_t>(plan.choices.size());
@@ -84,7 +84,7 @@ void Calls::link_services() {
       state_.instances[instance].call_others();
     }
   }
-  if (!scenario::circle_of_calls(state_.scenario).empty()) {
+  if (!flow::circle_of_calls(state_.scenario).empty()) {
     throw std::invalid_argument("services call each other in a circle");
   }
 }

@@ -34,7 +34,7 @@ class Calls {
   explicit Calls(RunState& state) : state_(state) {}
 
   /// Finds out which services call which; throws std::invalid_argument if they do so in a circle,
-  /// and where `scenario::CallGraph` does.
+  /// and where `flow::CallGraph` does.
   void link_services();
 
   /// The own work on the attempt is done: chooses the calls of its first stage, which may look into

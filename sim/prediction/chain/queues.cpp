@@ -6,6 +6,7 @@
 #include <retrysim/prediction.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "flow/rates.hpp"
 #include "kernel/boost_math.hpp"
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
@@ -386,7 +387,7 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
       return "client." + c.name + ".attempt_timeout: the chain has one timeout for all";
     }
     first = &c;
-    const double rate = scenario::mean_request_rate(scenario, c);
+    const double rate = flow::mean_request_rate(scenario, c);
     queue.arrival_rate += rate;
     if (c.retry.max_attempts == 1) continue;
     if (retrying != nullptr) return "client." + c.name + ": the chain has one group that retries";

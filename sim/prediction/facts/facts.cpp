@@ -5,6 +5,8 @@
 #include <retrysim/prediction.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "flow/attempt.hpp"
+#include "flow/calls.hpp"
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/facts/service_load.hpp"
@@ -214,7 +216,7 @@ class FactFinder {
   /// Of the services that a group calls.
   std::string calls_of_services(const ClientSpec& c) const {
     for (const ServiceShare& called : service_shares(c)) {
-      if (scenario::calls_others(scenario_, called.service)) {
+      if (flow::calls_others(scenario_, called.service)) {
         return "waiting at services that other services call";
       }
     }
@@ -294,7 +296,7 @@ class FactFinder {
 
   void backoff_facts(const std::string& subject, const ClientSpec& c) {
     constexpr int kMost = 9;
-    const auto retries = static_cast<int>(std::min<double>(scenario::most_attempts(c) - 1, kMost));
+    const auto retries = static_cast<int>(std::min<double>(flow::most_attempts(c) - 1, kMost));
     const BackoffRules& rules = c.retry.backoff;
     const bool differs = throttling_differs(rules);
     BackoffLaws laws(rules, false), throttled(rules, true);
@@ -309,7 +311,7 @@ class FactFinder {
 
   void quota_facts(const std::string& subject, const ClientTimes& t) {
     const RetryRules& retry = t.spec->retry;
-    const double most = scenario::most_attempts(*t.spec);
+    const double most = flow::most_attempts(*t.spec);
     if (!retry.quota.enabled || most < 2 || !has_plain_quota(*t.spec)) return;
     const struct {
       const char* name;

@@ -9,6 +9,9 @@
 #include <cmath>
 #include <limits>
 
+#include "flow/attempt.hpp"
+#include "flow/calls.hpp"
+#include "flow/capacity.hpp"
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/fluid/system.hpp"
@@ -16,7 +19,7 @@
 namespace retrysim::prediction {
 namespace {
 
-using scenario::most_attempts;
+using flow::most_attempts;
 
 /// Erlang's C formula: probability of having to wait.
 double waiting_probability(double servers, double load) {
@@ -89,7 +92,7 @@ bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
          load.calls_time == 0 && std::ranges::all_of(load.clients, same_work);
 }
 
-double full_queue(const ServiceSpec& s, const scenario::ServiceDemand& first) {
+double full_queue(const ServiceSpec& s, const flow::ServiceDemand& first) {
   if (s.queue.capacity == ServiceSpec::kUnlimited || first.capacity == kForever) return kForever;
   return static_cast<double>(s.queue.capacity) * s.instances.count * first.held_time /
          first.capacity;
@@ -108,7 +111,7 @@ bool varies(const ArrivalSpec& a) {
 
 Offered offered_to(const Scenario& scenario, std::size_t service, const Demands& demands) {
   const ServiceSpec& s = scenario.services[service];
-  const scenario::ServiceDemand& first = demands.first.services[service];
+  const flow::ServiceDemand& first = demands.first.services[service];
   Offered offered;
   ServiceLoad& load = offered.load;
   load.spec = &s;
@@ -136,13 +139,13 @@ Offered offered_to(const Scenario& scenario, std::size_t service, const Demands&
 }  // namespace
 
 Demands::Demands(const Scenario& scenario)
-    : first(scenario::demand_of(scenario, scenario::Attempts::kFirst)),
-      needed(scenario::demand_of(scenario, scenario::Attempts::kNeeded)),
-      most(scenario::demand_of(scenario, scenario::Attempts::kMost)),
+    : first(flow::demand_of(scenario, flow::Attempts::kFirst)),
+      needed(flow::demand_of(scenario, flow::Attempts::kNeeded)),
+      most(flow::demand_of(scenario, flow::Attempts::kMost)),
       callers(scenario.services.size()),
       varies(scenario.clients.size()),
       open(scenario.clients.size()) {
-  const scenario::CallGraph calls(scenario);
+  const flow::CallGraph calls(scenario);
   StopCounter<> stop;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
     stop.count();
@@ -152,7 +155,7 @@ Demands::Demands(const Scenario& scenario)
     varies[i] = prediction::varies(c.arrivals);
     open[i] = c.arrivals.process != ArrivalProcess::kClosed;
   }
-  for (const std::size_t s : scenario::callers_first(scenario)) {
+  for (const std::size_t s : flow::callers_first(scenario)) {
     const auto any = [&](const std::vector<bool>& of) {
       return std::ranges::any_of(callers[s], [&](std::size_t i) { return of[i]; });
     };
@@ -161,7 +164,7 @@ Demands::Demands(const Scenario& scenario)
 }
 
 std::string calls_left_out(const Scenario& scenario, std::size_t service) {
-  return scenario::calls_others(scenario, service) ? "waiting at the services that it calls" : "";
+  return flow::calls_others(scenario, service) ? "waiting at the services that it calls" : "";
 }
 
 bool has_plain_quota(const ClientSpec& client) {
@@ -195,7 +198,7 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const
           1 - waiting_probability(c, work) * std::exp(-leaving * s.wait_within.in_seconds());
     }
   }
-  load.granted = scenario::granted_rate(scenario, service);
+  load.granted = flow::granted_rate(scenario, service);
   return load;
 }
 
@@ -219,13 +222,11 @@ std::optional<SteadyNeed> steady_need(const Scenario& scenario, const ServiceLoa
 }
 
 double full_queue_time(const Scenario& scenario, std::size_t service) {
-  return full_queue_time(scenario, service,
-                         scenario::demand_of(scenario, scenario::Attempts::kFirst));
+  return full_queue_time(scenario, service, flow::demand_of(scenario, flow::Attempts::kFirst));
 }
 
-double full_queue_time(const Scenario& scenario, std::size_t service,
-                       const scenario::Demand& first) {
-  const scenario::ServiceDemand& demand = first.services[service];
+double full_queue_time(const Scenario& scenario, std::size_t service, const flow::Demand& first) {
+  const flow::ServiceDemand& demand = first.services[service];
   // Some ask without a pause.
   if (!std::isfinite(demand.requests) || !is_called(scenario, service)) return kForever;
   return full_queue(scenario.services[service], demand);
@@ -243,8 +244,8 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const 
   t.attempt = 2 * scenario.network.latency.mean_seconds();
   t.request = 0;
   for (const auto& [s, share] : service_shares(c)) {
-    t.attempt += share * (scenario::service_seconds_at(scenario, c, s) +
-                          demands.first.services[s].calls_time);
+    t.attempt +=
+        share * (flow::service_seconds_at(scenario, c, s) + demands.first.services[s].calls_time);
     t.request += share * load_of_service(scenario, s, demands).wait;
   }
   t.request += t.attempt;

@@ -7,7 +7,8 @@
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/demand.hpp"
+#include "scenario/text/names.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -40,7 +41,7 @@ struct ServiceLoad {
 /// cause, and with as many as there may be.
 struct Demands {
   explicit Demands(const Scenario& scenario);
-  scenario::Demand first, needed, most;
+  flow::Demand first, needed, most;
   std::vector<std::vector<std::size_t>> callers;  ///< of each service: the groups that call it
   /// Of each group: whether its requests vary by more than chance, and whether no answer is waited
   /// for before the next request. Groups of calls are as those that make the service call.
@@ -69,8 +70,7 @@ std::string calls_left_out(const Scenario& scenario, std::size_t service);
 /// Only its `full_queue`, without the formulas of waiting; infinite for a service that no group of
 /// clients calls.
 double full_queue_time(const Scenario& scenario, std::size_t service);
-double full_queue_time(const Scenario& scenario, std::size_t service,
-                       const scenario::Demand& first);
+double full_queue_time(const Scenario& scenario, std::size_t service, const flow::Demand& first);
 
 /// Whether a quota belongs to one client or its whole group, and to no other.
 bool has_plain_quota(const ClientSpec& client);

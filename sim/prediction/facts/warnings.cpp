@@ -11,6 +11,8 @@
 #include <cmath>
 #include <limits>
 
+#include "flow/attempt.hpp"
+#include "flow/calls.hpp"
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/fluid/system.hpp"
@@ -105,8 +107,7 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
   const double timeout = client->timeouts.attempt.mean_seconds();
   const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
   const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
-                          scenario::service_seconds_at(scenario, *client, service) -
-                          load.calls_time;
+                          flow::service_seconds_at(scenario, *client, service) - load.calls_time;
   if (load.full_queue <= patience) return;
   const std::string keys = path + ".queue.capacity, " + group + ".attempt_timeout";
   const std::string holds =
@@ -137,7 +138,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   for (const std::size_t i : load.clients) {
     const RetryRules& retry = scenario.clients[i].retry;
     const bool limited = retry.quota.enabled || retry.has_limits();
-    unlimited = unlimited || (scenario::most_attempts(scenario.clients[i]) > 1 && !limited);
+    unlimited = unlimited || (flow::most_attempts(scenario.clients[i]) > 1 && !limited);
   }
   if (!unlimited) return;
   const std::string path = "service." + load.spec->name;
@@ -207,7 +208,7 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
   const ClientSpec& c = *t.spec;
   const ServiceSpec& s = scenario.services[c.service];
   const double suggested = s.throttle.retry_after.in_seconds();
-  if (suggested <= 0 || s.throttle.rate <= 0 || scenario::most_attempts(c) < 2) return;
+  if (suggested <= 0 || s.throttle.rate <= 0 || flow::most_attempts(c) < 2) return;
   const std::string path = "client." + c.name, keys = "service." + s.name +
                                                       ".throttle.retry_after, " + path +
                                                       ".retry.retry_after";
@@ -232,7 +233,7 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
 void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
   constexpr double kLong = 60;  // s: much longer than most hiccups
   const RetryRules& retry = t.spec->retry;
-  if (!retry.quota.enabled || scenario::most_attempts(*t.spec) < 2 || !has_plain_quota(*t.spec)) {
+  if (!retry.quota.enabled || flow::most_attempts(*t.spec) < 2 || !has_plain_quota(*t.spec)) {
     return;
   }
   if (t.time_to_dry <= kLong) return;
@@ -306,7 +307,7 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
 
 void warn_of_impatience(const Scenario& scenario, const Demands& demands,
                         std::vector<Warning>& warnings) {
-  const scenario::CallGraph graph(scenario);
+  const flow::CallGraph graph(scenario);
   /// Of an attempt at a service: its own work, and its calls, each for as long as it may last.
   const auto longest_at = [&](std::size_t service) {
     double longest = 2 * scenario.network.latency.mean_seconds() +
@@ -336,9 +337,9 @@ void warn_of_impatience(const Scenario& scenario, const Demands& demands,
         const ClientSpec& below = scenario.clients[g];
         keys += ", " + path_of(below) + ".attempt_timeout";
         calls += fmt::format("{}{} of {} to {}", calls.empty() ? "" : ", ",
-                             scenario::most_attempts(below) == 1
+                             flow::most_attempts(below) == 1
                                  ? std::string("1 attempt")
-                                 : fmt::format("{:.0f} attempts", scenario::most_attempts(below)),
+                                 : fmt::format("{:.0f} attempts", flow::most_attempts(below)),
                              time_text(below.timeouts.attempt.mean_seconds()),
                              scenario.services[below.service].name);
       }
@@ -358,7 +359,7 @@ void warn_of_hedging(const Scenario& scenario, std::vector<Warning>& warnings) {
   for (const ClientSpec& c : scenario.clients) {
     const RetryRules& retry = c.retry;
     if (!retry.hedging.enabled || retry.hedging.delay > Duration::zero()) continue;
-    const double most = scenario::most_attempts(c);
+    const double most = flow::most_attempts(c);
     if (most < 2) continue;
     const std::string path = path_of(c);
     warnings.push_back(
@@ -403,7 +404,7 @@ void warn_of_hold(const Scenario& scenario, std::vector<Warning>& warnings) {
   for (const ClientSpec& c : scenario.clients) {
     disturbed = disturbed || !c.arrivals.surges.empty();
   }
-  const Duration pause = scenario::longest_pause(scenario);
+  const Duration pause = flow::longest_pause(scenario);
   if (!disturbed || scenario.recovery.hold >= pause) return;
   warnings.push_back(
       {"scenario", "recovery.hold",

@@ -6,10 +6,10 @@
 #include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
 
+#include "flow/rates.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/fluid/run.hpp"
 #include "prediction/fluid/system.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -160,7 +160,7 @@ class Balance {
         time += share * (known + prediction::mean_of(laws[i]));
       }
       if (retries > 0) {
-        sum += scenario::mean_request_rate(scenario_, client) * (attempts - 1) * time / retries;
+        sum += flow::mean_request_rate(scenario_, client) * (attempts - 1) * time / retries;
       }
     }
     return sum;
@@ -180,7 +180,7 @@ class Balance {
   }
 
   double first_rate(std::size_t i) const {
-    return scenario::mean_request_rate(scenario_, scenario_.clients[system_.groups[i].client]);
+    return flow::mean_request_rate(scenario_, scenario_.clients[system_.groups[i].client]);
   }
 
   /// Share of the attempts that reach a server, or the throttle.

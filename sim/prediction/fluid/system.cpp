@@ -5,8 +5,9 @@
 
 #include <retrysim/simulation.hpp>
 
+#include "flow/demand.hpp"
+#include "flow/rates.hpp"
 #include "prediction/facts/delay_law.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -89,7 +90,7 @@ FluidClients clients_of(const Scenario& scenario, std::size_t index) {
   g.clients = c.count;
   g.timeout = mean_timeout(c);
   g.deadline = in_seconds(c.timeouts.deadline);
-  g.service_time = scenario::service_seconds_at(scenario, c, c.service);
+  g.service_time = flow::service_seconds_at(scenario, c, c.service);
   g.round_trip = 2 * scenario.network.latency.mean_seconds();
   const RetryRules& retry = c.retry;
   g.retry_probability = retry.probability;
@@ -309,7 +310,7 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
     system.groups.push_back(clients_of(scenario, i));
     const FluidClients& g = system.groups.back();
     system.shortest_timeout = std::min(system.shortest_timeout, g.timeout);
-    const double rate = std::max(1e-9, scenario::mean_request_rate(scenario, scenario.clients[i]));
+    const double rate = std::max(1e-9, flow::mean_request_rate(scenario, scenario.clients[i]));
     work += rate * g.service_time;
     weight += rate;
     for (const auto& laws : g.backoff) {

@@ -268,7 +268,7 @@ class Document {
   Document& scenario_members(const LoadedScenario& scenario);
 
   /// Adds files beside result.json, in the order of the calls. Throws std::logic_error if the name
-  /// is not in the table of result files (scenario/derived/result_names.hpp). The first scenario
+  /// is not in the table of result files (scenario/text/result_names.hpp). The first scenario
   /// becomes scenario.toml, the second scenario-2.toml, each with its CSV inputs and with `comment`
   /// at its top. The document keeps a reference to the scenario.
   Document& file(std::string name, Table table);

@@ -7,7 +7,7 @@
 
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
-#include "scenario/derived/result_names.hpp"
+#include "scenario/text/result_names.hpp"
 
 #include <filesystem>
 #include <functional>

@@ -7,7 +7,7 @@
 #include "report/folder/result_folder.hpp"
 #include "report/run/tables.hpp"
 #include "report/sweep.hpp"
-#include "scenario/derived/result_names.hpp"
+#include "scenario/text/result_names.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

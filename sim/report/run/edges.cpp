@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "report/run/edges.hpp"
 
+#include "flow/calls.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -102,7 +102,7 @@ std::string cut_to(std::string name, std::size_t most) {
 
 std::vector<Edge> edges_of(const Evaluation& e) {
   const Scenario& scenario = e.scenario();
-  const scenario::CallGraph calls(scenario);
+  const flow::CallGraph calls(scenario);
   const RowsByClient rows(e.summary);
   std::vector<Edge> edges;
   for (const Layer& layer : call_order(scenario)) {

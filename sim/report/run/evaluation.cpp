@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/run/evaluation.hpp"
 
-#include "scenario/derived/derived.hpp"
+#include "flow/calls.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@ bool is_listed(const std::vector<Layer>& layers, std::size_t group) {
                      [&](const Layer& layer) { return layer.group == group; });
 }
 
-void add_layers(const Scenario& scenario, const scenario::CallGraph& calls, std::size_t group,
+void add_layers(const Scenario& scenario, const flow::CallGraph& calls, std::size_t group,
                 std::size_t depth, std::vector<Layer>& layers) {
   layers.push_back({group, depth});
   for (const std::size_t g : calls.groups_of(scenario.clients[group].service)) {
@@ -65,7 +65,7 @@ std::vector<const LoadedScenario*> scenarios_of(std::span<const Evaluation> eval
 }
 
 std::vector<Layer> call_order(const Scenario& scenario) {
-  const scenario::CallGraph calls(scenario);
+  const flow::CallGraph calls(scenario);
   std::vector<Layer> layers;
   for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
     if (!scenario.clients[g].makes_calls()) add_layers(scenario, calls, g, 0, layers);

@@ -8,12 +8,14 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/attempt.hpp"
+#include "flow/calls.hpp"
 #include "scenario/limits.hpp"
 #include "scenario/resolve/key_resolution.hpp"
 #include "scenario/resolve/preset_resolution.hpp"
 #include "scenario/resolve/services.hpp"
 #include "scenario/resolve/tables.hpp"
+#include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -399,7 +401,7 @@ void check_operations_of_calls(Tables& t) {
   const bool some =
       std::ranges::any_of(s.calls, [](const CallSpec& c) { return !c.operations.empty(); });
   if (!some) return;
-  const std::vector<std::set<std::string_view>> seen = operations_at(s);
+  const std::vector<std::set<std::string_view>> seen = flow::operations_at(s);
   for (const CallSpec& call : s.calls) {
     for (const std::string& operation : call.operations) {
       if (seen[call.caller].count(operation) > 0) continue;
@@ -419,7 +421,7 @@ void check_operations_of_calls(Tables& t) {
 
 void check_circles(Tables& t) {
   const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
-  const std::vector<std::size_t> circle = circle_of_calls(t.loaded.scenario);
+  const std::vector<std::size_t> circle = flow::circle_of_calls(t.loaded.scenario);
   if (circle.empty()) return;
   std::string text;
   for (const std::size_t i : circle) text += services[i].name + " -> ";
@@ -501,7 +503,7 @@ void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Memb
   if (spec.timeouts.deadline_of_caller) return;  // `check_calls` knows the callers
   if (spec.timeouts.has_attempt || spec.timeouts.deadline != Duration::max()) return;
   const ServiceSpec& service = t.loaded.scenario.services[spec.service];
-  const std::string loss = cause_of_lost_messages(t.loaded.scenario, spec);
+  const std::string loss = flow::cause_of_lost_messages(t.loaded.scenario, spec);
   if (loss.empty()) {
     if (service.abandoned != Abandoned::kServe) {
       t.loaded.notes.push_back("service." + service.name + ".abandoned has no effect on " +
@@ -621,7 +623,7 @@ Patience patience_of_groups(const Scenario& s) {
     p.never_ends.push_back(!ends && !c.timeouts.deadline_of_caller);
   }
   // From the outside in: what ends at the caller ends at those that it calls.
-  for (const std::size_t service : callers_first(s)) {
+  for (const std::size_t service : flow::callers_first(s)) {
     bool all = true, none = true;
     for (std::size_t g = 0; g < s.clients.size(); ++g) {
       if (share_of_calls(s.clients[g], service) <= 0) continue;
@@ -658,7 +660,7 @@ void check_calls(Tables& t) {
                                caller + " has an attempt_timeout or a deadline");
     }
     if (c.timeouts.deadline_of_caller && !patience.ends[call.client]) {
-      const std::string loss = cause_of_lost_messages(s, c);
+      const std::string loss = flow::cause_of_lost_messages(s, c);
       if (!loss.empty()) {
         t.problems.add(place_of(t, c),
                        path_of(c) + ": a request that is lost (" + loss +
@@ -679,7 +681,7 @@ namespace {
 // or they are passed on to where it does.
 std::vector<bool> where_keys_matter(const Scenario& s) {
   std::vector<bool> matter(s.services.size());
-  const std::vector<std::size_t> order = callers_first(s);
+  const std::vector<std::size_t> order = flow::callers_first(s);
   std::vector<std::vector<const CallSpec*>> calls(s.services.size());
   for (const CallSpec& call : s.calls) calls[call.caller].push_back(&call);
   for (auto i = order.rbegin(); i != order.rend(); ++i) {
@@ -699,7 +701,7 @@ void note_cache_of_one_answer(Tables& t) {
   std::vector<std::uint32_t> keys;
   for (const CallSpec& call : s.calls) {
     if (!call.cache.keeps_answers()) continue;
-    if (keys.empty()) keys = keys_at(s);
+    if (keys.empty()) keys = flow::keys_at(s);
     if (keys[call.caller] > 1) continue;
     t.loaded.notes.push_back(
         path_of(s.clients[call.client]) +
@@ -801,107 +803,6 @@ void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spe
     write_out(t, keys.full_path(key), toml, defaults->sdk);
   }
 }
-
-}  // namespace retrysim::scenario
-
-namespace retrysim {
-
-// --- Services and retry states -------------------------------------------------------------------
-
-// Which services the requests of a client group go to, and what its retry states may be kept apart
-// by.
-
-namespace {
-
-/// The share of the requests without a service of their own that go to `service`.
-double share_of_plain_calls(const ClientSpec& client, std::size_t service) {
-  const auto further = std::ranges::count(client.more_services, service);
-  const auto times = static_cast<double>(further + (client.service == service));
-  return times / static_cast<double>(1 + client.more_services.size());
-}
-
-template <class Weight>
-double weighed_calls(const ClientSpec& client, std::size_t service, Weight weight) {
-  const double plain = share_of_plain_calls(client, service);
-  double sum = 0, shares = 0;
-  for (const OperationSpec& o : client.operations) {
-    shares += o.share;
-    sum += o.share * weight(o) * (o.service ? (*o.service == service ? 1 : 0) : plain);
-  }
-  return shares > 0 ? sum / shares : plain;
-}
-
-}  // namespace
-
-std::vector<ServiceShare> service_shares(const ClientSpec& client) {
-  std::vector<ServiceShare> all;
-  if (client.operations.empty()) {
-    std::vector<std::size_t> calls = client.more_services;
-    calls.push_back(client.service);
-    std::ranges::sort(calls);
-    for (auto next = calls.begin(); next != calls.end();) {
-      const auto end = std::upper_bound(next, calls.end(), *next);
-      all.push_back({*next, static_cast<double>(end - next) / static_cast<double>(calls.size())});
-      next = end;
-    }
-    return all;
-  }
-  StopCounter<64> stop;
-  for (const std::size_t s : called_services(client)) {
-    stop.count();
-    if (const double share = share_of_calls(client, s); share > 0) all.push_back({s, share});
-  }
-  return all;
-}
-
-double share_of_calls(const ClientSpec& client, std::size_t service) {
-  if (client.operations.empty() && client.more_services.empty()) return client.service == service;
-  return weighed_calls(client, service, [](const OperationSpec&) { return 1; });
-}
-
-double mean_work(const ClientSpec& client, std::size_t service) {
-  return weighed_calls(client, service, [](const OperationSpec& o) { return o.work; });
-}
-
-std::vector<std::size_t> called_services(const ClientSpec& client) {
-  std::vector<std::size_t> all;
-  bool plain = client.operations.empty();
-  for (const OperationSpec& o : client.operations) {
-    if (o.service && o.share > 0) all.push_back(*o.service);
-    plain = plain || (!o.service && o.share > 0);
-  }
-  if (plain) {
-    all.push_back(client.service);
-    all.insert(all.end(), client.more_services.begin(), client.more_services.end());
-  }
-  std::ranges::sort(all);
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
-}
-
-bool calls_one_service(const ClientSpec& client) {
-  const auto is_the_one = [&](std::size_t service) { return service == client.service; };
-  return std::ranges::all_of(client.more_services, is_the_one) &&
-         std::ranges::all_of(client.operations, [&](const OperationSpec& o) {
-           return !o.service || is_the_one(*o.service);
-         });
-}
-
-StateCounts state_counts(const Scenario& scenario) {
-  std::set<std::string_view> operations;
-  StateCounts counts;
-  counts.services = static_cast<std::uint32_t>(scenario.services.size());
-  for (const ClientSpec& client : scenario.clients) {
-    for (const OperationSpec& o : client.operations) operations.insert(o.name);
-    counts.keys = std::max(counts.keys, client.keys.count);
-  }
-  counts.operations = static_cast<std::uint32_t>(operations.size() + 1);
-  return counts;
-}
-
-}  // namespace retrysim
-
-namespace retrysim::scenario {
 
 // --- The preset ----------------------------------------------------------------------------------
 

@@ -290,41 +290,8 @@ void resolve_faults(Tables& t) {
   for (const FaultSpec& f : t.loaded.scenario.faults) answers.add(f);
 }
 
-}  // namespace retrysim::scenario
-
-namespace retrysim {
-
 // --- Answers -------------------------------------------------------------------------------------
 
-ServiceAnswers answers_of(const ServiceSpec& service) {
-  const ServiceAnswer unavailable{{503, "ServiceUnavailable"}};
-  const OwnAnswers& own = service.answers;
-  ServiceAnswers a;
-  a.throttled = own.throttled.value_or(ServiceAnswer{{400, "ThrottlingException"}});
-  const Duration suggested = service.throttle.retry_after;
-  if (!a.throttled.retry_after && suggested > Duration::zero()) a.throttled.retry_after = suggested;
-  switch (service.rejection.overflow) {
-    case Overflow::kThrottled:
-      a.overflow = a.throttled;
-      break;
-    case Overflow::kInvalid:
-      a.overflow = {{400, "ValidationException"}};
-      break;
-    case Overflow::kUnavailable:
-    case Overflow::kDrop:
-      a.overflow = unavailable;
-      break;
-  }
-  a.overflow = own.overflow.value_or(a.overflow);
-  a.limit = own.limit.value_or(a.overflow);
-  a.shed = own.shed.value_or(a.overflow);
-  a.timeout = own.timeout.value_or(ServiceAnswer{{504, "GatewayTimeout"}});
-  a.call_failed = own.call_failed.value_or(unavailable);
-  a.conflict = own.conflict.value_or(ServiceAnswer{{503, "TransactionConflictException"}});
-  return a;
-}
-
-namespace scenario {
 namespace {
 
 constexpr std::string_view kRetryAfter = "retry-after=";
@@ -405,12 +372,6 @@ void read_answers(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
                      keys.full_path("throttle.retry_after") +
                      " both suggest a delay; expected one of them");
 }
-
-}  // namespace scenario
-
-}  // namespace retrysim
-
-namespace retrysim::scenario {
 
 // --- Limits of single operations and keys --------------------------------------------------------
 

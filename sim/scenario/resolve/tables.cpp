@@ -6,7 +6,7 @@
 
 #include <retrysim/metrics.hpp>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/attempt.hpp"
 #include "scenario/keys/key_rows.hpp"
 #include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
@@ -168,7 +168,7 @@ void require(Tables& t, std::string_view kind, const std::string& what) {
 void resolve_hold(LoadedScenario& loaded) {
   const auto key = std::ranges::find(loaded.keys, "recovery.hold", &ResolvedKey::path);
   if (key == loaded.keys.end() || key->origin != Origin::kDefault) return;
-  loaded.scenario.recovery.hold = default_hold(loaded.scenario);
+  loaded.scenario.recovery.hold = flow::default_hold(loaded.scenario);
   key->toml = render_text(to_text(loaded.scenario.recovery.hold));
 }
 

@@ -6,8 +6,8 @@
 
 #include <retrysim/simulation.hpp>
 
-#include "scenario/derived/result_names.hpp"
 #include "scenario/text/csv_library.hpp"
+#include "scenario/text/result_names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>

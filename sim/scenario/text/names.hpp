@@ -1,7 +1,10 @@
-// What can be a name: of anything, and of a scenario.
+// What can be a name, of anything and of a scenario; and the paths of tables that follow from
+// names.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#include <retrysim/scenario.hpp>
 
 #include "scenario/text/text.hpp"
 
@@ -9,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace retrysim::scenario {
@@ -47,6 +51,13 @@ inline bool can_name_scenario(std::string_view name) {
   return can_be_name(name) && name.size() <= kMostBytes &&
          kBadStarts.find(name.front()) == std::string_view::npos &&
          name.find_first_of(kBadAnywhere) == std::string_view::npos;
+}
+
+/// The table of a group in the scenario: "client.web", "service.front.calls.db".
+inline std::string path_of(const ClientSpec& client) {
+  const std::size_t dot = client.name.find('.');  // names of services have none
+  if (dot == std::string::npos) return "client." + client.name;
+  return "service." + client.name.substr(0, dot) + ".calls." + client.name.substr(dot + 1);
 }
 
 }  // namespace retrysim::scenario

@@ -6,7 +6,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "scenario/derived/derived.hpp"
 #include "unit/measure/count_bins.hpp"
 
 using namespace retrysim;
@@ -312,28 +311,6 @@ TEST_CASE_METHOD(StormRun, "a short calm at the end does not make a storm of its
   storm(891, 940, 100, 100);  // from 900 on: 100 s
   CHECK(storms().at(0).end_s == 900.0);
   CHECK(storms().at(0).verdict == StormVerdict::kTransient);
-}
-
-TEST_CASE("the longest backoff of one retry") {
-  RetryRules r;
-  r.mode = RetryMode::kStandard;
-  r.max_attempts = 3;
-  r.backoff.base = Duration::milliseconds(50);
-  r.backoff.throttle_base = Duration::seconds(1);
-  r.backoff.cap = Duration::seconds(20);
-  CHECK(scenario::longest_backoff(r) == Duration::seconds(2));  // 1 s * 2^1
-  r.max_attempts = 10;
-  CHECK(scenario::longest_backoff(r) == Duration::seconds(20));
-  r.max_attempts = RetryRules::kUnlimited;
-  CHECK(scenario::longest_backoff(r) == Duration::seconds(20));
-  r.max_attempts = 2;
-  r.backoff.first_exponent = 1;
-  CHECK(scenario::longest_backoff(r) == Duration::seconds(2));
-  r.backoff.first_exponent = 0;
-  r.backoff.jitter = Jitter::kDecorrelated;
-  CHECK(scenario::longest_backoff(r) == Duration::seconds(3));  // three times the base
-  r.max_attempts = 1;
-  CHECK(scenario::longest_backoff(r) == Duration::zero());
 }
 
 TEST_CASE_METHOD(StormRun, "the rolling window is timeout plus backoff, within bounds") {

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/cache.hpp"
 
+#include "flow/caches.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <retrysim/random.hpp>
@@ -12,14 +14,13 @@
 #include <vector>
 
 #include "model/run/request.hpp"
-#include "scenario/derived/caches.hpp"
 
 namespace retrysim {
 namespace {
 
+using flow::hit_share;
+using flow::KeyMix;
 using model::Cache;
-using scenario::hit_share;
-using scenario::KeyMix;
 
 Time cache_time(std::int64_t ms) { return Time::zero() + Duration::milliseconds(ms); }
 

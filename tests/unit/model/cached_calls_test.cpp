@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/demand.hpp"
 #include "unit/model/small_world.hpp"
 
 namespace retrysim {
@@ -73,7 +73,7 @@ TEST_CASE("By chance, a share of the attempts needs no call") {
   CHECK(hits(s, r) == Approx(0.3).margin(5 * std::sqrt(0.21 / 1e5)));
   CHECK(count(r.clients[0], Outcome::kSuccess) == r.clients[0].requests);
   CHECK_FALSE(metric_value(*find_metric("cache_hit_share"), s, r, 0));
-  const scenario::Demand d = scenario::demand_of(s, scenario::Attempts::kNeeded);
+  const flow::Demand d = flow::demand_of(s, flow::Attempts::kNeeded);
   CHECK(d.groups[1].requests == Approx(700));
   CHECK(d.services[0].calls_time == Approx(0.7 * 0.003));
 }
@@ -87,8 +87,8 @@ TEST_CASE("A service with a cache of c of N equally likely keys makes 1 - c/N of
   s.calls[0].cache.capacity = 20;
   const RunResult r = simulate(s, 0);
   CHECK(hits(s, r) == Approx(0.4).margin(5 * std::sqrt(0.24 / 9e4)));
-  CHECK(scenario::demand_of(s, scenario::Attempts::kFirst).groups[1].requests == Approx(600));
-  CHECK(scenario::demand_of(s, scenario::Attempts::kMost).groups[1].requests == Approx(1000));
+  CHECK(flow::demand_of(s, flow::Attempts::kFirst).groups[1].requests == Approx(600));
+  CHECK(flow::demand_of(s, flow::Attempts::kMost).groups[1].requests == Approx(1000));
 }
 
 // One request in 0.1 s for each key: an entry has a Poisson number of hits with mean 1 in its ttl,
@@ -101,7 +101,7 @@ TEST_CASE("With a ttl, a key asked for at rate l makes a call every ttl + 1/l") 
   s.calls[0].cache.capacity = CacheSpec::kUnlimited;
   s.calls[0].cache.ttl = ms(100);
   CHECK(hits(s, simulate(s, 0)) == Approx(0.5).margin(0.0056));
-  CHECK(scenario::demand_of(s, scenario::Attempts::kFirst).groups[1].requests == Approx(100));
+  CHECK(flow::demand_of(s, flow::Attempts::kFirst).groups[1].requests == Approx(100));
 }
 
 TEST_CASE("A cache is empty at the start, and after a cold restart of its instance") {

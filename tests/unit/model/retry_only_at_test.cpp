@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/demand.hpp"
 #include "unit/model/small_world.hpp"
 
 namespace retrysim {
@@ -58,12 +58,12 @@ TEST_CASE("How retries of several layers multiply depends on where they are made
 }
 
 TEST_CASE("The demand that follows from a scenario knows the same laws") {
-  using scenario::Attempts;
+  using flow::Attempts;
   const std::uint32_t k = GENERATE(1u, 2u, 3u, 4u), r = GENERATE(1u, 2u, 3u);
   INFO(k << " layers of " << r << " attempts");
   const auto at_bottom = [&](RetryOnlyAt where, Attempts attempts) {
     const Scenario s = tower(k, r, where);
-    return scenario::demand_of(s, attempts).services.back().attempts * s.duration.in_seconds();
+    return flow::demand_of(s, attempts).services.back().attempts * s.duration.in_seconds();
   };
   for (const Attempts attempts : {Attempts::kMost, Attempts::kNeeded}) {
     CHECK(at_bottom(RetryOnlyAt::kAnywhere, attempts) == Approx(std::pow(r, k)));
@@ -79,7 +79,7 @@ TEST_CASE("The demand that follows from a scenario knows the same laws") {
 TEST_CASE("The demand of calls that mind for which attempt they are made") {
   Scenario s = tower(2, 2, RetryOnlyAt::kFirstAttempt);
   s.services.back().errors[0].probability = 0.5;
-  const scenario::Demand d = scenario::demand_of(s, scenario::Attempts::kNeeded);
+  const flow::Demand d = flow::demand_of(s, flow::Attempts::kNeeded);
   CHECK(d.services.back().attempts * s.duration.in_seconds() == Approx(1.75));
   CHECK(d.groups[0].success == Approx(0.875));
   CHECK(d.groups[0].attempts == Approx(1.25));

@@ -4,7 +4,7 @@
 #include "report/document/document.hpp"
 
 #include "report/folder/output.hpp"
-#include "scenario/derived/result_names.hpp"
+#include "scenario/text/result_names.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -9,6 +9,7 @@
 
 #include <set>
 
+#include "retry/backoff.hpp"
 #include "unit/retry/short_names.hpp"
 
 using namespace retrysim;
@@ -306,4 +307,26 @@ TEST_CASE("without jitter no random number is used, with jitter exactly one") {
     if (jitter != Jitter::kNone) reference.next();
     CHECK(used.next() == reference.next());
   }
+}
+
+TEST_CASE("The longest backoff of one retry") {
+  RetryRules r;
+  r.mode = RetryMode::kStandard;
+  r.max_attempts = 3;
+  r.backoff.base = Duration::milliseconds(50);
+  r.backoff.throttle_base = Duration::seconds(1);
+  r.backoff.cap = Duration::seconds(20);
+  CHECK(backoff::longest_delay(r) == Duration::seconds(2));  // 1 s * 2^1
+  r.max_attempts = 10;
+  CHECK(backoff::longest_delay(r) == Duration::seconds(20));
+  r.max_attempts = RetryRules::kUnlimited;
+  CHECK(backoff::longest_delay(r) == Duration::seconds(20));
+  r.max_attempts = 2;
+  r.backoff.first_exponent = 1;
+  CHECK(backoff::longest_delay(r) == Duration::seconds(2));
+  r.backoff.first_exponent = 0;
+  r.backoff.jitter = Jitter::kDecorrelated;
+  CHECK(backoff::longest_delay(r) == Duration::seconds(3));  // three times the base
+  r.max_attempts = 1;
+  CHECK(backoff::longest_delay(r) == Duration::zero());
 }

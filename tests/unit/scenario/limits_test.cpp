@@ -4,8 +4,9 @@
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/limits.hpp"
+#include "flow/calls.hpp"
+#include "flow/demand.hpp"
 #include "loading.hpp"
-#include "scenario/derived/derived.hpp"
 
 #include <retrysim/prediction.hpp>
 #include <retrysim/simulation.hpp>
@@ -101,16 +102,16 @@ TEST_CASE("what is too much for the numbers of a simulation is refused in C++, t
 
 TEST_CASE("what services ask of each other does not depend on the number of ways between them") {
   const Scenario s = layers(40, 2);
-  const scenario::Demand demand = scenario::demand_of(s, scenario::Attempts::kFirst);
+  const flow::Demand demand = flow::demand_of(s, flow::Attempts::kFirst);
   CHECK(demand.services[0].requests == Approx(5));
   CHECK_NOTHROW(facts_of(s));
 }
 
 TEST_CASE("chains of calls may be long") {
   const Scenario s = layers(30'000, 1);
-  const scenario::Demand demand = scenario::demand_of(s, scenario::Attempts::kFirst);
+  const flow::Demand demand = flow::demand_of(s, flow::Attempts::kFirst);
   CHECK(demand.services.back().requests == Approx(5));
-  const std::vector<std::size_t> order = scenario::callers_first(s);
+  const std::vector<std::size_t> order = flow::callers_first(s);
   CHECK(order.size() == s.services.size());
   CHECK(order.front() == 0);
   CHECK(order.back() == s.services.size() - 1);

@@ -7,7 +7,7 @@
 
 #include <span>
 
-namespace retrysim::scenario {
+namespace retrysim::flow {
 
 /// Some of the look-ups of a cache: of a group with these keys.
 struct KeyMix {
@@ -23,4 +23,4 @@ struct KeyMix {
 /// keys are taken together in groups of a hundredth.
 double hit_share(const CacheSpec& cache, std::span<const KeyMix> keys, double rate);
 
-}  // namespace retrysim::scenario
+}  // namespace retrysim::flow

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scenario/derived/caches.hpp"
+#include "flow/caches.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace retrysim::scenario {
+namespace retrysim::flow {
 
 namespace {
 
@@ -111,4 +111,4 @@ double hit_share(const CacheSpec& cache, std::span<const KeyMix> keys, double ra
   return std::min(full, share(CachePolicy::kFifo, rate * cache.ttl.in_seconds()));
 }
 
-}  // namespace retrysim::scenario
+}  // namespace retrysim::flow

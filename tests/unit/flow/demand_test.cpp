@@ -1,20 +1,23 @@
 // What scenarios ask of their services, worked out by hand.
 //
 // SPDX-License-Identifier: MIT
-#include "scenario/derived/derived.hpp"
+#include "flow/demand.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 
-#include "loading.hpp"
+#include "flow/attempt.hpp"
+#include "flow/calls.hpp"
+#include "flow/rates.hpp"
+#include "unit/scenario/loading.hpp"
 
-namespace retrysim::scenario {
+namespace retrysim::flow {
 namespace {
 
 Scenario scenario_of(const std::string& text) {
   LoadResult result =
-      load_scenario_text("name = \"derived\"\nduration = 100\n" + text, "test.toml", ".");
+      load_scenario_text("name = \"flow\"\nduration = 100\n" + text, "test.toml", ".");
   for (const Diagnostic& d : result.errors) FAIL(to_string(d));
   return std::move(result.loaded->scenario);
 }
@@ -142,4 +145,4 @@ TEST_CASE("Demand: throttles, operations, profiles, surges, polling and closed l
 }
 
 }  // namespace
-}  // namespace retrysim::scenario
+}  // namespace retrysim::flow
