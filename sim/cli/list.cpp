@@ -318,12 +318,9 @@ Table list_verdicts() {
 }
 
 Table list_theory() {
-  using prediction::Coverage;
   Table table{{"feature", "keys", "modelled by", "left out by", "no figure from"}, {}, 2};
-  for (const prediction::Feature& f : prediction::features()) {
-    table.rows.push_back(
-        {std::string(f.name), std::string(f.keys), prediction::words_of(f, Coverage::kModelled),
-         prediction::words_of(f, Coverage::kLeftOut), prediction::words_of(f, Coverage::kRefused)});
+  for (const prediction::CoverageRow& row : prediction::coverage_table()) {
+    table.rows.push_back({row.feature, row.keys, row.modelled, row.left_out, row.no_figure});
   }
   return table;
 }

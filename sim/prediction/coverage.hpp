@@ -1,6 +1,7 @@
-// The coverage of theory: one table of the features of scenarios, and for each part of theory
-// whether it models the feature, leaves it out and says so, or gives no figure where it is used,
-// and why. `predict`, `map`, their words, and the table in README.md use it.
+// The coverage of theory: the keys that each part of theory models, and what it does not model of
+// them in some combination or quantity. Any other key that a scenario uses is refused by itself,
+// under its name and help in the table of keys: a new key needs no entry here to be safe.
+// `predict`, `map`, their words, and the table in README.md use it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,7 +9,6 @@
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -33,62 +33,64 @@ inline constexpr std::size_t kTheories = 7;
 inline constexpr std::string_view kTheoryNames[kTheories] = {
     "loads", "waits", "late answers", "balance", "runs", "chain", "worst load"};
 
-enum class Coverage : std::uint8_t {
-  kModelled,  ///< or without effect on this part
-  kLeftOut,   ///< and said beside each figure
-  kRefused,   ///< no figure is given
-};
+/// A set of theories: bit i is theory i.
+using Parts = unsigned;
+/// "loads, waits"
+std::string names_of(Parts parts);
 
-struct Treatment {
-  Coverage how = Coverage::kModelled;
-  std::string_view text = {};  ///< what is left out, or why it is refused
-};
-
-struct Treatments {
-  Treatment loads = {}, waits = {}, late = {}, balance = {}, run = {}, chain = {}, bound = {};
-
-  const Treatment& of(Theory part) const;
-};
-
-/// Something that a scenario may use.
-struct Feature {
-  std::string_view name;  ///< "abandoned attempts that are not served"
-  /// The keys that make it, "service.*.abandoned", separated by blanks. Those of client groups
-  /// stand for calls between services as well.
+/// Keys that some theories model, or that have no effect on them.
+struct Modelled {
+  Parts parts;
+  /// Patterns separated by blanks: "service.*.servers", or a whole table: "client.*.keys.*". Those
+  /// of client groups stand for calls between services as well.
   std::string_view keys;
-  std::string_view said = {};  ///< key in front of a refusal: "abandoned"; empty: the table alone
-  /// Whether a service, or a client group that calls it, uses the feature; null: others decide.
-  bool (*by_service)(const Scenario& scenario, std::size_t service) = nullptr;
-  bool (*by_client)(const Scenario& scenario, const ClientSpec& client,
-                    std::size_t service) = nullptr;
-  Treatments parts = {};
+  std::string_view words = {};    ///< only while the key has one of these: "lifo|random"
+  std::string_view but_for = {};  ///< what the figures of these theories leave out, if anything
 };
+std::span<const Modelled> modelled();
 
-/// In the order in which reasons are looked for.
-std::span<const Feature> features();
+using ByService = bool (*)(const Scenario& scenario, std::size_t service);
+using ByClient = bool (*)(const Scenario& scenario, const ClientSpec& client, std::size_t service);
+
+/// What some theories do not model of the keys that they know: a combination of keys, or a value
+/// beyond some bound.
+struct Combination {
+  std::string_view name;  ///< "a deadline that may come first"
+  std::string_view said;  ///< the key to blame, in the table of the service or client: "deadline"
+  // Whether a service, or a client group that calls it, has it; one of the two is null.
+  ByService by_service;
+  ByClient by_client;
+  Parts parts;
+  bool refused;           ///< they give no figure; else their figures leave it out
+  std::string_view text;  ///< why, or what is left out
+};
+std::span<const Combination> combinations();
 
 /// Why a part has no figures for a service.
 struct Refusal {
   std::string feature;  ///< "circuit breakers"; empty: no client calls the service
-  std::string place;    ///< "client.web.retry.breaker"
-  std::string why;      ///< "it counts the few attempts of one client, which is chance"
+  std::string place;    ///< "client.web.retry.breaker.failure_share"
+  std::string why;      ///< "not modelled"
 };
 /// The first reason; empty: the part has figures.
-std::optional<Refusal> refusal(Theory part, const Scenario& scenario, std::size_t service);
-/// The same as "service.api.abandoned: ...".
-std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::size_t service);
-/// The same as a sentence: "No phase for service.api: the fluid cannot model circuit breakers
-/// (client.web.retry.breaker)".
+std::optional<Refusal> refusal(Theory theory, const Scenario& scenario, std::size_t service);
+/// The reason as "service.api.abandoned: ...".
+std::optional<std::string> why_not(Theory theory, const Scenario& scenario, std::size_t service);
+/// The reason as a sentence: "No phase for service.api: the fluid cannot model circuit breakers
+/// (client.web.retry.breaker.failure_share)".
 std::string sentence_of(const Refusal& refusal, std::string_view what, std::string_view theory,
                         std::string_view subject);
 /// The features that a part leaves out, a few words each.
-std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::size_t service);
+std::vector<std::string> left_out(Theory theory, const Scenario& scenario, std::size_t service);
 
-/// The features that the scenario uses and that some part does not model, each with its places, in
-/// the order of the table.
+/// Everything that the scenario uses and that some part does not model, each with its places, in
+/// the order of services and tables.
 std::vector<Unmodelled> unmodelled(const Scenario& scenario);
 
-/// A row of the table in words: which parts leave something out, or give no figures, and why.
-std::string words_of(const Feature& feature, Coverage how);
+/// A row of the table in README.md: neighbouring keys that are treated alike, or a combination.
+struct CoverageRow {
+  std::string feature, keys, modelled, left_out, no_figure;
+};
+std::vector<CoverageRow> coverage_table();
 
 }  // namespace retrysim::prediction

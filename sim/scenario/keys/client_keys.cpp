@@ -94,11 +94,13 @@ constexpr KeyInfo kCallKeys[] = {
         "Whether the callee sees one of the keys of the call (keys.count), or the key of the "
         "attempt for which the call is made."),
     key("priority", count({.min = 0, .max = kMostPriority}).or_word("caller"),
-        Access{store_call_priority}, {.fallback = "0"},
+        Access{store_call_priority}.used_as(into<&ClientSpec::priority>), {.fallback = "0"},
         "Attempts of higher priority are served first where queue.discipline is priority; "
         "\"caller\": "
         "the priority of the attempt for which the call is made."),
-    key("count", count_distribution({.min = 0, .max = C::kMostCopies}), Access{store_call_count},
+    key("count", count_distribution({.min = 0, .max = C::kMostCopies}),
+        Access{store_call_count}.used_if(
+            [](const FilledSlots& s) { return s.to<C>().count != 1 || s.to<C>().random_count; }),
         {.fallback = "1"},
         "Requests that are sent together (fan-out): a number, or a distribution whose values are "
         "rounded to a whole one, at most 1000. Each is a request of its own; 0: none."),
@@ -115,7 +117,11 @@ constexpr KeyInfo kCallKeys[] = {
 
 constexpr KeyInfo kArrivalKeys[] = {
     key("arrivals.process", word(), into<kArrivals, &A::process>,
-        {.required = true, .decides = true}, "How requests arrive."),
+        {.required = true,
+         .decides = true,
+         .thing = "Poisson arrivals|arrivals that are not Poisson|a herd|a closed loop|a "
+                  "trace|bursts of single clients|polling"},
+        "How requests arrive."),
     key("arrivals.rate", number(kPositive).in("1/s"), into<&ArrivalInputs::rate>,
         {.when = kHasRate}, "Requests per second of each client."),
     key("arrivals.total_rate", number(kPositive).in("1/s"), into<&ArrivalInputs::total_rate>,
@@ -148,7 +154,10 @@ constexpr KeyInfo kArrivalKeys[] = {
     key("arrivals.spacing", word("poisson|even"), into<kArrivals, &A::even_spacing>,
         {.fallback = "poisson", .when = kTrace},
         "Whether requests come at random or evenly at the file's rate."),
-    key("arrivals.profile", file(), into<&ArrivalInputs::profile>, {.when = kHasRate},
+    key("arrivals.profile", file(), into<&ArrivalInputs::profile>.used_if([](const FilledSlots& s) {
+      return s.to<ClientSpec>().arrivals.profile.has_value();
+    }),
+        {.when = kHasRate, .thing = "a load profile"},
         "CSV file with columns time_s,rate: a factor on the rate, or the group's rate if none is "
         "given."),
     key("arrivals.interpolate", word("linear|step"), into<&ArrivalInputs::step>,
@@ -165,20 +174,27 @@ void store_deadline_of_call(const Slots& s, const Value& v) {
 constexpr KeyInfo kTimeoutKeys[] = {
     key("attempt_timeout",
         distribution().of(Quantity::kRequestTime).or_word("none").or_as_the_sdk(),
-        Access{store_attempt_timeout}, {.fallback = "none"},
+        Access{store_attempt_timeout}.used_as(into<kTimeouts, &TimeoutSpec::has_attempt>),
+        {.fallback = "none"},
         "How long an attempt waits for its answer; \"sdk\": as long as the clients of retry.sdk do "
         "by default."),
 };
 
+constexpr std::string_view kDeadline = "a deadline";
+
 constexpr KeyInfo kDeadlineKeys[] = {
     key("deadline", request_time(kPositive).or_word("none"),
-        into<kTimeouts, &TimeoutSpec::deadline>, {.fallback = "none"},
+        into<kTimeouts, &TimeoutSpec::deadline>, {.fallback = "none", .thing = kDeadline},
         "Longest time for a whole request, waiting and backoff included."),
 };
 
 constexpr KeyInfo kDeadlineOfCallKeys[] = {
     key("deadline", request_time(kPositive).or_word("none").or_also_word(kOfTheCaller),
-        Access{store_deadline_of_call}, {.fallback = "none"},
+        Access{store_deadline_of_call}.used_if([](const FilledSlots& s) {
+          const TimeoutSpec& t = s.to<ClientSpec>().timeouts;
+          return t.deadline != Duration::max() || t.deadline_of_caller;
+        }),
+        {.fallback = "none", .thing = kDeadline},
         "Longest time for a whole call, waiting and backoff included; \"caller\": until the client "
         "of the attempt that the call is made for stops waiting."),
 };
@@ -212,7 +228,8 @@ constexpr KeyInfo kKeyKeys[] = {
 };
 
 constexpr KeyInfo kRepeatKeys[] = {
-    key("unrepeatable", number(kShare), into<&ClientSpec::unrepeatable>, {.fallback = "0.0"},
+    key("unrepeatable", number(kShare), into<&ClientSpec::unrepeatable>,
+        {.fallback = "0.0", .thing = "requests that are not retried"},
         "Share of the requests whose body cannot be sent again, such as a stream: they are neither "
         "retried nor hedged."),
 };
@@ -224,9 +241,12 @@ void store_cache_capacity(const Slots& s, const Value& v) {
   s.to<C>().cache.capacity = v.is_else_word ? most : static_cast<std::uint32_t>(v.count);
 }
 
+constexpr std::string_view kCaches = "calls that a cache saves";
+
 constexpr KeyInfo kCacheKeys[] = {
     key("cache.capacity", count(kUpToBillion).or_word("none").or_also_word("unlimited"),
-        Access{store_cache_capacity}, {.fallback = "none"},
+        Access{store_cache_capacity}.used_as(into<&C::cache, &CacheSpec::capacity>),
+        {.fallback = "none", .thing = kCaches},
         "Answers that each instance of the caller keeps in a cache, by the key of the attempt that "
         "the call is made for. A hit needs no call."),
     key("cache.policy", word(), into<&C::cache, &CacheSpec::policy>,
@@ -237,12 +257,13 @@ constexpr KeyInfo kCacheKeys[] = {
         {.fallback = "none", .when = kKeepsAnswers},
         "How long an answer is good, from when it has come."),
     key("cache_hit", number(kShare), into<&C::cache, &CacheSpec::hit>,
-        {.fallback = "0.0", .when = "cache.capacity = none"},
+        {.fallback = "0.0", .when = "cache.capacity = none", .thing = kCaches},
         "Share of the attempts that need no call, by chance."),
 };
 
 constexpr KeyInfo kRetryPlaceKeys[] = {
-    key("retry_only_at", word(), into<&ClientSpec::retry_only_at>, {.fallback = "anywhere"},
+    key("retry_only_at", word(), into<&ClientSpec::retry_only_at>,
+        {.fallback = "anywhere", .thing = "calls of which some are not retried"},
         "Which calls are retried and hedged: anywhere: all, as retry says; edge: none, so that "
         "only the clients outside retry; first-attempt: those that are not made for a retry, of "
         "whatever layer above."),
@@ -254,7 +275,8 @@ constexpr KeyInfo kSideEffectKeys[] = {
     key("idempotency_token", boolean(), into<kSideEffects, &SideEffectSpec::idempotency_token>,
         {.fallback = "true"}, "Whether those carry a token that is the same in every attempt."),
     key("reconcile_read", distribution().of(Quantity::kRequestTime).or_word("none"),
-        Access{store_reconcile_read}, {.fallback = "none"},
+        Access{store_reconcile_read}.used_as(into<kSideEffects, &SideEffectSpec::reconciles>),
+        {.fallback = "none"},
         "Before a retry of such a request the client asks the service whether it has taken effect, "
         "and sends it again only if not: server time of that read. Read and request are one "
         "attempt, with one attempt_timeout. Not with retry.hedging or model = occ."),
@@ -302,20 +324,26 @@ constexpr KeyInfo kBurstAndPollKeys[] = {
         "Checks after which a job is given up."),
 };
 
+constexpr std::string_view kSurges = "surges";
+
 constexpr KeyInfo kSurgeKeys[] = {
-    key("start", duration(kNotNegative), into<&SurgeSpec::start>, {.required = true},
-        "When the surge begins."),
-    key("duration", duration(kPositive), into<&SurgeSpec::duration>, {.required = true},
-        "How long it lasts."),
-    key("factor", number(kFactorRange), into<&SurgeSpec::factor>, {.required = true},
-        "Factor on the arrival rate."),
+    key("start", duration(kNotNegative), into<&SurgeSpec::start>,
+        {.required = true, .thing = kSurges}, "When the surge begins."),
+    key("duration", duration(kPositive), into<&SurgeSpec::duration>,
+        {.required = true, .thing = kSurges}, "How long it lasts."),
+    key("factor", number(kFactorRange), into<&SurgeSpec::factor>,
+        {.required = true, .thing = kSurges}, "Factor on the arrival rate."),
 };
 
+constexpr std::string_view kOperations = "operations";
+
 constexpr KeyInfo kOperationKeys[] = {
-    key("share", number(kPositive), into<&OperationSpec::share>, {.required = true},
+    key("share", number(kPositive),
+        into<&OperationSpec::share>.used_if([](const FilledSlots&) { return true; }),
+        {.required = true, .thing = kOperations},
         "Share of the group's requests that are of this kind, relative to its other operations."),
-    key("work", number({.min = 0, .max = 1e6}), into<&OperationSpec::work>, {.fallback = "1.0"},
-        "Factor on the service time of their attempts."),
+    key("work", number({.min = 0, .max = 1e6}), into<&OperationSpec::work>,
+        {.fallback = "1.0", .thing = kOperations}, "Factor on the service time of their attempts."),
     key("calls", text(), into<&ServiceName::name>, {},
         "The service that they call; if not given, that of the group's other requests."),
 };
@@ -425,7 +453,8 @@ std::vector<KeyInfo> preset_keys() {
           "The AWS service called, if it has numbers or error codes of its own."),
       key("retry.defect", word(defect_words()), into<&PresetChoice::defect>,
           {.fallback = "none", .when = kRetries}, "Known defect of an SDK to switch on."),
-      key("retry.retryer", text().of(Quantity::kName).or_word("none"), Access{store_retryer},
+      key("retry.retryer", text().of(Quantity::kName).or_word("none"),
+          Access{store_retryer}.used_as(into<&ClientSpec::retryer>),
           {.fallback = "none", .when = kRetries},
           "A name: groups with the same one share retry quota, send-rate limiter, budget, "
           "breaker, guard and client throttle, client by client, like the SDK clients of one "
@@ -479,20 +508,20 @@ std::string capacity_of(const RetryRules& r, std::string_view else_word) {
 
 /// A part of the rules that is switched off by a word instead of the value.
 template <auto kPart, auto kValue>
-constexpr Access into_switched{[](const Slots& s, const Value& v) {
-                                 auto& part = s.to<RetryRules>().*kPart;
-                                 part.enabled = !v.is_else_word;
-                                 if (part.enabled) store_in(part.*kValue, v);
-                               },
-                               [](const RetryRules& r, std::string_view else_word) {
-                                 const auto& part = r.*kPart;
-                                 return part.enabled ? toml_of(part.*kValue, else_word)
-                                                     : render_text(else_word);
-                               }};
+constexpr Access into_switched = Access{
+    [](const Slots& s, const Value& v) {
+      auto& part = s.to<RetryRules>().*kPart;
+      part.enabled = !v.is_else_word;
+      if (part.enabled) store_in(part.*kValue, v);
+    },
+    [](const RetryRules& r, std::string_view else_word) {
+      const auto& part = r.*kPart;
+      return part.enabled ? toml_of(part.*kValue, else_word) : render_text(else_word);
+    }}.used_if([](const FilledSlots& s) { return (s.to<RetryRules>().*kPart).enabled; });
 
 constexpr KeyInfo kAttemptKeys[] = {
     key("retry.max_retries", count({.min = 0, .max = 4e9}).or_word("unlimited"),
-        Access{store_max_retries}, {.when = kRetries},
+        Access{store_max_retries}.used_as(into<&RetryRules::max_attempts>), {.when = kRetries},
         "Retries of one request, instead of max_attempts; 0: none."),
     key("retry.max_attempts", count({.min = 1, .max = 4e9}).or_word("unlimited"),
         into<&RetryRules::max_attempts>,
@@ -527,7 +556,8 @@ constexpr KeyInfo kErrorClassKeys[] = {
 
 constexpr KeyInfo kBackoffKeys[] = {
     key("retry.backoff.base", request_time(kNotNegative),
-        Access{store_base, into<kB, &B::base>.from_rules}, {.when = kFormula},
+        Access{store_base, into<kB, &B::base>.from_rules}.used_as(into<kB, &B::base>),
+        {.when = kFormula},
         "Backoff before the first retry, before jitter; in mode custom after any error."),
     key("retry.backoff.throttle_base", request_time(kNotNegative), into<kB, &B::throttle_base>,
         {.when = kFormula}, "The same after a throttling error."),
@@ -536,7 +566,9 @@ constexpr KeyInfo kBackoffKeys[] = {
     key("retry.backoff.cap", request_time(kNotNegative).or_word("none"), into<kB, &B::cap>,
         {.when = kFormula}, "Longest backoff."),
     key("retry.backoff.jitter", word(),
-        Access{store_jitter, into<kB, &B::jitter>.from_rules, kWords<Jitter>}, {.when = kFormula},
+        Access{store_jitter, into<kB, &B::jitter>.from_rules, kWords<Jitter>}.used_as(
+            into<kB, &B::jitter>),
+        {.when = kFormula},
         "How the backoff is spread at random; also after throttling errors. proportional: by a "
         "factor from 1 - jitter_share to 1 + jitter_share, applied after the cap; "
         "decorrelated-v2: Polly's, which doubles whatever the factor."),
@@ -575,7 +607,8 @@ constexpr auto kQ = &RetryRules::quota;
 
 constexpr KeyInfo kQuotaKeys[] = {
     key("retry.quota.capacity", count(kAmount).or_word("unlimited").in("tokens"),
-        Access{store_capacity, capacity_of}, {.when = kRetries},
+        Access{store_capacity, capacity_of}.used_as(into<kQ, &Q::enabled>),
+        {.when = kRetries, .thing = "a retry quota"},
         "Size of the bucket of tokens that retries are paid from."),
     key("retry.quota.initial", count(kAmount).in("tokens"), into<kQ, &Q::initial>,
         {.when = kHasQuota}, "Tokens at the start; equal to the capacity if only that is given."),
@@ -592,15 +625,18 @@ constexpr KeyInfo kQuotaKeys[] = {
     key("retry.quota.refund", word(), into<kQ, &Q::refund>, {.when = kHasQuota},
         "What a success after a retry gives back: the price of the last retry, cost, credit, none, "
         "both of last and credit, the larger of them, or the last price of any request."),
-    key("retry.quota.scope", word(), into<kQ, &Q::scope>, {.when = kHasQuota},
+    key("retry.quota.scope", word(), into<kQ, &Q::scope>,
+        {.when = kHasQuota, .thing = "quotas of single services, operations or keys"},
         "Whether each client has one bucket, or one for each service, operation or key that it "
         "calls, or the whole group shares one."),
     key("retry.quota.order", word(), into<kQ, &Q::order>, {.when = kHasQuota},
         "When the price is charged: after the limit on attempts is checked, before it, before it "
         "with rollback, or even before errors are classified."),
-    key("retry.quota.partial", boolean(), into<kQ, &Q::partial>, {.when = kHasQuota},
+    key("retry.quota.partial", boolean(), into<kQ, &Q::partial>,
+        {.when = kHasQuota, .thing = "a retry quota that takes the remaining tokens"},
         "Whether a retry takes the remaining tokens and is refused only if there are none."),
-    key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>, {.when = kHasQuota},
+    key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>,
+        {.when = kHasQuota, .thing = "a retry quota that makes clients wait"},
         "Whether a retry without tokens fails or waits for the refill; with hedging it fails."),
     key("retry.quota.refill_rate", number(kNotNegative).in("tokens/s"), into<kQ, &Q::refill_rate>,
         {.when = kHasQuota}, "Tokens added per second."),
@@ -615,43 +651,54 @@ constexpr KeyInfo kQuotaKeys[] = {
 
 using L = SendRateRules;
 constexpr auto kL = &RetryRules::rate_limit;
+constexpr std::string_view kAdaptiveMode = "adaptive mode";
 constexpr Range kSendTokens{.min = 1, .max = 255};
 
 constexpr KeyInfo kLimiterKeys[] = {
-    key("retry.rate_limit.on_empty", word(), into<kL, &L::on_empty>, {.when = kAdaptive},
+    key("retry.rate_limit.on_empty", word(), into<kL, &L::on_empty>,
+        {.when = kAdaptive, .thing = kAdaptiveMode},
         "What an attempt without a send token does: wait or fail."),
-    key("retry.rate_limit.acquire", word(), into<kL, &L::acquire>, {.when = kAdaptive},
+    key("retry.rate_limit.acquire", word(), into<kL, &L::acquire>,
+        {.when = kAdaptive, .thing = kAdaptiveMode},
         "When a retry takes its send tokens: before it is sent; before its backoff; with the wait "
         "added to the backoff; with the wait replacing the backoff; or never."),
-    key("retry.rate_limit.wait", word(), into<kL, &L::wait>, {.when = kAdaptive},
+    key("retry.rate_limit.wait", word(), into<kL, &L::wait>,
+        {.when = kAdaptive, .thing = kAdaptiveMode},
         "How attempts wait for send tokens: queue: in line, at the rate as it changes; once: for "
         "the time computed at the start; reserve: likewise, but their tokens are taken at once, "
         "even below zero; recheck: likewise, and if there are none then, again."),
-    key("retry.rate_limit.update", word(), into<kL, &L::update>, {.when = kAdaptive},
+    key("retry.rate_limit.update", word(), into<kL, &L::update>,
+        {.when = kAdaptive, .thing = kAdaptiveMode},
         "Which errors change the rate: all, those that will be retried, or throttling errors that "
         "will be retried."),
     key("retry.rate_limit.retry_cost", count(kSendTokens).in("tokens"), into<kL, &L::retry_cost>,
-        {.when = kAdaptive}, "Send tokens of a retry after a transient error or a timeout."),
+        {.when = kAdaptive, .thing = kAdaptiveMode},
+        "Send tokens of a retry after a transient error or a timeout."),
     key("retry.rate_limit.costly_retry_cost", count(kSendTokens).in("tokens"),
-        into<kL, &L::costly_retry_cost>, {.when = kAdaptive}, "The same after a throttling error."),
+        into<kL, &L::costly_retry_cost>, {.when = kAdaptive, .thing = kAdaptiveMode},
+        "The same after a throttling error."),
     key("retry.rate_limit.initial_fill_rate", number({.min = 0, .max = 1e6}).in("1/s"),
-        into<kL, &L::initial_fill_rate>, {.when = kAdaptive},
+        into<kL, &L::initial_fill_rate>, {.when = kAdaptive, .thing = kAdaptiveMode},
         "Rate at which the bucket fills from the start; 0: it starts to fill with the first "
         "response."),
     key("retry.rate_limit.min_rate", number({.min = 1e-6, .max = 1e6}).in("1/s"),
-        into<kL, &L::min_rate>, {.when = kAdaptive}, "Lowest rate of the limiter."),
+        into<kL, &L::min_rate>.used_as(into<kL, &L::enabled>),
+        {.when = kAdaptive, .thing = kAdaptiveMode}, "Lowest rate of the limiter."),
     key("retry.rate_limit.initial_measured_rate", number({.min = 0, .max = 1e6}).in("1/s"),
-        into<kL, &L::initial_measured_rate>, {.when = kAdaptive},
+        into<kL, &L::initial_measured_rate>, {.when = kAdaptive, .thing = kAdaptiveMode},
         "Send rate that is assumed before any is measured."),
-    key("retry.rate_limit.round_rates", boolean(), into<kL, &L::round_rates>, {.when = kAdaptive},
+    key("retry.rate_limit.round_rates", boolean(), into<kL, &L::round_rates>,
+        {.when = kAdaptive, .thing = kAdaptiveMode},
         "Whether rates are rounded to eight decimals."),
-    key("retry.rate_limit.scope", word(), into<kL, &L::scope>, {.when = kAdaptive},
+    key("retry.rate_limit.scope", word(), into<kL, &L::scope>,
+        {.when = kAdaptive, .thing = "limiters that are not one for each client"},
         "Whether each client has one limiter, or one for each service, operation or key that it "
         "calls, or the whole group shares one."),
     key("retry.retry_after", word(), into<&RetryRules::retry_after>, {.when = kRetries},
         "How a delay suggested by the service changes the backoff."),
     key("retry.retry_after_max", request_time(kPositive).or_word("cap").or_also_word("none"),
-        Access{store_retry_after_max, retry_after_max_of},
+        Access{store_retry_after_max, retry_after_max_of}.used_as(
+            into<&RetryRules::retry_after_max>),
         {.when = "retry.retry_after = replace|minimum-capped"},
         "Limit on the suggested delay; cap: that of the backoff."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
@@ -690,7 +737,8 @@ constexpr KeyInfo kBeyondKeys[] = {
         "Tenths of the window that count, with the present one, which is not over yet (Finagle: "
         "10; tower and Linkerd: 11)."),
     key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
-        into_switched<kBreaker, &BreakerRules::failure_share>, {.when = kRetries},
+        into_switched<kBreaker, &BreakerRules::failure_share>,
+        {.when = kRetries, .thing = "circuit breakers"},
         "Share of failed attempts at which a circuit breaker stops all retries."),
     key("retry.breaker.min_attempts", count(kUpToBillion).in("attempts"),
         into<kBreaker, &BreakerRules::min_attempts>, {.when = kHasBreaker},
@@ -700,7 +748,8 @@ constexpr KeyInfo kBeyondKeys[] = {
     key("retry.breaker.open", duration(kNotNegative), into<kBreaker, &BreakerRules::open>,
         {.when = kHasBreaker}, "Shortest time that it stays open."),
     key("retry.guard.failure_share", number(kPositiveShare).or_word("none"),
-        into_switched<kGuard, &GuardRules::failure_share>, {.when = kRetries},
+        into_switched<kGuard, &GuardRules::failure_share>,
+        {.when = kRetries, .thing = "retry guards"},
         "Share of failed attempts above which, sample by sample, a controller switches retries "
         "off, and below which it switches them on again (RetryGuard)."),
     key("retry.guard.sample", duration(kPositive), into<kGuard, &GuardRules::sample>,
@@ -712,7 +761,8 @@ constexpr KeyInfo kBeyondKeys[] = {
     key("retry.guard.starts", word(), into<kGuard, &GuardRules::starts>, {.when = kHasGuard},
         "Whether retries are switched on when the run begins."),
     key("retry.client_throttle.k", number({.min = 1}).or_word("none"),
-        into_switched<kClientThrottle, &ThrottleRules::k>, {.when = kRetries},
+        into_switched<kClientThrottle, &ThrottleRules::k>,
+        {.when = kRetries, .thing = "a client-side throttle"},
         "Attempts per accepted one above which a client refuses its own attempts (SRE book)."),
     key("retry.client_throttle.window", duration(kPositive),
         into<kClientThrottle, &ThrottleRules::window>, {.when = kHasThrottle},
@@ -721,7 +771,8 @@ constexpr KeyInfo kBeyondKeys[] = {
         into<kClientThrottle, &ThrottleRules::window_calls>, {.when = kHasThrottle},
         "Count this many last attempts instead; 0: those of the window."),
     key("retry.hedging.delay", request_time(kNotNegative).or_word("none"),
-        into_switched<&RetryRules::hedging, &HedgingRules::delay>, {.when = kCustom},
+        into_switched<&RetryRules::hedging, &HedgingRules::delay>,
+        {.when = kCustom, .thing = "hedging"},
         "If no answer has come after this time, the next attempt is sent while the first is still "
         "in progress."),
     key("retry.avoid_hosts", count({.min = 0, .max = 100}).or_word("unlimited").in("tries"),

@@ -120,6 +120,49 @@ std::string toml_of(const T& value, std::string_view else_word) {
 template <class Struct, class T>
 Struct struct_of(T Struct::*);
 
+/// Whether a part of a scenario does anything at all.
+template <class Part>
+bool is_on(const Part& part) {
+  if constexpr (requires { part.in_use(); }) {
+    return part.in_use();
+  } else if constexpr (requires { part.enabled(); }) {
+    return part.enabled();
+  } else if constexpr (requires { part.enabled; }) {
+    return part.enabled;
+  } else {
+    return true;
+  }
+}
+
+/// Whether all parts on the way to a value do.
+template <auto kFirst, auto... kRest, class Whole>
+bool parts_are_on(const Whole& whole) {
+  if constexpr (sizeof...(kRest) == 0) {
+    return true;  // it is the value
+  } else {
+    const auto& part = whole.*kFirst;
+    return is_on(part) && parts_are_on<kRest...>(part);
+  }
+}
+
+/// Whether a value is that of an untouched struct, whose distributions are constant.
+template <class T>
+bool is_untouched(const T& value, const T& untouched) {
+  if constexpr (std::is_same_v<T, Distribution>) {
+    return value.is_constant() && value.constant_value() == untouched.constant_value();
+  } else if constexpr (std::is_same_v<T, std::vector<Distribution>>) {
+    return value.empty();
+  } else {
+    return value == untouched;
+  }
+}
+
+/// Structs that exist only while a scenario is read.
+template <class Struct>
+inline constexpr bool kIsInput =
+    std::is_same_v<Struct, ArrivalInputs> || std::is_same_v<Struct, PresetChoice> ||
+    std::is_same_v<Struct, ServiceName> || std::is_same_v<Struct, ServiceNames>;
+
 /// Storing in the member at a path of member pointers, the first of which is that of a slot:
 /// into<&ServiceSpec::queue, &QueueSpec::capacity>. Rules of retries can also be read back.
 template <auto kFirst, auto... kRest>
@@ -137,6 +180,19 @@ inline constexpr Access into = [] {
     };
   }
   if constexpr (std::is_enum_v<T>) access.words = kWords<T>;
+  if constexpr (!kIsInput<Struct>) {
+    access.in_use = [](const FilledSlots& s) {
+      static const Struct untouched;
+      const Struct& now = s.to<Struct>();
+      return parts_are_on<kFirst, kRest...>(now) &&
+             !is_untouched<T>(((now.*kFirst).*....*kRest), ((untouched.*kFirst).*....*kRest));
+    };
+    if constexpr (std::is_enum_v<T>) {
+      access.word = [](const FilledSlots& s) {
+        return static_cast<std::size_t>(((s.to<Struct>().*kFirst).*....*kRest));
+      };
+    }
+  }
   return access;
 }();
 

@@ -14,11 +14,13 @@
 #include "scenario/text/values.hpp"
 
 #include <cassert>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace retrysim::scenario {
@@ -71,32 +73,40 @@ struct ServiceNames {
 };
 
 /// The structs that the keys of one table fill in, at most one of each type. They must outlive it.
-class Slots {
+template <bool kFilled>
+class SlotsOf {
+  template <class Part>
+  using To = std::conditional_t<kFilled, const Part, Part>*;
+
  public:
   template <class... Part>
-  explicit Slots(Part*... parts) {
+  explicit SlotsOf(Part*... parts) {
     ((std::get<Part*>(parts_) = parts), ...);
   }
 
   /// The struct of a type; null if the table has none.
   template <class Part>
-  Part* find() const {
-    return std::get<Part*>(parts_);
+  To<Part> find() const {
+    return std::get<To<Part>>(parts_);
   }
-  /// The same where the table has one.
+  /// The struct of a type that the table has.
   template <class Part>
-  Part& to() const {
+  auto& to() const {
     assert(find<Part>() != nullptr);
     return *find<Part>();
   }
 
  private:
-  std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, ErrorPoint*, FaultSpec*,
-             ServiceName*, ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*,
-             SurgeSpec*, OperationSpec*, CallSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*,
-             Expectation*>
+  std::tuple<To<Scenario>, To<ServiceSpec>, To<std::vector<RandomError>>, To<ErrorPoint>,
+             To<FaultSpec>, To<ServiceName>, To<ServiceNames>, To<ClientSpec>, To<ArrivalInputs>,
+             To<PresetChoice>, To<RetryRules>, To<SurgeSpec>, To<OperationSpec>, To<CallSpec>,
+             To<ThrottleLimit>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>>
       parts_{};
 };
+/// Of a table that is being read.
+using Slots = SlotsOf<false>;
+/// Of a table of a finished scenario.
+using FilledSlots = SlotsOf<true>;
 
 // --- The table -----------------------------------------------------------------------------------
 
@@ -139,6 +149,9 @@ struct KeyTraits {
   bool decides = false;
   KeyRole role = KeyRole::kPlain;
   EnvironmentSource environment = {};
+  /// What a scenario has that uses the key: "hedging", "a queue other than fifo"; or for each of
+  /// its words, "a herd|a closed loop". Empty: the key's name says it.
+  std::string_view thing = {};
 };
 
 /// How the value of a key gets into the struct that its table describes.
@@ -148,6 +161,24 @@ struct Access {
   /// that of the row.
   std::string (*from_rules)(const RetryRules& rules, std::string_view else_word) = nullptr;
   std::string_view words = {};  ///< those of the enumeration that is stored
+  /// Whether a finished scenario uses the key: the value differs from that of a struct that nobody
+  /// has filled in, and the part of the scenario that it belongs to is switched on. Null for keys
+  /// that leave no value of their own in a scenario: names, and what becomes the value of others.
+  bool (*in_use)(const FilledSlots& slots) = nullptr;
+  /// The index of the word in force, if an enumeration is stored.
+  std::size_t (*word)(const FilledSlots& slots) = nullptr;
+
+  /// This access, but in use where `other` is, or where `test` says so.
+  constexpr Access used_as(const Access& other) const {
+    Access access = used_if(other.in_use);
+    access.word = other.word;
+    return access;
+  }
+  constexpr Access used_if(bool (*test)(const FilledSlots& slots)) const {
+    Access access = *this;
+    access.in_use = test;
+    return access;
+  }
 };
 
 /// One key. Texts are views of literals.

@@ -25,6 +25,8 @@ void store_warmup(const Slots& s, const Value& v) {
   s.to<Scenario>().warmup_is_auto = v.is_else_word;
 }
 
+constexpr std::string_view kLosses = "messages that are lost";
+
 constexpr KeyInfo kTopKeys[] = {
     key("name", text(), into<&Scenario::name>, {.required = true},
         "Name of the scenario and of its result folder."),
@@ -32,7 +34,8 @@ constexpr KeyInfo kTopKeys[] = {
         "What the scenario shows."),
     key("duration", duration(kPositiveRunLength), into<&Scenario::duration>, {.required = true},
         "Simulated time in which requests are submitted."),
-    key("warmup", duration(kRunLength).or_word("auto"), Access{store_warmup}, {.fallback = "0s"},
+    key("warmup", duration(kRunLength).or_word("auto"),
+        Access{store_warmup}.used_as(into<&Scenario::warmup>), {.fallback = "0s"},
         "Start of the run, which the summary leaves out and the time series keep. auto finds its "
         "length in pilot runs (MSER-5); for steady states only."),
     key("drain", boolean(), into<&Scenario::drain>, {.fallback = "true"},
@@ -80,9 +83,11 @@ constexpr KeyInfo kTopKeys[] = {
         into<kNetwork, &NetworkSpec::connect>, {.fallback = "0s"},
         "Extra time of an attempt that cannot reuse a connection of its client."),
     key("network.request_loss", number(kShare), into<kNetwork, &NetworkSpec::request_loss>,
-        {.fallback = "0.0"}, "Probability that an attempt never reaches the service."),
+        {.fallback = "0.0", .thing = kLosses},
+        "Probability that an attempt never reaches the service."),
     key("network.response_loss", number(kShare), into<kNetwork, &NetworkSpec::response_loss>,
-        {.fallback = "0.0"}, "Probability that the work is done but its answer is lost."),
+        {.fallback = "0.0", .thing = kLosses},
+        "Probability that the work is done but its answer is lost."),
 };
 
 constexpr KeyInfo kExpectationKeys[] = {

@@ -3,6 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/keys/key_rows.hpp"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 namespace retrysim::scenario {
 
 namespace {
@@ -18,17 +22,32 @@ void add_error(const Slots& s, ErrorAnswer answer, double probability) {
   if (probability > 0) s.to<std::vector<RandomError>>().push_back({std::move(answer), probability});
 }
 
+bool is_answer(const RandomError& error, int status, std::string_view code) {
+  return error.answer.status == status && error.answer.code == code;
+}
+
 constexpr char kInternal[] = "InternalError", kUnavailable[] = "ServiceUnavailable",
                kThrottled[] = "ThrottlingException", kInvalid[] = "ValidationException";
 
 /// Storing the probability of an answer.
 template <int kStatus, auto& kCode>
-constexpr Access kErrorAnswer{[](const Slots& s, const Value& v) {
-  add_error(s, {kStatus, kCode}, v.number);
-}};
+constexpr Access kErrorAnswer = Access{[](const Slots& s, const Value& v) {
+                                  add_error(s, {kStatus, kCode}, v.number);
+                                }}.used_if([](const FilledSlots& s) {
+  return std::ranges::any_of(s.to<std::vector<RandomError>>(),
+                             [](const RandomError& e) { return is_answer(e, kStatus, kCode); });
+});
 
 void store_named_error(const Slots& s, const Value& v) {
   add_error(s, *parse_error_answer(v.text), v.number);
+}
+
+/// Whether a service has an error that has no key of its own.
+bool has_named_error(const FilledSlots& s) {
+  return std::ranges::any_of(s.to<std::vector<RandomError>>(), [](const RandomError& e) {
+    return !is_answer(e, 500, kInternal) && !is_answer(e, 503, kUnavailable) &&
+           !is_answer(e, 400, kThrottled) && !is_answer(e, 400, kInvalid);
+  });
 }
 
 void store_model(const Slots& s, const Value& v) {
@@ -46,17 +65,23 @@ void store_token_window(const Slots& s, const Value& v) {
 }
 
 constexpr KeyInfo kServiceKeys[] = {
-    key("model", word(), Access{store_model, nullptr, kWords<ServiceModelKind>},
-        {.fallback = "queue"}, kMeaning<ServiceModelKind>),
+    key("model", word(),
+        Access{store_model, nullptr, kWords<ServiceModelKind>}.used_as(into<&ServiceSpec::model>),
+        {.fallback = "queue",
+         .thing = "a queue|a service without a queue|optimistic concurrency control"},
+        kMeaning<ServiceModelKind>),
     key("servers", count(kUpToBillion).or_word("unlimited"), into<&ServiceSpec::servers>,
         {.fallback = "1", .when = "model != independent"},
         "Attempts served at the same time; of each instance, if there are several."),
-    key("profile", file(), kNowhere, {.when = "model != independent"},
+    key("profile", file(), kNowhere.used_if([](const FilledSlots& s) {
+      return s.to<ServiceSpec>().profile.has_value();
+    }),
+        {.when = "model != independent", .thing = "a capacity profile"},
         "CSV file with columns time_s,capacity: a factor on the number of servers, in force from "
         "each time on."),
     key("autoscaling.target", number(kPositiveShare).or_word("none"),
         into<kScaling, &AutoscalingSpec::target>,
-        {.fallback = "none", .when = "servers != unlimited"},
+        {.fallback = "none", .when = "servers != unlimited", .thing = "autoscaling"},
         "Utilization at which the number of servers is kept; servers is the initial number."),
     key("autoscaling.max", count(kUpToBillion), into<kScaling, &AutoscalingSpec::max>,
         {.required = true, .when = "autoscaling.target != none"}, "Largest number of servers."),
@@ -78,10 +103,11 @@ constexpr KeyInfo kServiceKeys[] = {
     key("service_time", distribution().of(Quantity::kRequestTime), into<&ServiceSpec::service_time>,
         {.required = true}, "Time a server works on one attempt."),
     key("slowdown", number(kNotNegative), into<&ServiceSpec::slowdown, &SlowdownSpec::per_attempt>,
-        {.fallback = "0.0", .when = "model != independent"},
+        {.fallback = "0.0", .when = "model != independent", .thing = "a slowdown"},
         "Extra service time per attempt already in service, as a fraction of the attempt's own."),
     key("queue.discipline", word(), into<kQueue, &QueueSpec::discipline>,
-        {.fallback = "fifo", .when = "model != independent"}, kMeaning<Discipline>),
+        {.fallback = "fifo", .when = "model != independent", .thing = "a queue other than fifo"},
+        kMeaning<Discipline>),
     key("queue.capacity", count(kNotNegative).or_word("unlimited"),
         into<kQueue, &QueueSpec::capacity>,
         {.fallback = "unlimited", .when = "model != independent"},
@@ -104,12 +130,16 @@ constexpr KeyInfo kServiceKeys[] = {
         "service time."),
     key("queue.max_age", request_time(kNotNegative).or_word("none"),
         into<kQueue, &QueueSpec::max_age>,
-        {.fallback = "none", .when = "queue.discipline != processor-sharing"},
+        {.fallback = "none",
+         .when = "queue.discipline != processor-sharing",
+         .thing = "attempts that are turned away when they have waited too long"},
         "Longest time that an attempt may have waited when it is served: before a free server "
         "takes an attempt, it turns away those that have waited longer, the oldest first; they "
         "get the overflow answer."),
     key("queue.drop_expired", boolean(), into<kQueue, &QueueSpec::drop_expired>,
-        {.fallback = "false", .when = "queue.discipline != processor-sharing"},
+        {.fallback = "false",
+         .when = "queue.discipline != processor-sharing",
+         .thing = "attempts that are dropped when they would be late"},
         "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
         "its client's timeout or deadline; its service time is assumed to be known. An attempt "
         "that finds a free server is always served."),
@@ -118,7 +148,9 @@ constexpr KeyInfo kServiceKeys[] = {
         "Longest time in the queue that counts as prompt, for the metrics service_level and "
         "wait_within_share; it changes nothing else."),
     key("concurrency.control", word(), into<kLimit, &ConcurrencySpec::control>,
-        {.fallback = "fixed", .when = "model != independent"},
+        {.fallback = "fixed",
+         .when = "model != independent",
+         .thing = "an adaptive concurrency limit"},
         "How the limit on attempts waiting and in service together is set: gradient2 and aimd "
         "adapt it to how long attempts take, as Netflix's concurrency-limits library does."),
     key("concurrency.limit", count(kAtLeastOne).or_word("unlimited"),
@@ -162,41 +194,51 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "unavailable", .when = "model != independent"},
         "Answer of a full queue or of the concurrency limit; drop: no answer."),
     key("reject_cost", request_time(kRunLength), into<kRejection, &RejectionSpec::cost>,
-        {.fallback = "0s", .when = "model != independent"},
+        {.fallback = "0s", .when = "model != independent", .thing = "rejections that cost"},
         "Server time that turning an attempt away (throttle or overflow) takes, before any other "
         "work; the answer is sent at its end. A drop costs nothing."),
     key("abandoned", word(), into<&ServiceSpec::abandoned>,
-        {.fallback = "serve", .when = "model != independent"},
+        {.fallback = "serve",
+         .when = "model != independent",
+         .thing = "abandoned attempts that leave"},
         "What happens to an attempt whose client has given up; remove takes it out of the queue, "
         "abort also out of service."),
     key("timeout", request_time(kPositive).or_word("none"), into<&ServiceSpec::timeout>,
-        {.fallback = "none", .when = "model != independent"},
+        {.fallback = "none",
+         .when = "model != independent",
+         .thing = "a time limit of the service"},
         "The service's own limit on the time of an attempt in queue and service together, after "
         "which it answers 504 GatewayTimeout and abandons the work."),
     key("throttle.rate", number(kPositive).or_word("unlimited").in("1/s"),
         into<kThrottle, &ThrottleSpec::rate>,
-        {.fallback = "unlimited", .when = "model != independent"},
+        {.fallback = "unlimited", .when = "model != independent", .thing = "a throttle"},
         "Rate of the token bucket that lets attempts through."),
     key("throttle.burst", number(kAtLeastOne).in("tokens"), into<kThrottle, &ThrottleSpec::burst>,
         {.fallback = "1", .when = "throttle.rate != unlimited"},
         "Capacity of that bucket, which starts full."),
     key("throttle.scope", word(), into<kThrottle, &ThrottleSpec::scope>,
-        {.fallback = "service", .when = "throttle.rate != unlimited"},
+        {.fallback = "service",
+         .when = "throttle.rate != unlimited",
+         .thing = "a throttle that keeps operations or keys apart"},
         "Whether there is one bucket for all, or one for each client, for each operation (by "
         "name, across groups) or for each requested key (client.*.keys)."),
     key("throttle.retry_after", request_time(kNotNegative),
         into<kThrottle, &ThrottleSpec::retry_after>,
         {.fallback = "0s", .when = "throttle.rate != unlimited"},
         "Delay suggested to throttled clients; 0: none."),
-    key("throttle.window", duration(kPositiveRunLength).or_word("none"), Access{store_window},
-        {.fallback = "none", .when = "throttle.rate != unlimited"},
+    key("throttle.window", duration(kPositiveRunLength).or_word("none"),
+        Access{store_window}.used_as(into<kThrottle, &ThrottleSpec::window>),
+        {.fallback = "none",
+         .when = "throttle.rate != unlimited",
+         .thing = "a throttle with windows"},
         "Instead of a bucket, a quota in fixed windows: rate * window attempts, rounded down, "
         "pass in each stretch of this length, counted from time zero; burst then has no effect."),
     key("parallel_calls", boolean(), into<&ServiceSpec::parallel_calls>, {.fallback = "false"},
         "Whether the calls of [service.*.calls.*] are made together instead of in the order "
         "written."),
     key("idempotency.window", duration(kPositiveRunLength).or_word("none"),
-        Access{store_token_window}, {.fallback = "none"},
+        Access{store_token_window}.used_as(into<kIdempotency, &IdempotencySpec::window>),
+        {.fallback = "none"},
         "How long the service remembers the idempotency token of a request after its effect; "
         "attempts that arrive later are executed again."),
     key("idempotency.stored", word(), into<kIdempotency, &IdempotencySpec::stored>,
@@ -270,31 +312,40 @@ void store_error_point(const Slots& s, const Value& v) {
   s.to<ErrorPoint>().share = v.is_else_word ? ErrorPoint::kOnArrival : v.number;
 }
 
+constexpr Access kErrorPoint = Access{store_error_point}.used_if([](const FilledSlots& s) {
+  return !s.to<std::vector<RandomError>>().empty() && !s.to<ErrorPoint>().on_arrival();
+});
+constexpr std::string_view kLateErrors = "random errors after a share of the service time";
+
 constexpr KeyInfo kErrorPointKey[] = {
-    key("errors.at", number(kShare).or_word("arrival"), Access{store_error_point},
-        {.fallback = "arrival", .when = "model = queue"},
+    key("errors.at", number(kShare).or_word("arrival"), kErrorPoint,
+        {.fallback = "arrival", .when = "model = queue", .thing = kLateErrors},
         "When the attempt gets its error: on arrival, so that it takes no server; or after this "
         "share of its service time, which its server has spent in vain by then (1: at its end)."),
 };
 constexpr KeyInfo kFaultErrorPointKey[] = {
-    key("errors.at", number(kShare).or_word("arrival"), Access{store_error_point},
-        {.fallback = "arrival"},
+    key("errors.at", number(kShare).or_word("arrival"), kErrorPoint,
+        {.fallback = "arrival", .thing = kLateErrors},
         "When attempts get the errors of this fault: on arrival, or after this share of their "
         "service time (1: at its end); later than on arrival only where the service's model is "
         "queue."),
 };
 
 // Random answers of a service, and those that a fault adds.
+constexpr std::string_view kErrors = "random errors";
 constexpr KeyInfo kErrorKeys[] = {
-    key("errors.internal", number(kShare), kErrorAnswer<500, kInternal>, {.fallback = "0.0"},
-        "Probability of the answer 500 InternalError."),
-    key("errors.unavailable", number(kShare), kErrorAnswer<503, kUnavailable>, {.fallback = "0.0"},
-        "Probability of the answer 503 ServiceUnavailable."),
-    key("errors.throttled", number(kShare), kErrorAnswer<400, kThrottled>, {.fallback = "0.0"},
+    key("errors.internal", number(kShare), kErrorAnswer<500, kInternal>,
+        {.fallback = "0.0", .thing = kErrors}, "Probability of the answer 500 InternalError."),
+    key("errors.unavailable", number(kShare), kErrorAnswer<503, kUnavailable>,
+        {.fallback = "0.0", .thing = kErrors}, "Probability of the answer 503 ServiceUnavailable."),
+    key("errors.throttled", number(kShare), kErrorAnswer<400, kThrottled>,
+        {.fallback = "0.0", .thing = kErrors},
         "Probability of the answer 400 ThrottlingException."),
-    key("errors.invalid", number(kShare), kErrorAnswer<400, kInvalid>, {.fallback = "0.0"},
+    key("errors.invalid", number(kShare), kErrorAnswer<400, kInvalid>,
+        {.fallback = "0.0", .thing = kErrors},
         "Probability of the answer 400 ValidationException, which is not retried."),
-    key("errors.*", number(kShare), Access{store_named_error}, {.role = KeyRole::kErrorAnswer},
+    key("errors.*", number(kShare), Access{store_named_error}.used_if(has_named_error),
+        {.role = KeyRole::kErrorAnswer, .thing = kErrors},
         "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code; its "
         "traits in the service's Smithy model may follow, as in "
         "\"400:Busy+retryable+throttling\" (retryable, not-retryable, maybe-retryable, "
@@ -309,7 +360,11 @@ std::vector<KeyInfo> service_keys() {
 }
 
 std::vector<KeyInfo> fault_keys() {
-  return joined_keys({kFaultKeys, kFaultErrorPointKey, kErrorKeys});
+  std::vector<KeyInfo> keys = joined_keys({kFaultKeys, kFaultErrorPointKey, kErrorKeys});
+  for (KeyInfo& key : keys) {
+    if (key.thing != kLateErrors) key.thing = key.name == "crash" ? "crashes" : "faults";
+  }
+  return keys;
 }
 
 // --- Answers and limits --------------------------------------------------------------------------
@@ -319,42 +374,52 @@ std::vector<KeyInfo> fault_keys() {
 
 namespace {
 
+template <auto kAnswer>
+constexpr Access kOwnAnswer = kNowhere.used_if([](const FilledSlots& s) {
+  return (s.to<ServiceSpec>().answers.*kAnswer).has_value();
+});
+
 constexpr KeyInfo kAnswerKeys[] = {
-    key("answers.throttled", text(), kNowhere, {.when = "throttle.rate != unlimited"},
+    key("answers.throttled", text(), kOwnAnswer<&OwnAnswers::throttled>,
+        {.when = "throttle.rate != unlimited"},
         "Answer of the throttle instead of 400:ThrottlingException, written as for retrysim "
         "strategy: a status, perhaps a code, the traits of the error in the service's Smithy "
         "model, and a suggested delay, as in \"503:SlowDown+throttling+retry-after=2s\"."),
-    key("answers.overflow", text(), kNowhere, {.when = "overflow != drop"},
+    key("answers.overflow", text(), kOwnAnswer<&OwnAnswers::overflow>, {.when = "overflow != drop"},
         "Answer of a full queue, written in the same way; it replaces the answer that overflow "
         "names."),
-    key("answers.limit", text(), kNowhere,
-        {.when = "overflow != drop", .idle_when = "concurrency.limit = unlimited"},
+    key("answers.limit", text(), kOwnAnswer<&OwnAnswers::limit>,
+        {.when = "overflow != drop",
+         .idle_when = "concurrency.limit = unlimited",
+         .thing = "an answer of its own for the concurrency limit"},
         "Answer to an attempt beyond the limit on concurrency; if not given, that of a full "
         "queue."),
-    key("answers.shed", text(), kNowhere,
+    key("answers.shed", text(), kOwnAnswer<&OwnAnswers::shed>,
         {.when = "queue.discipline != processor-sharing", .idle_when = "overflow = drop"},
         "Answer to an attempt that has waited too long, by the rules of codel or for longer than "
         "queue.max_age; if not given, that of a full queue."),
-    key("answers.timeout", text(), kNowhere, {.when = "timeout != none"},
+    key("answers.timeout", text(), kOwnAnswer<&OwnAnswers::timeout>, {.when = "timeout != none"},
         "Answer when timeout expires, instead of 504:GatewayTimeout."),
-    key("answers.call_failed", text(), kNowhere, {},
+    key("answers.call_failed", text(), kOwnAnswer<&OwnAnswers::call_failed>, {},
         "Answer to an attempt for which a call to another service has failed, instead of "
         "503:ServiceUnavailable."),
-    key("answers.conflict", text(), kNowhere, {.when = "model = occ"},
+    key("answers.conflict", text(), kOwnAnswer<&OwnAnswers::conflict>, {.when = "model = occ"},
         "Answer to a write that another one has overtaken, instead of "
         "503:TransactionConflictException."),
 };
 
 constexpr KeyInfo kLimitKeys[] = {
-    key("rate", number(kPositive).or_word("unlimited").in("1/s"), into<&ThrottleLimit::rate>,
-        {.required = true}, "The rate of this operation or key, instead of throttle.rate."),
+    key("rate", number(kPositive).or_word("unlimited").in("1/s"),
+        into<&ThrottleLimit::rate>.used_if([](const FilledSlots&) { return true; }),
+        {.required = true, .thing = "limits of single operations or keys"},
+        "The rate of this operation or key, instead of throttle.rate."),
     key("burst", number(kAtLeastOne).in("tokens"), into<&ThrottleLimit::burst>,
         {.when = "rate != unlimited"},
         "Capacity of its bucket; if not given, that of throttle.burst."),
     key("window", duration(kPositiveRunLength).or_word("none"),
         Access{[](const Slots& s, const Value& v) {
           s.to<ThrottleLimit>().window = v.is_else_word ? Duration::zero() : v.duration;
-        }},
+        }}.used_as(into<&ThrottleLimit::window>),
         {.when = "rate != unlimited"},
         "Length of its windows; if not given, that of throttle.window."),
 };
@@ -381,24 +446,30 @@ constexpr Range kPercentage{.min = 0, .max = 100};
 constexpr Range kPositivePercentage{.min = 0, .max = 100, .above_min = true};
 constexpr std::string_view kOfOne = "instances = 1";
 constexpr std::string_view kEjects = "ejection.interval != none";
+constexpr std::string_view kLeftOut = "instances that are left out because of their answers";
 constexpr std::string_view kAccrues = "accrual.max_failures != none";
 
 constexpr KeyInfo kSlowdownKeys[] = {
     key("slowdown_curve", word(), into<kSlowdown, &SlowdownSpec::curve>,
-        {.fallback = "linear", .when = "model != independent"},
+        {.fallback = "linear",
+         .when = "model != independent",
+         .thing = "a slowdown that is not linear"},
         "How service times grow with n, the number of attempts already in service; the factor is "
         "1 + slowdown x n (linear), 1 + slowdown x n^slowdown_exponent (power), "
         "e^(slowdown x n) (exponential), or that of slowdown_table (table)."),
     key("slowdown_exponent", number(kPositive), into<kSlowdown, &SlowdownSpec::exponent>,
         {.fallback = "2.0", .when = "slowdown_curve = power"}, "Exponent of that curve."),
-    key("slowdown_table", file(), kNowhere, {.required = true, .when = "slowdown_curve = table"},
+    key("slowdown_table", file(), kNowhere.used_if([](const FilledSlots& s) {
+      return s.to<ServiceSpec>().slowdown.curve == SlowdownCurve::kTable;
+    }),
+        {.required = true, .when = "slowdown_curve = table"},
         "CSV file with columns in_service,factor: the factor on service times by n, which starts "
         "from 0; linear between the rows, constant beyond the last one."),
 };
 
 constexpr KeyInfo kInstanceKeys[] = {
     key("instances", count(kInstanceCounts), into<kInstances, &InstancesSpec::count>,
-        {.fallback = "1", .when = "model != occ"},
+        {.fallback = "1", .when = "model != occ", .thing = "several instances"},
         "Hosts behind a balancer. Each has servers, a queue, a limit on concurrency and a timeout "
         "of its own; the throttle and idempotency tokens are those of the whole service."),
     key("balancing", word(), into<kInstances, &InstancesSpec::balancing>,
@@ -461,7 +532,7 @@ constexpr KeyInfo kInstanceKeys[] = {
         "Passed checks in a row after which they are sent there again."),
     key("ejection.interval", duration(kPositiveRunLength).or_word("none"),
         into<kInstances, kEjection, &EjectionSpec::interval>,
-        {.fallback = "none", .when = "instances != 1", .idle_when = kOfOne},
+        {.fallback = "none", .when = "instances != 1", .idle_when = kOfOne, .thing = kLeftOut},
         "Time between two looks of Envoy's outlier detection (10s there), which leaves out "
         "instances because of their answers."),
     key("ejection.consecutive_5xx", count(kUpToMillion).or_word("none"),
@@ -519,7 +590,7 @@ constexpr KeyInfo kInstanceKeys[] = {
         "Attempts since the look before that are enough."),
     key("accrual.max_failures", count(kUpToMillion).or_word("none"),
         into<kInstances, kAccrual, &AccrualSpec::max_failures>,
-        {.fallback = "none", .when = "instances != 1", .idle_when = kOfOne},
+        {.fallback = "none", .when = "instances != 1", .idle_when = kOfOne, .thing = kLeftOut},
         "Failures in a row, as above, after which an instance is left out for a penalty, and then "
         "has to pass one attempt (Linkerd: 7; Finagle: 5)."),
     key("accrual.min_penalty", duration(kPositiveRunLength),

@@ -20,8 +20,6 @@
 namespace retrysim {
 namespace {
 
-using prediction::Coverage;
-using prediction::Feature;
 using prediction::Theory;
 
 /// Calls between services have the keys of client groups.
@@ -33,46 +31,68 @@ std::string known_as(const std::string& pattern) {
 std::set<std::string> all_keys() {
   std::set<std::string> keys;
   for (const scenario::KeyScope& scope : scenario::key_scopes()) {
-    for (const scenario::KeyInfo& key : scope.keys) {
-      const std::string prefix = scope.pattern.empty() ? "" : std::string(scope.pattern) + ".";
-      keys.insert(known_as(prefix + std::string(key.name)));
-    }
+    for (const scenario::KeyInfo& key : scope.keys) keys.insert(known_as(key_pattern(scope, key)));
   }
   return keys;
 }
 
-TEST_CASE("Every key of a scenario is in the table of what theory covers") {
+TEST_CASE("What theories say that they model is a key, or a table of keys") {
   const std::set<std::string> keys = all_keys();
-  std::set<std::string> covered;
-  for (const Feature& f : prediction::features()) {
-    std::istringstream words{std::string(f.keys)};
-    for (std::string key; words >> key;) {
-      INFO(f.name << ": " << key << " is no key");
-      CHECK(keys.count(key) == 1);
-      covered.insert(key);
+  for (const prediction::Modelled& m : prediction::modelled()) {
+    std::istringstream names{std::string(m.keys)};
+    for (std::string name; names >> name;) {
+      INFO(name);
+      const bool is_table = name.ends_with(".*") && keys.count(name) == 0;
+      const std::string table = name.substr(0, name.size() - 1);
+      CHECK(std::ranges::any_of(keys, [&](const std::string& key) {
+        return is_table ? key.rfind(table, 0) == 0 : key == name;
+      }));
     }
-  }
-  for (const std::string& key : keys) {
-    INFO(key << " is in no row of sim/prediction/coverage.cpp: what does theory make of it?");
-    CHECK(covered.count(key) == 1);
+    CHECK(m.parts != 0);
   }
 }
 
-TEST_CASE("Rows of the table of what theory covers say what they must") {
-  for (const Feature& f : prediction::features()) {
-    INFO(f.name);
-    CHECK_FALSE(f.name.empty());
-    bool matters = false;
-    for (std::size_t i = 0; i < prediction::kTheories; ++i) {
-      const prediction::Treatment& t = f.parts.of(static_cast<Theory>(i));
-      CHECK(t.text.empty() == (t.how == Coverage::kModelled));
-      matters = matters || t.how != Coverage::kModelled;
-    }
-    // What no part minds has nobody who asks for it.
-    const bool asked = f.by_service != nullptr || f.by_client != nullptr;
-    CHECK(asked == matters);
-    CHECK((f.by_service == nullptr || f.by_client == nullptr));
+TEST_CASE("Combinations that theories do not model say what they must") {
+  for (const prediction::Combination& c : prediction::combinations()) {
+    INFO(c.name);
+    CHECK_FALSE(c.name.empty());
+    CHECK_FALSE(c.text.empty());
+    CHECK(c.parts != 0);
+    CHECK((c.by_service == nullptr) != (c.by_client == nullptr));
   }
+}
+
+// A key that cannot be seen in a finished scenario cannot be refused. These name something, choose
+// a preset, or become the value of another key.
+TEST_CASE("Every other key can be seen in a finished scenario") {
+  const std::set<std::string> unseen = {"precision_metrics",
+                                        "service.*.like",
+                                        "client.*.like",
+                                        "fault.*.service",
+                                        "client.*.calls",
+                                        "client.*.operation.*.calls",
+                                        "client.*.service",
+                                        "client.*.arrivals.rate",
+                                        "client.*.arrivals.total_rate",
+                                        "client.*.arrivals.file",
+                                        "client.*.arrivals.speed_up",
+                                        "client.*.arrivals.scale",
+                                        "client.*.arrivals.bucket",
+                                        "client.*.arrivals.interpolate",
+                                        "client.*.retry.from_environment",
+                                        "client.*.retry.mode",
+                                        "client.*.retry.revision",
+                                        "client.*.retry.sdk",
+                                        "client.*.retry.api",
+                                        "client.*.retry.defect",
+                                        "phase.*.end"};
+  std::set<std::string> found;
+  for (const scenario::KeyScope& scope : scenario::key_scopes()) {
+    for (const scenario::KeyInfo& key : scope.keys) {
+      if (key.access.in_use == nullptr) found.insert(known_as(key_pattern(scope, key)));
+    }
+  }
+  CHECK(found == unseen);
 }
 
 Scenario load(const std::string& service, const std::string& client, const std::string& more = "") {
@@ -324,17 +344,20 @@ TEST_CASE("A budget counts as one that may run out from a third of its retries o
   CHECK_FALSE(may_run_out(23));
 }
 
-TEST_CASE("Parts of theory that leave out the same are named together") {
-  using prediction::Treatment;
-  Feature feature;
-  const Treatment same{Coverage::kLeftOut, "the one"}, other{Coverage::kLeftOut, "the other"};
-  const Treatment refused{Coverage::kRefused, "no figure"};
-  feature.parts = {.loads = same, .waits = same, .late = refused, .balance = other, .run = other};
-  CHECK(words_of(feature, Coverage::kLeftOut) == "loads, waits: the one; balance, runs: the other");
-  CHECK(words_of(feature, Coverage::kRefused) == "late answers: no figure");
-  feature.parts = {.chain = same};
-  CHECK(words_of(feature, Coverage::kLeftOut) == "chain: the one");
-  CHECK(words_of(feature, Coverage::kRefused).empty());
+TEST_CASE("A key that a theory does not model is refused under its own name") {
+  const auto refused = [](const std::string& service, const std::string& client) {
+    const auto found = prediction::refusal(Theory::kRun, load(service, client), 0);
+    return found ? sentence_of(*found, "goodput", "the fluid", "service.api") : "";
+  };
+  const std::string hedged =
+      "retry = { mode = \"custom\", max_attempts = 2, delays = [0], hedging.delay = \"50ms\" }\n";
+  CHECK(refused("", hedged) ==
+        "No goodput for service.api: the fluid cannot model hedging "
+        "(client.web.retry.hedging.delay)");
+  CHECK(refused("model = \"occ\"\n", "") ==
+        "No goodput for service.api: the fluid cannot model optimistic concurrency control "
+        "(service.api.model)");
+  CHECK(refused("", "") == "");
 }
 
 TEST_CASE("Random errors that take no server are no load of the fluid") {
@@ -405,25 +428,12 @@ TEST_CASE("Every feature in use that is not modelled is listed, with all of its 
   CHECK(places("a service that calls others") == Places{"service.front.calls"});
   CHECK(places("calls between services") ==
         Places{"service.front.calls.db", "service.front.calls.cache"});
-  CHECK(places("a closed loop") == Places{"client.web.arrivals"});
-  CHECK(places("hedging") == Places{"service.front.calls.db.retry.hedging"});
+  CHECK(places("a closed loop") == Places{"client.web.arrivals.process"});
+  CHECK(places("hedging") == Places{"service.front.calls.db.retry.hedging.delay"});
   CHECK(places("random errors after a share of the service time") ==
         Places{"service.db.errors.at"});
-  CHECK(places("faults") == Places{"fault.f"});
+  CHECK(places("faults") == Places{"fault.f.start", "fault.f.duration", "fault.f.speed"});
   CHECK(places("autoscaling").empty());
-  // By the table itself: what no part models is there, and nothing else.
-  for (const Feature& f : prediction::features()) {
-    bool used = false;
-    for (std::size_t s = 0; s < scenario.services.size(); ++s) {
-      used = used || (f.by_service != nullptr && f.by_service(scenario, s));
-      for (const ClientSpec& c : scenario.clients) {
-        used = used ||
-               (f.by_client != nullptr && share_of_calls(c, s) > 0 && f.by_client(scenario, c, s));
-      }
-    }
-    INFO(f.name);
-    CHECK(used == !places(f.name).empty());
-  }
   for (const Unmodelled& u : listed) CHECK_FALSE((u.left_out.empty() && u.no_figure.empty()));
 }
 

@@ -465,7 +465,8 @@ TEST_CASE("What the fluid does not model it refuses, with the key") {
   refuses("throttle = { rate = 5, scope = \"key\" }\n", "", "service.api.throttle.scope");
   refuses("throttle = { rate = 5, scope = \"operation\" }\n", "", "service.api.throttle.scope");
   refuses("throttle = { rate = 5, window = \"1s\" }\n", "", "service.api.throttle.window");
-  refuses("throttle = { rate = 5, key = { 1 = { rate = 2 } } }\n", "", "service.api.throttle:");
+  refuses("throttle = { rate = 5, key = { 1 = { rate = 2 } } }\n", "",
+          "service.api.throttle.key.1.rate:");
   refuses("answers.limit = \"429\"\nconcurrency.limit = 5\n", "", "service.api.answers.limit");
   refuses("answers.overflow = \"429+retry-after=2s\"\n", "", "service.api.answers.overflow");
   CHECK_FALSE(why("answers.overflow = \"429\"\n", ""));
