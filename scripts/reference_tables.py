@@ -2,7 +2,8 @@
 """Reference tables of the documentation, from the program's own tables.
 
 A block between `<!-- table: WHAT -->` and `<!-- end -->` holds what `retrysim list WHAT` prints;
-after `<!-- table: WHAT without PREFIX -->` without the rows whose names begin with PREFIX.
+after `<!-- table: WHAT without PREFIX -->` without the rows whose names begin with PREFIX. The JSON
+Schema of scenario files is what `retrysim list keys --format schema` prints.
 
   reference_tables.py --program build/release/retrysim            rewrites the blocks
   reference_tables.py --program build/release/retrysim --check    exit 1 if one is out of date
@@ -22,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "scenarios" / "KEYS.md", ROOT / "sim" / "retry" / "README.md",
          ROOT / "sim" / "measure" / "README.md", ROOT / "sim" / "explain" / "README.md",
          ROOT / "sim" / "prediction" / "README.md"]
+SCHEMA = ROOT / "scenarios" / "scenario.schema.json"
 BLOCK = re.compile(r"(<!-- table: (\w+)(?: without (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters", "defect", "verdict",
                 "keys"}
@@ -43,6 +45,11 @@ def markdown(program, what, left_out):
     return "\n".join(lines) + "\n"
 
 
+def schema(program):
+    return subprocess.run([program, "list", "keys", "--format", "schema"], check=True,
+                          capture_output=True, text=True).stdout
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--program", required=True, help="the program whose tables are shown")
@@ -58,6 +65,11 @@ def main():
                      "scripts/reference_tables.py --program build/release/retrysim")
         if not options.check:
             page.write_text(new)
+    if not options.check:
+        SCHEMA.write_text(schema(options.program))
+    elif SCHEMA.read_text() != schema(options.program):
+        sys.exit(f"{SCHEMA.relative_to(ROOT)}: error: the schema is out of date; run "
+                 "scripts/reference_tables.py --program build/release/retrysim")
 
 
 if __name__ == "__main__":

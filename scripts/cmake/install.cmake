@@ -38,7 +38,7 @@ endforeach()
 
 set(retrysim_data_dir ${CMAKE_INSTALL_DATADIR}/retrysim)
 install(DIRECTORY scenarios DESTINATION ${retrysim_data_dir}
-        FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv")
+        FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv" PATTERN "*.schema.json")
 # The tutorial links pages that are not installed: only the words stay.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS scenarios/tutorial.md)
 file(READ scenarios/tutorial.md tutorial)

@@ -15,6 +15,7 @@
 #include "report/document/document.hpp"
 #include "retry/presets.hpp"
 #include "scenario/keys/keys.hpp"
+#include "scenario/keys/schema.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -228,7 +229,7 @@ namespace {
 using Table = report::Listing;
 
 constexpr const char* kListUsage =
-    "Usage: retrysim list WHAT [--format table|csv|json]\n"
+    "Usage: retrysim list WHAT [--format table|csv|json|schema]\n"
     "\n"
     "Prints the available choices. WHAT is one of\n"
     "  modes          retry modes with their revisions, SDKs, and services that have\n"
@@ -473,8 +474,12 @@ struct ListCommand {
 Options<ListCommand> list_options() {
   using C = ListCommand;
   return std::vector<Option<C>>{
-      {{"format", "table|csv|json", "how to print: table (default), csv or json"},
-       [](C& c, const std::string& text) { c.format = format_word(text); }}};
+      {{"format", "table|csv|json|schema",
+        "how to print: table (default), csv or json; schema: keys as a JSON Schema, for "
+        "completion and checks in an editor"},
+       [](C& c, const std::string& text) {
+         c.format = text == "schema" ? text : format_word(text);
+       }}};
 }
 
 const Topic& find_topic(const std::vector<std::string>& words) {
@@ -505,7 +510,12 @@ int list(const Arguments& arguments) {
   const auto command = list_options().read(arguments, kListUsage, "what", &ListCommand::what);
   if (!command) return kDone;
   const Topic& topic = find_topic(command->what);
-  if (command->format == "table") {
+  if (command->format == "schema") {
+    if (topic.name != "keys") {
+      throw UsageError(fmt::format("--format=schema: {} have no schema; keys have", topic.name));
+    }
+    report::print(scenario::json_schema());
+  } else if (command->format == "table") {
     report::print(report::listing_text(topic.make(), report::output_columns()));
   } else {
     report::print(command->format == "csv" ? to_csv(topic.make()) : to_json(topic.make()));

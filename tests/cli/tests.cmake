@@ -123,6 +123,12 @@ add_test(NAME cli/reference_tables
                  --program $<TARGET_FILE:retrysim-cli> --check)
 set_tests_properties(cli/reference_tables PROPERTIES LABELS cli)
 
+# The JSON Schema takes all shipped scenarios and refuses damaged ones.
+add_test(NAME cli/schema
+         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/schema_test.py
+                 $<TARGET_FILE:retrysim-cli> ${PROJECT_SOURCE_DIR})
+set_tests_properties(cli/schema PROPERTIES LABELS cli)
+
 # Each promise of the page names the tests that hold it.
 add_test(NAME tidy/promises
          COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/promises_test.py
