@@ -25,15 +25,6 @@ def key_words(path, unit=""):
     return f"{name}, {own or unit}" if unit not in ("", "1") else name
 
 
-def fate(rule, figures):
-    """What became of a client group, as the first line of its verdict has it by `rule`: first what
-    its users lost. Nothing for a rule that has no such words, or if a figure is missing."""
-    try:
-        return LOOKS["fates"].get(rule, "").format(**figures)
-    except KeyError:
-        return ""
-
-
 def per(unit):
     """A unit in words: "per second"."""
     return LOOKS["units"].get(unit, unit)

@@ -15,7 +15,7 @@ from plotting.drawing import (BLUE, FAULT, GREEN, GREY, LIMIT_STYLE, ORANGE, OUT
                               STORM, draw, draw_groups, entries_above, group_styles, lay_out,
                               put_headline, ratio, scale_latencies, shade, top_of)
 from plotting.legend import fitting_legend
-from plotting.results import disturbances, outside, storms, verdict
+from plotting.results import disturbances, fate, outside, storms
 
 
 def limit_name(service):
@@ -235,7 +235,7 @@ def line_entries(results):
                 (Line2D([], [], color=GREY), "requests submitted"),
                 (Line2D([], [], color=GREEN), "goodput: requests that succeed")]
     return [(Line2D([], [], color=style["colour"], linestyle=style["style"]),
-             f"{name}: {verdict(results, name)}" if verdict(results, name) else name)
+             f"{name}: {fate(results, name)}" if fate(results, name) else name)
             for name, style in groups]
 
 
@@ -299,9 +299,9 @@ def draw_loads(figure, grid, results, abreast):
         axes.append(axis)
         callers = results.callers(service["name"])
         if len(services) == 1:
-            fate = verdict(results, callers[0]) if len(callers) == 1 else ""
+            became = fate(results, callers[0]) if len(callers) == 1 else ""
             what = f"Load against {limit_of(results, service)[0]}" if limits[-1] else "Load"
-            axis.set_title(what + (f": {fate}" if fate else ""))
+            axis.set_title(what + (f": {became}" if became else ""))
         elif callers == [service["name"]]:
             axis.set_title(f"Load of {service['name']}")
         else:

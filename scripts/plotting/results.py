@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from plotting.looks import fate
 
 TEXT_COLUMNS = ["scenario", "variant", "client", "service", "kind", "verdict", "metric"]
 # What a replication has none of any more once it is over, while others still drain. A latency does
@@ -224,75 +223,12 @@ def seconds_label(value, _position=None):
     return ""
 
 
-def duration_label(seconds):
-    return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.1f} s" if seconds >= 1 else \
-        f"{seconds:.2g} s"
-
-
-def recovery_label(times, kind, runs=None, window=0.0):
-    """Recovery times of replications in words. A mean of many zeros and one large value would
-    describe none of them: what happens at once, within `window` seconds, is counted; of the rest
-    the median is named."""
-    late = sorted(t for t in times if t > window)
-    at_once = len(times) - len(late)
-    if not late:
-        return "recovered at once"
-    middle = duration_label(float(pd.Series(late).median()))
-    ends = [duration_label(late[0]), duration_label(late[-1])]
-    if at_once:
-        runs = runs or len(times)
-        others = "the other" if len(late) == 1 else "the others"
-        if len(times) < runs:
-            others = f"{len(late)}, never in {runs - len(times)}"
-        median = "" if len(late) == 1 else " (median)"
-        return f"back at once in {at_once} of {runs} runs, after {middle}{median} in {others}"
-    text = f"recovered {middle} after the {kind}"
-    if late[-1] > 2 * late[0] and len(late) > 1:
-        text += f" (median; {ends[0]} to {ends[1]})"
-    return text
-
-
-def share_label(share):
-    """In percent, with two digits; with more where these would make all of what is not all."""
-    texts = [f"{float(f'{100 * share:.{digits}g}'):g}" for digits in (2, 3, 4, 5)]
-    return next((t for t in texts if t != "100" or share >= 1), texts[-1]) + " %"
-
-
-def concluded(results, name):
-    """What became of a group by its verdict, in the words of pictures; nothing without one."""
+def fate(results, name):
+    """What became of a group, in the few words that the program has concluded; nothing if nothing
+    disturbed the run, or if an older program wrote the result."""
     rows = [row for row in results.info.get("verdicts", [])
             if row["variant"] == results.variant and row["client"] == name]
-    if not rows or not results.details["disturbances"]:
-        return ""
-    times = {(w["kind"], w["start_s"], w["end_s"]) for w in results.details["disturbances"]}
-    kinds = sorted({kind for kind, *_ in times})
-    what = " and ".join(kind if len(times) == 1 else f"{kind}s" for kind in kinds)
-    figures = {"what": what, "it": "it" if len(times) == 1 else "them"}
-    for key, value in rows[0]["evidence"].items():
-        figures[key] = share_label(value) if key.endswith("_share") else \
-            duration_label(value) if key.endswith("_s") else f"{value:g}"
-    return fate(rows[0]["rule"], figures)
-
-
-def verdict(results, name):
-    """What became of a group, in words; nothing if nothing disturbed the run. Without the verdict
-    of the program, when its goodput was back."""
-    if concluded(results, name):
-        return concluded(results, name)
-    kinds = {w["kind"] for w in results.details["disturbances"]}
-    if not kinds:
-        return ""
-    times = results.recovery_times(name)
-    if not times:
-        return "not recovered"
-    kind = kinds.pop() if len(kinds) == 1 else "last trigger"
-    runs, part = results.replications(), len(times)
-    window = number_of(results.key("recovery.window", "0s"))
-    text = recovery_label(times, kind, runs, window)
-    mixed = 0 < sum(t <= window for t in times) < part
-    if part == runs or mixed:
-        return text
-    return f"{text} in {part} of {runs} runs, never in {runs - part}"
+    return rows[0].get("fate", "") if rows and results.details["disturbances"] else ""
 
 
 def concerns(results, window, service):

@@ -37,6 +37,10 @@ std::span<const Rule> answer_rules();
 /// The rule that gives the answer of a group, and how good the news is; null: none does.
 const VerdictRule* answer_of(const GroupCase& c, Severity& severity);
 
+/// What became of a group by its answer, in few words: what its users lost and when it was back.
+/// Where nothing disturbed the run or the rule has no such words, what the answer begins with.
+std::string fate_of(const GroupCase& c, const Verdict& answer);
+
 /// Whether others wait so that this group does not.
 bool is_served_first(const GroupCase& c);
 /// That first attempts alone need the capacity or more.

@@ -41,6 +41,7 @@ void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) 
   for (const explain::Rule& rule : explain::answer_rules()) {
     if (auto found = rule.find(group)) {
       add(verdicts, rule, name, *std::move(found));
+      verdicts.back().fate = explain::fate_of(group, verdicts.back());
       break;
     }
   }

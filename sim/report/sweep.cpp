@@ -118,13 +118,13 @@ void write_series(Sink& sink, const SweepPlan& plan, const PointSource& point,
 /// What became of each point and why, in sentences, if the sweep kept what that takes.
 void write_verdicts(Sink& sink, const SweepPlan& plan, const PointSource& point) {
   CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "client", "rule", "severity", "sentence"});
+  csv.header({"scenario", "variant", "client", "rule", "severity", "sentence", "fate"});
   for (std::size_t i = 0; i < plan.points(); ++i) {
     const SweepPoint p = point(i);
     if (p.verdict_figures.empty()) continue;
     for (const Verdict& v : verdicts(*plan.scenario(i), p.verdict_figures)) {
       csv.text(plan.base.scenario.name).text(p.name).text(v.client).text(v.rule);
-      csv.text(name(v.severity)).text(v.sentence).end_row();
+      csv.text(name(v.severity)).text(v.sentence).text(v.fate).end_row();
     }
   }
 }

@@ -704,11 +704,11 @@ class PageTest(unittest.TestCase):
         self.browser.run("again(() => {})")
         self.browser.settle()
         self.assertEqual(lines(), before)  # and what was open is open
-        self.browser.run("again(result => { result.verdicts[0].rule = 'never-recovers'; "
+        self.browser.run("again(result => { result.verdicts[0].fate = 'never back'; "
                          "result.series[0].c.web.goodput[0].fill(1); })")
         self.browser.settle()
         self.assertNotEqual(lines(), before)
-        self.assertIn("web: 0 % succeed during the fault, never back",
+        self.assertIn("web: never back",
                       self.texts("#answer .verdict")[0])
         self.assertEqual(self.count("h1"), 1)
         self.assertEqual(self.browser.problems, [])

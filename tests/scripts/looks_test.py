@@ -31,18 +31,6 @@ class LooksTest(unittest.TestCase):
         names = [name for name, _ in looks.LOOKS["keys"].values()]
         self.assertEqual(len(names), len(set(names)))
 
-    def test_fates_are_of_rules_that_there_are(self):
-        listed = subprocess.run([PROGRAM, "list", "verdicts", "--format", "json"], check=True,
-                                capture_output=True, text=True).stdout
-        rules = {row["verdict"] for row in json.loads(listed)}
-        self.assertEqual(set(looks.LOOKS["fates"]) - rules, set())
-        figures = {"success_during_share": "3 %", "recovery_mean_s": "2 s", "recovered": "1",
-                   "replications": "2", "what": "fault", "it": "it"}
-        for rule in looks.LOOKS["fates"]:
-            self.assertTrue(looks.fate(rule, figures), rule)
-            self.assertNotIn("{", looks.fate(rule, figures))
-        self.assertEqual(looks.fate("recovers", {}), "")  # a figure is missing
-
     def test_axes_in_words(self):
         self.assertEqual(looks.key_words("client.java.arrivals.total_rate", "1/s"),
                          "offered load, requests/s")

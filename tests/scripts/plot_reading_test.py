@@ -17,27 +17,12 @@ from plot_test import (bands, draw_overview, edit, legend_texts, make_comparison
                        make_several, panel, recover, write)
 from plotting import drawing
 from plotting.comparison import comparison_figure
-from plotting.results import Results, recovery_label
+from plotting.results import Results
 
 
 class PlotReadingTest(unittest.TestCase):
     def setUp(self):
         self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
-
-    def test_a_mean_that_describes_no_run_is_not_printed(self):
-        self.assertEqual(recovery_label([0] * 9 + [1], "fault"),
-                         "back at once in 9 of 10 runs, after 1.0 s in the other")
-        self.assertEqual(recovery_label([0, 2, 8, 4], "fault"),
-                         "back at once in 1 of 4 runs, after 4.0 s (median) in the others")
-        self.assertEqual(recovery_label([10, 12, 50], "surge"),
-                         "recovered 12.0 s after the surge (median; 10.0 s to 50.0 s)")
-        # At once is within the window over which goodput is measured.
-        self.assertEqual(recovery_label([0.25, 0.5, 9], "fault", window=1.0),
-                         "back at once in 2 of 3 runs, after 9.0 s in the other")
-        folder = recover(make_several(self.root / "r", 2), g0=[0, 0, 3])
-        _, figure = draw_overview(self, folder)
-        self.assertIn("g0: back at once in 2 of 4 runs, after 3.0 s in 1, never in 1",
-                      legend_texts(figure))
 
     def test_the_capacity_is_drawn_to_the_end_of_the_last_bin(self):
         folder = make_results(self.root / "r", groups=1)

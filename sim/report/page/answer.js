@@ -18,85 +18,19 @@ function sentence(severity, words, who, minor = false) {
     el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
 }
 
-/** Groups with the same answer are one block; a cause that only some of them have names these, and
- * what explains every group is taken out, to come once. Like the program's own answer. */
-function blocksOf(rows, clients) {
-  const blocks = new Map();
-  for (const client of clients) {
-    const [answer, ...causes] = rows.filter((row) => row.client === client);
-    const block = blocks.get(answer.sentence) || { answer, clients: [], causes: new Map() };
-    blocks.set(answer.sentence, block);
-    block.clients.push(client);
-    for (const row of causes) {
-      const cause = block.causes.get(row.sentence) || { row, clients: [] };
-      block.causes.set(row.sentence, cause);
-      cause.clients.push(client);
-    }
-  }
-  const all = [...blocks.values()].map((block) => ({ ...block,
-    causes: [...block.causes.values()].sort((a, b) => b.clients.length - a.clients.length) }));
-  const isForAll = (block, words) => block.causes.some((cause) =>
-    cause.row.sentence === words && cause.clients.length === block.clients.length);
-  const common = all.length < 2 ? [] : all[0].causes.map((cause) => cause.row)
-    .filter((row) => all.every((block) => isForAll(block, row.sentence)));
-  for (const block of all) {
-    block.causes = block.causes.filter((cause) =>
-      !common.some((row) => row.sentence === cause.row.sentence));
-  }
-  return { blocks: all, common };
-}
-
-/** What the program has concluded of a variant; without it, what the figures say. */
+/** What the program has concluded of a variant, in its own blocks. */
 function verdicts(result, v) {
   const name = variantName(result, v);
-  const own = (result.verdicts || []).filter((row) => row.variant === name);
-  const groups = groupsOf(result);
-  if (own.length === 0) return groups.map((group) => fallback(result, v, group, groups.length));
-  const concluded = [...new Set(own.map((row) => row.client))];
-  const single = concluded.filter((client) => client !== "all");
-  const shown = single.length > 0 ? single : concluded;
-  const first = single.length > 0 ? own.filter((row) => row.client === "all") : [];
-  const named = groups.length > 1;
-  const { blocks, common } = blocksOf(own, shown);
-  const said = blocks.map(({ answer, clients, causes }) => [
-    sentence(answer.severity, answer.sentence, named ? clients.join(", ") : null),
-    causes.map(({ row, clients: some }) => sentence(row.severity, row.sentence,
-      some.length < clients.length ? some.join(", ") : null, true))]);
-  return [first.map((row) => sentence(row.severity, row.sentence)), said,
-    common.map((row) => sentence(row.severity, row.sentence, "all of them"))];
-}
-
-function fallback(result, v, group, groups) {
-  const row = (metric) => summaryOf(result, v, group, metric);
-  const success = row("success_rate"), recovery = row("recovery_s"), recovered = row("recovered");
-  const who = groups > 1 ? group : null;
-  if (!success) return sentence("info", "no results at this point", who);
-  const parts = [successByPhase(result, v, group) ||
-    `${withInterval(success, "1", true)} of the requests succeed`];
-  const disturbed = windowsOf(result, v).length > 0;
-  let severity = success[0] >= 0.99 ? "good" : success[0] >= 0.9 ? "info" : "bad";
-  if (disturbed && recovered && recovered[0] === 0) {
-    parts.unshift("does not recover");
-    severity = "bad";
-  } else if (disturbed && recovery) {
-    parts.unshift(recovery[0] > 0 ? `recovers ${seconds(recovery[0])} after the disturbance ends`
-      : "recovers at once");
-    if (recovered && recovered[0] < 1) {
-      parts[0] += `, in ${percent(recovered[0])} of the replications`;
-      severity = "bad";
-    } else if (severity === "bad") severity = "info";
-  }
-  return sentence(severity, `${parts.join("; ")}.`, who);
-}
-
-/** "success 100 % before, 2 % during outage, 100 % after"; nothing without phases. */
-function successByPhase(result, v, group) {
-  const rows = phasesOf(result, v).filter((row) => result.clients[row.c] === group &&
-    row.m.success_rate);
-  if (rows.length === 0) return null;
-  const when = { during: (row) => `during ${phaseName(result, row)}`, recovering: () => "while recovering" };
-  return `success ${rows.map((row) => `${percent(row.m.success_rate[0])} ${
-    when[row.kind] ? when[row.kind](row) : phaseName(result, row)}`).join(", ")}`;
+  const answer = (result.answers || []).find(({ variant }) => variant === name);
+  if (!answer) return [sentence("info", "no results at this point")];
+  const named = groupsOf(result).length > 1;
+  const remark = ({ severity, sentence: words }, who, minor) => sentence(severity, words, who, minor);
+  const said = answer.blocks.map((block) => [
+    remark(block, named ? block.clients.join(", ") : null),
+    block.causes.map((cause) => remark(cause,
+      cause.clients.length < block.clients.length ? cause.clients.join(", ") : null, true))]);
+  return [answer.first.map((row) => remark(row)), said,
+    answer.common.map((row) => remark(row, "all of them"))];
 }
 
 function comparisonAnswer(result) {

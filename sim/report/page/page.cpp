@@ -5,6 +5,7 @@
 
 #include "report/document/json.hpp"
 #include "report/folder/result_folder.hpp"
+#include "report/run/answer.hpp"
 #include "report/run/tables.hpp"
 #include "report/sweep.hpp"
 #include "scenario/text/result_names.hpp"
@@ -516,7 +517,7 @@ class Metadata {
   void add_sections() {
     const Json& json = result_.json;
     for (const char* name :
-         {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50", "curve",
+         {"verdicts", "answers", "expectations", "comparison", "trigger", "outcome", "d50", "curve",
           "not_monotone", "probes", "choice", "policies", "advice", "map", "sentences", "notes",
           "scenario_notes", "prediction", "planes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
@@ -541,12 +542,23 @@ class Metadata {
   void add_verdicts() {
     CsvReader csv = result_.table(kVerdicts);
     Json& rows = out_["verdicts"] = Json::array();
+    std::vector<std::pair<std::string, std::vector<Statement>>> by_point;  // in the file's order
     while (csv.next()) {
       Json row;
-      for (const char* name : {"variant", "client", "rule", "severity", "sentence"}) {
+      for (const char* name : {"variant", "client", "rule", "severity", "sentence", "fate"}) {
         row[name] = csv.text(csv.column(name));
       }
+      if (by_point.empty() || by_point.back().first != row["variant"]) {
+        by_point.push_back({row["variant"], {}});
+      }
+      by_point.back().second.push_back({row["client"], row["severity"], row["sentence"]});
       rows.push_back(std::move(row));
+    }
+    Json& answers = out_["answers"] = Json::array();
+    for (const auto& [point, statements] : by_point) {
+      Json answer = {{"variant", point}};
+      answer.update(json_of(grouped(statements)));
+      answers.push_back(std::move(answer));
     }
   }
 

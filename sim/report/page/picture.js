@@ -17,37 +17,8 @@ const NUMBERS = /\d[\d.]*( (?:ns|µs|ms|s|minutes|hours|%)(?![a-z]))?/g;
 const TIMES = { ms: 1e-3, µs: 1e-6, minutes: 60, hours: 3600 };
 const sizeOf = (text) => parseFloat(text) * (TIMES[text.split(" ")[1]] || 1);
 
-/** The heart of a verdict: what comes before the reasons. */
+/** The heart of a sentence: what comes before the reasons. */
 const heartOf = (words) => words.split(/: |; | \(|, with /)[0];
-
-/** A share with two digits; with more where these would make all of what is not all. */
-const shareText = (share) => [2, 3, 4, 5].map((n) => percent(share, n))
-  .find((text) => share >= 1 || !text.startsWith("100 ")) || percent(share);
-
-/** What became of a group by its verdict: first what its users lost, in the words of all pictures
- * (LOOKS.fates); what the sentence begins with where these have none. Points of a sweep have no
- * evidence: there the share is taken from the sentence. */
-function fateOf(result, v, { rule, sentence: words, evidence = {} }) {
-  const windows = new Set(windowsOf(result, v).map((w) => [w.kind, w.start, w.end].join(" ")));
-  const kinds = [...new Set([...windows].map((key) => key.split(" ")[0]))].sort();
-  const of = (key) => {
-    const value = evidence[key];
-    if (key === "it") return windows.size === 1 ? "it" : "them";
-    if (key === "what") return kinds.map((k) => (windows.size === 1 ? k : `${k}s`)).join(" and ");
-    if (key === "success_during_share" && !exists(value)) {
-      return (/([\d.]+ %) of the requests made (?:during|in) /.exec(words) || [])[1];
-    }
-    return !exists(value) ? undefined : key.endsWith("_share") ? shareText(value)
-      : key.endsWith("_s") ? seconds(value, 2) : digits(value);
-  };
-  let whole = windows.size > 0 && Boolean(LOOKS.fates[rule]);
-  const text = (LOOKS.fates[rule] || "").replace(/\{(\w+)\}/g, (_, key) => {
-    const figure = of(key);
-    whole = whole && figure !== undefined;
-    return figure;
-  });
-  return whole ? text : heartOf(words);
-}
 
 /** The same at a line, where the picture shows the rest. */
 const shortFate = (words) => words.replace(/ during the [a-z ]+(?=,|$)/, "")
@@ -82,8 +53,8 @@ function fates(rows) {
 function verdictRows(result) {
   const rows = told(result).map((e) => ({ ...e, row: (result.verdicts || []).find((verdict) =>
     verdict.variant === variantName(result, e.v) && verdict.client === e.client) }));
-  return rows.filter(({ row }) => row).map(({ name, v, row }) => ({ name, severity: row.severity,
-    sentence: row.sentence, heart: fateOf(result, v, row) }));
+  return rows.filter(({ row }) => row).map(({ name, row }) => ({ name, severity: row.severity,
+    sentence: row.sentence, heart: row.fate || heartOf(row.sentence) }));
 }
 
 /** A comparison of several groups at once: each group of each variant. */
@@ -92,8 +63,7 @@ function comparedRows(result) {
     all.findIndex((r) => r.variant === row.variant && r.client === row.client) === i)
     .filter((row) => (graphAt(result, 0).clients || []).some((client) => client.name === row.client))
     .map((row) => ({ name: row.variant, severity: row.severity, sentence: row.sentence,
-      heart: fateOf(result, Math.max(0, result.variants.findIndex((_, v) =>
-        variantName(result, v) === row.variant)), row), client: row.client }));
+      heart: row.fate || heartOf(row.sentence), client: row.client }));
 }
 
 /** The answer in one sentence; what else is to say of it comes under "Causes". */

@@ -4,6 +4,7 @@
 #include <retrysim/scenario_file.hpp>
 
 #include "report/graph.hpp"
+#include "report/run/answer.hpp"
 #include "report/run/edges.hpp"
 #include "report/run/tables.hpp"
 #include "report/run/text.hpp"
@@ -147,6 +148,7 @@ Json verdict_json(const Evaluation& e, const Verdict& verdict) {
   json["severity"] = name(verdict.severity);
   json["sentence"] = verdict.sentence;
   if (!verdict.culprit.empty()) json["culprit"] = verdict.culprit;
+  if (!verdict.fate.empty()) json["fate"] = verdict.fate;
   json["evidence"] = Json::object();
   for (const EvidenceFigure& f : verdict.evidence) json["evidence"][f.name] = f.value;
   json["figures"] = Json::array();
@@ -212,6 +214,11 @@ void add_results(Document& d, Evaluations evaluations) {
   d.streamed_member("variants", array_of(evaluations, write_variant));
   d.streamed_member("verdicts", array_of(evaluations, [](JsonText& text, const Evaluation& e) {
                       for (const Verdict& v : e.verdicts) text.json(verdict_json(e, v));
+                    }));
+  d.streamed_member("answers", array_of(evaluations, [](JsonText& text, const Evaluation& e) {
+                      Json answer = {{"variant", e.set.variant}};
+                      answer.update(json_of(answer_of(e)));
+                      text.json(answer);
                     }));
   d.streamed_member("summary", array_of(evaluations, write_summary));
   d.streamed_member("phases", array_of(evaluations, write_phases));

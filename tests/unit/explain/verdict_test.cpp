@@ -616,6 +616,22 @@ TEST_CASE("First attempts that just fill the capacity are no overload") {
                                      Catch::Contains("alone need 1.1 times the capacity"));
 }
 
+TEST_CASE("an answer has few words for pictures", "[explain][verdict]") {
+  const auto fate = [](const char* scenario, const Edits& edits) {
+    const std::vector<Verdict> all = verdicts_on(scenario, edits);
+    for (const Verdict& v : all) CHECK(v.fate.empty() == (&v != all.data()));
+    return all.front().fate;
+  };
+  CHECK(fate(kSteady, {}) == "all is well");
+  CHECK(fate(kDip, {"fault.dip.speed=0.99"}) == "unaffected");
+  CHECK(fate(kDip, {"fault.dip.black_hole=true", "client.web.retry.max_attempts=1"}) ==
+        "0 % succeed during the fault, back at once after it");
+  // All that the fault has stopped is lost, and it is there to the end.
+  CHECK(fate(kDip, {"fault.dip.black_hole=true", "fault.dip.duration=40s",
+                    "client.web.retry.max_attempts=1"})
+            .ends_with("succeed during the fault, which lasts to the end"));
+}
+
 TEST_CASE("A herd asks for more than the capacity at once, which is no load that lasts") {
   // Ten seconds of work for two servers, within three seconds.
   const std::vector<Verdict> herd =
