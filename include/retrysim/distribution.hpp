@@ -1,4 +1,4 @@
-// Distributions of durations. The algorithms are our own or SLEEF's bit-reproducible functions, so
+// Distributions of durations. The algorithms and their elementary functions are our own, so
 // one seed gives the same nanosecond with every compiler and on every processor. Parameters are in
 // seconds; samples are rounded to the nearest nanosecond.
 //

@@ -3,8 +3,8 @@
 
 #include "estimate/paired.hpp"
 
+#include "kernel/functions.hpp"
 #include <fmt/format.h>
-#include <sleef.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -130,12 +130,12 @@ double Selection::error_of_each(const SelectionRules& rules) {
 
 double Selection::h2(double error, std::size_t first_stage) {
   const auto freedom = static_cast<double>(first_stage - 1);
-  return freedom * (Sleef_cinz_powd1_u10purec(2 * error, -2 / freedom) - 1);
+  return freedom * (kernel::pow(2 * error, -2 / freedom) - 1);
 }
 
 double Selection::kappa(double error, std::size_t first_stage) {
   const auto freedom = static_cast<double>(first_stage - 1);
-  return freedom / 2 * (Sleef_cinz_powd1_u10purec(error, -2 / freedom) - 1);
+  return freedom / 2 * (kernel::pow(error, -2 / freedom) - 1);
 }
 
 Selection::Selection(SelectionRules rules) : rules_(std::move(rules)) {
@@ -235,7 +235,7 @@ void Selection::choose_zone() {
   double zone = kShareOfBest * std::fabs(mean(best));
   if (rules_.range) {
     // The zone within which equals are known to be after so many observations.
-    const double equals = Sleef_cinz_powd1_u10purec(error * kStakeOfLargestBet, -1 / patience) - 1;
+    const double equals = kernel::pow(error * kStakeOfLargestBet, -1 / patience) - 1;
     zone = std::max(zone, kRoom * rules_.range->width() * equals);
   } else {
     const double t = stats::student_quantile(first_stage_ - 1, 2 * error);
@@ -469,9 +469,9 @@ std::optional<std::size_t> Selection::most_observations() const {
     const Capital capital = capital_of(lead, -rules_.indifference, rules_.range->width());
     if (capital.most >= wanted) continue;
     // Grows as it did on average; half of the stake at first.
-    const double growth = Sleef_cinz_logd1_u10purec(capital.last / kStakeOfLargestBet);
+    const double growth = kernel::log(capital.last / kStakeOfLargestBet);
     if (!(growth > 0)) return std::nullopt;
-    const double needed = Sleef_cinz_logd1_u10purec(wanted / kStakeOfLargestBet) / growth;
+    const double needed = kernel::log(wanted / kStakeOfLargestBet) / growth;
     most = std::max(most, whole_above(static_cast<double>(lead.size()) * needed));
   }
   return most;

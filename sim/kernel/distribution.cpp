@@ -1,9 +1,7 @@
-// Samplers and checks of the duration distributions. Only + - * /, sqrt (both exact by IEEE 754)
-// and SLEEF's functions of the consistent family (cinz, pure C) are used where a sample is made:
-// the C library's log, exp, pow and gamma differ between versions and processors in the last bit.
+// Samplers and checks of the duration distributions. Where a sample is made, only + - * /, sqrt
+// (exact by IEEE 754) and our own functions are used (functions.hpp says why).
 //
 // SPDX-License-Identifier: MIT
-#include <sleef.h>
 #include <retrysim/distribution.hpp>
 
 #include <cmath>
@@ -13,15 +11,13 @@
 #include <string>
 #include <utility>
 
+#include "kernel/functions.hpp"
 #include "kernel/ziggurat_tables.hpp"
 
 namespace retrysim {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
-
-double log(double x) { return Sleef_cinz_logd1_u10purec(x); }
-double exp(double x) { return Sleef_cinz_expd1_u10purec(x); }
 
 void require(bool holds, const char* sentence) {
   if (!holds) throw std::invalid_argument(sentence);
@@ -59,8 +55,8 @@ double folded_normal_mean(double mean, double sd) {
   constexpr double kSqrtTwoOverPi = 0x1.9884533d43651p-1;
   constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
   const double ratio = mean / sd;
-  return sd * kSqrtTwoOverPi * exp(-0.5 * ratio * ratio) +
-         mean * Sleef_cinz_erfd1_u10purec(ratio * kSqrtHalf);
+  return sd * kSqrtTwoOverPi * kernel::exp(-0.5 * ratio * ratio) +
+         mean * kernel::erf(ratio * kSqrtHalf);
 }
 
 }  // namespace
@@ -78,7 +74,7 @@ double kernel::unit_exponential_outside(Draws& draws, std::uint64_t word) {
       // The wedge: a uniform point between the layer's lower and upper edge, kept if under exp(-x).
       const double low = kExponentialHeights[layer];
       const double high = kExponentialHeights[layer + 1];
-      if (low + (high - low) * draws.uniform() < exp(-x)) return start + x;
+      if (low + (high - low) * draws.uniform() < kernel::exp(-x)) return start + x;
     }
     word = draws.next();
   }
@@ -103,7 +99,8 @@ double kernel::unit_normal_outside(Draws& draws, std::uint64_t word) {
     // The wedge: a uniform point between the layer's lower and upper edge, kept if under the curve.
     const double low = kNormalHeights[layer];
     const double high = kNormalHeights[layer + 1];
-    if (low + (high - low) * draws.uniform() < exp(-0.5 * x * x)) return with_normal_sign(x, word);
+    if (low + (high - low) * draws.uniform() < kernel::exp(-0.5 * x * x))
+      return with_normal_sign(x, word);
     word = draws.next();
   }
 }
@@ -122,7 +119,7 @@ double unit_gamma_above_one(Draws& draws, double shape) {
     const double v = root * root * root, square = x * x;
     const double u = 1 - draws.uniform();  // (0, 1], so that the logarithm is finite
     if (u < 1 - 0.0331 * square * square) return d * v;
-    if (log(u) < 0.5 * square + d * (1 - v + log(v))) return d * v;
+    if (kernel::log(u) < 0.5 * square + d * (1 - v + kernel::log(v))) return d * v;
   }
 }
 
@@ -131,7 +128,7 @@ double unit_gamma_above_one(Draws& draws, double shape) {
 double unit_gamma(Draws& draws, double shape) {
   if (shape >= 1) return unit_gamma_above_one(draws, shape);
   const double larger = unit_gamma_above_one(draws, shape + 1);
-  return larger * exp(-unit_exponential(draws) / shape);
+  return larger * kernel::exp(-unit_exponential(draws) / shape);
 }
 
 }  // namespace
@@ -263,7 +260,7 @@ Distribution Distribution::lognormal(double mean_s, double cv) {
   require(cv >= 0 && cv <= kMaxCv, "cv must be between 0 and 1e6");
   // sigma^2 = log(1 + cv^2), so the median exp(mu) = mean exp(-sigma^2 / 2) needs no logarithm.
   d.a_ = mean_ns / std::sqrt(1 + cv * cv);
-  d.b_ = std::sqrt(Sleef_cinz_log1pd1_u10purec(cv * cv));
+  d.b_ = std::sqrt(kernel::log1p(cv * cv));
   return d;
 }
 
@@ -293,7 +290,7 @@ Distribution Distribution::weibull(double mean_s, double shape) {
   require(shape > 0, "shape must be positive");
   require(shape >= kMinWeibullShape, "shape must be at least 0.01");
   d.b_ = 1 / shape;
-  d.a_ = mean_ns / Sleef_cinz_tgammad1_u10purec(1 + d.b_);
+  d.a_ = mean_ns / kernel::tgamma(1 + d.b_);
   return d;
 }
 
@@ -369,17 +366,17 @@ Duration Distribution::sample_other(Draws& draws) const {
       ns *= unit_exponential(draws);
       break;
     case Kind::kLognormal:
-      ns = a_ * exp(b_ * unit_normal(draws));
+      ns = a_ * kernel::exp(b_ * unit_normal(draws));
       break;
     case Kind::kNormal:  // above
       break;
     case Kind::kPareto:
       // x_m U^(-1/shape), where -log U is an exponential variate: no need to invert a uniform,
       // whose 53 bits would cut off the tail.
-      ns = a_ * exp(b_ * unit_exponential(draws));
+      ns = a_ * kernel::exp(b_ * unit_exponential(draws));
       break;
     case Kind::kWeibull:
-      ns = a_ * Sleef_cinz_powd1_u10purec(unit_exponential(draws), b_);
+      ns = a_ * kernel::pow(unit_exponential(draws), b_);
       break;
     case Kind::kGamma:
       ns = a_ * unit_gamma(draws, b_);

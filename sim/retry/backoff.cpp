@@ -4,13 +4,13 @@
 // SPDX-License-Identifier: MIT
 #include "retry/backoff.hpp"
 
-#include <sleef.h>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include "kernel/functions.hpp"
 
 namespace retrysim {
 namespace backoff {
@@ -105,9 +105,8 @@ Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgr
 Duration decorrelated_v2(const BackoffRules& rules, Duration base, std::uint32_t attempts,
                          double uniform, double& level) {
   const double t = static_cast<double>(attempts - 1) + uniform;
-  const double grown = power(2, static_cast<std::int64_t>(attempts) - 1) *
-                       Sleef_cinz_exp2d1_u10purec(uniform) *
-                       Sleef_cinz_tanhd1_u10purec(std::sqrt(4 * t));
+  const double grown = power(2, static_cast<std::int64_t>(attempts) - 1) * kernel::exp2(uniform) *
+                       kernel::tanh(std::sqrt(4 * t));
   const double added = grown - std::exchange(level, grown);
   if (base == Duration::zero()) return base;
   constexpr double kForever = std::numeric_limits<double>::infinity();

@@ -7,9 +7,9 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_state.hpp>
 
+#include "kernel/functions.hpp"
 #include "kernel/memory.hpp"
 
-#include <sleef.h>
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -410,7 +410,7 @@ void SendRateLimiter::set_rate(Time now, double rate) {
 
 void SendRateLimiter::set_last_max_rate(double rate) {
   last_max_rate_ = rate;
-  time_window_ = Sleef_cinz_cbrtd1_u10purec(rate * (1 - kBeta) / kScale);
+  time_window_ = kernel::cbrt(rate * (1 - kBeta) / kScale);
 }
 
 double SendRateLimiter::rate_on_curve(Time now) const {

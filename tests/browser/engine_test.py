@@ -21,7 +21,7 @@ import unittest
 from built import need, skip
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The C library's mathematical functions stand in for SLEEF's: last digits may differ.
+# Of intervals and tests, which use the C library's mathematical functions.
 MOST_RELATIVE_DIFFERENCE = 1e-9
 HOSTILE = ["", "= =", "<script>alert(1)</script>", "\x00", "[" * 100_000,
            "name = \"" + "x" * 1_000_000, "duration = \"1e400s\"",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "reference/client_rules.hpp"
 
-#include <sleef.h>
+#include "kernel/functions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -98,8 +98,8 @@ Duration decorrelated(const BackoffRules& rules, Duration base, const Progress& 
 /// time.
 Duration decorrelated_v2(const BackoffRules& rules, Duration base, Progress& progress, double u) {
   const int before = progress.attempts - 1;
-  const double reached = power(2, before) * Sleef_cinz_exp2d1_u10purec(u) *
-                         Sleef_cinz_tanhd1_u10purec(std::sqrt(4 * (before + u)));
+  const double reached =
+      power(2, before) * kernel::exp2(u) * kernel::tanh(std::sqrt(4 * (before + u)));
   const double delay_ns = (reached - progress.jitter_level) * (1 / 1.4) * in_ns(base);
   progress.jitter_level = reached;
   if (base == Duration::zero()) return base;
@@ -361,7 +361,7 @@ void Limiter::hear(Time now, bool throttling) {
   double rate;
   if (throttling) {
     highest_ = enabled_ ? std::min(measured_, fill_rate_) : measured_;
-    climb_s_ = Sleef_cinz_cbrtd1_u10purec(highest_ * (1 - 0.7) / 0.4);
+    climb_s_ = kernel::cbrt(highest_ * (1 - 0.7) / 0.4);
     throttled_ = now;
     enabled_ = true;
     rate = highest_ * 0.7;

@@ -3,12 +3,11 @@
 
 #include <retrysim/random.hpp>
 #include <retrysim/run_result.hpp>
+#include "kernel/functions.hpp"
 
 #include "reference/arrivals.hpp"
 #include "reference/calendar.hpp"
 #include "reference/client_rules.hpp"
-
-#include <sleef.h>
 
 #include <algorithm>
 #include <bit>
@@ -507,7 +506,7 @@ class World {
     std::vector<double> up_to;
     double sum = 0;
     for (std::uint32_t k = 1; k <= spec.count; ++k) {
-      sum += Sleef_cinz_powd1_u10purec(k, -spec.exponent);
+      sum += kernel::pow(k, -spec.exponent);
       up_to.push_back(sum);
     }
     for (std::uint32_t k = 0; k < spec.count; ++k) {
@@ -918,7 +917,7 @@ class World {
   void took(const Balancer& b, Host& h, double ns) const {
     const auto passed = static_cast<double>((now() - h.latency_since).count());
     const auto decay = static_cast<double>(b.service->spec->instances.decay.count());
-    const double left = Sleef_cinz_expd1_u10purec(-passed / decay);
+    const double left = kernel::exp(-passed / decay);
     h.latency_ns = ns > h.latency_ns ? ns : h.latency_ns * left + ns * (1 - left);
     h.latency_since = now();
   }
@@ -1343,10 +1342,10 @@ class World {
       case SlowdownCurve::kLinear:
         return 1 + spec.per_attempt * n;
       case SlowdownCurve::kPower:
-        if (n > 0) factor += spec.per_attempt * Sleef_cinz_powd1_u10purec(n, spec.exponent);
+        if (n > 0) factor += spec.per_attempt * kernel::pow(n, spec.exponent);
         break;
       case SlowdownCurve::kExponential:
-        factor = Sleef_cinz_expd1_u10purec(spec.per_attempt * n);
+        factor = kernel::exp(spec.per_attempt * n);
         break;
       case SlowdownCurve::kTable: {
         const std::vector<double>& x = spec.table.in_service;

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/burstiness.hpp"
 
+#include "kernel/functions.hpp"
 #include <retrysim/simulation.hpp>
 
 #include "measure/analyse/recovery.hpp"
 
-#include <sleef.h>
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -34,7 +34,7 @@ double square(Complex a) { return a.re * a.re + a.im * a.im; }
 
 /// exp(-i pi `half_turns`).
 Complex unit(double half_turns) {
-  return {Sleef_cinz_cospid1_u05purec(half_turns), -Sleef_cinz_sinpid1_u05purec(half_turns)};
+  return {kernel::cospi(half_turns), -kernel::sinpi(half_turns)};
 }
 
 /// unit(2 k / n) for k < n / 2; n is a power of two. Every replication asks for the same ones,

@@ -15,8 +15,8 @@ namespace retrysim::stats {
 
 // --- Fourier analysis ----------------------------------------------------------------------------
 
-// The roots of unity come from SLEEF and everything else is + - * /, so results do not depend on
-// the machine's mathematical library.
+// The roots of unity come from kernel/functions.hpp and everything else is + - * /, so results do
+// not depend on the machine's mathematical library.
 
 /// Ordinates of the periodogram of `values` around their mean: |X_k|^2 / n at the frequencies k / n
 /// for k = 1, ..., (n - 1) / 2, rounded down; the first is at index 0. Any length, in n log n

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "model/network/balancer.hpp"
 
+#include "kernel/functions.hpp"
 #include "kernel/memory.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"
-
-#include <sleef.h>
 
 #include <algorithm>
 #include <cassert>
@@ -291,8 +290,7 @@ void Balancer::observe(const One& b, Latency& latency, double ns) const {
     latency.ns = ns;
   } else {
     const auto passed = static_cast<double>((state_.now - latency.since).count());
-    const double left =
-        Sleef_cinz_expd1_u10purec(-passed / static_cast<double>(b.spec->decay.count()));
+    const double left = kernel::exp(-passed / static_cast<double>(b.spec->decay.count()));
     latency.ns = latency.ns * left + ns * (1 - left);
   }
   latency.since = state_.now;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/request.hpp"
 
+#include "kernel/functions.hpp"
 #include "kernel/memory.hpp"
 
-#include <sleef.h>
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -58,7 +58,7 @@ KeyChoice::KeyChoice(const KeySpec& spec) : spec_(spec) {
   StopCounter<> stop;
   for (std::uint32_t k = 0; k < spec.count; ++k) {
     stop.count();
-    sum += Sleef_cinz_powd1_u10purec(static_cast<double>(k) + 1, -spec.exponent);
+    sum += kernel::pow(static_cast<double>(k) + 1, -spec.exponent);
     up_to_[k] = sum;
   }
   for (double& p : up_to_) p /= sum;

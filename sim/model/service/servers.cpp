@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/servers.hpp"
 
+#include "kernel/functions.hpp"
 #include "model/run/state.hpp"
 
-#include <sleef.h>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -24,11 +24,9 @@ double from_table(const SlowdownTable& table, double n) {
 double unlimited_factor(const ServiceSpec& spec, double n) {
   if (spec.slowdown.curve == SlowdownCurve::kTable) return from_table(spec.slowdown.table, n);
   if (spec.slowdown.curve == SlowdownCurve::kExponential) {
-    return Sleef_cinz_expd1_u10purec(spec.slowdown.per_attempt * n);
+    return kernel::exp(spec.slowdown.per_attempt * n);
   }
-  return n == 0
-             ? 1
-             : 1 + spec.slowdown.per_attempt * Sleef_cinz_powd1_u10purec(n, spec.slowdown.exponent);
+  return n == 0 ? 1 : 1 + spec.slowdown.per_attempt * kernel::pow(n, spec.slowdown.exponent);
 }
 
 }  // namespace

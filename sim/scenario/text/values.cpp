@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/values.hpp"
 
+#include "kernel/functions.hpp"
 #include "scenario/text/names.hpp"
 #include "scenario/text/problems.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
-#include <sleef.h>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -1016,13 +1016,13 @@ RangeResult log_spaced(std::string_view low_text, std::string_view high_text,
         static_cast<double>(nanoseconds_of_unit(numbers[i].unit) / nanoseconds_of_unit(unit));
   }
   const bool whole = numbers[0].whole && numbers[1].whole && unit.empty();
-  const double from = Sleef_cinz_logd1_u10purec(value[0]);
-  const double to = Sleef_cinz_logd1_u10purec(value[1]);
+  const double from = kernel::log(value[0]);
+  const double to = kernel::log(value[1]);
   RangeResult result;
   result.values.emplace_back(low_text);
   for (std::size_t i = 1; i + 1 < count; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(count - 1);
-    const double x = Sleef_cinz_expd1_u10purec(from + share * (to - from));
+    const double x = kernel::exp(from + share * (to - from));
     result.values.push_back(whole ? fmt::format("{:.0f}", x) : fmt::format("{:.6g}{}", x, unit));
     if (result.values.back() == result.values[result.values.size() - 2]) break;
   }

@@ -1,0 +1,33 @@
+// Elementary functions that give the same bits on every machine, from every compiler and at every
+// level of optimisation: the C library's differ between versions and processors in the last bit,
+// and a draw that differs could fall to the other side of a nanosecond. They use only + - * /,
+// which IEEE 754 defines exactly, and no fused multiply-add (-ffp-contract=off). Errors are below
+// one unit in the last place, and mostly below 0.52: tests/unit/kernel/functions_test.cpp.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace retrysim::kernel {
+
+// NaN gives NaN. Too large a result is infinity, too small a one 0.
+
+double exp(double x);
+/// 2 to the power of `x`.
+double exp2(double x);
+/// Of 0 minus infinity, below 0 NaN.
+double log(double x);
+/// log(1 + x), exact also for small `x`.
+double log1p(double x);
+/// `x` to the power of `y`, for x >= 0; NaN below. Anything to the power of 0 is 1.
+double pow(double x, double y);
+double cbrt(double x);
+double tanh(double x);
+/// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
+double erf(double x);
+/// The gamma function, for x > 0: of 0 infinity, below NaN. Takes a microsecond.
+double tgamma(double x);
+/// The sine and cosine of pi x, for finite `x`.
+double sinpi(double x);
+double cospi(double x);
+
+}  // namespace retrysim::kernel
