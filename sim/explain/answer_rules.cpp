@@ -256,9 +256,10 @@ constexpr std::string_view kCountBins = "requests under way, in the bins in whic
 /// "2890 requests are under way when the fault begins, 1440 halfway there"
 Sentence growing_backlog(const GroupCase& c, const Sentence& when) {
   const auto n = static_cast<double>(c.runs);
-  return say("{} requests are under way {}, {} halfway there",
-             count(c.backlog.end / n, not_in_files(kCountBins)), when,
-             count(c.backlog.middle / n, not_in_files(kCountBins)));
+  return say(
+      "{} under way {}, {} halfway there",
+      counted(count(c.backlog.end / n, not_in_files(kCountBins)), "request is", "requests are"),
+      when, count(c.backlog.middle / n, not_in_files(kCountBins)));
 }
 
 constexpr std::string_view kGoodputOverTime = "successes over time";
@@ -270,7 +271,8 @@ Sentence goodput_then(double now_per_s, double before_per_s, const Sentence& whe
     return count(per_s, not_in_files(kGoodputOverTime), per_s < 100 ? 2 : 3);
   };
   const Sentence how_many =
-      now_per_s > 0 ? say("only {} requests a second succeed", rate(now_per_s))
+      now_per_s > 0 ? say("only {}", counted(rate(now_per_s), "request a second succeeds",
+                                             "requests a second succeed"))
                     : Sentence(claim("no request succeeds", not_in_files(kGoodputOverTime)));
   return say("{} {}, {} a second {}", how_many, when, rate(before_per_s), before);
 }
@@ -480,9 +482,10 @@ bool is_made_only_during(const GroupCase& c) {
 /// Not enough requests for a comparison with the time before.
 Found too_few(const GroupCase& c) {
   if (!c.disturbed() && c.requests() < kFewest) {
-    return Finding{say("too few requests to tell: {} of {} succeed{}",
+    return Finding{say("too few requests to tell: {} of {} {}{}",
                        whole(c.requests() * c.success_share(), metric(c, "successes")),
-                       whole(c.requests(), metric(c, "requests")), in_all_runs(c)),
+                       whole(c.requests(), metric(c, "requests")),
+                       c.requests() == 1 ? Words("succeeds") : Words("succeed"), in_all_runs(c)),
                    {{"requests", c.requests()}}};
   }
   if (!c.disturbed() || c.runs == 0 || is_made_only_during(c)) return std::nullopt;
@@ -624,9 +627,11 @@ std::vector<Flaw> flaws(const GroupCase& c) {
   }
   if (!c.disturbed() && !herd && c.lasting_storms > 0 && c.amplification() >= kStormy) {
     const auto runs = static_cast<double>(c.lasting_storms);
-    all.push_back({say("a retry storm goes on when the load stops, in {} of {} runs",
-                       whole(runs, not_in_files(kStorms)),
-                       whole(static_cast<double>(c.runs), metric(c, "requests", "count"))),
+    const Sentence in_runs =
+        c.runs > 1 ? say(", in {} of {} runs", whole(runs, not_in_files(kStorms)),
+                         whole(static_cast<double>(c.runs), metric(c, "requests", "count")))
+                   : Sentence();
+    all.push_back({say("a retry storm goes on when the load stops{}", in_runs),
                    {"lasting_storms", runs},
                    not_in_files(kStorms),
                    true});
@@ -1131,8 +1136,9 @@ Sentence loses_goodput(const GroupCase& c, const Stretch& then, const Sentence& 
   const auto rate = [](double per_s) {
     return count(per_s, not_in_files(kGoodputOverTime), per_s < 100 ? 2 : 3);
   };
-  return say("succeeds less often{} ({} requests a second instead of {})", when,
-             rate(c.goodput(then)), rate(c.goodput(c.before)));
+  return say("succeeds less often{} ({} instead of {})", when,
+             counted(rate(c.goodput(then)), "request a second", "requests a second"),
+             rate(c.goodput(c.before)));
 }
 
 /// The requests made from the first disturbance until the group is back, or to the end.

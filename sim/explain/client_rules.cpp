@@ -87,10 +87,11 @@ Found quota_never_dry(const GroupCase& c) {
   if (!retry.quota.enabled || retry.max_attempts < 2 || c.recoveries.gone == 0) return std::nullopt;
   if (c.quota_dry.runs > 0) return std::nullopt;
   const bool one = retry.quota.scope == RetryScope::kGroup || c.client.count == 1;
-  return Finding{say("the retry quota refused hardly any retries: {} has {} tokens",
+  return Finding{say("the retry quota refused hardly any retries: {} has {}",
                      one ? Words("its bucket") : Words("each client's bucket"),
-                     whole(static_cast<double>(retry.quota.capacity),
-                           key(scenario::path_of(c.client) + ".retry.quota.capacity"))),
+                     counted(whole(static_cast<double>(retry.quota.capacity),
+                                   key(scenario::path_of(c.client) + ".retry.quota.capacity")),
+                             "token", "tokens")),
                  {{"capacity_tokens", static_cast<double>(retry.quota.capacity)},
                   {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
 }
@@ -174,9 +175,14 @@ Found not_retryable(const GroupCase& c) {
   const double refused = c.share_of_failures(Outcome::kNotRetryable);
   if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || refused < kMostRequests)
     return std::nullopt;
+  // The results do not tell which of both it was.
+  const bool unrepeatable = c.client.unrepeatable > 0;
   return Finding{
-      say("{} of the requests that failed got an answer that these clients do not retry",
-          share(refused, not_in_files("requests by how they ended, of which there is no metric"))),
+      say("{} of the requests that failed {}",
+          share(refused, not_in_files("requests by how they ended, of which there is no metric")),
+          unrepeatable ? Words("could not be sent again, or got an answer that these clients do "
+                               "not retry")
+                       : Words("got an answer that these clients do not retry")),
       {{"not_retryable_share_of_failures", refused}}};
 }
 
@@ -356,12 +362,13 @@ Found stuck(const GroupCase& c) {
   constexpr std::string_view kUnderWay =
       "requests under way, in the bins in which they are counted";
   const Figure many = count(std::round(some), not_in_files(kUnderWay));
-  Sentence who = say("{} requests have", many);
+  Sentence who = counted(many, "request has", "requests have");
   if (closed && all == 1) {
     who = Words("the only client has");
   } else if (closed) {
-    who = say("{} of {} {} have", many, count(all, not_in_files(kByScenario)),
-              arrivals.concurrency == 1 ? Words("clients") : Words("requests"));
+    who = say("{} of {} {} {}", many, count(all, not_in_files(kByScenario)),
+              arrivals.concurrency == 1 ? Words("clients") : Words("requests"),
+              many.said().text == "1" ? Words("has") : Words("have"));
   }
   return Finding{
       say("when the {}, {} been without an answer for more than {}, {} the usual time",

@@ -20,7 +20,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +66,12 @@ struct Reason {
   const GraphStretch* when = nullptr;
   double first_load = 0;        ///< kCapacity: without retries
   std::uint32_t instances = 0;  ///< faults of some instances: how many
+  /// Servers of its callers (kPool: of its own) are held by calls, so that these ask for no more.
+  bool held_back = false;
+  bool hedged = false;          ///< kCapacity: not only retries follow first attempts
+  bool by_fault_below = false;  ///< kPool: there would be enough, if calls took as long as usual
+  /// Attempts that fail by it at most; infinite: not known, because they wait.
+  double failed = std::numeric_limits<double>::infinity();
 };
 
 /// A service that is a cause.
@@ -132,6 +140,12 @@ class CauseFinder {
   }
 
   const std::vector<Suspect>& suspects() const { return suspects_; }
+  /// Requests of the group that fail in the time of trouble.
+  double failed_requests() const {
+    double failed = 0;
+    for (const GraphStretch* s : trouble_) failed += number_of(s->groups[c_.index].failures);
+    return failed;
+  }
   /// Services that only wait for them, the nearest to them first.
   const std::vector<std::size_t>& waiting() const { return waiting_; }
   /// The greatest share of the server time of a service that calls hold in a stretch.
@@ -162,8 +176,8 @@ class CauseFinder {
     const auto known = std::ranges::find(reasons, r.ill, &Reason::ill);
     if (known == reasons.end()) {
       reasons.push_back(r);
-    } else if (known->size < r.size) {
-      *known = r;
+    } else if (known->size < r.size && known->when->kind != PhaseKind::kBefore) {
+      *known = r;  // what is wrong before the disturbance is no matter of that
     }
   }
 
@@ -182,6 +196,17 @@ class CauseFinder {
   double idle_time(std::size_t service) const {
     const flow::ServiceDemand& d = g_.demand.services[service];
     return 2 * g_.scenario.network.latency.mean_seconds() + d.own_time + d.calls_time;
+  }
+  /// How much longer faults make that.
+  double longer_by_faults(std::size_t service, const std::vector<const FaultSpec*>& on) const {
+    double messages_s = 0, speed = 1;
+    for (const FaultSpec* f : on) {
+      if (f->instance != FaultSpec::kAllInstances) continue;
+      messages_s += 2 * f->latency.in_seconds();
+      speed *= f->speed;
+    }
+    const double own_s = g_.demand.services[service].own_time;
+    return messages_s + (speed > 0 ? own_s / speed - own_s : 0);
   }
 
   /// Whether the attempts of a group fare worse than before, or where nothing is known of that,
@@ -217,11 +242,7 @@ class CauseFinder {
   /// calls hold nearly all of its servers, so that no more of them can be made, takes longer than
   /// at idle services.
   bool comes_from(std::size_t service, std::size_t group, const GraphStretch& s) const {
-    constexpr double kNearlyAll = 0.9, kMost = 0.5;
-    if (feels(group, s)) return true;
-    const double busy_s = s.services[service].flow.busy_ns / 1e9;
-    return is_limited(service) && busy_s >= kNearlyAll * available_s(s, service) &&
-           g_.held_s(s, service) >= kMost * busy_s && feels(group, s, nullptr);
+    return feels(group, s) || (is_held(service, s) && feels(group, s, nullptr));
   }
 
   /// The services that the trouble of the group leads to, along edges on which it is felt.
@@ -350,18 +371,47 @@ class CauseFinder {
   }
 
   /// The time that calls would keep connections busy at idle services, of what there is; 0: no
-  /// limit.
-  double pool_load(std::size_t group, const GraphStretch& s) const {
+  /// limit. `usually`: without the faults on these services.
+  double pool_load(std::size_t group, const GraphStretch& s, bool usually) const {
     const ClientSpec& spec = g_.scenario.clients[group];
     if (spec.max_connections == ClientSpec::kUnlimited || s.seconds <= 0) return 0;
     double idle_s = 0;
-    for (const std::size_t t : called(group)) idle_s += share_of_calls(spec, t) * idle_time(t);
+    for (const std::size_t t : called(group)) {
+      const double longer_s = usually ? 0 : longer_by_faults(t, faults_on(t, s));
+      idle_s += share_of_calls(spec, t) * (idle_time(t) + longer_s);
+    }
     const double connections = double{1} * spec.max_connections * spec.count;
     return number_of(s.groups[group].requests) * idle_s / (connections * s.seconds);
   }
   static double pool_wait_s(std::size_t group, const GraphStretch& s) {
     const ClientFlow& f = s.groups[group];
     return part_of(f.connection_waiting_ns / 1e9, number_of(f.requests));
+  }
+
+  /// Whether calls hold nearly all servers of a service, so that it makes no more of them.
+  bool is_held(std::size_t service, const GraphStretch& s) const {
+    constexpr double kNearlyAll = 0.9, kMost = 0.5;
+    const double busy_s = s.services[service].flow.busy_ns / 1e9;
+    return is_limited(service) && busy_s >= kNearlyAll * available_s(s, service) &&
+           g_.held_s(s, service) >= kMost * busy_s;
+  }
+  /// The same of a service that calls this one.
+  bool are_callers_held(std::size_t service, const GraphStretch& s) const {
+    for (std::size_t g = 0; g < s.groups.size(); ++g) {
+      const auto caller = g_.calls.caller_of(g);
+      if (!caller || share_of_calls(g_.scenario.clients[g], service) <= 0) continue;
+      if (is_held(*caller, s)) return true;
+    }
+    return false;
+  }
+
+  /// Attempts that were sent there.
+  double sent_to(std::size_t service, const GraphStretch& s) const {
+    double sent = 0;
+    for (std::size_t g = 0; g < s.groups.size(); ++g) {
+      sent += share_of_calls(g_.scenario.clients[g], service) * number_of(s.groups[g].attempts);
+    }
+    return sent;
   }
 
   /// How many times as long as a group waits for it an attempt takes there at idle services, if
@@ -425,14 +475,26 @@ class CauseFinder {
         has_less && first_load > kLeavesRoom && (refuses || longer_s >= noticeable_s) &&
         std::ranges::none_of(groups, [&](std::size_t g) { return comes_from(service, g, s); });
     const bool full = is_out || is_short;
-    if (full) add(Ill::kCapacity, its_load).first_load = first_load;
+    constexpr double kFewestForLoad = 20;
+    if (full && came >= kFewestForLoad) {
+      Reason& r = add(Ill::kCapacity, its_load);
+      r.first_load = first_load;
+      r.held_back = are_callers_held(service, s);
+      for (const ClientSpec& client : g_.scenario.clients) {
+        r.hedged =
+            r.hedged || (client.retry.hedging.enabled && share_of_calls(client, service) > 0);
+      }
+    }
     if (has_error_source(service, on)) {
       const double own = own_errors(s, service);
       const double own_before = before_ ? own_errors(*before_, service) : 0;
-      if (has_grown(own, came, own_before, came_before)) add(Ill::kErrors, part_of(own, came));
+      if (has_grown(own, came, own_before, came_before)) {
+        add(Ill::kErrors, part_of(own, came)).failed = own;
+      }
     }
     if (has_grown(number_of(part.flow.throttled), came, number_of(then.throttled), came_before)) {
-      add(Ill::kThrottle, part_of(number_of(part.flow.throttled), came));
+      add(Ill::kThrottle, part_of(number_of(part.flow.throttled), came)).failed =
+          number_of(part.flow.throttled);
     }
     double later_s = 0, loss = 0;
     for (const FaultSpec* f : on) {
@@ -440,10 +502,13 @@ class CauseFinder {
       loss = 1 - (1 - loss) * (1 - f->request_loss) * (1 - f->response_loss);
     }
     if (later_s >= noticeable_s) add(Ill::kFar, later_s);
-    if (loss >= kPoint) add(Ill::kLoss, loss);
+    if (loss >= kPoint) add(Ill::kLoss, loss).failed = loss * sent_to(service, s);
     for (const std::size_t g : groups) {
-      const double pooled = pool_load(g, s);
-      if (pooled >= kLeavesNoRoom && pool_wait_s(g, s) >= noticeable_s) add(Ill::kPool, pooled);
+      const double pooled = pool_load(g, s, false);
+      if (pooled < kLeavesNoRoom || pool_wait_s(g, s) < noticeable_s) continue;
+      Reason& r = add(Ill::kPool, pooled);
+      r.by_fault_below = pool_load(g, s, true) < kLeavesNoRoom;
+      r.held_back = is_held(service, s);
     }
     if (full) return found;
     const double usual_s = before_ && number_of(then.completions) >= kFewestAttempts
@@ -455,7 +520,8 @@ class CauseFinder {
         now_s >= (1 + kLongerShare + noise) * usual_s) {
       add(Ill::kSlow, part_of(now_s, usual_s));
     } else if (refuses && g_.held_s(s, service) < available_s(s, service) / 2) {
-      add(Ill::kTurnsAway, part_of(number_of(part.flow.rejected), came));
+      add(Ill::kTurnsAway, part_of(number_of(part.flow.rejected), came)).failed =
+          number_of(part.flow.rejected);
     }
     if (found.empty()) {
       if (const double ratio = times_too_long(service, s); ratio > 0) add(Ill::kTooLong, ratio);
@@ -520,6 +586,28 @@ Sentence when_of(const GroupCase& c, const GraphStretch& s) {
   }
 }
 
+bool is_repeated_above(const GroupCase& c, std::size_t service) {
+  constexpr double kFew = 0.02;
+  if (!c.graph) return false;
+  const GraphCase& g = *c.graph;
+  std::vector<bool> above(c.scenario.services.size(), false);
+  above[service] = true;
+  const std::vector<std::size_t> order = scenario::callers_first(c.scenario);
+  for (auto s = order.rbegin(); s != order.rend(); ++s) {
+    for (std::size_t group = 0; group < c.scenario.clients.size() && above[*s]; ++group) {
+      if (share_of_calls(c.scenario.clients[group], *s) <= 0) continue;
+      double attempts = 0, retries = 0;
+      for (const GraphStretch* t : g.trouble()) {
+        attempts += number_of(t->groups[group].attempts);
+        retries += number_of(t->groups[group].retries);
+      }
+      if (*s != service && retries > kFew * attempts) return true;
+      if (const auto caller = g.calls.caller_of(group)) above[*caller] = true;
+    }
+  }
+  return false;
+}
+
 namespace {
 
 Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r) {
@@ -530,14 +618,20 @@ Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r
   const bool is_less = end > start && mean_capacity_left(c.scenario, service, start, end) < 0.995;
   const Words what = is_less ? Words("the capacity that it has left") : Words("its capacity");
   const FigureSource work = not_in_files(kWork);
-  const Sentence need = r.size < kLeavesNoRoom ? say("{} of {}", share(r.size, work), what)
-                        : r.size < kAll        ? say("{} of {}", claim("all", work), what)
-                                               : say("{} {}", times(r.size, work), what);
+  const Sentence need =
+      r.size < kLeavesNoRoom ? say("{} of {}", share(r.size, work), what)
+      : r.size < kAll
+          ? say("{} of {}", claim("all", work), what)
+          : say("{}{} {}", r.held_back ? Words("at least ") : Words(""), times(r.size, work), what);
   Sentence text = say("is {} of capacity: attempts{} need {}",
                       r.size < kLeavesNoRoom ? Words("short") : Words("out"), when_of(c, s), need);
   if (r.first_load < kFewer * r.size) {
-    text += say(" (first attempts alone {})",
-                r.first_load < kAll ? share(r.first_load, work) : times(r.first_load, work));
+    const Figure first =
+        r.first_load < kAll ? share(r.first_load, work) : times(r.first_load, work);
+    text += is_repeated_above(c, service)
+                ? say(" ({} without the {} of its callers)", first,
+                      r.hedged ? Words("hedges and retries") : Words("retries"))
+                : say(" (first attempts alone {})", first);
   }
   return text;
 }
@@ -590,7 +684,9 @@ Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
       return say("turns away {} of its attempts{}",
                  share(r.size, per_arrival(c, service, r, "rejected")), when);
     case Ill::kPool:
-      return say("has too few connections for its calls{}: they need {} what there is", when,
+      return say("has too few connections for {}{}: they need {}{} what there is",
+                 r.by_fault_below ? Words("calls that take so long") : Words("its calls"), when,
+                 r.held_back ? Words("at least ") : Words(""),
                  times(r.size, not_in_files(kByScenario)));
     case Ill::kTooLong:
       return say("takes longer than its callers wait{}: {} as long, without any waiting", when,
@@ -611,9 +707,9 @@ Sentence short_words_of(const Reason& r) {
     case Ill::kBlocked:
       return Words("stands still");
     case Ill::kCapacity:
-      return r.first_load < kFewer && r.size >= kFewer
-                 ? Words("is out of capacity because of retries")
-                 : Words("is out of capacity");
+      if (r.first_load >= kFewer || r.size < kFewer) return Words("is out of capacity");
+      return r.hedged ? Words("is out of capacity because of hedges and retries")
+                      : Words("is out of capacity because of retries");
     case Ill::kErrors:
       return Words("answers with errors");
     case Ill::kThrottle:
@@ -676,6 +772,19 @@ std::optional<CauseFinder> causes_of(const GroupCase& c, const CallSpec* degrade
   return found;
 }
 
+/// The suspects without those whose own failures are too few to be why requests of the group fail,
+/// where others are not.
+std::vector<Suspect> weighty(const CauseFinder& found) {
+  constexpr double kLittle = 0.1;  // of the requests that fail
+  const double lost = kLittle * found.failed_requests();
+  std::vector<Suspect> all = found.suspects();
+  const auto is_weighty = [&](const Suspect& suspect) {
+    return std::ranges::any_of(suspect.reasons, [&](const Reason& r) { return r.failed >= lost; });
+  };
+  if (std::ranges::any_of(all, is_weighty)) std::erase_if(all, std::not_fn(is_weighty));
+  return all;
+}
+
 Found cause_in_graph(const GroupCase& c) {
   if (!c.graph || c.client.makes_calls()) return std::nullopt;
   const bool calls = std::ranges::any_of(called_services(c.client), [&](std::size_t s) {
@@ -688,7 +797,7 @@ Found cause_in_graph(const GroupCase& c) {
   std::vector<Sentence> parts;
   std::vector<EvidenceFigure> evidence;
   bool passes_on = true;
-  for (const Suspect& suspect : found.suspects()) {
+  for (const Suspect& suspect : weighty(found)) {
     const std::string& name = c.scenario.services[suspect.service].name;
     std::vector<Sentence> said;
     for (const Reason& r : suspect.reasons) {
@@ -732,12 +841,12 @@ Found overload_below(const GroupCase& c) {
   const flow::ServiceDemand& there = demand.services[*most];
   const double enough = std::floor(there.work) + 1;
   return Finding{
-      say("the first calls of {} alone need {} the capacity of {}: {} helps; at least {} servers "
-          "are needed there",
+      say("the first calls of {} alone need {} the capacity of {}: {} helps; at least {} needed "
+          "there",
           Name{c.scenario.services[*caller].name}, times(there.load(), not_in_files(kByScenario)),
           Name{c.scenario.services[*most].name},
           claim("no retry policy", not_in_files(kByScenario)),
-          whole(enough, not_in_files(kByScenario))),
+          counted(whole(enough, not_in_files(kByScenario)), "server is", "servers are")),
       {{"new_load_ratio", there.load()}, {"servers", there.capacity}, {"servers_needed", enough}}};
 }
 
@@ -844,10 +953,14 @@ Found layers_multiply(const GroupCase& c) {
   }
   std::size_t multiplying = 0, inner = 0;
   double by_retries = 1;
+  bool hedged = false;
   std::vector<Sentence> layers;
   for (std::size_t i = 0; i < most->groups.size(); ++i) {
     const double own = attempts_per_request(c, most->groups[i]);
-    if (own >= kMultiplies) ++multiplying, inner = i;
+    if (own >= kMultiplies) {
+      ++multiplying, inner = i;
+      hedged = hedged || c.scenario.clients[most->groups[i]].retry.hedging.enabled;
+    }
     by_retries *= own;
     const double calls = most->calls_per_attempt[i];
     if (i > 0 && std::abs(calls - 1) >= 0.05) {
@@ -869,7 +982,8 @@ Found layers_multiply(const GroupCase& c) {
   const std::size_t last = most->groups.back();
   if (share_of_calls(c.scenario.clients[last], deepest) < 1) product = not_in_files(kByScenario);
   Sentence sentence =
-      say("retries multiply from layer to layer: {}a request becomes {} attempts at {} ({})",
+      say("{} multiply from layer to layer: {}a request becomes {} attempts at {} ({})",
+          hedged ? Words("hedges and retries") : Words("retries"),
           c.disturbed() ? say("from the start of {} on ", its_name(c)) : Sentence(),
           count(most->product, product, 2), Name{c.scenario.services[deepest].name},
           joined(layers, ", ", ", "));
@@ -937,7 +1051,7 @@ std::vector<Culprit> culprits_of(const GroupCase& c) {
   const std::optional<CauseFinder> found = causes_of(c, degraded ? degraded->call : nullptr);
   if (!found) return all;
   const bool is_sick_before = is_sick_before_it(c);
-  for (const Suspect& suspect : found->suspects()) {
+  for (const Suspect& suspect : weighty(*found)) {
     // What comes later is no cause of losses before it.
     std::vector<Reason> reasons = suspect.reasons;
     if (is_sick_before) {
@@ -949,7 +1063,8 @@ std::vector<Culprit> culprits_of(const GroupCase& c) {
     // The first kinds explain the later ones.
     const Reason& r = *std::ranges::min_element(reasons, {}, &Reason::ill);
     const bool by_retries = r.ill == Ill::kCapacity && r.first_load < kLeavesRoom;
-    const bool may_be_effect = reasons.size() == 1 && (by_retries || r.ill == Ill::kTurnsAway);
+    const bool may_be_effect =
+        reasons.size() == 1 && (by_retries || r.ill == Ill::kTurnsAway || r.by_fault_below);
     all.push_back({suspect.service, short_words_of(r), r.when, may_be_effect});
   }
   return all;

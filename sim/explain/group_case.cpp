@@ -29,6 +29,19 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
 
+}  // namespace
+
+double least_work_above_capacity(const Capacity& capacity, double offered_s) {
+  constexpr double kFew = 20, kDeviations = 2;
+  const double room = offered_s / capacity.service_time_s;
+  if (room >= kFew) return offered_s;
+  // The least n with n - 2 sqrt(n) >= room.
+  const double root = kDeviations / 2 + std::sqrt(kDeviations * kDeviations / 4 + room);
+  return root * root * capacity.service_time_s;
+}
+
+namespace {
+
 class CaseBuilder {
  public:
   CaseBuilder(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group)
@@ -534,10 +547,11 @@ class CaseBuilder {
     if (!c_.capacity.limited || run.interval <= Duration::zero()) return;
     const stats::BinRange window = stats::window_bins(run, run.clients[c_.index].bins);
     const double offered_s = run.interval.in_seconds() * c_.capacity.servers;
+    const double least_s = least_work_above_capacity(c_.capacity, offered_s);
     double above = 0, work = 0;
     for (std::size_t i = window.first; i < window.last; ++i) {
       const double retries = work_of(i).retry_s;
-      if (retries < offered_s) continue;
+      if (retries < least_s) continue;
       above += 1;
       work += retries;
     }

@@ -178,6 +178,10 @@ struct Capacity {
   std::optional<prediction::SteadyNeed> need = {};  ///< of first attempts, by the scenario
 };
 
+/// From which work of attempts on a time in which the servers do `offered_s` of it is too short for
+/// them; where that is little, by more than chance explains.
+double least_work_above_capacity(const Capacity& capacity, double offered_s);
+
 struct GroupCase {
   const Scenario& scenario;
   std::size_t index;

@@ -67,10 +67,12 @@ Found overload_without_retries(const GroupCase& c) {
                                 : in_keys   ? planned / servers_source(c)
                                             : planned;
   const bool is_counted = its_load.kind != FigureSource::Kind::kUnknown;
-  const Sentence remedy =
-      say("at least {} servers are needed",
+  const Sentence remedy = say(
+      "at least {} needed",
+      counted(
           whole(enough, is_counted ? whole_part(its_load * servers_source(c), number(1)) + number(1)
-                                   : its_load));
+                                   : its_load),
+          "server is", "servers are"));
   const Figure needed = times(load, its_load);
   const auto if_needed = [&](std::string_view words, double least) {
     return claim(words, is_counted ? its_load >= number(least) : its_load);
@@ -128,24 +130,33 @@ double load_in(const GroupCase& c, const DisturbedStretch& d) {
   return d.left > 0 ? c.load(d.first_work_s, d.seconds) / d.left : 0;
 }
 
-/// Where several faults follow each other or overlap, the stretch with the greatest load, and those
-/// with nearly as much.
+/// Where several faults follow each other or overlap, the stretch with the greatest load,
+/// and those with nearly as much. Of few attempts the load may be chance.
 Found overload_by_disturbance(const GroupCase& c) {
-  constexpr double kNearly = 0.9;
+  constexpr double kNearly = 0.9, kDeviations = 2, kEnoughAttempts = 20;
   if (!c.disturbed() || !c.capacity.limited || c.disturbed_stretches.empty()) return std::nullopt;
   const auto& all = c.disturbed_stretches;
   const DisturbedStretch& worst = *std::max_element(
       all.begin(), all.end(),
       [&](const auto& a, const auto& b) { return load_in(c, a) < load_in(c, b); });
   const double load = load_in(c, worst);
-  if (load <= 1 || c.load(c.before.first_work_s, c.before.seconds) >= 1) return std::nullopt;
+  const double attempts = worst.first_work_s / c.capacity.service_time_s;
+  if (attempts < kEnoughAttempts || load * (1 - kDeviations / std::sqrt(attempts)) <= 1 ||
+      c.load(c.before.first_work_s, c.before.seconds) >= 1) {
+    return std::nullopt;
+  }
   const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
     return load_in(c, d) > 1 && load_in(c, d) >= kNearly * load;
   });
+  const Words up_to = such.size() > 1 ? Words("up to ") : Words("");
+  const Words remaining = worst.left < 1 ? Words("remaining ") : Words("");
+  const Figure needed = times(load, load_source(c, worst));
   return Finding{
-      say("during {} first attempts alone need {}{} the {}capacity", names_of(c, such),
-          such.size() > 1 ? Words("up to ") : Words(""), times(load, load_source(c, worst)),
-          worst.left < 1 ? Words("remaining ") : Words("")),
+      is_repeated_above(c, c.client.service)
+          ? say("during {} calls need {}{} the {}capacity even without their own retries",
+                names_of(c, such), up_to, needed, remaining)
+          : say("during {} first attempts alone need {}{} the {}capacity", names_of(c, such), up_to,
+                needed, remaining),
       {{"new_load_ratio", load}, {"capacity_left_share", worst.left}}};
 }
 
@@ -213,6 +224,12 @@ bool has_trouble(const GroupCase& c) {
 /// Errors that the service itself answers, apart from refusals.
 constexpr std::string_view kErrors = "errors at the service, which service.csv does not have";
 
+bool any_caller_retries(const GroupCase& c) {
+  return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& client) {
+    return share_of_calls(client, c.client.service) > 0 && client.retry.max_attempts > 1;
+  });
+}
+
 Found answers_errors(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
   if (!c.has_one_service() || flow::calls_others(c.scenario, c.client.service)) {
@@ -256,7 +273,8 @@ Found answers_errors(const GroupCase& c) {
     const bool attracts = sick < count && balancing != Balancing::kRoundRobin &&
                           balancing != Balancing::kRandom && most > kAttracted * sick / count;
     const Sentence why =
-        attracts ? say(", retries included: {} prefers {}, because {} soon",
+        attracts ? say("{}: {} prefers {}, because {} soon",
+                       any_caller_retries(c) ? Words(", retries included") : Words(""),
                        Name{std::string(name(balancing))}, sick == 1 ? Words("it") : Words("them"),
                        sick == 1 ? Words("it answers") : Words("they answer"))
                  : Sentence();
@@ -365,8 +383,8 @@ Found profile_takes_capacity(const GroupCase& c) {
                        count(dips[i].to_s, by_profile, 4)));
   }
   if (dips.size() > kMost) {
-    when.push_back(
-        say("{} more times", whole(static_cast<double>(dips.size() - kMost), by_profile)));
+    when.push_back(counted(whole(static_cast<double>(dips.size() - kMost), by_profile), "more time",
+                           "more times"));
   }
   return Finding{say("the profile leaves the service {} {}: first attempts need {} of it",
                      least > 0 ? say("only {} of its capacity", share(least, by_profile))
@@ -444,6 +462,25 @@ Found slow_queue_outlasts_timeout(const GroupCase& c) {
        {"too_late_share", late}}};
 }
 
+/// Whether more than a few attempts fail, so that retries are among those that follow the first.
+bool fails_too(const ClientFlow& f) {
+  constexpr double kFew = 0.05;
+  const auto failed = static_cast<double>(f.errors + f.throttled + f.timeouts);
+  return failed > kFew * static_cast<double>(f.attempts);
+}
+
+/// What follows first attempts in the groups that call the service.
+Words later_attempts(const GroupCase& c) {
+  bool hedge = false, retry = false;
+  for (const ClientSpec& client : c.scenario.clients) {
+    if (share_of_calls(client, c.client.service) <= 0) continue;
+    hedge = hedge || client.retry.hedging.enabled;
+    retry = retry || !client.retry.hedging.enabled;
+  }
+  if (!hedge) return Words("retries");
+  return retry || fails_too(troubled(c).group) ? Words("hedges and retries") : Words("hedges");
+}
+
 Found retries_keep_it_down(const GroupCase& c) {
   constexpr double kWeighty = 0.2;
   if (!c.disturbed() || c.recoveries.gone == 0) return std::nullopt;
@@ -451,8 +488,8 @@ Found retries_keep_it_down(const GroupCase& c) {
   const double retried = c.load(c.after.retry_work_s, c.after.seconds);
   if (fresh <= 0 || fresh >= 1 || fresh + retried < 1 || retried < kWeighty) return std::nullopt;
   return Finding{
-      say("after {} first attempts need {} of the capacity, with retries {} the capacity",
-          its_name(c), share(fresh, load_source(c, LoadOf::kFirst, "after")),
+      say("after {} first attempts need {} of the capacity, with {} {} the capacity", its_name(c),
+          share(fresh, load_source(c, LoadOf::kFirst, "after")), later_attempts(c),
           times(fresh + retried, load_source(c, LoadOf::kAll, "after"))),
       {{"new_load_ratio", fresh}, {"load_with_retries_ratio", fresh + retried}}};
 }
@@ -462,7 +499,7 @@ Found retries_above_capacity(const GroupCase& c) {
   if (c.runs == 0 || !o.in_most_of(c.runs)) return std::nullopt;
   const double bin_s = c.bin_s;
   if (o.seconds < std::max(1.0, 2 * bin_s)) return std::nullopt;
-  return Finding{say("retries alone needed {} the capacity for {}",
+  return Finding{say("{} alone needed {} the capacity for {}", later_attempts(c),
                      times(o.ratio, retries_above_source(c, "mean of means")),
                      roughly(o.seconds, retries_above_source(c, "mean count"))),
                  {{"retry_load_ratio", o.ratio},
@@ -523,13 +560,6 @@ Found wasted_work(const GroupCase& c) {
                      c.has_one_service() ? Words("the service") : Words("its services"),
                      c.disturbed() ? Words(" in that time") : Words(""), whom_it_was_for(c)),
                  {{"wasted_share", wasted}}};
-}
-
-/// Whether more than a few attempts fail, so that retries are among those that follow the first.
-bool fails_too(const ClientFlow& f) {
-  constexpr double kFew = 0.05;
-  const auto failed = static_cast<double>(f.errors + f.throttled + f.timeouts);
-  return failed > kFew * static_cast<double>(f.attempts);
 }
 
 /// "60 % of", "1.2 times".
@@ -599,9 +629,8 @@ Found throttle_is_bottleneck(const GroupCase& c) {
           ? say("throttles refuse {} of the attempts that reach its services", refused)
       : t.has_limits()
           ? say("the throttle refuses {} of the attempts that reach it", refused)
-          : say("the throttle lets {} attempts a second pass{} and refuses {} of those that reach "
-                "it",
-                count(t.rate, key("service." + c.service().name + ".throttle.rate"), 4),
+          : say("the throttle lets {} a second pass{} and refuses {} of those that reach it",
+                attempts(t.rate, key("service." + c.service().name + ".throttle.rate")),
                 each ? Words(" of each client") : Words(""), refused);
   std::vector<EvidenceFigure> evidence = {{"throttled_share", throttled}};
   if (c.has_one_service() && !t.has_limits()) {

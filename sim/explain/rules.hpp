@@ -68,6 +68,10 @@ std::vector<Culprit> culprits_of(const GroupCase& c);
 /// " during the fault"; by its name where there are several. Nothing of the whole window.
 Sentence when_of(const GroupCase& c, const GraphStretch& s);
 
+/// Whether requests or calls above a service are tried again, so that first attempts there contain
+/// what retries ask for.
+bool is_repeated_above(const GroupCase& c, std::size_t service);
+
 /// What a group loses, in few words for a sentence about several: "fails (1.2 % succeed)".
 /// `during_is_said`: the sentence has said that it is about the time of the disturbance. Empty if
 /// there are too few requests to tell.

@@ -123,9 +123,12 @@ Sentence joined(const std::vector<Sentence>& parts, std::string_view between,
   return all;
 }
 
+Sentence counted(const Figure& number, Words one, Words many) {
+  return say("{} {}", number, number.said().text == "1" ? one : many);
+}
+
 Sentence attempts(double number, FigureSource source, int digits) {
-  const Sentence said = count(number, std::move(source), digits);
-  return said + (number == 1 ? Words(" attempt") : Words(" attempts"));
+  return counted(count(number, std::move(source), digits), "attempt", "attempts");
 }
 
 }  // namespace retrysim::explain

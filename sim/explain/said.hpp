@@ -172,6 +172,9 @@ Sentence say(std::type_identity_t<Frame<Parts...>> frame, const Parts&... parts)
 Sentence joined(const std::vector<Sentence>& parts, std::string_view between = ", ",
                 std::string_view last = " and ");
 
+/// A number and what there are so many of: "1 request is", "3 requests are".
+Sentence counted(const Figure& number, Words one, Words many);
+
 /// "1 attempt", "1.24 attempts".
 Sentence attempts(double number, FigureSource source, int digits = 4);
 

@@ -201,7 +201,9 @@ FigureSource retries_above_source(const GroupCase& c, std::string_view over) {
   if (!has_plain_work(c) || callers != 1) return not_in_files(kWork);
   FigureSource source = flow(c, "retries", "window");
   constexpr double kRounding = 1e-6;  // they are whole numbers
-  source.above = c.bin_s * c.capacity.servers / c.capacity.service_time_s - kRounding;
+  source.above = least_work_above_capacity(c.capacity, c.bin_s * c.capacity.servers) /
+                     c.capacity.service_time_s -
+                 kRounding;
   source.over = over;
   if (over == "mean count") return std::move(source) * key("interval");
   return std::move(source) * key(path_of_service(c) + ".service_time") /

@@ -789,4 +789,220 @@ errors = { internal = 0.4 }
           !says("after it"));
 }
 
+TEST_CASE("of a few attempts no load is claimed") {
+  // One server of 3 s at 60 % of its speed: 0.2/s ask for all of it, of which four come.
+  const auto text = [](const std::string& servers, const std::string& rate) {
+    return said_of("", R"(
+name = "few"
+duration = "120s"
+replications = 1
+seed = 3
+[service.api]
+servers = )" + servers + R"(
+service_time = "3s"
+[client.web]
+arrivals = { process = "constant", total_rate = )" +
+                           rate + R"( }
+attempt_timeout = "30s"
+retry = { mode = "none" }
+[fault.f]
+start = "40s"
+duration = "20s"
+speed = 0.4
+)");
+  };
+  CHECK_THAT(text("1", "0.2"), !says(kOverload));
+  CHECK_THAT(text("50", "10"), says(kOverload));  // the same load, of 200
+}
+
+TEST_CASE("single retries of slow work are no storm") {
+  // One server of 5 s: a retry in a bin of a second asks for five times what it can do then.
+  const auto said = [](const std::string& rate) {
+    return said_of("web", R"(
+name = "slow"
+duration = "400s"
+replications = 2
+[service.api]
+servers = 1
+service_time = "5s"
+errors = { unavailable = 0.3, at = 1 }
+[client.web]
+count = 5
+arrivals = { process = "poisson", total_rate = )" +
+                              rate + R"( }
+retry = { mode = "custom", max_attempts = 3, delays = ["1s"] }
+)");
+  };
+  CHECK_THAT(said("0.08"), !says(kStorm));
+}
+
+TEST_CASE("hedges are not called retries") {
+  const std::string hedged = said_of("app", ten_servers("", R"([client.app]
+count = 100
+arrivals = { process = "poisson", total_rate = 600 }
+retry = { mode = "custom", max_attempts = 2, delays = [0], hedging = { delay = "0s" } }
+)"));
+  CHECK_THAT(hedged, says("hedges alone needed") && !says("retries alone"));
+}
+
+TEST_CASE("no retry is spoken of where nobody retries") {
+  const auto said = [](const std::string& retry) {
+    return said_of("web", R"(
+name = "sick"
+duration = "100s"
+replications = 2
+[service.api]
+servers = 10
+instances = 3
+balancing = "least-connections"
+service_time = { distribution = "exponential", mean = "50ms" }
+[client.web]
+count = 20
+arrivals = { process = "poisson", total_rate = 50 }
+attempt_timeout = "2s"
+retry = { )" + retry + R"( }
+[fault.f]
+start = "40s"
+duration = "20s"
+instance = 1
+errors = { internal = 1.0 }
+)");
+  };
+  CHECK_THAT(said(kNone), says("prefers it, because") && !says("retries included"));
+  CHECK_THAT(said(kFour), says(", retries included: least-connections prefers it"));
+}
+
+TEST_CASE("what cannot be sent again is not said to have met an answer that is not retried") {
+  const auto said = [](const std::string& unrepeatable) {
+    return said_of("web", R"(
+name = "streams"
+duration = "60s"
+replications = 2
+[service.api]
+servers = 10
+service_time = { distribution = "exponential", mean = "50ms" }
+errors = { )" + std::string(unrepeatable == "0" ? "invalid" : "unavailable") +
+                              R"( = 0.2 }
+[client.web]
+count = 20
+arrivals = { process = "poisson", total_rate = 50 }
+attempt_timeout = "2s"
+unrepeatable = )" + unrepeatable +
+                              R"(
+retry = { mode = "standard" }
+)");
+  };
+  CHECK_THAT(said("0.6"), says("of the requests that failed could not be sent again, or got an "
+                               "answer that these clients do not retry"));
+  CHECK_THAT(said("0"), says("of the requests that failed got an answer that these clients do not "
+                             "retry"));
+}
+
+namespace {
+
+/// 150 requests/s through front to pay and side; faults from 20 s to 40 s.
+std::string shop(const std::string& more) {
+  return R"(
+name = "shop"
+duration = "80s"
+replications = 2
+[service.front]
+servers = "unlimited"
+service_time = "2ms"
+[service.front.calls.pay]
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[service.front.calls.side]
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[service.pay]
+servers = 50
+service_time = "10ms"
+[service.side]
+servers = 50
+service_time = "10ms"
+[client.web]
+calls = "front"
+count = 20
+arrivals = { process = "poisson", total_rate = 150 }
+attempt_timeout = "2s"
+retry = { mode = "none" }
+[fault.f]
+service = "pay"
+start = "20s"
+duration = "20s"
+)" + more;
+}
+
+}  // namespace
+
+TEST_CASE("what makes few of the requests fail is not named beside what makes most fail") {
+  const auto side = [](const std::string& share) {
+    return "errors = { internal = 0.7 }\n[fault.g]\nservice = \"side\"\nstart = \"20s\"\n"
+           "duration = \"20s\"\nerrors = { internal = " +
+           share + " }\n";
+  };
+  const std::string few = said_of("all", shop(side("0.05")));  // 0.3 * 0.05 of all
+  CHECK_THAT(few, Catch::StartsWith("pay answers with errors"));
+  CHECK_THAT(said_of("web", shop(side("0.05"))), !says("side answers"));
+  const std::string many = said_of("all", shop(side("0.4")));  // and then a tenth of the failures
+  CHECK_THAT(many, Catch::StartsWith("no single service is shown to be the cause"));
+  CHECK_THAT(said_of("web", shop(side("0.4"))), says("side answers 4") && says("pay answers 7"));
+}
+
+TEST_CASE("connections that suffice for a service nearby are too few for one far away") {
+  // 150 calls/s of 10 ms keep 1.5 connections busy; 200 ms farther away 31.5.
+  const auto pool = [](const std::string& connections, const std::string& fault) {
+    std::string text = shop(fault);
+    const std::string call = "[service.front.calls.pay]\n";
+    return text.insert(text.find(call) + call.size(), "max_connections = " + connections + "\n");
+  };
+  const std::string far = pool("20", "latency = \"100ms\"\n");
+  CHECK_THAT(said_of("all", far), Catch::StartsWith("pay is farther away during the fault"));
+  CHECK_THAT(said_of("web", far),
+             says("messages there and back take 0.2 s more") &&
+                 says("front has too few connections for calls that take so long during the "
+                      "fault: they need 1.6 times what there is"));
+  CHECK_THAT(said_of("web", pool("100", "latency = \"100ms\"\n")),
+             says("messages there and back take 0.2 s more") && !says("too few connections"));
+  // One is too few at any distance.
+  CHECK_THAT(said_of("all", pool("1", "latency = \"1ms\"\n")),
+             Catch::StartsWith("front has too few connections for its calls"));
+}
+
+TEST_CASE("first attempts that retries above ask for are not called first attempts") {
+  const auto said = [](const std::string& above) {
+    return said_of("", R"(
+name = "layers"
+duration = "60s"
+replications = 2
+[service.front]
+servers = "unlimited"
+service_time = "1ms"
+[service.front.calls.db]
+attempt_timeout = "300ms"
+retry = { mode = "custom", max_attempts = 3, delays = ["10ms"] }
+[service.db]
+servers = 4
+service_time = "10ms"
+queue = { capacity = 20 }
+[client.web]
+calls = "front"
+count = 20
+arrivals = { process = "poisson", total_rate = 300 }
+attempt_timeout = "1s"
+retry = { )" + above + R"( }
+[fault.f]
+service = "db"
+start = "20s"
+duration = "10s"
+capacity = 0.25
+)");
+  };
+  CHECK_THAT(said(kNone), says("(first attempts alone 3 times)") &&
+                              says("first attempts alone need 3 times the remaining capacity"));
+  CHECK_THAT(said(kFour), says("without the retries of its callers)") && !says(kOverload) &&
+                              says("the remaining capacity even without their own retries"));
+}
+
 }  // namespace retrysim

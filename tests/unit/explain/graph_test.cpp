@@ -234,7 +234,8 @@ const std::vector<Labelled>& labelled_graphs() {
        {"fault.f.service=api", "fault.f.capacity=0.05"},
        {"api"},
        {"front"},
-       "api is out of capacity: attempts during the fault need 1.1 times the capacity that it has "
+       "api is out of capacity: attempts during the fault need at least 1.1 times the capacity "
+       "that it has "
        "left"},
       {"api needs 30 ms of 4 servers at 240/s: 7.2; db, with 0.6, gets 133/s",
        kChain,
