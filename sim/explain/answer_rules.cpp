@@ -891,13 +891,14 @@ Found recovers(const GroupCase& c) {
 Found recovers_late(const GroupCase& c) {
   if (!c.recovers()) return std::nullopt;
   const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
-  const Sentence when = c.recoveries.at_once() > 0
-                            ? mixed_recovery(c)
-                            : say("recovers {}, {} the length of {}", recovery_time(c),
-                                  times(c.recoveries.mean_s / lasted_s,
-                                        recovery_source(c, "mean") / (key("disturbances.end_s") -
-                                                                      key("disturbances.start_s"))),
-                                  its_name(c));
+  const Sentence when =
+      c.recoveries.at_once() > 0
+          ? mixed_recovery(c)
+          : say("recovers {}, {} the length of {}", recovery_time(c),
+                times(c.recoveries.mean_s / lasted_s,
+                      recovery_source(c, "mean") /
+                          (disturbances_edge(c, "end_s") - disturbances_edge(c, "start_s"))),
+                its_name(c));
   Finding f = with_end_of_run(c, {loss_and(c, when), recovery(c)});
   f.evidence.push_back({"disturbance_s", lasted_s});
   return f;
@@ -1180,7 +1181,9 @@ Sentence loses_for_a_while(const GroupCase& c, bool during_is_said) {
                             ? during + say(" and for {} after it",
                                            roughly(c.recoveries.mean_s, recovery_source(c, "mean")))
                             : during;
-  const Requests& r = is_late ? in_trouble(c) : c.made.during;
+  // With disturbances elsewhere after it, no phase ends with the recovery.
+  const bool until_back = is_late && c.phases.empty();
+  const Requests& r = until_back ? in_trouble(c) : c.made.during;
   if (success_change(normal(c), r) == Change::kWorse) return loses(c, r, when);
   const Requests since = known_since(c);
   if (success_change(normal(c), since) == Change::kWorse) {

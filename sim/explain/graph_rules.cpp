@@ -164,7 +164,10 @@ class CauseFinder {
   /// What is left over from a disturbance takes some time, too, which has no cause of its own.
   bool is_in_trouble(const GraphStretch& s) const {
     constexpr double kMuch = 0.5;
-    if (s.kind == PhaseKind::kDuring || s.kind == PhaseKind::kBetween) return true;
+    if (s.kind == PhaseKind::kDuring || s.kind == PhaseKind::kBetween) {
+      // Disturbances elsewhere are none of it.
+      return s.end_s > c_.disturbances.first_start_s && s.start_s < c_.disturbances.last_end_s;
+    }
     double during_s = 0;
     for (const GraphStretch& d : g_.stretches) {
       if (d.kind == PhaseKind::kDuring) during_s += d.seconds;
@@ -569,16 +572,22 @@ class CauseFinder {
 
 // --- In words ------------------------------------------------------------------------------------
 
+/// With the names of the disturbances that may reach the group.
+std::string name_of(const GroupCase& c, const GraphStretch& s) {
+  const auto own = std::ranges::find(c.disturbed_stretches, s.start_s, &DisturbedStretch::start_s);
+  return own == c.disturbed_stretches.end() ? s.name : own->name;
+}
+
 }  // namespace
 
 Sentence when_of(const GroupCase& c, const GraphStretch& s) {
+  if (!c.disturbed()) return {};
   switch (s.kind) {
     case PhaseKind::kBefore:
       return say(" before {}", its_name(c));
     case PhaseKind::kDuring:
-      if (!c.disturbed()) return {};
       return say(" during {}",
-                 c.disturbed_stretches.size() > 1 ? Sentence(Name{s.name}) : its_name(c));
+                 c.disturbed_stretches.size() > 1 ? Sentence(Name{name_of(c, s)}) : its_name(c));
     case PhaseKind::kBetween:
       return say(" between {}", its_name(c));
     default:

@@ -47,16 +47,22 @@ class CaseBuilder {
   CaseBuilder(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group)
       : facts_(facts),
         demand_(facts.demand),
-        triggers_(facts.triggers),
+        part_(facts.part_of(group)),
+        triggers_(part_.in_window),
         called_(called_services(facts.scenario.clients[group])),
         c_{facts.scenario, group, facts.scenario.clients[group], {}},
         runs_(runs) {
     for (const std::size_t s : called_) c_.services.push_back(&c_.scenario.services[s]);
-    for (const stats::Trigger& t : triggers_) {
+    for (const stats::Disturbance& t : triggers_) {
       latest_ends_.push_back(latest_ends_.empty() ? t.end : std::max(latest_ends_.back(), t.end));
     }
     name_disturbance();
-    c_.disturbed_stretches = facts_.disturbed_stretches(called_);
+    c_.disturbed_stretches = facts_.disturbed_stretches(group);
+    if (!part_.as_all) {
+      for (std::size_t p = 0; p < part_.phases.size(); ++p) {
+        c_.phases.emplace_back(part_.phases[p].kind, facts_.phases[p].name);
+      }
+    }
     find_gaps();
     find_capacity();
   }
@@ -107,14 +113,13 @@ class CaseBuilder {
 
   void name_disturbance() {
     if (triggers_.empty()) return;
-    bool surge = false;
-    for (const ClientSpec& client : c_.scenario.clients) {
-      surge = surge || !client.arrivals.surges.empty();
-    }
-    c_.disturbances.kind = c_.scenario.faults.empty() ? "surge" : surge ? "disturbance" : "fault";
+    const auto is_surge = [](const stats::Disturbance& d) { return d.is_surge; };
+    const bool surge = std::ranges::any_of(triggers_, is_surge);
+    const bool fault = !std::ranges::all_of(triggers_, is_surge);
+    c_.disturbances.kind = !fault ? "surge" : surge ? "disturbance" : "fault";
     Time end;
     std::vector<Time> starts;
-    for (const stats::Trigger& t : triggers_) {
+    for (const stats::Disturbance& t : triggers_) {
       end = std::max(end, t.end);
       starts.push_back(t.start);
     }
@@ -129,7 +134,7 @@ class CaseBuilder {
     constexpr std::size_t kMost = 20;
     constexpr double kTimes = 2;  // as long as the disturbance
     if (triggers_.empty()) return;
-    const std::vector<stats::Disturbance> all = stats::disturbances(c_.scenario);
+    const std::vector<stats::Disturbance>& all = part_.all;
     first_start_ = all.front().start;
     const double hold_s = c_.scenario.recovery.hold.in_seconds();
     std::string name = all.front().name;
@@ -261,7 +266,7 @@ class CaseBuilder {
     const std::vector<Phase>& phases = facts_.phases;
     const std::vector<PhaseResult>& own = run.clients[c_.index].phases;
     for (std::size_t p = 0; p < std::min(phases.size(), own.size()); ++p) {
-      if (phases[p].kind != PhaseKind::kBefore) continue;
+      if (part_.phases[p].kind != PhaseKind::kBefore) continue;
       const double not_succeeded = static_cast<double>(own[p].made.requests()) -
                                    static_cast<double>(own[p].made.successes());
       const double lost = std::max(0.0, not_succeeded - failed_then);
@@ -316,7 +321,7 @@ class CaseBuilder {
     const std::vector<PhaseResult>& own = run.clients[c_.index].phases;
     std::size_t disturbed = 0;
     for (std::size_t p = 0; p < std::min(phases.size(), own.size()); ++p) {
-      switch (phases[p].kind) {
+      switch (part_.phases[p].kind) {
         case PhaseKind::kBefore:
           add(c_.made.before, own[p]);
           break;
@@ -606,7 +611,8 @@ class CaseBuilder {
 
   CaseFacts& facts_;
   const flow::Demand& demand_;
-  const std::vector<stats::Trigger>& triggers_;
+  const PartFacts& part_;
+  const std::vector<stats::Disturbance>& triggers_;
   double young_ = 0;  // requests under way at the end of the run that is looked at, not stuck
   Time first_start_;  // of the first disturbance, before the window as well
   std::span<const CaseFacts::AskedWork> work_;  // in each bin of the run that is looked at
@@ -618,11 +624,33 @@ class CaseBuilder {
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
-std::vector<stats::Trigger> triggers_of(const Scenario& scenario) {
-  std::vector<stats::Trigger> triggers = stats::triggers(scenario);
-  std::erase_if(triggers,
-                [&](const stats::Trigger& t) { return t.end <= Time::zero() + scenario.warmup; });
-  return triggers;
+/// What each phase is for a part with these disturbances. What comes after the last of them, and
+/// before others end, is the time in which its groups may still be recovering.
+std::vector<PartFacts::OwnPhase> own_phases(std::span<const Phase> phases,
+                                            std::span<const stats::Disturbance> own) {
+  std::vector<PartFacts::OwnPhase> all;
+  Time first = Time::max(), last;
+  for (const stats::Disturbance& d : own) {
+    first = std::min(first, d.start);
+    last = std::max(last, d.end);
+  }
+  for (const Phase& phase : phases) {
+    PartFacts::OwnPhase its = {phase.kind, phase.name};
+    all.push_back(its);
+    if (phase.kind != PhaseKind::kDuring && phase.kind != PhaseKind::kBetween) continue;
+    std::string names;
+    for (const stats::Disturbance& d : own) {
+      if (d.start >= phase.end || d.end <= phase.start) continue;
+      if (!names.empty()) names += '+';
+      names += d.name;
+    }
+    all.back().name = names;
+    all.back().kind = !names.empty()        ? PhaseKind::kDuring
+                      : phase.end <= first  ? PhaseKind::kBefore
+                      : phase.start >= last ? PhaseKind::kRecovering
+                                            : PhaseKind::kBetween;
+  }
+  return all;
 }
 
 bool has_graph_in(const Scenario& scenario) {
@@ -639,10 +667,10 @@ bool has_graph_in(const Scenario& scenario) {
 CaseFacts::CaseFacts(const Scenario& of)
     : scenario(of),
       demand(flow::demand_of(of, flow::Attempts::kFirst)),
-      triggers(triggers_of(of)),
       phases(phases_of(of)),
       has_graph(has_graph_in(of)),
-      callers_(of.services.size()) {
+      callers_(of.services.size()),
+      parts_(of) {
   for (std::size_t c = 0; c < of.clients.size(); ++c) {
     stop_point();
     for (const auto& [s, share] : service_shares(of.clients[c])) {
@@ -661,11 +689,31 @@ bool CaseFacts::has_lasting_storm(const RunResult& run) {
   return storms_[&run] = lasts;
 }
 
-std::vector<DisturbedStretch> CaseFacts::disturbed_stretches(
-    std::span<const std::size_t> services) {
-  std::vector<DisturbedStretch> stretches = stretches_of(services.front());
-  for (const std::size_t s : services.subspan(1)) {
-    const std::vector<DisturbedStretch>& others = stretches_of(s);
+const PartFacts& CaseFacts::part_of(std::size_t group) {
+  const std::size_t part = parts_.of_group(group);
+  const auto [at, added] = part_facts_.try_emplace(part);
+  PartFacts& facts = at->second;
+  if (!added) return facts;
+  facts.all = parts_.disturbances_in(part);
+  facts.in_window = facts.all;
+  std::erase_if(facts.in_window, [&](const stats::Disturbance& d) {
+    return d.end <= Time::zero() + scenario.warmup;
+  });
+  facts.phases = own_phases(phases, facts.all);
+  facts.as_all = facts.all.size() == stats::disturbances(scenario).size();
+  if (!facts.as_all) return facts;
+  for (std::size_t p = 0; p < phases.size(); ++p) {
+    facts.phases[p] = {phases[p].kind, phases[p].name};
+  }
+  return facts;
+}
+
+std::vector<DisturbedStretch> CaseFacts::disturbed_stretches(std::size_t group) {
+  const PartFacts& part = part_of(group);
+  const std::vector<std::size_t> services = called_services(scenario.clients[group]);
+  std::vector<DisturbedStretch> stretches = stretches_of(services.front(), part);
+  for (const std::size_t s : std::span(services).subspan(1)) {
+    const std::vector<DisturbedStretch>& others = stretches_of(s, part);
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       stretches[i].left = std::max(stretches[i].left, others[i].left);
       stretches[i].faults.clear();
@@ -674,21 +722,29 @@ std::vector<DisturbedStretch> CaseFacts::disturbed_stretches(
   return stretches;
 }
 
-const std::vector<DisturbedStretch>& CaseFacts::stretches_of(std::size_t service) {
+const std::vector<DisturbedStretch>& CaseFacts::stretches_of(std::size_t service,
+                                                             const PartFacts& part) {
   const auto [at, added] = stretches_.try_emplace(service);
-  if (!added) return at->second;
-  for (const Phase& phase : phases) {
-    if (phase.kind != PhaseKind::kDuring) continue;
+  if (added) at->second = find_stretches(service, part);
+  return at->second;
+}
+
+std::vector<DisturbedStretch> CaseFacts::find_stretches(std::size_t service,
+                                                        const PartFacts& part) const {
+  std::vector<DisturbedStretch> found;
+  for (std::size_t p = 0; p < phases.size(); ++p) {
+    const Phase& phase = phases[p];
+    if (part.phases[p].kind != PhaseKind::kDuring) continue;
     stop_point();
-    at->second.push_back({phase.name, seconds(phase.start), seconds(phase.end),
-                          mean_capacity_left(scenario, service, phase.start, phase.end)});
+    found.push_back({part.phases[p].name, seconds(phase.start), seconds(phase.end),
+                     mean_capacity_left(scenario, service, phase.start, phase.end)});
     for (const FaultSpec& f : scenario.faults) {
       if (f.service == service && f.start <= phase.start && f.start + f.duration >= phase.end) {
-        at->second.back().faults.push_back(&f);
+        found.back().faults.push_back(&f);
       }
     }
   }
-  return at->second;
+  return found;
 }
 
 std::optional<prediction::SteadyNeed> CaseFacts::need_of(std::size_t service) {
@@ -952,6 +1008,13 @@ void set_graph(GroupCase& group, std::shared_ptr<const GraphCase> graph) {
     return s.kind == PhaseKind::kAfter && s.seconds > 0;
   });
   for (const GraphStretch& stretch : graph->stretches) {
+    if (!group.disturbed()) {  // all of the run
+      for (std::size_t g = 0; g < group.volumes.size(); ++g) {
+        group.volumes[g].requests += stretch.made[g].requests;
+        group.volumes[g].attempts += stretch.made[g].attempts;
+      }
+      continue;
+    }
     if (stretch.kind == PhaseKind::kBefore || (ends && stretch.kind == PhaseKind::kAfter)) continue;
     for (std::size_t g = 0; g < group.volumes.size(); ++g) {
       const ClientFlow& flow = stretch.groups[g];

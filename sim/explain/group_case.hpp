@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <retrysim/summary.hpp>
@@ -73,6 +74,19 @@ struct DisturbedStretch {
   ServiceFlow service = {};  ///< of the group's services, in whole bins inside it
   /// Of those on the only service that the group calls, the ones that are on throughout.
   std::vector<const FaultSpec*> faults = {};
+};
+
+/// The disturbances that may reach a part of the scenario (stats::Parts), as its groups see them.
+struct PartFacts {
+  std::vector<stats::Disturbance> all;        ///< also before the window
+  std::vector<stats::Disturbance> in_window;  ///< that do not end before it begins
+  /// What each phase of the scenario is for them; and with which of these disturbances.
+  struct OwnPhase {
+    PhaseKind kind;
+    std::string name;
+  };
+  std::vector<OwnPhase> phases;
+  bool as_all = true;  ///< the phases are those of the scenario
 };
 
 /// Requests under way in the window, or until the first disturbance; sums over the replications.
@@ -202,6 +216,9 @@ struct GroupCase {
   Stretch trouble = {};     ///< from the first one until the group is back, or to the end
   Stretch after = {};       ///< from the end of the last one until the group is back, or to the end
   RequestsByPart made = {};
+  /// If disturbances elsewhere make these others than the phases of phases.csv: what each of those
+  /// is for the group.
+  std::vector<std::pair<PhaseKind, std::string>> phases = {};
   /// Requests under way when the first disturbance began that fail after that, or never end.
   double lost_under_way = 0;
   double cut_off = 0;          ///< without a drain: under way at the end of the run, but not stuck
@@ -272,16 +289,16 @@ class CaseFacts {
   std::span<const AskedWork> work_by_bin(const RunResult& run, std::size_t service);
   /// The work that their first attempts ask of it in each phase of a run.
   std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
-  /// As a group that calls these services sees them, without the figures of runs.
-  std::vector<DisturbedStretch> disturbed_stretches(std::span<const std::size_t> services);
+  /// As the group sees them, without the figures of runs.
+  std::vector<DisturbedStretch> disturbed_stretches(std::size_t group);
+  const PartFacts& part_of(std::size_t group);
   /// Whether a retry storm goes on when the run ends.
   bool has_lasting_storm(const RunResult& run);
   /// What first attempts ask of it, by the scenario, while nothing is wrong.
   std::optional<prediction::SteadyNeed> need_of(std::size_t service);
 
   const Scenario& scenario;
-  const flow::Demand demand;                   ///< of first attempts
-  const std::vector<stats::Trigger> triggers;  ///< that do not end before the window begins
+  const flow::Demand demand;  ///< of first attempts
   const std::vector<Phase> phases;
   const bool has_graph;  ///< services call each other, or a group several, or groups share one
 
@@ -298,10 +315,14 @@ class CaseFacts {
   const std::vector<AskingFrom>& asking_at(std::size_t service);
   double mean_asking(std::size_t service, Time from, Time to);
   OfRun& of_run(const RunResult& run, std::size_t service);
-  const std::vector<DisturbedStretch>& stretches_of(std::size_t service);
+  const std::vector<DisturbedStretch>& stretches_of(std::size_t service, const PartFacts& part);
+
+  std::vector<DisturbedStretch> find_stretches(std::size_t service, const PartFacts& part) const;
 
   std::vector<std::vector<Caller>> callers_;  // of each service
   std::map<std::size_t, std::vector<DisturbedStretch>> stretches_;
+  const stats::Parts parts_;
+  std::map<std::size_t, PartFacts> part_facts_;
   std::map<std::size_t, std::vector<AskingFrom>> asking_;
   std::optional<prediction::Demands> demands_;
   std::map<std::size_t, std::optional<prediction::SteadyNeed>> needs_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,13 +105,20 @@ using Stretches = std::vector<const DisturbedStretch*>;
 /// "the fault", "the faults" if these are all of them; otherwise their names: "one, two and three".
 Sentence names_of(const GroupCase& c, const Stretches& which) {
   constexpr std::size_t kMost = 4;
-  if (which.size() == c.disturbed_stretches.size()) return its_name(c);
-  std::vector<Sentence> names;
-  for (std::size_t i = 0; i < std::min(which.size(), kMost); ++i) {
-    names.emplace_back(Name{which[i]->name});
+  // Disturbances elsewhere may divide one into stretches of the same name.
+  std::set<std::string_view> of_all;
+  for (const DisturbedStretch& d : c.disturbed_stretches) of_all.insert(d.name);
+  std::vector<std::string_view> of_which;
+  for (const DisturbedStretch* d : which) {
+    if (std::ranges::count(of_which, d->name) == 0) of_which.push_back(d->name);
   }
-  if (which.size() > kMost) {
-    names.push_back(say("{} more", whole(static_cast<double>(which.size() - kMost),
+  if (of_which.size() == of_all.size()) return its_name(c);
+  std::vector<Sentence> names;
+  for (std::size_t i = 0; i < std::min(of_which.size(), kMost); ++i) {
+    names.emplace_back(Name{std::string(of_which[i])});
+  }
+  if (of_which.size() > kMost) {
+    names.push_back(say("{} more", whole(static_cast<double>(of_which.size() - kMost),
                                          not_in_files("the scenario's faults that do the same"))));
   }
   return joined(names);

@@ -249,6 +249,23 @@ FigureSource made(const GroupCase& c, const Requests& r, std::string_view name) 
     return not_in_files("requests under way, in the bins in which they are counted");
   FigureSource source = cells("phases.csv", name, c.client.name);
   source.window = r.phases;
+  if (c.phases.empty()) return source;
+  // Disturbances elsewhere make phases of their own.
+  constexpr std::pair<PhaseKind, std::string_view> kKinds[] = {
+      {PhaseKind::kBefore, "before"},
+      {PhaseKind::kDuring, "during"},
+      {PhaseKind::kBetween, "between"},
+      {PhaseKind::kRecovering, "recovering"},
+      {PhaseKind::kAfter, "after"}};
+  source.window = "phases";
+  for (const auto& [kind, its_name] : c.phases) {
+    const auto is_it = [&](const auto& known) {
+      return known.first == kind && r.phases.find(known.second) != r.phases.npos;
+    };
+    if (std::ranges::none_of(kKinds, is_it)) continue;
+    if (!source.text.empty()) source.text += ", ";
+    source.text += its_name;
+  }
   return source;
 }
 
@@ -298,9 +315,14 @@ FigureSource told_source(const GroupCase& c) {
   return metric(c, "recovered", "count");
 }
 
+FigureSource disturbances_edge(const GroupCase& c, std::string_view edge) {
+  FigureSource source = key("disturbances." + std::string(edge));
+  source.of = c.client.name;
+  return source;
+}
+
 FigureSource watched_source(const GroupCase& c) {
-  (void)c;
-  return key("window_end_s") - key("disturbances.end_s");
+  return key("window_end_s") - disturbances_edge(c, "end_s");
 }
 
 }  // namespace retrysim::explain

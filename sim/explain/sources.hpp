@@ -70,6 +70,8 @@ FigureSource recovery_source(const GroupCase& c, std::string_view over, double a
 /// How many replications recovered; of how many it can be told.
 FigureSource back_source(const GroupCase& c);
 FigureSource told_source(const GroupCase& c);
+/// "start_s" of the first disturbance that may reach the group, "end_s" of the last one.
+FigureSource disturbances_edge(const GroupCase& c, std::string_view edge);
 /// From the end of the last disturbance to the end of the window.
 FigureSource watched_source(const GroupCase& c);
 

@@ -140,9 +140,43 @@ class Recomputed:
         self.result = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))
         self.variant = self.result["variants"][0]
         self.files = Files(folder)
-        start, end = self.variant["window_start_s"], self.variant["window_end_s"]
-        self.disturbances = [d for d in self.variant["disturbances"]
-                             if d["end_s"] > start and d["start_s"] < end]
+        self.all_disturbances = [d for d in self.variant["disturbances"]
+                                 if d["start_s"] < self.variant["window_end_s"]]
+        self.parts = self.find_parts()
+
+    def find_parts(self):
+        """A number of each service and client group, equal where they have to do with each other:
+        what happens in one part does nothing in another."""
+        parts = {}
+        keys = self.variant["keys"]
+
+        def join(names):
+            known = {parts[name] for name in names if name in parts}
+            number = max(parts.values(), default=0) + 1
+            for name, other in list(parts.items()):
+                if other in known:
+                    parts[name] = number
+            for name in names:
+                parts[name] = number
+
+        for client in self.variant["clients"] + self.variant["calls"]:
+            name = client["name"]
+            services = [("service", called) for called in client["calls"]]
+            if "caller" in client:
+                services.append(("service", client["caller"]))
+            retryer = keys.get(f"client.{name}.retryer", "").strip('"')
+            join([("client", name)] + services + ([("retryer", retryer)] if retryer else []))
+        return parts
+
+    def disturbances_of(self, client):
+        """Those that may reach the group and are not over before the window; where none does, all.
+        """
+        part = self.parts[("client", client)]
+        reach = [d for d in self.all_disturbances
+                 if self.parts.get(("service", d["service"]) if "service" in d
+                                   else ("client", d["client"])) == part]
+        return [d for d in reach or self.all_disturbances
+                if d["end_s"] > self.variant["window_start_s"]]
 
     def end_of_trouble(self, client, replication, unconfirmed):
         recovered = self.files.metric(client, "recovery_s").get(replication)
@@ -150,7 +184,7 @@ class Recomputed:
             recovered = self.files.metric(client, "recovery_censored_s").get(replication)
         if recovered is None:
             return math.inf
-        return max(d["end_s"] for d in self.disturbances) + recovered
+        return max(d["end_s"] for d in self.disturbances_of(client)) + recovered
 
     def is_in_window(self, row, window, client):
         """Whether a bin belongs to it, as sim/explain/README.md has it."""
@@ -160,23 +194,26 @@ class Recomputed:
         if (start < self.variant["window_start_s"] - small
                 or end > self.variant["window_end_s"] + small):
             return False
-        first = min((d["start_s"] for d in self.disturbances), default=math.inf)
+        disturbances = self.disturbances_of(client)
+        first = min((d["start_s"] for d in disturbances), default=math.inf)
         if window == "window":
             return True
         if window == "before" or end <= first + small:
             return window == "before" and end <= first + small
         if window == "during":
-            return self.is_disturbed(start, end)
+            return self.is_disturbed(disturbances, start, end)
         until = self.end_of_trouble(client, row["replication"], window.endswith("unconfirmed"))
         if window.startswith("after"):
-            last = max(d["end_s"] for d in self.disturbances)
-            return last - small <= start < until - small and not self.is_disturbed(start, end)
+            last = max(d["end_s"] for d in disturbances)
+            return (last - small <= start < until - small
+                    and not self.is_disturbed(disturbances, start, end))
         return start < until - small
 
-    def is_disturbed(self, start, end):
+    @staticmethod
+    def is_disturbed(disturbances, start, end):
         small = 1e-9
         return any(d["start_s"] < end - small and d["end_s"] > start + small
-                   for d in self.disturbances)
+                   for d in disturbances)
 
     def cells(self, source):
         """The values, each with its replication if it has one."""
@@ -191,6 +228,11 @@ class Recomputed:
                 values = {r: value * weights.get(r, 0.0) for r, value in values.items()}
             return list(values.items())
         if file == "phases.csv":
+            if "phases" in source:
+                names = source["phases"].split(", ")
+                return [("", float(row["mean"] or 0) * int(row["replications"]))
+                        for row in self.files.rows(file, name)
+                        if row["metric"] == column and row["phase"] in names]
             kinds = source["window"].split("+")
             return [("", float(row["mean"] or 0) * int(row["replications"]))
                     for row in self.files.rows(file, name)
@@ -216,7 +258,7 @@ class Recomputed:
         if "text" in source:
             return source["text"]
         if "key" in source:
-            return self.key(source["key"])
+            return self.key(source["key"], source.get("client"))
         if "formula" in source:
             return FORMULAS[source["formula"]](*[self.value(part) for part in source["of"]])
         cells = self.cells(source)
@@ -236,11 +278,11 @@ class Recomputed:
         return {"mean": statistics.fmean, "median": statistics.median, "min": min,
                 "max": max}[source["over"]](values)
 
-    def key(self, path):
+    def key(self, path, client=None):
         if path == "disturbances.start_s":
-            return min(d["start_s"] for d in self.disturbances)
+            return min(d["start_s"] for d in self.disturbances_of(client))
         if path == "disturbances.end_s":
-            return max(d["end_s"] for d in self.disturbances)
+            return max(d["end_s"] for d in self.disturbances_of(client))
         if path in self.variant:
             return self.variant[path]
         if path.endswith(".arrivals.total_rate") and path not in self.variant["keys"]:

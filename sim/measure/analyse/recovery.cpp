@@ -16,7 +16,10 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <numeric>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -303,22 +306,82 @@ class Watch {
 
 }  // namespace
 
-std::vector<Disturbance> disturbances(const Scenario& scenario) {
+namespace {
+
+/// Those that `is_fault_meant` and `is_group_meant` let pass, given a fault and a group with
+/// surges.
+template <typename IsFault, typename IsGroup>
+std::vector<Disturbance> disturbances_where(const Scenario& scenario, IsFault is_fault_meant,
+                                            IsGroup is_group_meant) {
   std::vector<Disturbance> found;
   const Time run_end = Time::zero() + scenario.duration;
-  const auto add = [&](const auto& spec) {
+  const auto add = [&](const auto& spec, bool is_surge) {
     if (spec.start >= run_end || spec.duration <= Duration::zero()) return;
-    found.push_back({{spec.start, spec.start + spec.duration}, spec.name});
+    found.push_back({{spec.start, spec.start + spec.duration}, spec.name, is_surge});
   };
-  for (const FaultSpec& fault : scenario.faults) add(fault);
-  for (const ClientSpec& client : scenario.clients) {
-    for (const SurgeSpec& surge : client.arrivals.surges) add(surge);
+  for (const FaultSpec& fault : scenario.faults) {
+    if (is_fault_meant(fault)) add(fault, false);
+  }
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    const std::vector<SurgeSpec>& surges = scenario.clients[g].arrivals.surges;
+    if (surges.empty() || !is_group_meant(g)) continue;
+    for (const SurgeSpec& surge : surges) add(surge, true);
   }
   std::sort(found.begin(), found.end(), [](const Disturbance& a, const Disturbance& b) {
     return std::tie(a.start, a.end, a.name) < std::tie(b.start, b.end, b.name);
   });
   return found;
 }
+
+}  // namespace
+
+std::vector<Disturbance> disturbances(const Scenario& scenario) {
+  return disturbances_where(
+      scenario, [](const FaultSpec&) { return true; }, [](std::size_t) { return true; });
+}
+
+Parts::Parts(const Scenario& scenario)
+    : scenario_(scenario),
+      services_(scenario.services.size()),
+      of_(services_ + scenario.clients.size()) {
+  std::iota(of_.begin(), of_.end(), std::size_t{0});
+  const auto root = [this](std::size_t i) {
+    while (of_[i] != i) i = of_[i] = of_[of_[i]];
+    return i;
+  };
+  const auto join = [&](std::size_t a, std::size_t b) { of_[root(a)] = root(b); };
+  std::map<std::string_view, std::size_t> by_retryer;
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    const ClientSpec& client = scenario.clients[g];
+    for (const std::size_t s : called_services(client)) join(services_ + g, s);
+    if (client.retryer.empty()) continue;
+    join(services_ + g, services_ + by_retryer.try_emplace(client.retryer, g).first->second);
+  }
+  for (const CallSpec& call : scenario.calls) join(services_ + call.client, call.caller);
+  for (std::size_t i = 0; i < of_.size(); ++i) of_[i] = root(i);
+}
+
+std::vector<Disturbance> Parts::disturbances_in(std::size_t part) const {
+  return disturbances_where(
+      scenario_, [&](const FaultSpec& fault) { return of_service(fault.service) == part; },
+      [&](std::size_t group) { return of_group(group) == part; });
+}
+
+namespace {
+
+/// Those that may reach the group; all where none does, or there is no group.
+std::vector<Disturbance> disturbances_for(const Scenario& scenario,
+                                          std::optional<std::size_t> group) {
+  const bool several = scenario.services.size() > 1 && scenario.clients.size() > 1;
+  if (group && several && !disturbances(scenario).empty()) {
+    const Parts parts(scenario);
+    std::vector<Disturbance> own = parts.disturbances_in(parts.of_group(*group));
+    if (!own.empty()) return own;
+  }
+  return disturbances(scenario);
+}
+
+}  // namespace
 
 std::vector<Trigger> triggers(const Scenario& scenario) {
   std::vector<Trigger> all;
@@ -458,12 +521,21 @@ Recovery recovery_after(const Scenario& scenario, const RunResult& run, const Co
   return {std::nullopt, seconds_after(range.last), relapse, 0, watch.due(), watch.due_to_tell()};
 }
 
+std::optional<Time> end_of_disturbances(const Scenario& scenario,
+                                        std::optional<std::size_t> group) {
+  std::optional<Time> last;
+  for (const Disturbance& d : disturbances_for(scenario, group)) {
+    last = std::max(last.value_or(d.end), d.end);
+  }
+  return last;
+}
+
 std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
                                        std::optional<std::size_t> group) {
-  const std::vector<Trigger> all = triggers(scenario);
+  const std::vector<Disturbance> all = disturbances_for(scenario, group);
   if (all.empty()) return std::nullopt;
   Time last_end;
-  for (const Trigger& trigger : all) last_end = std::max(last_end, trigger.end);
+  for (const Disturbance& d : all) last_end = std::max(last_end, d.end);
   const Course course = course_of(scenario, run, group);
   return recovery_after(scenario, run, course, last_end, run.window_end,
                         before(scenario, run, course, all.front().start));

@@ -37,10 +37,28 @@ struct Trigger {
 /// A trigger with the name of its fault or surge.
 struct Disturbance : Trigger {
   std::string name;
+  bool is_surge = false;
 };
 
 /// The faults and surges that start before the end of the scenario, by start, end and name.
 std::vector<Disturbance> disturbances(const Scenario& scenario);
+
+/// Which services and client groups have to do with each other, however far apart: by attempts,
+/// calls, and what they share. What happens in one part does nothing in another.
+class Parts {
+ public:
+  explicit Parts(const Scenario& scenario);
+  /// Parts with the same number are one.
+  std::size_t of_service(std::size_t service) const { return of_[service]; }
+  std::size_t of_group(std::size_t group) const { return of_[services_ + group]; }
+  /// The disturbances in a part, in their order.
+  std::vector<Disturbance> disturbances_in(std::size_t part) const;
+
+ private:
+  const Scenario& scenario_;
+  std::size_t services_;
+  std::vector<std::size_t> of_;  // services, then groups
+};
 /// The same without names.
 std::vector<Trigger> triggers(const Scenario& scenario);
 
@@ -111,8 +129,12 @@ struct Recovery {
 Recovery recovery_after(const Scenario& scenario, const RunResult& run, const Course& course,
                         Time trigger_end, Time horizon, const Before& before);
 
-/// The metrics recovery_s and recovery_censored_s: from the end of the last trigger, compared with
-/// the time before the first one. Empty if the scenario has no trigger.
+/// When the last disturbance that may reach the group ends, or of all groups; where none reaches
+/// it, the last one of the scenario. Empty: there is none.
+std::optional<Time> end_of_disturbances(const Scenario& scenario, std::optional<std::size_t> group);
+
+/// The metrics recovery_s and recovery_censored_s: from the end of the last of these disturbances,
+/// compared with the time before the first one. Empty if the scenario has none.
 std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
                                        std::optional<std::size_t> group);
 

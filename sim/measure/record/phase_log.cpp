@@ -63,19 +63,11 @@ namespace {
 /// Cuts behind the last disturbance until its distance has doubled.
 constexpr std::int64_t kCutsPerDoubling = 16;
 
-/// When the last disturbance is over; nothing if there is none.
-std::optional<Time> end_of_disturbances(const Scenario& scenario) {
-  std::optional<Time> last;
-  for (const Trigger& trigger : triggers(scenario))
-    last = std::max(last.value_or(trigger.end), trigger.end);
-  return last;
-}
-
 /// Where recoveries may end: edges of count bins behind the last disturbance and before the end of
 /// the window.
 std::vector<Time> recovery_cuts(const Scenario& scenario) {
   std::vector<Time> cuts;
-  const auto last = end_of_disturbances(scenario);
+  const auto last = end_of_disturbances(scenario, std::nullopt);
   if (!last) return cuts;
   const Time from = std::max(*last, Time::zero() + scenario.warmup);
   const Time to = Time::zero() + scenario.duration;
@@ -225,10 +217,11 @@ std::size_t PhaseLog::cut_of_recovery(const Scenario& scenario, const RunResult&
                                       std::optional<std::size_t> group) const {
   const auto recovery = final_recovery(scenario, run, group);
   if (!recovery || !recovery->seconds) return cuts_.size() - 1;
-  const Time end = *end_of_disturbances(scenario);
+  const Time end = *end_of_disturbances(scenario, std::nullopt);
   // Recoveries end on edges of count bins, but for the rounding of seconds.
   const double rounding_s = run.count_width.in_seconds() / 2;
-  const Time moment = end + Duration::from_seconds(*recovery->seconds - rounding_s);
+  const Time moment = *end_of_disturbances(scenario, group) +
+                      Duration::from_seconds(*recovery->seconds - rounding_s);
   if (moment <= std::max(end, run.window_start) || recovery_cuts_.empty()) return cut_at(end);
   const auto at = std::lower_bound(recovery_cuts_.begin(), recovery_cuts_.end(), moment);
   // A recovery was confirmed before the end of the window, so there is something after it.

@@ -117,14 +117,19 @@ Json source_json(const FigureSource& source) {
       break;
     case Kind::kKey:
       json["key"] = source.text;
+      if (!source.of.empty()) json["client"] = source.of;
       break;
     case Kind::kCells:
       json["file"] = source.file;
       json["column"] = source.column;
       json[source.file == "service.csv" ? "service" : "client"] = source.of;
       if (!source.weight.empty()) json["weight"] = source.weight;
-      if (!source.window.empty()) json["window"] = source.window;
-      if (!source.window.empty() && !source.text.empty()) json["window_of"] = source.text;
+      if (source.window == "phases") {
+        json["phases"] = source.text;
+      } else {
+        if (!source.window.empty()) json["window"] = source.window;
+        if (!source.window.empty() && !source.text.empty()) json["window_of"] = source.text;
+      }
       if (source.to_s > 0) {
         json["from_s"] = source.from_s;
         json["to_s"] = source.to_s;

@@ -1005,4 +1005,70 @@ capacity = 0.25
                               says("the remaining capacity even without their own retries"));
 }
 
+namespace {
+
+/// Two groups at services of their own, with a fault of each: from 20 s to 40 s, and from 100 s to
+/// 110 s.
+std::string apart(const std::string& a, const std::string& b, const std::string& more = "") {
+  return R"(
+name = "apart"
+duration = "200s"
+replications = 2
+[service.a]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+queue = { capacity = 50 }
+[service.b]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.one]
+calls = "a"
+count = 20
+arrivals = { process = "poisson", total_rate = 200 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[client.two]
+calls = "b"
+count = 20
+arrivals = { process = "poisson", total_rate = 200 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+)" + more +
+         "[fault.fa]\nservice = \"a\"\nstart = \"20s\"\nduration = \"20s\"\n" + a +
+         "\n[fault.fb]\nservice = \"b\"\nstart = \"100s\"\nduration = \"10s\"\n" + b + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("faults that cannot reach a group are none of its own") {
+  const std::string down = "unreachable = true";
+  for (const char* group : {"one", "two"}) {
+    const std::string said = said_of(group, apart(down, down));
+    CHECK_THAT(said, Catch::StartsWith("all requests made during the fault fail; it recovers at "
+                                       "once when the fault ends\nduring the fault the service "
+                                       "cannot be reached"));
+  }
+  // Without a fault of its own a group is told as it is: a fifth fails at all times.
+  const std::string text = apart(down, "speed = 1");
+  CHECK_THAT(said_of("two", text), !says("before the fault"));
+  // Where somebody calls both services, what happens to one may reach the other.
+  const std::string both = R"([client.three]
+calls = ["a", "b"]
+arrivals = { process = "poisson", total_rate = 1 }
+retry = { mode = "none" }
+)";
+  CHECK_THAT(said_of("one", apart(down, down, both)), says("during the faults fail"));
+}
+
+TEST_CASE("a recovery is counted from the last disturbance that may reach the group") {
+  // A queue of 1,000 that 500/s leave to 200/s for half of it: 500 of them remain for 1.7 s.
+  const Scenario scenario = test::scenario_of(apart("capacity = 0", "unreachable = true"),
+                                              {"service.a.queue.capacity=100000"});
+  const std::vector<RunResult> runs = run_replications(scenario);
+  const std::string said = said_of("one", scenario, runs);
+  // 20 s of 200/s are 4,000 requests, late by more than a second for 20 s of 300/s.
+  CHECK_THAT(said, says("after the fault ends") && !says("faults"));
+  CHECK_THAT(said, !says("at once"));
+}
+
 }  // namespace retrysim

@@ -428,7 +428,7 @@ const std::vector<Labelled>& labelled_cases() {
       {"a service below refuses", "back-at-once", kFault,
        calling(R"(servers=2,service_time="10ms")", {"fault.f.service=b", kRefused})},
       {"a service without clients refuses",
-       "unaffected",
+       "all-well",
        kFault,
        {R"(client.web.calls="api")", R"(service.b={servers=1,service_time="10ms"})",
         "fault.f.service=b", kRefused}},
