@@ -118,8 +118,13 @@ Found limit_never_bound(const GroupCase& c) {
   const auto retries = static_cast<double>(f.retries);
   if (!(retry.quota.enabled || retry.has_limits()) || retry.max_attempts < 2) return std::nullopt;
   if (f.quota_denied > 0 || c.share_of_requests(Outcome::kQuotaExceeded) > 0) return std::nullopt;
-  if (retries < kFewestRetries || retries < kMany * static_cast<double>(f.requests))
-    return std::nullopt;
+  const auto are_many = [&](const ClientFlow& flow) {
+    return static_cast<double>(flow.retries) >= kMany * static_cast<double>(flow.requests);
+  };
+  // A budget is there for the time in which retries are many.
+  const bool many =
+      are_many(f) || (retry.has_limits() && c.disturbed() && are_many(c.during.group));
+  if (retries < kFewestRetries || !many) return std::nullopt;
   if (quota_never_dry(c)) return std::nullopt;
   return Finding{say("{} has not bound: {} of {} was denied",
                      retry.quota.enabled && !retry.has_limits() ? Sentence(Words("the retry quota"))
@@ -396,7 +401,9 @@ constexpr std::array kClientRules = {
          quota_never_dry},
     Rule{{"limit-never-bound", kInfo, false,
           "a quota, budget, breaker or guard limits retries, refuses none of 100 retries or more, "
-          "and these are a tenth of the requests or more"},
+          "and these are a tenth of the requests or more, or for a limit other than the quota of "
+          "those "
+          "during the disturbance"},
          limit_never_bound},
     Rule{{"limiter-never-woke", kInfo, false,
           "adaptive mode, 5 % of the attempts fail, and none by throttling"},

@@ -601,7 +601,7 @@ bool is_repeated_above(const GroupCase& c, std::size_t service) {
   const GraphCase& g = *c.graph;
   std::vector<bool> above(c.scenario.services.size(), false);
   above[service] = true;
-  const std::vector<std::size_t> order = scenario::callers_first(c.scenario);
+  const std::vector<std::size_t> order = flow::callers_first(c.scenario);
   for (auto s = order.rbegin(); s != order.rend(); ++s) {
     for (std::size_t group = 0; group < c.scenario.clients.size() && above[*s]; ++group) {
       if (share_of_calls(c.scenario.clients[group], *s) <= 0) continue;

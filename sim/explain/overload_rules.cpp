@@ -213,9 +213,41 @@ Found cut_off(const GroupCase& c, bool FaultSpec::*how, Words one, Words many, W
                  {{"instances_share", static_cast<double>(most) / count}}};
 }
 
+/// Who prefers instances that answer, or refuse, sooner than others.
+bool prefers_idle(const ServiceSpec& service) {
+  const Balancing b = service.instances.balancing;
+  return b != Balancing::kRoundRobin && b != Balancing::kRandom;
+}
+
 Found unreachable(const GroupCase& c) {
-  return cut_off(c, &FaultSpec::unreachable, "cannot be reached", "cannot be reached",
-                 "connections are refused");
+  Found found = cut_off(c, &FaultSpec::unreachable, "cannot be reached", "cannot be reached",
+                        "connections are refused");
+  // What is refused has not reached the service, if nothing else keeps attempts from it.
+  constexpr double kAttracted = 1.5;
+  const bool only_refused =
+      found && c.has_one_service() && prefers_idle(c.service()) &&
+      c.scenario.network.request_loss == 0 &&
+      std::ranges::all_of(c.disturbed_stretches, [](const DisturbedStretch& d) {
+        return std::ranges::any_of(d.faults, [](const FaultSpec* f) { return f->unreachable; }) &&
+               std::ranges::all_of(d.faults,
+                                   [](const FaultSpec* f) { return f->request_loss == 0; });
+      });
+  const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& other) {
+    return share_of_calls(other, c.client.service) > 0;
+  });
+  const ClientFlow& f = c.during.group;
+  if (!only_refused || callers != 1 || f.attempts == 0 || f.arrivals > f.attempts) return found;
+  const double refused = 1 - static_cast<double>(f.arrivals) / static_cast<double>(f.attempts);
+  const double sick = found->evidence.front().value;
+  if (sick >= 1 || refused <= kAttracted * sick) return found;
+  const Words it = sick * c.service().instances.count < 1.5 ? Words("it") : Words("them");
+  found->sentence += say(
+      "; {} of the attempts then, retries included, go to {}: {} prefers {}, "
+      "because a refusal comes soon",
+      share(refused, number(1) - served(c, "arrivals", "during") / flow(c, "attempts", "during")),
+      it, Name{std::string(name(c.service().instances.balancing))}, it);
+  found->evidence.push_back({"refused_share", refused});
+  return found;
 }
 
 Found silent(const GroupCase& c) {
@@ -278,8 +310,8 @@ Found answers_errors(const GroupCase& c) {
     // One that answers sooner than others has fewer attempts under way.
     constexpr double kAttracted = 1.5;
     const Balancing balancing = c.service().instances.balancing;
-    const bool attracts = sick < count && balancing != Balancing::kRoundRobin &&
-                          balancing != Balancing::kRandom && most > kAttracted * sick / count;
+    const bool attracts =
+        sick < count && prefers_idle(c.service()) && most > kAttracted * sick / count;
     const Sentence why =
         attracts ? say("{}: {} prefers {}, because {} soon",
                        any_caller_retries(c) ? Words(", retries included") : Words(""),

@@ -22,6 +22,9 @@ add_test(NAME verdicts/culprits_of_loops
 add_test(NAME verdicts/comparisons
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/comparisons.py
                  --program $<TARGET_FILE:retrysim-cli> --scenarios 20)
+add_test(NAME verdicts/agreement
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/agreement.py
+                 --program $<TARGET_FILE:retrysim-cli> --scenarios 20)
 set_tests_properties(verdicts/first_line verdicts/loops verdicts/graphs verdicts/figures
-                     verdicts/culprits verdicts/culprits_of_loops verdicts/comparisons
+                     verdicts/agreement verdicts/culprits verdicts/culprits_of_loops verdicts/comparisons
                      PROPERTIES LABELS "validation;no-sanitizer" TIMEOUT 300)

@@ -401,6 +401,22 @@ std::vector<double> drawn_values(const Distribution& distribution) {
 
 }  // namespace
 
+double quantile_of(const Distribution& distribution, double probability) {
+  const Distribution::Parameters p = distribution.parameters();
+  switch (distribution.kind()) {
+    case Distribution::Kind::kConstant:
+      return in_seconds(distribution.constant_value());
+    case Distribution::Kind::kUniform:
+      return p.a + p.b * probability;
+    case Distribution::Kind::kEmpirical: {
+      const std::vector<double> drawn = drawn_values(distribution);
+      return drawn[static_cast<std::size_t>(probability * static_cast<double>(drawn.size() - 1))];
+    }
+    default:
+      return quantile(distribution, probability);
+  }
+}
+
 DelayLaw law_of(const Distribution& distribution, int pieces) {
   using Kind = Distribution::Kind;
   const Distribution::Parameters p = distribution.parameters();

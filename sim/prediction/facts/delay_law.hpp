@@ -73,6 +73,9 @@ bool throttling_differs(const BackoffRules& rules);
 /// Constant, uniform: exact. Others: by quantiles, as many as `pieces`, with the exact mean.
 DelayLaw law_of(const Distribution& distribution, int pieces = 32);
 
+/// The sample below which a share `probability` (0 to 1) lies.
+double quantile_of(const Distribution& distribution, double probability);
+
 /// At most `pieces` pieces with the same mean.
 DelayLaw coarsened(DelayLaw law, int pieces);
 

@@ -182,20 +182,38 @@ class FactFinder {
  public:
   explicit FactFinder(const Scenario& scenario) : scenario_(scenario), demands_(scenario) {}
 
+  /// Warnings of what fails while all is well come first: pools, then servers, then timeouts.
   Facts all() {
-    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
-      stop_point();  // services and groups may be many
-      if (!demands_.callers[s].empty()) service_facts(s);
-    }
+    std::vector<Warning> overloads, timeouts;
+    std::vector<Warning>& warnings = facts_.warnings;
+    std::vector<ClientTimes> times;
     for (std::size_t c = 0; c < scenario_.clients.size(); ++c) {
-      stop_point();
-      if (!scenario_.clients[c].makes_calls())
-        client_facts(times_of_client(scenario_, c, demands_));
+      stop_point();  // services and groups may be many
+      times.push_back(times_of_client(scenario_, c, demands_));
+      warn_of_pool(times[c], demands_.open[c], warnings);
+      warn_of_short_timeout(scenario_, times[c], timeouts);
     }
-    warn_of_impatience(scenario_, demands_, facts_.warnings);
-    warn_of_hedging(scenario_, facts_.warnings);
-    warn_of_attraction(scenario_, facts_.warnings);
-    warn_of_hold(scenario_, facts_.warnings);
+    std::vector<ServiceLoad> loads;
+    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+      stop_point();
+      if (demands_.callers[s].empty()) continue;
+      loads.push_back(load_of_service(scenario_, s, demands_));
+      warn_of_overload(scenario_, loads.back(), overloads);
+    }
+    warnings.insert(warnings.end(), overloads.begin(), overloads.end());
+    warnings.insert(warnings.end(), timeouts.begin(), timeouts.end());
+    for (const ServiceLoad& load : loads) {
+      stop_point();
+      service_facts(load);
+    }
+    for (const ClientTimes& t : times) {
+      stop_point();
+      if (!t.spec->makes_calls()) client_facts(t);
+    }
+    warn_of_impatience(scenario_, warnings);
+    warn_of_hedging(scenario_, warnings);
+    warn_of_attraction(scenario_, warnings);
+    warn_of_hold(scenario_, warnings);
     return std::move(facts_);
   }
 
@@ -229,8 +247,8 @@ class FactFinder {
     return text;
   }
 
-  void service_facts(std::size_t service) {
-    const ServiceLoad load = load_of_service(scenario_, service, demands_);
+  void service_facts(const ServiceLoad& load) {
+    const auto service = static_cast<std::size_t>(load.spec - scenario_.services.data());
     const std::string subject = "service." + load.spec->name;
     const std::string calls = calls_left_out(scenario_, service);
     const std::string waiting = list_of(left_out(Theory::kLoads, scenario_, service));

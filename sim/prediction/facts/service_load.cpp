@@ -232,6 +232,43 @@ double full_queue_time(const Scenario& scenario, std::size_t service, const flow
   return full_queue(scenario.services[service], demand);
 }
 
+namespace {
+
+constexpr double kMostRetries = 10'000;
+
+}  // namespace
+
+RequestTimes request_times(const ClientSpec& c, double attempt) {
+  const double attempts = most_attempts(c), retries = attempts - 1;
+  const double deadline =
+      c.timeouts.deadline == Duration::max() ? kForever : c.timeouts.deadline.in_seconds();
+  RequestTimes t;
+  if (c.retry.hedging.enabled) {
+    // The next attempt comes after the delay, or at once if one fails; the timeout runs from the
+    // latest and ends all that are under way.
+    const double gap = std::min(c.retry.hedging.delay.in_seconds(), attempt);
+    t.mean = retries * gap + attempt;
+    t.backoff = retries * gap;
+    t.connected = attempts * attempt + (retries > 0 ? gap * attempts * retries / 2 : 0);
+  } else {
+    t.mean = t.connected = attempts * attempt;
+    // Where the backoff no longer grows, the rest is a product.
+    constexpr int kDistinct = 64;
+    const BackoffRules& backoff = c.retry.backoff;
+    const bool differs = throttling_differs(backoff);
+    BackoffLaws late_laws(backoff, false), throttled_laws(backoff, true);
+    for (int i = 1; i <= std::min<double>(retries, kDistinct); ++i) {
+      const DelayLaw late = late_laws.next();
+      const double most_throttled = differs ? most_of(throttled_laws.next()) : 0;
+      const double times = i == kDistinct ? std::min(retries, kMostRetries) - kDistinct + 1 : 1;
+      t.backoff += times * std::max(most_of(late), most_throttled);
+      t.mean += times * mean_of(late);
+    }
+  }
+  t.longest = std::min(deadline, (c.retry.hedging.enabled ? 1 : attempts) * attempt + t.backoff);
+  return t;
+}
+
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
   return times_of_client(scenario, client, Demands(scenario));
 }
@@ -251,35 +288,20 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const 
   t.request += t.attempt;
   t.rate = demands.first.groups[client].requests / c.count;
   const double attempts = most_attempts(c), retries = attempts - 1;
-  const double deadline =
-      c.timeouts.deadline == Duration::max() ? kForever : c.timeouts.deadline.in_seconds();
-  constexpr double kMost = 10'000;
-  double longest = attempts * t.timeout, mean = longest;
-  // Where the backoff no longer grows, the rest is a product.
-  constexpr int kDistinct = 64;
-  const BackoffRules& backoff = c.retry.backoff;
-  const bool differs = throttling_differs(backoff);
-  BackoffLaws late_laws(backoff, false), throttled_laws(backoff, true);
-  for (int i = 1; i <= std::min<double>(retries, kDistinct); ++i) {
-    const DelayLaw late = late_laws.next();
-    const double most_throttled = differs ? most_of(throttled_laws.next()) : 0;
-    const double times = i == kDistinct ? std::min(retries, kMost) - kDistinct + 1 : 1;
-    longest += times * std::max(most_of(late), most_throttled);
-    mean += times * mean_of(late);
-  }
-  t.worst = std::min(deadline, longest);
-  t.all_time_out = mean;
+  const RequestTimes times = request_times(c, t.timeout);
+  t.worst = times.longest;
+  t.all_time_out = times.mean;
   const QuotaRules& quota = c.retry.quota;
   t.buckets = quota.scope == RetryScope::kGroup ? 1 : c.count;
   const double cost = quota.timeout_cost;
   const double bucket_rate = t.rate * c.count / t.buckets;
   if (quota.enabled && has_plain_quota(c) && cost > 0 && retries > 0) {
     t.outage_retries = std::floor(quota.capacity / cost);
-    t.drain_rate = cost * bucket_rate * std::min(retries, kMost) - quota.refill_rate;
+    t.drain_rate = cost * bucket_rate * std::min(retries, kMostRetries) - quota.refill_rate;
     t.time_to_dry = t.drain_rate > 0 ? quota.capacity / t.drain_rate : kForever;
   }
   t.connections = t.rate * t.request;
-  t.connections_worst = t.rate * attempts * t.timeout;
+  t.connections_worst = t.rate * times.connected;
   return t;
 }
 

@@ -78,6 +78,16 @@ bool has_plain_quota(const ClientSpec& client);
 /// Whether a group of clients or another service calls it.
 bool is_called(const Scenario& scenario, std::size_t service);
 
+/// Of a request all of whose attempts last for `attempt` (s, may be infinite) and fail; hedged ones
+/// overlap. Seconds, may be infinite.
+struct RequestTimes {
+  double longest = 0;    ///< with every backoff at its longest, or until the deadline
+  double mean = 0;       ///< without the deadline
+  double backoff = 0;    ///< of `longest`: backoffs, or the delays before hedges
+  double connected = 0;  ///< sum over the attempts of the times that they are under way
+};
+RequestTimes request_times(const ClientSpec& client, double attempt);
+
 struct ClientTimes {
   const ClientSpec* spec = nullptr;
   double timeout = 0;                  ///< s; infinite: none
@@ -96,13 +106,23 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const 
 
 // Each warning gives the user, before a run, the keys, the figure and a remedy.
 
+// What fails while all is well.
+/// A pool of connections that is too small for the first attempts; `open`: whether they keep
+/// coming.
+void warn_of_pool(const ClientTimes& times, bool open, std::vector<Warning>& warnings);
+void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
+                      std::vector<Warning>& warnings);
+/// Attempts that take longer than their client waits, without any queue.
+void warn_of_short_timeout(const Scenario& scenario, const ClientTimes& times,
+                           std::vector<Warning>& warnings);
+
+// What makes a trouble worse.
 void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings);
 void warn_of_client(const Scenario& scenario, const ClientTimes& times,
                     std::vector<Warning>& warnings);
 /// Callers that give up before what they call has tried all that it may try.
-void warn_of_impatience(const Scenario& scenario, const Demands& demands,
-                        std::vector<Warning>& warnings);
+void warn_of_impatience(const Scenario& scenario, std::vector<Warning>& warnings);
 /// Hedges that are sent together with the first attempt.
 void warn_of_hedging(const Scenario& scenario, std::vector<Warning>& warnings);
 /// A sick instance that a balancer prefers, because it answers quickly.

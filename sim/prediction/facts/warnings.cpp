@@ -30,6 +30,9 @@ std::string time_text(double seconds) {
   return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
 }
 
+/// The service whose calls a group makes.
+std::string caller_name(const ClientSpec& c) { return c.name.substr(0, c.name.find('.')); }
+
 /// The group with the shortest patience, of those that have an attempt timeout.
 const ClientSpec* least_patient(const Scenario& scenario, const ServiceLoad& load) {
   const ClientSpec* least = nullptr;
@@ -51,6 +54,8 @@ std::string arrival_keys(const Scenario& scenario, const ServiceLoad& load) {
   }
   return keys;
 }
+
+}  // namespace
 
 void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
                       std::vector<Warning>& warnings) {
@@ -99,6 +104,26 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
                                   said_whole(servers_that_carry(asked * most)))});
 }
 
+namespace {
+
+/// Whether the throttle lets too little pass for a queue to grow beyond what its bucket holds, in
+/// all faults.
+bool throttle_bounds_queue(const Scenario& scenario, const ServiceLoad& load, double patience) {
+  constexpr double kBelowCapacity = 0.9;  // chance alone makes no long queue there
+  if (load.granted == kForever) return false;
+  double left = 1;
+  for (const FaultSpec& f : scenario.faults) {
+    if (&scenario.services[f.service] == load.spec) left *= f.capacity * f.speed;
+  }
+  if (load.spec->profile) left *= std::ranges::min(load.spec->profile->factors);
+  const double served = load.capacity * left / load.service_time;  // per second
+  const ThrottleSpec& throttle = load.spec->throttle;
+  const double together = throttle.window > Duration::zero()
+                              ? throttle.window_limit() * load.granted / throttle.rate
+                              : throttle.burst * load.granted / throttle.rate;
+  return load.granted < kBelowCapacity * served && together < patience * served;
+}
+
 void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
                    std::vector<Warning>& warnings) {
   const ClientSpec* const client = least_patient(scenario, load);
@@ -107,8 +132,9 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
   const double timeout = client->timeouts.attempt.mean_seconds();
   const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
   const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
-                          flow::service_seconds_at(scenario, *client, service) - load.calls_time;
-  if (load.full_queue <= patience) return;
+                          flow::service_seconds_at(scenario, *client, service) -
+                          load.calls_time;
+  if (load.full_queue <= patience || throttle_bounds_queue(scenario, load, patience)) return;
   const std::string keys = path + ".queue.capacity, " + group + ".attempt_timeout";
   const std::string holds =
       load.full_queue == kForever
@@ -170,14 +196,21 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
   const double share = (load.granted + in_buckets / window_s) / load.rate;
   constexpr double kReadsAsAll = 0.9995;
   if (share < kReadsAsAll) {
+    // How many come by chance may make all the difference.
+    constexpr double kDeviations = 2;
+    const bool by_chance = std::ranges::any_of(load.clients, [&](std::size_t c) {
+      return scenario.clients[c].arrivals.process != ArrivalProcess::kConstant;
+    });
+    const bool near = by_chance && share * (1 + kDeviations / std::sqrt(load.rate * window_s)) > 1;
     warnings.push_back(
         {path, path + ".throttle.rate" + arrival_keys(scenario, load),
          fmt::format(
-             "{} requests/s meet a limit of {}/s{}: while they come, at most {} % can "
-             "succeed.",
-             said_count(load.rate), said_count(load.granted),
+             "{} requests/s meet a limit of {}/s{}: {}.", said_count(load.rate),
+             said_count(load.granted),
              in_buckets > 1 ? fmt::format(", and {} more at first", said_whole(in_buckets)) : "",
-             said_count(100 * share)),
+             near ? std::string("the longer they come, the more of them are refused")
+                  : fmt::format("while they come, at most {} % can succeed",
+                                said_count(100 * share))),
          fmt::format("{}.throttle.rate = {} or more would let them pass, and so would fewer "
                      "requests.",
                      path, said_count(throttle.rate * load.rate / load.granted, 4))});
@@ -256,7 +289,6 @@ void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
 
 void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings) {
-  warn_of_overload(scenario, load, warnings);
   const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
   if (!why_not(Theory::kLate, scenario, service)) {
     warn_of_queue(scenario, load, warnings);
@@ -265,18 +297,68 @@ void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
   warn_of_throttle(scenario, load, warnings);
 }
 
+void warn_of_pool(const ClientTimes& t, bool open, std::vector<Warning>& warnings) {
+  const ClientSpec& c = *t.spec;
+  // As many as first attempts keep busy if none of them waits for anything.
+  const double needed = t.rate * t.attempt;
+  // At the limit itself only chance makes attempts wait.
+  constexpr double kAtLimit = 1 + 1e-9;
+  const double least = c.max_connections *
+                       (c.arrivals.process == ArrivalProcess::kConstant ? kAtLimit : 1 / kAtLimit);
+  if (c.max_connections == ClientSpec::kUnlimited || !open || !std::isfinite(needed) ||
+      needed < least) {
+    return;
+  }
+  const std::string path = path_of(c);
+  const std::string who = c.makes_calls() ? "each instance of " + caller_name(c) : "each client";
+  warnings.push_back(
+      {path, path + ".max_connections" + (c.makes_calls() ? "" : ", " + path + ".arrivals"),
+       fmt::format("First attempts alone keep {} connections of {} busy, and it has {}: attempts "
+                   "wait longer and longer for one.",
+                   said_count(needed), who, c.max_connections),
+       fmt::format("{}.max_connections = {} or more.", path,
+                   said_whole(servers_that_carry(needed)))});
+}
+
+void warn_of_short_timeout(const Scenario& scenario, const ClientTimes& t,
+                           std::vector<Warning>& warnings) {
+  const ClientSpec& c = *t.spec;
+  const std::string path = path_of(c);
+  const std::string who = c.makes_calls() ? caller_name(c) : std::string("the client");
+  const std::string keys =
+      path + ".attempt_timeout" +
+      (c.makes_calls() ? ", service." + scenario.services[c.service].name + ".service_time" : "");
+  if (t.timeout < t.attempt) {
+    warnings.push_back(
+        {path, keys,
+         fmt::format("An attempt takes {} without any waiting, and {} gives up after {}.",
+                     time_text(t.attempt), who, time_text(t.timeout)),
+         fmt::format("Use an attempt timeout well above {}.", time_text(t.attempt))});
+    return;
+  }
+  // Of one service that only works: the share of attempts that chance makes too long.
+  constexpr double kMany = 0.05;
+  if (!std::isfinite(t.timeout) || !calls_one_service(c) || !c.operations.empty() ||
+      flow::calls_others(scenario, c.service)) {
+    return;
+  }
+  const ServiceSpec& service = scenario.services[c.service];
+  const double room = t.timeout - 2 * scenario.network.latency.mean_seconds();
+  const double longer = survival(service.service_time, room);
+  if (service.service_time.is_constant() || longer < kMany) return;
+  warnings.push_back(
+      {path, keys,
+       fmt::format("{:.2g} % of the attempts take longer than {} without any waiting, and {} gives "
+                   "up then.",
+                   100 * longer, time_text(t.timeout), who),
+       fmt::format("An attempt timeout of {} is enough for 99 % of them.",
+                   time_text(quantile_of(service.service_time, 0.99) + t.timeout - room))});
+}
+
 void warn_of_client(const Scenario& scenario, const ClientTimes& t,
                     std::vector<Warning>& warnings) {
   const ClientSpec& c = *t.spec;
   const std::string path = "client." + c.name;
-  if (t.timeout < t.attempt) {
-    warnings.push_back(
-        {path, path + ".attempt_timeout",
-         fmt::format("An attempt takes {} without any waiting, and the client gives "
-                     "up after {}.",
-                     time_text(t.attempt), time_text(t.timeout)),
-         fmt::format("Use an attempt timeout well above {}.", time_text(t.attempt))});
-  }
   const double deadline = c.timeouts.deadline.in_seconds();
   if (c.timeouts.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
     warnings.push_back(
@@ -290,7 +372,8 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
              : fmt::format("Use an attempt timeout below {}.", time_text(deadline))});
   }
   const bool bounded = std::isfinite(t.connections_worst);
-  if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {
+  if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections &&
+      t.rate * t.attempt < c.max_connections) {
     warnings.push_back(
         {path, path + ".max_connections",
          fmt::format("While every attempt times out a client needs {} connections and has {}: "
@@ -305,52 +388,196 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
   warn_of_retry_after(scenario, t, warnings);
 }
 
-void warn_of_impatience(const Scenario& scenario, const Demands& demands,
-                        std::vector<Warning>& warnings) {
-  const flow::CallGraph graph(scenario);
-  /// Of an attempt at a service: its own work, and its calls, each for as long as it may last.
-  const auto longest_at = [&](std::size_t service) {
-    double longest = 2 * scenario.network.latency.mean_seconds() +
-                     scenario.services[service].service_time.mean_seconds();
-    for (const std::vector<std::size_t>& stage : graph.stages_of(service)) {
+namespace {
+
+/// Who waits how long for whom, through all layers of services.
+class Patience {
+ public:
+  explicit Patience(const Scenario& scenario)
+      : scenario_(scenario), graph_(scenario), longest_(scenario.services.size(), -1) {}
+
+  /// After which an attempt of the group is given up at the latest, s; infinite: never.
+  double of(std::size_t group) const {
+    const ClientSpec& c = scenario_.clients[group];
+    double seconds = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
+    if (c.timeouts.deadline != Duration::max()) {
+      seconds = std::min(seconds, c.timeouts.deadline.in_seconds());
+    }
+    return seconds;
+  }
+
+  /// That an attempt at the service may take: its own work, and its calls one stage after the
+  /// other, s; infinite: they may be tried without end.
+  double longest_at(std::size_t service) {
+    if (longest_[service] >= 0) return longest_[service];
+    const ServiceSpec& s = scenario_.services[service];
+    const bool calls = !graph_.calls_of(service).empty();
+    double longest = calls ? s.service_time.mean_seconds() : usual_most(s.service_time);
+    for (const std::vector<std::size_t>& stage : graph_.stages_of(service)) {
       double together = 0;
-      for (const std::size_t call : stage) {
-        const std::size_t group = scenario.calls[call].client;
-        together = std::max(together, times_of_client(scenario, group, demands).worst);
-      }
+      for (const std::size_t call : stage) together = std::max(together, longest_of_call(call));
       longest += together;
     }
+    if (s.timeout != Duration::max()) longest = std::min(longest, s.timeout.in_seconds());
+    return longest_[service] = longest;
+  }
+
+  /// "db: 3 attempts of 1 s and up to 2 s of backoff, beside cache: ...; then mail: ...".
+  std::string calls_text(std::size_t service) {
+    constexpr std::size_t kMost = 5;
+    std::string text;
+    std::size_t said = 0, left_out = 0;
+    for (const std::vector<std::size_t>& stage : graph_.stages_of(service)) {
+      bool first = true;
+      for (const std::size_t call : stage) {
+        if (!is_made(call)) continue;
+        if (++said > kMost) {
+          ++left_out;
+          continue;
+        }
+        if (!text.empty()) {
+          text += first ? "; then " : scenario_.calls[call].one_of.empty() ? ", beside " : ", or ";
+        }
+        text += call_text(call);
+        first = false;
+      }
+    }
+    if (left_out > 0) text += fmt::format("; and {} more", left_out);
+    return text;
+  }
+
+  const flow::CallGraph& graph() const { return graph_; }
+
+ private:
+  bool is_made(std::size_t call) const {
+    const CallSpec& spec = scenario_.calls[call];
+    return spec.share > 0 && (spec.count > 0 || spec.random_count);
+  }
+
+  /// All but one attempt in a hundred take no longer.
+  static double usual_most(const Distribution& d) {
+    return d.is_constant() ? d.mean_seconds() : quantile_of(d, 0.99);
+  }
+
+  /// Of one attempt of a call, until it is answered or given up.
+  double attempt_of(const ClientSpec& c) {
+    if (c.timeouts.has_attempt) return c.timeouts.attempt.mean_seconds();
+    double longest = 0;
+    for (const std::size_t s : called_services(c)) longest = std::max(longest, longest_at(s));
+    return 2 * scenario_.network.latency.mean_seconds() + longest;
+  }
+
+  /// Without a timeout an attempt that takes long is answered, and only errors are tried again.
+  bool tries_again_late(const ClientSpec& c) const {
+    if (c.timeouts.has_attempt) return true;
+    return std::ranges::any_of(called_services(c), [&](std::size_t s) {
+      return !scenario_.services[s].errors.empty() || !graph_.calls_of(s).empty();
+    });
+  }
+
+  double longest_of_group(std::size_t group) {
+    const ClientSpec& c = scenario_.clients[group];
+    if (c.timeouts.deadline_of_caller) return 0;  // it ends with its caller
+    const double attempt = attempt_of(c);
+    return tries_again_late(c) ? request_times(c, attempt).longest : std::min(attempt, of(group));
+  }
+
+  double longest_of_call(std::size_t call) {
+    if (!is_made(call)) return 0;
+    double longest = longest_of_group(scenario_.calls[call].client);
+    for (auto next = graph_.fallback_of(call); next; next = graph_.fallback_of(*next)) {
+      longest += longest_of_group(scenario_.calls[*next].client);
+    }
     return longest;
-  };
+  }
+
+  std::string call_text(std::size_t call) {
+    std::string text = group_text(scenario_.calls[call].client);
+    for (auto next = graph_.fallback_of(call); next; next = graph_.fallback_of(*next)) {
+      text += ", and if it fails " + group_text(scenario_.calls[*next].client);
+    }
+    return text;
+  }
+
+  std::string group_text(std::size_t group) {
+    const ClientSpec& c = scenario_.clients[group];
+    std::string text = scenario_.services[c.service].name + ": ";
+    if (c.timeouts.deadline_of_caller) return text + "until its caller gives up";
+    const double attempt = attempt_of(c);
+    if (!c.timeouts.has_attempt) {
+      const ServiceSpec& s = scenario_.services[c.service];
+      const bool by_chance = !s.service_time.is_constant() && graph_.calls_of(c.service).empty();
+      text += by_chance ? fmt::format("no timeout, and one attempt in 100 takes more than {}",
+                                      time_text(attempt))
+                        : fmt::format("no timeout, and an attempt may take {}", time_text(attempt));
+      if (!tries_again_late(c) || flow::most_attempts(c) < 2) return text;
+      text += fmt::format(", up to {:.0f} times", flow::most_attempts(c));
+    } else {
+      const double attempts = flow::most_attempts(c);
+      text += fmt::format("{:.0f} attempt{} of {}", attempts, attempts == 1 ? "" : "s",
+                          time_text(attempt));
+    }
+    const RequestTimes times = request_times(c, attempt);
+    if (times.backoff > 0 && c.retry.hedging.enabled) {
+      text += fmt::format(", the last one sent after {}", time_text(times.backoff));
+    } else if (times.backoff > 0) {
+      text += fmt::format(" and up to {} of backoff", time_text(times.backoff));
+    }
+    const double all = (c.retry.hedging.enabled ? 1 : flow::most_attempts(c)) * attempt;
+    if (times.longest < all + times.backoff) {
+      text += fmt::format(", until the deadline of {}", time_text(times.longest));
+    }
+    return text;
+  }
+
+  const Scenario& scenario_;
+  flow::CallGraph graph_;
+  std::vector<double> longest_;  // of each service; below 0: not known yet
+};
+
+}  // namespace
+
+void warn_of_impatience(const Scenario& scenario, std::vector<Warning>& warnings) {
+  Patience patience(scenario);
+  const flow::CallGraph& graph = patience.graph();
+  // Those that are called first: no deep recursion in long chains of services.
+  std::vector<std::size_t> order = flow::callers_first(scenario);
+  for (auto s = order.rbegin(); s != order.rend(); ++s) {
+    stop_point();
+    patience.longest_at(*s);
+  }
   for (std::size_t group = 0; group < scenario.clients.size(); ++group) {
     const ClientSpec& c = scenario.clients[group];
-    if (!c.timeouts.has_attempt) continue;
+    const double waits = patience.of(group);
+    if (!std::isfinite(waits)) continue;
     stop_point();
-    const double patience = c.timeouts.attempt.mean_seconds();
     for (const std::size_t service : called_services(c)) {
-      if (graph.calls_of(service).empty()) continue;
-      const double longest = longest_at(service);
-      if (!std::isfinite(longest) || longest <= patience) continue;
-      const std::string path = path_of(c), name = scenario.services[service].name;
-      std::string keys = path + ".attempt_timeout", calls;
+      const ServiceSpec& called = scenario.services[service];
+      // Where an attempt that is given up is aborted, its calls end with it.
+      if (graph.calls_of(service).empty() || called.abandoned == Abandoned::kAbort) continue;
+      const double longest =
+          2 * scenario.network.latency.mean_seconds() + patience.longest_at(service);
+      if (longest <= waits) continue;
+      const bool by_timeout = c.timeouts.has_attempt && c.timeouts.attempt.mean_seconds() <= waits;
+      const std::string path = path_of(c),
+                        own = path + (by_timeout ? ".attempt_timeout" : ".deadline");
+      std::string keys = own;
       for (const std::size_t g : graph.groups_of(service)) {
         const ClientSpec& below = scenario.clients[g];
         keys += ", " + path_of(below) + ".attempt_timeout";
-        calls += fmt::format("{}{} of {} to {}", calls.empty() ? "" : ", ",
-                             flow::most_attempts(below) == 1
-                                 ? std::string("1 attempt")
-                                 : fmt::format("{:.0f} attempts", flow::most_attempts(below)),
-                             time_text(below.timeouts.attempt.mean_seconds()),
-                             scenario.services[below.service].name);
       }
       warnings.push_back(
           {path, keys,
-           fmt::format("An attempt at {} is given up after {}, but may take {} there, with all "
-                       "attempts of its calls ({}) and their backoffs: {} goes on with calls that "
-                       "nobody waits for.",
-                       name, time_text(patience), time_text(longest), calls, name),
-           fmt::format("{}.attempt_timeout above {}, or fewer or shorter attempts of the calls.",
-                       path, time_text(longest))});
+           fmt::format("An attempt at {0} is given up after {1}, but may take {2} there with its "
+                       "calls ({3}): {0} goes on with calls that nobody waits for.",
+                       called.name, time_text(waits),
+                       std::isfinite(longest) ? time_text(longest) : "any time",
+                       patience.calls_text(service)),
+           std::isfinite(longest)
+               ? fmt::format("{} above {}, fewer or shorter attempts of the calls, or calls with "
+                             "deadline = \"caller\".",
+                             own, time_text(longest))
+               : std::string("Calls with deadline = \"caller\", or fewer attempts of them.")});
     }
   }
 }
@@ -362,6 +589,20 @@ void warn_of_hedging(const Scenario& scenario, std::vector<Warning>& warnings) {
     const double most = flow::most_attempts(c);
     if (most < 2) continue;
     const std::string path = path_of(c);
+    if (c.max_connections < most) {
+      warnings.push_back(
+          {path, path + ".retry.hedging.delay, " + path + ".max_connections",
+           fmt::format("Hedging without a delay sends up to {:.0f} attempts of a request together, "
+                       "as far as a client's {} free: other requests wait.",
+                       most,
+                       c.max_connections == 1
+                           ? std::string("only connection is")
+                           : fmt::format("{} connections are", c.max_connections)),
+           fmt::format("{}.retry.hedging.delay near the 95th percentile of the latency adds about "
+                       "5 %.",
+                       path)});
+      continue;
+    }
     warnings.push_back(
         {path, path + ".retry.hedging.delay, " + path + ".retry.max_attempts",
          most > 2 ? fmt::format("Hedging without a delay sends all {:.0f} attempts of a request "
@@ -380,19 +621,29 @@ void warn_of_attraction(const Scenario& scenario, std::vector<Warning>& warnings
     const ServiceSpec& s = scenario.services[f.service];
     const bool some = f.instance != FaultSpec::kAllInstances && f.instances < s.instances.count;
     const bool prefers_idle = s.instances.balancing == Balancing::kLeastConnections ||
-                              s.instances.balancing == Balancing::kTwoChoices;
-    double failed = 0;
+                              s.instances.balancing == Balancing::kTwoChoices ||
+                              s.instances.balancing == Balancing::kPeakEwma;
+    double failed = f.unreachable ? 1 : 0;
     for (const RandomError& e : f.errors) failed += e.probability;
-    if (!some || !prefers_idle || failed < 0.5 || s.instances.health_check.enabled() ||
-        s.instances.ejection.enabled() || s.instances.accrual.enabled()) {
+    // An answer that takes as long as any other attracts nobody.
+    const bool soon = f.unreachable || f.errors_at.on_arrival();
+    if (!some || !prefers_idle || !soon || f.black_hole || failed < 0.5 ||
+        s.instances.health_check.enabled() || s.instances.ejection.enabled() ||
+        s.instances.accrual.enabled()) {
       continue;
     }
     const std::string path = "service." + s.name;
+    const bool one = f.instances == 1;
     warnings.push_back(
-        {path, "fault." + f.name + ".errors, " + path + ".balancing",
-         fmt::format("A sick instance that answers errors quickly has few attempts under way: {} "
-                     "sends it more than its share, retries included.",
-                     name(s.instances.balancing)),
+        {path,
+         "fault." + f.name + (f.unreachable ? ".unreachable, " : ".errors, ") + path + ".balancing",
+         fmt::format("During {}, {} of the {} instances {} at once and so {} few attempts under "
+                     "way: {} sends {} more than {} share, retries included.",
+                     f.name, one ? "one" : said_whole(f.instances), s.instances.count,
+                     f.unreachable ? (one ? "refuses connections" : "refuse connections")
+                                   : (one ? "answers with errors" : "answer with errors"),
+                     one ? "has" : "have", name(s.instances.balancing), one ? "it" : "them",
+                     one ? "its" : "their"),
          fmt::format("{}.balancing = \"round-robin\", health checks, or the ejection of instances "
                      "that fail.",
                      path)});

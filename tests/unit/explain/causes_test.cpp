@@ -12,6 +12,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -363,6 +364,72 @@ calls = "api"
 count = 100
 retry = { mode = "none" }
 arrivals = { process = "poisson", total_rate = )";
+
+/// A sick instance among five that answers, or refuses, at once: the runs, and what is said.
+struct SickHost {
+  std::string said;
+  double share;  ///< of the attempts sent during the fault, those that the sick instance got
+};
+
+SickHost sick_host(const std::string& fault, const std::string& balancing) {
+  const Scenario scenario = test::scenario_of(R"(
+name = "sick"
+duration = "60s"
+replications = 2
+[service.api]
+servers = 4
+instances = 5
+balancing = ")" + balancing + R"("
+service_time = { distribution = "exponential", mean = "50ms" }
+queue = { capacity = 200 }
+[fault.f]
+start = "20s"
+duration = "20s"
+instance = 2
+)" + fault + R"(
+[client.web]
+count = 100
+arrivals = { process = "poisson", total_rate = 200 }
+attempt_timeout = "2s"
+retry = { mode = "standard" }
+)");
+  const std::vector<RunResult> runs = run_replications(scenario);
+  double sent = 0, sick = 0;
+  for (const RunResult& run : runs) {
+    for (std::size_t bin = 20; bin < 40; ++bin) {  // nothing else fails then
+      sent += static_cast<double>(run.clients[0].bins[bin].flow.attempts);
+      sick += static_cast<double>(run.clients[0].bins[bin].flow.errors);
+    }
+  }
+  return {said_of("web", scenario, runs), sick / sent};
+}
+
+TEST_CASE("a sick instance that answers soon is named with its share of all attempts") {
+  for (const std::string fault : {"errors = { internal = 1.0 }", "unreachable = true"}) {
+    CAPTURE(fault);
+    const SickHost preferred = sick_host(fault, "least-connections");
+    CHECK(preferred.share > 0.7);  // with 20 % of the instances
+    const std::string percent = std::to_string(std::lround(100 * preferred.share)) + " %";
+    CHECK_THAT(preferred.said, says(percent + " of the attempts"));
+    CHECK_THAT(preferred.said, says("retries included"));
+    CHECK_THAT(preferred.said, says("least-connections prefers it"));
+    const SickHost in_turn = sick_host(fault, "round-robin");
+    CHECK(in_turn.share == Approx(0.2).margin(0.01));
+    CHECK_THAT(in_turn.said, !says("prefers"));
+  }
+}
+
+TEST_CASE("a budget that is not needed during the disturbance is said not to have bound") {
+  const auto said = [](const std::string& share) {
+    return said_of("web",
+                   outage("errors = { internal = 0.3 }",
+                          "mode = \"custom\", max_attempts = 3, budget = { kind = \"window\", "
+                          "share = " +
+                              share + " }"));
+  };
+  CHECK_THAT(said("0.9"), says("has not bound: no retry of "));
+  CHECK_THAT(said("0.1"), !says("has not bound"));
+}
 
 }  // namespace
 

@@ -336,10 +336,133 @@ TEST_CASE("A timeout that is shorter than what is called may take is warned of, 
       "retry = { mode = \"custom\", max_attempts = 3, delays = [\"500ms\"] }\n";
   CHECK(warns(warned("2s", thrice), "service.front.calls.api.attempt_timeout", "4 s"));
   CHECK(warns(warned("2s", thrice), "service.api.calls.db.attempt_timeout",
-              "3 attempts of 1 s to db"));
+              "db: 3 attempts of 1 s and up to 1 s of backoff"));
   CHECK_FALSE(warns(warned("4.1s", thrice), "service.front.calls.api.attempt_timeout", ""));
   CHECK_FALSE(warns(warned("2s", "retry = { mode = \"none\" }\n"),
                     "service.front.calls.api.attempt_timeout", ""));
+}
+
+/// A front that calls db and cache, and the warning of web's timeout of two seconds there.
+std::string impatience(const std::string& db_call, const std::string& more = "",
+                       const std::string& front = "") {
+  const Facts facts =
+      facts_of(scenario_of("name = \"chain\"\nduration = 100\n"
+                           "[service.front]\nservers = 60\nservice_time = \"5ms\"\n" +
+                           front + "[service.front.calls.db]\n" + db_call +
+                           "[service.db]\nservers = 60\nservice_time = { distribution = "
+                           "\"exponential\", mean = \"500ms\" }\n"
+                           "[service.cache]\nservers = 60\nservice_time = \"5ms\"\n" +
+                           more +
+                           "[client.web]\ncalls = \"front\"\nattempt_timeout = 2\n"
+                           "retry = { mode = \"none\" }\n"
+                           "arrivals = { process = \"poisson\", total_rate = 10 }\n"));
+  for (const Warning& w : facts.warnings) {
+    if (w.keys.find("client.web.attempt_timeout") == 0) return w.message;
+  }
+  return "";
+}
+
+TEST_CASE("What a call may take: without a timeout, hedged, beside others, one of several") {
+  const std::string once = "retry = { mode = \"none\" }\n";
+  // One in a hundred takes more than 500 ms * ln 100 = 2.30 s.
+  CHECK_THAT(impatience(once), Catch::Contains("may take 2.31 s there with its calls (db: no "
+                                               "timeout, and one attempt in 100 takes more than "
+                                               "2.3 s)"));
+  CHECK(impatience("attempt_timeout = \"1.9s\"\n" + once).empty());
+  // Three hedged attempts, the last one after 800 ms; not three times a second.
+  const auto hedged = [](const std::string& timeout) {
+    return "attempt_timeout = \"" + timeout +
+           "\"\nretry = { mode = \"custom\", max_attempts = 3, delays = [0], hedging = { delay = "
+           "\"400ms\" } }\n";
+  };
+  CHECK(impatience(hedged("1s")).empty());
+  CHECK_THAT(impatience(hedged("1.3s")),
+             Catch::Contains("2.1 s there with its calls (db: 3 attempts "
+                             "of 1.3 s, the last one sent after 800 "
+                             "ms)"));
+  // A second beside a second and a half is a second and a half; one after the other it is more.
+  const std::string second = "attempt_timeout = 1\n" + once;
+  const std::string cache = "[service.front.calls.cache]\nattempt_timeout = \"1.5s\"\n" + once;
+  CHECK_THAT(impatience(second, cache),
+             Catch::Contains("2.5 s there") && Catch::Contains("; then cache: 1 attempt of 1.5 s"));
+  CHECK(impatience(second, cache, "parallel_calls = true\n").empty());
+  CHECK(impatience("one_of = \"either\"\n" + second,
+                   "[service.front.calls.cache]\none_of = \"either\"\nattempt_timeout = "
+                   "\"1.5s\"\n" +
+                       once)
+            .empty());
+  // Nobody goes on if calls end with their caller.
+  CHECK(impatience("deadline = \"caller\"\n" + once).empty());
+  CHECK(impatience(once, "", "abandoned = \"abort\"\n").empty());
+}
+
+TEST_CASE("A hedged request takes as long as its last hedge") {
+  const Facts facts = facts_of(scenario_of(
+      service_and_client("retry = { mode = \"custom\", max_attempts = 3, delays = [0], hedging = { "
+                         "delay = \"100ms\" } }\n")));
+  CHECK(fact(facts, "client.web", "request_time_worst") == Approx(1.2));
+  CHECK(fact(facts, "client.web", "request_time_if_all_time_out") == Approx(1.2));
+  // 0.4 requests a second, whose attempts are under way for 1.2, 1.1 and 1 s.
+  CHECK(fact(facts, "client.web", "connections_if_all_time_out") == Approx(0.4 * 3.3));
+}
+
+TEST_CASE("What fails while all is well is warned of first: pools, servers, timeouts") {
+  const auto first = [](const std::string& text) {
+    const Facts facts = facts_of(scenario_of(text));
+    return facts.warnings.empty() ? "" : facts.warnings.front().message;
+  };
+  // 0.4 requests a second that take 10 ms need no more than a connection; 160 of one client do.
+  const auto pool = [](int count) {
+    return "name = \"pool\"\nduration = 100\n[service.api]\nservers = 20\nservice_time = "
+           "\"10ms\"\nqueue = { capacity = 4000 }\n[client.web]\ncount = " +
+           std::to_string(count) +
+           "\nattempt_timeout = 1\nmax_connections = 1\nretry = { mode = \"none\" }\n"
+           "arrivals = { process = \"poisson\", total_rate = 160 }\n";
+  };
+  CHECK_THAT(first(pool(1)), Catch::Contains("keep 1.6 connections of each client busy, and it has "
+                                             "1: attempts wait longer and longer"));
+  CHECK_THAT(first(pool(2)), !Catch::Contains("longer and longer"));
+  // All of the time of one connection, by chance and like a clock.
+  const auto all = [&](const std::string& process) {
+    std::string text = pool(1);
+    text.replace(text.find("poisson"), 7, process);
+    return text.replace(text.find("160 }"), 3, "100");
+  };
+  CHECK_THAT(first(all("poisson")), Catch::Contains("longer and longer"));
+  CHECK_THAT(first(all("constant")), !Catch::Contains("longer and longer"));
+  // A call that gives up before its service is done.
+  const auto call = [](const std::string& timeout, const std::string& time) {
+    return "name = \"call\"\nduration = 100\n[service.front]\nservers = 60\nservice_time = "
+           "\"5ms\"\n[service.front.calls.db]\nattempt_timeout = \"" +
+           timeout +
+           "\"\nretry = { mode = \"none\" }\n[service.db]\nservers = 60\nservice_time = " + time +
+           "\n[client.web]\ncalls = \"front\"\nretry = { mode = \"none\" }\n"
+           "arrivals = { process = \"poisson\", total_rate = 10 }\n";
+  };
+  CHECK(first(call("20ms", "\"50ms\"")) ==
+        "An attempt takes 50 ms without any waiting, and front gives up after 20 ms.");
+  CHECK(first(call("60ms", "\"50ms\"")).find("without any waiting") == std::string::npos);
+  // exp(-2) = 13.5 % take more than twice the mean.
+  CHECK_THAT(first(call("100ms", "{ distribution = \"exponential\", mean = \"50ms\" }")),
+             Catch::Contains("14 % of the attempts take longer than 100 ms"));
+}
+
+TEST_CASE("A queue that a throttle bounds is not said to have no bound") {
+  const auto warned = [](const std::string& throttle, const std::string& more = "") {
+    return warns(facts_of(scenario_of(
+                     "name = \"bound\"\nduration = 100\n[service.api]\nservers = 2\n"
+                     "service_time = \"10ms\"\n" +
+                     throttle + more +
+                     "[client.web]\ncount = 400\nattempt_timeout = 1\nretry = { mode = \"none\" }\n"
+                     "arrivals = { process = \"poisson\", total_rate = 120 }\n")),
+                 "service.api.queue.capacity", "The queue has no bound");
+  };
+  CHECK(warned(""));
+  CHECK_FALSE(warned("throttle = { rate = 150, burst = 50 }\n"));
+  CHECK(warned("throttle = { rate = 150, burst = 500 }\n"));  // 500 of 200/s together
+  CHECK(warned("throttle = { rate = 250, burst = 50 }\n"));
+  CHECK(warned("throttle = { rate = 150, burst = 50 }\n",
+               "[fault.f]\nstart = 10\nduration = 20\ncapacity = 0.5\n"));
 }
 
 TEST_CASE("Hedging without a delay and a sick instance that is preferred are warned of") {
@@ -350,15 +473,26 @@ TEST_CASE("Hedging without a delay and a sick instance that is preferred are war
   };
   CHECK(warns(hedged("0s"), "client.web.retry.hedging.delay", "doubles the load"));
   CHECK_FALSE(warns(hedged("20ms"), "client.web.retry.hedging.delay", ""));
-  const auto sick = [](const std::string& balancing) {
+  CHECK(warns(facts_of(scenario_of(service_and_client(
+                  "max_connections = 1\nretry = { mode = \"custom\", max_attempts = 2, delays = "
+                  "[0], hedging = { delay = 0 } }\n"))),
+              "client.web.retry.hedging.delay", "as far as a client's only connection is free"));
+  const auto sick = [](const std::string& balancing, const std::string& fault) {
     return facts_of(scenario_of(
         service_and_client("retry = { mode = \"none\" }\n",
                            "instances = 5\nbalancing = \"" + balancing +
                                "\"\n[fault.f]\nservice = \"api\"\nstart = 10\nduration = 20\n"
-                               "instance = 1\nerrors = { internal = 1.0 }\n")));
+                               "instance = 1\n" +
+                               fault + "\n")));
   };
-  CHECK(warns(sick("least-connections"), "service.api.balancing", "least-connections"));
-  CHECK_FALSE(warns(sick("round-robin"), "service.api.balancing", ""));
+  const std::string errors = "errors = { internal = 1.0 }",
+                    late = "errors = { internal = 1.0, at = 1.0 }";
+  CHECK(warns(sick("least-connections", errors), "service.api.balancing",
+              "one of the 5 instances answers with errors at once"));
+  CHECK(warns(sick("least-connections", "unreachable = true"), "service.api.balancing",
+              "one of the 5 instances refuses connections at once"));
+  CHECK_FALSE(warns(sick("round-robin", errors), "service.api.balancing", ""));
+  CHECK_FALSE(warns(sick("least-connections", late), "service.api.balancing", ""));
 }
 
 TEST_CASE("Random errors take no server, but their retries do") {
@@ -579,7 +713,11 @@ TEST_CASE("What a throttle's bucket has at first may pass, too") {
   CHECK_THAT(warned("rate = 50, burst = 5000"),
              Catch::Contains("a limit of 50/s, and 5000 more at first: ") &&
                  Catch::Contains("at most 66.7 % can succeed"));
-  CHECK_THAT(warned("rate = 50, burst = 9990"), Catch::Contains("at most 99.9 % can succeed"));
+  // 15,000 by chance are 15,000 ± 245.
+  CHECK_THAT(warned("rate = 50, burst = 9700"), Catch::Contains("at most 98 % can succeed"));
+  CHECK_THAT(warned("rate = 50, burst = 9990"),
+             Catch::Contains("9990 more at first: the longer they come, the more of them are "
+                             "refused."));
   CHECK(warned("rate = 50, burst = 10000").empty());
   CHECK(warned("rate = 50, burst = 9996").empty());  // "at most 100 %"
   CHECK_THAT(warned("rate = 50, window = \"1s\""),
