@@ -22,6 +22,7 @@ from first_line import Graph, draw, draw_loop
 
 NUMBER = r"([0-9][0-9.,]*)"
 GOOD = {"all-well", "unaffected"}
+CUSTOM = 'mode = "custom", max_attempts = 3, backoff = { base = "50ms" }'
 
 
 def number(text):
@@ -66,8 +67,7 @@ queue = {{ capacity = {rng.choice(['"unlimited"', 50, 1000])} }}
 count = {count}
 arrivals = {{ process = "{process}", total_rate = {load * rate:.6g} }}
 attempt_timeout = "{timeout}"
-{client}retry = {{ {rng.choice(['mode = "none"', 'mode = "standard"',
-                                'mode = "custom", max_attempts = 3, backoff = { base = "50ms" }'])} }}
+{client}retry = {{ {rng.choice(['mode = "none"', 'mode = "standard"', CUSTOM])} }}
 """
 
 

@@ -26,5 +26,6 @@ add_test(NAME verdicts/agreement
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/agreement.py
                  --program $<TARGET_FILE:retrysim-cli> --scenarios 20)
 set_tests_properties(verdicts/first_line verdicts/loops verdicts/graphs verdicts/figures
-                     verdicts/agreement verdicts/culprits verdicts/culprits_of_loops verdicts/comparisons
+                     verdicts/agreement verdicts/culprits verdicts/culprits_of_loops
+                     verdicts/comparisons
                      PROPERTIES LABELS "validation;no-sanitizer" TIMEOUT 300)
