@@ -190,6 +190,9 @@ struct PolicyChoice {
   /// No remaining policy is better than the leader by more than this, with probability
   /// `confidence`.
   double margin = 0;
+  /// If undecided about a mean latency: by how much a remaining policy may differ from the leader
+  /// because of service times of which fewer than ten are expected in so many replications.
+  double unseen = 0;
   std::vector<std::string> notes;  ///< for the reader: limitations of the answer
 
   std::size_t count(SelectionFate fate) const;

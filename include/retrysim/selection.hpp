@@ -82,6 +82,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -115,6 +116,9 @@ struct SelectionRules {
   /// For skewed laws, whose samples look normal until the first of the rare large values comes:
   /// Normal decides nothing before so many observations, and beyond 2 it looks at outliers.
   std::size_t least_observations = 2;
+  /// By how much the means of two systems may differ because of what is too rare to be in so many
+  /// observations of each: Normal decides nothing between two whose means are no farther apart.
+  std::function<double(std::size_t, std::size_t, std::size_t observations)> unseen = {};
 };
 
 enum class SelectionFate : std::uint8_t {
@@ -170,8 +174,9 @@ class Selection {
   /// Observations of the whole race.
   std::size_t observations() const;
   /// How many observations of each system still racing end the race: at the latest (Normal, if the
-  /// variances stay as they are), or probably, if future observations are like those so far
-  /// (Bounds; empty if it would never end). Call it after the first judgement.
+  /// variances stay as they are; empty while `unseen` keeps it open), or probably, if future
+  /// observations are like those so far (Bounds; empty if it would never end). Call it after the
+  /// first judgement.
   std::optional<std::size_t> most_observations() const;
   /// Of those still racing, the one with the best mean of those that are known to keep all limits.
   std::optional<std::size_t> leader() const;
@@ -226,6 +231,7 @@ class Selection {
   bool keeps_limits(std::size_t system) const;
   void judge_limits(std::size_t system);
   std::optional<bool> keeps_limit(std::size_t system, std::size_t limit) const;
+  bool is_hidden(std::size_t first, std::size_t second) const;
   void judge_pair(std::size_t first, std::size_t second);
   void remove_losers();
   void judge_by_bounds();

@@ -375,9 +375,16 @@ void Selection::judge_by_bounds() {
   for (const std::size_t i : left) leave(i, *best);
 }
 
+/// Whether what is too rare to be seen may be all of their difference.
+bool Selection::is_hidden(std::size_t first, std::size_t second) const {
+  if (!rules_.unseen) return false;
+  const double hidden = rules_.unseen(first, second, states_[first].observations);
+  return hidden > 0 && std::fabs(mean(first) - mean(second)) <= hidden;
+}
+
 void Selection::judge_pair(std::size_t first, std::size_t second) {
   Pair& compared = pair(first, second);
-  if (compared.decision != Decision::kOpen) return;
+  if (compared.decision != Decision::kOpen || is_hidden(first, second)) return;
   const double difference = states_[first].sum - states_[second].sum;
   const double lead = rules_.maximize ? difference : -difference;
   const double edge = boundary(compared.spread.variance(normal_share_), rules_.indifference,
@@ -454,6 +461,7 @@ std::optional<std::size_t> Selection::most_observations() const {
       for (std::size_t b = a + 1; b < left.size(); ++b) {
         const Pair& compared = pair(left[a], left[b]);
         if (compared.decision == Decision::kOpen) {
+          if (is_hidden(left[a], left[b])) return std::nullopt;
           until(compared.spread.variance(), rules_.indifference);
         }
       }

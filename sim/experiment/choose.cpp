@@ -10,6 +10,7 @@
 #include "execution/journal.hpp"
 #include "execution/points.hpp"
 #include "execution/run_bytes.hpp"
+#include "experiment/unseen.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -460,7 +461,11 @@ constexpr std::size_t kRunsThatShowRarities = 59;
 class Race {
  public:
   Race(PolicyChoice& choice, const ChooseOptions& options, Track& track)
-      : choice_(choice), options_(options), track_(track) {}
+      : choice_(choice), options_(options), track_(track) {
+    const std::string_view aim = choice_.aim.metric->name;
+    if (aim != "latency_mean" && aim != "latency_ok_mean") return;
+    for (const ChoicePolicy& p : choice_.policies) unseen_.emplace_back(p.loaded.scenario);
+  }
 
   void run() {
     Selection selection(rules());
@@ -518,11 +523,23 @@ class Race {
       rules.least_observations =
           std::min(rules.patience, (kRunsThatShowRarities + options_.batch - 1) / options_.batch);
     }
+    if (!unseen_.empty()) {
+      rules.unseen = [this](std::size_t a, std::size_t b, std::size_t n) {
+        return unseen(a, b, n);
+      };
+    }
     for (const ChoiceLimit& limit : choice_.limits) {
       rules.limits.push_back(
           {limit.bound, limit.at_least, *limit.tolerance, range_of(*limit.metric)});
     }
     return rules;
+  }
+
+  /// How much two mean latencies may differ by service times that are too rare to be seen in so
+  /// many observations. What is equally rare in both is no difference.
+  double unseen(std::size_t a, std::size_t b, std::size_t observations) const {
+    const std::size_t runs = observations * options_.batch;
+    return std::fabs(unseen_[a].in_mean(runs) - unseen_[b].in_mean(runs));
   }
 
   void run_stage(Selection& selection, std::size_t from, std::size_t until) {
@@ -597,6 +614,10 @@ class Race {
       const ChoicePolicy& policy = choice_.policies[i];
       const std::vector<bool>& keeps = policy.keeps;
       if (std::find(keeps.begin(), keeps.end(), false) != keeps.end()) return false;
+      if (!unseen_.empty() &&
+          unseen(i, *leader, best.size()) > kShareOfZone * selection.rules().indifference) {
+        return false;
+      }
       for (std::size_t r = 0; r < best.size(); ++r) {
         if (std::fabs(policy.aim[r] - best[r]) > kShareOfZone * selection.rules().indifference) {
           return false;
@@ -655,6 +676,13 @@ class Race {
       choice_.outcome = ChoiceOutcome::kUndecided;
       choice_.leader = selection.leader();
       if (choice_.leader) choice_.margin = selection.margin(*choice_.leader);
+      if (choice_.leader && !unseen_.empty()) {
+        for (const std::size_t i : selection.racing()) {
+          choice_.unseen =
+              std::max(choice_.unseen,
+                       unseen(*choice_.leader, i, choice_.policies[*choice_.leader].aim.size()));
+        }
+      }
       if (const auto needed = selection.most_observations()) {
         choice_.replications_needed = *needed * options_.batch;
       }
@@ -689,6 +717,7 @@ class Race {
   PolicyChoice& choice_;
   const ChooseOptions& options_;
   Track& track_;
+  std::vector<experiment::UnseenTimes> unseen_;  // of each policy; only for mean latencies
 };
 
 /// What the reader should know of the observations: rare collapses, and whatever is not normal

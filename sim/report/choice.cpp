@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -35,6 +36,17 @@ std::string difference_text(double value, const MetricInfo& metric) {
   if (!metric.display.percentage) return format_number(value, metric.unit);
   const std::string points = fmt::format("{:.6g}", 100 * value);
   return points + (points == "1" ? " point" : " points");
+}
+
+/// " within 0.2 points", with words before the amount; nothing of what would be said as zero.
+std::string with_difference(std::string_view words, double value, const MetricInfo& metric) {
+  constexpr double kNothing = 1e-9;  // of anything that metrics are measured in
+  return value < kNothing ? "" : fmt::format("{} {}", words, difference_text(value, metric));
+}
+
+/// To three digits.
+double rounded_to_three(double value) {
+  return std::strtod(fmt::format("{:.3g}", value).c_str(), nullptr);
 }
 
 std::string mean_text(const std::vector<double>& observations, const MetricInfo& metric) {
@@ -98,8 +110,8 @@ std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p) {
     case SelectionFate::kBeaten:
       return "beaten by " + choice.policies[p.by].name;
     case SelectionFate::kAsGood:
-      return fmt::format("as good as {} within {}", choice.policies[p.by].name,
-                         difference_text(choice.indifference, *choice.aim.metric));
+      return "as good as " + choice.policies[p.by].name +
+             with_difference(" within", choice.indifference, *choice.aim.metric);
     case SelectionFate::kSame:
       return "the same as " + choice.policies[p.by].name;
     case SelectionFate::kBreaksLimit: {
@@ -173,17 +185,20 @@ std::string chosen_text(const PolicyChoice& choice) {
         "choose.",
         same == 1 ? "Both" : fmt::format("All {}", same + 1), aim_name(choice));
   }
-  const std::string zone = difference_text(choice.indifference, *choice.aim.metric);
+  const MetricInfo& metric = *choice.aim.metric;
+  const std::string zone = with_difference(", or within", choice.indifference, metric);
   if (choice.all_within) {
-    const std::string within = difference_text(rounded_up(*choice.all_within), *choice.aim.metric);
+    const double within = rounded_up(*choice.all_within);
     std::string text =
         choice.ended_early || *choice.all_within <= choice.indifference / 2
-            ? fmt::format("{} policies have the same {} within {}: there is nothing to choose.",
-                          n == 2 ? "Both" : fmt::format("All {}", n), aim_name(choice), within)
+            ? fmt::format("{} policies have the same {}{}: there is nothing to choose.",
+                          n == 2 ? "Both" : fmt::format("All {}", n), aim_name(choice),
+                          with_difference(" within", within, metric))
             : fmt::format(
-                  "No policy is better in {} than another by more than {}; a smaller "
-                  "--indifference tells smaller differences.",
-                  aim_name(choice), within);
+                  "No policy is better in {} than another{}; a smaller --indifference tells "
+                  "smaller "
+                  "differences.",
+                  aim_name(choice), with_difference(" by more than", within, metric));
     if (choice.ended_early) {
       return text + fmt::format(
                         " That is so in each of {} replications; what differs in fewer "
@@ -191,8 +206,10 @@ std::string chosen_text(const PolicyChoice& choice) {
                         "--indifference.",
                         runs, missed_share(runs));
     }
-    return text + fmt::format(" With {:.6g} % confidence {} is the best, or within {} of it.",
-                              100 * choice.confidence, choice.policies[*choice.best].name, zone);
+    return text + fmt::format(" With {:.6g} % confidence {} is the best{}.",
+                              100 * choice.confidence,
+                              spoken_name(choice.policies[*choice.best].name),
+                              zone.empty() ? "" : zone + " of it");
   }
   const bool normal = choice.procedure == ChoiceProcedure::kNormal;
   std::string text =
@@ -200,17 +217,24 @@ std::string chosen_text(const PolicyChoice& choice) {
                   normal ? "probably " : "", superlative(choice), aim_name(choice));
   if (!choice.limits.empty()) text += fmt::format(" of those with {}", limits_text(choice));
   if (!normal) {
-    text += fmt::format(", or one within {} of it, with {:.6g} % confidence", zone,
-                        100 * choice.confidence);
+    text += fmt::format(
+        "{}, with {:.6g} % confidence",
+        zone.empty() ? ""
+                     : with_difference(", or one within", choice.indifference, metric) + " of it",
+        100 * choice.confidence);
   } else {
     // First of all what may be wrong: what is rare is in no run yet.
     text += fmt::format(
         "; what happens in fewer than {} of runs could have been missed ({}). If the values of "
-        "runs are normally distributed, the confidence is {:.6g} %, unless another policy{} is "
-        "within {} of it",
+        "runs are normally distributed, the confidence is {:.6g} %",
         missed_share(runs),
-        choice.aim.metric->unit == "s" ? "a collapse, or a few very slow requests" : "a collapse",
-        100 * choice.confidence, same > 0 ? " that differs from it" : "", zone);
+        metric.unit == "s" ? "a collapse, or a few very slow requests" : "a collapse",
+        100 * choice.confidence);
+    if (!zone.empty()) {
+      text +=
+          fmt::format(", unless another policy{}{} of it", same > 0 ? " that differs from it" : "",
+                      with_difference(" is within", choice.indifference, metric));
+    }
     if (!choice.limits.empty()) {
       text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
                                         : " or within the tolerance of a limit";
@@ -251,10 +275,25 @@ std::string answer_text(const PolicyChoice& choice) {
   std::string text = fmt::format("Undecided: {} left after {}.",
                                  policies_text(left) + (left == 1 ? " is" : " are"),
                                  plural(choice.stages.back(), "replication"));
-  if (choice.leader && left > 1) {
-    text += fmt::format(" With {:.6g} % confidence none of them is better than {} by more than {}.",
-                        100 * choice.confidence, choice.policies[*choice.leader].name,
-                        difference_text(choice.margin, *choice.aim.metric));
+  if (choice.unseen > 0) {
+    // Nothing is sure of what was not seen.
+    text += fmt::format(
+        " Requests that are slow too rarely to be counted in so many runs make up to {} of the "
+        "difference.",
+        difference_text(rounded_to_three(choice.unseen), *choice.aim.metric));
+  } else if (choice.leader && left > 1) {
+    text += fmt::format(
+        " With {:.6g} % confidence none of them is better than {}{}.", 100 * choice.confidence,
+        spoken_name(choice.policies[*choice.leader].name),
+        with_difference(" by more than", rounded_to_three(choice.margin), *choice.aim.metric));
+  }
+  constexpr double kFarMore = 20;
+  const std::size_t so_far = choice.stages.back();
+  if (choice.replications_needed &&
+      static_cast<double>(*choice.replications_needed) > kFarMore * static_cast<double>(so_far)) {
+    return text +
+           " So small a difference takes far more replications to be told; give a larger "
+           "--indifference.";
   }
   if (choice.replications_needed) {
     text += fmt::format(" {}{} of each would decide it{};",
@@ -263,7 +302,9 @@ std::string answer_text(const PolicyChoice& choice) {
                         choice.procedure == ChoiceProcedure::kBounds ? "" : " at the latest");
     return text + " allow more with --max-replications, or give a larger --indifference.";
   }
-  return text + " Allow more with --max-replications, or give a larger --indifference.";
+  return text + (choice.unseen > 0 ? " Allow more with --max-replications, or make runs longer."
+                                   : " Allow more with --max-replications, or give a larger "
+                                     "--indifference.");
 }
 
 /// What the choice assumes: the zone in which differences do not matter, the distribution, limits.
@@ -276,10 +317,14 @@ std::vector<std::string> choice_terms(const PolicyChoice& choice) {
                         choice.batch == 1
                             ? "the values of the replications"
                             : fmt::format("averages of {} replications", choice.batch));
-  std::vector<std::string> terms = {fmt::format(
-      "Differences below {} do not matter{}. {}", difference_text(choice.indifference, metric),
-      choice.from_first_stage ? " (chosen after the first stage; see --indifference)" : "",
-      assumed)};
+  const std::string zone = with_difference("Differences below", choice.indifference, metric);
+  std::vector<std::string> terms = {
+      zone.empty() ? assumed
+                   : fmt::format("{} do not matter{}. {}", zone,
+                                 choice.from_first_stage
+                                     ? " (chosen after the first stage; see --indifference)"
+                                     : "",
+                                 assumed)};
   for (const ChoiceLimit& limit : choice.limits) {
     terms.push_back(fmt::format("Subject to {}; means within {} of that may be judged either way.",
                                 limit_text(limit),

@@ -270,6 +270,27 @@ TEST_CASE("Of systems that behave in the same way the first one stays") {
   CHECK(race.state(2).by == 1);
 }
 
+TEST_CASE("Nothing is decided of a difference that what is unseen may be") {
+  SelectionRules rules{.systems = 2, .maximize = false, .indifference = 0.1};
+  rules.unseen = [](std::size_t, std::size_t, std::size_t n) { return 40.0 / double(n); };
+  Selection race(rules);
+  const auto observe = [&](std::size_t times) {
+    for (std::size_t i = 0; i < times; ++i) {
+      race.add(0, 1.0 + (i % 2 == 0 ? 0.01 : -0.01));
+      race.add(1, 2.0);
+    }
+    race.judge();
+  };
+  observe(20);
+  CHECK_FALSE(race.finished());
+  CHECK_FALSE(race.most_observations());
+  observe(20);  // one apart, and 40 / 40 may be unseen
+  CHECK_FALSE(race.finished());
+  observe(2);
+  REQUIRE(race.finished());
+  CHECK(race.best() == 0);
+}
+
 TEST_CASE("Only systems that keep the limits remove others") {
   // 0 is the best but breaks the limit, and that is clear only after 1 has lost against it.
   const SelectionRules rules = {2, true, 1, 0.95, {{10, false, 0.1}}};
