@@ -29,13 +29,14 @@ MAY_INCLUDE = {
     "model": {"kernel", "retry", "flow", "measure", "scenario"},
     "execution": {"measure", "scenario"},
     "fit": {"scenario"},
+    "import": {"scenario"},
     "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution"},
     "prediction": {"flow", "scenario"},
     "explain": {"flow", "measure", "estimate", "scenario", "prediction"},
     "report": {"flow", "measure", "estimate", "scenario", "fit"},
     "browser": {"scenario", "report"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
-            "experiment", "prediction", "explain", "fit", "report"},
+            "experiment", "prediction", "explain", "fit", "import", "report"},
 }
 
 # What any part may include: it holds nothing of its part's.

@@ -6,6 +6,7 @@
 #include <retrysim/presets.hpp>
 
 #include "scenario/text/document.hpp"
+#include "scenario/text/scenario_writer.hpp"
 #include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
@@ -244,60 +245,6 @@ constexpr FirstQuestion kQuestions[] = {
 
 // --- The file ------------------------------------------------------------------------------------
 
-/// The lines of a table, whose values stand in one column, and their comments in another.
-class Lines {
- public:
-  void add(std::string key, std::string value, std::string comment = {}) {
-    lines_.push_back({std::move(key), std::move(value), std::move(comment)});
-  }
-  /// Comments that would end beyond the last column stand above their line instead.
-  std::string text() const {
-    std::size_t keys = 0, widest = 0;
-    for (const Line& line : lines_) keys = std::max(keys, line.key.size());
-    const auto assignment = [&](const Line& line) {
-      return fmt::format("{:<{}} = {}", line.key, keys, line.value);
-    };
-    const auto fits = [&](const Line& line, std::size_t width) {
-      return width + 4 + line.comment.size() <= kColumns;
-    };
-    for (const Line& line : lines_) {
-      const std::size_t width = assignment(line).size();
-      if (!line.comment.empty() && fits(line, width)) widest = std::max(widest, width);
-    }
-    std::string all;
-    for (const Line& line : lines_) {
-      if (line.comment.empty()) {
-        all += assignment(line) + "\n";
-      } else if (fits(line, std::max(widest, assignment(line).size()))) {
-        all += fmt::format("{:<{}}  # {}\n", assignment(line), widest, line.comment);
-      } else {
-        all += comment_above(line.comment) + assignment(line) + "\n";
-      }
-    }
-    return all;
-  }
-
- private:
-  static constexpr std::size_t kColumns = 100;
-  struct Line {
-    std::string key, value, comment;
-  };
-  static std::string comment_above(std::string_view text) {
-    std::string all, line = "#";
-    while (!text.empty()) {
-      const std::string_view word = text.substr(0, text.find(' '));
-      text.remove_prefix(std::min(text.size(), word.size() + 1));
-      if (line.size() + 1 + word.size() > kColumns) {
-        all += line + "\n";
-        line = "#  ";
-      }
-      line += fmt::format(" {}", word);
-    }
-    return all + line + "\n";
-  }
-  std::vector<Line> lines_;
-};
-
 std::string time_or(Duration time, std::string_view otherwise) {
   return time == Duration::max() ? std::string(otherwise) : to_text(time);
 }
@@ -319,32 +266,32 @@ std::string rules_in_words(const Library& library) {
   return fmt::format("{} ({})", text, preset->source);
 }
 
-void add_clients(Lines& lines, const FirstAnswers& a) {
+void add_clients(ScenarioWriter& lines, const FirstAnswers& a) {
   const Library library = library_named(a.client);
   constexpr double kRequestsOfAClient = 10;
   const double clients = std::max(1.0, std::round(a.rate / kRequestsOfAClient));
-  lines.add("count", fmt::format("{:.0f}", clients),
+  lines.key("count", fmt::format("{:.0f}", clients),
             fmt::format("assumed: processes of {:.3g} requests a second, each with its retry state",
                         a.rate / clients));
-  lines.add("arrivals", fmt::format("{{ process = \"poisson\", total_rate = {} }}", a.rate),
+  lines.key("arrivals", fmt::format("{{ process = \"poisson\", total_rate = {} }}", a.rate),
             "the rate is yours; poisson: requests that come independently of each other");
   if (const ClientDefaults* defaults = find_client_defaults(library.sdk)) {
-    lines.add("attempt_timeout", "\"sdk\"",
+    lines.key("attempt_timeout", "\"sdk\"",
               fmt::format("the library's default, {} ({})",
                           time_or(defaults->attempt_timeout, "none: it waits for ever"),
                           defaults->source));
   } else {
     constexpr std::int64_t kServiceTimes = 20;
-    lines.add("attempt_timeout",
+    lines.key("attempt_timeout",
               fmt::format("\"{}\"",
                           to_text(std::max(Duration::seconds(1), a.service_time * kServiceTimes))),
               "assumed: 1 s, or 20 times the service time if that is longer; what is yours?");
   }
   if (library.sdk.empty()) {
-    lines.add("retry", "{ mode = \"none\" }", "yours: each request is one attempt");
+    lines.key("retry", "{ mode = \"none\" }", "yours: each request is one attempt");
     return;
   }
-  lines.add("retry",
+  lines.key("retry",
             fmt::format("{{ mode = \"{}\", sdk = {} }}", library.mode, render_text(library.sdk)),
             fmt::format("{}{}", rules_in_words(library),
                         library.newest ? "; the newest release known: name yours" : ""));
@@ -360,67 +307,64 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name) {
   const double stretch = std::max(1.0, std::ceil(a.service_time.in_seconds()));
   const auto seconds = [&](double s) { return fmt::format("\"{:.0f}s\"", s * stretch); };
 
-  std::string text = fmt::format(
-      "# What do clients' retries do to this service {}?\n"
-      "# Run it with `retrysim run FILE`, see every value in effect with `retrysim check FILE`.\n"
-      "# Made by: retrysim init --rate {} --service-time {} --servers {} --client {} --fault "
-      "{}\n\n",
-      trouble.question, a.rate, to_text(a.service_time), a.servers, a.client, a.fault);
+  ScenarioWriter file({.columns = 100, .comments = ScenarioWriter::Comments::kInTable});
+  file.comment(fmt::format("What do clients' retries do to this service {}?", trouble.question));
+  file.comment(
+      "Run it with `retrysim run FILE`, see every value in effect with `retrysim check FILE`.");
+  file.line(fmt::format(
+      "# Made by: retrysim init --rate {} --service-time {} --servers {} --client {} --fault {}",
+      a.rate, to_text(a.service_time), a.servers, a.client, a.fault));
+  file.blank();
 
-  Lines run;
-  run.add("name", fmt::format("{}", render_text(name)));
-  run.add("duration", seconds(300),
-          a.fault == kNothing
-              ? "simulated time"
-              : fmt::format("simulated time; what goes wrong begins after {:.0f} s", 60 * stretch));
-  run.add("warmup", seconds(30), "left out of the figures, because the queue begins empty");
+  file.key("name", fmt::format("{}", render_text(name)));
+  file.key(
+      "duration", seconds(300),
+      a.fault == kNothing
+          ? "simulated time"
+          : fmt::format("simulated time; what goes wrong begins after {:.0f} s", 60 * stretch));
+  file.key("warmup", seconds(30), "left out of the figures, because the queue begins empty");
   constexpr double kBusy = 2000;  // requests a second: 20 runs of more take long
-  run.add("replications", fmt::format("{}", a.rate > kBusy ? 5 : 20),
-          "runs with other random numbers; intervals say what is chance");
-  text += run.text();
+  file.key("replications", fmt::format("{}", a.rate > kBusy ? 5 : 20),
+           "runs with other random numbers; intervals say what is chance");
 
-  Lines service;
-  service.add("servers", fmt::format("{}", a.servers),
-              fmt::format("requests served at once; busy for {:.0f} % of the time",
-                          100 * busy_servers(a) / a.servers));
-  service.add(
+  file.table("service.api");
+  file.key("servers", fmt::format("{}", a.servers),
+           fmt::format("requests served at once; busy for {:.0f} % of the time",
+                       100 * busy_servers(a) / a.servers));
+  file.key(
       "service_time",
       fmt::format("{{ distribution = \"exponential\", mean = \"{}\" }}", to_text(a.service_time)),
       "the mean is yours; exponential: 1 in 20 takes three times as long");
   constexpr std::uint64_t kPlaces = 10;
-  service.add("queue", fmt::format("{{ capacity = {} }}", kPlaces * a.servers),
-              "assumed: 10 wait for each server, others get 503; \"unlimited\" turns none away");
-  text += "\n[service.api]\n" + service.text();
+  file.key("queue", fmt::format("{{ capacity = {} }}", kPlaces * a.servers),
+           "assumed: 10 wait for each server, others get 503; \"unlimited\" turns none away");
 
-  Lines clients;
-  add_clients(clients, a);
+  file.table("client.web");
+  add_clients(file, a);
   if (a.fault == kSpike) {
-    clients.add(
+    file.key(
         "surge",
         fmt::format("{{ peak = {{ start = {}, duration = \"30s\", factor = 3 }} }}", seconds(60)),
         "three times the usual rate, as after a push message");
   }
-  text += "\n[client.web]\n" + clients.text();
 
   if (!trouble.key.empty()) {
-    Lines fault;
-    fault.add("start", seconds(60));
-    fault.add("duration", "\"30s\"", "assumed; `retrysim tip` finds the shortest that does harm");
-    fault.add(std::string(trouble.key), std::string(trouble.value), std::string(trouble.why));
-    text += fmt::format("\n[fault.{}]\n", trouble.word) + fault.text();
+    file.table(fmt::format("fault.{}", trouble.word));
+    file.key("start", seconds(60));
+    file.key("duration", "\"30s\"", "assumed; `retrysim tip` finds the shortest that does harm");
+    file.key(std::string(trouble.key), std::string(trouble.value), std::string(trouble.why));
   }
 
-  Lines expect;
   if (a.fault == kNothing) {
-    expect.add("metric", "\"success_rate\"", "`retrysim run` ends with status 1 if this fails");
-    expect.add("at_least", "0.999", "of the requests; choose what you promise your users");
-    text += "\n[expect.works]\n" + expect.text();
+    file.table("expect.works");
+    file.key("metric", "\"success_rate\"", "`retrysim run` ends with status 1 if this fails");
+    file.key("at_least", "0.999", "of the requests; choose what you promise your users");
   } else {
-    expect.add("metric", "\"recovery_s\"", "`retrysim run` ends with status 1 if this fails");
-    expect.add("at_most", "30", "seconds after it is over until requests succeed as before");
-    text += "\n[expect.recovers]\n" + expect.text();
+    file.table("expect.recovers");
+    file.key("metric", "\"recovery_s\"", "`retrysim run` ends with status 1 if this fails");
+    file.key("at_most", "30", "seconds after it is over until requests succeed as before");
   }
-  return text;
+  return file.text();
 }
 
 }  // namespace retrysim::scenario

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fuzz/targets.hpp"
 
+#include <retrysim/import.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
@@ -260,17 +261,14 @@ std::vector<std::string> logs(const fs::path&) {
   return {csv, nginx, json, alb, envoy, beyond, deep};
 }
 
-constexpr std::array kKinds{"envoy", "istio", "gateway-api", "linkerd", "grpc",     "resilience4j",
-                            "polly", "aws",   "finagle",     "tower",   "tenacity", "urllib3"};
-
 void play_import(std::string_view bytes) {
-  const std::string kind = chosen(kKinds, bytes);
+  const std::string kind(chosen(import_kinds(), bytes).name);
   play_command({"import", kind, file_of("configuration", bytes)});
 }
 
 std::vector<std::string> configurations(const fs::path&) {
   return for_choices(
-      kKinds.size(),
+      import_kinds().size(),
       {"retry_policy:\n  retry_on: 5xx\n  num_retries: 3\n  per_try_timeout: 0.5s\n",
        "spec:\n  http:\n  - retries:\n      attempts: 3\n      perTryTimeout: 2s\n",
        "{\"methodConfig\":[{\"name\":[{}],\"retryPolicy\":{\"maxAttempts\":4,\"initialBackoff\":"

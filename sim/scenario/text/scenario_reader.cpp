@@ -11,11 +11,13 @@
 #include "scenario/text/changes.hpp"
 #include "scenario/text/csv_inputs.hpp"
 #include "scenario/text/edits.hpp"
+#include "scenario/text/scenario_writer.hpp"
 #include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace retrysim::scenario {
@@ -148,9 +150,12 @@ LoadResult load_scenario_file(const std::filesystem::path& path,
 }
 
 std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t columns) {
-  const std::size_t comments_at =
-      with_origins ? comment_column(loaded, columns) : kMostCommentColumn;
-  std::string result;
+  using scenario::ScenarioWriter;
+  ScenarioWriter writer({
+      .columns = with_origins ? columns : std::numeric_limits<std::size_t>::max(),
+      .comments = ScenarioWriter::Comments::kAt,
+      .comments_at = with_origins ? comment_column(loaded, columns) : kMostCommentColumn,
+  });
   std::string_view section;
   for (const ResolvedKey& key : loaded.keys) {
     // The effect of some keys is written out, so that the file means the same everywhere.
@@ -159,23 +164,14 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t
     const std::string_view own = section_of(key.path);
     if (own != section) {
       section = own;
-      result += "\n[" + std::string(section) + "]\n";
+      writer.table(section);
     }
     std::string_view name = key.path;
     if (!section.empty()) name.remove_prefix(section.size() + 1);
-    std::string line = std::string(name) + " = " + key.toml;
-    if (with_origins || key.origin == Origin::kFound) {
-      const std::string comment = "# " + origin_text(key);
-      const std::size_t at = std::max(scenario::columns_of(line) + 1, comments_at);
-      if (with_origins && at + scenario::columns_of(comment) > columns) {
-        result += comment + "\n";
-      } else {
-        line += std::string(at - scenario::columns_of(line), ' ') + comment;
-      }
-    }
-    result += line + "\n";
+    const bool has_comment = with_origins || key.origin == Origin::kFound;
+    writer.key(name, key.toml, has_comment ? origin_text(key) : "");
   }
-  return result;
+  return writer.text();
 }
 
 std::vector<std::string> distinct_notes(const LoadedScenario& loaded) {

@@ -1,0 +1,74 @@
+// Retry configurations of other software (proxies, gateways, libraries) as client groups of a
+// scenario: text in, keys and remarks out. What cannot be translated is named with the reason, so
+// that nothing is lost in silence.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario_file.hpp>
+
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim {
+
+/// What can be imported.
+struct ImportKind {
+  std::string_view name;   ///< "envoy"
+  std::string_view reads;  ///< "routes and clusters, or one retry policy"
+};
+std::span<const ImportKind> import_kinds();
+
+/// A key with the field that its value comes from.
+struct ImportedKey {
+  std::string path;    ///< below the client group: "retry.max_retries"
+  std::string value;   ///< as TOML
+  std::string source;  ///< "retry_policy.num_retries", "Envoy's default"
+};
+
+/// The retry policy of one route, method or instance.
+struct ImportedPolicy {
+  std::string name;  ///< a name for the client group, such as "api_service"; never empty
+  std::string from;  ///< where it stands in the file; empty: the file is one policy
+  std::vector<ImportedKey> keys;
+};
+
+/// A field that no key was made of, or not all that it says, and why.
+struct ImportRemark {
+  std::string field;  ///< its path in the file
+  std::string why;
+  bool is_unrelated = false;  ///< it is not about retries
+};
+
+struct ImportedConfiguration {
+  std::vector<ImportedPolicy> policies;  ///< at least one, in the order of the file
+  std::vector<ImportRemark> remarks;     ///< every field that no key was made of
+};
+
+/// The text is no such configuration, or a value in it makes no sense. `what()` begins with the
+/// place: "envoy.yaml:12:5: error: ...".
+class BadConfiguration : public std::runtime_error {
+ public:
+  explicit BadConfiguration(Diagnostic diagnostic);
+  const Diagnostic& diagnostic() const { return diagnostic_; }
+
+ private:
+  Diagnostic diagnostic_;
+};
+
+/// Translates `text`; `kind` is the name of one of the kinds, and `file` names the text in
+/// messages. The keys load: they are in range and go together. Takes a time in proportion to the
+/// text's length, and is a stop point. Throws BadConfiguration; std::invalid_argument if there is
+/// no such kind.
+ImportedConfiguration import_configuration(std::string_view kind, const std::string& text,
+                                           const std::string& file);
+
+/// The policies as TOML tables of a scenario, each line with its source as a comment; below them,
+/// as comments, the remarks. `heading` is a comment in front of it all.
+std::string to_toml(const ImportedConfiguration& imported, std::string_view heading);
+
+}  // namespace retrysim

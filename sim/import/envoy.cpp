@@ -1,0 +1,265 @@
+// Envoy: routes with retry policies, and the clusters that they send to.
+//
+// Fields and defaults: envoy/config/route/v3/route_components.proto (RetryPolicy, HedgePolicy),
+// envoy/config/cluster/v3/circuit_breaker.proto.
+//
+// SPDX-License-Identifier: MIT
+#include "import/envoy.hpp"
+
+#include "import/families.hpp"
+#include "import/policy.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace retrysim::imports {
+
+void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions) {
+  constexpr std::string_view kOfErrors[] = {"5xx", "gateway-error", "503", "500", "502", "504"};
+  constexpr std::string_view kOfConnections[] = {
+      "connect-failure",        "reset", "reset-before-request", "refused-stream", "5xx",
+      "retriable-status-codes", "429"};
+  std::vector<std::string> unknown;
+  bool errors = false;
+  for (const std::string& c : conditions) {
+    const bool of_errors = std::ranges::count(kOfErrors, c) > 0;
+    errors |= of_errors || c == "unavailable" || c == "internal";
+    if (!of_errors && std::ranges::count(kOfConnections, c) == 0) unknown.push_back(c);
+  }
+  std::string why(kRetriedHere);
+  if (!errors) why += "; the file does not ask for errors of the server";
+  if (!unknown.empty()) {
+    why += fmt::format("; no counterpart: {}", fmt::join(unknown, ", "));
+  }
+  if (retry_on) retry_on.leave_in_part(std::move(why));
+}
+
+void set_envoy_backoff(ImportedPolicy& p, const Field& base, const std::optional<Field>& longest,
+                       std::string_view base_name) {
+  if (!base) return;
+  const Duration interval = base.duration();
+  set(p, "retry.backoff.base", in_toml(interval), base);
+  set(p, "retry.backoff.throttle_base", in_toml(interval), base);
+  const bool has_longest = longest && *longest;
+  set(p, "retry.backoff.cap", in_toml(has_longest ? longest->duration() : interval * 10),
+      has_longest ? longest->path() : fmt::format("ten times {}, Envoy's default", base_name));
+}
+
+void read_retry_budget(ImportedPolicy& p, const Field& budget) {
+  const Field share = budget["budget_percent"],
+              percent = share ? share["value"] : budget["percent"],
+              least = budget["min_retry_concurrency"], interval = budget["budget_interval"];
+  constexpr double kEnvoysShare = 20, kEnvoysMinimum = 3;
+  set_active_budget(p, (percent ? percent.number(0, 100) : kEnvoysShare) / 100,
+                    least ? least.number() : kEnvoysMinimum, budget.path());
+  if (budget.members().empty()) budget.use();
+  if (!interval) return;
+  if (const Duration d = interval.duration(); d > Duration::zero()) {
+    set(p, "retry.budget.kind", text_in_toml("interval"), interval);
+    set(p, "retry.budget.window", in_toml(d), interval);
+  }
+}
+
+namespace {
+
+constexpr FieldRow kPolicyFields[] = {
+    left_out("host_selection_retry_max_attempts", "goes with the host predicate previous_hosts"),
+    left_out("retry_priority", "hosts have no priorities"),
+    left_out("per_try_idle_timeout", "answers come whole"),
+};
+constexpr FieldRow kRateLimitedBackoffFields[] = {
+    left_out("reset_headers", "every suggested delay is taken for one in such a header"),
+    left_out("max_interval", "suggested delays have no limit here"),
+};
+constexpr FieldRow kHedgeFields[] = {
+    left_out("initial_requests", "Envoy itself does not implement it"),
+    left_out("additional_request_chance", "Envoy itself does not implement it"),
+};
+constexpr FieldRow kThresholdFields[] = {
+    left_out("max_requests", kNoLimitOfRequests),
+    left_out("max_pending_requests", "any number of attempts wait for a connection"),
+    left_out("track_remaining", "is about statistics"),
+};
+
+void read_envoy_policy(ImportedPolicy& p, const Field& policy) {
+  policy.block();
+  begin(p, "envoy", "Envoy");
+  const Field retries = policy["num_retries"], on = policy["retry_on"];
+  if (on) {
+    compare_conditions(on, on.words());
+    set(p, "retry.max_retries", retries ? in_toml(static_cast<double>(retries.count())) : "1",
+        retries ? retries.path() : "Envoy's default for num_retries");
+  } else {
+    set(p, "retry.max_retries", "0", "without retry_on Envoy retries nothing");
+    retries.leave("retry_on is missing, so that Envoy retries nothing");
+  }
+  set_timeout(p, "attempt_timeout", policy["per_try_timeout"]);
+  const Field backoff = policy["retry_back_off"].map();
+  set_envoy_backoff(p, backoff["base_interval"], backoff["max_interval"], "base_interval");
+  if (const Field f = policy["rate_limited_retry_back_off"].map(); f) {
+    set(p, "retry.retry_after", text_in_toml("minimum"), f);
+    read_fields(p, f, kRateLimitedBackoffFields);
+  }
+  const Field statuses = policy["retriable_status_codes"];
+  if (statuses && on && std::ranges::count(on.words(), "retriable-status-codes") > 0) {
+    set_statuses(p, statuses);
+  } else {
+    statuses.leave("Envoy reads it only if retry_on names retriable-status-codes");
+  }
+  const Field predicates = policy["retry_host_predicate"],
+              tries = policy["host_selection_retry_max_attempts"];
+  for (const Field& predicate : predicates.list().items()) {
+    const Field name = predicate["name"], type = predicate.at("typed_config.@type");
+    const bool named = name && name.text().find("previous_hosts") != std::string::npos;
+    const bool typed = type && type.text().find("PreviousHosts") != std::string::npos;
+    if (!named && !typed) {
+      predicate.leave("hosts differ in nothing but that they were tried before");
+      continue;
+    }
+    set(p, "retry.avoid_hosts", tries ? in_toml(static_cast<double>(tries.count())) : "1",
+        tries ? tries.path() : "Envoy's default for host_selection_retry_max_attempts");
+  }
+  read_fields(p, policy, kPolicyFields);
+}
+
+void read_hedge_policy(ImportedPolicy& p, const Field& hedge, const Field& policy) {
+  if (!hedge) return;
+  const Field on_timeout = hedge["hedge_on_per_try_timeout"], timeout = policy["per_try_timeout"];
+  if (on_timeout && on_timeout.flag() && timeout) {
+    // The first attempt goes on, and so there is no timeout that ends it.
+    set(p, "retry.hedging.delay", in_toml(timeout.duration()),
+        on_timeout.path() + " with " + timeout.path());
+    remove(p, "attempt_timeout");
+  }
+  read_fields(p, hedge, kHedgeFields);
+}
+
+/// What belongs to the service's instances, whose table an import does not have, with the line that
+/// says it there. Percentages in common.proto and endpoint.proto.
+void leave_panic(const Field& cluster) {
+  const auto leave = [](const Field& field, std::string_view key, const std::string& value) {
+    field.leave(fmt::format("of the service's instances: write {} = {} there", key, value));
+  };
+  const Field panic = cluster.at("common_lb_config.healthy_panic_threshold");
+  if (panic) {
+    const Field percent = panic.map()["value"];
+    leave(panic, "panic_threshold", in_toml(percent ? percent.number(0, 100) / 100 : 0));
+  }
+  const Field policy = cluster.at("load_assignment.policy");
+  if (const Field factor = policy["overprovisioning_factor"]; factor) {
+    leave(policy, "panic_overprovisioning", in_toml(factor.number(100, 100'000) / 100));
+  }
+}
+
+void read_envoy_cluster(ImportedPolicy& p, const Field& cluster) {
+  cluster["circuit_breakers"].block();
+  cluster["outlier_detection"].block();
+  if (const Field f = cluster["connect_timeout"]; f)
+    set(p, "connect_timeout", in_toml(f.duration()), f);
+  if (const Field f = cluster["name"]; f) f.use();
+  for (const Field& t : cluster["circuit_breakers"].map()["thresholds"].list().items()) {
+    if (const Field priority = t["priority"]; priority && priority.text() != "DEFAULT") {
+      t.leave("requests have no routing priority");
+      continue;
+    }
+    if (const Field f = t["max_connections"]; f) {
+      set(p, "max_connections", in_toml(static_cast<double>(f.count())), f);
+    }
+    if (const Field f = t["retry_budget"].map(); f) {
+      read_retry_budget(p, f);
+      t["max_retries"].leave("retry_budget takes its place");
+    } else if (const Field most = t["max_retries"]; most) {
+      set_active_budget(p, 0, most.number(), most.path());
+    }
+    read_fields(p, t, kThresholdFields);
+  }
+  cluster["outlier_detection"].leave(std::string(kOfInstances));
+  leave_panic(cluster);
+}
+
+}  // namespace
+
+void import_envoy(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
+  std::vector<Field> clusters, plain_clusters;  // with rules of retries, and without
+  std::vector<std::string> targets;             // of the policies: the clusters that they send to
+  const auto add = [&](const Field& policy, const Field& route, const Field& hedging) {
+    const Field cluster = route["cluster"];
+    targets.push_back(cluster ? cluster.text() : "");
+    ImportedPolicy p = new_policy(group_name(targets.back()), policy.path());
+    read_envoy_policy(p, policy.map());
+    set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
+    read_hedge_policy(p, hedging["hedge_policy"].map(), policy);
+    if (const Field f = route["timeout"]; f) {
+      set_timeout(p, "deadline", f);
+    } else if (cluster) {
+      set(p, "deadline", in_toml(Duration::seconds(15)), "Envoy's default for a route's timeout");
+    }
+    result.policies.push_back(std::move(p));
+  };
+  // The routes of a virtual host have its policy, unless they have their own.
+  const auto add_inherited = [&](const Field& host) {
+    const Field policy = host["retry_policy"];
+    std::set<std::pair<std::string, std::string>> known;
+    for (const Field& item : host["routes"].list().items()) {
+      const Field route = item["route"];
+      const Field cluster = route["cluster"], timeout = route["timeout"];
+      if (!cluster || route["retry_policy"]) continue;
+      if (!known.emplace(cluster.text(), timeout ? timeout.text() : "").second) continue;
+      add(policy, route, route["hedge_policy"] ? route : host);
+    }
+    return !known.empty();
+  };
+  for (const Field& d : documents) {
+    each_map(d, [&](const Field& map) {
+      if (const Field policy = map["retry_policy"]; policy) {
+        if (!map["routes"] || !add_inherited(map)) add(policy, map, map);
+      } else if (map.path() == d.path() && (map["retry_on"] || map["num_retries"])) {
+        add(map, map, map);
+      }
+      if (map["circuit_breakers"] || map["outlier_detection"]) {
+        clusters.push_back(map);
+      } else if (map["name"] && map["connect_timeout"]) {
+        plain_clusters.push_back(map);
+      }
+    });
+  }
+  if (result.policies.empty() && !clusters.empty()) {
+    for (const Field& c : clusters) {
+      const Field name = c["name"];
+      targets.push_back(name ? name.text() : "");
+      ImportedPolicy p = new_policy(group_name(targets.back()), c.path());
+      begin(p, "envoy", "Envoy");
+      set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
+      result.policies.push_back(std::move(p));
+    }
+  }
+  const PoliciesByName by_target(targets);
+  for (const Field& c : clusters) {
+    const Field name = c["name"];
+    if (clusters.size() == 1) {
+      for (std::size_t i = 0; i < result.policies.size(); ++i) {
+        const bool same = name && name.text() == targets[i];
+        if (same || !name || targets[i].empty()) read_envoy_cluster(result.policies[i], c);
+      }
+      continue;
+    }
+    if (!name) continue;
+    for (const std::size_t i : by_target.of(name.text())) {
+      reading.count_match();
+      read_envoy_cluster(result.policies[i], c);
+    }
+  }
+  for (const Field& c : plain_clusters) {
+    const Field name = c["name"];
+    if (!name.is_text()) continue;
+    for (const std::size_t i : by_target.of(std::string(name.plain()))) {
+      reading.count_match();
+      read_envoy_cluster(result.policies[i], c);
+    }
+  }
+}
+
+}  // namespace retrysim::imports

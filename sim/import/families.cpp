@@ -1,0 +1,192 @@
+// The table of families, and what is done for each: read the text, translate, list what is left.
+//
+// SPDX-License-Identifier: MIT
+#include "import/families.hpp"
+
+#include <retrysim/scenario_file.hpp>
+
+#include "import/tree.hpp"
+#include "scenario/text/document.hpp"
+#include "scenario/text/scenario_writer.hpp"
+#include "scenario/text/text.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace retrysim::imports {
+
+// Each in the file of its name.
+void import_envoy(const Documents&, Reading&, ImportedConfiguration&);
+void import_istio(const Documents&, Reading&, ImportedConfiguration&);
+void import_gateway_api(const Documents&, Reading&, ImportedConfiguration&);
+void import_linkerd(const Documents&, Reading&, ImportedConfiguration&);
+void import_grpc(const Documents&, Reading&, ImportedConfiguration&);
+void import_resilience4j(const Documents&, Reading&, ImportedConfiguration&);
+void import_polly(const Documents&, Reading&, ImportedConfiguration&);
+void import_aws(const std::string&, Reading&, ImportedConfiguration&);
+void import_finagle(const Documents&, Reading&, ImportedConfiguration&);
+void import_tower(const Documents&, Reading&, ImportedConfiguration&);
+void import_tenacity(const Documents&, Reading&, ImportedConfiguration&);
+void import_urllib3(const Documents&, Reading&, ImportedConfiguration&);
+
+namespace {
+
+constexpr Family kFamilies[] = {
+    {{"envoy", "routes and clusters, or one retry policy"}, import_envoy},
+    {{"istio", "VirtualService and DestinationRule"}, import_istio},
+    {{"gateway-api", "HTTPRoute and the policies of GEP-3388"}, import_gateway_api},
+    {{"linkerd", "annotations of a Service or route, ServiceProfile"}, import_linkerd},
+    {{"grpc", "a service config"}, import_grpc},
+    {{"resilience4j", "application.yml of Spring Boot"}, import_resilience4j},
+    {{"polly", "options of Polly 8, or of the standard HTTP handler"}, import_polly},
+    {{"aws", "the shared config file, or AWS_... variables"}, nullptr, import_aws},
+    {{"finagle", "parameters of RetryBudget, Backoff and MethodBuilder"}, import_finagle},
+    {{"tower", "parameters of TpsBudget and ExponentialBackoffMaker"}, import_tower},
+    {{"tenacity", "stop and wait parameters"}, import_tenacity},
+    {{"urllib3", "parameters of Retry, also of requests"}, import_urllib3},
+};
+
+/// Two groups of one name could not stand in one scenario.
+void make_names_unique(std::vector<ImportedPolicy>& policies) {
+  std::set<std::string> taken;
+  std::map<std::string, int> next;  // numbers behind names that are taken
+  for (ImportedPolicy& p : policies) {
+    const std::string wanted = p.name;
+    int& n = next.try_emplace(wanted, 2).first->second;
+    while (!taken.insert(p.name).second) p.name = fmt::format("{}-{}", wanted, n++);
+  }
+}
+
+void read_documents(const Family& family, const std::string& text, Reading& reading,
+                    ImportedConfiguration& result) {
+  const Tree tree = read_yaml(reading.file, text);
+  Documents whole, documents;
+  for (std::size_t i = 0; i < tree.documents.size(); ++i) {
+    const std::string path =
+        tree.documents.size() > 1 ? fmt::format("document {}", i + 1) : std::string();
+    whole.emplace_back(tree.documents[i], path, reading);
+  }
+  for (const Field& d : whole) {  // a list of Kubernetes stands for its items
+    const std::vector<Field> items = d["items"].items();
+    documents.insert(documents.end(), items.begin(), items.end());
+    if (items.empty()) documents.push_back(d);
+  }
+  family.from_documents(documents, reading, result);
+  if (result.policies.empty()) return;
+  for (const Field& d : whole) list_unused(d, reading);
+}
+
+/// What was imported must be what a scenario may say; the loader knows.
+void check_that_it_loads(const ImportedConfiguration& imported, const std::string& file) {
+  std::string text =
+      "name = \"import\"\nduration = \"1s\"\n[service.api]\nservice_time = \"1ms\"\n" +
+      to_toml(imported, "");
+  for (const ImportedPolicy& p : imported.policies) {
+    text +=
+        fmt::format("[client.{}.arrivals]\nprocess = \"once\"\n", scenario::render_name(p.name));
+  }
+  const LoadResult result = load_scenario_text(text, file, ".");
+  if (result.loaded) return;
+  throw BadConfiguration(
+      {.file = file,
+       .message = fmt::format("a value is out of range: {}", result.errors.front().message),
+       .source_line = {}});
+}
+
+}  // namespace
+
+std::span<const Family> families() { return kFamilies; }
+
+}  // namespace retrysim::imports
+
+namespace retrysim {
+
+BadConfiguration::BadConfiguration(Diagnostic diagnostic)
+    : std::runtime_error(to_string(diagnostic)), diagnostic_(std::move(diagnostic)) {}
+
+std::span<const ImportKind> import_kinds() {
+  static const std::vector<ImportKind> kinds = [] {
+    std::vector<ImportKind> all;
+    for (const imports::Family& family : imports::families()) all.push_back(family.kind);
+    return all;
+  }();
+  return kinds;
+}
+
+ImportedConfiguration import_configuration(std::string_view kind, const std::string& text,
+                                           const std::string& file) {
+  const auto all = imports::families();
+  const auto family =
+      std::ranges::find(all, kind, [](const imports::Family& f) { return f.kind.name; });
+  if (family == all.end()) throw std::invalid_argument(fmt::format("no kind '{}'", kind));
+  imports::Reading reading(file);
+  ImportedConfiguration result;
+  if (family->from_text != nullptr) {
+    family->from_text(text, reading, result);
+  } else {
+    imports::read_documents(*family, text, reading, result);
+  }
+  if (result.policies.empty()) {
+    throw BadConfiguration(
+        {.file = file,
+         .message = fmt::format("no retry configuration found; expected {}", family->kind.reads),
+         .source_line = {}});
+  }
+  imports::make_names_unique(result.policies);
+  result.remarks = std::move(reading.remarks);
+  imports::check_that_it_loads(result, file);
+  return result;
+}
+
+namespace {
+
+/// The field as seen from the place that the policy comes from: without the names that both have in
+/// front, but for the last of them.
+std::string seen_from(const std::string& place, const std::string& field) {
+  std::size_t same = 0, dot = 0, before = 0;
+  while (same < place.size() && same < field.size() && place[same] == field[same]) {
+    if (field[same++] != '.') continue;
+    before = dot;
+    dot = same;
+  }
+  if (same == place.size() && same < field.size() && field[same] == '.') return field.substr(dot);
+  return field.substr(before);
+}
+
+}  // namespace
+
+std::string to_toml(const ImportedConfiguration& imported, std::string_view heading) {
+  using scenario::ScenarioWriter;
+  ScenarioWriter writer({.columns = 80, .comments = ScenarioWriter::Comments::kBehind});
+  const auto plain = [](const std::string& text) { return scenario::printable_line(text); };
+  writer.comment(plain(std::string(heading)));
+  constexpr std::string_view kRetry = "retry.";
+  for (const ImportedPolicy& p : imported.policies) {
+    const std::string name = scenario::render_name(p.name);
+    writer.blank();
+    if (!p.from.empty()) writer.comment(plain(fmt::format("from {}", p.from)), "# ", "#   ");
+    const auto write_keys = [&](bool of_retry) {
+      for (const ImportedKey& key : p.keys) {
+        if (key.path.starts_with(kRetry) != of_retry) continue;
+        writer.key(of_retry ? key.path.substr(kRetry.size()) : key.path, key.value,
+                   plain(seen_from(p.from, key.source)));
+      }
+    };
+    writer.section(fmt::format("client.{}", name));
+    write_keys(false);
+    writer.table(fmt::format("client.{}.retry", name));
+    write_keys(true);
+  }
+  if (!imported.remarks.empty()) {
+    writer.blank();
+    writer.comment("Left out:");
+    for (const ImportRemark& r : imported.remarks) {
+      writer.comment(plain(fmt::format("{}: {}", r.field, r.why)), "#   ", "#     ");
+    }
+  }
+  return writer.text();
+}
+
+}  // namespace retrysim

@@ -1,0 +1,96 @@
+// gRPC: the service config, with a policy for each of its methods.
+//
+// gRFC A6; grpc/service_config/service_config.proto.
+//
+// SPDX-License-Identifier: MIT
+#include "import/families.hpp"
+#include "import/policy.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace retrysim::imports {
+
+namespace {
+
+void read_retry_throttling(ImportedPolicy& p, const Field& throttling) {
+  if (!throttling) {
+    set(p, "retry.quota.capacity", text_in_toml("unlimited"),
+        "without retryThrottling there is no limit");
+    return;
+  }
+  throttling.block();
+  const Field most = throttling["max_tokens"], ratio = throttling["token_ratio"];
+  if (!most || !ratio) throttling.fail("expected maxTokens and tokenRatio");
+  const auto tokens = static_cast<double>(most.count());
+  set(p, "retry.quota.capacity", in_toml(tokens), most);
+  set(p, "retry.quota.initial", in_toml(tokens), most);
+  set(p, "retry.quota.threshold", in_toml(std::floor(tokens / 2)), "half of maxTokens (gRFC A6)");
+  if (most.count() % 2 != 0) {
+    most.leave_in_part("half of it, the least number of tokens for a retry, is rounded down");
+  }
+  set(p, "retry.quota.credit", in_toml(ratio.number(0, 1e9)), ratio);
+}
+
+}  // namespace
+
+void import_grpc(const Documents& documents, Reading&, ImportedConfiguration& result) {
+  for (const Field& d : documents) {
+    const Field throttling = d["retry_throttling"].map();
+    for (const Field& config : d["method_config"].items()) {
+      const Field retry = config["retry_policy"].map(), hedging = config["hedging_policy"].map();
+      if (!retry && !hedging) continue;
+      config.block();
+      ImportedPolicy p;
+      std::string name;
+      bool is_first = true;
+      for (const Field& n : config["name"].list().items()) {
+        const Field service = n["service"], method = n["method"];
+        if (!std::exchange(is_first, false)) {
+          n.leave("the client group stands for all of these methods, with the name of the first");
+          continue;
+        }
+        if (n.map().members().empty()) n.use();
+        if (service) name = service.text();
+        if (method) name += "-" + method.text();
+      }
+      p.name = group_name(name.substr(name.rfind('.') + 1));
+      p.from = config.path();
+      const Field policy = retry ? retry : hedging;
+      begin(p, "grpc", "gRPC");
+      const Field most = policy["max_attempts"];
+      if (!most) policy.fail("expected maxAttempts");
+      constexpr std::int64_t kGrpcsMost = 5;
+      set(p, "retry.max_attempts", in_toml(static_cast<double>(std::min(most.count(), kGrpcsMost))),
+          most.count() > kGrpcsMost ? most.path() + ", of which gRPC makes 5" : most.path());
+      if (retry) {
+        const Field first = retry["initial_backoff"], cap = retry["max_backoff"],
+                    factor = retry["backoff_multiplier"];
+        if (!first || !cap || !factor)
+          retry.fail("expected initialBackoff, maxBackoff and backoffMultiplier");
+        set(p, "retry.backoff.base", in_toml(first.duration()), first);
+        set(p, "retry.backoff.throttle_base", in_toml(first.duration()), first);
+        set(p, "retry.backoff.cap", in_toml(cap.duration()), cap);
+        set(p, "retry.backoff.factor", in_toml(factor.number(1e-9, 1e9)), factor);
+        set_timeout(p, "attempt_timeout", retry["per_attempt_recv_timeout"]);
+      } else {
+        const Field delay = hedging["hedging_delay"];
+        set(p, "retry.hedging.delay", in_toml(delay ? delay.duration() : Duration::zero()),
+            delay ? delay.path() : "gRPC's default: at once");
+        hedging["non_fatal_status_codes"].leave(kRetriedHere.data());
+      }
+      if (const Field codes = policy["retryable_status_codes"]; codes) {
+        codes.use();
+        codes.leave_in_part(std::string(kRetriedHere));
+      }
+      read_retry_throttling(p, throttling);
+      if (const Field f = config["timeout"]; f) set(p, "deadline", in_toml(f.duration()), f);
+      config["wait_for_ready"].leave("connections are there or refused");
+      result.policies.push_back(std::move(p));
+    }
+  }
+}
+
+}  // namespace retrysim::imports

@@ -1,0 +1,130 @@
+// Polly: options of a pipeline, or of the standard handler for HTTP.
+//
+// Polly.Retry.RetryStrategyOptions (v8; delays: RetryHelper.cs, RetryResilienceStrategy.cs
+// of 8.7.0, 173d6d1d) and Microsoft.Extensions.Http.Resilience (HttpRetryStrategyOptions.cs), whose
+// standard handler has its strategies under these names and defaults of its own.
+//
+// SPDX-License-Identifier: MIT
+#include "import/families.hpp"
+#include "import/policy.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
+
+namespace retrysim::imports {
+
+namespace {
+
+/// With jitter, constant and linear delays are moved by at most that share.
+constexpr double kPollysShare = 0.25;
+
+/// The type in lower case; .NET reads an enumeration's numbers, too.
+std::string backoff_type(const std::string& text) {
+  if (text == "0") return "constant";
+  if (text == "1") return "linear";
+  if (text == "2") return "exponential";
+  return plain_name(text);
+}
+
+}  // namespace
+
+void import_polly(const Documents& documents, Reading&, ImportedConfiguration& result) {
+  for (const Field& d : documents) {
+    std::vector<std::pair<std::string, Field>> pipelines;
+    each_map(d, [&](const Field& map) {
+      if (map["retry"].is_map()) pipelines.emplace_back("pipeline", map);
+    });
+    if (pipelines.empty() && (d["max_retry_attempts"] || d["backoff_type"]))
+      pipelines.emplace_back("retry", d);
+    for (const auto& found : pipelines) {
+      const std::string& what = found.first;
+      const Field& pipeline = found.second;
+      const Field retry = what == "retry" ? pipeline : pipeline["retry"];
+      const bool standard =
+          pipeline["attempt_timeout"].is_map() || pipeline["total_request_timeout"].is_map();
+      const bool of_http = standard || bool(retry["should_retry_after_header"]);
+      pipeline.block();
+      ImportedPolicy p;
+      const std::size_t dot = pipeline.path().rfind('.');
+      p.name = group_name(
+          dot == std::string::npos ? pipeline.path() : pipeline.path().substr(dot + 1), "imported");
+      p.from = pipeline.path();
+      begin(p, "", "");
+      const Field most = retry["max_retry_attempts"], delay = retry["delay"],
+                  type = retry["backoff_type"], jitter = retry["use_jitter"],
+                  cap = retry["max_delay"];
+      set(p, "retry.max_retries", most ? in_toml(static_cast<double>(most.count())) : "3",
+          most ? most.path() : "Polly's default");
+      const Duration base = delay ? delay.duration() : Duration::seconds(2);
+      const std::string kind = type      ? backoff_type(type.text())
+                               : of_http ? "exponential"
+                                         : "constant";
+      const bool spread = jitter ? jitter.flag() : of_http;
+      const std::optional<Duration> longest = cap ? std::optional(cap.duration()) : std::nullopt;
+      const std::string origin = delay ? delay.path() : "Polly's default";
+      if (kind == "linear") {
+        const LinearDelays list =
+            linear_delays(base, base, most ? most.count() : 3, longest, spread ? kPollysShare : 0);
+        set(p, "retry.delays", list.text, paths({type, delay, cap}));
+        if (jitter) p.keys.back().source += ", " + jitter.path();
+        if (list.cut) cap.leave_in_part("delays that it may cut are drawn up to it instead");
+      } else if (kind == "exponential") {
+        set_backoff(p, base, 2, longest, spread ? "decorrelated-v2" : "none", origin);
+      } else if (kind == "constant") {
+        set_backoff(p, base, 1, longest, spread ? "proportional" : "none", origin);
+        if (spread) {
+          set(p, "retry.backoff.jitter_share", in_toml(kPollysShare),
+              "Polly's jitter of constant delays");
+          if (cap) set(p, "retry.backoff.jitter_before_cap", "true", cap);
+        }
+      } else {
+        type.fail("expected Constant, Linear or Exponential");
+      }
+      const auto show = [&](std::string_view key, const Field& from, std::string_view otherwise) {
+        const auto made = std::ranges::find(p.keys, key, &ImportedKey::path);
+        if (made == p.keys.end()) return;
+        if (from || !otherwise.empty()) made->source = from ? from.path() : otherwise;
+      };
+      const std::string_view otherwise = of_http ? "the default for HTTP" : "";
+      show("retry.backoff.factor", type, otherwise);
+      show("retry.backoff.jitter", jitter, otherwise);
+      show("retry.backoff.cap", cap, "");
+      for (const char* name : {"should_handle", "delay_generator", "on_retry", "name"}) {
+        retry[name].leave(name == std::string_view("should_handle") ? kRetriedHere.data()
+                                                                    : "is code, or a name");
+      }
+      // The suggested delay takes the place of the computed one, also above MaxDelay.
+      const Field after = retry["should_retry_after_header"];
+      if (after || standard) {
+        const bool replaces = after ? after.flag() : true;
+        set(p, "retry.retry_after", text_in_toml(replaces ? "replace" : "ignore"),
+            after ? after.path() : "the handler's default");
+        if (replaces && cap) cap.leave_in_part("it bounds suggested delays, too, but not in Polly");
+      }
+      const auto timeout_of = [&](std::string_view name) {
+        const Field f = pipeline[name];
+        return f.is_map() ? f["timeout"] : f;
+      };
+      if (standard) {
+        set(p, "attempt_timeout", text_in_toml("10s"), "the handler's default");
+        set(p, "deadline", text_in_toml("30s"), "the handler's default");
+      }
+      if (const Field f = timeout_of("attempt_timeout"); f)
+        set(p, "attempt_timeout", in_toml(f.duration()), f);
+      if (const Field f = timeout_of("total_request_timeout"); f)
+        set(p, "deadline", in_toml(f.duration()), f);
+      if (what != "retry") {
+        if (const Field f = timeout_of("timeout"); f)
+          set(p, "attempt_timeout", in_toml(f.duration()), f);
+      }
+      pipeline["hedging"].leave(
+          "retries and hedges in one pipeline have no counterpart: write retry.hedging.delay");
+      pipeline["circuit_breaker"].leave("stops requests, whereas retry.breaker stops retries only");
+      pipeline["rate_limiter"].leave("clients do not limit the requests under way");
+      result.policies.push_back(std::move(p));
+    }
+  }
+}
+
+}  // namespace retrysim::imports
