@@ -3,6 +3,8 @@
 // AWS SDKs and Tools Reference Guide, "Retry behavior".
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/simulation.hpp>
+
 #include "import/families.hpp"
 #include "import/policy.hpp"
 #include "scenario/text/text.hpp"
@@ -83,115 +85,229 @@ void add_aws_policy(const AwsProfile& profile, const std::string& section, Readi
   result.policies.push_back(std::move(p));
 }
 
+constexpr std::string_view kUnrelated = "is not about retries";
+
 /// Why a setting that is not used was left out.
 std::string_view why_not_for_aws(std::string_view name) {
   if (name.find("metadataservice") != std::string_view::npos)
     return "is about requests for credentials";
   if (name.find("timeout") != std::string_view::npos)
     return "the SDKs take timeouts of requests from code, not from here";
-  return "is not about retries";
+  return kUnrelated;
 }
 
-}  // namespace
+/// The words of a line of a shell; a quoted part belongs to its word.
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  char quote = 0;
+  for (const char c : line) {
+    if (quote == 0 && word.empty() && c == '#') break;  // a comment
+    if (quote != 0 ? c == quote : c == '"' || c == '\'') {
+      quote = quote != 0 ? '\0' : c;
+    } else if (quote == 0 && (c == ' ' || c == '\t' || c == ';')) {
+      if (!word.empty()) words.push_back(std::exchange(word, {}));
+    } else {
+      word += c;
+    }
+  }
+  if (!word.empty()) words.push_back(std::move(word));
+  return words;
+}
 
-void import_aws(const std::string& text, Reading& reading, ImportedConfiguration& result) {
-  AwsProfile profile;
-  std::string section;
-  bool of_a_profile = true;  // sections such as [services mine] are none
-  std::string above;         // a line that is indented belongs to this setting
-  std::size_t number = 0;
-  std::string_view rest = text;
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
-  const auto say = [&](std::optional<AwsSetting>& setting, AwsSetting value) {
-    if (setting) reading.remarks.push_back({setting->place, "a later line takes its place"});
-    setting = std::move(value);
-  };
-  while (!rest.empty()) {
-    ++number;
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view whole = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+std::string in_lower_case(std::string_view text) {
+  std::string lower;
+  for (const char c : text) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+/// Reads the lines of a file, one after the other.
+class AwsReader {
+ public:
+  AwsReader(Reading& reading, ImportedConfiguration& result) : reading_(reading), result_(result) {}
+
+  void read(std::string_view text) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    while (!text.empty()) {
+      stop_point();
+      ++number_;
+      const std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      read_line(line);
+    }
+    end_section();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw BadConfiguration(
+        {.file = reading_.file, .line = number_, .message = what, .source_line = {}});
+  }
+
+  void end_section() {
+    add_aws_policy(profile_, section_, reading_, result_);
+    profile_ = {};
+  }
+
+  /// `[profile NAME]`, with a comment behind it or not.
+  bool read_section(std::string_view line) {
+    const std::size_t end = line.find(']');
+    if (line.front() != '[' || end == std::string_view::npos) return false;
+    const std::string_view behind = scenario::trimmed(line.substr(end + 1));
+    if (!behind.empty() && behind.front() != '#' && behind.front() != ';') return false;
+    end_section();
+    has_sections_ = true;
+    section_ = scenario::trimmed(line.substr(1, end - 1));
+    of_a_profile_ = !section_.starts_with("services ") && !section_.starts_with("sso-session ");
+    if (section_.starts_with("profile ")) section_ = scenario::trimmed(section_.substr(8));
+    above_.clear();
+    if (!behind.empty() && line[end + 1] != ' ' && line[end + 1] != '\t') {
+      reading_.leave_in_part(fmt::format("[{}]", section_),
+                             "SDKs for JavaScript take the comment for a part of the line, and so "
+                             "its settings for those of the profile above");
+    }
+    return true;
+  }
+
+  void read_line(std::string_view whole) {
     std::string_view line = scenario::trimmed(whole);
-    if (is_blank(line) || line.front() == '#' || line.front() == ';') continue;
-    for (std::size_t i = 1; i < line.size(); ++i) {  // a comment behind a value
-      const bool starts = (line[i] == '#' || line[i] == ';') && is_blank(line.substr(i - 1, 1));
-      if (starts) line = scenario::trimmed(line.substr(0, i));
-    }
-    if (line.front() == '[' && line.back() == ']') {
-      add_aws_policy(profile, section, reading, result);
-      profile = {};
-      section = scenario::trimmed(line.substr(1, line.size() - 2));
-      of_a_profile = !section.starts_with("services ") && !section.starts_with("sso-session ");
-      if (section.starts_with("profile ")) section = scenario::trimmed(section.substr(8));
-      above.clear();
-      continue;
-    }
+    if (is_blank(line) || line.front() == '#' || line.front() == ';') return;
+    if (read_section(line)) return;
     const bool indented = whole.front() == ' ' || whole.front() == '\t';
-    if (line.starts_with("export ")) line = scenario::trimmed(line.substr(7));
+    // Lines of a script, of which only variables are read.
+    if (!has_sections_ && line.find("AWS_") != std::string_view::npos) {
+      read_variables(line);
+      return;
+    }
+    bool has_comment = false;
+    for (std::size_t i = 1; i < line.size() && !has_comment; ++i) {
+      has_comment = (line[i] == '#' || line[i] == ';') && is_blank(line.substr(i - 1, 1));
+      if (has_comment) line = scenario::trimmed(line.substr(0, i));
+    }
     const std::size_t equals = line.find('=');
-    const auto fail = [&](const std::string& what) {
-      throw BadConfiguration({.file = reading.file,
-                              .line = static_cast<int>(number),
-                              .message = what,
-                              .source_line = {}});
-    };
-    const bool nested = indented && !above.empty() && !line.starts_with("AWS_");
-    if (equals == std::string_view::npos) {
-      if (nested) continue;  // the value above goes on
+    const std::string field(scenario::trimmed(line.substr(0, equals)));
+    const bool is_name =
+        equals != std::string_view::npos && field.find_first_of(" \t\"'$(") == std::string::npos;
+    const bool nested = indented && !above_.empty();
+    if (!is_name) {
+      if (nested) return;  // the value above goes on
+      if (!has_sections_) {
+        reading_.remarks.push_back({fmt::format("line {}", number_), "is no setting", true});
+        return;
+      }
       fail("expected NAME = VALUE");
     }
-    const std::string field(scenario::trimmed(line.substr(0, equals)));
-    std::string name = plain_name(field);
-    std::erase(name, '.');  // aws.retryMode, a property of the JVM
     std::string value(scenario::trimmed(line.substr(equals + 1)));
     if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') &&
         value.back() == value.front()) {
       value = value.substr(1, value.size() - 2);
     }
-    const std::string place = section.empty() ? field : fmt::format("[{}] {}", section, field);
-    const auto in_lower_case = [&] {
-      std::string lower;
-      for (const char c : value)
-        lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      return lower;
-    };
-    const auto one_of = [&](const std::vector<std::string_view>& words) {
-      std::string lower = in_lower_case();
-      if (std::ranges::count(words, lower) == 0) {
-        fail(fmt::format("{} = {} is wrong; expected one of {}", field,
-                         scenario::printable_line(value), fmt::join(words, ", ")));
+    const std::string place = section_.empty() ? field : fmt::format("[{}] {}", section_, field);
+    if (!nested) {
+      above_ = place;
+      read_setting(field, value, place, has_comment);
+    } else if (is_about_retries(plain(field))) {
+      reading_.remarks.push_back({above_ + "." + field, "is indented, and so not of the profile"});
+    }
+  }
+
+  /// Words such as AWS_MAX_ATTEMPTS=5, behind `export`, in front of a command, in a Dockerfile.
+  void read_variables(std::string_view line) {
+    bool any = false;
+    for (const std::string& word : shell_words(line)) {
+      const std::size_t equals = word.find('=');
+      if (!word.starts_with("AWS_") || equals == std::string::npos) continue;
+      any = true;
+      std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+      if (value.starts_with("${") && value.ends_with('}')) {  // ${NAME:-default}
+        const std::size_t dash = value.find(":-");
+        if (dash != std::string::npos) value = value.substr(dash + 2, value.size() - dash - 3);
       }
-      return AwsSetting{std::move(lower), place};
-    };
-    if (!nested) above = place;
+      if (is_about_retries(plain(name)) && value.starts_with('$')) {
+        fail(fmt::format("{} = {} is filled in elsewhere; put its value here", name,
+                         scenario::printable_line(value)));
+      }
+      read_setting(name, value, name, false);
+    }
+    if (!any) {
+      reading_.remarks.push_back({fmt::format("line {}", number_), "is no setting", true});
+    }
+  }
+
+  /// A name without aws, _ and dots: AWS_RETRY_MODE, aws.retryMode and retry_mode are one.
+  static std::string plain(std::string_view field) {
+    std::string name = plain_name(field);
+    std::erase(name, '.');
     if (name.starts_with("aws")) name.erase(0, 3);
-    const bool about_retries = name == "retrymode" || name == "maxattempts" ||
-                               name == "newretries2026" || name == "defaultsmode";
-    if (nested) {
-      if (about_retries)
-        reading.remarks.push_back({above + "." + field, "is indented, and so not of the profile"});
-    } else if (about_retries && !of_a_profile) {
-      reading.remarks.push_back({place, "SDKs read it from profiles only"});
+    return name;
+  }
+  static bool is_about_retries(const std::string& name) {
+    return name == "retrymode" || name == "maxattempts" || name == "newretries2026" ||
+           name == "defaultsmode";
+  }
+
+  AwsSetting one_of(const std::string& field, const std::string& value, const std::string& place,
+                    const std::vector<std::string_view>& words) const {
+    std::string lower = in_lower_case(value);
+    if (std::ranges::count(words, lower) == 0) {
+      fail(fmt::format("{} = {} is wrong; expected one of {}", field,
+                       scenario::printable_line(value), fmt::join(words, ", ")));
+    }
+    return {std::move(lower), place};
+  }
+
+  void say(std::optional<AwsSetting>& setting, AwsSetting value) {
+    if (setting) reading_.remarks.push_back({setting->place, "a later line takes its place"});
+    setting = std::move(value);
+  }
+
+  void read_setting(const std::string& field, const std::string& value, const std::string& place,
+                    bool has_comment) {
+    const std::string name = plain(field);
+    if (is_about_retries(name) && !of_a_profile_) {
+      reading_.remarks.push_back({place, "SDKs read it from profiles only"});
     } else if (name == "retrymode") {
-      say(profile.mode, one_of({"legacy", "standard", "adaptive"}));
+      say(profile_.mode, one_of(field, value, place, {"legacy", "standard", "adaptive"}));
     } else if (name == "maxattempts") {
       const auto attempts = number_in(value);
       if (!attempts || *attempts < 1 || *attempts > 4e9 || *attempts != std::floor(*attempts)) {
         fail(fmt::format("{} = {} is wrong; expected a whole number from 1", field,
                          scenario::printable_line(value)));
       }
-      say(profile.attempts, {in_toml(*attempts), place});
+      say(profile_.attempts, {in_toml(*attempts), place});
     } else if (name == "newretries2026") {
-      say(profile.new_retries, {in_lower_case(), place});  // any word but true is none to SDKs
+      say(profile_.new_retries, {in_lower_case(value), place});  // any word but true is none
     } else if (name == "defaultsmode") {
-      say(profile.defaults,
-          one_of({"legacy", "standard", "in-region", "cross-region", "mobile", "auto"}));
+      say(profile_.defaults,
+          one_of(field, value, place,
+                 {"legacy", "standard", "in-region", "cross-region", "mobile", "auto"}));
     } else {
-      reading.remarks.push_back({place, std::string(why_not_for_aws(name))});
+      const std::string_view why = why_not_for_aws(name);
+      reading_.remarks.push_back({place, std::string(why), why == kUnrelated});
+      return;
+    }
+    if (has_comment) {
+      reading_.leave_in_part(place,
+                             "botocore and the AWS CLI take the comment for a part of the value, "
+                             "and refuse it");
     }
   }
-  add_aws_policy(profile, section, reading, result);
+
+  Reading& reading_;
+  ImportedConfiguration& result_;
+  AwsProfile profile_;
+  std::string section_;
+  bool of_a_profile_ = true;  // sections such as [services mine] are none
+  bool has_sections_ = false;
+  std::string above_;  // a line that is indented belongs to this setting
+  int number_ = 0;
+};
+
+}  // namespace
+
+void import_aws(const std::string& text, Reading& reading, ImportedConfiguration& result) {
+  AwsReader(reading, result).read(text);
 }
 
 }  // namespace retrysim::imports

@@ -12,29 +12,58 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace retrysim::imports {
 
-void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions) {
-  constexpr std::string_view kOfErrors[] = {"5xx", "gateway-error", "503", "500", "502", "504"};
-  constexpr std::string_view kOfConnections[] = {
-      "connect-failure",        "reset", "reset-before-request", "refused-stream", "5xx",
-      "retriable-status-codes", "429"};
-  std::vector<std::string> unknown;
-  bool errors = false;
+void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
+                        const std::vector<std::string>& statuses) {
+  constexpr std::string_view kOfErrors[] = {"5xx", "gateway-error"};
+  constexpr std::string_view kOfConnections[] = {"connect-failure", "reset", "reset-before-request",
+                                                 "refused-stream", "retriable-status-codes"};
+  constexpr std::string_view kOfGrpc[] = {"cancelled", "deadline-exceeded", "internal",
+                                          "resource-exhausted", "unavailable"};
+  std::vector<std::string> unknown, of_grpc;
+  const auto is_one_of = [](std::span<const std::string_view> words, const std::string& word) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  bool errors = std::ranges::any_of(statuses, [](const auto& s) { return s.starts_with('5'); });
   for (const std::string& c : conditions) {
-    const bool of_errors = std::ranges::count(kOfErrors, c) > 0;
-    errors |= of_errors || c == "unavailable" || c == "internal";
-    if (!of_errors && std::ranges::count(kOfConnections, c) == 0) unknown.push_back(c);
+    const bool is_status = number_in(c).has_value();  // Istio has them in this list, too
+    errors = errors || is_one_of(kOfErrors, c) || (is_status && c.starts_with('5'));
+    if (is_one_of(kOfGrpc, c)) {
+      of_grpc.push_back(c);
+    } else if (!is_status && !is_one_of(kOfErrors, c) && !is_one_of(kOfConnections, c)) {
+      unknown.push_back(c);
+    }
   }
   std::string why(kRetriedHere);
   if (!errors) why += "; the file does not ask for errors of the server";
+  if (!of_grpc.empty()) {
+    why += fmt::format("; for answers of gRPC only: {}", fmt::join(of_grpc, ", "));
+  }
   if (!unknown.empty()) {
     why += fmt::format("; no counterpart: {}", fmt::join(unknown, ", "));
   }
   if (retry_on) retry_on.leave_in_part(std::move(why));
+}
+
+void set_conditions(ImportedPolicy& p, const Field& retry_on, const Field& status_list) {
+  const std::vector<std::string> conditions = retry_on.words();
+  const bool reads_list = std::ranges::count(conditions, "retriable-status-codes") > 0;
+  std::vector<std::string> statuses;
+  if (status_list && reads_list) statuses = status_list.words();
+  compare_conditions(retry_on, conditions, statuses);
+  if (!status_list || !reads_list) {
+    const bool throttled = std::ranges::count(conditions, "429") > 0;
+    set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), retry_on);
+    status_list.leave("Envoy reads it only if retry_on names retriable-status-codes");
+  } else {
+    set_statuses(p, status_list);
+  }
 }
 
 void set_envoy_backoff(ImportedPolicy& p, const Field& base, const std::optional<Field>& longest,
@@ -72,11 +101,15 @@ constexpr FieldRow kPolicyFields[] = {
 };
 constexpr FieldRow kRateLimitedBackoffFields[] = {
     left_out("reset_headers", "every suggested delay is taken for one in such a header"),
-    left_out("max_interval", "suggested delays have no limit here"),
+    left_out("max_interval",
+             "Envoy ignores suggestions beyond it (300s by default); here they count"),
 };
 constexpr FieldRow kHedgeFields[] = {
     left_out("initial_requests", "Envoy itself does not implement it"),
     left_out("additional_request_chance", "Envoy itself does not implement it"),
+};
+constexpr FieldRow kConnectionFields[] = {
+    {"max_connections", "max_connections", As::kConnections},
 };
 constexpr FieldRow kThresholdFields[] = {
     left_out("max_requests", kNoLimitOfRequests),
@@ -89,7 +122,6 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy) {
   begin(p, "envoy", "Envoy");
   const Field retries = policy["num_retries"], on = policy["retry_on"];
   if (on) {
-    compare_conditions(on, on.words());
     set(p, "retry.max_retries", retries ? in_toml(static_cast<double>(retries.count())) : "1",
         retries ? retries.path() : "Envoy's default for num_retries");
   } else {
@@ -104,10 +136,10 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy) {
     read_fields(p, f, kRateLimitedBackoffFields);
   }
   const Field statuses = policy["retriable_status_codes"];
-  if (statuses && on && std::ranges::count(on.words(), "retriable-status-codes") > 0) {
-    set_statuses(p, statuses);
+  if (on) {
+    set_conditions(p, on, statuses);
   } else {
-    statuses.leave("Envoy reads it only if retry_on names retriable-status-codes");
+    statuses.leave("retry_on is missing, so that Envoy retries nothing");
   }
   const Field predicates = policy["retry_host_predicate"],
               tries = policy["host_selection_retry_max_attempts"];
@@ -165,9 +197,7 @@ void read_envoy_cluster(ImportedPolicy& p, const Field& cluster) {
       t.leave("requests have no routing priority");
       continue;
     }
-    if (const Field f = t["max_connections"]; f) {
-      set(p, "max_connections", in_toml(static_cast<double>(f.count())), f);
-    }
+    read_fields(p, t, kConnectionFields);
     if (const Field f = t["retry_budget"].map(); f) {
       read_retry_budget(p, f);
       t["max_retries"].leave("retry_budget takes its place");
@@ -180,85 +210,135 @@ void read_envoy_cluster(ImportedPolicy& p, const Field& cluster) {
   leave_panic(cluster);
 }
 
-}  // namespace
+/// The names of the clusters that a route sends to; empty if it does not say.
+std::vector<std::string> clusters_of(const Field& route) {
+  if (const Field cluster = route["cluster"]; cluster) return {cluster.text()};
+  std::vector<std::string> names;
+  for (const Field& weighted : route.at("weighted_clusters.clusters").items()) {
+    if (const Field name = weighted["name"]; name) names.push_back(name.text());
+  }
+  return names;
+}
 
-void import_envoy(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
-  std::vector<Field> clusters, plain_clusters;  // with rules of retries, and without
-  std::vector<std::string> targets;             // of the policies: the clusters that they send to
-  const auto add = [&](const Field& policy, const Field& route, const Field& hedging) {
-    const Field cluster = route["cluster"];
-    targets.push_back(cluster ? cluster.text() : "");
-    ImportedPolicy p = new_policy(group_name(targets.back()), policy.path());
-    read_envoy_policy(p, policy.map());
+bool is_of_istio(std::string_view cluster) {
+  return cluster.starts_with("outbound|") || cluster.starts_with("inbound|");
+}
+
+/// Istio's clusters are called outbound|80|v1|reviews.shop.svc.cluster.local: direction, port,
+/// subset, host.
+std::string name_of_cluster(const std::string& cluster) {
+  if (!is_of_istio(cluster)) return group_name(cluster);
+  const std::size_t last = cluster.rfind('|');
+  const std::string host = cluster.substr(last + 1);
+  const std::size_t before = cluster.rfind('|', last - 1);
+  const std::string subset = cluster.substr(before + 1, last - before - 1);
+  const std::string name = host.substr(0, host.find('.'));
+  return group_name(subset.empty() ? name : name + "-" + subset);
+}
+
+void set_default_budget(ImportedPolicy& p, const std::string& cluster) {
+  if (is_of_istio(cluster)) {
+    set(p, "retry.budget.kind", text_in_toml("none"), "Istio's default for maxRetries");
+  } else {
     set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
+  }
+}
+
+/// Policies of a file, each with the cluster that it is for.
+struct Routes {
+  ImportedConfiguration* result;
+  std::vector<std::string> targets;  // of the policies; empty: not said
+
+  void add(const Field& policy, const Field& route, const Field& hedging) {
+    const std::vector<std::string> clusters = clusters_of(route);
+    targets.push_back(clusters.empty() ? "" : clusters.front());
+    ImportedPolicy p = new_policy(name_of_cluster(targets.back()), policy.path());
+    read_envoy_policy(p, policy.map());
+    set_default_budget(p, targets.back());
     read_hedge_policy(p, hedging["hedge_policy"].map(), policy);
     if (const Field f = route["timeout"]; f) {
       set_timeout(p, "deadline", f);
-    } else if (cluster) {
+    } else if (!clusters.empty() || route["cluster_header"]) {
       set(p, "deadline", in_toml(Duration::seconds(15)), "Envoy's default for a route's timeout");
     }
-    result.policies.push_back(std::move(p));
-  };
-  // The routes of a virtual host have its policy, unless they have their own.
-  const auto add_inherited = [&](const Field& host) {
+    if (clusters.size() > 1) {
+      route["weighted_clusters"].leave_in_part(
+          fmt::format("the client group stands for the first of them, {}", clusters.front()));
+    }
+    result->policies.push_back(std::move(p));
+  }
+
+  /// The routes of a virtual host have its policy, unless they have their own. Those that send to
+  /// the same cluster with the same timeout are one.
+  bool add_inherited(const Field& host) {
     const Field policy = host["retry_policy"];
     std::set<std::pair<std::string, std::string>> known;
     for (const Field& item : host["routes"].list().items()) {
-      const Field route = item["route"];
-      const Field cluster = route["cluster"], timeout = route["timeout"];
-      if (!cluster || route["retry_policy"]) continue;
-      if (!known.emplace(cluster.text(), timeout ? timeout.text() : "").second) continue;
+      const Field route = item["route"], timeout = route["timeout"];
+      const std::vector<std::string> clusters = clusters_of(route);
+      if (clusters.empty() || route["retry_policy"]) continue;
+      if (!known.emplace(clusters.front(), timeout ? timeout.text() : "").second) continue;
       add(policy, route, route["hedge_policy"] ? route : host);
     }
     return !known.empty();
-  };
+  }
+};
+
+}  // namespace
+
+void import_envoy(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
+  Routes routes{&result, {}};
+  std::vector<Field> clusters;
   for (const Field& d : documents) {
     each_map(d, [&](const Field& map) {
       if (const Field policy = map["retry_policy"]; policy) {
-        if (!map["routes"] || !add_inherited(map)) add(policy, map, map);
+        if (!map["routes"] || !routes.add_inherited(map)) routes.add(policy, map, map);
       } else if (map.path() == d.path() && (map["retry_on"] || map["num_retries"])) {
-        add(map, map, map);
+        routes.add(map, map, map);
       }
-      if (map["circuit_breakers"] || map["outlier_detection"]) {
+      if (map["circuit_breakers"] || map["outlier_detection"] ||
+          (map["name"] && map["connect_timeout"])) {
         clusters.push_back(map);
-      } else if (map["name"] && map["connect_timeout"]) {
-        plain_clusters.push_back(map);
       }
     });
   }
-  if (result.policies.empty() && !clusters.empty()) {
+  const auto speaks = [](const Field& cluster) {
+    return cluster["circuit_breakers"] || cluster["outlier_detection"];
+  };
+  if (result.policies.empty()) {
     for (const Field& c : clusters) {
+      if (!speaks(c)) continue;
       const Field name = c["name"];
-      targets.push_back(name ? name.text() : "");
-      ImportedPolicy p = new_policy(group_name(targets.back()), c.path());
+      routes.targets.push_back(name ? name.text() : "");
+      ImportedPolicy p = new_policy(name_of_cluster(routes.targets.back()), c.path());
       begin(p, "envoy", "Envoy");
-      set_active_budget(p, 0, 3, "Envoy's default: 3 retries under way at once");
+      set_default_budget(p, routes.targets.back());
       result.policies.push_back(std::move(p));
     }
   }
-  const PoliciesByName by_target(targets);
+  // A policy that does not say where it sends to is for the only cluster there is.
+  const PoliciesByName by_target(routes.targets);
+  const bool is_alone = std::ranges::count_if(clusters, speaks) == 1;
   for (const Field& c : clusters) {
     const Field name = c["name"];
-    if (clusters.size() == 1) {
-      for (std::size_t i = 0; i < result.policies.size(); ++i) {
-        const bool same = name && name.text() == targets[i];
-        if (same || !name || targets[i].empty()) read_envoy_cluster(result.policies[i], c);
+    std::vector<std::size_t> meant;
+    if (name.is_text()) meant = by_target.of(std::string(name.plain()));
+    if (is_alone && speaks(c)) {
+      const std::vector<std::size_t> open = by_target.of("");
+      meant.insert(meant.end(), open.begin(), open.end());
+      if (!name) {
+        meant.resize(result.policies.size());
+        std::iota(meant.begin(), meant.end(), 0);
       }
-      continue;
     }
-    if (!name) continue;
-    for (const std::size_t i : by_target.of(name.text())) {
+    for (const std::size_t i : meant) {
       reading.count_match();
       read_envoy_cluster(result.policies[i], c);
     }
-  }
-  for (const Field& c : plain_clusters) {
-    const Field name = c["name"];
-    if (!name.is_text()) continue;
-    for (const std::size_t i : by_target.of(std::string(name.plain()))) {
-      reading.count_match();
-      read_envoy_cluster(result.policies[i], c);
-    }
+    if (!meant.empty()) continue;
+    constexpr const char* kNoRoute = "no route with retries leads to this cluster";
+    c["circuit_breakers"].leave(kNoRoute);
+    c["outlier_detection"].leave(kNoRoute);
   }
 }
 

@@ -13,7 +13,12 @@
 namespace retrysim::imports {
 
 /// Names the conditions of `retry_on` that differ from what is retried in the simulation.
-void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions);
+/// `statuses` are those of a list beside it.
+void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
+                        const std::vector<std::string>& statuses);
+
+/// The same, and whether a 429 is retried. `status_list` counts with retriable-status-codes.
+void set_conditions(ImportedPolicy& p, const Field& retry_on, const Field& status_list);
 
 /// Delays from `base` up to `longest`, which Envoy makes ten times `base` where it is absent.
 /// `base_name` is what the file calls the former.
@@ -22,5 +27,8 @@ void set_envoy_backoff(ImportedPolicy& p, const Field& base, const std::optional
 
 /// Envoy's budget, and Istio's with the names that it has there.
 void read_retry_budget(ImportedPolicy& p, const Field& budget);
+
+/// Policies of routes, wherever they stand in the documents, and of the clusters that they send to.
+void import_envoy(const Documents& documents, Reading& reading, ImportedConfiguration& result);
 
 }  // namespace retrysim::imports

@@ -5,6 +5,8 @@
 
 #include <retrysim/scenario_file.hpp>
 
+#include "import/envoy.hpp"
+#include "import/spring.hpp"
 #include "import/tree.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/scenario_writer.hpp"
@@ -18,13 +20,14 @@
 namespace retrysim::imports {
 
 // Each in the file of its name.
-void import_envoy(const Documents&, Reading&, ImportedConfiguration&);
 void import_istio(const Documents&, Reading&, ImportedConfiguration&);
 void import_gateway_api(const Documents&, Reading&, ImportedConfiguration&);
 void import_linkerd(const Documents&, Reading&, ImportedConfiguration&);
 void import_grpc(const Documents&, Reading&, ImportedConfiguration&);
 void import_resilience4j(const Documents&, Reading&, ImportedConfiguration&);
 void import_polly(const Documents&, Reading&, ImportedConfiguration&);
+void import_spring_cloud(const Documents&, Reading&, ImportedConfiguration&);
+void import_client_go(const Documents&, Reading&, ImportedConfiguration&);
 void import_aws(const std::string&, Reading&, ImportedConfiguration&);
 void import_finagle(const Documents&, Reading&, ImportedConfiguration&);
 void import_tower(const Documents&, Reading&, ImportedConfiguration&);
@@ -35,17 +38,26 @@ namespace {
 
 constexpr Family kFamilies[] = {
     {{"envoy", "routes and clusters, or one retry policy"}, import_envoy},
-    {{"istio", "VirtualService and DestinationRule"}, import_istio},
-    {{"gateway-api", "HTTPRoute and the policies of GEP-3388"}, import_gateway_api},
+    {{"istio", "VirtualService, DestinationRule, proxy-config"}, import_istio},
+    {{"gateway-api", "HTTPRoute, budgets of GEP-3388, Envoy Gateway's policies"},
+     import_gateway_api},
     {{"linkerd", "annotations of a Service or route, ServiceProfile"}, import_linkerd},
     {{"grpc", "a service config"}, import_grpc},
-    {{"resilience4j", "application.yml of Spring Boot"}, import_resilience4j},
-    {{"polly", "options of Polly 8, or of the standard HTTP handler"}, import_polly},
-    {{"aws", "the shared config file, or AWS_... variables"}, nullptr, import_aws},
+    {{"resilience4j", "application.yml or .properties of Spring Boot"},
+     import_resilience4j,
+     Syntax::kSpring},
+    {{"spring-cloud", "routes of the Gateway with Retry, clients of OpenFeign"},
+     import_spring_cloud,
+     Syntax::kSpring},
+    {{"polly", "options of Polly 8, or of the standard HTTP handler"},
+     import_polly,
+     Syntax::kComments},
+    {{"aws", "the shared config file, or AWS_... variables"}, nullptr, Syntax::kYaml, import_aws},
     {{"finagle", "parameters of RetryBudget, Backoff and MethodBuilder"}, import_finagle},
     {{"tower", "parameters of TpsBudget and ExponentialBackoffMaker"}, import_tower},
     {{"tenacity", "stop and wait parameters"}, import_tenacity},
     {{"urllib3", "parameters of Retry, also of requests"}, import_urllib3},
+    {{"client-go", "parameters of wait.Backoff"}, import_client_go},
 };
 
 /// Two groups of one name could not stand in one scenario.
@@ -61,12 +73,20 @@ void make_names_unique(std::vector<ImportedPolicy>& policies) {
 
 void read_documents(const Family& family, const std::string& text, Reading& reading,
                     ImportedConfiguration& result) {
-  const Tree tree = read_yaml(reading.file, text);
+  std::vector<std::string> names;  // of the documents
+  Tree tree;
+  if (family.syntax == Syntax::kSpring) {
+    tree = read_spring(reading.file, text, names);
+  } else {
+    const bool may_have_comments = family.syntax == Syntax::kComments;
+    tree = read_yaml(reading.file, may_have_comments ? without_json_comments(text) : text);
+    for (std::size_t i = 0; i < tree.documents.size(); ++i) {
+      names.push_back(tree.documents.size() > 1 ? fmt::format("document {}", i + 1) : "");
+    }
+  }
   Documents whole, documents;
   for (std::size_t i = 0; i < tree.documents.size(); ++i) {
-    const std::string path =
-        tree.documents.size() > 1 ? fmt::format("document {}", i + 1) : std::string();
-    whole.emplace_back(tree.documents[i], path, reading);
+    whole.emplace_back(tree.documents[i], names[i], reading);
   }
   for (const Field& d : whole) {  // a list of Kubernetes stands for its items
     const std::vector<Field> items = d["items"].items();

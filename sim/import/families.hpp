@@ -7,6 +7,7 @@
 
 #include "import/reading.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -18,9 +19,17 @@ using FromDocuments = void (*)(const Documents& documents, Reading& reading,
 /// The same from a text that is neither YAML nor JSON.
 using FromText = void (*)(const std::string& text, Reading& reading, ImportedConfiguration& result);
 
+/// How a text is read before it is translated.
+enum class Syntax : std::uint8_t {
+  kYaml,      ///< YAML or JSON
+  kComments,  ///< the same; JSON may have comments
+  kSpring,    ///< YAML or properties, with dotted names, placeholders and profiles
+};
+
 struct Family {
   ImportKind kind;
   FromDocuments from_documents = nullptr;
+  Syntax syntax = Syntax::kYaml;
   FromText from_text = nullptr;  ///< instead of `from_documents`
 };
 

@@ -34,62 +34,86 @@ void read_retry_throttling(ImportedPolicy& p, const Field& throttling) {
   set(p, "retry.quota.credit", in_toml(ratio.number(0, 1e9)), ratio);
 }
 
+/// "shop.v1.Stock", "Get" as a name: Stock-Get.
+std::string method_name(const Field& name) {
+  const Field service = name["service"], method = name["method"];
+  std::string text = service ? service.text() : "";
+  while (!text.empty() && text.back() == '.') text.pop_back();
+  if (const std::size_t dot = text.rfind('.'); dot != std::string::npos) text.erase(0, dot + 1);
+  if (method) text += (text.empty() ? "" : "-") + method.text();
+  return text;
+}
+
+void read_policy(ImportedPolicy& p, const Field& retry, const Field& hedging) {
+  const Field policy = retry ? retry : hedging;
+  begin(p, "grpc", "gRPC");
+  const Field most = policy["max_attempts"];
+  if (!most) policy.fail("expected maxAttempts");
+  constexpr std::int64_t kGrpcsMost = 5;
+  if (most.count() < 2) most.fail("gRPC expects at least 2");
+  set(p, "retry.max_attempts", in_toml(static_cast<double>(std::min(most.count(), kGrpcsMost))),
+      most.count() > kGrpcsMost ? most.path() + ", of which gRPC makes 5" : most.path());
+  if (retry) {
+    const Field first = retry["initial_backoff"], cap = retry["max_backoff"],
+                factor = retry["backoff_multiplier"];
+    if (!first || !cap || !factor)
+      retry.fail("expected initialBackoff, maxBackoff and backoffMultiplier");
+    set(p, "retry.backoff.base", in_toml(first.duration()), first);
+    set(p, "retry.backoff.throttle_base", in_toml(first.duration()), first);
+    set(p, "retry.backoff.cap", in_toml(cap.duration()), cap);
+    set(p, "retry.backoff.factor", in_toml(factor.number(1e-9, 1e9)), factor);
+    set_timeout(p, "attempt_timeout", retry["per_attempt_recv_timeout"]);
+  } else {
+    const Field delay = hedging["hedging_delay"];
+    set(p, "retry.hedging.delay", in_toml(delay ? delay.duration() : Duration::zero()),
+        delay ? delay.path() : "gRPC's default: at once");
+    hedging["non_fatal_status_codes"].leave(std::string(kRetriedHere));
+  }
+  if (const Field codes = policy["retryable_status_codes"]; codes) {
+    codes.use();
+    codes.leave_in_part(std::string(kRetriedHere));
+  }
+}
+
 }  // namespace
 
 void import_grpc(const Documents& documents, Reading&, ImportedConfiguration& result) {
+  std::vector<std::pair<Field, BadConfiguration>> bad;  // policies that gRPC would refuse
   for (const Field& d : documents) {
     const Field throttling = d["retry_throttling"].map();
-    for (const Field& config : d["method_config"].items()) {
+    for (const Field& config : d["method_config"].list().items()) {
       const Field retry = config["retry_policy"].map(), hedging = config["hedging_policy"].map();
       if (!retry && !hedging) continue;
       config.block();
-      ImportedPolicy p;
       std::string name;
       bool is_first = true;
       for (const Field& n : config["name"].list().items()) {
-        const Field service = n["service"], method = n["method"];
         if (!std::exchange(is_first, false)) {
           n.leave("the client group stands for all of these methods, with the name of the first");
           continue;
         }
         if (n.map().members().empty()) n.use();
-        if (service) name = service.text();
-        if (method) name += "-" + method.text();
+        name = method_name(n);
       }
-      p.name = group_name(name.substr(name.rfind('.') + 1));
-      p.from = config.path();
-      const Field policy = retry ? retry : hedging;
-      begin(p, "grpc", "gRPC");
-      const Field most = policy["max_attempts"];
-      if (!most) policy.fail("expected maxAttempts");
-      constexpr std::int64_t kGrpcsMost = 5;
-      set(p, "retry.max_attempts", in_toml(static_cast<double>(std::min(most.count(), kGrpcsMost))),
-          most.count() > kGrpcsMost ? most.path() + ", of which gRPC makes 5" : most.path());
-      if (retry) {
-        const Field first = retry["initial_backoff"], cap = retry["max_backoff"],
-                    factor = retry["backoff_multiplier"];
-        if (!first || !cap || !factor)
-          retry.fail("expected initialBackoff, maxBackoff and backoffMultiplier");
-        set(p, "retry.backoff.base", in_toml(first.duration()), first);
-        set(p, "retry.backoff.throttle_base", in_toml(first.duration()), first);
-        set(p, "retry.backoff.cap", in_toml(cap.duration()), cap);
-        set(p, "retry.backoff.factor", in_toml(factor.number(1e-9, 1e9)), factor);
-        set_timeout(p, "attempt_timeout", retry["per_attempt_recv_timeout"]);
-      } else {
-        const Field delay = hedging["hedging_delay"];
-        set(p, "retry.hedging.delay", in_toml(delay ? delay.duration() : Duration::zero()),
-            delay ? delay.path() : "gRPC's default: at once");
-        hedging["non_fatal_status_codes"].leave(kRetriedHere.data());
-      }
-      if (const Field codes = policy["retryable_status_codes"]; codes) {
-        codes.use();
-        codes.leave_in_part(std::string(kRetriedHere));
+      ImportedPolicy p = new_policy(group_name(name), config.path());
+      try {
+        read_policy(p, retry, hedging);
+      } catch (const BadConfiguration& error) {
+        bad.emplace_back(retry ? retry : hedging, error);
+        continue;
       }
       read_retry_throttling(p, throttling);
       if (const Field f = config["timeout"]; f) set(p, "deadline", in_toml(f.duration()), f);
       config["wait_for_ready"].leave("connections are there or refused");
       result.policies.push_back(std::move(p));
     }
+  }
+  if (result.policies.empty() && !bad.empty()) throw BadConfiguration(bad.front().second);
+  for (const auto& [policy, error] : bad) {
+    std::string what = error.diagnostic().message;
+    const std::string own = policy.path() + " is wrong; ";
+    if (what.starts_with(own)) what.erase(0, own.size());
+    policy.leave(what + "; gRPC refuses the whole file for it (gRFC A21)");
   }
 }
 

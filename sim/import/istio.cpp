@@ -1,6 +1,10 @@
-// Istio: VirtualServices, and the DestinationRules of the hosts that they send to.
+// Istio: VirtualServices, the DestinationRules of the hosts that they send to, the mesh's default,
+// and what `istioctl proxy-config ... -o json` prints.
 //
-// Fields and defaults: networking/v1 virtual_service.proto and destination_rule.proto.
+// Fields and defaults: networking/v1 virtual_service.proto and destination_rule.proto; which rule
+// and which of its levels counts: pilot/pkg/model/push_context.go (the most specific host) and
+// pilot/pkg/networking/util/util.go (MergeTrafficPolicy: a subset's or a port's connection pool
+// takes the place of that of the host).
 //
 // SPDX-License-Identifier: MIT
 #include "import/envoy.hpp"
@@ -9,8 +13,9 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace retrysim::imports {
@@ -18,15 +23,185 @@ namespace retrysim::imports {
 namespace {
 
 constexpr FieldRow kPoolFields[] = {
-    {"tcp.max_connections", "max_connections", As::kCount},
+    {"tcp.max_connections", "max_connections", As::kConnections},
     {"tcp.connect_timeout", "connect_timeout", As::kDuration},
     left_out("http.http1_max_pending_requests", "any number of attempts wait for a connection"),
     left_out("http.http2_max_requests", kNoLimitOfRequests),
     left_out("http.max_requests_per_connection", "connections are kept"),
 };
 
-void read_istio_route(ImportedPolicy& p, const Field& http) {
-  const Field retries = http["retries"].map().block();
+// --- Hosts ---------------------------------------------------------------------------------------
+
+/// A host as a file names it. Names without a dot are services of the namespace of the object.
+struct Host {
+  std::string full;        // "orders.shop.svc.cluster.local", "api.example.com"
+  std::string service;     // of a service of Kubernetes: "orders"
+  bool has_space = false;  // its namespace is known
+
+  static Host of(const std::string& name, const std::string& space) {
+    if (name.find('.') == std::string::npos) {
+      if (space.empty() || name.empty() || name == "*") return {name, name, false};
+      return {fmt::format("{}.{}.svc.cluster.local", name, space), name, true};
+    }
+    const std::size_t dot = name.find('.');
+    const std::string rest = name.substr(dot + 1);
+    const std::size_t next = std::min(rest.find('.'), rest.size());
+    const bool is_service =
+        rest.compare(next, std::string::npos, ".svc") == 0 || rest.compare(next, 5, ".svc.") == 0;
+    if (!is_service) return {name, "", true};
+    const std::string full = rest.ends_with(".svc") ? fmt::format("{}.cluster.local", name) : name;
+    return {full, name.substr(0, dot), true};
+  }
+  /// A name for a client group.
+  std::string group() const {
+    std::string_view name = full;
+    if (name.starts_with("*.")) name.remove_prefix(2);
+    if (!service.empty() && service != "*") name = service;
+    if (service.empty() && !full.starts_with("*")) name = name.substr(0, name.find('.'));
+    return group_name(name);
+  }
+};
+
+/// Where requests go to.
+struct Destination {
+  Host host;
+  std::string subset, port;
+};
+
+std::string text_of(const Field& f) { return f ? f.text() : std::string(); }
+
+// --- Rules ---------------------------------------------------------------------------------------
+
+/// A DestinationRule, or several for one host.
+struct Rule {
+  Host host;
+  Field policy;
+  std::vector<Field> subsets;
+  bool is_used = false;
+  std::set<std::string> used_subsets = {}, used_ports = {};
+};
+
+/// The part of a traffic policy that counts: the connection pool and the budget of a subset take
+/// the place of the host's, and those of a port that of both.
+struct Effective {
+  std::vector<Field> pools, budgets, outliers;  // at most one each
+
+  void take(const Field& policy, bool all) {
+    const auto replace = [&](std::vector<Field>& known, const Field& field) {
+      if (field || all) known.clear();
+      if (field) known.push_back(field);
+    };
+    replace(pools, policy["connection_pool"].map());
+    replace(budgets, policy["retry_budget"].map());
+    replace(outliers, policy["outlier_detection"]);
+  }
+  bool is_empty() const { return pools.empty() && budgets.empty() && outliers.empty(); }
+};
+
+std::string port_of(const Field& settings) { return text_of(settings.at("port.number")); }
+
+Effective effective(Rule& rule, const Destination& destination) {
+  Effective result;
+  std::optional<Field> ports;
+  const auto add = [&](const Field& policy) {
+    if (!policy) return;
+    policy.map().block();
+    result.take(policy, false);
+    if (const Field levels = policy["port_level_settings"]; levels) ports = levels;
+  };
+  add(rule.policy);
+  for (const Field& subset : rule.subsets) {
+    if (destination.subset.empty() || subset["name"].plain() != destination.subset) continue;
+    subset["name"].use();
+    rule.used_subsets.insert(destination.subset);
+    add(subset["traffic_policy"]);
+  }
+  if (!ports || destination.port.empty()) return result;
+  for (const Field& level : ports->items()) {
+    if (port_of(level) != destination.port) continue;
+    rule.used_ports.insert(destination.port);
+    result.take(level.block(), true);
+  }
+  return result;
+}
+
+void apply(ImportedPolicy& p, const Effective& effective) {
+  for (const Field& pool : effective.pools) {
+    const Field http = pool["http"].map();
+    pool["tcp"].map();
+    if (const Field most = http["max_retries"]; most) {
+      if (effective.budgets.empty()) {
+        set_active_budget(p, 0, most.number(), most.path());
+      } else {
+        most.leave("retryBudget takes its place");
+      }
+    }
+    read_fields(p, pool, kPoolFields);
+  }
+  for (const Field& budget : effective.budgets) read_retry_budget(p, budget);
+  for (const Field& outlier : effective.outliers) outlier.leave(std::string(kOfInstances));
+}
+
+/// The rules of a file by their hosts. Finding one takes as many steps as the host has dots.
+class Rules {
+ public:
+  explicit Rules(const Documents& documents) {
+    for (const Field& d : documents) {
+      const Field policy = d.at("spec.traffic_policy"), subsets = d.at("spec.subsets");
+      if (!d.at("spec.host") && !policy && !subsets) continue;
+      policy.map();
+      const Host host = Host::of(text_of(d.at("spec.host")), text_of(d.at("metadata.namespace")));
+      const auto [place, is_new] = by_name_.try_emplace(host.full, rules.size());
+      if (is_new) {
+        rules.push_back({host, policy, subsets.list().items()});
+        if (!host.service.empty()) by_service_[host.service].push_back(place->second);
+        continue;
+      }
+      Rule& known = rules[place->second];  // Istio joins the rules of a host
+      if (known.policy) {
+        policy.leave("the first rule of this host has a trafficPolicy, which counts");
+      } else {
+        known.policy = policy;
+      }
+      const std::vector<Field> more = subsets.list().items();
+      known.subsets.insert(known.subsets.end(), more.begin(), more.end());
+    }
+  }
+
+  /// The rule for a host: its own, else that of the longest wildcard; null if there is none.
+  Rule* find(const Host& host) {
+    if (const auto own = by_name_.find(host.full); own != by_name_.end())
+      return &rules[own->second];
+    // Where one of the two does not say its namespace, the service's name decides.
+    if (const auto same = by_service_.find(host.service);
+        !host.service.empty() && same != by_service_.end()) {
+      for (const std::size_t i : same->second) {
+        if (!host.has_space || !rules[i].host.has_space) return &rules[i];
+      }
+    }
+    for (std::size_t dot = host.full.find('.'); dot != std::string::npos;
+         dot = host.full.find('.', dot + 1)) {
+      const auto wide = by_name_.find("*" + host.full.substr(dot));
+      if (wide != by_name_.end()) return &rules[wide->second];
+    }
+    for (const char* any : {"*", ""}) {
+      if (const auto all = by_name_.find(any); all != by_name_.end()) return &rules[all->second];
+    }
+    return nullptr;
+  }
+
+  std::vector<Rule> rules;
+
+ private:
+  std::map<std::string, std::size_t> by_name_;
+  std::map<std::string, std::vector<std::size_t>> by_service_;
+};
+
+// --- Routes --------------------------------------------------------------------------------------
+
+/// `otherwise` is the mesh's default; it may be absent, too.
+void read_retries(ImportedPolicy& p, const Field& own, const Field& otherwise) {
+  const Field& retries = own ? own.map().block() : otherwise.map().block();
   begin(p, "envoy", "Envoy");
   const Field attempts = retries["attempts"], on = retries["retryOn"];
   // istio/pilot/pkg/networking/core/route/retry/retry.go: without attempts there is no policy.
@@ -39,14 +214,14 @@ void read_istio_route(ImportedPolicy& p, const Field& http) {
   }
   set(p, "retry.budget.kind", text_in_toml("none"), "Istio's default for maxRetries");
   if (on) {
-    const std::vector<std::string> conditions = on.words();
-    compare_conditions(on, conditions);
-    const bool throttled = std::ranges::count(conditions, "429") > 0;
-    set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), on);
+    set_conditions(p, on, retries["-"]);
   } else if (!off) {
-    on.leave_in_part(fmt::format(
-        "Istio's default is connect-failure, refused-stream, unavailable, cancelled; {}",
-        kRetriedHere));
+    set(p, "retry.status_429", text_in_toml("not-retryable"), "Istio's default");
+    if (own) {
+      on.leave_in_part(fmt::format(
+          "Istio's default is connect-failure, refused-stream, unavailable, cancelled; {}",
+          kRetriedHere));
+    }
   }
   if (off) {
     retries["per_try_timeout"].leave("Istio has it for retries only, and here there are none");
@@ -58,72 +233,104 @@ void read_istio_route(ImportedPolicy& p, const Field& http) {
   const Field ignore = retries["retry_ignore_previous_hosts"];
   const bool avoids = !ignore || ignore.flag();
   set(p, "retry.avoid_hosts", avoids ? "5" : "0", ignore ? ignore.path() : "Istio's default");
-  set_timeout(p, "deadline", http["timeout"]);
 }
 
-void read_istio_pool(ImportedPolicy& p, const Field& policy) {
-  const Field pool = policy["connection_pool"].map(), http = pool["http"].map();
-  pool["tcp"].map();
-  policy.block();
-  if (const Field f = policy["retry_budget"].map(); f) {
-    read_retry_budget(p, f);
-    http["max_retries"].leave("retryBudget takes its place");
-  } else if (const Field most = http["max_retries"]; most) {
-    set_active_budget(p, 0, most.number(), most.path());
+/// The first place that a route sends to; the others are named.
+Destination destination_of(const Field& http, const std::string& space) {
+  const std::vector<Field> all = http["route"].items();
+  Destination first;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Field to = all[i]["destination"], host = to["host"];
+    if (i > 0) {
+      all[i].leave("the client group stands for the route's first destination");
+      continue;
+    }
+    first.host = Host::of(text_of(host), space);
+    if (const Field subset = to["subset"]; subset) first.subset = subset.plain();
+    if (const Field port = to.at("port.number"); port) first.port = port.plain();
   }
-  read_fields(p, pool, kPoolFields);
-  policy["outlier_detection"].leave(std::string(kOfInstances));
+  return first;
+}
+
+/// MeshConfig.defaultHttpRetryPolicy, by itself or as IstioOperator has it.
+Field mesh_default(const Documents& documents) {
+  for (const Field& d : documents) {
+    for (const char* path :
+         {"spec.mesh_config.default_http_retry_policy", "mesh_config.default_http_retry_policy",
+          "spec.values.mesh_config.default_http_retry_policy", "default_http_retry_policy"}) {
+      if (const Field f = d.at(path); f) return f;
+    }
+  }
+  return documents.front()["-"];
+}
+
+/// Policies for a rule that no route of the file leads to: one for its host, and one for each
+/// subset and port with settings of its own.
+void add_alone(Rule& rule, const Field& otherwise, ImportedConfiguration& result) {
+  const auto add = [&](const Destination& destination, const std::string& name, const Field& from) {
+    const Effective counts = effective(rule, destination);
+    if (counts.is_empty()) return;
+    ImportedPolicy p = new_policy(name, from.path());
+    read_retries(p, otherwise["-"], otherwise);
+    apply(p, counts);
+    result.policies.push_back(std::move(p));
+  };
+  const std::string name = rule.host.group();
+  add({rule.host, "", ""}, name, rule.policy);
+  for (const Field& subset : rule.subsets) {
+    if (!subset["traffic_policy"]) continue;
+    const std::string its_name(subset["name"].plain());
+    add({rule.host, its_name, ""}, group_name(name + "-" + its_name), subset);
+  }
+  for (const Field& level : rule.policy["port_level_settings"].items()) {
+    const std::string port = port_of(level);
+    add({rule.host, "", port}, group_name(name + "-" + port), level);
+  }
+}
+
+/// Says why subsets and ports of rules that are used are not.
+void leave_unused(const Rule& rule) {
+  for (const Field& subset : rule.subsets) {
+    if (rule.used_subsets.contains(std::string(subset["name"].plain()))) continue;
+    subset["traffic_policy"].leave("no route sends to this subset");
+  }
+  for (const Field& level : rule.policy["port_level_settings"].items()) {
+    if (!rule.used_ports.contains(port_of(level))) level.leave("no route names this port");
+  }
 }
 
 }  // namespace
 
 void import_istio(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
-  std::vector<std::string> hosts;  // of the policies
+  if (documents.empty()) return;
+  const Field otherwise = mesh_default(documents);
+  Rules rules(documents);
   for (const Field& d : documents) {
+    const std::string space = text_of(d.at("metadata.namespace"));
     for (const Field& http : d.at("spec.http").items()) {
-      if (!http.map()) continue;
-      std::string host;
-      for (const Field& route : http["route"].items()) {
-        if (const Field f = route.at("destination.host"); f && host.empty()) host = f.text();
+      if (!http.map() || http["redirect"] || http["direct_response"]) continue;
+      const Destination to = destination_of(http, space);
+      ImportedPolicy p = new_policy(to.host.group(), http.path());
+      read_retries(p, http["retries"], otherwise);
+      set_timeout(p, "deadline", http["timeout"]);
+      if (Rule* rule = rules.find(to.host); rule != nullptr) {
+        rule->is_used = true;
+        apply(p, effective(*rule, to));
+        if (rule->used_subsets.contains(to.subset)) {
+          http["route"].items().front().at("destination.subset").use();
+        }
       }
-      ImportedPolicy p = new_policy(group_name(host.substr(0, host.find('.'))), http.path());
-      read_istio_route(p, http);
-      hosts.push_back(host);
       result.policies.push_back(std::move(p));
     }
   }
-  std::optional<PoliciesByName> by_host;
-  for (const Field& d : documents) {
-    const Field policy = d.at("spec.traffic_policy").map(), host = d.at("spec.host");
-    if (!policy) continue;
-    const std::string name = host ? host.text() : "";
-    if (result.policies.empty()) {
-      ImportedPolicy p = new_policy(group_name(name.substr(0, name.find('.'))), policy.path());
-      begin(p, "envoy", "Envoy");
-      set(p, "retry.max_retries", "2", "Istio's default");
-      hosts.push_back(name);
-      result.policies.push_back(std::move(p));
-    }
-    // The places are those in `hosts`, which grows only before the first of them is looked up.
-    if (!by_host) by_host.emplace(hosts);
-    std::vector<std::size_t> meant;
-    if (name.empty()) {
-      for (std::size_t i = 0; i < result.policies.size(); ++i) meant.push_back(i);
+  for (Rule& rule : rules.rules) {
+    if (rule.is_used) {
+      leave_unused(rule);
     } else {
-      std::ranges::merge(by_host->of(name), by_host->of(""), std::back_inserter(meant));
-    }
-    for (const std::size_t i : meant) {
-      reading.count_match();
-      read_istio_pool(result.policies[i], policy);
+      add_alone(rule, otherwise, result);
     }
   }
-  for (const Field& d : documents) {
-    for (const Field& subset : d.at("spec.subsets").items()) {
-      subset["traffic_policy"].leave("of one subset: import it by itself, as the policy of a host");
-    }
-    d.at("spec.traffic_policy.port_level_settings")
-        .leave("of one port: import it by itself, as the policy of a host");
-  }
+  if (result.policies.empty()) import_envoy(documents, reading, result);
 }
 
 }  // namespace retrysim::imports

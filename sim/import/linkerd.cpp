@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace retrysim::imports {
@@ -56,58 +57,101 @@ void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations) {
   }
 }
 
+/// The routes of a ServiceProfile that are alike are one policy.
+struct ProfileRoutes {
+  bool retryable = false;
+  std::optional<Duration> timeout;
+  std::vector<Field> routes = {};
+};
+
+std::vector<ProfileRoutes> kinds_of_routes(const Field& routes) {
+  std::vector<ProfileRoutes> kinds;
+  for (const Field& route : routes.list().items()) {
+    ProfileRoutes kind;
+    if (const Field f = route["is_retryable"]; f) kind.retryable = f.flag();
+    if (const Field f = route["timeout"]; f) kind.timeout = f.duration();
+    const auto known = std::ranges::find_if(kinds, [&](const ProfileRoutes& k) {
+      return k.retryable == kind.retryable && k.timeout == kind.timeout;
+    });
+    ProfileRoutes& its = known != kinds.end() ? *known : kinds.emplace_back(kind);
+    its.routes.push_back(route);
+    route["response_classes"].leave(std::string(kRetriedHere));
+  }
+  return kinds;
+}
+
+void read_budget(ImportedPolicy& p, const Field& budget) {
+  constexpr std::string_view kDefault = "Linkerd's default";
+  set(p, "retry.budget.of", text_in_toml("successes"), "Linkerd's rules");
+  set(p, "retry.budget.kind", text_in_toml("window"),
+      budget ? budget.path() : std::string(kDefault));
+  const Field ratio = budget["retry_ratio"], least = budget["min_retries_per_second"],
+              ttl = budget["ttl"];
+  set(p, "retry.budget.share", in_toml(ratio ? ratio.number() : 0.2),
+      ratio ? ratio.path() : std::string(kDefault));
+  set(p, "retry.budget.minimum", in_toml(least ? least.number() : 10),
+      least ? least.path() : std::string(kDefault));
+  set(p, "retry.budget.window", in_toml(ttl ? ttl.duration() : Duration::seconds(10)),
+      ttl ? ttl.path() : std::string(kDefault));
+  set(p, "retry.budget.slices", "11", "Linkerd's rules");
+}
+
+void read_profile(ImportedPolicy& p, const Field& budget, const ProfileRoutes& kind) {
+  const bool none = !kind.routes.empty() && !kind.retryable;
+  set(p, "retry.max_retries", none ? "0" : text_in_toml("unlimited"),
+      none ? "no isRetryable" : "only the budget limits them");
+  if (none) {
+    budget.leave("no route has isRetryable");
+  } else {
+    set_backoff(p, Duration::zero(), 1, std::nullopt, "none", "Linkerd retries at once");
+    read_budget(p, budget);
+  }
+  for (const Field& route : kind.routes) {
+    if (const Field f = route["is_retryable"]; f) f.use();
+    if (const Field f = route["timeout"]; f) set(p, "deadline", in_toml(f.duration()), f);
+    if (const Field f = route["name"]; f) f.use();
+  }
+}
+
 }  // namespace
 
 void import_linkerd(const Documents& documents, Reading&, ImportedConfiguration& result) {
   for (const Field& d : documents) {
     const Field annotations = d.at("metadata.annotations") ? d.at("metadata.annotations") : d;
     const bool about_retries = std::ranges::any_of(annotations.members(), [](const auto& member) {
-      return member.first.find(".linkerd.io/") != std::string::npos;
+      const std::string& name = member.first;
+      return name.starts_with("retry.linkerd.io/") || name.starts_with("timeout.linkerd.io/") ||
+             name.starts_with("balancer.linkerd.io/");
     });
-    const Field budget = d.at("spec.retry_budget").map(), name = d.at("metadata.name");
-    const std::vector<Field> routes = d.at("spec.routes").items();
-    const bool retryable = std::ranges::any_of(routes, [](const Field& route) {
-      const Field f = route["is_retryable"];
-      return f && f.flag();
-    });
-    if (!about_retries && !budget && !retryable) continue;
-    ImportedPolicy p;
-    p.name = group_name(name ? name.text() : "");
-    p.from = about_retries ? annotations.path() : budget ? budget.path() : d["spec"].path();
-    begin(p, "linkerd", "Linkerd");
-    if (about_retries) read_linkerd_annotations(p, annotations);
-    if (budget || retryable) {
-      budget.block();
-      if (!about_retries) {
-        const bool none = !routes.empty() && !retryable;
-        set(p, "retry.max_retries", none ? "0" : text_in_toml("unlimited"),
-            none ? "no route has isRetryable" : "only the budget limits them");
-        set_backoff(p, Duration::zero(), 1, std::nullopt, "none", "Linkerd retries at once");
-      }
-      set(p, "retry.budget.of", text_in_toml("successes"), "Linkerd's rules");
-      set(p, "retry.budget.kind", text_in_toml("window"),
-          budget ? budget.path() : "Linkerd's default");
-      const Field ratio = budget["retry_ratio"], least = budget["min_retries_per_second"],
-                  ttl = budget["ttl"];
-      set(p, "retry.budget.share", in_toml(ratio ? ratio.number() : 0.2),
-          ratio ? ratio.path() : "Linkerd's default");
-      set(p, "retry.budget.minimum", in_toml(least ? least.number() : 10),
-          least ? least.path() : "Linkerd's default");
-      set(p, "retry.budget.window", in_toml(ttl ? ttl.duration() : Duration::seconds(10)),
-          ttl ? ttl.path() : "Linkerd's default");
-      set(p, "retry.budget.slices", "11", "Linkerd's rules");
+    const Field budget = d.at("spec.retry_budget").map().block(), name = d.at("metadata.name");
+    const std::string own = group_name(name ? name.text() : "");
+    if (about_retries) {
+      ImportedPolicy p = new_policy(own, annotations.path());
+      begin(p, "linkerd", "Linkerd");
+      read_linkerd_annotations(p, annotations);
+      if (budget) read_budget(p, budget);
+      result.policies.push_back(std::move(p));
     }
-    for (const Field& route : routes) {
-      if (const Field f = route["is_retryable"]; f) {
-        f.use();
-        f.leave_in_part("the requests of a client group are retried, or none of them");
+    if (!about_retries) {
+      const std::vector<ProfileRoutes> kinds = kinds_of_routes(d.at("spec.routes"));
+      const bool says = budget || std::ranges::any_of(kinds, [](const ProfileRoutes& kind) {
+                          return kind.retryable || kind.timeout;
+                        });
+      if (!says) continue;
+      const auto add = [&](const ProfileRoutes& kind, const std::string& its_name) {
+        ImportedPolicy p = new_policy(its_name, budget ? budget.path() : d["spec"].path());
+        begin(p, "linkerd", "Linkerd");
+        read_profile(p, budget, kind);
+        result.policies.push_back(std::move(p));
+      };
+      if (kinds.empty()) add({}, own);
+      for (const ProfileRoutes& kind : kinds) {
+        const Field first = kind.routes.front()["name"];
+        add(kind, kinds.size() == 1 || !first ? own : group_name(own + "-" + first.text()));
       }
-      route["timeout"].leave("of one route: write a deadline");
-      route["response_classes"].leave(std::string(kRetriedHere));
     }
     for (const Field& rule : d.at("spec.rules").items())
       rule["timeouts"].leave("of one rule: write a deadline");
-    result.policies.push_back(std::move(p));
   }
 }
 

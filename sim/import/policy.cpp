@@ -37,7 +37,7 @@ void set(ImportedPolicy& p, std::string_view path, std::string value, std::strin
 }
 
 void set(ImportedPolicy& p, std::string_view path, std::string value, const Field& from) {
-  set(p, path, std::move(value), from.path());
+  set(p, path, std::move(value), from.source());
 }
 
 void remove(ImportedPolicy& p, std::string_view path) {
@@ -69,6 +69,12 @@ void begin(ImportedPolicy& p, std::string_view sdk, std::string_view software) {
 
 // --- Tables of fields ----------------------------------------------------------------------------
 
+namespace {
+
+constexpr std::int64_t kMaxConnections = 1'000'000'000;  // of a client in a scenario
+
+}  // namespace
+
 void read_fields(ImportedPolicy& p, const Field& block, std::span<const FieldRow> rows,
                  std::string_view software) {
   for (const FieldRow& row : rows) {
@@ -85,6 +91,12 @@ void read_fields(ImportedPolicy& p, const Field& block, std::span<const FieldRow
         continue;
       case As::kCount:
         set(p, row.key, in_toml(static_cast<double>(field.count())), field);
+        break;
+      case As::kConnections:
+        set(p, row.key,
+            field.count() > kMaxConnections ? text_in_toml("unlimited")
+                                            : in_toml(static_cast<double>(field.count())),
+            field);
         break;
       case As::kNumber:
         set(p, row.key, in_toml(field.number()), field);
@@ -109,6 +121,15 @@ void set_backoff(ImportedPolicy& p, Duration base, double factor, std::optional<
   set(p, "retry.backoff.factor", in_toml(factor), source);
   set(p, "retry.backoff.cap", cap ? in_toml(*cap) : text_in_toml("none"), source);
   set(p, "retry.backoff.jitter", text_in_toml(jitter), source);
+}
+
+void lengthen_backoff(ImportedPolicy& p, Duration base, double share, const std::string& source) {
+  const std::string middle = in_toml(Duration::from_seconds(base.in_seconds() * (1 + share / 2)));
+  set(p, "retry.backoff.base", middle, source + ", with half of the jitter");
+  set(p, "retry.backoff.throttle_base", middle, source + ", with half of the jitter");
+  set(p, "retry.backoff.jitter", text_in_toml("proportional"), source);
+  set(p, "retry.backoff.jitter_share", in_toml(share / (2 + share)), source);
+  set(p, "retry.backoff.jitter_before_cap", "true", source);
 }
 
 LinearDelays linear_delays(Duration base, Duration step, std::int64_t retries,
@@ -164,6 +185,13 @@ void set_statuses(ImportedPolicy& p, const Field& list, std::string_view more) {
 }
 
 void set_active_budget(ImportedPolicy& p, double share, double minimum, const std::string& source) {
+  constexpr double kAsManyAsThereAre = 4'294'967'295;  // of 32 bits
+  if (share == 0 && minimum >= kAsManyAsThereAre) {
+    remove(p, "retry.budget.share");
+    remove(p, "retry.budget.minimum");
+    set(p, "retry.budget.kind", text_in_toml("none"), source);
+    return;
+  }
   set(p, "retry.budget.kind", text_in_toml("active"), source);
   set(p, "retry.budget.share", in_toml(share), source);
   set(p, "retry.budget.minimum", in_toml(minimum), source);

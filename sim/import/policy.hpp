@@ -42,11 +42,12 @@ void begin(ImportedPolicy& p, std::string_view sdk, std::string_view software);
 
 /// What a field's text becomes.
 enum class As : std::uint8_t {
-  kNothing,   ///< the field has no counterpart: the row's remark says why
-  kCount,     ///< a whole number
-  kNumber,    ///< a number from zero
-  kDuration,  ///< a length of time
-  kTimeout,   ///< the same; zero is "none"
+  kNothing,      ///< the field has no counterpart: the row's remark says why
+  kCount,        ///< a whole number
+  kConnections,  ///< the same; more than a scenario may have are "unlimited"
+  kNumber,       ///< a number from zero
+  kDuration,     ///< a length of time
+  kTimeout,      ///< the same; zero is "none"
 };
 
 /// One field of a configuration: its name, or a path of names, the key it becomes, and what to say
@@ -80,6 +81,10 @@ inline constexpr std::string_view kNoLimitOfRequests =
 
 void set_backoff(ImportedPolicy& p, Duration base, double factor, std::optional<Duration> cap,
                  std::string_view jitter, const std::string& source);
+
+/// Lengthens each delay v by up to `share` of it. That is what proportional jitter makes of the
+/// middle; the cap comes last.
+void lengthen_backoff(ImportedPolicy& p, Duration base, double share, const std::string& source);
 
 /// Delays of base, base + step, base + 2 step, ... for so many retries, each drawn from a part
 /// `share` of it below to as much above; the last one goes on.

@@ -238,6 +238,15 @@ std::vector<Field> Field::items() const {
   return all;
 }
 
+std::string Field::source() const {
+  if (value_ == nullptr || value_->written.empty()) return path_;
+  return fmt::format("{}, {}", path_, value_->written);
+}
+
+std::string Field::place() const {
+  return value_ == nullptr ? "" : fmt::format("{}:{}", value_->line, value_->column);
+}
+
 std::string Field::text() const {
   if (!is_text()) fail("expected a text");
   use();
@@ -254,16 +263,17 @@ double Field::number(double least, double most) const {
 }
 
 std::int64_t Field::count() const {
-  constexpr double kMost = 4e9;
+  constexpr double kMost = 4'294'967'295;  // of 32 bits
   const double value = number(0, kMost);
   if (value != std::floor(value)) fail("expected a whole number");
   return static_cast<std::int64_t>(value);
 }
 
 bool Field::flag() const {
-  const std::string word = text();
-  if (word != "true" && word != "false") fail("expected true or false");
-  return word == "true";
+  const std::string word = plain_name(text());
+  const bool yes = word == "true" || word == "yes" || word == "on";
+  if (!yes && word != "false" && word != "no" && word != "off") fail("expected true or false");
+  return yes;
 }
 
 Duration Field::duration(double bare_unit) const {
@@ -287,6 +297,8 @@ const Field& Field::block() const {
   return *this;
 }
 
+bool Field::is_listed() const { return !reading_->listed.insert(value_).second; }
+
 void Field::leave(std::string why) const {
   if (*this) reading_->leave(path_, std::move(why));
 }
@@ -294,6 +306,18 @@ void Field::leave(std::string why) const {
 void Field::leave_in_part(std::string why) const { reading_->leave_in_part(path_, std::move(why)); }
 
 void Field::fail(const std::string& expected) const {
+  // Placeholders, templates and variables of a shell.
+  if (is_text() && (value_->text.find("${") != std::string::npos ||
+                    value_->text.find("{{") != std::string::npos)) {
+    throw BadConfiguration(
+        {.file = reading_->file,
+         .line = value_->line,
+         .column = value_->column,
+         .message =
+             fmt::format("{} = \"{}\" is filled in elsewhere; put its value here",
+                         scenario::printable_line(path_), scenario::printable_line(value_->text)),
+         .source_line = {}});
+  }
   const std::string value = is_text() ? fmt::format(" = \"{}\"", value_->text) : "";
   throw BadConfiguration(
       {.file = reading_->file,
@@ -327,18 +351,27 @@ void each_map(const Field& field, const std::function<void(const Field&)>& visit
 
 namespace {
 
-/// Whether it stands below, or has in it, a name with "retry" or "retries" in it.
-bool speaks_of_retries(const Field& field) {
-  stop_point();
-  const std::string names = plain_name(field.path());
-  if (names.find("retry") != std::string::npos || names.find("retries") != std::string::npos)
-    return true;
-  return std::ranges::any_of(field.members(),
-                             [](const auto& m) { return speaks_of_retries(m.second); }) ||
-         std::ranges::any_of(field.items(), speaks_of_retries);
+/// Branches of which nothing is about retries, whatever the names in them.
+bool is_of_something_else(std::string_view name) {
+  constexpr std::string_view kNames[] = {"logging", "management",  "labels",  "match",
+                                         "headers", "matchlabels", "metrics", "tracing"};
+  return std::ranges::find(kNames, plain_name(name)) != std::end(kNames);
 }
 
-void list_unused_in(const Field& field, Reading& reading, bool in_block) {
+/// Whether the field, called `own`, or one in it has a name with "retry" or "retries" in it.
+bool speaks_of_retries(std::string_view own, const Field& field) {
+  stop_point();
+  const std::string name = plain_name(own);
+  if (is_of_something_else(own)) return false;
+  if (name.find("retry") != std::string::npos || name.find("retries") != std::string::npos)
+    return true;
+  const std::vector<Field> items = field.items();
+  return std::ranges::any_of(field.members(),
+                             [](const auto& m) { return speaks_of_retries(m.first, m.second); }) ||
+         std::ranges::any_of(items, [](const Field& item) { return speaks_of_retries("", item); });
+}
+
+void list_unused_in(std::string_view name, const Field& field, Reading& reading, bool in_block) {
   stop_point();
   const std::string& path = field.path();
   if (reading.used.contains(path)) return;
@@ -352,20 +385,26 @@ void list_unused_in(const Field& field, Reading& reading, bool in_block) {
       path.empty() ? !reading.used.empty() : is_used_below('.') || is_used_below('[');
   const bool is_read = (path.empty() || reading.opened.contains(path)) && !field.members().empty();
   if (!touched && !is_read) {
-    const bool is_unrelated = !field.is_null() && !in_block && !speaks_of_retries(field);
+    const bool is_unrelated = !field.is_null() && !in_block && !speaks_of_retries(name, field);
     const char* why = field.is_null() ? "has no value"
                       : in_block      ? "has no counterpart here"
                       : is_unrelated  ? "is not about retries"
                                       : "may be about retries, but is not known here";
-    reading.remarks.push_back({path.empty() ? "the file" : path, why, is_unrelated});
+    if (!field.is_listed()) {
+      reading.remarks.push_back({path.empty() ? "the file" : path, why, is_unrelated});
+    }
     return;
   }
-  for (const auto& [name, member] : field.members()) list_unused_in(member, reading, in_block);
-  for (const Field& item : field.items()) list_unused_in(item, reading, in_block);
+  for (const auto& [its_name, member] : field.members()) {
+    list_unused_in(its_name, member, reading, in_block);
+  }
+  for (const Field& item : field.items()) list_unused_in(name, item, reading, in_block);
 }
 
 }  // namespace
 
-void list_unused(const Field& field, Reading& reading) { list_unused_in(field, reading, false); }
+void list_unused(const Field& field, Reading& reading) {
+  list_unused_in("", field, reading, false);
+}
 
 }  // namespace retrysim::imports

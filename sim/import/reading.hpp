@@ -46,6 +46,7 @@ struct Reading {
   std::set<std::string> opened;       // paths of maps that are read field by field
   std::set<std::string> blocks;       // paths of what is about retries
   std::vector<ImportRemark> remarks;  // with a reason of their own
+  std::set<const Value*> listed;      // as unused: a value may stand in several documents
   std::size_t matches = 0;            // of policies with what is said of them elsewhere
 
   explicit Reading(std::string file_name) : file(std::move(file_name)) {}
@@ -67,6 +68,10 @@ class Field {
   /// Whether it is there and has a value.
   explicit operator bool() const { return value_ != nullptr && value_->kind != Value::Kind::kNull; }
   const std::string& path() const { return path_; }
+  /// Its path, and what its value stands for in the file: "a.max-attempts, ${RETRIES:5}".
+  std::string source() const;
+  /// "12:5", its place in the file.
+  std::string place() const;
   bool is_null() const { return is_kind(Value::Kind::kNull); }
   bool is_map() const { return is_kind(Value::Kind::kMap); }
   bool is_list() const { return is_kind(Value::Kind::kList); }
@@ -102,6 +107,9 @@ class Field {
   std::vector<std::string> words() const;
 
   void use() const { reading_->used.insert(path_); }
+  bool is_used() const { return reading_->used.contains(path_); }
+  /// Whether its value has been listed before, at another place; it is from now on.
+  bool is_listed() const;
   /// Notes that it is about retries: what is not read of it is not unrelated.
   const Field& block() const;
   /// It has no counterpart. An absent field is none that could be left out.

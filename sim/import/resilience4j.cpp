@@ -1,8 +1,8 @@
-// Resilience4j: the retries and timeouts of Spring Boot's application.yml.
+// Resilience4j: the retries and timeouts of Spring Boot's configuration.
 //
 // resilience4j CommonRetryConfigurationProperties, RetryConfig, IntervalFunction (2.4.0): 3
 // attempts, 500 ms; multiplier 1.5, randomization 0.5 where these are switched on. The longest wait
-// is read only beside numbers for both.
+// is read only beside numbers for both. CommonTimeLimiterConfigurationProperties: 1 s.
 //
 // SPDX-License-Identifier: MIT
 #include "import/families.hpp"
@@ -10,95 +10,181 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace retrysim::imports {
 
 namespace {
 
-/// A setting of an instance, or of the configuration that it starts from.
-Field inherited(const Field& instance, const Field& configs, std::string_view name) {
-  if (const Field own = instance[name]; own) return own;
-  const Field base = instance["base_config"];
-  const Field from = configs[base ? base.text() : "default"];
-  return from ? inherited(from, configs["-"], name) : instance[name];
+/// An instance and the configurations that it starts from, itself first.
+std::vector<Field> chain_of(const Field& instance, const std::string& name, const Field& configs) {
+  std::vector<Field> chain = {instance};
+  std::set<std::string> known;
+  while (true) {
+    const Field base = chain.back()["base_config"];
+    std::string next;
+    if (base) {
+      next = base.text();
+      if (!configs.named(next)) base.fail("there is no configuration of this name");
+    } else if (chain.size() == 1 && configs.named(name)) {
+      next = name;
+    } else {
+      next = "default";
+    }
+    if (!known.insert(next).second || !configs.named(next)) {
+      if (base && known.contains(next)) base.fail("the configurations start from each other");
+      return chain;
+    }
+    chain.push_back(configs.named(next));
+  }
+}
+
+/// A setting of an instance, or of the configurations that it starts from.
+Field setting_of(const std::vector<Field>& chain, std::string_view name) {
+  for (const Field& part : chain) {
+    if (const Field own = part[name]; own) return own;
+  }
+  return chain.front()[name];
+}
+
+constexpr std::string_view kOfExceptions[] = {"retry_exceptions", "ignore_exceptions",
+                                              "retry_exception_predicate", "result_predicate"};
+
+constexpr std::string_view kSettings[] = {"max_attempts",
+                                          "max_retry_attempts",
+                                          "wait_duration",
+                                          "enable_exponential_backoff",
+                                          "exponential_backoff_multiplier",
+                                          "exponential_max_wait_duration",
+                                          "enable_randomized_wait",
+                                          "randomized_wait_factor",
+                                          "timeout_duration",
+                                          "base_config"};
+
+void read_retry(ImportedPolicy& p, const std::vector<Field>& chain) {
+  begin(p, "", "");
+  const auto setting = [&](std::string_view key) { return setting_of(chain, key); };
+  const Field now = setting("max_attempts"), before = setting("max_retry_attempts"),
+              most = now ? now : before, wait = setting("wait_duration");
+  if (now) before.leave("the name of maxAttempts before version 1.7");
+  set(p, "retry.max_attempts", most ? in_toml(static_cast<double>(most.count())) : "3",
+      most ? most.source() : "Resilience4j's default");
+  const Duration base = wait ? wait.duration(1e-3) : Duration::milliseconds(500);
+  const std::string origin = wait ? wait.source() : "Resilience4j's default";
+  const Field grows = setting("enable_exponential_backoff"),
+              factor = setting("exponential_backoff_multiplier"),
+              cap = setting("exponential_max_wait_duration");
+  const Field spreads = setting("enable_randomized_wait"),
+              share = setting("randomized_wait_factor");
+  const bool exponential = grows && grows.flag(), spread = spreads && spreads.flag();
+  set_backoff(p, base, 1, std::nullopt, "none", origin);
+  if (grows) set(p, "retry.backoff.factor", "1", grows);
+  if (spreads) set(p, "retry.backoff.jitter", text_in_toml("none"), spreads);
+  if (exponential) {
+    set(p, "retry.backoff.factor", factor ? in_toml(factor.number(1, 1e6)) : "1.5",
+        factor ? paths({grows, factor}) : grows.path() + ", Resilience4j's default");
+    if (cap && factor && (share || !spread)) {
+      set(p, "retry.backoff.cap", in_toml(cap.duration(1e-3)), cap);
+      if (spread) set(p, "retry.backoff.jitter_before_cap", "true", cap);
+    } else {
+      cap.leave(factor ? "Resilience4j needs randomizedWaitFactor for it"
+                       : "Resilience4j needs exponentialBackoffMultiplier for it");
+    }
+  } else {
+    factor.leave("enableExponentialBackoff is off");
+    cap.leave("enableExponentialBackoff is off");
+  }
+  if (spread) {
+    set(p, "retry.backoff.jitter", text_in_toml("proportional"), spreads);
+    set(p, "retry.backoff.jitter_share", share ? in_toml(share.number(0, 1)) : "0.5",
+        share ? share.source() : "Resilience4j's default");
+  } else {
+    share.leave("enableRandomizedWait is off");
+  }
+  for (const std::string_view list : kOfExceptions) {
+    setting(list).leave(fmt::format("exceptions of Java have no counterpart; {}", kRetriedHere));
+  }
+  setting("fail_after_max_attempts").leave("a request fails after its last attempt");
+}
+
+/// Where Spring finds the settings of one kind: under the prefix, or, of a part of a file, alone.
+Field settings_of(const Field& document, std::string_view kind) {
+  const Field root = document["resilience4j"];
+  if (root || !document[kind]) return root[kind];
+  return document[kind];
+}
+
+/// `instances`, or `backends`, as they were called before version 1.0. Without any, those that the
+/// code names have the configurations.
+std::vector<std::pair<std::string, Field>> instances_of(const Field& settings) {
+  for (const char* name : {"instances", "backends"}) {
+    if (settings[name].is_map()) return settings[name].members();
+  }
+  return settings["configs"].members();
+}
+
+/// The policies of one document. `profile` goes behind their names.
+void import_document(const Field& document, const std::string& profile,
+                     std::vector<ImportedPolicy>& policies) {
+  const Field retry = settings_of(document, "retry"),
+              limiter = settings_of(document, "timelimiter");
+  const Field configs = retry["configs"], limit_configs = limiter["configs"];
+  for (const auto& [name, instance] : instances_of(retry)) {
+    retry.block();
+    if (instance.map().members().empty()) instance.use();
+    ImportedPolicy p =
+        new_policy(group_name(profile.empty() ? name : name + "-" + profile), instance.path());
+    read_retry(p, chain_of(instance, name, configs));
+    const Field limited = limiter["instances"].named(name);
+    const std::vector<Field> limits =
+        limited || limit_configs ? chain_of(limited, name, limit_configs) : std::vector<Field>();
+    if (!limits.empty()) {
+      limited.block();
+      if (const Field f = setting_of(limits, "timeout_duration"); f) {
+        set(p, "attempt_timeout", in_toml(f.duration(1e-3)), f);
+      } else if (limited.is_map()) {
+        set(p, "attempt_timeout", text_in_toml("1s"), "Resilience4j's default");
+      }
+    }
+    policies.push_back(std::move(p));
+  }
+  for (const Field& all : {configs, limit_configs}) {
+    for (const auto& [name, config] : all.members()) {
+      for (const std::string_view setting : kSettings) {
+        if (const Field f = config[setting]; f && !f.is_used()) f.leave("no instance uses it");
+      }
+    }
+  }
+  for (const char* other : {"circuitbreaker", "bulkhead", "thread-pool-bulkhead", "ratelimiter"}) {
+    settings_of(document, other).leave("limits requests, whereas limits of clients are on retries");
+  }
 }
 
 }  // namespace
 
 void import_resilience4j(const Documents& documents, Reading&, ImportedConfiguration& result) {
+  constexpr std::string_view kProfile = "profile ";
+  std::map<std::string, std::vector<ImportedKey>> without;  // a profile: by the instance's name
   for (const Field& d : documents) {
-    const Field dotted = d["resilience4j.retry"];
-    const Field root = d["resilience4j"];
-    const Field retry = dotted ? dotted : root ? root["retry"] : d["retry"];
-    const Field limiter = root ? root["timelimiter"] : d["resilience4j.timelimiter"];
-    const Field configs = retry["configs"];
-    const Field limits = limiter["instances"], limit_configs = limiter["configs"];
-    for (const auto& member : retry["instances"].members()) {
-      const std::string& name = member.first;
-      const Field& instance = member.second;
-      retry.block();
-      ImportedPolicy p;
-      p.name = group_name(name);
-      p.from = instance.path();
-      if (instance.map().members().empty()) instance.use();
-      begin(p, "", "");
-      const auto setting = [&](std::string_view key) { return inherited(instance, configs, key); };
-      const Field now = setting("max_attempts"), before = setting("max_retry_attempts"),
-                  most = now ? now : before, wait = setting("wait_duration");
-      if (now) before.leave("the name of maxAttempts before version 1.7");
-      set(p, "retry.max_attempts", most ? in_toml(static_cast<double>(most.count())) : "3",
-          most ? most.path() : "Resilience4j's default");
-      const Duration base = wait ? wait.duration(1e-3) : Duration::milliseconds(500);
-      const std::string origin = wait ? wait.path() : "Resilience4j's default";
-      const Field grows = setting("enable_exponential_backoff"),
-                  factor = setting("exponential_backoff_multiplier"),
-                  cap = setting("exponential_max_wait_duration");
-      const Field spreads = setting("enable_randomized_wait"),
-                  share = setting("randomized_wait_factor");
-      const bool exponential = grows && grows.flag(), spread = spreads && spreads.flag();
-      set_backoff(p, base, 1, std::nullopt, "none", origin);
-      if (grows) set(p, "retry.backoff.factor", "1", grows);
-      if (spreads) set(p, "retry.backoff.jitter", text_in_toml("none"), spreads);
-      if (exponential) {
-        set(p, "retry.backoff.factor", factor ? in_toml(factor.number(1, 1e6)) : "1.5",
-            factor ? paths({grows, factor}) : grows.path() + ", Resilience4j's default");
-        if (cap && factor && (share || !spread)) {
-          set(p, "retry.backoff.cap", in_toml(cap.duration(1e-3)), cap);
-          if (spread) set(p, "retry.backoff.jitter_before_cap", "true", cap);
-        } else {
-          cap.leave(factor ? "Resilience4j needs randomizedWaitFactor for it"
-                           : "Resilience4j needs exponentialBackoffMultiplier for it");
-        }
-      } else {
-        factor.leave("enableExponentialBackoff is off");
-        cap.leave("enableExponentialBackoff is off");
-      }
-      if (spread) {
-        set(p, "retry.backoff.jitter", text_in_toml("proportional"), spreads);
-        set(p, "retry.backoff.jitter_share", share ? in_toml(share.number(0, 1)) : "0.5",
-            share ? share.path() : "Resilience4j's default");
-      } else {
-        share.leave("enableRandomizedWait is off");
-      }
-      for (const char* list : {"retry_exceptions", "ignore_exceptions", "retry_exception_predicate",
-                               "result_predicate"}) {
-        setting(list).leave(
-            fmt::format("exceptions of Java have no counterpart; {}", kRetriedHere));
-      }
-      setting("fail_after_max_attempts").leave("a request fails after its last attempt");
-      const Field limited = limits[name];
-      limited.block();
-      if (const Field f = inherited(limited, limit_configs, "timeout_duration"); f) {
-        set(p, "attempt_timeout", in_toml(f.duration(1e-3)), f);
+    const std::string profile =
+        d.path().starts_with(kProfile) ? d.path().substr(kProfile.size()) : "";
+    std::vector<ImportedPolicy> policies;
+    import_document(d, profile, policies);
+    for (ImportedPolicy& p : policies) {
+      // Instances that a profile leaves as they are need no group of their own.
+      const auto same = [](const ImportedKey& a, const ImportedKey& b) {
+        return a.path == b.path && a.value == b.value;
+      };
+      const std::string name =
+          profile.empty() ? p.name : p.name.substr(0, p.name.size() - profile.size() - 1);
+      if (profile.empty()) {
+        without[name] = p.keys;
+      } else if (const auto known = without.find(name);
+                 known != without.end() && std::ranges::equal(known->second, p.keys, same)) {
+        continue;
       }
       result.policies.push_back(std::move(p));
-    }
-    for (const char* other :
-         {"circuitbreaker", "bulkhead", "thread-pool-bulkhead", "ratelimiter"}) {
-      constexpr std::string_view kWhy = "limits requests, whereas limits of clients are on retries";
-      root[other].leave(std::string(kWhy));
-      d[std::string("resilience4j.") + other].leave(std::string(kWhy));
     }
   }
 }

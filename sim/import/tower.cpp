@@ -13,17 +13,6 @@ namespace retrysim::imports {
 
 namespace {
 
-/// Lengthens each delay v by up to `share` of it. That is what proportional jitter makes of the
-/// middle; the cap comes last.
-void lengthen_backoff(ImportedPolicy& p, Duration base, double share, const std::string& source) {
-  const std::string middle = in_toml(Duration::from_seconds(base.in_seconds() * (1 + share / 2)));
-  set(p, "retry.backoff.base", middle, source + ", with half of the jitter");
-  set(p, "retry.backoff.throttle_base", middle, source + ", with half of the jitter");
-  set(p, "retry.backoff.jitter", text_in_toml("proportional"), source);
-  set(p, "retry.backoff.jitter_share", in_toml(share / (2 + share)), source);
-  set(p, "retry.backoff.jitter_before_cap", "true", source);
-}
-
 void read_tower(ImportedPolicy& p, const Field& f) {
   set_window_budget(p, f["retry_percent"], f["min_per_sec"], f["ttl"], "tower");
   set(p, "retry.budget.of", text_in_toml("successes"), "tower's example of a policy");

@@ -23,7 +23,8 @@ struct Value {
   enum class Kind : std::uint8_t { kNull, kText, kList, kMap };
 
   Kind kind = Kind::kNull;
-  std::string text;  ///< of kText, without quotes
+  std::string text;     ///< of kText, without quotes
+  std::string written;  ///< how the file has it, where that is a placeholder
   std::vector<Member> members;
   int line = 0, column = 0;  ///< from 1; 0: nowhere
   double size = 1;           ///< values in it, itself included, aliases written out

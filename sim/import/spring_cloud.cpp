@@ -1,0 +1,208 @@
+// Spring Cloud: the Retry filter of the Gateway's routes, and the clients of OpenFeign.
+//
+// spring-cloud-gateway RetryGatewayFilterFactory: 3 retries of GET after any 5xx, an IOException or
+// a timeout, at once unless there is a backoff of 5 ms and a factor of 2. HttpClientProperties: no
+// time limits. spring-cloud-openfeign FeignClientsConfiguration: Retryer.NEVER_RETRY; feign's
+// Request.Options: 10 s to connect, 60 s to read; Retryer.Default: 5 attempts, 100 ms times 1.5 up
+// to 1 s.
+//
+// SPDX-License-Identifier: MIT
+#include "import/families.hpp"
+#include "import/policy.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
+
+namespace retrysim::imports {
+
+namespace {
+
+/// The value of a number of milliseconds, or of a duration with its unit.
+void set_timeout_ms(ImportedPolicy& p, std::string_view key, const Field& from) {
+  if (from) set(p, key, in_toml(from.duration(1e-3)), from);
+}
+
+// --- Gateway -------------------------------------------------------------------------------------
+
+/// The numbers of statuses by the names that Spring has for those that matter here.
+std::string status_of(const std::string& word) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"toomanyrequests", "429"},
+      {"internalservererror", "500"},
+      {"badgateway", "502"},
+      {"serviceunavailable", "503"},
+      {"gatewaytimeout", "504"}};
+  const std::string plain = plain_name(word);
+  for (const auto& [name, number] : kNames) {
+    if (plain == name) return std::string(number);
+  }
+  return word;
+}
+
+void read_statuses(ImportedPolicy& p, const Field& args) {
+  const Field statuses = args["statuses"], series = args["series"];
+  bool throttled = false;
+  for (const Field& list : {statuses, series}) {
+    if (!list) continue;
+    for (const std::string& word : list.words()) {
+      throttled = throttled || status_of(word) == "429" || plain_name(word) == "clienterror";
+    }
+    list.leave_in_part(std::string(kRetriedHere));
+  }
+  set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"),
+      statuses ? statuses.path() : "the filter's default: any 5xx");
+}
+
+void read_filter(ImportedPolicy& p, const Field& args) {
+  begin(p, "", "");
+  const Field retries = args["retries"], backoff = args["backoff"].map(),
+              jitter = args["jitter"].map();
+  set(p, "retry.max_retries", retries ? in_toml(static_cast<double>(retries.count())) : "3",
+      retries ? retries.source() : "the filter's default");
+  read_statuses(p, args);
+  if (backoff) {
+    const Field first = backoff["first_backoff"], most = backoff["max_backoff"],
+                factor = backoff["factor"];
+    set_backoff(p, first ? first.duration(1e-3) : Duration::milliseconds(5),
+                factor ? factor.number(1, 1e6) : 2,
+                most ? std::optional(most.duration(1e-3)) : std::nullopt, "none",
+                first ? first.source() : "the filter's default");
+    if (factor) set(p, "retry.backoff.factor", in_toml(factor.number(1, 1e6)), factor);
+    if (most) set(p, "retry.backoff.cap", in_toml(most.duration(1e-3)), most);
+    if (const Field f = jitter["random_factor"]; f && f.number(0, 1) > 0) {
+      set(p, "retry.backoff.jitter", text_in_toml("proportional"), f);
+      set(p, "retry.backoff.jitter_share", in_toml(f.number(0, 1)), f);
+    }
+    backoff["based_on_previous_value"].leave("delays follow from the number of the retry");
+    if (backoff.members().empty()) backoff.use();
+  } else {
+    set_backoff(p, Duration::zero(), 1, std::nullopt, "none",
+                "without backoff the filter retries at once");
+  }
+  if (const Field f = args["methods"]; f) {
+    f.leave("is about the requests, not about when to retry");
+  } else {
+    args["methods"].leave_in_part("by default only GET is retried, here every request");
+  }
+  args["exceptions"].leave(fmt::format("exceptions of Java have no counterpart; {}", kRetriedHere));
+  if (const Field f = args["timeout"]; f) {
+    f.leave("no retry begins later than that: write a deadline");
+  }
+}
+
+/// `- Retry=3,SERVICE_UNAVAILABLE`: arguments by their places.
+void read_shortcut(ImportedPolicy& p, const Field& filter) {
+  begin(p, "", "");
+  const std::vector<std::string> words = split_list(filter.text().substr(6));
+  const auto retries = words.empty() ? std::optional<double>(3) : number_in(words[0]);
+  if (!retries || *retries < 0 || *retries > 1e9 ||
+      *retries != static_cast<double>(static_cast<std::int64_t>(*retries))) {
+    filter.fail("expected Retry=N, such as Retry=3");
+  }
+  set(p, "retry.max_retries", in_toml(*retries), filter);
+  const bool throttled = words.size() > 1 && status_of(words[1]) == "429";
+  set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), filter);
+  set_backoff(p, Duration::zero(), 1, std::nullopt, "none",
+              "without backoff the filter retries at once");
+  if (words.size() > 2) filter.leave_in_part("only its number of retries and statuses are read");
+}
+
+/// The Retry filter in a list; adds nothing if there is none.
+bool read_filters(ImportedPolicy& p, const Field& filters) {
+  for (const Field& filter : filters.items()) {
+    if (filter.plain().starts_with("Retry=")) {
+      read_shortcut(p, filter);
+      return true;
+    }
+    if (const Field name = filter["name"]; name.plain() == "Retry") {
+      name.use();
+      read_filter(p, filter["args"].map().block());
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Each route with a Retry filter, of its own or by default.
+void import_gateway(const Field& gateway, std::vector<ImportedPolicy>& policies) {
+  const auto set_timeouts = [&](ImportedPolicy& p, const Field& route) {
+    const Field client = gateway["httpclient"], data = route["metadata"];
+    const Field response = data["response_timeout"], connect = data["connect_timeout"];
+    set_timeout_ms(p, "attempt_timeout", response ? response : client["response_timeout"]);
+    set_timeout_ms(p, "connect_timeout", connect ? connect : client["connect_timeout"]);
+  };
+  const Field usual = gateway["default_filters"];
+  std::size_t number = 0;
+  for (const Field& route : gateway["routes"].items()) {
+    const Field id = route["id"];
+    ImportedPolicy p = new_policy(
+        group_name(id ? id.text() : fmt::format("route-{}", ++number), "route"), route.path());
+    if (!read_filters(p, route["filters"]) && !read_filters(p, usual)) continue;
+    set_timeouts(p, route);
+    policies.push_back(std::move(p));
+  }
+  ImportedPolicy p = new_policy("gateway", usual.path());
+  if (policies.empty() && read_filters(p, usual)) {
+    set_timeouts(p, gateway["-"]);
+    policies.push_back(std::move(p));
+  }
+}
+
+// --- Feign ---------------------------------------------------------------------------------------
+
+void import_feign(const Field& config, std::vector<ImportedPolicy>& policies) {
+  const Field usual = config["default"];
+  for (const auto& [name, client] : config.members()) {
+    if (name == "default" && config.members().size() > 1) continue;
+    ImportedPolicy p = new_policy(group_name(name), client.path());
+    const auto setting = [&, &own = client](std::string_view key) {
+      const Field f = own[key];
+      return f ? f : usual[key];
+    };
+    begin(p, "", "");
+    const Field retryer = setting("retryer");
+    const std::string_view kind = retryer.plain();
+    if (!retryer) {
+      set(p, "retry.max_attempts", "1", "OpenFeign's default: Retryer.NEVER_RETRY");
+    } else if (kind.ends_with("Retryer.Default") || kind.ends_with("Retryer$Default")) {
+      set(p, "retry.max_attempts", "5", retryer);
+      set_backoff(p, Duration::milliseconds(100), 1.5, Duration::seconds(1), "none",
+                  retryer.source());
+      retryer.use();
+    } else {
+      set(p, "retry.max_attempts", "1", "its retryer is code: write retry");
+      retryer.leave_in_part("is a class of yours: write what it does");
+      retryer.use();
+    }
+    const Field connect = setting("connect_timeout"), read = setting("read_timeout");
+    set(p, "connect_timeout", connect ? in_toml(connect.duration(1e-3)) : text_in_toml("10s"),
+        connect ? connect.source() : "Feign's default");
+    set(p, "attempt_timeout", read ? in_toml(read.duration(1e-3)) : text_in_toml("60s"),
+        read ? read.source() : "Feign's default");
+    policies.push_back(std::move(p));
+  }
+}
+
+}  // namespace
+
+void import_spring_cloud(const Documents& documents, Reading&, ImportedConfiguration& result) {
+  constexpr std::string_view kProfile = "profile ";
+  for (const Field& d : documents) {
+    const std::string profile =
+        d.path().starts_with(kProfile) ? d.path().substr(kProfile.size()) : "";
+    std::vector<ImportedPolicy> policies;
+    const Field gateway = d.at("spring.cloud.gateway");
+    // Since 2025.0 in front of its names stands the kind of server.
+    const Field newer = gateway.at("server.webflux");
+    import_gateway(newer ? newer : gateway, policies);
+    const Field feign = d.at("spring.cloud.openfeign.client.config");
+    import_feign(feign ? feign : d.at("feign.client.config"), policies);
+    for (ImportedPolicy& p : policies) {
+      if (!profile.empty()) p.name = group_name(p.name + "-" + profile);
+      result.policies.push_back(std::move(p));
+    }
+  }
+}
+
+}  // namespace retrysim::imports
