@@ -19,14 +19,17 @@
 
 namespace retrysim::imports {
 
-void compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
+constexpr std::string_view kByList = "retriable-status-codes";
+
+bool compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
                         const std::vector<std::string>& statuses) {
   constexpr std::string_view kOfErrors[] = {"5xx", "gateway-error"};
   constexpr std::string_view kOfConnections[] = {"connect-failure", "reset", "reset-before-request",
-                                                 "refused-stream", "retriable-status-codes"};
+                                                 "refused-stream", kByList};
   constexpr std::string_view kOfGrpc[] = {"cancelled", "deadline-exceeded", "internal",
                                           "resource-exhausted", "unavailable"};
   std::vector<std::string> unknown, of_grpc;
+  std::size_t known = 0;
   const auto is_one_of = [](std::span<const std::string_view> words, const std::string& word) {
     return std::ranges::find(words, word) != words.end();
   };
@@ -36,6 +39,9 @@ void compare_conditions(const Field& retry_on, const std::vector<std::string>& c
     errors = errors || is_one_of(kOfErrors, c) || (is_status && c.starts_with('5'));
     if (is_one_of(kOfGrpc, c)) {
       of_grpc.push_back(c);
+    } else if (is_status || is_one_of(kOfErrors, c) ||
+               (is_one_of(kOfConnections, c) && (c != kByList || !statuses.empty()))) {
+      ++known;
     } else if (!is_status && !is_one_of(kOfErrors, c) && !is_one_of(kOfConnections, c)) {
       unknown.push_back(c);
     }
@@ -49,14 +55,17 @@ void compare_conditions(const Field& retry_on, const std::vector<std::string>& c
     why += fmt::format("; no counterpart: {}", fmt::join(unknown, ", "));
   }
   if (retry_on) retry_on.leave_in_part(std::move(why));
+  return known > 0 || !of_grpc.empty();
 }
 
 void set_conditions(ImportedPolicy& p, const Field& retry_on, const Field& status_list) {
   const std::vector<std::string> conditions = retry_on.words();
-  const bool reads_list = std::ranges::count(conditions, "retriable-status-codes") > 0;
+  const bool reads_list = std::ranges::count(conditions, kByList) > 0;
   std::vector<std::string> statuses;
   if (status_list && reads_list) statuses = status_list.words();
-  compare_conditions(retry_on, conditions, statuses);
+  if (!compare_conditions(retry_on, conditions, statuses)) {
+    set(p, "retry.max_retries", "0", retry_on.path() + " asks for nothing that fails here");
+  }
   if (!status_list || !reads_list) {
     const bool throttled = std::ranges::count(conditions, "429") > 0;
     set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), retry_on);
@@ -70,9 +79,13 @@ void set_envoy_backoff(ImportedPolicy& p, const Field& base, const std::optional
                        std::string_view base_name) {
   if (!base) return;
   const Duration interval = base.duration();
+  if (interval <= Duration::zero()) base.fail("Envoy expects a duration above zero");
   set(p, "retry.backoff.base", in_toml(interval), base);
   set(p, "retry.backoff.throttle_base", in_toml(interval), base);
   const bool has_longest = longest && *longest;
+  if (has_longest && longest->duration() < interval) {
+    longest->fail(fmt::format("Envoy expects at least {}", base_name));
+  }
   set(p, "retry.backoff.cap", in_toml(has_longest ? longest->duration() : interval * 10),
       has_longest ? longest->path() : fmt::format("ten times {}, Envoy's default", base_name));
 }
@@ -312,6 +325,7 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
       routes.targets.push_back(name ? name.text() : "");
       ImportedPolicy p = new_policy(name_of_cluster(routes.targets.back()), c.path());
       begin(p, "envoy", "Envoy");
+      set(p, "retry.max_retries", "1", "Envoy's default: the routes, which say it, are not here");
       set_default_budget(p, routes.targets.back());
       result.policies.push_back(std::move(p));
     }

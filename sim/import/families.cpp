@@ -71,6 +71,23 @@ void make_names_unique(std::vector<ImportedPolicy>& policies) {
   }
 }
 
+/// Adds the document, or, in place of a list of Kubernetes and of a map of such lists, the objects
+/// in it.
+void add_objects(const Field& document, Documents& documents) {
+  const std::size_t before = documents.size();
+  const auto add_items = [&](const Field& list) {
+    for (const Field& item : list.items()) {
+      if (item["kind"].is_text()) documents.push_back(item);
+    }
+  };
+  if (document.is_list()) add_items(document);
+  const bool is_list = document["kind"].plain().ends_with("List") || !document["kind"];
+  for (const auto& [name, member] : document.members()) {
+    if (is_list) add_items(member);
+  }
+  if (documents.size() == before) documents.push_back(document);
+}
+
 void read_documents(const Family& family, const std::string& text, Reading& reading,
                     ImportedConfiguration& result) {
   std::vector<std::string> names;  // of the documents
@@ -88,11 +105,7 @@ void read_documents(const Family& family, const std::string& text, Reading& read
   for (std::size_t i = 0; i < tree.documents.size(); ++i) {
     whole.emplace_back(tree.documents[i], names[i], reading);
   }
-  for (const Field& d : whole) {  // a list of Kubernetes stands for its items
-    const std::vector<Field> items = d["items"].items();
-    documents.insert(documents.end(), items.begin(), items.end());
-    if (items.empty()) documents.push_back(d);
-  }
+  for (const Field& d : whole) add_objects(d, documents);
   family.from_documents(documents, reading, result);
   if (result.policies.empty()) return;
   for (const Field& d : whole) list_unused(d, reading);

@@ -175,11 +175,22 @@ void read_envoy_gateway(ImportedPolicy& p, const Field& policy, bool has_own_ret
     if (retry.members().empty()) retry.use();
   }
   if (retry || has_own_retries) {
-    const Field most = breaker["max_parallel_retries"];
-    set_active_budget(p, 0, most ? most.number() : 1024,
-                      most ? most.path() : "Envoy Gateway's default");
+    const Field most = breaker["max_parallel_retries"], budget = breaker["retry_budget"];
+    if (budget) {
+      const Field percent = budget["percent"], whole = percent["denominator"],
+                  least = budget["min_retry_concurrency"];
+      const double share = percent["numerator"]
+                               ? percent["numerator"].number() / (whole ? whole.number(1) : 100)
+                               : 0.2;
+      set_active_budget(p, share, least ? least.number() : 3, budget.path());
+      most.leave("retryBudget takes its place");
+    } else {
+      set_active_budget(p, 0, most ? most.number() : 1024,
+                        most ? most.path() : "Envoy Gateway's default");
+    }
   } else {
     breaker["max_parallel_retries"].leave("the policy has no retry");
+    breaker["retry_budget"].leave("the policy has no retry");
   }
   read_fields(p, breaker, kBreakerFields);
   read_fields(p, timeout, kTimeoutFields);
@@ -195,6 +206,12 @@ void read_envoy_gateway(ImportedPolicy& p, const Field& policy, bool has_own_ret
     request.leave("the timeout of the route's rule takes its place");
   }
   leave_for_service(policy);
+}
+
+/// Whether a kind of routes, with a name behind it or not, has no requests.
+bool is_of_streams(const std::string& kind) {
+  return kind.starts_with("TCPRoute") || kind.starts_with("UDPRoute") ||
+         kind.starts_with("TLSRoute");
 }
 
 /// "HTTPRoute web", for each of targetRefs, and for targetRef, as it was before version 1.1.
@@ -262,6 +279,7 @@ void import_gateway_api(const Documents& documents, Reading& reading,
   for (const Field& d : documents) {
     const Field route_name = d.at("metadata.name");
     const Field* const policy = d.at("spec.rules").is_list() ? envoy_gateway.find(d) : nullptr;
+    if (is_of_streams(std::string(d["kind"].plain()))) continue;
     for (const Field& rule : d.at("spec.rules").items()) {
       if (!rule["retry"] && !rule["timeouts"] && policy == nullptr) continue;
       rule["retry"].block();
@@ -280,6 +298,10 @@ void import_gateway_api(const Documents& documents, Reading& reading,
     const std::vector<std::string> targets = targets_of(spec);
     const Field own = document.at("metadata.name");
     std::string name = own ? own.text() : "";
+    if (!targets.empty() && std::ranges::all_of(targets, is_of_streams)) {
+      spec.leave("is for streams, which have no requests");
+      continue;
+    }
     if (targets.size() == 1) name = targets.front().substr(targets.front().find(' ') + 1);
     ImportedPolicy p = new_policy(group_name(name), spec.path());
     begin(p, "", "");

@@ -94,7 +94,9 @@ void read_filter(ImportedPolicy& p, const Field& args) {
 /// `- Retry=3,SERVICE_UNAVAILABLE`: arguments by their places.
 void read_shortcut(ImportedPolicy& p, const Field& filter) {
   begin(p, "", "");
-  const std::vector<std::string> words = split_list(filter.text().substr(6));
+  const std::string text = filter.text();
+  const std::vector<std::string> words =
+      split_list(text.substr(std::min(text.find('='), text.size() - 1) + 1));
   const auto retries = words.empty() ? std::optional<double>(3) : number_in(words[0]);
   if (!retries || *retries < 0 || *retries > 1e9 ||
       *retries != static_cast<double>(static_cast<std::int64_t>(*retries))) {
@@ -111,7 +113,7 @@ void read_shortcut(ImportedPolicy& p, const Field& filter) {
 /// The Retry filter in a list; adds nothing if there is none.
 bool read_filters(ImportedPolicy& p, const Field& filters) {
   for (const Field& filter : filters.items()) {
-    if (filter.plain().starts_with("Retry=")) {
+    if (filter.plain().starts_with("Retry=") || filter.plain() == "Retry") {
       read_shortcut(p, filter);
       return true;
     }
