@@ -485,6 +485,7 @@ class Parser {
     }
     Observation row = Observation::of(form_.time_is_start ? *time : *time - duration, duration,
                                       status_of(line.status));
+    row.has_duration = form_.has_duration;
     row.request = hash_of(line.request) & ~Observation::kKeyBit;
     log_.has_requests |= row.request != 0;
     const std::uint64_t client = hash_of(line.client), path = hash_of(line.path);

@@ -60,14 +60,29 @@ struct LogOptions {
   double bad_lines = 0.01;  ///< share of lines that may be unreadable
 };
 
-/// Whether a status is a failure of the service: 429, and from 500 on.
-inline bool is_error(int status) { return status >= 500 || status == 429; }
+/// What nginx and most others log of a client that closed its connection before it had an answer.
+inline constexpr int kClientGaveUp = 499;
+/// The same of an AWS load balancer.
+inline constexpr int kClientGaveUpAlb = 460;
+
+/// Whether a status is that of a client that did not wait for the answer.
+inline bool says_gave_up(int status) {
+  return status == kClientGaveUp || status == kClientGaveUpAlb;
+}
+
+/// Whether a status is a failure: 429, from 500 on, and that of a client that gave up.
+inline bool is_error(int status) { return status >= 500 || status == 429 || says_gave_up(status); }
 
 /// One line, 24 bytes.
 struct Observation {
   std::int64_t start_ns = 0;  ///< when the request arrived, since 1970 or since the log's own zero
-  std::int64_t duration_ns : 48 = 0;
-  std::int64_t status : 16 = 0;  ///< 0: not known
+  std::int64_t duration_ns : 48 = 0;  ///< 0 if it has none
+  std::int64_t status : 11 = 0;       ///< 0: not known
+  /// Whether the line says how long the request took; without, `start_ns` is the line's time.
+  bool has_duration : 1 = true;
+  /// The client did not wait for the answer. The status is then 499 or 460, whatever else the line
+  /// says: the duration is how long the client waited.
+  bool gave_up : 1 = false;
   /// Hash of its name, or of client and path together, if it has none; 0: neither is known.
   std::uint64_t request = 0;
 
@@ -79,8 +94,16 @@ struct Observation {
     row.start_ns = start_ns;
     row.duration_ns = std::min(duration_ns, kLongestNs) & kLongestNs;
     row.status = status & 0x3ff;
+    row.gave_up = says_gave_up(status);
     return row;
   }
+  /// Of a line without a duration.
+  static Observation without_duration(std::int64_t time_ns, int status) {
+    Observation row = of(time_ns, 0, status);
+    row.has_duration = false;
+    return row;
+  }
+  bool has_status() const { return status != 0; }
   static constexpr std::uint64_t kKeyBit = std::uint64_t{1} << 63;
   /// Whether `request` is that of client and path.
   static bool is_key(std::uint64_t request) { return (request & kKeyBit) != 0; }
