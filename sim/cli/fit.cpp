@@ -12,6 +12,7 @@
 #include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "fit/backtest.hpp"
+#include "fit/formats.hpp"
 #include "fit/log.hpp"
 #include "report/document/text.hpp"
 #include "report/fit.hpp"
@@ -20,6 +21,7 @@
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -40,18 +42,44 @@ struct FitCommand {
   std::optional<Duration> timeout;
 };
 
+std::vector<std::string_view> words_of(std::string_view words) {
+  std::vector<std::string_view> all;
+  for (std::string_view rest = words; !rest.empty();) {
+    all.push_back(rest.substr(0, rest.find('|')));
+    rest.remove_prefix(std::min(rest.size(), all.back().size() + 1));
+  }
+  return all;
+}
+
 template <class Enum>
 Enum word_of(std::string_view option, std::string_view word) {
-  std::vector<std::string_view> words;
-  for (std::string_view rest = kWords<Enum>; !rest.empty();) {
-    words.push_back(rest.substr(0, rest.find('|')));
-    rest.remove_prefix(std::min(rest.size(), words.back().size() + 1));
-  }
+  const std::vector<std::string_view> words = words_of(kWords<Enum>);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == word) return static_cast<Enum>(i);
   }
   throw UsageError(fmt::format("--{}: there is no '{}'; {}", option, word,
                                scenario::suggestion(word, words, "expected one of")));
+}
+
+std::string spaced(std::string_view words) {
+  return fmt::format("{}", fmt::join(words_of(words), ", "));
+}
+
+void read_log_format(FitCommand& c, const std::string& text) {
+  if (fit::is_description(text)) {
+    std::string why_not;
+    if (!fit::described_format(text, why_not)) {
+      throw UsageError(fmt::format("--log-format: {}", why_not));
+    }
+  } else {
+    const std::vector<std::string_view> words = words_of(fit::format_words());
+    if (std::find(words.begin(), words.end(), text) == words.end()) {
+      throw UsageError(fmt::format("--log-format: there is no '{}'; {}",
+                                   scenario::printable_line(text),
+                                   scenario::suggestion(text, words, "expected one of")));
+    }
+  }
+  c.log.format = text;
 }
 
 void read_column(FitCommand& c, const std::string& text) {
@@ -96,12 +124,13 @@ Options<FitCommand> fit_options() {
         "is "
         "replaced (see --force)"},
        [](C& c, const std::string& text) { c.out = output_path(text); }},
-      {{"log-format", "auto|csv|nginx|apache|alb|envoy|json",
-        "format of the log; default auto: told from the first line"},
-       noted("log-format",
-             [](C& c, const std::string& text) {
-               c.log.format = word_of<fit::LogFormat>("log-format", text);
-             })},
+      {{"log-format", "NAME|DESCRIPTION",
+        fmt::format("format of the log; default auto: told from the first lines. Otherwise a name "
+                    "({}), or, with $ or %, a description: the log_format of nginx, the LogFormat "
+                    "of Apache, the pattern of Tomcat (tomcat:%h ...), the format of Envoy or "
+                    "HAProxy, gunicorn's access_log_format",
+                    spaced(fit::format_words()))},
+       noted("log-format", read_log_format)},
       {{"column", "ROLE=NAME",
         "CSV and JSON: the column that is the time, duration, status, request, service, client or "
         "path, where its name is not a usual one",

@@ -4,347 +4,135 @@
 #include <retrysim/simulation.hpp>
 
 #include "fit/coarse.hpp"
-#include "scenario/text/csv_inputs.hpp"
+#include "fit/formats.hpp"
+#include "fit/lines.hpp"
+#include "fit/values.hpp"
+#include "fit/wrappers.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <limits>
-#include <memory>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 #include <utility>
 
 namespace retrysim::fit {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-constexpr std::size_t kBadLinesShown = 10;
-constexpr std::size_t kRoles = 7;
+constexpr std::int64_t kNsOfSecond = 1'000'000'000;
+constexpr std::size_t kBadLinesShown = 10, kOtherLinesShown = 3;
 constexpr double kMostCounted = 1e12;
 constexpr std::size_t kDeepestJson = 64;
 /// Bytes of a name of a member or a service, which is kept until the end.
 constexpr std::size_t kLongestName = 256;
 
-// --- Lines of files that may be packed.
-
-constexpr std::size_t kBuffer = std::size_t{1} << 17;
-
-/// The bytes of a file, unpacked if it is of gzip. zlib's own reader could not be stopped while it
-/// waits for a pipe.
-class LogFile {
- public:
-  struct Failure {
-    std::string why;
-  };
-
-  explicit LogFile(const std::string& file) : pieces_(open(file)), piece_(kBuffer) {}
-  ~LogFile() {
-    if (is_packed_) ::inflateEnd(&unpacking_);
-  }
-  LogFile(const LogFile&) = delete;
-  LogFile& operator=(const LogFile&) = delete;
-  bool is_open() const { return pieces_->is_open(); }
-
-  /// The next ones; 0 at the end. Throws Failure, Interrupted.
-  std::size_t read(std::span<char> to) {
-    if (!begun_) begin();
-    if (is_packed_) return unpack(to);
-    if (rest_.empty() && !fill()) return 0;
-    const std::size_t size = std::min(to.size(), rest_.size());
-    std::copy_n(rest_.begin(), size, to.begin());
-    rest_ = rest_.subspan(size);
-    return size;
-  }
-
- private:
-  static std::unique_ptr<scenario::InputFile> open(const std::string& file) {
-    return file == "-" ? std::make_unique<scenario::InputFile>(0)
-                       : std::make_unique<scenario::InputFile>(std::filesystem::path(file));
-  }
-
-  void begin() {
-    constexpr char kMagic[] = {'\x1f', '\x8b'};
-    begun_ = true;
-    std::size_t size = 0;
-    while (size < std::size(kMagic)) {
-      const std::size_t got = read_piece(std::span(piece_).subspan(size));
-      if (got == 0) break;
-      size += got;
-    }
-    rest_ = std::span(piece_).first(size);
-    if (size < std::size(kMagic) ||
-        !std::equal(std::begin(kMagic), std::end(kMagic), rest_.begin()))
-      return;
-    constexpr int kLargestWindow = 15, kGzip = 16;
-    if (::inflateInit2(&unpacking_, kLargestWindow + kGzip) != Z_OK) throw std::bad_alloc();
-    is_packed_ = true;
-  }
-
-  std::size_t read_piece(std::span<char> to) const {
-    const std::ptrdiff_t got = pieces_->read(to);
-    if (got < 0) throw Failure{std::strerror(errno)};
-    return static_cast<std::size_t>(got);
-  }
-
-  bool fill() {
-    rest_ = std::span(piece_).first(read_piece(piece_));
-    return !rest_.empty();
-  }
-
-  std::size_t unpack(std::span<char> to) {
-    while (!at_end_) {
-      if (rest_.empty() && !fill()) {
-        if (!between_members_) throw Failure{"the packed file ends early"};
-        break;
-      }
-      if (between_members_) {
-        if (rest_.front() != '\x1f') break;  // what comes behind is none of it
-        if (::inflateReset(&unpacking_) != Z_OK) throw std::bad_alloc();
-        between_members_ = false;
-      }
-      unpacking_.next_in = reinterpret_cast<Bytef*>(rest_.data());
-      unpacking_.avail_in = static_cast<uInt>(rest_.size());
-      unpacking_.next_out = reinterpret_cast<Bytef*>(to.data());
-      unpacking_.avail_out = static_cast<uInt>(to.size());
-      const int code = ::inflate(&unpacking_, Z_NO_FLUSH);
-      if (code == Z_MEM_ERROR) throw std::bad_alloc();
-      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
-        throw Failure{unpacking_.msg == nullptr ? "it is damaged" : unpacking_.msg};
-      }
-      rest_ = rest_.last(unpacking_.avail_in);
-      between_members_ = code == Z_STREAM_END;
-      if (const std::size_t size = to.size() - unpacking_.avail_out; size > 0) return size;
-    }
-    at_end_ = true;
-    return 0;
-  }
-
-  std::unique_ptr<scenario::InputFile> pieces_;
-  std::vector<char> piece_;
-  std::span<char> rest_;  // of the piece
-  z_stream unpacking_ = {};
-  bool begun_ = false, is_packed_ = false, between_members_ = false, at_end_ = false;
-};
-
-class LineReader {
- public:
-  explicit LineReader(const std::string& file)
-      : name_(file == "-" ? "standard input" : file), file_(file) {
-    if (!file_.is_open() && errno == ENOMEM) throw std::bad_alloc();
-    if (!file_.is_open()) {
-      throw BadLog(fmt::format("{}: cannot be read: {}", name_, std::strerror(errno)));
-    }
-    buffer_.resize(kBuffer);
-  }
-
-  const std::string& name() const { return name_; }
-  std::uint64_t number() const { return number_; }
-
-  /// The next line, without its end; nothing at the end of the file. It lives until the next call.
-  std::optional<std::string_view> next() {
-    while (true) {
-      const std::string_view rest(buffer_.data() + begin_, end_ - begin_);
-      const std::size_t length = rest.find('\n');
-      if (length != std::string_view::npos || (at_end_ && !rest.empty())) {
-        std::string_view line = rest.substr(0, length);
-        begin_ += std::min(rest.size(), line.size() + 1);
-        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-        ++number_;
-        return line;
-      }
-      if (at_end_) return std::nullopt;
-      refill();
-    }
-  }
-
- private:
-  void refill() {
-    stop_point();
-    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
-              buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
-    end_ -= begin_;
-    begin_ = 0;
-    if (end_ == buffer_.size()) {
-      if (buffer_.size() >= kLongestLine) {
-        throw BadLog(
-            fmt::format("{}:{}: a line has more than {} bytes", name_, number_ + 1, kLongestLine));
-      }
-      buffer_.resize(2 * buffer_.size());
-    }
-    std::size_t got = 0;
-    try {
-      got = file_.read(std::span(buffer_).subspan(end_));
-    } catch (const LogFile::Failure& f) {
-      throw BadLog(fmt::format("{}:{}: cannot be read: {}", name_, number_ + 1, f.why));
-    }
-    at_end_ = got == 0;
-    end_ += got;
-  }
-
-  std::string name_;
-  LogFile file_;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;
-  std::uint64_t number_ = 0;
-  bool at_end_ = false;
-};
-
-// --- Fields of a line.
-
-using Fields = std::vector<std::string_view>;
 using Names = std::set<std::string, std::less<>>;
 
-/// Of comma-separated values. A quoted field that contains quotes keeps them doubled: no field that
-/// is read here may have any. False if a quote is never closed.
-bool split_csv(std::string_view line, Fields& fields) {
-  fields.clear();
-  while (true) {
-    if (!line.empty() && line.front() == '"') {
-      std::size_t end = 1;
-      while (true) {
-        end = line.find('"', end);
-        if (end == std::string_view::npos) return false;
-        if (end + 1 < line.size() && line[end + 1] == '"') {
-          end += 2;
-          continue;
-        }
-        break;
-      }
-      fields.push_back(line.substr(1, end - 1));
-      line.remove_prefix(end + 1);
-      if (line.empty()) return true;
-      if (line.front() != ',') return false;
-      line.remove_prefix(1);
-      continue;
-    }
-    const std::size_t comma = line.find(',');
-    fields.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return true;
-    line.remove_prefix(comma + 1);
-  }
-}
+constexpr std::size_t index_of(LinePart part) { return static_cast<std::size_t>(part); }
 
-/// Of fields with blanks between them; quotes and brackets hold a field together, a backslash takes
-/// the next character as it is. False if one is never closed.
-bool split_blanks(std::string_view line, Fields& fields) {
-  fields.clear();
-  std::size_t at = 0;
-  while (true) {
-    at = line.find_first_not_of(' ', at);
-    if (at == std::string_view::npos) return true;
-    const char close = line[at] == '"' ? '"' : line[at] == '[' ? ']' : ' ';
-    std::size_t end = close == ' ' ? at : at + 1;
-    const std::size_t begin = end;
-    while (end < line.size() && line[end] != close) end += line[end] == '\\' ? 2 : 1;
-    if (end >= line.size() && close != ' ') return false;
-    end = std::min(end, line.size());
-    fields.push_back(line.substr(begin, end - begin));
-    at = std::min(line.size(), close == ' ' ? end : end + 1);
-  }
-}
-
-// --- Values.
-
-/// A decimal number in units of `unit_ns`, a power of ten, in nanoseconds: exactly, further
-/// decimals are cut off. Nothing if it is none, or does not fit.
-std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t unit_ns) {
-  if (text.starts_with('-')) return std::nullopt;
-  std::int64_t whole = 0;
-  const char* end = text.data() + text.size();
-  const auto [point, error] = std::from_chars(text.data(), end, whole);
-  if (error != std::errc()) return std::nullopt;
-  if (whole > std::numeric_limits<std::int64_t>::max() / unit_ns - 1) return std::nullopt;
-  std::int64_t ns = whole * unit_ns;
-  if (point == end) return ns;
-  if (*point != '.' || point + 1 == end) return std::nullopt;
-  for (const char* p = point + 1; p != end; ++p) {
-    if (*p < '0' || *p > '9') return std::nullopt;
-    unit_ns /= 10;
-    ns += (*p - '0') * unit_ns;
-  }
-  return ns;
-}
-
-/// Of a number that may have an exponent.
-std::optional<double> parse_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
-}
-
-std::optional<std::int64_t> parse_epoch(std::string_view text) {
-  // The next unit begins where the one before would be in the year 5138.
-  constexpr double kSeconds = 1e11, kMilliseconds = 1e14, kMicroseconds = 1e17, kLatest = 9e18;
-  const std::optional<double> value = parse_number(text);
-  if (!value) return std::nullopt;
-  const std::int64_t unit_ns = *value < kSeconds        ? kSecond
-                               : *value < kMilliseconds ? 1'000'000
-                               : *value < kMicroseconds ? 1'000
-                                                        : 1;
-  if (*value * static_cast<double>(unit_ns) > kLatest) return std::nullopt;
-  if (const auto exact = parse_decimal(text, unit_ns)) return exact;
-  return std::llround(*value * static_cast<double>(unit_ns));
-}
-
-// "10/Oct/2000:13:55:36 -0700"
-std::optional<std::int64_t> parse_common_log_time(std::string_view text) {
-  constexpr std::string_view kShape = "00/Aaa/0000:00:00:00 +0000";
-  if (text.size() != kShape.size()) return std::nullopt;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i], s = kShape[i];
-    const bool digit = c >= '0' && c <= '9';
-    if (s == '0' ? !digit : s == '+' ? c != '+' && c != '-' : s != 'A' && s != 'a' && c != s) {
-      return std::nullopt;
-    }
-  }
-  const auto number = [&](std::size_t at, std::size_t size) {
-    int value = 0;
-    for (const char c : text.substr(at, size)) value = 10 * value + (c - '0');
-    return value;
-  };
-  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  const std::size_t month = kMonths.find(text.substr(3, 3));
-  if (month == std::string_view::npos || month % 3 != 0) return std::nullopt;
-  const std::chrono::year_month_day date(std::chrono::year(number(7, 4)),
-                                         std::chrono::month(static_cast<unsigned>(month / 3 + 1)),
-                                         std::chrono::day(static_cast<unsigned>(number(0, 2))));
-  const int hour = number(12, 2), minute = number(15, 2), second = number(18, 2);
-  // 64-bit nanoseconds reach from 1678 to 2261.
-  if (!date.ok() || number(7, 4) < 1678 || number(7, 4) > 2261) return std::nullopt;
-  if (hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  const int offset_minutes = number(22, 2) * 60 + number(24, 2);
-  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  std::int64_t seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-  seconds += (text[21] == '-' ? 60 : -60) * std::int64_t{offset_minutes};
-  return seconds * kSecond;
-}
-
-std::uint64_t hash_of(std::string_view text) {
-  if (text.empty() || text == "-") return 0;
-  std::uint64_t h = 0xcbf29ce484222325u;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  h ^= h >> 32;
-  h *= 0x9e3779b97f4a7c15u;
-  return h == 0 ? 1 : h ^ h >> 29;
-}
-
-/// What is wrong with a line.
+/// What is wrong with a line of a request.
 struct Unreadable {
   std::string why;
 };
+
+/// Why a line is none of a request.
+struct NoRequest {
+  std::string why;
+};
+
+// --- LineValues of lines. ---
+
+bool is_nothing(std::string_view text) { return text.empty() || text == "-"; }
+
+constexpr double unit_in_s(std::uint8_t unit) {
+  return unit == kInNs ? 1e-9 : unit == kInUs ? 1e-6 : unit == kInMs ? 1e-3 : 1;
+}
+
+constexpr std::string_view unit_name(std::uint8_t unit) {
+  return unit == kInNs ? "ns" : unit == kInUs ? "us" : unit == kInMs ? "ms" : "s";
+}
+
+bool is_one_unit(std::uint8_t units) { return (units & (units - 1)) == 0; }
+
+/// 0 if it is not known. Throws Unreadable.
+int status_of(std::string_view text) {
+  constexpr int kLargest = 999;
+  if (const std::size_t last = text.find_last_of(", "); last != std::string_view::npos) {
+    text = text.substr(last + 1);  // of several upstreams
+  }
+  if (is_nothing(text) || text == "-1") return 0;
+  int status = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
+  if (error != std::errc() || end != text.data() + text.size() || status < 0 || status > kLargest) {
+    throw Unreadable{fmt::format("\"{}\" is not a status", shown(text))};
+  }
+  return status;
+}
+
+/// Whether a word that says how the request ended means that the client did not wait.
+bool flags_say_gave_up(FlagWords words, std::string_view text) {
+  switch (words) {
+    case FlagWords::kEnvoy:
+      while (!text.empty()) {
+        const std::string_view flag = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(text.size(), flag.size() + 1));
+        if (flag == "DC" || flag == "DR" || flag == "DownstreamConnectionTermination" ||
+            flag == "DownstreamRemoteReset") {
+          return true;
+        }
+      }
+      return false;
+    case FlagWords::kHaproxy:
+      return text.starts_with('C');
+    case FlagWords::kApache:
+      return text == "X";
+    case FlagWords::kNginx:
+      return is_nothing(text);
+    case FlagWords::kIis:
+      return text == "64" || text == "1236";  // the connection was aborted
+    case FlagWords::kCloudFront:
+      return text == "ClientCommError";
+    default:
+      return false;
+  }
+}
+
+/// The path of a request line, or of a path or address: without host and query.
+std::string_view path_in(std::string_view text) {
+  const std::size_t blank = text.find(' ');
+  if (blank != std::string_view::npos) {
+    text.remove_prefix(blank + 1);
+    text = text.substr(0, text.find(' '));
+  }
+  if (const std::size_t scheme = text.find("://"); scheme != std::string_view::npos) {
+    text.remove_prefix(scheme + 3);
+    text.remove_prefix(std::min(text.find('/'), text.size()));
+  }
+  return text.substr(0, text.find_first_of("?#"));
+}
+
+/// Whether a load balancer or an orchestrator asks whether the server is well.
+bool is_health_check(std::string_view path, std::string_view agent) {
+  for (const std::string_view checker :
+       {"kube-probe/", "ELB-HealthChecker/", "GoogleHC/", "Envoy/HC", "Consul Health Check",
+        "Amazon-Route53-Health-Check"}) {
+    if (agent.starts_with(checker)) return true;
+  }
+  path = path_in(path);
+  for (const std::string_view page :
+       {"/healthz", "/health", "/livez", "/readyz", "/healthcheck", "/health-check", "/health/live",
+        "/health/ready", "/healthz/ready", "/healthz/live", "/-/healthy", "/-/ready", "/_health",
+        "/actuator/health", "/actuator/health/liveness", "/actuator/health/readiness"}) {
+    if (path == page) return true;
+  }
+  return false;
+}
+
+// --- JSON. ---
 
 /// Of a text that may be JSON: whether its brackets are nested so deeply that reading them would
 /// take more of the stack than there may be.
@@ -362,8 +150,10 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
-/// Throws Unreadable.
+/// Throws Unreadable, NoRequest.
 nlohmann::json json_object(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  if (!text.starts_with('{')) throw NoRequest{"not a JSON object"};
   if (is_too_deep(text)) {
     throw Unreadable{fmt::format("its JSON is nested more than {} deep", kDeepestJson)};
   }
@@ -372,395 +162,751 @@ nlohmann::json json_object(std::string_view text) {
   return json;
 }
 
-std::string shown(std::string_view text) {
-  constexpr std::size_t kMost = 40;
-  return scenario::printable_line(text.size() > kMost ? std::string(text.substr(0, kMost)) + "..."
-                                                      : std::string(text));
+/// The member of that name; dots lead into objects. Null if there is none.
+const nlohmann::json* member_of(const nlohmann::json& object, const std::string& name) {
+  const auto whole = object.find(name);
+  if (whole != object.end()) return &*whole;
+  for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    const auto outer = object.find(name.substr(0, dot));
+    if (outer == object.end() || !outer->is_object()) continue;
+    if (const nlohmann::json* inner = member_of(*outer, name.substr(dot + 1))) return inner;
+  }
+  return nullptr;
 }
 
-// --- What a line says, in any format.
-
-struct Line {
-  std::string_view time, duration, status, request, service, client, path;
-  bool has_service = false;
-};
-
-struct Form {
-  LogFormat format = LogFormat::kAuto;
-  bool time_is_start = false;
-  double unit_s = 1;
-  bool has_duration = true;
-  std::optional<std::size_t> count;  // CSV: the column with numbers of requests
-  std::array<std::optional<std::size_t>, kRoles> places;  // CSV
-  std::array<std::string, kRoles> names;                  // CSV and JSON; empty: there is none
-
-  const std::string& name(Role role) const { return names[static_cast<std::size_t>(role)]; }
-};
-
-constexpr std::array<std::string_view, kRoles> kUsualNames = {
-    "time|timestamp|ts|start_time|@timestamp|msec|time_iso8601|time_local|date",
-    "duration|request_time|duration_ms|latency|latency_ms|response_time|response_time_ms|duration_"
-    "s|"
-    "elapsed|elapsed_ms|time_taken|duration_us",
-    "status|response_code|status_code|code|http_status",
-    "request|request_id|x_request_id|x-request-id|requestid|trace_id",
-    "service|upstream_cluster",
-    "client|client_ip|remote_addr|downstream_remote_address|x_forwarded_for",
-    "path|uri|request_uri|url",
-};
-
-double unit_of_name(std::string_view name) {
-  const auto ends_with = [name](std::string_view end) { return name.ends_with(end); };
-  if (ends_with("_ms") || name == "ms") return 1e-3;
-  if (ends_with("_us") || name == "us") return 1e-6;
-  if (ends_with("_ns") || name == "ns") return 1e-9;
-  return 1;
+/// A hash of the names of members, nested ones included: lines of a logger have few of them.
+std::uint64_t hash_of_names(const nlohmann::json& object, std::uint64_t hash) {
+  for (auto member = object.begin(); member != object.end(); ++member) {
+    hash = (hash ^ hash_of(member.key())) * 0x100000001b3u + 1;
+    if (member->is_object()) hash = hash_of_names(*member, hash);
+  }
+  return hash * 31 + 7;
 }
 
-class Parser {
+// --- Units of durations that the format does not tell. ---
+
+struct RawDurations {
+  double mean = 0, longest = 0, span_s = 0;  ///< in the log's own unit, but for the span
+  std::size_t count = 0;
+};
+
+/// The only unit of `candidates` in which the durations are those of requests: on average from
+/// 0.1 ms to 20 s, and none longer than the log. `preferred` is taken if it is one of several.
+/// Throws BadLog if there is no such unit, or more than one.
+std::uint8_t unit_that_fits(const RawDurations& durations, std::uint8_t candidates,
+                            std::uint8_t preferred, const std::string& file) {
+  constexpr double kLeastMean = 1e-4, kMostMean = 20, kSecondMore = 1;
+  std::vector<std::uint8_t> fitting;
+  std::string words;
+  for (const std::uint8_t unit : {kInS, kInMs, kInUs, kInNs}) {
+    if ((candidates & unit) == 0) continue;
+    const double mean_s = durations.mean * unit_in_s(unit);
+    if (mean_s < kLeastMean || mean_s > kMostMean ||
+        durations.longest * unit_in_s(unit) > durations.span_s + kSecondMore) {
+      continue;
+    }
+    fitting.push_back(unit);
+    words +=
+        fmt::format("{}{} (mean {:.3g} s)", words.empty() ? "" : " or ", unit_name(unit), mean_s);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (std::ranges::find(fitting, preferred) != fitting.end()) return preferred;
+  if (fitting.empty()) {
+    throw BadLog(fmt::format(
+        "{}: the log does not say in which unit its durations are, and none makes sense: "
+        "their mean is {:.4g}, the longest {:.4g}, and the log spans {:.4g} s; give it "
+        "with --unit, or the column with --column duration=NAME",
+        file, durations.mean, durations.longest, durations.span_s));
+  }
+  throw BadLog(
+      fmt::format("{}: the log does not say in which unit its durations are: they may be {}; give "
+                  "it with --unit",
+                  file, words));
+}
+
+// --- A log. ---
+
+/// Lines of files become observations.
+class LogParser {
  public:
-  Parser(const LogOptions& options, Log& log) : options_(options), log_(log) {}
-
-  /// The first line of a file. True if it is a header.
-  bool begin_file(std::string_view line, const LineReader& where) {
-    form_ = Form{};
-    members_.clear();
-    file_ = where.name();
-    first_line_ = where.number();
-    first_row_ = log_.rows.size();
-    form_.format = options_.format == LogFormat::kAuto ? format_of(line) : options_.format;
-    log_.format = retrysim::name(form_.format);
-    switch (form_.format) {
-      case LogFormat::kApache:
-        form_.time_is_start = true;
-        form_.unit_s = 1e-6;
-        break;
-      case LogFormat::kEnvoy:
-        form_.time_is_start = true;
-        form_.unit_s = 1e-3;
-        break;
-      case LogFormat::kCsv:
-        read_header(line, where);
-        break;
-      case LogFormat::kJson:
-        try {
-          (void)json_object(line);
-        } catch (const Unreadable& bad) {
-          throw BadLog(fmt::format("{}:{}: {}", where.name(), where.number(), bad.why));
-        }
-        form_.has_duration = false;
-        break;
-      default:
-        break;
+  LogParser(const LogOptions& options, Log& log) : options_(options), log_(log) {
+    if (!is_description(options.format)) return;
+    std::string why_not;
+    described_ = described_format(options.format, why_not);
+    if (!described_) {
+      throw BadLog(fmt::format("--log-format: {}", why_not));
     }
-    apply_options();
-    return form_.format == LogFormat::kCsv;
   }
 
-  /// After the last line of a file.
-  void end_file(const LineReader& where) const {
-    if (form_.format == LogFormat::kJson) check_columns(where.name(), known_members());
+  void read(const std::string& name) {
+    LineReader reader(name);
+    file_ = reader.name();
+    // The first lines say what the log is.
+    constexpr std::size_t kHead = 200, kHeadBytes = std::size_t{1} << 18;
+    std::vector<std::pair<std::uint64_t, std::string>> head;
+    std::size_t bytes = 0;
+    while (head.size() < kHead && bytes < kHeadBytes) {
+      const auto line = reader.next();
+      if (!line) break;
+      if (is_blank(*line)) continue;
+      bytes += line->size();
+      head.emplace_back(reader.number(), std::string(*line));
+    }
+    if (head.empty()) return;
+    if (head.front().second.starts_with("\xef\xbb\xbf")) head.front().second.erase(0, 3);
+    begin_file(head);
+    for (const auto& [number, line] : head) {
+      if (number > header_line_) add(line, number);
+    }
+    head.clear();
+    while (const auto line = reader.next()) {
+      if (!is_blank(*line)) add(*line, reader.number());
+    }
+    end_file();
   }
 
-  /// Throws Unreadable.
-  void add(std::string_view text) {
-    const Line line = parts_of(text);
-    const auto time = parse_log_time(line.time);
-    if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(line.time))};
-    if (line.has_service && !is_of_service(line.service)) return;
-    if (form_.count) {
-      need(*form_.count + 1);
-      const std::optional<double> value = parse_number(fields_[*form_.count]);
-      if (!value || *value > kMostCounted) {
-        throw Unreadable{fmt::format("\"{}\" is not a count", shown(fields_[*form_.count]))};
-      }
-      log_.counts.push_back({*time, *value});
-      return;
-    }
-    std::int64_t duration = 0;
-    if (form_.has_duration) {
-      const auto read = duration_of(line.duration);
-      if (!read) throw Unreadable{fmt::format("\"{}\" is not a duration", shown(line.duration))};
-      duration = *read;
-    }
-    Observation row = Observation::of(form_.time_is_start ? *time : *time - duration, duration,
-                                      status_of(line.status));
-    row.has_duration = form_.has_duration;
-    row.request = hash_of(line.request) & ~Observation::kKeyBit;
-    log_.has_requests |= row.request != 0;
-    const std::uint64_t client = hash_of(line.client), path = hash_of(line.path);
-    if (row.request == 0 && client != 0 && path != 0) {
-      row.request = (client * 0x9e3779b97f4a7c15u ^ path) | Observation::kKeyBit;
-      log_.has_keys = true;
-    }
-    log_.has_statuses |= row.status != 0;
-    log_.times_are_starts = form_.time_is_start;
-    while (*time % log_.time_resolution_ns != 0) log_.time_resolution_ns /= 1000;
-    log_.rows.push_back(row);
-  }
-
-  bool has_duration() const { return form_.has_duration; }
   const Names& services() const { return services_; }
 
+  /// Lines that name no service are of none, if there is one service and they are few.
+  void leave_out_unnamed() {
+    std::size_t unnamed = 0;
+    for (const auto& [begin, end] : unnamed_) unnamed += end - begin;
+    if (unnamed == 0 || services_.size() != 2 || !services_.contains("") ||
+        2 * unnamed >= log_.rows.size() || !options_.service.empty()) {
+      return;
+    }
+    std::size_t kept = 0, next = 0;
+    for (std::size_t i = 0; i < log_.rows.size(); ++i) {
+      while (next < unnamed_.size() && i >= unnamed_[next].second) ++next;
+      if (next < unnamed_.size() && i >= unnamed_[next].first) continue;
+      log_.rows[kept++] = log_.rows[i];
+    }
+    log_.rows.resize(kept);
+    log_.other_services += unnamed;
+    services_.erase("");
+  }
+
+  /// A name that many lines share is none of a request.
+  void check_identity() {
+    constexpr std::uint64_t kSample = 15;  // one name of sixteen
+    constexpr double kMostAttempts = 10;
+    constexpr std::size_t kFewest = 200;
+    if (!log_.has_requests || log_.rows.size() < kFewest) return;
+    std::vector<std::uint64_t> names;
+    const bool all = log_.rows.size() < 100 * kFewest;
+    for (const Observation& row : log_.rows) {
+      const std::uint64_t name = row.request;
+      if (name == 0 || Observation::is_key(name)) continue;
+      if (all || (name >> 20 & kSample) == 0) names.push_back(name);
+    }
+    const std::size_t lines = names.size();
+    std::ranges::sort(names);
+    names.erase(std::ranges::unique(names).begin(), names.end());
+    if (names.empty() ||
+        static_cast<double>(lines) <= kMostAttempts * static_cast<double>(names.size())) {
+      return;
+    }
+    for (Observation& row : log_.rows) {
+      if (!Observation::is_key(row.request)) row.request = 0;
+    }
+    log_.has_requests = false;
+    log_.notes.push_back(fmt::format(
+        "The column of request names has {:.3g} lines for each name: it names something else, and "
+        "retries cannot be told by it.",
+        static_cast<double>(lines) / static_cast<double>(names.size())));
+  }
+
  private:
-  static LogFormat format_of(std::string_view line) {
-    if (line.starts_with('{')) return LogFormat::kJson;
-    if (line.starts_with('[')) return LogFormat::kEnvoy;
-    for (const std::string_view type : {"http ", "https ", "h2 ", "grpcs ", "ws ", "wss "}) {
-      if (line.starts_with(type)) return LogFormat::kAlb;
-    }
-    if (line.find(" [") != std::string_view::npos && line.find('"') != std::string_view::npos) {
-      return LogFormat::kNginx;
-    }
-    return LogFormat::kCsv;
+  using Head = std::vector<std::pair<std::uint64_t, std::string>>;
+
+  static bool is_blank(std::string_view line) {
+    return line.find_first_not_of(" \t") == std::string_view::npos;
   }
 
-  void apply_options() {
-    if (options_.duration_unit_s) form_.unit_s = *options_.duration_unit_s;
-    if (options_.time_is_start) form_.time_is_start = *options_.time_is_start;
+  // --- Which format. ---
+
+  void begin_file(const Head& head) {
+    format_ = Format{};
+    wrapping_ = Wrapping{};
+    members_.clear();
+    shapes_.clear();
+    count_.reset();
+    header_line_ = 0;
+    first_row_ = log_.rows.size();
+    first_line_ = head.front().first;
+    takes_wrapper_time_ = false;
+    scale_ = kFineScale;
+    any_plain_ = false;
+    std::vector<std::string_view> lines;
+    for (const auto& [number, line] : head) lines.push_back(line);
+    choose_format(lines);
+    if (format_.shape == Shape::kCsv) read_header(lines.front(), first_line_);
+    if (format_.shape == Shape::kPattern && !options_.columns.empty()) {
+      throw BadLog(
+          fmt::format("{}: its format, {}, has no names of columns for --column; describe it with "
+                      "--log-format",
+                      file_, format_.word));
+    }
+    if (options_.duration_unit_s && format_.has(LinePart::kDuration)) apply_unit();
+    choose_clock(lines);
+    log_.format = format_.word;
+    if (wrapping_.any()) log_.format += fmt::format(", {}", wrapping_.words());
   }
 
-  /// That there are those that the user has named, and a time.
+  void choose_format(const std::vector<std::string_view>& lines) {
+    const std::string_view word = described_ ? std::string_view("auto") : options_.format;
+    const auto count_described = [&](const std::vector<std::string_view>& some) {
+      std::size_t count = 0;
+      for (const std::string_view line : some) count += follows(*described_, line) ? 1 : 0;
+      return count;
+    };
+    const bool wants_fields = word == "csv" || word == "json" || word == "w3c";
+    std::size_t matched = 0;
+    if (described_) {
+      matched = count_described(lines);
+      format_ = *described_;
+    } else if (!wants_fields) {
+      if (std::optional<Format> known = known_format(lines, word, matched)) format_ = *known;
+    }
+    if (2 * matched >= lines.size()) return check_time();
+    // Is it inside of something?
+    Wrapping wrapping = Wrapping::of(lines, [&](std::string_view inner) {
+      if (described_) return follows(*described_, inner);
+      std::size_t one = 0;
+      return inner.starts_with('{') || known_format({&inner, 1}, "auto", one).has_value();
+    });
+    if (wrapping.any()) {
+      std::vector<std::string> inside;
+      for (const std::string_view line : lines) inside.emplace_back(wrapping.unwrap(line).line);
+      std::vector<std::string_view> views(inside.begin(), inside.end());
+      std::erase_if(views, is_blank);
+      std::size_t inner = 0;
+      std::optional<Format> known;
+      if (described_) {
+        inner = count_described(views);
+        if (inner > 0) known = described_;
+      } else if (!wants_fields) {
+        known = known_format(views, word, inner);
+      }
+      if (!known && !described_ && (word == "auto" || word == "json")) {
+        inner = static_cast<std::size_t>(std::ranges::count_if(
+            views, [](std::string_view line) { return line.starts_with('{'); }));
+        if (inner > 0) known = json_format();
+      }
+      if (known && inner >= matched) {
+        format_ = *known;
+        wrapping_ = std::move(wrapping);
+        return check_time();
+      }
+    }
+    if (matched > 0) return check_time();
+    if (described_) {
+      throw BadLog(fmt::format(
+          "{}:{}: the first {} lines do not have the format that --log-format describes: {}", file_,
+          first_line_, lines.size(), shown(lines.front())));
+    }
+    const std::string_view first = lines.front();
+    if (word == "w3c" ||
+        (word == "auto" && (first.starts_with("#Fields:") || first.starts_with("#Version:") ||
+                            first.starts_with("#Software:")))) {
+      format_.shape = Shape::kW3c;
+      format_.word = "w3c";
+      return;
+    }
+    const bool object =
+        std::ranges::any_of(lines, [](std::string_view line) { return line.starts_with('{'); });
+    if (word == "json" ||
+        (word == "auto" && object && !first.starts_with("#") && !is_header(first))) {
+      format_ = json_format();
+      return;
+    }
+    if (word == "csv" ||
+        (word == "auto" && (first.find(',') != std::string_view::npos || is_header(first)))) {
+      format_.shape = Shape::kCsv;
+      format_.word = "csv";
+      return;
+    }
+    throw BadLog(
+        fmt::format("{}:{}: {}; describe the lines with --log-format: the log_format of nginx, the "
+                    "LogFormat of "
+                    "Apache, the format string of Envoy or HAProxy: {}",
+                    file_, first_line_,
+                    word == "auto" ? std::string("the format is none that is known")
+                                   : fmt::format("the lines are not of the format {}", word),
+                    shown(first)));
+  }
+
+  static Format json_format() {
+    Format format;
+    format.shape = Shape::kJson;
+    format.word = "json";
+    return format;
+  }
+
+  bool is_header(std::string_view line) const {
+    std::vector<std::string_view> names;
+    if (!split_csv(line, names)) return false;
+    return std::ranges::any_of(names, [&](std::string_view name) {
+      const auto wanted = options_.columns.find(Role::kTime);
+      if (wanted != options_.columns.end() && wanted->second == name) return true;
+      return usual_meaning(name).part == LinePart::kTime;
+    });
+  }
+
+  bool follows(const Format& format, std::string_view line) const {
+    if (format.shape == Shape::kJson) return line.starts_with('{');
+    LineValues values;
+    return format.pattern.match(line, values) && make_sense(format, values);
+  }
+
+  void check_time() const {
+    if (format_.has(LinePart::kTime) || wrapping_.any() || format_.shape == Shape::kJson) return;
+    throw BadLog(fmt::format(
+        "{}: the lines of {} have no time; log them with one, or keep the one that Docker or "
+        "Kubernetes puts in front (docker logs --timestamps)",
+        file_, format_.word));
+  }
+
+  /// A clock that only tells seconds is worse than that of the collector, if the collector gets
+  /// lines when they are written.
+  void choose_clock(const std::vector<std::string_view>& lines) {
+    if (!wrapping_.any()) return;
+    if (!format_.has(LinePart::kTime) && format_.shape != Shape::kJson) {
+      takes_wrapper_time_ = true;
+      return;
+    }
+    if (format_.shape != Shape::kPattern) return;
+    constexpr std::int64_t kMostLate = 2 * kNsOfSecond;
+    std::size_t known = 0;
+    bool fine = false;
+    for (const std::string_view line : lines) {
+      const Unwrapped said = wrapping_.unwrap(line);
+      LineValues values;
+      const auto collected = parse_log_time(said.time);
+      if (!collected || !format_.pattern.match(said.line, values)) continue;
+      const auto own = parse_log_time(values[index_of(LinePart::kTime)]);
+      if (!own) continue;
+      if (*own % kNsOfSecond != 0) return;
+      std::int64_t late = *collected - *own;
+      if (format_.meaning(LinePart::kTime).is_start) {
+        late -= static_cast<std::int64_t>(
+            1e9 * unit_in_s(format_.meaning(LinePart::kDuration).units) *
+            parse_number(values[index_of(LinePart::kDuration)]).value_or(0));
+      }
+      if (late < -kMostLate || late > kMostLate) return;
+      fine = fine || *collected % kNsOfSecond != 0;
+      ++known;
+    }
+    takes_wrapper_time_ = fine && known > 0;
+  }
+
+  // --- Columns and members. ---
+
+  void apply_unit() {
+    const double unit = *options_.duration_unit_s;
+    format_.meaning(LinePart::kDuration).units = unit < 1e-8   ? kInNs
+                                                 : unit < 1e-5 ? kInUs
+                                                 : unit < 1e-2 ? kInMs
+                                                               : kInS;
+  }
+
+  bool is_pending() const {
+    if (!format_.has(LinePart::kDuration)) return format_.shape == Shape::kJson;
+    return format_.shape == Shape::kJson ||
+           !is_one_unit(format_.meaning(LinePart::kDuration).units);
+  }
+
+  /// What the names of columns or members mean. One that is chosen stays.
+  void choose(const std::vector<std::string_view>& names) {
+    std::array<bool, kLineParts> taken{};
+    for (std::size_t part = 0; part < kLineParts; ++part) {
+      taken[part] = format_.has(static_cast<LinePart>(part));
+    }
+    const auto take = [&](std::size_t place, const Meaning& meaning) {
+      const std::size_t part = index_of(meaning.part);
+      if (taken[part] || !format_.offer(meaning)) return;
+      format_.names[part] = names[place];
+      format_.places[part] = place;
+    };
+    for (std::size_t place = 0; place < names.size(); ++place) {
+      Meaning meaning =
+          format_.shape == Shape::kW3c ? w3c_meaning(names[place]) : usual_meaning(names[place]);
+      for (const auto& [role, wanted] : options_.columns) {
+        if (wanted != names[place]) continue;
+        const auto part = static_cast<LinePart>(role);
+        if (meaning.part != part) {
+          const bool start = meaning.part == LinePart::kTime && meaning.is_start;
+          meaning = Meaning{
+              part,
+              part == LinePart::kDuration ? duration_unit_of(wanted) : std::uint8_t{kNoUnit},
+              start,
+              0,
+              FlagWords::kNone,
+              false};
+        }
+        meaning.rank = 0;
+        take(place, meaning);
+        meaning = {};
+      }
+      if (meaning.part == LinePart::kNothing) continue;
+      const bool is_role = index_of(meaning.part) < kRoles;
+      if (is_role && options_.columns.contains(static_cast<Role>(meaning.part))) continue;
+      take(place, meaning);
+    }
+    if (options_.duration_unit_s && format_.has(LinePart::kDuration)) apply_unit();
+  }
+
   void check_columns(const std::string& place, const std::vector<std::string_view>& names) const {
     for (const auto& [role, wanted] : options_.columns) {
-      if (!form_.name(role).empty()) continue;
+      if (format_.name(static_cast<LinePart>(role)) == wanted) continue;
       throw BadLog(fmt::format("{}: there is no column \"{}\"; {}", place, shown(wanted),
                                scenario::suggestion(wanted, names, "columns are")));
     }
-    if (form_.name(Role::kTime).empty()) {
+    if (!format_.has(LinePart::kTime)) {
       throw BadLog(
           fmt::format("{}: no column is called time; name it with --column time=NAME", place));
     }
   }
 
-  // The columns that the roles have in `names`. One that is chosen stays.
-  void choose(const std::vector<std::string_view>& names) {
-    for (std::size_t role = 0; role < kRoles; ++role) {
-      if (!form_.names[role].empty()) continue;
-      const auto wanted = options_.columns.find(static_cast<Role>(role));
-      if (wanted != options_.columns.end()) {
-        take(role, names, wanted->second);
-        continue;
-      }
-      std::string_view usual = kUsualNames[role];
-      while (!usual.empty() && form_.names[role].empty()) {
-        const std::string_view name = usual.substr(0, usual.find('|'));
-        usual.remove_prefix(std::min(usual.size(), name.size() + 1));
-        take(role, names, name);
-      }
-    }
-    const std::string& duration = form_.name(Role::kDuration);
-    form_.has_duration = !duration.empty();
-    form_.time_is_start = form_.name(Role::kTime) == "start_time";
-    form_.unit_s = unit_of_name(duration);
-    // Envoy's operators, as its users name them.
-    if (form_.time_is_start && form_.name(Role::kStatus) == "response_code" &&
-        duration == "duration") {
-      form_.unit_s = 1e-3;
-    }
-    apply_options();
-  }
-
-  void take(std::size_t role, const std::vector<std::string_view>& names, std::string_view name) {
-    const auto at = std::ranges::find(names, name);
-    if (at == names.end()) return;
-    form_.names[role] = name;
-    form_.places[role] = static_cast<std::size_t>(at - names.begin());
-  }
-
-  void read_header(std::string_view line, const LineReader& where) {
-    if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-    if (!split_csv(line, fields_)) {
-      throw BadLog(fmt::format("{}:{}: a quote is not closed", where.name(), where.number()));
-    }
+  void read_header(std::string_view line, std::uint64_t number) {
+    header_line_ = number;
+    const std::string place = fmt::format("{}:{}", file_, number);
+    if (!split_csv(line, fields_)) throw BadLog(place + ": a quote is not closed");
     choose(fields_);
-    check_columns(fmt::format("{}:{}", where.name(), where.number()), fields_);
-    const auto has = [&](Role role) { return !form_.name(role).empty(); };
-    if (form_.has_duration || has(Role::kStatus) || has(Role::kRequest) || has(Role::kPath)) return;
+    check_columns(place, fields_);
+    for (const LinePart part :
+         {LinePart::kDuration, LinePart::kStatus, LinePart::kRequest, LinePart::kPath}) {
+      if (format_.has(part)) return;
+    }
     for (const std::string_view name : {"value", "count", "requests", "request_count"}) {
       const auto at = std::ranges::find(fields_, name);
       if (at == fields_.end()) continue;
-      form_.count = static_cast<std::size_t>(at - fields_.begin());
+      count_ = static_cast<std::size_t>(at - fields_.begin());
       return;
     }
   }
 
-  std::vector<std::string_view> known_members() const { return {members_.begin(), members_.end()}; }
+  // "#Fields: date time c-ip sc-status time-taken"
+  void read_directive(std::string_view line) {
+    constexpr std::string_view kFields = "#Fields:", kSoftware = "#Software:";
+    if (line.starts_with(kSoftware)) {
+      is_iis_ = line.find("Internet Information Services") != std::string_view::npos;
+    }
+    if (!line.starts_with(kFields)) return;
+    line.remove_prefix(kFields.size());
+    while (line.starts_with(' ') || line.starts_with('\t')) line.remove_prefix(1);
+    if (!split_blanks(line, fields_)) return;
+    const bool had_fields = w3c_fields_ > 0;
+    const std::uint8_t units = format_.meaning(LinePart::kDuration).units;
+    format_ = Format{};
+    format_.shape = Shape::kW3c;
+    format_.word = "w3c";
+    choose(fields_);
+    w3c_fields_ = fields_.size();
+    const bool edge = std::ranges::any_of(
+        fields_, [](std::string_view field) { return field.starts_with("x-edge"); });
+    if (format_.has(LinePart::kDuration) && !options_.duration_unit_s) {
+      if (had_fields) {
+        format_.meaning(LinePart::kDuration).units = units;
+      } else if (is_iis_ || edge) {
+        format_.meaning(LinePart::kDuration).units = edge ? kInS : kInMs;
+      }
+    }
+    check_columns(file_, fields_);
+  }
 
   // Many loggers leave out what is null: a member may first come in a later line.
   void learn_members() {
-    constexpr std::size_t kMost = 10'000;
-    bool more = false;
-    for (auto member = json_.begin(); member != json_.end(); ++member) {
-      if (member.key().size() > kLongestName) {
-        throw Unreadable{fmt::format("a member's name has more than {} bytes", kLongestName)};
+    constexpr std::size_t kMost = 10'000, kMostShapes = 10'000;
+    const std::uint64_t shape = hash_of_names(json_, 0xcbf29ce484222325u);
+    if (shapes_.contains(shape)) return;
+    if (shapes_.size() < kMostShapes) shapes_.insert(shape);
+    std::size_t before = members_.size();
+    const auto learn = [&](const auto& self, const nlohmann::json& object,
+                           const std::string& prefix) -> void {
+      for (auto member = object.begin(); member != object.end(); ++member) {
+        if (member.key().size() > kLongestName) {
+          throw Unreadable{fmt::format("a member's name has more than {} bytes", kLongestName)};
+        }
+        const std::string name = prefix + member.key();
+        if (member->is_object()) {
+          if (name.size() < kLongestName) self(self, *member, name + ".");
+        } else if (!member->is_array() && members_.size() < kMost && name.size() <= kLongestName) {
+          members_.insert(name);
+        }
       }
-      if (members_.size() == kMost || members_.contains(member.key())) continue;
-      members_.insert(member.key());
-      more = true;
+    };
+    learn(learn, json_, "");
+    if (members_.size() == before || described_) return;
+    const bool had_service = format_.has(LinePart::kService);
+    choose({members_.begin(), members_.end()});
+    if (!had_service && format_.has(LinePart::kService) && log_.rows.size() > first_row_) {
+      // Lines that came before name none.
+      services_.insert("");
+      if (options_.service.empty()) {
+        unnamed_.emplace_back(first_row_, log_.rows.size());
+      } else {
+        log_.other_services += log_.rows.size() - first_row_;
+        log_.rows.resize(first_row_);
+      }
     }
-    if (!more) return;
-    const Form before = form_;
-    choose(known_members());
-    if (log_.rows.size() > first_row_) read_again(before);
   }
 
-  // What the lines of the file that came before a member was known are, now that it is.
-  void read_again(const Form& before) {
-    const std::size_t count = log_.rows.size() - first_row_;
-    if (before.name(Role::kService).empty() && !form_.name(Role::kService).empty()) {
-      services_.insert("");
-      if (!options_.service.empty()) {
-        log_.other_services += count;
-        log_.rows.resize(first_row_);
-        return;
+  // --- Lines. ---
+
+  void add(std::string_view line, std::uint64_t number) {
+    if (format_.shape == Shape::kW3c && line.starts_with('#')) return read_directive(line);
+    ++log_.lines;
+    try {
+      add_request(line);
+    } catch (const Unreadable& bad) {
+      ++log_.bad_lines;
+      if (log_.first_bad.size() < kBadLinesShown)
+        log_.first_bad.push_back({file_, number, bad.why});
+    } catch (const NoRequest& other) {
+      ++log_.other_lines;
+      if (log_.first_other.size() < kOtherLinesShown) {
+        log_.first_other.push_back({file_, number, other.why});
       }
     }
-    if (form_.has_duration && !before.has_duration) {
-      log_.bad_lines += count;
-      log_.rows.resize(first_row_);
-      if (log_.first_bad.size() < kBadLinesShown) {
-        log_.first_bad.push_back(
-            {file_, first_line_, fmt::format("it has no \"{}\"", form_.name(Role::kDuration))});
+  }
+
+  void add_request(std::string_view line) {
+    Unwrapped said;
+    said.line = line;
+    if (wrapping_.any()) {
+      said = wrapping_.unwrap(line);
+      if (!said.is_whole) throw NoRequest{"a part of a line that was too long for the collector"};
+      if (is_blank(said.line)) throw NoRequest{"an empty line"};
+    }
+    LineValues values;
+    read_values(said.line, values);
+    const auto text = [&](LinePart part) { return values[index_of(part)]; };
+    if (takes_wrapper_time_ || (!format_.has(LinePart::kTime) && wrapping_.any())) {
+      values[index_of(LinePart::kTime)] = said.time;
+    }
+    std::optional<std::int64_t> time;
+    if (format_.has(LinePart::kDate)) {
+      texts_[0] = fmt::format("{} {}", text(LinePart::kDate), text(LinePart::kTime));
+      time = parse_log_time(texts_[0]);
+    } else {
+      time = parse_log_time(text(LinePart::kTime));
+    }
+    if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(text(LinePart::kTime)))};
+    if (count_) {
+      const std::optional<double> value = parse_number(fields_[*count_]);
+      if (!value || *value > kMostCounted) {
+        throw Unreadable{fmt::format("\"{}\" is not a count", shown(fields_[*count_]))};
       }
+      log_.counts.push_back({*time, *value});
       return;
     }
-    if (form_.unit_s == before.unit_s) return;
-    for (std::size_t i = first_row_; i < log_.rows.size(); ++i) {
-      const auto ns = static_cast<double>(log_.rows[i].duration_ns);
-      const auto longest = static_cast<double>(Observation::kLongestNs);
-      const double read = std::min(ns * form_.unit_s / before.unit_s, longest);
-      log_.rows[i].duration_ns = std::llround(read) & Observation::kLongestNs;
+    if (text(LinePart::kPath) == "<BADREQ>") throw NoRequest{"no request came over the connection"};
+    int status = status_of(text(LinePart::kStatus));
+    const bool says_nothing = format_.meaning(LinePart::kFlags).flags == FlagWords::kEnvoy ||
+                              format_.meaning(LinePart::kFlags).flags == FlagWords::kCloudFront;
+    const bool gave_up =
+        says_gave_up(status) ||
+        (format_.has(LinePart::kFlags) &&
+         flags_say_gave_up(format_.meaning(LinePart::kFlags).flags, text(LinePart::kFlags))) ||
+        (says_nothing && !is_nothing(text(LinePart::kStatus)) && status == 0);
+    if (gave_up && !says_gave_up(status)) status = kClientGaveUp;
+    std::optional<std::int64_t> duration = duration_of(values, *time);
+
+    if (is_health_check(text(LinePart::kPath), text(LinePart::kAgent))) {
+      ++log_.health_checks;
+      return;
     }
+    std::string_view service = text(LinePart::kService);
+    const bool has_service =
+        format_.has(LinePart::kService) || (wrapping_.any() && !said.service.empty());
+    if (is_nothing(service)) service = format_.has(LinePart::kService) ? "" : said.service;
+    if (has_service && !is_of_service(service)) return;
+
+    const bool is_start = time_is_start();
+    Observation row = duration ? Observation::of(*time, *duration, status)
+                               : Observation::without_duration(*time, status);
+    row.gave_up = gave_up;
+    if (duration && !is_start && !is_pending()) row.start_ns -= *duration;
+    std::string_view request = text(LinePart::kRequest), path = text(LinePart::kPath);
+    if (request.find(' ') != std::string_view::npos || request.starts_with('/')) {
+      if (path.empty()) path = request;  // a request line
+      request = "";
+    }
+    row.request = hash_of(request) & ~Observation::kKeyBit;
+    log_.has_requests |= row.request != 0;
+    const std::uint64_t client = hash_of(text(LinePart::kClient)), way = hash_of(path);
+    if (row.request == 0 && client != 0 && way != 0) {
+      row.request = (client * 0x9e3779b97f4a7c15u ^ way) | Observation::kKeyBit;
+      log_.has_keys = true;
+    }
+    log_.has_statuses |= row.status != 0;
+    log_.has_durations |= row.has_duration;
+    log_.times_are_starts = is_start;
+    while (*time % log_.time_resolution_ns != 0) log_.time_resolution_ns /= 1000;
+    if (has_service && service.empty()) note_unnamed(log_.rows.size());
+    log_.rows.push_back(row);
   }
 
-  Line parts_of(std::string_view text) {
-    if (form_.format == LogFormat::kJson) return parts_of_json(text);
-    const bool csv = form_.format == LogFormat::kCsv;
-    if (!(csv ? split_csv(text, fields_) : split_blanks(text, fields_))) {
-      throw Unreadable{"a quote or bracket is not closed"};
-    }
-    if (csv) return parts_of_csv();
-    // Where the fields are that are read, and how many there must be.
-    constexpr std::size_t kCombined = 9;
-    switch (form_.format) {
-      case LogFormat::kEnvoy: {
-        constexpr std::size_t kTime = 0, kStatus = 2, kDuration = 6, kRequest = 10;
-        need(kDuration + 1);
-        return {fields_[kTime],
-                fields_[kDuration],
-                fields_[kStatus],
-                fields_.size() > kRequest ? fields_[kRequest] : "",
-                "",
-                "",
-                "",
-                false};
-      }
-      case LogFormat::kAlb:
-        return parts_of_alb();
-      default: {
-        constexpr std::size_t kClient = 0, kTime = 3, kPath = 4, kStatus = 5;
-        need(kCombined + 1);
-        std::string_view duration = fields_.back();
-        if (duration.starts_with('(') && duration.ends_with(')')) {
-          duration = duration.substr(1, duration.size() - 2);
+  bool time_is_start() const {
+    if (takes_wrapper_time_) return false;
+    if (options_.time_is_start) return *options_.time_is_start;
+    return format_.meaning(LinePart::kTime).is_start;
+  }
+
+  /// Throws Unreadable, NoRequest.
+  void read_values(std::string_view line, LineValues& values) {
+    switch (format_.shape) {
+      case Shape::kPattern:
+        if (format_.pattern.match(line, values)) return;
+        if (format_.has(LinePart::kTime) && parse_log_time(values[index_of(LinePart::kTime)])) {
+          throw Unreadable{fmt::format("it has another form than the lines of {}", format_.word)};
         }
-        return {fields_[kTime], duration, fields_[kStatus], "", "", fields_[kClient],
-                fields_[kPath], false};
-      }
+        throw NoRequest{"no line of a request: " + shown(line)};
+      case Shape::kJson:
+        return read_json(line, values);
+      case Shape::kCsv:
+        if (!split_csv(line, fields_)) throw Unreadable{"a quote or bracket is not closed"};
+        break;
+      case Shape::kW3c:
+        if (w3c_fields_ == 0) {
+          throw BadLog(
+              fmt::format("{}: no line \"#Fields: ...\" comes before the first request", file_));
+        }
+        if (!split_blanks(line, fields_)) throw Unreadable{"a quote is not closed"};
+        if (fields_.size() != w3c_fields_) {
+          throw Unreadable{
+              fmt::format("it has {} fields instead of {}", fields_.size(), w3c_fields_)};
+        }
+        break;
     }
-  }
-
-  void need(std::size_t count) const {
-    if (fields_.size() >= count) return;
-    throw Unreadable{fmt::format("it has {} fields instead of {}", fields_.size(), count)};
-  }
-
-  Line parts_of_csv() const {
-    std::array<std::string_view, kRoles> parts;
-    for (std::size_t role = 0; role < kRoles; ++role) {
-      if (!form_.places[role]) continue;
-      need(*form_.places[role] + 1);
-      parts[role] = fields_[*form_.places[role]];
+    const auto need = [&](std::size_t place) {
+      if (fields_.size() > place) return;
+      throw Unreadable{fmt::format("it has {} fields instead of {}", fields_.size(), place + 1)};
+    };
+    for (std::size_t part = 0; part < kLineParts; ++part) {
+      if (!format_.has(static_cast<LinePart>(part))) continue;
+      need(format_.places[part]);
+      values[part] = fields_[format_.places[part]];
     }
-    return {parts[0], parts[1], parts[2], parts[3],
-            parts[4], parts[5], parts[6], form_.places[4].has_value()};
+    if (count_) need(*count_);
   }
 
-  Line parts_of_json(std::string_view text) {
-    json_ = json_object(text);
+  void read_json(std::string_view line, LineValues& values) {
+    json_ = json_object(line);
     learn_members();
-    std::array<std::string_view, kRoles> parts;
-    for (std::size_t role = 0; role < kRoles; ++role) {
-      const auto member = form_.names[role].empty() ? json_.end() : json_.find(form_.names[role]);
-      if (member == json_.end() || member->is_null()) continue;
+    for (std::size_t part = 0; part < kLineParts; ++part) {
+      if (!format_.has(static_cast<LinePart>(part))) continue;
+      const nlohmann::json* member = member_of(json_, format_.names[part]);
+      if (member == nullptr) continue;
       if (member->is_string()) {
-        parts[role] = member->get_ref<const std::string&>();
-      } else {
-        texts_[role] = member->dump();
-        parts[role] = texts_[role];
+        values[part] = member->get_ref<const std::string&>();
+      } else if (member->is_number()) {
+        texts_[part] = member->dump();
+        values[part] = texts_[part];
       }
     }
-    return {parts[0], parts[1], parts[2], parts[3],
-            parts[4], parts[5], parts[6], !form_.names[4].empty()};
+    const auto is_there = [&](LinePart part) { return !values[index_of(part)].empty(); };
+    if (!is_there(LinePart::kTime) && !wrapping_.any()) {
+      throw NoRequest{format_.has(LinePart::kTime)
+                          ? fmt::format("it has no \"{}\"", format_.name(LinePart::kTime))
+                          : "it has no time"};
+    }
+    bool expected = false;
+    for (const LinePart part : {LinePart::kDuration, LinePart::kStatus, LinePart::kPath}) {
+      if (is_there(part)) return;
+      expected = expected || format_.has(part);
+    }
+    if (expected) throw NoRequest{"it has neither duration nor status nor path"};
+  }
+
+  /// Nothing if the line does not say it. Throws Unreadable.
+  std::optional<std::int64_t> duration_of(const LineValues& values, std::int64_t time_ns) {
+    if (format_.has(LinePart::kFirst)) return sum_of(values, time_ns);
+    std::string_view text = values[index_of(LinePart::kDuration)];
+    if (!format_.has(LinePart::kDuration) || is_nothing(text)) return std::nullopt;
+    if (text == "-1" && format_.shape == Shape::kPattern) return std::nullopt;
+    if (text.starts_with('+')) text.remove_prefix(1);  // HAProxy: the answer was not over
+    const std::string_view whole = text;
+    std::int64_t sum = 0;
+    bool any = false;
+    while (!text.empty()) {
+      const std::string_view one = text.substr(0, text.find_first_of(",:"));
+      text.remove_prefix(std::min(text.size(), one.size() + 1));
+      const std::size_t begin = one.find_first_not_of(' ');
+      if (begin == std::string_view::npos) continue;
+      const std::string_view value = one.substr(begin, one.find_last_not_of(' ') + 1 - begin);
+      if (is_nothing(value)) continue;  // an upstream that was not reached
+      const std::optional<std::int64_t> took = one_duration(value);
+      if (!took) throw Unreadable{fmt::format("\"{}\" is not a duration", shown(whole))};
+      sum += *took;
+      any = true;
+    }
+    if (!any) return std::nullopt;
+    if (sum > Observation::kLongestNs) {
+      throw Unreadable{fmt::format("\"{}\" is not a duration", shown(whole))};
+    }
+    return sum;
+  }
+
+  std::optional<std::int64_t> one_duration(std::string_view text) {
+    const auto within = [](std::optional<std::int64_t> value) {
+      return value && *value >= 0 && *value <= Observation::kLongestNs ? value : std::nullopt;
+    };
+    if (const std::optional<double> number = parse_number(text)) {
+      if (is_pending()) return within(pending(text, *number));
+      const double unit_s = options_.duration_unit_s
+                                ? *options_.duration_unit_s
+                                : unit_in_s(format_.meaning(LinePart::kDuration).units);
+      const auto unit_ns = static_cast<std::int64_t>(std::llround(unit_s * 1e9));
+      if (const auto exact = parse_decimal(text, unit_ns)) return within(exact);
+      if (*number * unit_s * 1e9 > static_cast<double>(Observation::kLongestNs))
+        return std::nullopt;
+      return std::llround(*number * unit_s * 1e9);
+    }
+    const std::optional<std::int64_t> ns = parse_duration_with_units(text);
+    if (!ns || !is_pending()) return ns;
+    // The unit of those that name none is told at the end; until then all are in thousandths of ns.
+    if (any_plain_) return std::nullopt;
+    any_named_ = true;
+    return ns;
+  }
+
+  /// The duration in a unit that is not known yet, times `scale_`.
+  std::optional<std::int64_t> pending(std::string_view text, double number) {
+    if (any_named_) return std::nullopt;
+    any_plain_ = true;
+    if (number * static_cast<double>(scale_) > static_cast<double>(Observation::kLongestNs)) {
+      for (std::size_t i = first_row_; i < log_.rows.size(); ++i) {
+        log_.rows[i].duration_ns = (log_.rows[i].duration_ns / scale_) & Observation::kLongestNs;
+      }
+      scale_ = 1;
+      if (number > static_cast<double>(Observation::kLongestNs)) return std::nullopt;
+    }
+    if (const auto exact = parse_decimal(text, scale_)) return exact;
+    return std::llround(number * static_cast<double>(scale_));
   }
 
   // The three times of a request that reached no target are -1: then it took from its creation on.
-  Line parts_of_alb() {
-    constexpr std::size_t kTime = 1, kFirst = 5, kStatus = 8, kTrace = 17, kCreated = 21;
-    need(kStatus + 1);
+  std::optional<std::int64_t> sum_of(const LineValues& values, std::int64_t time_ns) const {
     std::int64_t sum = 0;
     bool known = true;
-    for (std::size_t i = kFirst; i < kFirst + 3; ++i) {
-      if (fields_[i] == "-1") {
+    for (const LinePart part : {LinePart::kFirst, LinePart::kSecond, LinePart::kThird}) {
+      const std::string_view text = values[index_of(part)];
+      if (text == "-1" || is_nothing(text)) {
         known = false;
         continue;
       }
-      const auto part = parse_decimal(fields_[i], kSecond);
-      if (!part || *part > Observation::kLongestNs) {
-        throw Unreadable{fmt::format("\"{}\" is not a duration", shown(fields_[i]))};
+      const auto took = parse_decimal(text, kNsOfSecond);
+      if (!took || *took > Observation::kLongestNs) {
+        throw Unreadable{fmt::format("\"{}\" is not a duration", shown(text))};
       }
-      sum += *part;
+      sum += *took;
     }
-    if (!known) {
-      const auto end = parse_log_time(fields_[kTime]);
-      const auto begin =
-          fields_.size() > kCreated ? parse_log_time(fields_[kCreated]) : std::nullopt;
-      sum = end && begin && *begin <= *end ? *end - *begin : 0;
-    }
-    texts_[0] = fmt::format("{}.{:09}", sum / kSecond, sum % kSecond);
-    return {fields_[kTime],
-            texts_[0],
-            fields_[kStatus],
-            fields_.size() > kTrace ? fields_[kTrace] : "",
-            "",
-            "",
-            "",
-            false};
-  }
-
-  std::optional<std::int64_t> duration_of(std::string_view text) const {
-    const auto unit_ns = static_cast<std::int64_t>(std::llround(form_.unit_s * 1e9));
-    if (const auto exact = parse_decimal(text, unit_ns)) {
-      return *exact > Observation::kLongestNs ? std::nullopt : exact;
-    }
-    const std::optional<double> value = parse_number(text);
-    if (!value || *value * form_.unit_s * 1e9 > static_cast<double>(Observation::kLongestNs)) {
-      return std::nullopt;
-    }
-    return std::llround(*value * form_.unit_s * 1e9);
-  }
-
-  static std::int16_t status_of(std::string_view text) {
-    constexpr int kLargest = 999;
-    int status = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
-    if (text.empty() || text == "-") return 0;
-    if (error != std::errc() || end != text.data() + text.size() || status < 0 ||
-        status > kLargest) {
-      throw Unreadable{fmt::format("\"{}\" is not a status", shown(text))};
-    }
-    return static_cast<std::int16_t>(status);
+    if (known) return sum;
+    const auto begin = parse_log_time(values[index_of(LinePart::kBegan)]);
+    if (!begin || *begin > time_ns) return std::nullopt;
+    return time_ns - *begin;
   }
 
   bool is_of_service(std::string_view service) {
@@ -776,17 +922,141 @@ class Parser {
     return false;
   }
 
+  void note_unnamed(std::size_t row) {
+    constexpr std::size_t kMostUnnamedRuns = 100'000;
+    if (!unnamed_.empty() && unnamed_.back().second == row) {
+      ++unnamed_.back().second;
+    } else if (unnamed_.size() < kMostUnnamedRuns) {
+      unnamed_.emplace_back(row, row + 1);
+    }
+  }
+
+  // --- The end of a file. ---
+
+  void end_file() {
+    if (format_.shape == Shape::kJson) {
+      if (!wrapping_.any() || format_.has(LinePart::kTime)) {
+        check_columns(file_, {members_.begin(), members_.end()});
+      }
+      check_that_they_are_requests();
+    }
+    if (is_pending() && log_.rows.size() > first_row_) resolve_unit();
+  }
+
+  void check_that_they_are_requests() const {
+    for (const LinePart part : {LinePart::kDuration, LinePart::kStatus, LinePart::kPath,
+                                LinePart::kRequest, LinePart::kClient, LinePart::kService}) {
+      if (format_.has(part)) return;
+    }
+    std::vector<std::string> others;
+    for (const std::string& name : members_) {
+      if (name != format_.name(LinePart::kTime) && others.size() < 5) others.push_back(name);
+    }
+    if (others.empty()) return;
+    throw BadLog(fmt::format(
+        "{}: its lines are no requests: they have neither duration nor status nor path, but {}; if "
+        "they are, name a column, such as --column duration=NAME",
+        file_, shown(fmt::format("{}", fmt::join(others, ", ")))));
+  }
+
+  /// RawDurations that were kept in a unit that was not known become nanoseconds.
+  void resolve_unit() {
+    const auto rows = std::span(log_.rows).subspan(first_row_);
+    double factor = 1;
+    if (any_plain_) {
+      std::uint8_t unit = format_.meaning(LinePart::kDuration).units;
+      factor =
+          1e9 / static_cast<double>(scale_) *
+          (options_.duration_unit_s ? *options_.duration_unit_s : unit_in_s(unit = unit_of(rows)));
+      if (format_.end_if_ms && unit == kInMs) {
+        format_.meaning(LinePart::kTime).is_start = false;
+        log_.times_are_starts = time_is_start();
+        log_.format = "tomcat";
+      }
+    }
+    const bool is_start = time_is_start();
+    for (Observation& row : rows) {
+      if (!row.has_duration) continue;
+      const double ns = static_cast<double>(row.duration_ns) * factor;
+      const auto longest = static_cast<double>(Observation::kLongestNs);
+      row.duration_ns = std::llround(std::min(ns, longest)) & Observation::kLongestNs;
+      if (!is_start) row.start_ns -= row.duration_ns;
+    }
+    any_named_ = false;
+  }
+
+  std::uint8_t unit_of(std::span<const Observation> rows) {
+    const std::uint8_t units = format_.meaning(LinePart::kDuration).units;
+    const bool json = format_.shape == Shape::kJson;
+    const std::string& name = format_.name(LinePart::kDuration);
+    std::uint8_t candidates = units, preferred = kNoUnit;
+    if (json && !options_.columns.contains(Role::kDuration)) {
+      if (name == "duration" && format_.name(LinePart::kTime) == "start_time" &&
+          format_.name(LinePart::kStatus) == "response_code") {
+        return kInMs;  // Envoy's operators, as its users name them
+      }
+      if (name == "Duration" && members_.contains("DownstreamStatus")) return kInNs;  // Traefik
+      if (name == "duration" && units == kInS) {
+        candidates = kInAnyUnit;
+        preferred = kInS;
+      }
+      if (name == "responseTime" && members_.contains("res.statusCode")) return kInMs;  // pino
+    }
+    if (is_one_unit(candidates)) return candidates;
+    RawDurations all;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
+    for (const Observation& row : rows) {
+      first = std::min(first, row.start_ns);
+      last = std::max(last, row.start_ns);
+      if (!row.has_duration) continue;
+      const double duration = static_cast<double>(row.duration_ns) / static_cast<double>(scale_);
+      ++all.count;
+      all.mean += (duration - all.mean) / static_cast<double>(all.count);
+      all.longest = std::max(all.longest, duration);
+    }
+    all.span_s = static_cast<double>(last - first) * 1e-9;
+    constexpr std::size_t kFewest = 20;  // that a fit takes
+    if (all.count < kFewest) return preferred != kNoUnit ? preferred : first_of(candidates);
+    const std::uint8_t unit = unit_that_fits(all, candidates, preferred, file_);
+    if (unit != preferred) {
+      log_.notes.push_back(fmt::format(
+          "The log does not say in which unit durations are: only in {} do they make sense, with a "
+          "mean of {:.3g} ms and none longer than the log.",
+          unit_name(unit), 1e3 * all.mean * unit_in_s(unit)));
+    }
+    return unit;
+  }
+
+  static std::uint8_t first_of(std::uint8_t units) {
+    for (const std::uint8_t unit : {kInS, kInMs, kInUs, kInNs}) {
+      if ((units & unit) != 0) return unit;
+    }
+    return kInS;
+  }
+
+  static constexpr std::size_t kRoles = 7;
+  static constexpr std::int64_t kFineScale = 1'000'000;
+
   const LogOptions& options_;
   Log& log_;
-  Form form_;
+  std::optional<Format> described_;
+  Format format_;
+  Wrapping wrapping_;
   std::string file_;
-  std::uint64_t first_line_ = 0;
+  std::uint64_t first_line_ = 0, header_line_ = 0;
   std::size_t first_row_ = 0;  // of the file
-  Names members_;              // JSON: that lines of the file have
-  Fields fields_;
+  bool takes_wrapper_time_ = false, is_iis_ = false;
+  std::size_t w3c_fields_ = 0;
+  std::optional<std::size_t> count_;  // CSV: the column with numbers of requests
+  std::int64_t scale_ = kFineScale;   // of durations without a unit
+  bool any_plain_ = false, any_named_ = false;
+  Names members_;                   // JSON: that lines of the file have
+  std::set<std::uint64_t> shapes_;  // JSON: hashes of the names of members that lines have
+  std::vector<std::string_view> fields_;
   nlohmann::json json_;
-  std::array<std::string, kRoles> texts_;
+  std::array<std::string, kLineParts> texts_;
   Names services_;
+  std::vector<std::pair<std::size_t, std::size_t>> unnamed_;  // rows of lines without a service
 };
 
 void check_services(const LogOptions& options, const Names& services, const Log& log) {
@@ -806,6 +1076,23 @@ void check_services(const LogOptions& options, const Names& services, const Log&
   }
 }
 
+/// A log may have more than requests, but not hardly any: then it is another kind of log.
+void check_that_most_are_requests(const Log& log) {
+  constexpr std::uint64_t kMostOthers = 20;
+  const std::uint64_t requests = log.rows.size() + log.counts.size() + log.other_services;
+  if (log.health_checks > 0 && requests == 0) {
+    throw BadLog(
+        fmt::format("the log has {} health checks of load balancers, and no other requests",
+                    log.health_checks));
+  }
+  if (log.other_lines <= kMostOthers * (requests + log.bad_lines)) return;
+  std::string message = fmt::format("{} of {} lines are no requests:", log.other_lines, log.lines);
+  for (const BadLine& other : log.first_other) {
+    message += fmt::format("\n  {}:{}: {}", other.file, other.line, other.why);
+  }
+  throw BadLog(message);
+}
+
 /// A log of many years has times in several units, or a line of another age. Sums and small
 /// multiples of what is left are within 64-bit range.
 void check_span(std::int64_t first_ns, std::int64_t last_ns) {
@@ -820,18 +1107,6 @@ void check_span(std::int64_t first_ns, std::int64_t last_ns) {
 
 }  // namespace
 
-std::optional<std::int64_t> parse_log_time(std::string_view text) {
-  if (text.empty()) return std::nullopt;
-  constexpr std::size_t kDash = 4, kSlash = 2;
-  const bool is_iso = text.size() > kDash && text[kDash] == '-';
-  const bool is_common = text.size() > kSlash && text[kSlash] == '/';
-  const std::optional<std::int64_t> time = is_iso      ? scenario::parse_timestamp(text)
-                                           : is_common ? parse_common_log_time(text)
-                                                       : parse_epoch(text);
-  // Of times after 1970, differences are within 64-bit range, too.
-  return time && *time >= 0 ? time : std::nullopt;
-}
-
 void StatusCounter::add(const Observation& row) {
   const auto status = static_cast<int>(row.status);
   auto at = std::ranges::lower_bound(counts_, status, {}, &StatusCount::status);
@@ -843,31 +1118,12 @@ void StatusCounter::add(const Observation& row) {
 
 Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   Log log;
-  Parser parser(options, log);
-  for (const std::string& file : files) {
-    LineReader reader(file);
-    bool begun = false;
-    while (const auto line = reader.next()) {
-      if (line->find_first_not_of(" \t") == std::string_view::npos) continue;
-      if (!begun) {
-        begun = true;
-        if (parser.begin_file(*line, reader)) continue;
-      }
-      ++log.lines;
-      try {
-        parser.add(*line);
-      } catch (const Unreadable& bad) {
-        ++log.bad_lines;
-        if (log.first_bad.size() < kBadLinesShown) {
-          log.first_bad.push_back({reader.name(), reader.number(), bad.why});
-        }
-      }
-    }
-    if (!begun) continue;
-    parser.end_file(reader);
-    log.has_durations &= parser.has_duration();
-  }
+  log.has_durations = false;
+  LogParser parser(options, log);
+  for (const std::string& file : files) parser.read(file);
+  parser.leave_out_unnamed();
   check_services(options, parser.services(), log);
+  check_that_most_are_requests(log);
   const double share =
       log.lines == 0 ? 0 : static_cast<double>(log.bad_lines) / static_cast<double>(log.lines);
   if (share > options.bad_lines) {
@@ -888,6 +1144,7 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
     return log;
   }
   if (log.rows.empty()) throw BadLog("the log has no lines");
+  parser.check_identity();
   log.is_coarse =
       log.has_durations && is_coarse(log.rows, log.time_resolution_ns, log.times_are_starts);
   if (log.is_coarse) spread_over_steps(log.rows, log.time_resolution_ns, log.times_are_starts);

@@ -1,11 +1,14 @@
 // Access logs: which request arrived when, how long it took and how it ended. Lines are read one
 // after the other and forgotten; of each only numbers are kept, 24 bytes in all. Addresses, users,
 // paths and headers are not kept; of a request's name, or of client and path together, a hash is.
+// How lines are read in which format is in formats.hpp, what is around them in wrappers.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <retrysim/words.hpp>
+
+#include "fit/values.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,25 +19,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace retrysim::fit {
-
-enum class LogFormat : std::uint8_t {
-  kAuto,    ///< told from the first line
-  kCsv,     ///< with a header line
-  kNginx,   ///< combined, with $request_time (seconds) behind it; the time is that of the answer
-  kApache,  ///< combined, with %D (microseconds) behind it; the time is that of the request
-  kAlb,     ///< of an AWS Application Load Balancer
-  kEnvoy,   ///< the default format string
-  kJson,    ///< an object in each line
-};
-
-}  // namespace retrysim::fit
-
-template <>
-inline constexpr std::string_view retrysim::kWords<retrysim::fit::LogFormat> =
-    "auto|csv|nginx|apache|alb|envoy|json";
-static_assert(retrysim::words_end_with(retrysim::fit::LogFormat::kJson));
 
 namespace retrysim::fit {
 
@@ -51,8 +35,9 @@ static_assert(retrysim::words_end_with(retrysim::fit::Role::kPath));
 namespace retrysim::fit {
 
 struct LogOptions {
-  LogFormat format = LogFormat::kAuto;
-  /// CSV and JSON: names of columns that differ from the usual ones.
+  /// A word of format_words() (formats.hpp), or the description of a format.
+  std::string format = "auto";
+  /// CSV, W3C and JSON: names of columns that differ from the usual ones.
   std::map<Role, std::string> columns;
   std::optional<double> duration_unit_s;  ///< otherwise that of the format, or of the column's name
   std::optional<bool> time_is_start;      ///< otherwise that of the format, or of the column's name
@@ -149,8 +134,12 @@ struct Log {
   std::string format;       ///< the word
   std::uint64_t lines = 0;  ///< with content; without headers
   std::uint64_t bad_lines = 0;
-  std::uint64_t other_services = 0;  ///< lines of services that were not asked for
-  std::vector<BadLine> first_bad;    ///< at most ten
+  std::uint64_t other_services = 0;  ///< lines of services that were not asked for, or of none
+  std::uint64_t other_lines = 0;     ///< that are no requests: messages, stack traces, events
+  std::uint64_t health_checks = 0;  ///< requests of load balancers and the like, which are left out
+  std::vector<BadLine> first_bad;   ///< at most ten
+  std::vector<BadLine> first_other;  ///< at most three
+  std::vector<std::string> notes;    ///< how the log was read, where that is not plain; sentences
   bool has_durations = true, has_statuses = false, has_requests = false;
   bool has_keys = false;  ///< some lines without a name have client and path
   /// The largest of 1 s, 1 ms, 1 us, 1 ns of which all times are a multiple.
@@ -171,10 +160,5 @@ class BadLog : public std::runtime_error {
 /// a time and a column value, count or requests, but neither duration nor status nor names, has
 /// counts. Throws BadLog, and Interrupted if asked to stop.
 Log read_log(const std::vector<std::string>& files, const LogOptions& options);
-
-/// Nanoseconds since 1970 of a time as logs write it: seconds, milliseconds, microseconds or
-/// nanoseconds since 1970 (told by their size), ISO 8601, or `10/Oct/2000:13:55:36 -0700`. Nothing
-/// if it is none of these, or not from 1970 to 2261, which 64-bit nanoseconds hold.
-std::optional<std::int64_t> parse_log_time(std::string_view text);
 
 }  // namespace retrysim::fit

@@ -1,0 +1,140 @@
+// Formats of access logs as data: what the variables of each server mean (which is the time, of
+// which end; which the duration, in which unit), how a server's own description of its format
+// becomes a reader of lines, and which format a log has that nobody has named.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::fit {
+
+/// What a value of a line is. The first seven are those that --column names (Role).
+enum class LinePart : std::uint8_t {
+  kTime,
+  kDuration,
+  kStatus,
+  kRequest,  ///< identity of the request, which retries share
+  kService,
+  kClient,
+  kPath,    ///< or the request line
+  kDate,    ///< the day, where it is apart from the time
+  kBegan,   ///< when the request came, where kTime is when it was answered
+  kFirst,   ///< parts of the duration, in seconds
+  kSecond,  ///< ditto
+  kThird,   ///< ditto
+  kFlags,   ///< how the request ended
+  kAgent,   ///< the program of the client
+  kNothing
+};
+inline constexpr std::size_t kLineParts = static_cast<std::size_t>(LinePart::kNothing);
+
+/// Units that a duration may be in, as bits.
+enum Units : std::uint8_t { kNoUnit = 0, kInS = 1, kInMs = 2, kInUs = 4, kInNs = 8 };
+inline constexpr std::uint8_t kInAnyUnit = kInS | kInMs | kInUs | kInNs;
+
+/// In what words kFlags says that the client gave up.
+enum class FlagWords : std::uint8_t { kNone, kEnvoy, kHaproxy, kApache, kNginx, kIis, kCloudFront };
+
+/// What a variable, column or member means.
+struct Meaning {
+  LinePart part = LinePart::kNothing;
+  std::uint8_t units = kNoUnit;  ///< of durations
+  bool is_start = false;         ///< of times: that of the request, not of the answer
+  std::uint8_t rank = 0;         ///< of several that mean the same part, the least is read
+  FlagWords flags = FlagWords::kNone;
+  bool multiple = false;  ///< several values may stand there: "0.1, 0.2 : 0.3"
+};
+
+using LineValues = std::array<std::string_view, kLineParts>;
+
+/// Text with values in between. LineValues end where the text that follows them begins; a quote
+/// that has a backslash before it does not end a value.
+class Pattern {
+ public:
+  struct Piece {
+    std::string before;  ///< the text in front of the value
+    LinePart part = LinePart::kNothing;
+    bool multiple = false;
+  };
+  std::vector<Piece> pieces;
+  std::string end;           ///< the text behind the last value
+  bool open_end = false;     ///< more may follow
+  std::size_t required = 0;  ///< a line may end after so many values; 0: after none
+
+  /// Whether the line has that form. LineValues live as long as the line.
+  bool match(std::string_view line, LineValues& values) const;
+};
+
+/// How a file is laid out.
+enum class Shape : std::uint8_t { kPattern, kCsv, kJson, kW3c };
+
+/// How the lines of a log are read.
+struct Format {
+  std::string word;  ///< what it is called
+  Shape shape = Shape::kPattern;
+  Pattern pattern;
+  /// Of parts that the format has; the others are kNothing.
+  std::array<Meaning, kLineParts> meanings;
+  /// JSON: names of members, those of nested ones with dots. CSV and W3C: of columns.
+  std::array<std::string, kLineParts> names;
+  /// CSV and W3C: places of columns.
+  std::array<std::size_t, kLineParts> places = {};
+  /// If the duration turns out to be in milliseconds, the time is that of the answer (Tomcat, as
+  /// opposed to Apache).
+  bool end_if_ms = false;
+
+  bool has(LinePart part) const { return meaning(part).part != LinePart::kNothing; }
+  const Meaning& meaning(LinePart part) const { return meanings[static_cast<std::size_t>(part)]; }
+  Meaning& meaning(LinePart part) { return meanings[static_cast<std::size_t>(part)]; }
+  const std::string& name(LinePart part) const { return names[static_cast<std::size_t>(part)]; }
+  /// Takes what a variable means, unless the format has a better one. True if it is taken.
+  bool offer(const Meaning& meaning);
+};
+
+/// The words that --log-format knows, with `|` between them.
+std::string_view format_words();
+
+/// Whether the value of --log-format is a description and no word.
+bool is_description(std::string_view text);
+
+/// What a server's own description of its format says: nginx's log_format, Apache's LogFormat,
+/// Tomcat's pattern, Envoy's format string or JSON format, HAProxy's log-format, gunicorn's
+/// access_log_format. `tomcat:` and so on in front of it names the server, where `%` alone does not
+/// tell it. If it cannot be read, nothing, and why not, as an end of a sentence.
+std::optional<Format> described_format(std::string_view text, std::string& why_not);
+
+/// The format of lines that a known server writes: the one in which most of the lines make sense;
+/// nothing if none does. `word` is that of --log-format, `auto` or one that names some.
+/// `matched` is the number of lines that make sense.
+std::optional<Format> known_format(std::span<const std::string_view> lines, std::string_view word,
+                                   std::size_t& matched);
+
+/// That of columns or members with usual names.
+Meaning usual_meaning(std::string_view name);
+
+/// The unit that the name of a column of durations tells; otherwise all of them.
+std::uint8_t duration_unit_of(std::string_view name);
+
+/// That of the fields of W3C's extended log format.
+Meaning w3c_meaning(std::string_view field);
+
+/// Whether values are those that they should be: a time, a status, a duration.
+bool make_sense(const Format& format, const LineValues& values);
+
+/// Fields of comma-separated values. A quoted field that contains quotes keeps them doubled: no
+/// field that is read may have any. False if a quote is never closed.
+bool split_csv(std::string_view line, std::vector<std::string_view>& fields);
+
+/// Fields with blanks or tabs between them, of which quotes hold some together. False if a quote
+/// is never closed.
+bool split_blanks(std::string_view line, std::vector<std::string_view>& fields);
+
+}  // namespace retrysim::fit

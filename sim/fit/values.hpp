@@ -1,0 +1,37 @@
+// Times, durations and numbers as logs write them.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace retrysim::fit {
+
+/// Nanoseconds since 1970 of a time as logs write it: seconds, milliseconds, microseconds or
+/// nanoseconds since 1970 (told by their size), ISO 8601 (with `.` or `,` before the fraction, `-`
+/// or `/` in the date), or `10/Oct/2000:13:55:36.123 -0700`, where fraction and offset may be
+/// missing. Nothing if it is none of these, or not from 1970 to 2261, which 64-bit nanoseconds
+/// hold.
+std::optional<std::int64_t> parse_log_time(std::string_view text);
+
+/// A decimal number in units of `unit_ns`, a power of ten, in nanoseconds: exactly, further
+/// decimals are cut off. Nothing if it is none, negative, or does not fit.
+std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t unit_ns);
+
+/// Of a number >= 0 that may have an exponent.
+std::optional<double> parse_number(std::string_view text);
+
+/// Nanoseconds of a duration that names its units: `13.49ms`, `1m2.5s`, `0.2 s`, `PT1M0.2S`.
+/// Nothing if it is none, or longer than 39 hours.
+std::optional<std::int64_t> parse_duration_with_units(std::string_view text);
+
+/// 0 if there is nothing to tell: no text, or `-`.
+std::uint64_t hash_of(std::string_view text);
+
+/// The beginning of a text, printable, for messages.
+std::string shown(std::string_view text);
+
+}  // namespace retrysim::fit

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "fit/wrappers.hpp"
+
+#include "fit/values.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace retrysim::fit {
+namespace {
+
+bool is_of_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+/// An ISO 8601 time with a T at the beginning, and a blank behind it.
+std::string_view time_in_front(std::string_view line) {
+  constexpr std::size_t kShortest = 20, kLongest = 40, kT = 10;
+  if (line.size() < kShortest || line[kT] != 'T') return "";
+  const std::string_view time = line.substr(0, std::min(line.find(' '), kLongest));
+  return time.size() < line.size() && parse_log_time(time) ? time : "";
+}
+
+/// The members of a JSON object that are wanted, without reading the rest: a line is long, and what
+/// is in it is read later. Nested ones are skipped. False if it is no object.
+bool strings_of(std::string_view text, const std::vector<std::string_view>& lines,
+                const std::vector<std::string_view>& times, std::string& line, std::string& time) {
+  struct Members : nlohmann::json_sax<nlohmann::json> {
+    explicit Members(std::size_t deepest) : most(deepest) {}
+    bool take(std::string&& value) {
+      if (depth == 1) {
+        if (line_at < lines->size()) {
+          if (line_at < line_rank) *line_text = std::move(value), line_rank = line_at;
+        } else if (time_at < times->size() && time_at < time_rank) {
+          *time_text = std::move(value), time_rank = time_at;
+        }
+      }
+      line_at = time_at = std::string::npos;
+      return true;
+    }
+    bool other() {
+      line_at = time_at = std::string::npos;
+      return true;
+    }
+    bool null() override { return other(); }
+    bool boolean(bool) override { return other(); }
+    bool number_integer(number_integer_t value) override {
+      return line_at < lines->size() ? other() : take(std::to_string(value));
+    }
+    bool number_unsigned(number_unsigned_t value) override {
+      return line_at < lines->size() ? other() : take(std::to_string(value));
+    }
+    bool number_float(number_float_t, const string_t& value) override {
+      return line_at < lines->size() ? other() : take(std::string(value));
+    }
+    bool string(string_t& value) override { return take(std::move(value)); }
+    bool binary(binary_t&) override { return other(); }
+    bool start_object(std::size_t) override { return ++depth <= most; }
+    bool end_object() override { return depth-- > 0; }
+    bool start_array(std::size_t) override { return depth > 0 && ++depth <= most; }
+    bool end_array() override { return depth-- > 0; }
+    bool key(string_t& name) override {
+      if (depth != 1) return true;
+      const auto at = [&](const std::vector<std::string_view>& names) {
+        return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+      };
+      line_at = at(*lines);
+      time_at = at(*times);
+      return true;
+    }
+    bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+      return false;
+    }
+    const std::vector<std::string_view>*lines = nullptr, *times = nullptr;
+    std::string *line_text = nullptr, *time_text = nullptr;
+    std::size_t depth = 0, most, line_at = std::string::npos, time_at = std::string::npos;
+    std::size_t line_rank = std::string::npos, time_rank = std::string::npos;
+  };
+  if (!text.starts_with('{')) return false;
+  constexpr std::size_t kDeepest = 64;
+  Members members(kDeepest);
+  members.lines = &lines;
+  members.times = &times;
+  members.line_text = &line;
+  members.time_text = &time;
+  return nlohmann::json::sax_parse(text, &members) && members.line_rank < lines.size();
+}
+
+/// The length of "<30>Jun  1 00:00:00 host nginx[12]: ", or 0.
+std::size_t size_of_syslog(std::string_view line, std::string_view& time) {
+  constexpr std::size_t kLongest = 200;
+  const std::string_view head = line.substr(0, kLongest);
+  std::size_t at = 0;
+  if (head.starts_with('<')) {
+    at = head.find('>');
+    if (at == std::string_view::npos || at > 4) return 0;
+    ++at;
+    if (head.substr(at).starts_with("1 ")) at += 2;
+  }
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  constexpr std::size_t kDate = 16;  // "Jun  1 00:00:00 "
+  const std::string_view rest = head.substr(at);
+  std::string_view iso;
+  if (rest.size() > kDate && kMonths.find(rest.substr(0, 3)) < kMonths.size() && rest[3] == ' ' &&
+      rest[9] == ':' && rest[12] == ':' && rest[15] == ' ') {
+    at += kDate;
+  } else if (iso = time_in_front(rest); !iso.empty()) {
+    at += iso.size() + 1;
+  } else {
+    return 0;
+  }
+  const std::size_t host = head.find(' ', at);
+  if (host == std::string_view::npos) return 0;
+  std::size_t tag = host + 1;
+  while (tag < head.size() && (is_of_word(head[tag]) || head[tag] == '/')) ++tag;
+  if (tag == host + 1 || tag >= head.size()) return 0;
+  if (head[tag] == '[') {
+    tag = head.find(']', tag);
+    if (tag == std::string_view::npos) return 0;
+    ++tag;
+  }
+  if (!head.substr(tag).starts_with(": ")) return 0;
+  time = iso;
+  return tag + 2;
+}
+
+}  // namespace
+
+bool Wrapping::take_off(Layer layer, Unwrapped& said, std::string& text) {
+  std::string_view line = said.line;
+  switch (layer) {
+    case Layer::kDocker:
+    case Layer::kMessage: {
+      static const std::vector<std::string_view> kLog = {"log"},
+                                                 kMessages = {"message", "log", "MESSAGE", "line"},
+                                                 kTime = {"time"},
+                                                 kTimes = {"@timestamp", "timestamp", "time",
+                                                           "__REALTIME_TIMESTAMP"};
+      const bool docker = layer == Layer::kDocker;
+      std::string inner, time;
+      if (!strings_of(line, docker ? kLog : kMessages, docker ? kTime : kTimes, inner, time)) {
+        return false;
+      }
+      if (docker && line.find("\"stream\"") == std::string_view::npos) return false;
+      while (inner.ends_with('\n') || inner.ends_with('\r')) inner.pop_back();
+      const std::size_t size = inner.size();
+      text = std::move(inner) + time;
+      said.line = std::string_view(text).substr(0, size);
+      if (!time.empty()) said.time = std::string_view(text).substr(size);
+      return true;
+    }
+    case Layer::kCri: {
+      const std::string_view time = time_in_front(line);
+      if (time.empty()) return false;
+      line.remove_prefix(time.size() + 1);
+      if (!line.starts_with("stdout ") && !line.starts_with("stderr ")) return false;
+      line.remove_prefix(7);
+      if (!line.starts_with("F ") && !line.starts_with("P ")) return false;
+      said.is_whole &= line.starts_with('F');
+      said.line = line.substr(2);
+      said.time = time;
+      return true;
+    }
+    case Layer::kTimes: {
+      const std::string_view time = time_in_front(line);
+      if (time.empty()) return false;
+      said.line = line.substr(time.size() + 1);
+      said.time = time;
+      return true;
+    }
+    case Layer::kCompose: {
+      // "web-1  | ..." of compose, "[pod/web-7d9/nginx] ..." of kubectl.
+      std::size_t size = 0;
+      std::string_view name;
+      if (line.starts_with("[pod/")) {
+        size = line.find("] ");
+        if (size == std::string_view::npos) return false;
+        name = line.substr(1, size - 1);
+        name.remove_prefix(name.rfind('/') + 1);
+        size += 2;
+      } else {
+        while (size < line.size() && is_of_word(line[size])) ++size;
+        name = line.substr(0, size);
+        if (name.empty()) return false;
+        while (size < line.size() && line[size] == ' ') ++size;
+        if (!line.substr(size).starts_with("| ")) return false;
+        size += 2;
+        // The number of the replica.
+        std::size_t stem = name.size();
+        while (stem > 0 && name[stem - 1] >= '0' && name[stem - 1] <= '9') --stem;
+        if (stem > 1 && stem < name.size() && (name[stem - 1] == '_' || name[stem - 1] == '-')) {
+          name = name.substr(0, stem - 1);
+        }
+      }
+      said.line = line.substr(size);
+      said.service = name;
+      return true;
+    }
+    case Layer::kSyslog: {
+      std::string_view time;
+      const std::size_t size = size_of_syslog(line, time);
+      if (size == 0) return false;
+      said.line = line.substr(size);
+      while (said.line.starts_with(' ')) said.line.remove_prefix(1);
+      if (!time.empty()) said.time = time;
+      return true;
+    }
+  }
+  return false;
+}
+
+Wrapping Wrapping::of(std::span<const std::string_view> lines,
+                      const std::function<bool(std::string_view)>& is_known) {
+  constexpr std::size_t kMostLayers = 3;
+  constexpr Layer kLayers[] = {Layer::kDocker, Layer::kCri,   Layer::kCompose,
+                               Layer::kSyslog, Layer::kTimes, Layer::kMessage};
+  Wrapping all;
+  std::vector<std::string> inside(lines.begin(), lines.end());
+  while (all.layers_.size() < kMostLayers) {
+    const auto more = [&](Layer layer) {
+      std::size_t count = 0, known = 0;
+      std::vector<std::string> next;
+      for (const std::string& line : inside) {
+        Unwrapped said;
+        said.line = line;
+        std::string text;
+        if (take_off(layer, said, text)) {
+          ++count;
+          known += layer == Layer::kMessage && is_known(said.line) ? 1 : 0;
+        }
+        next.emplace_back(said.line);
+      }
+      if (count == 0 || 2 * count < inside.size()) return false;
+      if (layer == Layer::kMessage && known == 0) return false;
+      inside = std::move(next);
+      all.layers_.push_back(layer);
+      return true;
+    };
+    if (std::ranges::none_of(kLayers, more)) break;
+  }
+  all.texts_.resize(all.layers_.size());
+  return all;
+}
+
+std::string Wrapping::words() const {
+  constexpr std::string_view kWords[] = {"docker",     "CRI",    "compose",
+                                         "with times", "syslog", "in JSON"};
+  std::string words;
+  for (const Layer layer : layers_) {
+    if (!words.empty()) words += ", ";
+    words += kWords[static_cast<std::size_t>(layer)];
+  }
+  return words;
+}
+
+Unwrapped Wrapping::unwrap(std::string_view line) {
+  Unwrapped said;
+  said.line = line;
+  for (std::size_t i = 0; i < layers_.size(); ++i) take_off(layers_[i], said, texts_[i]);
+  return said;
+}
+
+}  // namespace retrysim::fit

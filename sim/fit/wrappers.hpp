@@ -1,0 +1,47 @@
+// What collectors of logs put around the lines of a program: Docker's json-file driver, the
+// container runtimes of Kubernetes (CRI), compose and kubectl, syslog, and shippers that send
+// lines as a member of a JSON object.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::fit {
+
+/// A line without what was around it. It lives until the next one.
+struct Unwrapped {
+  std::string_view line;
+  std::string_view time;     ///< when the collector got the line, if it says so
+  std::string_view service;  ///< whose line it is, if it says so: "web" of compose's "web-1 | "
+  bool is_whole = true;      ///< and not a part of a line that was too long
+};
+
+/// Layers, from outside to inside.
+class Wrapping {
+ public:
+  /// The layers of most of the lines. Those in JSON objects are taken off only if `is_known` says
+  /// that what is inside is of a known format.
+  static Wrapping of(std::span<const std::string_view> lines,
+                     const std::function<bool(std::string_view)>& is_known);
+
+  bool any() const { return !layers_.empty(); }
+  /// Such as "docker"; empty if there are none.
+  std::string words() const;
+  /// A line that lacks a layer is handed on as it is.
+  Unwrapped unwrap(std::string_view line);
+
+ private:
+  enum class Layer : std::uint8_t { kDocker, kCri, kCompose, kTimes, kSyslog, kMessage };
+  static bool take_off(Layer layer, Unwrapped& line, std::string& text);
+
+  std::vector<Layer> layers_;
+  std::vector<std::string> texts_;  // of layers in JSON, one each; times and lines lie here
+};
+
+}  // namespace retrysim::fit
