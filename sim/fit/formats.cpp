@@ -755,8 +755,7 @@ constexpr Known kKnown[] = {
      15, true},
     {"traefik", Dialect::kOwn,
      "$client - $user [$began_at] \"$line\" $status $size \"$referer\" \"$agent\" $count "
-     "\"$service\" \"$url\" $duration_ms"
-     "ms",
+     "\"$service\" \"$url\" ${duration_ms}ms",
      12, false},
     {"envoy", Dialect::kEnvoy,
      "[%START_TIME%] \"%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%\" "

@@ -282,7 +282,7 @@ class LogParser {
       log_.rows[kept++] = log_.rows[i];
     }
     log_.rows.resize(kept);
-    log_.other_services += unnamed;
+    log_.no_service += unnamed;
     services_.erase("");
   }
 

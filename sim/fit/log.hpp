@@ -134,7 +134,8 @@ struct Log {
   std::string format;       ///< the word
   std::uint64_t lines = 0;  ///< with content; without headers
   std::uint64_t bad_lines = 0;
-  std::uint64_t other_services = 0;  ///< lines of services that were not asked for, or of none
+  std::uint64_t other_services = 0;  ///< lines of services that were not asked for
+  std::uint64_t no_service = 0;      ///< lines of no service, where the others name one
   std::uint64_t other_lines = 0;     ///< that are no requests: messages, stack traces, events
   std::uint64_t health_checks = 0;  ///< requests of load balancers and the like, which are left out
   std::vector<BadLine> first_bad;   ///< at most ten

@@ -296,6 +296,9 @@ std::string backtest_words(const fit::Backtest& b) {
 std::string log_words(const fit::Log& log) {
   std::string text = fmt::format("{} lines ({})", log.lines, log.format);
   if (log.other_services > 0) text += fmt::format(", {} of other services", log.other_services);
+  if (log.no_service > 0) text += fmt::format(", {} of no service", log.no_service);
+  if (log.health_checks > 0) text += fmt::format(", {} health checks", log.health_checks);
+  if (log.other_lines > 0) text += fmt::format(", {} no requests", log.other_lines);
   if (log.bad_lines > 0) text += fmt::format(", {} unreadable", log.bad_lines);
   const std::int64_t span_ns =
       !log.counts.empty() ? log.counts.back().time_ns - log.counts.front().time_ns

@@ -134,3 +134,9 @@ add_test(NAME tidy/promises
          COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/promises_test.py
                  --build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}/sim/cli/stability.md)
 set_tests_properties(tidy/promises PROPERTIES LABELS tidy)
+
+# One log in the formats of all servers that are known.
+add_test(NAME cli/log_formats
+         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/log_formats.py
+                 --program $<TARGET_FILE:retrysim-cli>)
+set_tests_properties(cli/log_formats PROPERTIES LABELS cli TIMEOUT 600 COST 15)
