@@ -3,7 +3,8 @@
 
 #include <retrysim/random.hpp>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/capacity.hpp"
+#include "flow/demand.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +22,7 @@ double patience_at(const Scenario& scenario, std::size_t service) {
   double most = 0;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    double waits = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : scenario::kNoLimit;
+    double waits = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : flow::kNoLimit;
     if (c.timeouts.deadline != Duration::max()) {
       waits = std::min(waits, c.timeouts.deadline.in_seconds());
     }
@@ -33,7 +34,7 @@ double patience_at(const Scenario& scenario, std::size_t service) {
 }  // namespace
 
 UnseenTimes::UnseenTimes(const Scenario& scenario) {
-  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
   double requests = 0;  // per second
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     if (!scenario.clients[c].makes_calls()) requests += demand.groups[c].requests;
