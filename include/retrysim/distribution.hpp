@@ -139,6 +139,20 @@ class Distribution {
   };
   Parameters parameters() const;
 
+  /// All that it is made of, as plain values: two distributions with equal parts draw the same.
+  struct Parts {
+    Kind kind = Kind::kConstant;
+    std::int32_t phases = 0;
+    Duration constant;
+    double mean_s = 0, a = 0, b = 0, c = 0;
+    std::vector<Duration> values;  ///< of an empirical one, with the two columns of its alias table
+    std::vector<std::uint64_t> threshold;
+    std::vector<std::uint32_t> other;
+  };
+  Parts parts() const;
+  /// Takes what `parts` gave.
+  static Distribution from_parts(Parts parts);
+
   /// One sample. All kinds but erlang take a handful of words from `draws`, erlang about one per
   /// phase. How many words a gamma variate takes depends on their values.
   Duration sample(Draws& draws) const {

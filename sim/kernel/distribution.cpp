@@ -136,6 +136,7 @@ double unit_gamma(Draws& draws, double shape) {
 /// Walker's alias method with Vose's construction: cell i gives value i if the fraction of the word
 /// inside the cell is below `threshold[i]` (in units of 2^-64), and value `other[i]` otherwise.
 struct Distribution::Alias {
+  Alias() = default;
   Alias(const std::vector<double>& values_s, const std::vector<double>& weights);
 
   Duration sample(std::uint64_t word) const {
@@ -189,6 +190,34 @@ Distribution::Alias::Alias(const std::vector<double>& values_s,
       small.push_back(rich);
     }
   }
+}
+
+Distribution::Parts Distribution::parts() const {
+  Parts parts{kind_, phases_, constant_, mean_s_, a_, b_, c_, {}, {}, {}};
+  if (alias_) {
+    parts.values = alias_->values;
+    parts.threshold = alias_->threshold;
+    parts.other = alias_->other;
+  }
+  return parts;
+}
+
+Distribution Distribution::from_parts(Parts parts) {
+  Distribution d(parts.kind, parts.mean_s);
+  d.phases_ = parts.phases;
+  d.constant_ = parts.constant;
+  d.a_ = parts.a;
+  d.b_ = parts.b;
+  d.c_ = parts.c;
+  if (!parts.values.empty()) {
+    auto alias = std::make_shared<Alias>();
+    alias->values = std::move(parts.values);
+    alias->threshold = std::move(parts.threshold);
+    alias->other = std::move(parts.other);
+    alias->mean_s = parts.mean_s;
+    d.alias_ = std::move(alias);
+  }
+  return d;
 }
 
 Distribution Distribution::constant(Duration value) {
