@@ -55,8 +55,6 @@ struct ChoiceLimit {
 /// the unit of the metric. Throws RequestError.
 ChoiceLimit parse_choice_limit(const std::string& text);
 
-class ChoiceJournal;
-
 /// How a race decides: selection.hpp has the rules, and what each promises.
 enum class ChoiceProcedure : std::uint8_t {
   kBounds,  ///< for shares and probabilities only; assumes nothing about their distribution
@@ -87,44 +85,6 @@ struct ChooseOptions {
   /// Called before each stage is simulated, in the calling thread of the executor's owner: its
   /// number (from 1) and how many policies are in the race. May be empty.
   std::function<void(std::size_t stage, std::size_t racing)> stage;
-  /// Where finished replications are kept; null: nowhere. With several processes, only the
-  /// executor's owner has one.
-  ChoiceJournal* journal = nullptr;
-};
-
-/// The finished replications of a race, in a file. An interrupted race continues from it, and ends
-/// as it would have without the interruption.
-class ChoiceJournal {
- public:
-  /// Opens `file`, in a folder that exists, for the race of these policies and options. `resume`:
-  /// continue from an existing journal; otherwise it is replaced. Throws std::runtime_error if it
-  /// belongs to another race, is in use, or is not a journal; std::system_error if it cannot be
-  /// written.
-  ChoiceJournal(const std::filesystem::path& file, const std::vector<NamedScenario>& policies,
-                const ChooseOptions& options, bool resume);
-  ChoiceJournal(const ChoiceJournal&) = delete;
-  ChoiceJournal& operator=(const ChoiceJournal&) = delete;
-  ~ChoiceJournal();
-
-  /// Replications in the journal, and how many of them it had when it was opened.
-  std::size_t kept() const;
-  std::size_t found() const;
-  /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
-  /// again.
-  std::uint64_t dropped_bytes() const;
-  /// Removes the file, once the result is in place.
-  void remove();
-
-  /// For `choose`: the bytes of a replication, if it is there.
-  std::optional<std::string> find(std::size_t policy, std::uint32_t replication);
-  void add(std::size_t policy, std::uint32_t replication, const std::string& bytes);
-  /// Makes sure that the contents survive a crash of the machine; `tick` only every few seconds.
-  void sync();
-  void tick();
-
- private:
-  struct File;
-  std::unique_ptr<File> file_;
 };
 
 /// Equal for equal policies and options, however they are run.
@@ -205,8 +165,7 @@ struct PolicyChoice {
 /// procedure decides nothing about times before 59 replications. The first stage has as many
 /// replications as the scenarios say, which must be at least two batches; each further stage adds a
 /// tenth of those so far, at least one batch. A policy that lacks a value in some replication has
-/// no mean to compare and drops out. With several processes, the executor's owner gets the result
-/// and the others get an empty one. Throws RequestError for a request that makes no sense: options
+/// no mean to compare and drops out. Throws RequestError for a request that makes no sense: options
 /// out of the ranges above, a client or metric that does not exist, policies that differ in
 /// `replications` or ask for an automatic warm-up. Otherwise throws what `simulate` throws.
 PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);

@@ -7,6 +7,7 @@
 
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
+#include <retrysim/store.hpp>
 #include <retrysim/time.hpp>
 
 #include <atomic>
@@ -60,9 +61,10 @@ class Dismissed : public std::exception {
   const char* what() const noexcept override { return "the process that leads has finished"; }
 };
 
-/// Several processes may work together (MPI): all make the same calls on their executors in the
-/// same order. Exactly one of them is the owner, which plans, collects the results and writes. It
-/// may call `finish` at any time instead of the call that the others expect.
+/// Several processes may work together (MPI). Exactly one of them is the owner, which asks,
+/// collects the results and writes; the others `serve` it. All make the same calls on their
+/// executors in the same order; the owner may call `finish` at any time instead of the call that
+/// the others expect.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -95,16 +97,44 @@ class Executor {
 /// `jobs` threads (at least 1) of this process, which is the owner. `stop` may be null.
 std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>* stop);
 
+/// All that a process does whose executor is not the owner: it simulates what the owner asks for,
+/// whatever the question is, until the owner calls `finish`. Throws what `Executor::run` throws
+/// there but `Dismissed`. `stop` may be null.
+void serve(Executor& executor, const std::atomic<bool>* stop);
+
 // --- Replications --------------------------------------------------------------------------------
 
 // Independent runs, of one scenario or of several. Each draws its own random numbers, and results
 // come back in the order of the runs, so the executor affects only the time.
 
+/// Part `index` (from 1) of `count`.
+struct Shard {
+  std::size_t index = 1, count = 1;
+
+  std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
+};
+
+/// Thrown by a search that is one of several tasks (`ReplicationOptions::shard`) when its part of
+/// the work is in the store, and other parts are not yet.
+class ShardDone : public std::runtime_error {
+ public:
+  ShardDone(std::size_t units_there, std::size_t units_asked)
+      : std::runtime_error("other parts of the work are not done yet"),
+        there(units_there),
+        all(units_asked) {}
+
+  std::size_t there, all;  ///< of the units that the search has asked for last
+};
+
 struct ReplicationOptions {
   int jobs = 1;  ///< threads, at least 1
-  /// If given, does the work instead of `jobs` threads. With several processes, all must make the
-  /// same calls with the same scenarios; each gets all results.
+  /// If given, does the work instead of `jobs` threads. Its process is the owner.
   Executor* executor = nullptr;
+  /// Where results are looked for before anything is simulated, and kept; null: nothing is reused.
+  /// With `fingerprint` it is not used.
+  Store* store = nullptr;
+  /// With a store: only every `count`-th unit that is not there is simulated; see `ShardDone`.
+  std::optional<Shard> shard;
   bool fingerprint = false;
   std::uint32_t first = 0;  ///< number of the first replication
   /// Events of all runs together; `LimitExceeded` beyond.
@@ -117,8 +147,7 @@ struct ReplicationOptions {
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
   /// Wall-clock time that the whole call may take: `LimitExceeded` beyond, within about 100 ms.
   std::optional<Duration> timeout;
-  /// Called from time to time with the share done, in [0, 1], by one thread at a time; with several
-  /// processes, only in the executor's owner.
+  /// Called from time to time with the share done, in [0, 1], by the calling thread.
   std::function<void(double)> progress;
 };
 

@@ -2,7 +2,7 @@
 // according to the fluid, and simulates points near the borders to check it.
 //
 //     PhaseMapResult r = map_phases({.scenario = "zombie.toml", .plane = two_variations});
-//     const auto checked = confirm_map(request, &*r.map, 12);
+//     const auto checked = confirm_map(request, *r.map, 12);
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -135,10 +135,9 @@ MapConfirmation plan_confirmation(const Scenario& scenario, std::size_t service,
 Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
                                   MapQuestion question, double duration);
 
-/// Simulates `count` points, each with the replications of its scenario, over the executor of
-/// `options`. A point agrees if more than half of the replications do what the fluid says. Only the
-/// owner needs `map`. Throws what `simulate_all` throws.
-std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap* map,
+/// Simulates `count` points, each with the replications of its scenario. A point agrees if more
+/// than half of the replications do what the fluid says. Throws what `simulate_all` throws.
+std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap& map,
                                          std::size_t count, const ReplicationOptions& options);
 
 }  // namespace retrysim

@@ -1,5 +1,5 @@
 // Sweeps: every combination of varied keys, each a point with its replications. A sweep may have
-// millions of points: its results are kept in a journal, from which it continues after an
+// millions of points: its results are kept in a store (store.hpp), from which it continues after an
 // interruption, and are read point by point. A point that needs more memory or events than allowed
 // is marked as such, and the others go on.
 //
@@ -36,20 +36,13 @@ namespace stats {
 struct MeanSeries;
 }
 
-/// Part `index` (from 1) of `count`: the points whose number in the grid, from 0, leaves
-/// `index` - 1 when divided by `count`.
-struct Shard {
-  std::size_t index = 1, count = 1;
-
-  std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
-};
-
 /// The grid of a scenario file.
 struct SweepRequest {
   std::filesystem::path scenario;
-  std::vector<std::string> edits;                ///< as `load_scenario_file` takes them
-  std::vector<std::string> varying;              ///< as `parse_variations` takes them
-  std::optional<Shard> shard;                    ///< only these points
+  std::vector<std::string> edits;    ///< as `load_scenario_file` takes them
+  std::vector<std::string> varying;  ///< as `parse_variations` takes them
+  /// Only the points whose number in the grid, from 0, leaves `index` - 1 when divided by `count`.
+  std::optional<Shard> shard;
   std::uint64_t max_memory = ~std::uint64_t{0};  ///< bytes that the list of points may take
   /// Called with each note on the scenario as it comes up; may be empty.
   std::function<void(const std::string&)> note;
@@ -71,9 +64,8 @@ struct SweepPlan {
   /// The whole scenario of a point. Called by several threads; throws if the file has changed since
   /// and is no longer valid.
   std::function<std::shared_ptr<const Scenario>(std::size_t point)> scenario;
-  /// Identifies the sweep by names and texts, because a journal belongs to one sweep. Empty without
-  /// a file.
-  std::vector<std::pair<std::string, std::string>> identity;
+  /// What decides the results of each point, as a hash: found while its scenario was at hand.
+  std::vector<UnitKey> identities;
   std::uint64_t id = 0;                            ///< equal for shards of one sweep only
   std::string text;                                ///< of the scenario file
   std::vector<std::filesystem::path> inputs = {};  ///< the CSV files that any point reads
@@ -93,18 +85,8 @@ struct SweepPlanResult {
 /// Interrupted.
 SweepPlanResult plan_sweep(const SweepRequest& request);
 
-/// The points of a sweep made by hand, at least one. It has no journal and runs in one process.
+/// The points of a sweep made by hand, at least one.
 SweepPlan plan_sweep(std::vector<NamedScenario> points);
-
-struct SweepOptions {
-  /// How to run. `max_events` limits each replication; a point with a replication that exceeds it
-  /// is over the limit. `max_memory` limits all replications in progress together; a point with a
-  /// replication that does not fit alone is over the limit. `fingerprint`, `first` and
-  /// `kept_memory` are ignored.
-  ReplicationOptions run;
-  std::filesystem::path journal;  ///< a file in a folder that exists; empty: results in memory
-  bool resume = false;            ///< continue from the journal, if there is one
-};
 
 /// One point with its results.
 struct SweepPoint {
@@ -126,49 +108,38 @@ struct SweepPoint {
 inline constexpr std::size_t kMostPointsWithSeries = 400;
 inline constexpr std::size_t kMostBinsOfPoint = 160;
 
-/// A sweep in progress.
+/// A sweep whose points are read one by one.
 class Sweep {
  public:
-  /// Opens the journal. Throws std::runtime_error if it belongs to another sweep, is in use, or is
-  /// not a journal; std::system_error if it cannot be written.
-  explicit Sweep(SweepPlan plan, SweepOptions options = {});
+  /// How to run: `max_events` limits each replication; a point with a replication that exceeds it
+  /// is over the limit. `max_memory` limits all replications in progress together; a point with a
+  /// replication that does not fit alone is over the limit. `fingerprint`, `first` and
+  /// `kept_memory` are ignored. Without a store, or where it is full, results are in memory.
+  explicit Sweep(SweepPlan plan, ReplicationOptions options = {});
   Sweep(Sweep&&) noexcept;
   Sweep& operator=(Sweep&&) = delete;
   ~Sweep();
 
-  /// Simulates what is not done yet. Throws `Interrupted` if asked to stop, LimitExceeded after the
-  /// timeout, and what `simulate` throws; finished replications are then in the journal. With
-  /// several processes, the owner calls it; the others call `help_with_sweep`.
+  /// Simulates what the store does not have. Throws `Interrupted` if asked to stop, LimitExceeded
+  /// after the timeout, and what `simulate` throws; finished replications are then in the store.
   void run();
 
   std::size_t points() const;
-  std::size_t points_done() const;
-  /// Replications that are finished, those of a resumed journal included.
-  std::size_t replications_done() const;
-  /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
-  /// again.
-  std::uint64_t dropped_bytes() const;
   const SweepPlan& plan() const;
 
-  /// Results of a point; call it after `run`. Throws std::runtime_error if the journal has been
+  /// Results of a point; call it after `run`. Throws std::runtime_error if the store has been
   /// damaged meanwhile.
   SweepPoint point(std::size_t number);
   /// The message of the first point, in the order of the grid, that went over a limit; empty if
   /// none did.
   std::string first_over_limit() const;
-  /// Removes the journal, once the results are in place.
-  void remove_journal();
 
  private:
   class Progress;
   std::unique_ptr<Progress> progress_;
 };
 
-/// The part of a process whose executor is not the owner: it only computes, and learns about the
-/// points from the owner's `Sweep::run`.
-void help_with_sweep(const SweepRequest& request, const SweepOptions& options);
-
 /// Runs a whole sweep and returns all points at once.
-std::vector<SweepPoint> run_sweep(SweepPlan plan, const SweepOptions& options = {});
+std::vector<SweepPoint> run_sweep(SweepPlan plan, const ReplicationOptions& options = {});
 
 }  // namespace retrysim

@@ -199,10 +199,8 @@ struct TipPlan {
   TippingSearch search;
   std::vector<Variation> variations;
   std::vector<TipCase> cases;  ///< at least one; the last variation changes fastest
-  /// Identifies the search by names and texts, because a journal belongs to one search. Empty
-  /// without a file.
-  std::vector<std::pair<std::string, std::string>> identity;
-  std::uint64_t id = 0;                            ///< equal for equal identities
+  /// Of the question: equal for plans that ask the same. 0 without a file.
+  std::uint64_t id = 0;
   std::vector<std::filesystem::path> inputs = {};  ///< the CSV files that any case reads
 
   /// The varied keys, in order.
@@ -227,7 +225,7 @@ TipPlanResult plan_tip(const TipRequest& request);
 /// from `first`, or from `last`, and how long they should be. Notes for the reader.
 std::vector<std::string> notes_before(const TipPlan& plan);
 
-/// Searches made by hand, at least one. They have no journal.
+/// Searches made by hand, at least one.
 TipPlan plan_tip(std::vector<TipCase> cases, const TippingSearch& search);
 
 struct TipSearchOptions {
@@ -236,10 +234,6 @@ struct TipSearchOptions {
   /// Called before each size is simulated, in the calling thread, with the name of the case, the
   /// number of the size (from 1) and the size; may be empty.
   std::function<void(const std::string& name, int probe, double value)> probing;
-  /// A file in a folder that exists; empty: nothing is kept. With several processes, only the owner
-  /// has one.
-  std::filesystem::path journal;
-  bool resume = false;  ///< continue from the journal, if there is one
 };
 
 /// The tipping point of one case.
@@ -249,37 +243,8 @@ struct TipPoint {
   TipResult found;
 };
 
-/// Searches in progress, with a journal of the replications that are finished.
-class TipSearches {
- public:
-  /// Opens the journal. Throws std::runtime_error if it belongs to another search, is in use, or is
-  /// not a journal; std::system_error if it cannot be written.
-  explicit TipSearches(TipPlan plan, TipSearchOptions options = {});
-  TipSearches(TipSearches&&) noexcept;
-  TipSearches& operator=(TipSearches&&) = delete;
-  ~TipSearches();
-
-  /// Finds all tipping points, in the order of the cases; simulates what the journal does not have.
-  /// With several processes, all call it. Throws what `find_tipping_point` throws; finished
-  /// replications are then in the journal.
-  std::vector<TipPoint> run();
-
-  const TipPlan& plan() const;
-  /// Replications in the journal, and how many of them a resumed one had.
-  std::size_t replications_kept() const;
-  std::size_t replications_found() const;
-  /// Bytes at the end of a resumed journal that were cut off or damaged; their replications run
-  /// again.
-  std::uint64_t dropped_bytes() const;
-  /// Removes the journal, once the results are in place.
-  void remove_journal();
-
- private:
-  class Progress;
-  std::unique_ptr<Progress> progress_;
-};
-
-/// Finds the tipping points of all cases.
-std::vector<TipPoint> find_tipping_points(TipPlan plan, const TipSearchOptions& options = {});
+/// Finds all tipping points, in the order of the cases. Throws what `find_tipping_point` throws.
+std::vector<TipPoint> find_tipping_points(const TipPlan& plan,
+                                          const TipSearchOptions& options = {});
 
 }  // namespace retrysim

@@ -70,7 +70,8 @@ def arguments(case, scenario, out, jobs):
             result += ["--set", f"{dotted(path)}={toml(case.keys[path])}"]
     if case.command[0] == "predict":  # which simulates nothing
         return result
-    return result + ["--jobs", str(jobs), "--no-progress", "--max-events", str(MOST_EVENTS)]
+    return result + ["--jobs", str(jobs), "--no-progress", "--no-reuse", "--max-events",
+                     str(MOST_EVENTS)]
 
 
 def choose(generator):

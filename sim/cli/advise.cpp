@@ -24,6 +24,7 @@ struct AdviseCommand : SimulationSettings {
 
 Options<AdviseCommand> advise_options() {
   Options<AdviseCommand> options = std::vector<Option<AdviseCommand>>{};
+  options.add(shard_option());
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-advise. An earlier result of the same "
        "resolved scenario is replaced (see --force)",
@@ -31,16 +32,12 @@ Options<AdviseCommand> advise_options() {
        "(result.json)"}));
 }
 
-int advise(const AdviseCommand& options, const Session& session) {
+int advise(const AdviseCommand& options, Session& session) {
   const std::string& file = options.scenarios.front();
   RemediesResult read = load_remedies(file, options.edits);
-  session.print_errors(read.errors);
+  print_errors(read.errors);
   if (!read.scenario) return kBadInput;
-  session.print_notes(*read.scenario);
-  session.agree_on(*read.scenario);
-  for (const Remedy& remedy : read.remedies) {
-    if (remedy.loaded) session.agree_on(*remedy.loaded);
-  }
+  print_notes(*read.scenario);
   // Made before the simulation, so that a folder that must not be written is reported at once.
   const auto folder = session.result_folder(
       report::identity_of({&*read.scenario}, "advise", advise_options().asked(options)));
@@ -50,7 +47,6 @@ int advise(const AdviseCommand& options, const Session& session) {
   session.simulate(name, bar, [&](const ReplicationOptions& run) {
     advice = retrysim::advise(*std::move(read.scenario), std::move(read.remedies), run);
   });
-  if (!session.leads()) return kDone;
   const report::AdviceReport found{*advice, file, options.edits};
   const report::Document document = report::advice_document(found);
   document.write_files(*folder);
@@ -83,7 +79,7 @@ int advise(const Arguments& arguments) {
   if (!command) return kDone;
   only_scenario(command->scenarios, "retrysim advise SCENARIO");
   return in_session({"advise", arguments}, *command,
-                    [&](const Session& session) { return advise(*command, session); });
+                    [&](Session& session) { return advise(*command, session); });
 }
 
 }  // namespace retrysim::cli

@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,7 +39,6 @@ struct ChooseCommand : SimulationSettings {
   std::vector<std::string> vary;
   std::string highest, lowest, client = "all";
   ChooseOptions choice;
-  bool resume = false;
 
   const std::string& scenario() const { return scenarios.front(); }
 };
@@ -155,8 +153,7 @@ Options<ChooseCommand> choose_options() {
        [](C& c, const std::string& text) {
          c.choice.max_replications = whole_number("max-replications", text, 1);
        }},
-      {{"resume", "", "resume a race that was interrupted; if there is none, start it"},
-       into(&C::resume)}};
+      {{"resume", "", kResumeHelp}, [](C&, const std::string&) {}}};
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-choose. An earlier result of the same "
        "resolved scenario and request is replaced (see --force)",
@@ -164,9 +161,9 @@ Options<ChooseCommand> choose_options() {
 }
 
 /// Loads every policy; says what is wrong with them. Then there are none.
-std::vector<NamedScenario> load_policies(const ChooseCommand& options, const Session& session) {
+std::vector<NamedScenario> load_policies(const ChooseCommand& options) {
   VariantsResult loaded = load_variants(options.scenario(), options.edits, options.vary);
-  session.print_errors(loaded.errors);
+  print_errors(loaded.errors);
   return std::move(loaded.variants);
 }
 
@@ -193,44 +190,36 @@ std::vector<std::string> notes_on(const std::vector<NamedScenario>& policies,
 }
 
 PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> policies,
-                  ChoiceJournal* journal, const Session& session) {
+                  const Session& session) {
   const std::string name = policies.front().loaded.scenario.name;
   std::optional<report::ProgressBar> bar;  // one for each stage
   report::ProgressBar none(name, false);
   ChooseOptions with_progress = options.choice;
-  with_progress.journal = journal;
-  with_progress.run = session.replication_options(none);
-  with_progress.run.progress = [&](double share) {
-    if (bar) bar->show(share);
-  };
   with_progress.stage = [&](std::size_t stage, std::size_t racing) {
     bar.emplace(fmt::format("{}, stage {}: {} in the race", name, stage, racing),
                 session.shows_progress());
   };
   PolicyChoice choice;
-  try {
-    choice = choose(std::move(policies), with_progress);
-  } catch (...) {
-    if (bar) bar->clear();
-    throw;
-  }
+  session.simulate(name, none, [&](const ReplicationOptions& run) {
+    with_progress.run = run;
+    with_progress.run.progress = [&](double share) {
+      if (bar) bar->show(share);
+    };
+    try {
+      choice = choose(std::move(policies), with_progress);
+    } catch (...) {
+      if (bar) bar->clear();
+      throw;
+    }
+  });
   if (bar) bar->clear();
   return choice;
 }
 
-/// The exit status of the race `id`, if that is what `json` is the result of.
-std::optional<int> status_of_race(const nlohmann::ordered_json& json, std::uint64_t id) {
-  if (!json.contains("choice") || json.at("choice").value("id", "") != fmt::format("{:016x}", id)) {
-    return std::nullopt;
-  }
-  return json.at("choice").at("outcome") == name(ChoiceOutcome::kChosen) ? kDone
-                                                                         : kExpectationFailed;
-}
-
-/// What the process that leads writes and prints at the end.
-int conclude(const ChooseCommand& options, const PolicyChoice& choice,
-             const report::ResultIdentity& identity, std::uint64_t id, JournaledCommand& command,
-             ChoiceJournal& journal, const std::vector<std::string>& notes) {
+/// Writes and prints what there is at the end; an exit status.
+int conclude(const ChooseCommand& options, const PolicyChoice& choice, std::uint64_t id,
+             report::ResultFolder& folder, const std::vector<std::string>& notes) {
+  const report::ResultIdentity& identity = folder.identity();
   report::ChoiceReport found{choice, {}, {}, identity.options, identity.keys, id, notes};
   const std::vector<Variation> variations = parse_variations(options.vary).variations;
   for (const Variation& v : variations) {
@@ -238,44 +227,24 @@ int conclude(const ChooseCommand& options, const PolicyChoice& choice,
   }
   for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
   const report::Document document = report::choice_document(found);
-  document.write_files(command.result());
-  journal.remove();
-  print_result(options, {command.path(), kChooseCsv, &document});
+  document.write_files(folder);
+  print_result(options, {folder.path(), kChooseCsv, &document});
   return choice.outcome == ChoiceOutcome::kChosen ? kDone : kExpectationFailed;
 }
 
-int choose(const ChooseCommand& options, const Session& session) {
-  std::vector<NamedScenario> policies = load_policies(options, session);
+int choose(const ChooseCommand& options, Session& session) {
+  std::vector<NamedScenario> policies = load_policies(options);
   if (policies.empty()) return kBadInput;
-  for (const NamedScenario& p : policies) session.agree_on(p.loaded);
   const std::vector<std::string> notes = notes_on(policies, options.choice.aim);
-  for (const std::string& note : notes) session.print_note(note);
-  if (!session.leads()) {
-    race(options, std::move(policies), nullptr, session);
-    return kDone;
-  }
-  // Opened before the simulation, so that a folder that must not be written is reported at once.
-  const std::string scenario = policies.front().loaded.scenario.name;
-  JournaledCommand command(options, options.resume, result_path(options, scenario, "choose"),
-                           {"race", report::kChoiceJournal});
+  for (const std::string& note : notes) report::print_error("note: {}\n", note);
   const std::uint64_t id = id_of_choice(policies, options.choice);
-  if (const auto status = command.completed_before(
-          kChooseCsv, [&](const auto& json) { return status_of_race(json, id); })) {
-    return *status;
-  }
   std::vector<const LoadedScenario*> loaded;
   for (const NamedScenario& p : policies) loaded.push_back(&p.loaded);
-  const auto identity = report::identity_of(loaded, "choose", choose_options().asked(options));
-  const fs::path file = command.open(identity);
-  const auto journal = command.open_journal([&] {
-    return std::make_unique<ChoiceJournal>(file, policies, options.choice, options.resume);
-  });
-  command.print_found(replications_text(journal->found()), journal->dropped_bytes());
-  const PolicyChoice choice = command.keep_what_is_done(
-      scenario, session.interruption(),
-      {[&] { return replications_text(journal->kept()); }, [&] { journal->remove(); }},
-      [&] { return race(options, std::move(policies), journal.get(), session); });
-  return conclude(options, choice, identity, id, command, *journal, notes);
+  // Made before the simulation, so that a folder that must not be written is reported at once.
+  const auto folder =
+      session.result_folder(report::identity_of(loaded, "choose", choose_options().asked(options)));
+  const PolicyChoice choice = race(options, std::move(policies), session);
+  return conclude(options, choice, id, *folder, notes);
 }
 
 constexpr const char* kChooseUsage =
@@ -314,7 +283,7 @@ int choose(const Arguments& arguments) {
   }
   command->choice.aim = aim_of(*command);
   return in_session({"choose", arguments}, *command,
-                    [&](const Session& session) { return choose(*command, session); });
+                    [&](Session& session) { return choose(*command, session); });
 }
 
 }  // namespace retrysim::cli

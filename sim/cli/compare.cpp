@@ -98,6 +98,7 @@ Options<CompareCommand> compare_options() {
          if (!c.twin) return {};
          return {"--twin"};
        }}};
+  options.add(shard_option());
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-compare. An earlier result of the same "
        "resolved scenario and variants is replaced (see --force)",
@@ -105,10 +106,10 @@ Options<CompareCommand> compare_options() {
 }
 
 /// Loads every variant; says what is wrong with them. Then there are none.
-std::vector<NamedScenario> load_variants(const CompareCommand& options, const Session& session) {
+std::vector<NamedScenario> load_variants(const CompareCommand& options) {
   VariantsResult loaded =
       retrysim::load_variants(options.scenario(), options.edits, options.vary, options.baseline);
-  session.print_errors(loaded.errors);
+  print_errors(loaded.errors);
   std::set<std::string> printed;
   for (NamedScenario& v : loaded.variants) {
     if (v.loaded.scenario.precision.target > 0) {
@@ -117,7 +118,7 @@ std::vector<NamedScenario> load_variants(const CompareCommand& options, const Se
           "that the scenario gives");
     }
     for (const std::string& note : distinct_notes(v.loaded)) {
-      if (printed.insert(note).second) session.print_note(note);
+      if (printed.insert(note).second) report::print_error("note: {}\n", note);
     }
   }
   return std::move(loaded.variants);
@@ -173,10 +174,9 @@ void write_and_print(const CompareCommand& options, Comparison comparison,
   print_result(options, {folder.path(), "compare.csv", &document});
 }
 
-int compare(const CompareCommand& options, const Session& session) {
-  std::vector<NamedScenario> variants = load_variants(options, session);
+int compare(const CompareCommand& options, Session& session) {
+  std::vector<NamedScenario> variants = load_variants(options);
   if (variants.empty()) return kBadInput;
-  for (const NamedScenario& v : variants) session.agree_on(v.loaded);
   // Made before the simulation, so that a folder that must not be written is reported at once.
   const auto folder = session.result_folder(identity(options, variants));
   const std::string name = variants.front().loaded.scenario.name;
@@ -185,7 +185,7 @@ int compare(const CompareCommand& options, const Session& session) {
   session.simulate(name, bar, [&](const ReplicationOptions& run) {
     comparison = retrysim::compare(std::move(variants), {options.metrics, options.twin, run});
   });
-  if (session.leads()) write_and_print(options, *std::move(comparison), *folder);
+  write_and_print(options, *std::move(comparison), *folder);
   return kDone;
 }
 
@@ -236,7 +236,7 @@ int compare(const Arguments& arguments) {
     command->metrics.push_back(find_metric("metastable_probability"));
   }
   return in_session({"compare", arguments}, *command,
-                    [&](const Session& session) { return compare(*command, session); });
+                    [&](Session& session) { return compare(*command, session); });
 }
 
 }  // namespace retrysim::cli

@@ -75,6 +75,7 @@ Options<MapCommand> map_options() {
        [](const C& c) {
          return c.confirm > 0 ? Texts{fmt::format("--confirm {}", c.confirm)} : Texts{};
        }}};
+  options.add(shard_option());
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-map with --confirm, otherwise none. An "
        "earlier result of the same resolved scenario and plane is replaced (see --force)",
@@ -96,39 +97,34 @@ void print_map(const MapCommand& options, const report::Document& document) {
   out.flush();
 }
 
-int map(const MapCommand& options, const LoadedScenario& loaded, const Session& session) {
+int map(const MapCommand& options, const LoadedScenario& loaded, Session& session) {
   const std::string& name = loaded.scenario.name;
-  std::optional<PhaseMap> map;
+  report::ProgressBar bar = session.progress_bar(name);
+  PhaseMapResult result;
+  session.simulate(name, bar, [&](const ReplicationOptions& run) {
+    PhaseMapRequest request = options.request;
+    request.stop = run.stop;
+    request.progress = run.progress;
+    result = map_phases(request);
+  });
+  print_errors(result.errors);
+  if (!result.map) return kBadInput;
+  const PhaseMap& map = *result.map;
   std::unique_ptr<report::ResultFolder> folder;
-  if (session.leads()) {
-    report::ProgressBar bar = session.progress_bar(name);
-    PhaseMapResult result;
-    session.simulate(name, bar, [&](const ReplicationOptions& run) {
-      PhaseMapRequest request = options.request;
-      request.stop = run.stop;
-      request.progress = run.progress;
-      result = map_phases(request);
-    });
-    print_errors(result.errors);
-    if (!result.map) return kBadInput;
-    map = std::move(result.map);
-    if (options.writes_files()) {
-      MapCommand asked = options;
-      asked.request.service = map->service;  // if the scenario has only one, it need not be named
-      folder = session.result_folder(
-          report::identity_of(loaded, map->inputs, "map", map_options().asked(asked)));
-    }
+  if (options.writes_files()) {
+    MapCommand asked = options;
+    asked.request.service = map.service;  // if the scenario has only one, it need not be named
+    folder = session.result_folder(
+        report::identity_of(loaded, map.inputs, "map", map_options().asked(asked)));
   }
   std::vector<MapConfirmation> confirmed;
   if (options.confirm > 0) {
-    report::ProgressBar bar = session.progress_bar(name + ", confirming");
-    session.simulate(name, bar, [&](const ReplicationOptions& run) {
-      confirmed = confirm_map(options.request, map ? &*map : nullptr, options.confirm, run);
+    report::ProgressBar confirming = session.progress_bar(name + ", confirming");
+    session.simulate(name, confirming, [&](const ReplicationOptions& run) {
+      confirmed = confirm_map(options.request, map, options.confirm, run);
     });
   }
-  if (!session.leads()) return kDone;
-  const report::MapReport found{loaded, options.varied, *map, options.confirm,
-                                std::move(confirmed)};
+  const report::MapReport found{loaded, options.varied, map, options.confirm, std::move(confirmed)};
   const report::Document document = report::map_document(found);
   if (!folder) {
     print_map(options, document);
@@ -142,12 +138,11 @@ int map(const MapCommand& options, const LoadedScenario& loaded, const Session& 
   return disagrees ? kExpectationFailed : kDone;
 }
 
-int map(const MapCommand& options, const Session& session) {
+int map(const MapCommand& options, Session& session) {
   const LoadResult result = load_scenario_file(options.request.scenario, options.request.edits);
-  session.print_errors(result.errors);
+  print_errors(result.errors);
   if (!result.loaded) return kBadInput;
-  session.print_notes(*result.loaded);
-  session.agree_on(*result.loaded);
+  print_notes(*result.loaded);
   return map(options, *result.loaded, session);
 }
 
@@ -160,6 +155,7 @@ int map(const Arguments& arguments) {
   if (command->scenarios.size() != 1) {
     throw UsageError("expected retrysim map SCENARIO --vary X=... --vary Y=...");
   }
+  if (command->shard && command->confirm == 0) throw UsageError("--shard needs --confirm");
   command->request.scenario = command->scenarios.front();
   command->request.edits = command->edits;
   VariationsResult read = parse_variations(command->varied);
@@ -167,7 +163,7 @@ int map(const Arguments& arguments) {
   if (!read.errors.empty()) return kBadInput;
   command->request.plane = std::move(read.variations);
   return in_session({"map", arguments}, *command,
-                    [&](const Session& session) { return map(*command, session); });
+                    [&](Session& session) { return map(*command, session); });
 }
 
 }  // namespace retrysim::cli

@@ -161,7 +161,7 @@ int program(const Arguments& arguments) {
     return failed(kBadInput, e.what());
   } catch (const Interrupted&) {
     return failed(kInterrupted, "interrupted; unfinished work is not written");
-  } catch (const std::system_error& e) {  // of the journal, or of the first thread
+  } catch (const std::system_error& e) {  // of the first thread, say
     if (e.code() == std::errc::resource_unavailable_try_again) {
       return failed(kLimitHit, "the system has no memory for a thread, or too many processes");
     }

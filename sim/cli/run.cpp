@@ -98,6 +98,7 @@ Options<RunOptions> run_options() {
        "An earlier result of the same resolved scenario is replaced (see --force)",
        "format of the summary on standard output: table (default), csv or json (with several "
        "scenarios an array)"}));
+  options.add(shard_option());
   return options.add(Options<O>(std::vector<Option<O>>{
       {{"fingerprint", "",
         "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
@@ -139,17 +140,17 @@ Options<RunOptions> run_options() {
 }
 
 // All scenarios are validated before anything runs; every mistake of every one is reported.
-std::optional<std::vector<PlannedRun>> plan(const RunOptions& options, const Session& session) {
+std::optional<std::vector<PlannedRun>> plan(const RunOptions& options) {
   std::vector<PlannedRun> planned;
   bool failed = false;
   for (const std::string& path : options.scenarios) {
     LoadResult result = load_scenario_file(path, options.edits);
-    session.print_errors(result.errors);
+    print_errors(result.errors);
     if (!result.loaded) {
       failed = true;
       continue;
     }
-    session.print_notes(*result.loaded);
+    print_notes(*result.loaded);
     const std::string name = result.loaded->scenario.name;
     for (const PlannedRun& p : planned) {
       if (p.loaded.scenario.name != name) continue;
@@ -309,22 +310,20 @@ class Gate {
   bool passed_ = true;
 };
 
-void run_one(const RunOptions& options, const PlannedRun& planned, const Session& session,
-             Gate* gate, JsonOutput& json) {
+void run_one(const RunOptions& options, const PlannedRun& planned, Session& session, Gate& gate,
+             JsonOutput& json) {
   const std::string& name = planned.loaded.scenario.name;
   // Made before the simulation, so that a folder that must not be written is reported at once.
-  std::optional<report::ResultFolder> folder;
-  if (session.leads()) {
-    folder.emplace(planned.folder,
-                   report::identity_of({&planned.loaded}, "run", run_options().asked(options)),
-                   options.force, "", keep_earlier(options, planned.folder));
-  }
+  report::ResultFolder folder(
+      planned.folder, report::identity_of({&planned.loaded}, "run", run_options().asked(options)),
+      options.force, keep_earlier(options, planned.folder));
+  session.keep_units_beside(planned.folder);
   std::optional<report::OutputFile> access_log;
-  if (session.leads() && !options.access_log.empty()) {
+  if (!options.access_log.empty()) {
     access_log.emplace(
         options.access_log,
         report::Replaceable{report::is_access_log, "it is not an access log of retrysim",
-                            options.force, folder->identity().reads});
+                            options.force, folder.identity().reads});
   }
   report::ProgressBar bar = session.progress_bar(name);
   LoadedScenario loaded = planned.loaded;
@@ -351,13 +350,12 @@ void run_one(const RunOptions& options, const PlannedRun& planned, const Session
     }
     if (access_log) write_access_log(*access_log, loaded.scenario, run_options);
   });
-  if (gate == nullptr) return;
   const report::Evaluation evaluation(results);
   report::Document document = report::run_document(evaluation);
   if (options.twin) document.member("twin", true);
-  document.write_files(*folder);
-  gate->add(report::judged(loaded, evaluation.expectations));
-  print_summary(options, evaluation, document, *folder, json);
+  document.write_files(folder);
+  gate.add(report::judged(loaded, evaluation.expectations));
+  print_summary(options, evaluation, document, folder, json);
 }
 
 constexpr const char* kRunUsage =
@@ -382,20 +380,14 @@ int run(const Arguments& arguments) {
   if (!options->access_log.empty() && options->scenarios.size() > 1) {
     throw UsageError("--access-log is for one scenario: each would replace the one before");
   }
-  return in_session({"run", arguments}, *options, [&](const Session& session) -> int {
-    const auto planned = plan(*options, session);
+  return in_session({"run", arguments}, *options, [&](Session& session) -> int {
+    const auto planned = plan(*options);
     if (!planned) return kBadInput;
-    for (const PlannedRun& p : *planned) session.agree_on(p.loaded);
-    std::optional<Gate> gate;  // where this process leads
-    if (session.leads()) {
-      check_outputs(*options, *planned);
-      gate.emplace(*options, *planned);
-    }
+    check_outputs(*options, *planned);
+    Gate gate(*options, *planned);
     JsonOutput json(planned->size());
-    for (const PlannedRun& p : *planned) {
-      run_one(*options, p, session, gate ? &*gate : nullptr, json);
-    }
-    return gate ? gate->conclude() : kDone;
+    for (const PlannedRun& p : *planned) run_one(*options, p, session, gate, json);
+    return gate.conclude();
   });
 }
 

@@ -7,16 +7,17 @@
 #include <retrysim/simulation.hpp>
 
 #include "cli/commands.hpp"
-#include "execution/journal.hpp"
-#include "execution/run_bytes.hpp"
+#include "execution/units.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
+#include "scenario/derived/result_names.hpp"
 #include "scenario/text/names.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -451,9 +452,54 @@ Options<SimulationSettings> simulation_options(const SimulationHelp& help) {
         "give up after this much real time, including reading and writing, such as 10min or a "
         "number of seconds (exit status 5)"},
        [](S& s, const std::string& text) { s.timeout = duration_above_zero("timeout", text); }},
+      {{"store", "DIR",
+        "folder of replications that are done, from which any command takes those that it needs; "
+        "default .retrysim-runs beside the folder of the result files"},
+       [](S& s, const std::string& text) {
+         s.store = output_path(text, "folder", "store");
+         s.reuse = true;
+       }},
+      {{"store-size", "SIZE",
+        "remove the oldest of them if they take more space than this; default 1GiB"},
+       [](S& s, const std::string& text) {
+         const auto bytes = parse_bytes(text);
+         if (!bytes) {
+           throw UsageError(fmt::format(
+               "--store-size: '{}' is not a size such as 512MiB, 4GiB or a number of bytes above 0",
+               text));
+         }
+         s.store_size = *bytes;
+       }},
+      {{"no-reuse", "",
+        "simulate everything anew, and keep nothing for later commands; so does the environment "
+        "variable RETRYSIM_NO_REUSE=1"},
+       [](S& s, const std::string&) { s.reuse = false; }},
       {{"quiet", "", "no summary on standard output"}, into(&S::quiet)},
       {{"no-progress", "", "no progress bar, not even on a terminal"},
        [](S& s, const std::string&) { s.progress = false; }}};
+}
+
+Shard read_shard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  Shard shard;
+  if (slash != std::string::npos) {
+    shard.count = whole_number("shard", text.substr(slash + 1), 1);
+    shard.index = whole_number("shard", text.substr(0, slash), 1);
+  }
+  if (slash == std::string::npos || shard.index > shard.count) {
+    throw UsageError(fmt::format(
+        "--shard: '{}' is not I/N with I from 1 to N, such as 1/4 for the first of four", text));
+  }
+  return shard;
+}
+
+Options<SimulationSettings> shard_option() {
+  using S = SimulationSettings;
+  return std::vector<Option<S>>{
+      {{"shard", "I/N",
+        "simulate only every N-th replication, starting with the I-th (I from 1 to N), into the "
+        "store; when all N are done, the same command without --shard writes the result"},
+       [](S& s, const std::string& text) { s.shard = read_shard(text); }}};
 }
 
 const std::string& only_scenario(const std::vector<std::string>& words, std::string_view expected) {
@@ -504,6 +550,11 @@ int number_of_jobs(const std::string& text) {
   return static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", text, 1)));
 }
 
+bool reuse_by_default() {
+  const char* const setting = std::getenv("RETRYSIM_NO_REUSE");
+  return setting == nullptr || std::string_view(setting) != "1";
+}
+
 int default_jobs() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 std::string format_word(const std::string& text) {
@@ -540,28 +591,38 @@ void print_notes(const LoadedScenario& loaded) {
 
 // --- The session ---------------------------------------------------------------------------------
 
-void Session::agree_on(const LoadedScenario& loaded) const {
-  execution::agree_on(loaded, executor_);
-}
-
-void Session::print_errors(const std::vector<Diagnostic>& errors) const {
-  if (leads()) cli::print_errors(errors);
-}
-
-void Session::print_notes(const LoadedScenario& loaded) const {
-  if (leads()) cli::print_notes(loaded);
-}
-
-void Session::print_note(std::string_view note) const {
-  if (leads()) report::print_error("note: {}\n", note);
-}
-
 std::unique_ptr<report::ResultFolder> Session::result_folder(
-    const report::ResultIdentity& identity) const {
-  if (!leads()) return nullptr;
+    const report::ResultIdentity& identity) {
   const auto path = result_path(settings_, identity.scenario, identity.command);
-  return std::make_unique<report::ResultFolder>(path, identity, settings_.force, "",
+  keep_units_beside(path);
+  return std::make_unique<report::ResultFolder>(path, identity, settings_.force,
                                                 keep_earlier(settings_, path));
+}
+
+namespace {
+
+/// Whether somebody else made it, who could slip results into it: the folder of the results may be
+/// one that all users share.
+bool is_of_others(const fs::path& folder) {
+  struct stat status {};
+  return ::lstat(folder.c_str(), &status) == 0 &&
+         (status.st_uid != ::geteuid() || !S_ISDIR(status.st_mode));
+}
+
+}  // namespace
+
+void Session::keep_units_beside(const fs::path& folder) {
+  if (!settings_.reuse) return;
+  fs::path place = settings_.store;
+  if (place.empty()) {
+    const fs::path result = folder.has_filename() ? folder : folder.parent_path();
+    place = result.parent_path() / scenario::kStoreFolder;
+    if (is_of_others(place)) return;
+  }
+  if (store_ && place == store_folder_) return;
+  store_folder_ = place;
+  store_ = open_store(place, settings_.store_size,
+                      [](const std::string& note) { report::print_error("note: {}\n", note); });
 }
 
 report::ProgressBar Session::progress_bar(std::string name) const {
@@ -571,6 +632,8 @@ report::ProgressBar Session::progress_bar(std::string name) const {
 ReplicationOptions Session::replication_options(report::ProgressBar& bar) const {
   ReplicationOptions options;
   options.executor = &executor_;
+  options.store = store_.get();
+  options.shard = settings_.shard;
   options.jobs = jobs();
   options.max_memory = max_memory_;
   options.max_events = settings_.max_events;
@@ -597,23 +660,57 @@ void Session::simulate(const std::string& name, report::ProgressBar& bar,
 
 namespace {
 
-// What the machine of the owner has free holds for all ranks: they must come to the same end.
-std::uint64_t agree_on_memory(const SimulationSettings& settings, Executor& executor) {
-  if (settings.max_memory) return *settings.max_memory;
-  std::string bytes;
-  if (executor.is_owner()) {
-    execution::put(bytes, free_memory() / ranks_on_this_machine(settings.launch));
+std::string runs_text(std::size_t count) {
+  return fmt::format("{} run{}", count, count == 1 ? "" : "s");
+}
+
+/// What was there before, so that nobody takes it for simulated.
+void say_what_was_there(const Store& store) {
+  if (store.units_found == 0) return;
+  report::print_error("note: {} of {} {} there already\n", store.units_found,
+                      runs_text(store.units_asked), store.units_found == 1 ? "was" : "were");
+}
+
+void say_what_is_kept(const Store& store) {
+  const std::size_t kept = store.units_found + store.units_kept;
+  if (kept == 0) return;
+  report::print_error("note: {} {} kept; the same command goes on from there\n", runs_text(kept),
+                      kept == 1 ? "is" : "are");
+}
+
+int lead(const SimulationSettings& settings, const Interruption& interruption, Executor& executor,
+         const std::function<int(Session&)>& work) {
+  const std::uint64_t memory = settings.max_memory
+                                   ? *settings.max_memory
+                                   : free_memory() / ranks_on_this_machine(settings.launch);
+  Session session(settings, interruption, executor, memory);
+  try {
+    const int status = work(session);
+    if (session.store() != nullptr) say_what_was_there(*session.store());
+    return status;
+  } catch (const ShardDone& done) {
+    report::print_error(
+        "note: {} of {} are in the store; with the others there, too, the same command without "
+        "--shard writes the result\n",
+        done.there, runs_text(done.all));
+    return kDone;
+  } catch (const Interrupted&) {
+    if (session.store() != nullptr) say_what_is_kept(*session.store());
+    throw;
+  } catch (const LimitExceeded&) {  // with another limit it may go on
+    if (session.store() != nullptr) say_what_is_kept(*session.store());
+    throw;
   }
-  const std::string shared = executor.share(std::move(bytes));
-  std::string_view rest = shared;
-  return execution::take<std::uint64_t>(rest).value_or(~std::uint64_t{0});
 }
 
 }  // namespace
 
 int in_session(const Invocation& invocation, const SimulationSettings& settings,
-               const std::function<int(const Session&)>& work) {
+               const std::function<int(Session&)>& work) {
   check_jobs(settings.launch, settings.jobs_given);
+  if (settings.shard && !settings.reuse) {
+    throw UsageError("--shard cannot be combined with --no-reuse: it leaves its work in the store");
+  }
   Interruption interruption;
   const auto executor = make_executor(settings.launch, settings.jobs, interruption.flag());
   const bool leads = executor->is_owner();
@@ -630,10 +727,13 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   };
   int status = kDone;
   try {
-    executor->agree(fmt::format("{} {} {}", RETRYSIM_VERSION, invocation.command,
-                                fmt::join(invocation.arguments, "\n")));
-    const std::uint64_t max_memory = agree_on_memory(settings, *executor);
-    status = work(Session(settings, interruption, *executor, max_memory));
+    executor->agree(fmt::format("{} {} {} {}", RETRYSIM_VERSION, execution::kSourcesOfResults,
+                                invocation.command, fmt::join(invocation.arguments, "\n")));
+    if (leads) {
+      status = lead(settings, interruption, *executor, work);
+    } else {
+      serve(*executor, interruption.flag());
+    }
     finish();
   } catch (const Interrupted&) {
     if (interruption.limit_hit()) throw_limit_exceeded(interruption);
@@ -681,113 +781,6 @@ void print_result(const SimulationSettings& settings, const ShownResult& result,
   try {
     show(settings, result, before);
   } catch (const report::OutputClosed&) {  // the files are in place; the reader has seen enough
-  }
-}
-
-std::string replications_text(std::size_t count) {
-  return count == 0 ? "" : fmt::format("{} replication{}", count, count == 1 ? "" : "s");
-}
-
-JournaledCommand::JournaledCommand(const SimulationSettings& settings, bool resume, fs::path path,
-                                   Kind kind)
-    : settings_(settings),
-      path_(std::move(path)),
-      kind_(kind),
-      kept_(keep_earlier(settings, path_)),
-      resume_(resume) {
-  std::error_code error;
-  unfinished_ = fs::exists(path_ / kind_.journal, error);
-  if (!unfinished_ || resume || settings.force) return;
-  throw report::OutputError(
-      path_,
-      fmt::format("it contains an unfinished {}; --resume continues it, --force starts again",
-                  kind_.name));
-}
-
-JournaledCommand::~JournaledCommand() {
-  if (made_.empty()) return;
-  result_.reset();
-  std::error_code ignored;
-  for (const fs::path& folder : made_) fs::remove(folder, ignored);  // unless it holds something
-}
-
-std::optional<int> JournaledCommand::completed_before(
-    std::string_view csv_file,
-    const std::function<std::optional<int>(const nlohmann::ordered_json&)>& status_of) const {
-  if (!resume_ || unfinished_) return std::nullopt;
-  std::optional<int> status;
-  try {
-    const auto json = report::read_sealed(path_);
-    report::read_members(path_ / report::kResultJson, [&] {
-      const std::optional<int> found = status_of(json);
-      if (!found) return;
-      for (const auto& record : report::file_records(json, path_ / report::kResultJson)) {
-        if (!report::fault_of(path_, record).empty()) return;
-      }
-      status = found;
-    });
-  } catch (const report::DamagedResult&) {
-    return std::nullopt;
-  }
-  if (!status) return std::nullopt;
-  report::print_error("note: this {} is already complete: {}\n", kind_.name, path_.string());
-  print_result(settings_, {path_, csv_file});
-  return status;
-}
-
-fs::path JournaledCommand::open(report::ResultIdentity identity) {
-  std::error_code error;
-  for (fs::path folder = path_; !folder.empty() && !fs::exists(folder, error);
-       folder = folder.parent_path()) {
-    made_.push_back(folder);
-  }
-  fs::create_directories(path_, error);
-  if (error) throw report::OutputError(path_, error.message());
-  // With --out, the user who began what is resumed here was allowed to replace what there is.
-  const bool force = settings_.force || (unfinished_ && resume_ && !kept_);
-  result_ = std::make_unique<report::ResultFolder>(path_, std::move(identity), force, kind_.journal,
-                                                   kept_);
-  return result_->path() / kind_.journal;
-}
-
-void JournaledCommand::print_found(const std::string& finished, std::uint64_t dropped_bytes) const {
-  if (!resume_) return;
-  if (dropped_bytes > 0) {
-    report::print_error(
-        "note: {} bytes at the end of the journal were cut off or damaged; their results are "
-        "computed again\n",
-        dropped_bytes);
-  }
-  if (!finished.empty()) report::print_error("note: resuming with {} finished\n", finished);
-}
-
-void JournaledCommand::end_without_result(const std::string& scenario,
-                                          const Interruption& interruption,
-                                          const Kept& kept) const {
-  const auto keep = [&] {
-    const std::string text = kept.text();
-    if (!text.empty()) {
-      return fmt::format("{} finished; --resume continues the {}", text, kind_.name);
-    }
-    kept.remove();
-    return text;
-  };
-  try {
-    throw;
-  } catch (const Interrupted&) {
-    const std::string text = keep();
-    if (const auto limit = interruption.limit_hit()) {
-      throw LimitExceeded(
-          fmt::format("\"{}\" {}{}", scenario, *limit, text.empty() ? "" : "; " + text));
-    }
-    if (!text.empty()) report::print_error("note: {}\n", text);
-  } catch (const LimitExceeded&) {  // with another limit it may continue
-    const std::string text = keep();
-    if (!text.empty()) report::print_error("note: {}\n", text);
-  } catch (const RequestError&) {  // it can never be carried out
-    kept.remove();
-  } catch (...) {
-    keep();
   }
 }
 

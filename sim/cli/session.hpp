@@ -9,12 +9,12 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
+#include <retrysim/store.hpp>
 #include <retrysim/time.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "execution/executor.hpp"
-#include "execution/journal.hpp"
 #include "report/document/document.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
@@ -116,6 +116,9 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text);
 /// One for each processor.
 int default_jobs();
 
+/// Unless the environment variable RETRYSIM_NO_REUSE says otherwise, for tests and benchmarks.
+bool reuse_by_default();
+
 /// The values of those options.
 struct SimulationSettings {
   std::vector<std::string> edits;  ///< --set, then --seed and --replications as further edits
@@ -128,6 +131,10 @@ struct SimulationSettings {
   std::uint64_t max_events = ~std::uint64_t{0};
   std::optional<Duration> timeout;
   std::optional<std::uint64_t> max_memory;  ///< bytes of each process; otherwise what is free
+  bool reuse = reuse_by_default();
+  std::string store;  ///< empty: beside the results
+  std::uint64_t store_size = std::uint64_t{1} << 30;
+  std::optional<Shard> shard;  ///< of commands with `shard_option`
 };
 
 /// Where the results of a scenario go: to the folder of --out, or below results to NAME after a run
@@ -147,8 +154,18 @@ struct SimulationHelp {
 };
 
 /// The rows set, seed, replications, jobs, mpi, out, force, format, max-events, max-memory,
-/// timeout, quiet and no-progress.
+/// timeout, store, store-size, no-reuse, quiet and no-progress.
 Options<SimulationSettings> simulation_options(const SimulationHelp& help);
+
+/// The option --resume, which scripts of earlier versions give.
+inline constexpr const char* kResumeHelp =
+    "go on after an interruption, as every command does by itself";
+
+/// The row shard of a command that names all its units beforehand.
+Options<SimulationSettings> shard_option();
+
+/// "I/N". Throws UsageError.
+Shard read_shard(const std::string& text);
 
 /// The only scenario among the words of a command. Throws UsageError with the usage `expected`.
 const std::string& only_scenario(const std::vector<std::string>& words, std::string_view expected);
@@ -179,8 +196,7 @@ void print_notes(const LoadedScenario& loaded);
 
 // --- The session ---------------------------------------------------------------------------------
 
-// A command at work, alone or as one of the ranks of an MPI job. All ranks take the same steps;
-// only the first one prints and writes files.
+// A command at work. With MPI it is in the first rank alone; the others serve it.
 
 class Session {
  public:
@@ -195,26 +211,19 @@ class Session {
   Executor& executor() const { return executor_; }
   /// Replications that this process computes at once.
   int jobs() const { return executor_.is_alone() ? settings_.jobs : 1; }
-  /// Bytes that this process may take; the same in all ranks.
+  /// Bytes that each process may take.
   std::uint64_t max_memory() const { return max_memory_; }
-  /// Whether this process is the one that prints and writes.
-  bool leads() const { return executor_.is_owner(); }
 
-  /// Makes sure that all ranks have read the same scenario files and CSV inputs. Throws what
-  /// `Executor::agree` throws.
-  void agree_on(const LoadedScenario& loaded) const;
+  /// Where the results of a scenario go: see `result_path`. Their units are kept beside it. Throws
+  /// OutputError, also if another result is where --out says.
+  std::unique_ptr<report::ResultFolder> result_folder(const report::ResultIdentity& identity);
+  /// From now on units are kept beside this result folder, or where --store says.
+  void keep_units_beside(const std::filesystem::path& folder);
+  /// Null: no units are kept.
+  Store* store() const { return store_.get(); }
 
-  /// To standard error, if this process leads.
-  void print_errors(const std::vector<Diagnostic>& errors) const;
-  void print_notes(const LoadedScenario& loaded) const;
-  void print_note(std::string_view note) const;
-
-  /// Where the results of a scenario go: see `result_path`. Null if this process does not lead.
-  /// Throws OutputError, also if another result is where --out says.
-  std::unique_ptr<report::ResultFolder> result_folder(const report::ResultIdentity& identity) const;
-
-  /// Whether this process leads and the user wants to see its progress.
-  bool shows_progress() const { return settings_.progress && leads(); }
+  /// Whether the user wants to see the progress.
+  bool shows_progress() const { return settings_.progress; }
   /// A bar for `name`, if progress is shown.
   report::ProgressBar progress_bar(std::string name) const;
 
@@ -231,6 +240,8 @@ class Session {
   const Interruption& interruption_;
   Executor& executor_;
   std::uint64_t max_memory_;
+  std::filesystem::path store_folder_;
+  std::unique_ptr<Store> store_;
 };
 
 /// The user's command, which must be the same in all ranks.
@@ -239,11 +250,12 @@ struct Invocation {
   Arguments arguments;
 };
 
-/// Calls `work`, in each rank if `settings` say that there are ranks, and gives its exit status; in
-/// the ranks that only help kDone. Throws what `work` throws where it leads, and where a rank is
-/// out of step. UsageError if MPI is wanted but this program was built without it.
+/// Calls `work` and gives its exit status; in the other ranks, if `settings` say that there are
+/// ranks, it serves that process and gives kDone. Says how much of the work was done before, and
+/// after an interruption what is kept of it. Throws what `work` throws, and where a rank is out of
+/// step. UsageError if MPI is wanted but this program was built without it.
 int in_session(const Invocation& invocation, const SimulationSettings& settings,
-               const std::function<int(const Session&)>& work);
+               const std::function<int(Session&)>& work);
 
 // --- Output --------------------------------------------------------------------------------------
 
@@ -258,92 +270,5 @@ struct ShownResult {
 /// OutputError.
 void print_result(const SimulationSettings& settings, const ShownResult& result,
                   std::string_view before = {});
-
-// --- Commands that can be interrupted and resumed ------------------------------------------------
-
-/// "12 replications", "1 replication"; empty for none.
-std::string replications_text(std::size_t count);
-
-/// A command that keeps finished work in a journal in its result folder, in the process that leads:
-/// it starts, continues after an interruption, or finds that it has been completed before. Folders
-/// made for a command that kept nothing are removed again.
-class JournaledCommand {
- public:
-  struct Kind {
-    std::string_view name;     ///< in messages: "search"
-    std::string_view journal;  ///< file in the result folder
-  };
-  /// The journal, as a command is asked about it that ends without a result.
-  struct Kept {
-    std::function<std::string()> text;  ///< what is finished: "12 replications"; empty: nothing
-    std::function<void()> remove;
-  };
-
-  /// `path`: see `result_path`. Throws OutputError if an unfinished one is there and neither
-  /// `resume` nor --force is given.
-  JournaledCommand(const SimulationSettings& settings, bool resume, std::filesystem::path path,
-                   Kind kind);
-  ~JournaledCommand();
-  JournaledCommand(const JournaledCommand&) = delete;
-  JournaledCommand& operator=(const JournaledCommand&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
-  /// With --resume and nothing to resume: the exit status of this very command, completed here
-  /// earlier, whose result is then printed (`csv_file`: see ShownResult). `status_of` gives it for
-  /// the result.json found, nothing if that answers another question. Nothing if a file of the
-  /// result is gone or damaged.
-  std::optional<int> completed_before(
-      std::string_view csv_file,
-      const std::function<std::optional<int>(const nlohmann::ordered_json&)>& status_of) const;
-
-  /// Makes sure that the result can be written; gives the place of the journal. Throws OutputError.
-  std::filesystem::path open(report::ResultIdentity identity);
-
-  /// Calls `open_it`, which opens the journal; turns an error there into an OutputError that says
-  /// what to do.
-  template <class Open>
-  auto open_journal(const Open& open_it) const {
-    try {
-      return open_it();
-    } catch (const execution::JournalError& e) {
-      throw report::OutputError(
-          path_, std::string(e.what()) +
-                     "; use another folder, or --force without --resume to start again");
-    }
-  }
-  /// Says, with --resume, what the journal had: `finished` (empty: nothing), and damaged bytes.
-  void print_found(const std::string& finished, std::uint64_t dropped_bytes) const;
-
-  /// Calls `work`. If that is interrupted or exceeds a limit, what is finished stays for --resume,
-  /// and a message says so; a journal that keeps nothing is removed. `scenario` is for messages.
-  /// Throws what `work` throws, and LimitExceeded if --timeout ended it.
-  template <class Work>
-  auto keep_what_is_done(const std::string& scenario, const Interruption& interruption,
-                         const Kept& kept, const Work& work) const {
-    try {
-      return work();
-    } catch (...) {
-      end_without_result(scenario, interruption, kept);
-      throw;
-    }
-  }
-
-  /// After `open`.
-  report::ResultFolder& result() { return *result_; }
-
- private:
-  /// Within a handler of exceptions.
-  void end_without_result(const std::string& scenario, const Interruption& interruption,
-                          const Kept& kept) const;
-
-  const SimulationSettings& settings_;
-  std::filesystem::path path_;
-  Kind kind_;
-  report::EarlierKept kept_;
-  bool resume_, unfinished_ = false;
-  std::vector<std::filesystem::path> made_;  // innermost first
-  std::unique_ptr<report::ResultFolder> result_;
-};
 
 }  // namespace retrysim::cli

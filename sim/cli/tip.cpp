@@ -20,7 +20,6 @@
 #include <fmt/format.h>
 #include <charconv>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,18 +45,18 @@ struct TipCommand : SimulationSettings {
   bool resume = false;
 };
 
-int hysteresis(const TipCommand& options, const Session& session) {
+int hysteresis(const TipCommand& options, Session& session) {
   const LoadKey key = parse_load(*options.hysteresis);
   const LoadResult result = load_at(options.scenarios.front(), options.edits, key);
-  session.print_errors(result.errors);
+  print_errors(result.errors);
   if (!result.loaded) return kBadInput;
   const LoadedScenario& loaded = *result.loaded;
-  session.print_notes(loaded);
-  session.agree_on(loaded);
+  print_notes(loaded);
   if (loaded.scenario.precision.target > 0) {
-    session.print_note(
-        "precision has no effect on a hysteresis loop: it has the number of replications that the "
-        "scenario gives");
+    report::print_error(
+        "note: precision has no effect on a hysteresis loop: it has the number of replications "
+        "that "
+        "the scenario gives\n");
   }
   std::optional<Duration> dwell;
   if (options.dwell) dwell = duration_above_zero("dwell", *options.dwell);
@@ -71,7 +70,6 @@ int hysteresis(const TipCommand& options, const Session& session) {
   session.simulate(loaded.scenario.name, bar, [&](const ReplicationOptions& run) {
     loop = find_hysteresis(loaded.scenario, key, {dwell, run});
   });
-  if (!session.leads()) return kDone;
   const report::Document document = report::hysteresis_document(loaded, key, loop);
   document.write_files(*folder);
   print_result(options, {folder->path(), "hysteresis.csv", &document});
@@ -119,8 +117,7 @@ Options<TipCommand> tip_options() {
         "interval, stops; default 0.01"},
        into(&C::tolerance),
        [](const C& c) { return Texts{fmt::format("--tolerance {}", c.request.tolerance)}; }},
-      {{"resume", "", "resume a search that was interrupted; if there is none, start it"},
-       into(&C::resume)}};
+      {{"resume", "", kResumeHelp}, into(&C::resume)}};
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-tip. An earlier result of the same "
        "resolved scenario, trigger and variations is replaced (see --force)",
@@ -128,89 +125,59 @@ Options<TipCommand> tip_options() {
        "(result.json)"}));
 }
 
-/// The exit status of the search `id`, if that is what `json` is the result of.
-std::optional<int> status_of_search(const nlohmann::ordered_json& json, std::uint64_t id) {
-  if (!json.contains("search") || json.at("search").at("id") != fmt::format("{:016x}", id)) {
-    return std::nullopt;
-  }
-  const bool found = json.contains("curve") ? json.at("curve").at("found").get<std::size_t>() > 0
-                                            : json.at("outcome") == name(TippingOutcome::kFound);
-  return found ? kDone : kExpectationFailed;
-}
-
-/// What the process that leads writes and prints at the end.
-int conclude_search(const TipCommand& options, TipSearches& searches,
-                    const std::vector<TipPoint>& points, JournaledCommand& command) {
-  const TipPlan& plan = searches.plan();
+/// Writes and prints what there is at the end; an exit status.
+int conclude_search(const TipCommand& options, const TipPlan& plan,
+                    const std::vector<TipPoint>& points, report::ResultFolder& folder) {
   const bool is_curve = !options.request.varying.empty();
   const report::Document document =
       is_curve ? report::curve_document(plan, points) : report::tip_document(plan, points.front());
-  document.write_files(command.result());
-  searches.remove_journal();
-  print_result(options, {command.path(), csv_file_of(options), &document});
+  document.write_files(folder);
+  print_result(options, {folder.path(), csv_file_of(options), &document});
   const bool found = std::any_of(points.begin(), points.end(), [](const TipPoint& p) {
     return p.found.point.outcome == TippingOutcome::kFound;
   });
   return found ? kDone : kExpectationFailed;
 }
 
-int search(const TipCommand& options, TipPlan plan, const Session& session) {
-  std::optional<JournaledCommand> command;
-  TipSearchOptions search_options;
-  if (session.leads()) {
-    command.emplace(options, options.resume, result_path(options, plan.base.scenario.name, "tip"),
-                    JournaledCommand::Kind{"search", report::kTipJournal});
-    if (const auto status = command->completed_before(csv_file_of(options), [&](const auto& json) {
-          return status_of_search(json, plan.id);
-        })) {
-      return *status;
-    }
-    std::vector<fs::path> reads = plan.inputs;
-    reads.push_back(options.request.scenario);
-    search_options.journal =
-        command->open(report::identity_of(plan.base, reads, "tip", tip_options().asked(options)));
-    search_options.resume = options.resume;
-  }
+int search_for_tipping_points(const TipCommand& options, Session& session) {
+  const TipPlanResult planned = plan_tip(options.request);
+  print_errors(planned.errors);
+  if (!planned.plan) return kBadInput;
+  const TipPlan& plan = *planned.plan;
+  print_notes(plan.base);
+  for (const std::string& note : notes_before(plan)) report::print_error("note: {}\n", note);
+  std::vector<fs::path> reads = plan.inputs;
+  reads.push_back(options.request.scenario);
+  const auto folder = session.result_folder(
+      report::identity_of(plan.base, reads, "tip", tip_options().asked(options)));
   if (plan.base.scenario.precision.target > 0) {
-    session.print_note(
-        "precision has no effect on a search for a tipping point: every value has the number of "
-        "replications that the scenario gives");
+    report::print_error(
+        "note: precision has no effect on a search for a tipping point: every value has the number "
+        "of replications that the scenario gives\n");
   }
   const std::string name = plan.base.scenario.name;
   const bool several = !options.request.varying.empty();
   std::optional<report::ProgressBar> bar;  // one for each value
   report::ProgressBar none(name, false);
-  search_options.run = session.replication_options(none);
-  search_options.run.progress = [&](double share) { bar->show(share); };
-  search_options.probing = [&](const std::string& point, int probe, double value) {
+  TipSearchOptions search;
+  search.probing = [&](const std::string& point, int probe, double value) {
     bar.emplace(
         fmt::format("{}{}, value {}: {:.6g}", name, several ? ", " + point : "", probe, value),
         session.shows_progress());
   };
-  const auto open = [&] { return TipSearches(std::move(plan), std::move(search_options)); };
-  if (!session.leads()) {
-    open().run();
-    return kDone;
-  }
-  TipSearches searches = command->open_journal(open);
-  command->print_found(replications_text(searches.replications_found()), searches.dropped_bytes());
-  const std::vector<TipPoint> points =
-      command->keep_what_is_done(name, session.interruption(),
-                                 {[&] { return replications_text(searches.replications_kept()); },
-                                  [&] { searches.remove_journal(); }},
-                                 [&] { return searches.run(); });
+  std::vector<TipPoint> points;
+  session.simulate(name, none, [&](const ReplicationOptions& run) {
+    search.run = run;
+    search.run.progress = [&](double share) { bar->show(share); };
+    try {
+      points = find_tipping_points(plan, search);
+    } catch (...) {
+      if (bar) bar->clear();
+      throw;
+    }
+  });
   if (bar) bar->clear();
-  return conclude_search(options, searches, points, *command);
-}
-
-int search_for_tipping_points(const TipCommand& options, const Session& session) {
-  TipPlanResult planned = plan_tip(options.request);
-  session.print_errors(planned.errors);
-  if (!planned.plan) return kBadInput;
-  session.print_notes(planned.plan->base);
-  for (const std::string& note : notes_before(*planned.plan)) session.print_note(note);
-  session.agree_on(planned.plan->base);
-  return search(options, std::move(*planned.plan), session);
+  return conclude_search(options, plan, points, *folder);
 }
 
 // --- The command ---------------------------------------------------------------------------------
@@ -279,7 +246,7 @@ int tip(const Arguments& arguments) {
   auto command = tip_options().read(arguments, kTipUsage, "scenario", &TipCommand::scenarios);
   if (!command) return kDone;
   settle(*command);
-  return in_session({"tip", arguments}, *command, [&](const Session& session) {
+  return in_session({"tip", arguments}, *command, [&](Session& session) {
     return command->hysteresis ? hysteresis(*command, session)
                                : search_for_tipping_points(*command, session);
   });

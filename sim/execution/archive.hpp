@@ -1,13 +1,18 @@
 // Values as bytes, for records that are stored in a file or sent to another process, and read back:
-// little-endian, doubles bit by bit, the same on every machine. A struct takes part that has
-// `archive(visit, value)`, which calls `visit` with its members, or the lists of fields of results.
+// doubles bit by bit, the same on every machine. Most numbers of a result are zero or small and
+// take one byte: seven bits in each, the lowest first, and the eighth bit if more follow. Plain
+// structs take part by themselves; others if they have `archive(visit, value)`, which calls `visit`
+// with their parts.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/distribution.hpp>
+#include <retrysim/retry_strategy.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/time.hpp>
 
+#include "execution/members.hpp"
 #include "measure/record/totals.hpp"
 
 #include <array>
@@ -26,7 +31,7 @@
 
 namespace retrysim::execution {
 
-// Single numbers and texts.
+// Single numbers: little-endian.
 
 template <std::unsigned_integral T>
 void put(std::string& bytes, T value) {
@@ -39,11 +44,6 @@ void put(std::string& bytes, T value) {
     }
   }
   bytes.append(little, sizeof(T));
-}
-
-inline void put_text(std::string& bytes, std::string_view text) {
-  put(bytes, static_cast<std::uint64_t>(text.size()));
-  bytes += text;
 }
 
 /// Takes values from the front of `bytes`; nothing if too few are left.
@@ -63,14 +63,6 @@ std::optional<T> take(std::string_view& bytes) {
   return value;
 }
 
-inline std::optional<std::string> take_text(std::string_view& bytes) {
-  const auto size = take<std::uint64_t>(bytes);
-  if (!size || *size > bytes.size()) return std::nullopt;
-  std::string text(bytes.substr(0, *size));
-  bytes.remove_prefix(*size);
-  return text;
-}
-
 /// Bytes that differ from those written.
 class ArchiveError : public std::runtime_error {
  public:
@@ -86,6 +78,15 @@ concept Archived = requires(Visit& visit, T& value) {
   archive(visit, value);
 };
 
+template <class T>
+inline constexpr bool kIsArray = false;
+template <class T, std::size_t n>
+inline constexpr bool kIsArray<std::array<T, n>> = true;
+
+/// A struct whose members are all there is to write.
+template <class T, class Visit>
+concept PlainOnly = Plain<T> && !kIsArray<T> && !Archived<const T, Visit> && !stats::HasFields<T>;
+
 /// Writes values one after the other.
 class Writer {
  public:
@@ -94,19 +95,32 @@ class Writer {
 
  private:
   void write(bool value) { put(bytes_, static_cast<std::uint8_t>(value)); }
-  void write(std::uint8_t value) { put(bytes_, value); }
-  void write(std::uint32_t value) { put(bytes_, value); }
-  void write(std::uint64_t value) { put(bytes_, value); }
-  void write(std::int64_t value) { put(bytes_, static_cast<std::uint64_t>(value)); }
+  template <std::unsigned_integral T>
+  void write(T value) {
+    while (value >= 0x80) {
+      bytes_.push_back(static_cast<char>(value | 0x80));
+      value = static_cast<T>(value >> 7);
+    }
+    bytes_.push_back(static_cast<char>(value));
+  }
+  void write(std::int32_t value) { write(static_cast<std::uint32_t>(value)); }
+  void write(std::int64_t value) { write(static_cast<std::uint64_t>(value)); }
   void write(SquareNanoseconds value) {
-    put(bytes_, static_cast<std::uint64_t>(value));
-    put(bytes_, static_cast<std::uint64_t>(value >> 64));
+    write(static_cast<std::uint64_t>(value));
+    write(static_cast<std::uint64_t>(value >> 64));
   }
   void write(WideNanoseconds value) { write(static_cast<SquareNanoseconds>(value)); }
-  void write(double value) { put(bytes_, std::bit_cast<std::uint64_t>(value)); }
+  // Of whole numbers the last bytes are zero: they come first, and so take none.
+  void write(double value) { write(__builtin_bswap64(std::bit_cast<std::uint64_t>(value))); }
   void write(Time value) { write(value.count()); }
   void write(Duration value) { write(value.count()); }
-  void write(const std::string& text) { put_text(bytes_, text); }
+  // Code of the user's, which stays where it is.
+  void write(const StrategyFactory&) {}
+  void write(const Distribution& distribution) { write(distribution.parts()); }
+  void write(const std::string& text) {
+    write(std::uint64_t{text.size()});
+    bytes_ += text;
+  }
   template <class Enum>
   requires std::is_enum_v<Enum>
   void write(Enum value) { put(bytes_, static_cast<std::uint8_t>(value)); }
@@ -142,6 +156,11 @@ class Writer {
   template <typename T>
   requires stats::HasFields<T>
   void write(const T& value) { fields(*this, value); }
+  template <class T>
+  requires PlainOnly<T, Writer>
+  void write(const T& value) {
+    with_members(value, [this](const auto&... members) { (write(members), ...); });
+  }
 
   std::string bytes_;
 };
@@ -157,14 +176,22 @@ class Reader {
  private:
   template <std::unsigned_integral T>
   T next() {
-    const auto value = execution::take<T>(bytes_);
-    if (!value) throw ArchiveError();
-    return *value;
+    T value = 0;
+    for (unsigned shift = 0; shift < 8 * sizeof(T); shift += 7) {
+      if (bytes_.empty()) break;
+      const auto byte = static_cast<unsigned char>(bytes_.front());
+      bytes_.remove_prefix(1);
+      value = static_cast<T>(value | static_cast<T>(static_cast<T>(byte & 0x7f) << shift));
+      if (byte < 0x80) return value;
+    }
+    throw ArchiveError();
   }
   void read(bool& value) { value = next<std::uint8_t>() != 0; }
-  void read(std::uint8_t& value) { value = next<std::uint8_t>(); }
-  void read(std::uint32_t& value) { value = next<std::uint32_t>(); }
-  void read(std::uint64_t& value) { value = next<std::uint64_t>(); }
+  template <std::unsigned_integral T>
+  void read(T& value) {
+    value = next<T>();
+  }
+  void read(std::int32_t& value) { value = static_cast<std::int32_t>(next<std::uint32_t>()); }
   void read(std::int64_t& value) { value = static_cast<std::int64_t>(next<std::uint64_t>()); }
   void read(SquareNanoseconds& value) {
     const auto low = next<std::uint64_t>();
@@ -175,17 +202,26 @@ class Reader {
     read(bits);
     value = static_cast<WideNanoseconds>(bits);
   }
-  void read(double& value) { value = std::bit_cast<double>(next<std::uint64_t>()); }
+  void read(double& value) {
+    value = std::bit_cast<double>(__builtin_bswap64(next<std::uint64_t>()));
+  }
   void read(Time& value) {
     value = Time::from_nanoseconds(static_cast<std::int64_t>(next<std::uint64_t>()));
   }
   void read(Duration& value) {
     value = Duration::nanoseconds(static_cast<std::int64_t>(next<std::uint64_t>()));
   }
+  void read(StrategyFactory&) {}
+  void read(Distribution& distribution) {
+    Distribution::Parts parts;
+    read(parts);
+    distribution = Distribution::from_parts(std::move(parts));
+  }
   void read(std::string& text) {
-    std::optional<std::string> found = take_text(bytes_);
-    if (!found) throw ArchiveError();
-    text = *std::move(found);
+    const auto size = next<std::uint64_t>();
+    if (size > bytes_.size()) throw ArchiveError();
+    text = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
   }
   template <class Enum>
   requires std::is_enum_v<Enum>
@@ -208,8 +244,8 @@ class Reader {
   template <typename T>
   void read(std::vector<T>& values) {
     const auto size = next<std::uint64_t>();
-    // Each element has at least four bytes, so a corrupt size is found before memory is reserved.
-    if (size > bytes_.size() / 4) throw ArchiveError();
+    // Each element has at least a byte, so a corrupt size is found before memory is reserved.
+    if (size > bytes_.size()) throw ArchiveError();
     // Elements may be far larger than their bytes: they come one by one, as their bytes do.
     values.clear();
     for (std::uint64_t i = 0; i < size; ++i) read(values.emplace_back());
@@ -231,6 +267,11 @@ class Reader {
   template <typename T>
   requires stats::HasFields<T>
   void read(T& value) { fields(*this, value); }
+  template <class T>
+  requires PlainOnly<T, Reader>
+  void read(T& value) {
+    with_members(value, [this](auto&... members) { (read(members), ...); });
+  }
 
   std::string_view bytes_;
 };

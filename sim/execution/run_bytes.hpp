@@ -40,7 +40,7 @@ void put_series(std::string& bytes, const stats::RunSeries& series);
 std::optional<stats::RunSeries> take_series(std::string_view& bytes);
 
 /// The part of a replication that an experiment of many points keeps: sent between ranks and stored
-/// in a journal.
+/// in a store.
 struct UnitResult {
   std::uint64_t seed = 0;
   std::uint64_t events = 0;

@@ -4,6 +4,8 @@
 
 #include "estimate/paired.hpp"
 #include "execution/executor.hpp"
+#include "execution/run_bytes.hpp"
+#include "execution/units.hpp"
 #include "measure/analyse/recovery.hpp"
 
 #include <algorithm>
@@ -56,12 +58,12 @@ constexpr LatencyPair kLatencies[] = {{kLatency, "latency_mean"}, {7, "latency_p
 /// of all requests.
 using Values = std::array<Series, kMeasures + std::size(kLatencies)>;
 
-Values values_of(const Scenario& scenario, const std::vector<RunResult>& runs) {
-  const MetricValues metrics(scenario, runs);
+Values values_of(const Scenario& scenario, std::span<const execution::UnitResult> rows) {
+  const MetricValues metrics = execution::combine(rows);
   const std::vector<Phase> phases = phases_of(scenario);
   const auto quiet = std::find_if(phases.begin(), phases.end(),
                                   [](const Phase& p) { return p.kind == PhaseKind::kBefore; });
-  const PhaseValues by_phase(scenario, runs);
+  const PhaseValues by_phase = execution::combine_phases(rows);
   Values values;
   for (std::size_t m = 0; m < kMeasures; ++m) {
     const AdviceMeasure& measure = measures()[m];
@@ -70,7 +72,7 @@ Values values_of(const Scenario& scenario, const std::vector<RunResult>& runs) {
         std::find_if(of_phases.begin(), of_phases.end(),
                      [&](const MetricInfo* i) { return i->name == measure.metric->name; }) -
         of_phases.begin());
-    for (std::size_t r = 0; r < runs.size(); ++r) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
       if (m == kRecovered && !stats::can_confirm_recovery(scenario)) {
         values[m].push_back(std::nullopt);  // it would be 0, whatever happens
       } else if (!measure.in_quiet) {
@@ -85,7 +87,7 @@ Values values_of(const Scenario& scenario, const std::vector<RunResult>& runs) {
   }
   for (std::size_t l = 0; l < std::size(kLatencies); ++l) {
     const std::size_t place = index_of(*find_metric(kLatencies[l].of_all));
-    for (std::size_t r = 0; r < runs.size(); ++r) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
       values[kMeasures + l].push_back(metrics.at(r, metrics.clients() - 1, place));
     }
   }
@@ -117,33 +119,30 @@ void leave_out_drain(Values& now, std::vector<Values>& tried) {
   for (Values& v : tried) std::fill(v[kWithin].begin(), v[kWithin].end(), std::nullopt);
 }
 
-/// Runs the scenarios one after the other and keeps only their values: many variants with all their
-/// series would take too much memory.
-class Bench {
- public:
-  Bench(const ReplicationOptions& options, std::size_t scenarios)
-      : options_(options), scenarios_(scenarios) {}
-
-  Values run(const Scenario& scenario) {
-    ReplicationOptions one = options_;
-    one.first = 0;
-    one.max_events = options_.max_events - events_;
-    if (options_.progress) {
-      one.progress = [this](double share) {
-        options_.progress((static_cast<double>(done_) + share) / static_cast<double>(scenarios_));
-      };
+/// The values of all scenarios, in their order.
+std::vector<Values> values_of_all(const std::vector<const Scenario*>& scenarios,
+                                  const ReplicationOptions& options) {
+  std::vector<execution::Unit> wanted;
+  for (std::size_t s = 0; s < scenarios.size(); ++s) {
+    for (int r = 0; r < scenarios[s]->replications; ++r) {
+      wanted.push_back({s, static_cast<std::uint32_t>(r)});
     }
-    const std::vector<RunResult> runs = run_replications(scenario, one);
-    for (const RunResult& run : runs) events_ += run.events;
-    ++done_;
-    return values_of(scenario, runs);
   }
-
- private:
-  const ReplicationOptions& options_;
-  std::size_t scenarios_, done_ = 0;
-  std::uint64_t events_ = 0;
-};
+  execution::Units units;
+  units.count = wanted.size();
+  units.unit = [&](std::size_t i) { return wanted[i]; };
+  units.scenario = [&](std::size_t s) { return execution::borrowed(*scenarios[s]); };
+  const std::vector<execution::UnitResult> rows = execution::get_rows(units, options);
+  execution::check_events(rows, options);
+  std::vector<Values> values;
+  std::span<const execution::UnitResult> rest(rows);
+  for (const Scenario* scenario : scenarios) {
+    const auto n = static_cast<std::size_t>(scenario->replications);
+    values.push_back(values_of(*scenario, rest.first(n)));
+    rest = rest.subspan(n);
+  }
+  return values;
+}
 
 /// Whether a significant difference matters. A recovery that is sooner by less than the time over
 /// which dips in goodput average out is the same recovery.
@@ -272,14 +271,15 @@ Advice advise_within(LoadedScenario scenario, std::vector<Remedy> remedies,
     advice.warmup = find_warmup(std::span(&advice.scenario.scenario, 1), options);
     take_warmup(advice.scenario, *advice.warmup);
   }
-  Bench bench(options, advice.trials.size() + 1);
-  Values now = bench.run(advice.scenario.scenario);
-  std::vector<Values> tried;
+  std::vector<const Scenario*> scenarios = {&advice.scenario.scenario};
   for (RemedyTrial& trial : advice.trials) {
     LoadedScenario& loaded = *trial.remedy.loaded;
     if (loaded.scenario.warmup_is_auto) take_warmup(loaded, *advice.warmup);
-    tried.push_back(bench.run(loaded.scenario));
+    scenarios.push_back(&loaded.scenario);
   }
+  std::vector<Values> tried = values_of_all(scenarios, options);
+  Values now = std::move(tried.front());
+  tried.erase(tried.begin());
   leave_out_drain(now, tried);
   for (std::size_t m = 0; m < kMeasures; ++m) advice.means.push_back(mean_of(now[m]));
   for (std::size_t t = 0; t < tried.size(); ++t) {

@@ -1,5 +1,5 @@
-// `choose`: check the request, race the policies stage by stage, and keep finished replications in
-// a journal. selection.hpp has the rules of the race.
+// `choose`: check the request, and race the policies stage by stage. selection.hpp has the rules of
+// the race.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>
@@ -7,9 +7,9 @@
 
 #include "estimate/modes.hpp"
 #include "execution/executor.hpp"
-#include "execution/journal.hpp"
-#include "execution/points.hpp"
+#include "execution/identity.hpp"
 #include "execution/run_bytes.hpp"
+#include "execution/units.hpp"
 #include "experiment/unseen.hpp"
 #include "scenario/text/text.hpp"
 
@@ -221,16 +221,9 @@ void check_choice(const std::vector<NamedScenario>& policies, const ChooseOption
 
 }  // namespace experiment
 
-// --- The journal ---------------------------------------------------------------------------------
-
-// A record: number of the policy (64 bits), number of the replication (32 bits), and the bytes of
-// its `UnitResult`, in the order in which they finish, because how many replications there will be
-// is not known beforehand.
+// --- The question --------------------------------------------------------------------------------
 
 namespace {
-
-// How often what is finished is made to survive a crash of the machine, too.
-constexpr auto kSyncRaceEvery = std::chrono::seconds(5);
 
 std::string aim_text(const ChoiceAim& aim) {
   return fmt::format("{} {} of {}", aim.maximize ? "maximize" : "minimize", aim.metric->name,
@@ -272,187 +265,9 @@ std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
   return execution::id_of(identity);
 }
 
-struct ChoiceJournal::File {
-  using Key = std::pair<std::uint64_t, std::uint32_t>;  // policy, replication
-
-  static execution::Journal open(const std::filesystem::path& path,
-                                 const execution::Identity& identity, bool resume) {
-    constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
-    return resume ? execution::Journal::resume(path, identity, kAnyNumber)
-                  : execution::Journal::begin(path, identity, kAnyNumber);
-  }
-
-  execution::Journal journal;
-  std::map<Key, std::size_t> places;  // in the journal
-  std::size_t found = 0;
-  std::chrono::steady_clock::time_point last_sync = std::chrono::steady_clock::now();
-};
-
-ChoiceJournal::ChoiceJournal(const std::filesystem::path& file,
-                             const std::vector<NamedScenario>& policies,
-                             const ChooseOptions& options, bool resume)
-    : file_(new File{File::open(file, identity_of(policies, options), resume), {}}) {
-  for (std::size_t unit = 0; file_->journal.has(unit); ++unit) {
-    const std::string bytes = file_->journal.read(unit);
-    std::string_view rest = bytes;
-    std::size_t policy = policies.size();
-    std::uint32_t replication = 0;
-    try {
-      execution::unpack_front(rest, policy, replication);
-    } catch (const execution::ArchiveError&) {  // found below
-    }
-    if (policy >= policies.size()) {
-      throw execution::JournalError(file.string() + " does not contain the results of a race");
-    }
-    file_->places[{policy, replication}] = unit;
-  }
-  file_->found = file_->places.size();
-}
-
-ChoiceJournal::~ChoiceJournal() = default;
-
-std::size_t ChoiceJournal::kept() const { return file_->places.size(); }
-std::size_t ChoiceJournal::found() const { return file_->found; }
-std::uint64_t ChoiceJournal::dropped_bytes() const { return file_->journal.dropped_bytes(); }
-void ChoiceJournal::remove() { file_->journal.remove(); }
-
-std::optional<std::string> ChoiceJournal::find(std::size_t policy, std::uint32_t replication) {
-  const auto place = file_->places.find({policy, replication});
-  if (place == file_->places.end()) return std::nullopt;
-  constexpr std::size_t kHead = sizeof(std::uint64_t) + sizeof(std::uint32_t);
-  return file_->journal.read(place->second).substr(kHead);
-}
-
-void ChoiceJournal::add(std::size_t policy, std::uint32_t replication, const std::string& bytes) {
-  const std::size_t place = file_->journal.count();
-  file_->journal.append(place, execution::pack(policy, replication) + bytes);
-  // What is finished survives whatever happens to this process.
-  file_->journal.flush();
-  file_->places[{policy, replication}] = place;
-}
-
-void ChoiceJournal::sync() { file_->journal.sync(); }
-
-void ChoiceJournal::tick() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - file_->last_sync < kSyncRaceEvery) return;
-  sync();
-  file_->last_sync = now;
-}
-
 // --- The race ------------------------------------------------------------------------------------
 
 namespace {
-
-/// Some replications of some policies: what the owner tells other processes to simulate next. No
-/// policies: nothing.
-struct Heat {
-  std::vector<std::size_t> policies;
-  std::uint32_t first = 0, count = 0;  ///< replications
-  std::vector<std::uint32_t> missing;  ///< numbers of the units that are not known yet
-
-  template <execution::Either<Heat> T>
-  friend void archive(auto& visit, T& heat) {
-    visit(heat.policies, heat.first, heat.count, heat.missing);
-  }
-};
-
-/// Simulates, over threads or processes.
-class Track {
- public:
-  using Deliver = std::function<void(std::size_t policy, const MetricValues&)>;
-
-  Track(const std::vector<ChoicePolicy>& policies, const ReplicationOptions& run,
-        Executor& executor, ChoiceJournal* journal)
-      : run_(run), executor_(executor), journal_(journal) {
-    for (const ChoicePolicy& p : policies) {
-      names_.push_back(p.name);
-      scenarios_.push_back(std::make_shared<const Scenario>(p.loaded.scenario));
-    }
-  }
-
-  /// Of the owner: tells the others and takes part.
-  void run(Heat heat, const Deliver& deliver) {
-    const execution::PointUnits units = units_of(heat);
-    for (std::size_t unit = 0; unit < units.units(); ++unit) {
-      if (!known(heat, units, unit)) heat.missing.push_back(static_cast<std::uint32_t>(unit));
-    }
-    if (!executor_.is_alone()) executor_.share(execution::pack(heat));
-    simulate(heat, deliver);
-  }
-  void finish() {
-    if (!executor_.is_alone()) executor_.share(execution::pack(Heat()));
-  }
-  /// Of the others.
-  void help() {
-    while (true) {
-      Heat heat;
-      execution::unpack(executor_.share({}), heat);
-      if (heat.policies.empty()) return;
-      simulate(heat, {});
-    }
-  }
-
- private:
-  static execution::PointUnits units_of(const Heat& heat) {
-    return execution::PointUnits(std::vector<std::uint32_t>(heat.policies.size(), heat.count));
-  }
-  static std::uint32_t replication_of(const Heat& heat, const execution::PointUnits& units,
-                                      std::size_t unit) {
-    return heat.first + static_cast<std::uint32_t>(unit - units.first(units.point_of(unit)));
-  }
-
-  /// What the journal has of a unit, unless it goes over the limit that holds now.
-  std::optional<std::string> known(const Heat& heat, const execution::PointUnits& units,
-                                   std::size_t unit) const {
-    if (journal_ == nullptr) return std::nullopt;
-    auto bytes =
-        journal_->find(heat.policies[units.point_of(unit)], replication_of(heat, units, unit));
-    if (!bytes) return std::nullopt;
-    const auto result = execution::decode(*bytes);
-    if (!result || result->events > run_.max_events) return std::nullopt;
-    return bytes;
-  }
-
-  void simulate(const Heat& heat, const Deliver& deliver) {
-    const execution::PointUnits units = units_of(heat);
-    execution::PointOptions options;
-    options.max_events = run_.max_events;
-    options.max_memory = run_.max_memory;
-    options.jobs = run_.jobs;
-    options.stop = run_.stop;
-    options.first_replication = heat.first;
-    options.name = [&](std::size_t point) { return names_[heat.policies[point]]; };
-    std::size_t done = 0;
-    const auto tick = [&] {
-      if (journal_ != nullptr) journal_->tick();
-      if (!run_.progress) return;
-      run_.progress(static_cast<double>(done) / static_cast<double>(heat.policies.size()));
-    };
-    const execution::KnownUnits known_units{
-        {heat.missing.begin(), heat.missing.end()},
-        [&](std::size_t unit) { return known(heat, units, unit).value(); },
-        [&](std::size_t unit, const std::string& bytes) {
-          if (journal_ == nullptr) return;
-          journal_->add(heat.policies[units.point_of(unit)], replication_of(heat, units, unit),
-                        bytes);
-        }};
-    run_points(
-        executor_, units, [&](std::size_t point) { return scenarios_[heat.policies[point]]; },
-        options,
-        [&](std::size_t point, const MetricValues& values) {
-          ++done;
-          deliver(heat.policies[point], values);
-        },
-        tick, &known_units);
-  }
-
-  const ReplicationOptions& run_;
-  Executor& executor_;
-  ChoiceJournal* journal_;  // of the owner; may be null
-  std::vector<std::string> names_;
-  std::vector<std::shared_ptr<const Scenario>> scenarios_;
-};
 
 /// In so many runs what happens in one of twenty is seen with probability 95 %: 0.95^59 < 0.05.
 constexpr std::size_t kRunsThatShowRarities = 59;
@@ -460,8 +275,8 @@ constexpr std::size_t kRunsThatShowRarities = 59;
 /// The race of one choice.
 class Race {
  public:
-  Race(PolicyChoice& choice, const ChooseOptions& options, Track& track)
-      : choice_(choice), options_(options), track_(track) {
+  Race(PolicyChoice& choice, const ChooseOptions& options, const ReplicationOptions& run)
+      : choice_(choice), options_(options), run_(run) {
     const std::string_view aim = choice_.aim.metric->name;
     if (aim != "latency_mean" && aim != "latency_ok_mean") return;
     for (const ChoicePolicy& p : choice_.policies) unseen_.emplace_back(p.loaded.scenario);
@@ -543,18 +358,17 @@ class Race {
   }
 
   void run_stage(Selection& selection, std::size_t from, std::size_t until) {
-    const Heat heat{selection.racing(),
-                    static_cast<std::uint32_t>(from),
-                    static_cast<std::uint32_t>(until - from),
-                    {}};
+    const std::vector<std::size_t> racing = selection.racing();
     const std::size_t stage = choice_.stages.size() + 1;
-    if (options_.stage) options_.stage(stage, heat.policies.size());
-    track_.run(heat, [&](std::size_t policy, const MetricValues& values) {
-      observe(selection, policy, values);
-    });
+    if (options_.stage) options_.stage(stage, racing.size());
+    const std::size_t count = until - from;
+    const std::vector<execution::UnitResult> rows = rows_of(racing, from, count);
+    for (std::size_t k = 0; k < racing.size(); ++k) {
+      observe(selection, racing[k], execution::combine(std::span(rows).subspan(k * count, count)));
+    }
     selection.judge();
     choice_.stages.push_back(until);
-    for (const std::size_t i : heat.policies) {
+    for (const std::size_t i : racing) {
       ChoicePolicy& policy = choice_.policies[i];
       const SelectionState& state = selection.state(i);
       policy.stage = stage;
@@ -562,8 +376,23 @@ class Race {
       policy.fate = state.fate;
       policy.by = state.by;
       policy.keeps = state.keeps;
-      choice_.replications += heat.count;
+      choice_.replications += count;
     }
+  }
+
+  /// The replications `from` to `from` + `count` - 1 of these policies, policy by policy.
+  std::vector<execution::UnitResult> rows_of(const std::vector<std::size_t>& policies,
+                                             std::size_t from, std::size_t count) const {
+    execution::Units units;
+    units.count = policies.size() * count;
+    units.unit = [&](std::size_t i) {
+      return execution::Unit{policies[i / count], static_cast<std::uint32_t>(from + i % count)};
+    };
+    units.scenario = [&](std::size_t policy) {
+      return execution::borrowed(choice_.policies[policy].loaded.scenario);
+    };
+    units.name = [&](std::size_t policy) { return choice_.policies[policy].name; };
+    return execution::get_rows(units, run_);
   }
 
   void observe(Selection& selection, std::size_t i, const MetricValues& values) {
@@ -716,7 +545,7 @@ class Race {
 
   PolicyChoice& choice_;
   const ChooseOptions& options_;
-  Track& track_;
+  const ReplicationOptions& run_;
   std::vector<experiment::UnseenTimes> unseen_;  // of each policy; only for mean latencies
 };
 
@@ -784,22 +613,7 @@ PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& op
       choice.policies.back().name = std::move(p.name);
       choice.policies.back().loaded = std::move(p.loaded);
     }
-    std::unique_ptr<Executor> threads;
-    if (run.executor == nullptr) threads = make_thread_executor(run.jobs, run.stop);
-    Executor& executor = run.executor == nullptr ? *threads : *run.executor;
-    Track track(choice.policies, run, executor, options.journal);
-    if (!executor.is_owner()) {
-      track.help();
-      return PolicyChoice();
-    }
-    try {
-      Race(choice, options, track).run();
-    } catch (...) {
-      if (options.journal != nullptr) options.journal->sync();
-      throw;
-    }
-    if (options.journal != nullptr) options.journal->sync();
-    track.finish();
+    Race(choice, options, run).run();
     add_notes(choice);
     return choice;
   });

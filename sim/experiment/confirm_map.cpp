@@ -4,8 +4,6 @@
 #include <retrysim/experiment.hpp>
 #include <retrysim/phase_map.hpp>
 
-#include "execution/run_bytes.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -14,17 +12,10 @@
 namespace retrysim {
 namespace {
 
-/// A confirmation, and what every process needs to know of it.
+/// A confirmation, and the point of the map that it is about.
 struct Planned {
   MapConfirmation confirmation;
-  std::vector<std::string> edits;
-
-  /// For the other processes: what to simulate. The fluid's numbers may differ in the last place
-  /// between machines, so that only the owner's count.
-  template <execution::Either<Planned> T>
-  friend void archive(auto& visit, T& planned) {
-    visit(planned.edits, planned.confirmation.question, planned.confirmation.duration);
-  }
+  Scenario scenario;
 };
 
 Scenario load_point(const PhaseMapRequest& request, const std::vector<std::string>& edits) {
@@ -45,10 +36,11 @@ std::vector<Planned> plan_all(const PhaseMapRequest& request, const PhaseMap& ma
   std::vector<Planned> planned;
   for (const MapSite& site : sites_to_confirm(map, count)) {
     const MapPoint& point = map.points[site.point];
-    const Scenario scenario = load_point(request, point.edits);
-    Planned one{
-        plan_confirmation(scenario, service_of(scenario, map.service), point.state, site.beyond),
-        point.edits};
+    Scenario scenario = load_point(request, point.edits);
+    const std::size_t service = service_of(scenario, map.service);
+    Planned one{plan_confirmation(scenario, service, point.state, site.beyond), {}};
+    one.scenario = scenario_of_confirmation(scenario, service, one.confirmation.question,
+                                            one.confirmation.duration);
     one.confirmation.values = point.values;
     planned.push_back(std::move(one));
   }
@@ -68,36 +60,23 @@ bool is_down(const Scenario& scenario, std::size_t service, const RunResult& run
 
 }  // namespace
 
-std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap* map,
+std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap& map,
                                          std::size_t count, const ReplicationOptions& options) {
-  Executor* const executor = options.executor;
-  const bool owns = executor == nullptr || executor->is_owner();
-  std::vector<Planned> planned;
-  std::string service;
-  if (owns) {
-    if (map == nullptr) throw std::invalid_argument("the owner needs a map");
-    planned = plan_all(request, *map, count);
-    service = map->service;
-  }
-  if (executor != nullptr && !executor->is_alone()) {
-    const std::string bytes = executor->share(owns ? execution::pack(service, planned) : "");
-    if (!owns) execution::unpack(bytes, service, planned);
-  }
+  std::vector<Planned> planned = plan_all(request, map, count);
   std::vector<MapConfirmation> results;
   for (std::size_t i = 0; i < planned.size(); ++i) {
     MapConfirmation& c = planned[i].confirmation;
-    const Scenario point = load_point(request, planned[i].edits);
-    const std::size_t index = service_of(point, service);
-    const Scenario scenario = scenario_of_confirmation(point, index, c.question, c.duration);
+    const Scenario& scenario = planned[i].scenario;
     ReplicationOptions run = options;
     if (options.progress) {
       run.progress = [&](double share) {
         options.progress((static_cast<double>(i) + share) / static_cast<double>(planned.size()));
       };
     }
+    const std::size_t service = service_of(scenario, map.service);
     const std::vector<RunResult> runs = run_replications(scenario, run);
     c.replications = runs.size();
-    for (const RunResult& r : runs) c.down += is_down(scenario, index, r) ? 1 : 0;
+    for (const RunResult& r : runs) c.down += is_down(scenario, service, r) ? 1 : 0;
     const bool as_predicted =
         c.predicted_down ? 2 * c.down > c.replications : 2 * c.down < c.replications;
     if (c.why.empty()) c.verdict = as_predicted ? MapVerdict::kAgree : MapVerdict::kDisagree;

@@ -6,7 +6,7 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/tip.hpp>
 
-#include "experiment/tip_probe.hpp"
+#include "experiment/load_ramp.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "measure/analyse/storms.hpp"
 #include "scenario/text/values.hpp"

@@ -1,5 +1,5 @@
-// Sweeps: build and validate the points of the grid, then simulate what is not done yet and keep
-// every finished unit, in a journal or in memory.
+// Sweeps: build and validate the points of the grid, then ask for all units, and read them from the
+// store, or from memory, point by point.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -9,17 +9,15 @@
 #include <retrysim/sweep.hpp>
 
 #include "estimate/intervals.hpp"
-#include "execution/executor.hpp"
-#include "execution/journal.hpp"
-#include "execution/points.hpp"
+#include "execution/identity.hpp"
 #include "execution/run_bytes.hpp"
+#include "execution/units.hpp"
 #include "experiment/point_errors.hpp"
 #include "scenario/text/scenario_reader.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -110,45 +108,28 @@ std::shared_ptr<const Scenario> SweepGrid::scenario(std::size_t point) const {
   return std::make_shared<const Scenario>(std::move(result.loaded->scenario));
 }
 
-/// The bytes of the units that are done: in a journal, or in memory.
-class UnitStore {
+/// The numbers of the units: all replications of point 0, then those of point 1, ...
+class PointUnits {
  public:
-  UnitStore(const SweepPlan& plan, const SweepOptions& options, std::size_t units)
-      : journal_(open(plan, options, units)), bytes_(journal_ ? 0 : units) {}
+  /// How many replications each point has (at least 1).
+  explicit PointUnits(const std::vector<std::uint32_t>& replications) {
+    first_.reserve(replications.size() + 1);
+    first_.push_back(0);
+    for (const std::uint32_t n : replications) first_.push_back(first_.back() + n);
+  }
 
-  bool has(std::size_t unit) const {
-    return journal_ ? journal_->has(unit) : !bytes_[unit].empty();
-  }
-  std::size_t count() const { return journal_ ? journal_->count() : count_; }
-  std::uint64_t dropped_bytes() const { return journal_ ? journal_->dropped_bytes() : 0; }
-  void append(std::size_t unit, const std::string& bytes) {
-    if (journal_) return journal_->append(unit, bytes);
-    count_ += bytes_[unit].empty();
-    bytes_[unit] = bytes;
-  }
-  std::string read(std::size_t unit) { return journal_ ? journal_->read(unit) : bytes_[unit]; }
-  void flush() {
-    if (journal_) journal_->flush();
-  }
-  void sync() {
-    if (journal_) journal_->sync();
-  }
-  void remove() {
-    if (journal_) journal_->remove();
+  std::size_t points() const { return first_.size() - 1; }
+  std::size_t units() const { return first_.back(); }
+  /// The unit of a point's first replication.
+  std::size_t first(std::size_t point) const { return first_[point]; }
+  std::size_t replications(std::size_t point) const { return first_[point + 1] - first_[point]; }
+  std::size_t point_of(std::size_t unit) const {
+    const auto after = std::upper_bound(first_.begin(), first_.end(), unit);
+    return static_cast<std::size_t>(after - first_.begin()) - 1;
   }
 
  private:
-  static std::optional<execution::Journal> open(const SweepPlan& plan, const SweepOptions& options,
-                                                std::size_t units) {
-    if (options.journal.empty()) return std::nullopt;
-    if (plan.identity.empty()) throw RequestError("a sweep made by hand has no journal");
-    return options.resume ? execution::Journal::resume(options.journal, plan.identity, units)
-                          : execution::Journal::begin(options.journal, plan.identity, units);
-  }
-
-  std::optional<execution::Journal> journal_;
-  std::vector<std::string> bytes_;  // by unit; empty: not done
-  std::size_t count_ = 0;
+  std::vector<std::size_t> first_;
 };
 
 }  // namespace retrysim::experiment
@@ -223,6 +204,7 @@ class PointScenarios {
 
   void add(LoadedScenario loaded) {
     Scenario& scenario = loaded.scenario;
+    plan_.identities.push_back(execution::identity_of(scenario));
     plan_.replications.push_back(static_cast<std::uint32_t>(scenario.replications));
     // What is read from a file may be large.
     const std::size_t bytes = rough_bytes(scenario);
@@ -256,7 +238,7 @@ void identify(SweepPlan& plan, const SweepRequest& request) {
   std::string metrics;
   for (const std::string_view name : metric_names()) metrics.append(name).append(" ");
   for (const MetricInfo* metric : phase_metrics()) metrics.append(metric->name).append(" ");
-  plan.identity = {
+  plan.id = execution::id_of({
       {"the version of retrysim", RETRYSIM_VERSION + (" " + metrics)},
       {"the scenario file", plan.text},
       {"--set, --seed or --replications", joined_lines(request.edits)},
@@ -264,9 +246,7 @@ void identify(SweepPlan& plan, const SweepRequest& request) {
       {"the resolved scenario", to_toml(plan.base, false)},
       // Those that any point reads: they are part of what a sweep is.
       {"the CSV inputs", execution::describe_files(plan.inputs)},
-  };
-  plan.id = execution::id_of(plan.identity);
-  plan.identity.emplace_back("--shard", request.shard ? request.shard->text() : "");
+  });
 }
 
 void note_each(const SweepRequest& request, const std::vector<std::string>& notes) {
@@ -353,6 +333,7 @@ SweepPlan plan_sweep(std::vector<NamedScenario> points) {
       throw RequestError("a sweep does not look for the warm-up of each point");
     }
     variants->push_back({point.name, {}, {}});
+    plan.identities.push_back(execution::identity_of(point.loaded.scenario));
     plan.replications.push_back(static_cast<std::uint32_t>(point.loaded.scenario.replications));
     plan.outlines.push_back(std::make_shared<const Scenario>(std::move(point.loaded.scenario)));
   }
@@ -364,39 +345,6 @@ SweepPlan plan_sweep(std::vector<NamedScenario> points) {
 // --- The sweep -----------------------------------------------------------------------------------
 
 namespace {
-
-// How often what is finished is made to survive a crash of the machine, too.
-constexpr auto kSyncInterval = std::chrono::seconds(5);
-
-/// `task` with the units that are left, numbered from 0.
-Task only(std::vector<std::size_t> units, std::function<Work()> make_work) {
-  Task task;
-  task.units = units.size();
-  auto left = std::make_shared<const std::vector<std::size_t>>(std::move(units));
-  task.make_work = [left, make_work = std::move(make_work)]() -> Work {
-    return [left, work = make_work()](std::size_t i) { return work((*left)[i]); };
-  };
-  return task;
-}
-
-/// What processes without a part in the planning must know: the scenario's text, how many
-/// replications each point has, and the units that are left to do.
-std::string briefing(const SweepPlan& plan, const std::vector<std::size_t>& units) {
-  return execution::pack(plan.text, plan.replications, units);
-}
-
-execution::PointOptions point_options(const ReplicationOptions& run,
-                                      const std::vector<Variant>& variants,
-                                      std::size_t grid_points) {
-  execution::PointOptions options;
-  if (grid_points <= kMostPointsWithSeries) options.most_bins = kMostBinsOfPoint;
-  options.max_events = run.max_events;
-  options.max_memory = run.max_memory;
-  options.jobs = run.jobs;
-  options.stop = run.stop;
-  options.name = [&variants](std::size_t point) { return variants[point].name; };
-  return options;
-}
 
 /// Null if the series were not kept.
 std::shared_ptr<const stats::MeanSeries> mean_over(std::vector<execution::UnitResult>& results) {
@@ -410,30 +358,37 @@ std::shared_ptr<const stats::MeanSeries> mean_over(std::vector<execution::UnitRe
 
 }  // namespace
 
-/// What has been done of a sweep, and what is left.
 class Sweep::Progress {
  public:
-  Progress(SweepPlan plan, SweepOptions options)
-      : plan_(std::move(plan)),
-        options_(std::move(options)),
-        units_(plan_.replications),
-        store_(plan_, options_, units_.units()),
-        missing_(units_.points()) {
-    for (std::size_t point = 0; point < units_.points(); ++point) {
-      missing_[point] = units_.replications(point);
-    }
-    for (std::size_t unit = 0; unit < units_.units(); ++unit) {
-      if (store_.has(unit)) note_done(unit);
-    }
-  }
+  Progress(SweepPlan plan, ReplicationOptions options)
+      : plan_(std::move(plan)), options_(std::move(options)), units_(plan_.replications) {}
 
   void run() {
     kept_.clear();
     room_ = kMostKept;
-    execution::in_time(options_.run, [this](const ReplicationOptions& run) {
-      if (run.executor != nullptr) return compute(run, *run.executor);
-      compute(run, *make_thread_executor(run.jobs, run.stop));
-    });
+    over_limit_.clear();
+    bytes_.clear();
+    const bool with_series = plan_.grid_points <= kMostPointsWithSeries;
+    execution::Units wanted;
+    wanted.keep = with_series ? execution::Keep::kSeries : execution::Keep::kRow;
+    wanted.most_bins = with_series ? kMostBinsOfPoint : 0;
+    wanted.count = units_.units();
+    wanted.unit = [this](std::size_t i) {
+      const std::size_t point = units_.point_of(i);
+      return execution::Unit{point, static_cast<std::uint32_t>(i - units_.first(point))};
+    };
+    wanted.scenario = plan_.scenario;
+    wanted.identity = [this](std::size_t point) { return plan_.identities[point]; };
+    wanted.name = [this](std::size_t point) { return (*plan_.variants)[point].name; };
+    wanted.limits_are_results = true;
+    keys_ = execution::get_units(wanted, options_,
+                                 [this](std::size_t unit, std::string bytes, bool kept) {
+                                   if (execution::is_over_limit(bytes)) {
+                                     over_limit_.emplace(unit, execution::decode(bytes).value());
+                                   } else if (!kept) {
+                                     bytes_.emplace(unit, std::move(bytes));
+                                   }
+                                 });
   }
 
   /// Every file of the results asks for every point again: what there is room for is kept.
@@ -451,14 +406,7 @@ class Sweep::Progress {
   }
 
   const SweepPlan& plan() const { return plan_; }
-  experiment::UnitStore& store() { return store_; }
   std::size_t points() const { return units_.points(); }
-  std::size_t points_done() const { return points_done_; }
-  std::size_t replications_done() const {
-    std::size_t missing = 0;
-    for (const std::size_t n : missing_) missing += n;
-    return units_.units() - missing;
-  }
 
  private:
   static constexpr std::size_t kMostKept = std::size_t{64} << 20;  // bytes
@@ -483,9 +431,9 @@ class Sweep::Progress {
     }
     std::vector<execution::UnitResult> results;
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
-      auto result = execution::decode(store_.read(units_.first(i) + r));
+      auto result = execution::decode(read(units_.first(i) + r));
       if (!result || result->clients != clients) {
-        throw std::logic_error("the journal does not contain the results of its points");
+        throw std::runtime_error("the stored results of the sweep have changed meanwhile");
       }
       results.push_back(std::move(*result));
     }
@@ -503,59 +451,11 @@ class Sweep::Progress {
     return found;
   }
 
-  void compute(const ReplicationOptions& run, Executor& executor) {
-    std::vector<std::size_t> left;
-    for (std::size_t unit = 0; unit < units_.units(); ++unit) {
-      if (!store_.has(unit) && over_limit_.count(unit) == 0) left.push_back(unit);
-    }
-    if (!executor.is_alone()) {
-      if (plan_.identity.empty()) throw RequestError("a sweep made by hand runs in one process");
-      executor.share(briefing(plan_, left));
-      execution::agree_on(plan_.base, executor);
-    }
-    const auto options = point_options(run, *plan_.variants, plan_.grid_points);
-    Task task = only(left, simulate_units(units_, plan_.scenario, options));
-    task.deliver = [&](std::size_t i, const std::string& bytes) { take(left[i], bytes); };
-    task.tick = [this] { tick(); };
-    try {
-      executor.run(task);
-    } catch (...) {
-      store_.sync();
-      throw;
-    }
-    store_.sync();
-  }
-
-  void take(std::size_t unit, const std::string& bytes) {
-    if (execution::is_over_limit(bytes)) {
-      // Not for the journal: with --resume, and more memory or another limit, it is tried again.
-      over_limit_.emplace(unit, execution::decode(bytes).value());
-      note_done(unit);
-      return;
-    }
-    store_.append(unit, bytes);
-    // A point that is finished survives whatever happens to this process.
-    if (note_done(unit)) store_.flush();
-  }
-
-  /// Whether that makes its point complete.
-  bool note_done(std::size_t unit) {
-    if (--missing_[units_.point_of(unit)] > 0) return false;
-    ++points_done_;
-    return true;
-  }
-
-  void tick() {
-    store_.flush();
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_sync_ >= kSyncInterval) {
-      store_.sync();
-      last_sync_ = now;
-    }
-    if (options_.run.progress) {
-      options_.run.progress(static_cast<double>(store_.count()) /
-                            static_cast<double>(units_.units()));
-    }
+  /// The bytes of a unit; empty if they are gone.
+  std::string read(std::size_t unit) const {
+    if (const auto at = bytes_.find(unit); at != bytes_.end()) return at->second;
+    if (options_.store == nullptr || unit >= keys_.size()) return {};
+    return options_.store->find(keys_[unit]).value_or("");
   }
 
   /// The limit that a point went over in its first replication that did; null if none.
@@ -566,50 +466,27 @@ class Sweep::Progress {
   }
 
   SweepPlan plan_;
-  SweepOptions options_;
-  execution::PointUnits units_;
-  experiment::UnitStore store_;
-  std::vector<std::size_t> missing_;                         // replications, by point
+  ReplicationOptions options_;
+  experiment::PointUnits units_;
+  std::vector<UnitKey> keys_;                                // of the units in the store
+  std::map<std::size_t, std::string> bytes_;                 // of the others
   std::map<std::size_t, execution::UnitResult> over_limit_;  // by unit
-  std::size_t points_done_ = 0;
   std::map<std::size_t, SweepPoint> kept_;
   std::size_t room_ = kMostKept;
-  std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
 };
 
-Sweep::Sweep(SweepPlan plan, SweepOptions options)
+Sweep::Sweep(SweepPlan plan, ReplicationOptions options)
     : progress_(std::make_unique<Progress>(std::move(plan), std::move(options))) {}
 Sweep::Sweep(Sweep&&) noexcept = default;
 Sweep::~Sweep() = default;
 
 void Sweep::run() { progress_->run(); }
 std::size_t Sweep::points() const { return progress_->points(); }
-std::size_t Sweep::points_done() const { return progress_->points_done(); }
-std::size_t Sweep::replications_done() const { return progress_->replications_done(); }
-std::uint64_t Sweep::dropped_bytes() const { return progress_->store().dropped_bytes(); }
 const SweepPlan& Sweep::plan() const { return progress_->plan(); }
 SweepPoint Sweep::point(std::size_t number) { return progress_->point(number); }
 std::string Sweep::first_over_limit() const { return progress_->first_over_limit(); }
-void Sweep::remove_journal() { progress_->store().remove(); }
 
-void help_with_sweep(const SweepRequest& request, const SweepOptions& options) {
-  Executor& executor = *options.run.executor;
-  std::string text;
-  std::vector<std::uint32_t> replications;
-  std::vector<std::size_t> left;
-  execution::unpack(executor.share(""), text, replications, left);
-  std::vector<Diagnostic> errors;
-  const auto grid = experiment::SweepGrid::of(request, text, errors);
-  if (!grid) throw RequestError(to_string(errors.front()));
-  const LoadResult base = grid->load_base();
-  if (base.loaded) execution::agree_on(*base.loaded, executor);
-  const execution::PointUnits units(replications);
-  const execution::PointScenarios scenarios = [&](std::size_t p) { return grid->scenario(p); };
-  const auto point_settings = point_options(options.run, grid->variants(), grid->grid_points());
-  executor.run(only(std::move(left), simulate_units(units, scenarios, point_settings)));
-}
-
-std::vector<SweepPoint> run_sweep(SweepPlan plan, const SweepOptions& options) {
+std::vector<SweepPoint> run_sweep(SweepPlan plan, const ReplicationOptions& options) {
   Sweep sweep(std::move(plan), options);
   sweep.run();
   std::vector<SweepPoint> points;

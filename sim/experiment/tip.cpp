@@ -1,6 +1,6 @@
-// Searches for tipping points: replications at one size of the trigger with their log, triggers as
-// keys of a scenario, and plans, in which every case is validated at both ends of the trigger
-// before anything runs.
+// Searches for tipping points: triggers as keys of a scenario; plans, in which every case is
+// validated at both ends of the trigger before anything runs; and the bisection, which asks for the
+// fates of all replications at one size after the other.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -9,10 +9,10 @@
 
 #include "estimate/tipping.hpp"
 #include "execution/executor.hpp"
-#include "execution/journal.hpp"
+#include "execution/identity.hpp"
+#include "execution/units.hpp"
 #include "experiment/point_errors.hpp"
-#include "experiment/tip_probe.hpp"
-#include "measure/analyse/storms.hpp"
+#include "measure/analyse/recovery.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/changes.hpp"
 #include "scenario/text/scenario_reader.hpp"
@@ -37,229 +37,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-namespace retrysim::experiment {
-
-namespace {
-
-// How often what is finished is made to survive a crash of the machine, too.
-constexpr auto kSyncLogEvery = std::chrono::seconds(5);
-
-/// Simulates one replication and, if it tips, its twin.
-ProbeRun simulate_probe(const Scenario& scenario, std::uint32_t replication,
-                        SimulationOptions options) {
-  const RunResult run = simulate(scenario, replication, options);
-  const stats::Fate fate = stats::fate_of(scenario, run);
-  ProbeRun result;
-  result.events = run.events;
-  if (fate.verdict == stats::StormVerdict::kTransient) {
-    result.response = TippingResponse::kRecovers;
-    return result;
-  }
-  const stats::Aftermath& after = *fate.aftermath;
-  if (fate.verdict != stats::StormVerdict::kSustained) {
-    result.duration_needed_s =
-        after.trigger.end.in_seconds() + after.patience_s + scenario.recovery.hold.in_seconds();
-    return result;
-  }
-  result.response = TippingResponse::kTips;
-  options.retries_until = after.trigger.end;
-  options.progress = nullptr;
-  const RunResult twin = simulate(scenario, replication, options);
-  const auto recovery = stats::twin_recovery(scenario, twin, after);
-  result.twin_events = twin.events;
-  result.twin_recovered = recovery && *recovery <= after.patience_s;
-  result.metastable =
-      stats::with_twin(fate.verdict, after, recovery) == stats::StormVerdict::kMetastable;
-  return result;
-}
-
-/// The replications at one size. A unit of work is a replication with its twin.
-class ProbeWork {
- public:
-  ProbeWork(std::size_t number, double value, const Scenario& scenario,
-            const ReplicationOptions& run, Executor& executor, ProbeLog& log)
-      : number_(number),
-        value_(value),
-        scenario_(scenario),
-        run_(run),
-        executor_(executor),
-        log_(log),
-        runs_(static_cast<std::size_t>(scenario.replications)),
-        reached_(std::make_unique<std::atomic<std::int64_t>[]>(runs_.size())) {}
-
-  std::vector<ProbeRun> all() {
-    const StopScope scope(run_.stop);
-    stop_point();
-    find_room();
-    std::vector<std::uint32_t> missing = recall();
-    if (!executor_.is_alone()) missing = shared(std::move(missing));
-    if (!missing.empty()) simulate_missing(missing);
-    if (!executor_.is_alone()) share_runs();
-    if (executor_.is_owner() && run_.progress) run_.progress(1);
-    check_events();
-    return std::move(runs_);
-  }
-
- private:
-  std::uint32_t replication(std::size_t i) const {
-    return run_.first + static_cast<std::uint32_t>(i);
-  }
-
-  /// Before anything runs; a run and its twin are kept for each thread.
-  void find_room() {
-    if (run_.max_memory == ~std::uint64_t{0}) return;
-    const auto jobs = static_cast<std::size_t>(std::max(1, run_.jobs));
-    const std::vector<const Scenario*> scenarios(std::max(runs_.size(), 2 * jobs), &scenario_);
-    const MemoryPlan plan = plan_memory(scenarios, jobs, run_.max_memory, run_.kept_memory);
-    most_each_ = plan.each;
-    if (plan.at_once < std::min(jobs, runs_.size())) gate_.emplace(plan.at_once);
-  }
-
-  /// Takes what the log has; gives the places of the others.
-  std::vector<std::uint32_t> recall() {
-    std::vector<std::uint32_t> missing;
-    if (!executor_.is_owner()) return missing;
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (const ProbeRun* known = log_.find({number_, value_, replication(i)})) {
-        runs_[i] = *known;
-        reached_[i] = scenario_.duration.count();
-      } else {
-        missing.push_back(static_cast<std::uint32_t>(i));
-      }
-    }
-    return missing;
-  }
-
-  std::vector<std::uint32_t> shared(std::vector<std::uint32_t> places) {
-    execution::unpack(executor_.share(execution::pack(places)), places);
-    return places;
-  }
-
-  void simulate_missing(const std::vector<std::uint32_t>& missing) {
-    Task task;
-    task.units = missing.size();
-    task.make_work = [&] {
-      return [&](std::size_t unit) { return execution::pack(simulate_one(missing[unit])); };
-    };
-    task.deliver = [&](std::size_t unit, const std::string& bytes) {
-      const std::size_t i = missing[unit];
-      execution::unpack(bytes, runs_[i]);
-      reached_[i] = scenario_.duration.count();
-      log_.add({number_, value_, replication(i)}, runs_[i]);
-    };
-    task.tick = [&] {
-      log_.tick();
-      if (run_.progress) run_.progress(share_done());
-    };
-    executor_.run(task);
-  }
-
-  ProbeRun simulate_one(std::size_t i) {
-    std::optional<execution::Turnstile::Pass> pass;
-    if (gate_) pass.emplace(*gate_, 1);
-    SimulationOptions options;
-    options.max_events = run_.max_events;
-    options.max_memory = most_each_;
-    options.stop = run_.stop;
-    options.progress = &reached_[i];
-    return simulate_probe(scenario_, replication(i), options);
-  }
-
-  void share_runs() { execution::unpack(executor_.share(execution::pack(runs_)), runs_); }
-
-  double share_done() const {
-    double done = 0;
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      done += static_cast<double>(reached_[i].load(std::memory_order_relaxed));
-    }
-    const auto total = static_cast<double>(scenario_.duration.count());
-    return std::min(1.0, done / (total * static_cast<double>(runs_.size())));
-  }
-
-  void check_events() const {
-    std::uint64_t events = 0, twin_events = 0;
-    for (const ProbeRun& run : runs_) {
-      events += run.events;
-      twin_events += run.twin_events;
-    }
-    if (std::max(events, twin_events) > run_.max_events) {
-      throw LimitExceeded("more events than --max-events allows, counted over all replications",
-                          LimitKind::kEvents);
-    }
-  }
-
-  std::size_t number_;
-  double value_;
-  const Scenario& scenario_;
-  const ReplicationOptions& run_;
-  Executor& executor_;
-  ProbeLog& log_;
-  std::vector<ProbeRun> runs_;
-  std::unique_ptr<std::atomic<std::int64_t>[]> reached_;  // simulated ns, by replication
-  std::uint64_t most_each_ = ~std::uint64_t{0};
-  std::optional<execution::Turnstile> gate_;  // if not all threads may run at once
-};
-
-}  // namespace
-
-// Its units are the replications in the order in which they were finished: which sizes there will
-// be is not known before.
-ProbeLog::ProbeLog(const std::filesystem::path& path, const execution::Identity& identity,
-                   bool resume) {
-  constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
-  journal_.emplace(resume ? execution::Journal::resume(path, identity, kAnyNumber)
-                          : execution::Journal::begin(path, identity, kAnyNumber));
-  for (std::size_t unit = 0; journal_->has(unit); ++unit) {
-    std::size_t number = 0;
-    double value = 0;
-    std::uint32_t replication = 0;
-    ProbeRun run;
-    try {
-      execution::unpack(journal_->read(unit), number, value, replication, run);
-    } catch (const execution::ArchiveError&) {
-      throw execution::JournalError(path.string() + " does not contain the results of a search");
-    }
-    runs_.emplace(ProbeKey{number, value, replication}, run);
-  }
-  found_ = runs_.size();
-}
-
-const ProbeRun* ProbeLog::find(const ProbeKey& key) const {
-  const auto found = runs_.find(key);
-  return found == runs_.end() ? nullptr : &found->second;
-}
-
-void ProbeLog::add(const ProbeKey& key, const ProbeRun& run) {
-  runs_.emplace(key, run);
-  if (!journal_) return;
-  // What is finished survives whatever happens to this process.
-  const auto& [number, value, replication] = key;
-  journal_->append(journal_->count(), execution::pack(number, value, replication, run));
-  journal_->flush();
-}
-
-void ProbeLog::tick() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_sync_ < kSyncLogEvery) return;
-  sync();
-  last_sync_ = now;
-}
-
-void ProbeLog::sync() {
-  if (journal_) journal_->sync();
-}
-
-void ProbeLog::remove() {
-  if (journal_) journal_->remove();
-}
-
-std::vector<ProbeRun> probe(std::size_t number, double value, const Scenario& scenario,
-                            const ReplicationOptions& run, Executor& executor, ProbeLog& log) {
-  return ProbeWork(number, value, scenario, run, executor, log).all();
-}
-
-}  // namespace retrysim::experiment
 
 namespace retrysim {
 
@@ -473,7 +250,7 @@ void identify(TipPlan& plan, const TipRequest& request, const Cases& cases) {
   plan.inputs = cases.inputs();
   std::string varying;
   for (const std::string& vary : request.varying) varying += vary + "\n";
-  plan.identity = {
+  plan.id = execution::id_of({
       {"the version of retrysim", RETRYSIM_VERSION},
       {"--trigger", fmt::format("{}={}:{}", trigger.path, trigger.first, trigger.last)},
       {"--tolerance", fmt::format("{}", request.tolerance)},
@@ -481,8 +258,7 @@ void identify(TipPlan& plan, const TipRequest& request, const Cases& cases) {
       {"the resolved scenario", to_toml(plan.base, false)},
       {"the scenarios of the points", cases.hash()},
       {"the CSV inputs", execution::describe_files(plan.inputs)},
-  };
-  plan.id = execution::id_of(plan.identity);
+  });
 }
 
 enum class AxisKind : std::uint8_t { kNumber, kDuration, kNeither };
@@ -603,53 +379,34 @@ std::vector<std::string> notes_on_search(const TippingPoint& point, double durat
 }
 
 /// The search of one case.
-class Prober {
- public:
-  Prober(std::size_t number, const ReplicationOptions& run, Executor& executor,
-         experiment::ProbeLog& log)
-      : number_(number), run_(run), executor_(executor), log_(log) {}
-
-  TipResult find(const ScenarioAt& scenario_at, const TippingSearch& search,
-                 const std::function<void(int, double)>& probing) {
-    TipResult result;
-    result.search = search;
-    result.point = stats::bisect(search, [&](double value) {
-      const Scenario scenario = scenario_at(value);
-      if (probing) probing(static_cast<int>(probes_.size()) + 1, value);
-      auto& runs = probes_[value] =
-          experiment::probe(number_, value, scenario, run_, executor_, log_);
-      std::vector<TippingResponse> responses;
-      for (const experiment::ProbeRun& run : runs) responses.push_back(run.response);
-      return responses;
-    });
-    for (TippingProbe& probe : result.point.probes) add_twins(probe);
-    result.notes = notes_on_search(result.point, duration_needed());
-    return result;
-  }
-
- private:
-  void add_twins(TippingProbe& probe) const {
-    for (const experiment::ProbeRun& run : probes_.at(probe.value)) {
-      probe.twin_recovered += run.twin_recovered;
-      probe.metastable += run.metastable;
+TipResult find_in(const ScenarioAt& scenario_at, const TippingSearch& search,
+                  const ReplicationOptions& run, const std::function<void(int, double)>& probing) {
+  std::map<double, std::vector<execution::UnitFate>> probes;  // by size
+  TipResult result;
+  result.search = search;
+  result.point = stats::bisect(search, [&](double value) {
+    const Scenario scenario = scenario_at(value);
+    if (probing) probing(static_cast<int>(probes.size()) + 1, value);
+    const auto& fates = probes[value] = execution::get_fates(scenario, run);
+    std::vector<TippingResponse> responses;
+    for (const execution::UnitFate& fate : fates) responses.push_back(fate.response);
+    return responses;
+  });
+  for (TippingProbe& probe : result.point.probes) {
+    for (const execution::UnitFate& fate : probes.at(probe.value)) {
+      probe.twin_recovered += fate.twin_recovered;
+      probe.metastable += fate.metastable;
     }
   }
-
-  /// The shortest duration that would have let every run be judged; zero if all were.
-  double duration_needed() const {
-    double needed = 0;
-    for (const auto& [value, runs] : probes_) {
-      for (const experiment::ProbeRun& run : runs) needed = std::max(needed, run.duration_needed_s);
+  double duration_needed = 0;  // that would have let every run be judged
+  for (const auto& [value, fates] : probes) {
+    for (const execution::UnitFate& fate : fates) {
+      duration_needed = std::max(duration_needed, fate.duration_needed_s);
     }
-    return needed;
   }
-
-  std::size_t number_;
-  const ReplicationOptions& run_;
-  Executor& executor_;
-  experiment::ProbeLog& log_;
-  std::map<double, std::vector<experiment::ProbeRun>> probes_;  // by size
-};
+  result.notes = notes_on_search(result.point, duration_needed);
+  return result;
+}
 
 /// Throws RequestError.
 void check_search(const TippingSearch& search) {
@@ -661,23 +418,13 @@ void check_search(const TippingSearch& search) {
   }
 }
 
-/// Calls `work` with the options that are left and the executor.
-template <class Work>
-auto with_executor(const ReplicationOptions& options, const Work& work) {
-  return execution::in_time(options, [&](const ReplicationOptions& run) {
-    if (run.executor != nullptr) return work(run, *run.executor);
-    return work(run, *make_thread_executor(run.jobs, run.stop));
-  });
-}
-
 }  // namespace
 
 TipResult find_tipping_point(const ScenarioAt& scenario_at, const TippingSearch& search,
                              const TipOptions& options) {
   check_search(search);
-  return with_executor(options.run, [&](const ReplicationOptions& run, Executor& executor) {
-    experiment::ProbeLog log;
-    return Prober(0, run, executor, log).find(scenario_at, search, options.probing);
+  return execution::in_time(options.run, [&](const ReplicationOptions& run) {
+    return find_in(scenario_at, search, run, options.probing);
   });
 }
 
@@ -690,67 +437,18 @@ TipPlan plan_tip(std::vector<TipCase> cases, const TippingSearch& search) {
   return plan;
 }
 
-class TipSearches::Progress {
- public:
-  Progress(TipPlan plan, TipSearchOptions options)
-      : plan_(std::move(plan)), options_(std::move(options)), log_(open(plan_, options_)) {}
-
-  std::vector<TipPoint> run() {
-    return with_executor(options_.run, [this](const ReplicationOptions& run, Executor& executor) {
-      try {
-        std::vector<TipPoint> points = find_all(run, executor);
-        log_.sync();
-        return points;
-      } catch (...) {
-        log_.sync();
-        throw;
-      }
-    });
-  }
-
-  const TipPlan& plan() const { return plan_; }
-  experiment::ProbeLog& log() { return log_; }
-
- private:
-  static experiment::ProbeLog open(const TipPlan& plan, const TipSearchOptions& options) {
-    check_search(plan.search);
-    if (options.journal.empty()) return {};
-    if (plan.identity.empty()) throw RequestError("searches made by hand have no journal");
-    return {options.journal, plan.identity, options.resume};
-  }
-
-  std::vector<TipPoint> find_all(const ReplicationOptions& run, Executor& executor) {
+std::vector<TipPoint> find_tipping_points(const TipPlan& plan, const TipSearchOptions& options) {
+  check_search(plan.search);
+  return execution::in_time(options.run, [&](const ReplicationOptions& run) {
     std::vector<TipPoint> points;
-    for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
-      const TipCase& one = plan_.cases[i];
+    for (const TipCase& one : plan.cases) {
       const auto probing = [&](int probe, double value) {
-        if (options_.probing) options_.probing(one.name, probe, value);
+        if (options.probing) options.probing(one.name, probe, value);
       };
-      Prober prober(i, run, executor, log_);
-      points.push_back({one.name, one.keys, prober.find(one.scenario, plan_.search, probing)});
+      points.push_back({one.name, one.keys, find_in(one.scenario, plan.search, run, probing)});
     }
     return points;
-  }
-
-  TipPlan plan_;
-  TipSearchOptions options_;
-  experiment::ProbeLog log_;
-};
-
-TipSearches::TipSearches(TipPlan plan, TipSearchOptions options)
-    : progress_(std::make_unique<Progress>(std::move(plan), std::move(options))) {}
-TipSearches::TipSearches(TipSearches&&) noexcept = default;
-TipSearches::~TipSearches() = default;
-
-std::vector<TipPoint> TipSearches::run() { return progress_->run(); }
-const TipPlan& TipSearches::plan() const { return progress_->plan(); }
-std::size_t TipSearches::replications_kept() const { return progress_->log().kept(); }
-std::size_t TipSearches::replications_found() const { return progress_->log().found(); }
-std::uint64_t TipSearches::dropped_bytes() const { return progress_->log().dropped_bytes(); }
-void TipSearches::remove_journal() { progress_->log().remove(); }
-
-std::vector<TipPoint> find_tipping_points(TipPlan plan, const TipSearchOptions& options) {
-  return TipSearches(std::move(plan), options).run();
+  });
 }
 
 }  // namespace retrysim

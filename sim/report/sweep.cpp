@@ -471,10 +471,6 @@ void check_files(const fs::path& folder, const Json& json) {
 }
 
 ShardFolder open_shard(const fs::path& path) {
-  std::error_code error;
-  if (fs::exists(path / kSweepJournal, error)) {
-    fail(path, "its sweep is not finished; finish it with --resume");
-  }
   ShardFolder shard;
   shard.path = path;
   shard.result = read_sealed(path);

@@ -16,7 +16,8 @@ backslash before it. Empty lines just before a command or a comment are for the 
 
 Each story runs in an empty folder with a link `scenarios` to the shipped ones; `retrysim` is the
 program under test, `retrysim-plot` is scripts/plot.py, and $STORY_FOLDER is the folder of the
-story. Commands run in bash, one after the other, in the same folder.
+story. Commands run in bash, one after the other, in the same folder; each simulates everything
+itself (RETRYSIM_NO_REUSE) unless it names a --store.
 
 A page of the documentation (.md) is a story, too: see pages.py.
 
@@ -167,7 +168,7 @@ def run_story(path, program, root, options):
         for name in ("scenarios", "scripts") if is_page else ("scenarios",):
             (folder / name).symlink_to(root.resolve() / name)
         environment = {"PATH": f"{base / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(base),
-                       "LC_ALL": "C.UTF-8", "TERM": "dumb",
+                       "LC_ALL": "C.UTF-8", "TERM": "dumb", "RETRYSIM_NO_REUSE": "1",
                        "STORY_FOLDER": str(path.parent.resolve())}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             if name in os.environ:

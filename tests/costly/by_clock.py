@@ -85,7 +85,8 @@ def write(number, folder):
 def measure(program, command, limit_mib, folder, timeout_s):
     line = [program, command, "a.toml", "--timeout", str(timeout_s)]
     if command not in ("check", "predict"):
-        line += ["--jobs", "1", "--max-memory", f"{limit_mib}MiB", "--out", "o"]
+        line += ["--jobs", "1", "--max-memory", f"{limit_mib}MiB", "--out", "o",
+                 "--no-reuse"]
     if command == "tip":
         line += ["--trigger", "service.s.servers=1:2"]
     if command == "sweep":

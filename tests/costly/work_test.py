@@ -34,7 +34,7 @@ def largest_gap(program, case, folder):
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=out",
          "--dump-before=retrysim::stop_point*", "--separate-threads=yes", program, "run", "a.toml",
-         "--jobs", "1", "--out", "o"], cwd=folder, capture_output=True, text=True)
+         "--jobs", "1", "--out", "o", "--no-reuse"], cwd=folder, capture_output=True, text=True)
     if done.returncode not in (0, 5):
         raise RuntimeError(f"status {done.returncode}: {done.stderr[-2000:]}")
     return max(int(total) for path in folder.glob("out*")

@@ -54,40 +54,6 @@ class Checker:
                 raise Failed(f"{out}/{name} differs from that of the undisturbed command")
 
 
-class JournaledCommand(Checker):
-    """A command that keeps a journal, with its arguments but for the folder. The folder `whole` has
-    its undisturbed result."""
-
-    def __init__(self, program, folder, scenario, *arguments):
-        super().__init__(program, folder, scenario)
-        self.arguments = arguments
-        self.expect("whole", 0, "--jobs", "2")
-
-    def expect(self, out, status, *more):
-        """The standard error of the command, which ends with this status."""
-        return self.run(*self.arguments, "--quiet", "--out", out, *more, expected=status).stderr
-
-    def journal(self, out):
-        return self.folder / out / f"{self.arguments[0]}.journal"
-
-    def stop_at(self, out, size, number, *more):
-        """Sends a signal when the journal is as long; gives the standard error."""
-        process = subprocess.Popen([self.program, *self.arguments, "--quiet", "--out", out, *more],
-                                   cwd=self.folder, stderr=subprocess.PIPE, text=True)
-        journal = self.journal(out)
-        while process.poll() is None:
-            if journal.exists() and journal.stat().st_size >= size:
-                process.send_signal(number)
-                break
-            time.sleep(0.001)
-        errors = process.communicate(timeout=PATIENCE)[1]
-        if process.returncode not in (-number, INTERRUPTED):
-            raise Failed(f"the command ended before it was stopped:\n{errors}")
-        if number == signal.SIGTERM and "--resume continues the " not in errors:
-            raise Failed(f"nothing about --resume in:\n{errors}")
-        return errors
-
-
 def run_job(command, folder=None):
     """What came of a command that may start others. If it takes too long it is ended with them."""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

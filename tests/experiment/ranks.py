@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Commands over the ranks of an MPI job print and write the same bytes as alone, whatever they
-simulate; a rank that sees something else ends the job.
+simulate, and wherever the other ranks are; a rank with another command ends the job.
 
     ranks.py --program PROGRAM [--every N]
 
@@ -88,6 +88,9 @@ COMMANDS = {
                "--maximize", "goodput", "--indifference", "200", "--subject-to",
                "success_rate>=0.2+-0.2"],
     "advise": ["advise", "outage.toml"],
+    "sweep": ["sweep", "traced.toml", "--vary", "client.web.count=1:4:1"],
+    "map": ["map", "outage.toml", "--vary", "client.web.arrivals.total_rate=200:400:100", "--vary",
+            "client.web.retry.max_attempts=1,3", "--confirm", "3"],
     "tip": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",
             "0.2"],
     "curve": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",
@@ -102,16 +105,14 @@ MISTAKES = {
     "too long": (["run", "outage.toml", "--replications", "100000", "--timeout", "1"], 5),
     "not a steady state": (["tip", "steady.toml", "--trigger", "client.web.count=1:2"], 2),
 }
-SWEEP = "sweep traced.toml --vary client.web.count=1:4:1"
 # What the ranks do, but for rank 1, and what that does instead.
 OUT_OF_STEP = (("run outage.toml", "run none.toml"),
                ("run outage.toml", "run outage.toml --replications 7"),
                ("run outage.toml", "compare outage.toml --vary seed=1,2"),
                ("choose outage.toml --vary seed=1,2 --maximize goodput --indifference 50",
-                "choose outage.toml --vary seed=1,2 --maximize goodput --indifference 60"),
-               ("run traced.toml", "run traced.toml", "cd other"),
-               (SWEEP, SWEEP + ",7"),
-               (SWEEP, SWEEP, "cd other"))
+                "choose outage.toml --vary seed=1,2 --maximize goodput --indifference 60"))
+# Where the other ranks are, who read no files.
+ELSEWHERE = ("cd other", "cd /")
 
 
 class Ranks(Checker):
@@ -131,7 +132,8 @@ class Ranks(Checker):
         """What is printed, and the files by their path; `results` is gone then."""
         done = self.run(*arguments, before=before)
         root = self.folder / "results"
-        files = {folder.name: files_of(folder) for folder in root.iterdir()}
+        files = {folder.name: files_of(folder) for folder in root.iterdir()
+                 if folder.name != ".retrysim-runs"}
         shutil.rmtree(root)
         return done.stdout, done.stderr, files
 
@@ -152,17 +154,28 @@ class Ranks(Checker):
             raise Failed(f"{name}: one message was expected:\n{done.stderr}")
         print(f"{name}: exit status {status}, told once")
 
-    def check_out_of_step(self, usual, other, before="true"):
-        script = (f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {before or "true"}; '
-                  f'exec "$0" {other}; fi; exec "$0" {usual}')
+    def check_elsewhere(self, place):
+        command = ["run", "traced.toml", "--no-progress"]
+        alone = self.results(*command)
+        script = (f'if [ "$OMPI_COMM_WORLD_RANK" != 0 ]; then {place}; fi; '
+                  f'exec "$0" {" ".join(command)}')
+        done = run_job([*MPIRUN, "sh", "-c", script, self.program], self.folder)
+        root = self.folder / "results"
+        if done.returncode != 0 or files_of(root / "traced") != alone[2]["traced"]:
+            raise Failed(f"ranks after '{place}': exit status {done.returncode}:\n{done.stderr}")
+        shutil.rmtree(root)
+        print(f"other ranks after '{place}': the same")
+
+    def check_out_of_step(self, usual, other):
+        script = (f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then exec "$0" {other}; fi; '
+                  f'exec "$0" {usual}')
         done = run_job([*MPIRUN, "sh", "-c", script, self.program], self.folder)
         if done.returncode == 0 or "rank 1 was given different work" not in done.stderr:
-            raise Failed(f"rank 1 with {before} {other}: exit status {done.returncode}:\n"
-                         f"{done.stderr}")
+            raise Failed(f"rank 1 with {other}: exit status {done.returncode}:\n{done.stderr}")
         if list(self.folder.glob("results/*/summary.csv")):
-            raise Failed(f"rank 1 with {before} {other}: there are results")
+            raise Failed(f"rank 1 with {other}: there are results")
         shutil.rmtree(self.folder / "results", ignore_errors=True)
-        print(f"a rank with '{before} {other}' ends the job")
+        print(f"a rank with '{other}' ends the job")
 
     def all(self):
         if not self.is_possible():
@@ -173,6 +186,8 @@ class Ranks(Checker):
             self.check_mistake(name)
         for case in OUT_OF_STEP[::self.every]:
             self.check_out_of_step(*case)
+        for place in ELSEWHERE[::self.every]:
+            self.check_elsewhere(place)
         return 0
 
     def is_possible(self):

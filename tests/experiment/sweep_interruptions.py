@@ -65,12 +65,13 @@ class Sweep(Checker):
         self.seconds = 0
 
     def sweep(self, out, *more, before=()):
-        return self.run(*self.arguments, "--out", out, *more, before=before)
+        return self.run(*self.arguments, "--out", out, "--store", f"of-{out}", *more,
+                        before=before)
 
     def start(self, out, *more, before=()):
-        return subprocess.Popen([*before, self.program, *self.arguments, "--out", out, *more],
-                                cwd=self.folder, stderr=subprocess.PIPE, text=True,
-                                start_new_session=bool(before))
+        return subprocess.Popen([*before, self.program, *self.arguments, "--out", out, "--store",
+                                 f"of-{out}", *more], cwd=self.folder, stderr=subprocess.PIPE,
+                                text=True, start_new_session=bool(before))
 
     def undisturbed(self):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -88,7 +89,7 @@ class Sweep(Checker):
         kills, rounds, kept = 0, 0, 0
         while kills < self.kills:
             out = f"killed-{rounds}"
-            process = self.start(out, "--jobs", "2", "--resume")
+            process = self.start(out, "--jobs", "2")
             time.sleep(self.random.uniform(0.02, 0.2) * self.seconds)
             process.kill()
             errors = process.communicate()[1]
@@ -102,27 +103,27 @@ class Sweep(Checker):
             shutil.rmtree(self.folder / out)
             rounds, kept = rounds + 1, 0
         out = f"killed-{rounds}"
-        last = self.sweep(out, "--resume")
+        last = self.sweep(out)
         self.check_progress(last.stderr, kept)
         self.check_same(out)
         self.check_complete(out)
-        print(f"killed {kills} times, the last time with at least {kept} points finished: "
-              "same files")
+        print(f"killed {kills} times, the last time with at least {kept} runs finished: same files")
 
     def check_complete(self, out):
-        again = self.sweep(out, "--resume")
-        if "already complete" not in again.stderr:
+        again = self.sweep(out)
+        found = re.search(r"note: (\d+) of (\d+) runs were there already", again.stderr)
+        if found is None or found[1] != found[2]:
             raise Failed(f"a finished sweep was not found to be so:\n{again.stderr}")
 
     @staticmethod
     def check_progress(errors, kept):
         """What was finished before must be there still. Returns what is."""
-        found = re.search(r"going on with (\d+) of", errors)
+        found = re.search(r"note: (\d+) of \d+ runs were there already", errors)
         if found is None:
             return kept  # killed before it could say so, or nothing there yet
         now = int(found.group(1))
         if now < kept:
-            raise Failed(f"{kept} points were finished, {now} are left of them")
+            raise Failed(f"{kept} runs were finished, {now} are left of them")
         return now
 
     def mpi(self):
@@ -130,7 +131,8 @@ class Sweep(Checker):
         if shutil.which("mpirun") is None:
             print("skipped: there is no mpirun (Debian package openmpi-bin)")
             return SKIPPED
-        probe = run_job([*MPIRUN, self.program, *self.arguments, "--out", "probe"], self.folder)
+        probe = run_job([*MPIRUN, self.program, *self.arguments, "--out", "probe",
+                         "--no-reuse"], self.folder)
         if "built without MPI" in probe.stderr:
             print("skipped: the program was built without MPI (RETRYSIM_MPI=OFF, or not found)")
             return SKIPPED
@@ -140,7 +142,7 @@ class Sweep(Checker):
         kills, rounds, kept, stuck = 0, 0, 0, 0
         while kills < max(1, self.kills // 2):
             out = f"mpi-{rounds}"
-            process = self.start(out, "--resume", before=MPIRUN)
+            process = self.start(out, before=MPIRUN)
             ranks = self.wait_for_ranks(process)
             time.sleep(self.random.uniform(0.02, 0.25) * self.seconds)
             victim = self.random.choice(ranks) if ranks else None
@@ -168,7 +170,7 @@ class Sweep(Checker):
             self.check_same(out)
             rounds, kept = rounds + 1, 0
         out = f"mpi-{rounds}"
-        self.sweep(out, "--resume", before=MPIRUN)
+        self.sweep(out, before=MPIRUN)
         self.check_same(out)
         print(f"one of three ranks killed {kills} times: same files"
               + (f"; mpirun got stuck {stuck} times" if stuck else ""))

@@ -1,5 +1,5 @@
-# Sweeps that are killed, spread over MPI ranks, and sharded; searches and races that are stopped.
-# Every night as many points as the project's figures come from. And all commands over ranks.
+# Sweeps that are killed, spread over MPI ranks, and sharded; all commands that are stopped. Every
+# night as many points as the project's figures come from. And all commands over ranks.
 
 foreach(check killed mpi shards)
   retrysim_add_sized_test(sweep/${check}
@@ -10,13 +10,12 @@ foreach(check killed mpi shards)
     PROPERTIES LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
 endforeach()
 set_tests_properties(sweep/mpi PROPERTIES COST 20)
-foreach(command tip choose)
-  add_test(NAME experiment/${command}_interruptions
-           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/${command}_interruptions.py
-                   --program $<TARGET_FILE:retrysim-cli>)
-  set_tests_properties(experiment/${command}_interruptions PROPERTIES
-    LABELS "sweep;no-sanitizer" TIMEOUT 900 COST 20)
-endforeach()
+retrysim_add_sized_test(experiment/interruptions
+  COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/interruptions.py
+          --program $<TARGET_FILE:retrysim-cli>
+  BRIEF --cuts 1
+  FULL --cuts 20
+  PROPERTIES LABELS "sweep;no-sanitizer" TIMEOUT 900 COST 20)
 retrysim_add_sized_test(experiment/ranks
   COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>
   BRIEF --every 6

@@ -6,8 +6,8 @@
 #include <retrysim/simulation.hpp>
 
 #include "cli/commands.hpp"
-#include "execution/journal.hpp"
 #include "execution/run_bytes.hpp"
+#include "execution/units.hpp"
 #include "report/folder/manifest.hpp"
 #include "temporary_folder.hpp"
 
@@ -97,7 +97,7 @@ std::string small_scenario() {
 Arguments brief(Arguments arguments) {
   for (const char* more :
        {"--replications", "1", "--max-events", "2000", "--max-memory", "64MiB", "--jobs", "1",
-        "--quiet", "--no-progress", "--force", "--timeout", "2", "--out"}) {
+        "--quiet", "--no-progress", "--no-reuse", "--force", "--timeout", "2", "--out"}) {
     arguments.emplace_back(more);
   }
   arguments.push_back(place("out"));
@@ -282,7 +282,7 @@ std::vector<std::string> configurations(const fs::path&) {
        "{\"total\": 5, \"backoff_factor\": 0.5, \"status_forcelist\": [503]}"});
 }
 
-// --- Results and journals ------------------------------------------------------------------------
+// --- Results and stores --------------------------------------------------------------------------
 
 constexpr std::array kResultFiles{"result.json",      "summary.csv",  "mean_timeseries.csv",
                                   "mean_service.csv", "phases.csv",   "replications.csv",
@@ -344,59 +344,57 @@ std::vector<std::string> results(const fs::path&) {
   return seeds;
 }
 
-const execution::Identity& journal_identity() {
-  static const execution::Identity identity{{"scenario", "small"}, {"--vary", "seed=1,2"}};
-  return identity;
-}
-constexpr std::size_t kUnits = 8;
+constexpr UnitKey kUnits[] = {{1, 2}, {3, 4}};
 
 /// The checksums of records hide what is in them from a fuzzer: they are made right.
 std::string with_right_checksums(std::string bytes) {
-  constexpr std::size_t kMagic = 19, kPrefix = 8;
-  for (std::size_t at = kMagic; at + kPrefix <= bytes.size();) {
-    std::string_view rest = std::string_view(bytes).substr(at);
-    const auto length = execution::take<std::uint32_t>(rest);
-    const std::string_view body = rest.substr(4, *length);
-    std::string sum;
-    execution::put(sum, report::crc32(body));
-    const std::size_t next = at + kPrefix + body.size();
-    bytes.replace(at + 4, 4, sum);
-    at = next;
+  constexpr std::size_t kMagic = 17, kHead = 32;
+  for (std::size_t at = kMagic; at + kHead <= bytes.size();) {
+    std::string_view rest = std::string_view(bytes).substr(at + 4);
+    const std::size_t length = *execution::take<std::uint32_t>(rest);
+    std::string sums;
+    execution::put(sums, report::crc32(std::string_view(bytes).substr(at, kHead - 8)));
+    execution::put(sums, report::crc32(std::string_view(bytes).substr(at + kHead, length)));
+    bytes.replace(at + kHead - 8, 8, sums);
+    at += kHead + length;
   }
   return bytes;
 }
 
-void play_journal(std::string_view bytes) {
-  const std::string file = file_of("input.journal", with_right_checksums(std::string(bytes)));
-  try {
-    execution::Journal journal = execution::Journal::resume(file, journal_identity(), kUnits);
-    for (std::size_t unit = 0; unit < kUnits; ++unit) {
-      if (!journal.has(unit)) continue;
-      const std::string record = journal.read(unit);
-      try {
-        (void)execution::decode_run(record);
-      } catch (const std::runtime_error&) {
-      }
-      std::string_view rest = record;
-      (void)execution::take_series(rest);
+void play_store(std::string_view bytes) {
+  fs::create_directories(place("store"));
+  file_of("store/input.units", with_right_checksums(std::string(bytes)));
+  const auto store = open_store(fs::path(place("store")));
+  for (const UnitKey& key : kUnits) {
+    const std::string unit = store->find(key).value_or("");
+    try {
+      (void)execution::decode_run(unit);
+    } catch (const std::runtime_error&) {
     }
-    journal.append(kUnits - 1, "a unit");
-    journal.sync();
-  } catch (const execution::JournalError&) {
+    try {
+      (void)execution::decode_scenario(unit);
+    } catch (const std::runtime_error&) {
+    }
+    std::string_view rest = unit;
+    (void)execution::take_series(rest);
+    (void)execution::decode(unit);
   }
 }
 
-std::vector<std::string> journals(const fs::path&) {
+std::vector<std::string> stores(const fs::path&) {
   const LoadResult loaded = load_scenario_text(kSmall, "small.toml", ".");
   if (!loaded.loaded) fail("the small scenario is not valid");
-  const std::string file = place("seed.journal");
-  execution::Journal journal = execution::Journal::begin(file, journal_identity(), kUnits);
-  for (std::size_t unit = 0; unit < 2; ++unit) {
-    journal.append(unit, execution::encode(
-                             simulate(loaded.loaded->scenario, static_cast<std::uint32_t>(unit))));
+  const fs::path seed = place("seed");
+  {
+    const auto store = open_store(seed);
+    store->add(kUnits[0], execution::encode(simulate(loaded.loaded->scenario, 0)));
+    store->add(kUnits[1], execution::encode(loaded.loaded->scenario));
   }
-  journal.sync();
-  return {test::content_of(file)};
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(seed)) {
+    found.push_back(test::content_of(entry.path()));
+  }
+  return found;
 }
 
 constexpr Target kTargets[] = {
@@ -412,7 +410,7 @@ constexpr Target kTargets[] = {
     {"fit", "access logs", play_fit, logs},
     {"import", "retry configurations of all kinds", play_import, configurations},
     {"result", "files of a result, for verify and report", play_result, results},
-    {"journal", "journals of experiments, and replications in them", play_journal, journals},
+    {"store", "stores of replications, and what is in them", play_store, stores},
 };
 
 }  // namespace

@@ -305,12 +305,12 @@ std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
   return highest + 1;
 }
 
-/// Whether a folder holds anything but what a crashed run may have left, or a sweep works with.
+/// Whether a folder holds anything but what a crashed run may have left, or the store of others.
 bool holds_something(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (!name.starts_with(StagingFolder::kMark) && !scenario::is_journal(name)) return true;
+    if (!name.starts_with(StagingFolder::kMark) && name != scenario::kStoreFolder) return true;
   }
   if (error) throw OutputError(folder, error.message());
   return false;
@@ -319,11 +319,10 @@ bool holds_something(const fs::path& folder) {
 }  // namespace
 
 ResultFolder::ResultFolder(const fs::path& target, ResultIdentity identity, bool force,
-                           std::string_view own_journal, EarlierKept kept)
+                           EarlierKept kept)
     : target_(target.lexically_normal()),
       identity_(std::move(identity)),
       force_(force),
-      own_journal_(own_journal),
       kept_(std::move(kept)) {
   if (!target_.has_filename()) target_ = target_.parent_path();
   // As the system reads it: what ".." means depends on symbolic links in front of it.
@@ -376,11 +375,9 @@ void ResultFolder::check_target() {
     earlier_files_ = files_of(*earlier);
     check_kinds();
   }
-  if (!force_) check_journals();
   if (is_one_of(real_, identity_.reads)) {
     throw OutputError(target_, "the command reads from this folder; use another one");
   }
-  if (!own_journal_.empty()) check_read(own_journal_);
   const std::string difference = earlier ? difference_from(*earlier) : "";
   if (!difference.empty() && !force_) {
     keep_or_refuse(difference);
@@ -391,15 +388,6 @@ void ResultFolder::check_target() {
     throw OutputError(target_,
                       "it contains files that do not belong to a result; use another folder or "
                       "--force");
-  }
-}
-
-void ResultFolder::check_journals() const {
-  std::error_code error;
-  for (const auto& [name, of] : scenario::kJournals) {
-    if (name == own_journal_ || !fs::exists(real_ / name, error)) continue;
-    throw OutputError(
-        target_, fmt::format("it contains an unfinished {}; use another folder or --force", of));
   }
 }
 
@@ -537,9 +525,6 @@ void ResultFolder::commit() {
 std::vector<std::string> ResultFolder::outdated_files() const {
   std::vector<std::string> names{std::string(kResultJson)};
   for (const FileRecord& file : files_) names.push_back(file.name);
-  for (const auto& [name, of] : scenario::kJournals) {
-    if (name != own_journal_) names.emplace_back(name);
-  }
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
   if (!earlier_files_.empty()) {
     // What somebody else has put under these names is not ours.
@@ -559,19 +544,11 @@ bool ResultFolder::holds_others(const std::vector<std::string>& ours) const {
   std::error_code error;
   for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name == own_journal_) continue;
     const bool is_ours = std::binary_search(ours.begin(), ours.end(), name);
     if (!is_ours || it->symlink_status().type() == fs::file_type::directory) return true;
   }
   if (error) throw OutputError(target_, error.message());
   return false;
-}
-
-/// The journal is in the old folder and the new one until one of them goes.
-bool ResultFolder::take_journal() const {
-  const fs::path journal = real_ / own_journal_;
-  if (own_journal_.empty() || !fs::exists(journal)) return true;
-  return ::link(journal.c_str(), (staging_.result() / own_journal_).c_str()) == 0;
 }
 
 /// The new folder gets the permissions of the earlier one, its files none that theirs had not.
@@ -597,7 +574,6 @@ void ResultFolder::take_permissions() const {
 /// change places: nothing is lost whenever the process dies.
 void ResultFolder::keep_earlier() {
   take_permissions();
-  if (!take_journal()) fail(target_, errno);
   const std::string stem = real_.filename().string() + ".";
   std::uint64_t number = next_number(parent(), stem);
   fs::path kept;
@@ -616,7 +592,6 @@ void ResultFolder::keep_earlier() {
       fail(target_, second);
     }
   }
-  if (!own_journal_.empty()) ::unlink((kept / own_journal_).c_str());
   // As the user calls the folder, unless that is a symbolic link to it.
   fs::path shown = target_;
   shown += kept.native().substr(real_.native().size());
@@ -626,14 +601,13 @@ void ResultFolder::keep_earlier() {
 
 /// False if the folder has to stay where it is.
 bool ResultFolder::exchange(const std::vector<std::string>& ours) const {
-  if (in_place_ || holds_others(ours) || !take_journal()) return false;
+  if (in_place_ || holds_others(ours)) return false;
   take_permissions();
   if (::renameat2(AT_FDCWD, staging_.result().c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) ==
       0) {
     return true;
   }
   if (!cannot_exchange(errno)) fail(target_, errno);
-  if (!own_journal_.empty()) ::unlink((staging_.result() / own_journal_).c_str());
   return false;
 }
 

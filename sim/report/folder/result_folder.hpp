@@ -104,10 +104,6 @@ class StagingFolder {
 /// Folders of running programs, and those that cannot be removed, stay. Call it with a FolderLock.
 void clean_up_after_killed_runs(const std::filesystem::path& parent);
 
-using scenario::kChoiceJournal;
-using scenario::kSweepJournal;
-using scenario::kTipJournal;
-
 /// Told that an earlier result in the place of a new one, which it differs from in `difference`, is
 /// now the folder `kept`.
 using EarlierKept =
@@ -120,8 +116,7 @@ using EarlierKept =
 /// A folder that is new or empty is taken; one that holds a result of the same scenario that
 /// answers the same question (`difference`) is replaced: its result files go, with pictures of
 /// them; other files in it stay. Any other result, or a folder with other things in it, is refused
-/// unless `force` is set; even then files that are not ours stay. A folder with a journal belongs
-/// to the sweep, search or race under way: others are refused, and with `force` the journal goes.
+/// unless `force` is set; even then files that are not ours stay.
 ///
 /// With `kept`, another result is not refused but is kept under the next free of the names
 /// "NAME.1", "NAME.2", ... beside the new one: at any time a reader sees one of them under NAME.
@@ -139,10 +134,9 @@ using EarlierKept =
 /// several writers one comes after the other. Not for use by several threads at once.
 class ResultFolder {
  public:
-  /// `own_journal`: the name of the journal that the result is made with; empty without one. Throws
-  /// OutputError if the folder must not or cannot be written.
+  /// Throws OutputError if the folder must not or cannot be written.
   ResultFolder(const std::filesystem::path& target, ResultIdentity identity, bool force,
-               std::string_view own_journal = {}, EarlierKept kept = {});
+               EarlierKept kept = {});
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
@@ -162,7 +156,6 @@ class ResultFolder {
 
  private:
   void check_target();
-  void check_journals() const;
   bool is_ours(const std::string& name) const;
   std::string difference_from(const nlohmann::ordered_json& result) const;
   void check_kinds() const;
@@ -173,7 +166,6 @@ class ResultFolder {
   void keep_earlier();
   bool must_stay_in_place() const;
   void make_staging();
-  bool take_journal() const;
   bool holds_others(const std::vector<std::string>& ours) const;
   bool exchange(const std::vector<std::string>& ours) const;
   void replace_files(const std::vector<std::string>& ours);
@@ -184,7 +176,6 @@ class ResultFolder {
   std::filesystem::path real_;    // the same without symbolic links
   ResultIdentity identity_;
   bool force_;
-  std::string_view own_journal_;
   EarlierKept kept_;
   bool existed_ = false;
   bool in_place_ = false;

@@ -21,23 +21,6 @@ inline constexpr std::array<std::string_view, 34> kResultFiles = {
     "scenario.toml",  "service.csv",    "storms.csv",       "summary.csv",         "thresholds.csv",
     "timeseries.csv", "tip.csv",        "trajectories.csv", "verdicts.csv"};
 
-/// The journals of a sweep, a search for tipping points and a race of policies under way. They do
-/// not belong to another result, and are never replaced with one.
-struct Journal {
-  std::string_view name, of;
-};
-inline constexpr std::array<Journal, 3> kJournals = {{{"sweep.journal", "sweep"},
-                                                      {"tip.journal", "search for a tipping point"},
-                                                      {"choose.journal", "race of policies"}}};
-inline constexpr std::string_view kSweepJournal = kJournals[0].name;
-inline constexpr std::string_view kTipJournal = kJournals[1].name;
-inline constexpr std::string_view kChoiceJournal = kJournals[2].name;
-
-inline bool is_journal(std::string_view name) {
-  return std::any_of(kJournals.begin(), kJournals.end(),
-                     [&](const Journal& journal) { return journal.name == name; });
-}
-
 /// Pictures that scripts/plot.py puts beside the data, each in one of the formats.
 inline constexpr std::array<std::string_view, 12> kPictures = {
     "advise", "overview",  "latency",    "compare", "sweep", "sweep_clients",
@@ -50,10 +33,12 @@ inline constexpr std::string_view kReportPage = "report.html";
 /// How the names of folders begin in which a result is collected.
 inline constexpr std::string_view kStagingMark = ".retrysim-new-";
 
-/// Whether a command writes a file of this name as a part of its result, or keeps a journal in it.
+/// The folder beside results in which commands keep replications that are done.
+inline constexpr std::string_view kStoreFolder = ".retrysim-runs";
+
+/// Whether a command writes a file of this name as a part of its result.
 inline bool is_result_file(std::string_view name) {
   if (std::find(kResultFiles.begin(), kResultFiles.end(), name) != kResultFiles.end()) return true;
-  if (is_journal(name)) return true;
   constexpr std::string_view kFirst = "scenario-", kLast = ".toml";
   if (!name.starts_with(kFirst) || !name.ends_with(kLast)) return false;
   if (name.size() <= kFirst.size() + kLast.size()) return false;

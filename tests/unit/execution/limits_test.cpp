@@ -5,8 +5,8 @@
 #include <retrysim/simulation.hpp>
 
 #include "execution/executor.hpp"
-#include "execution/points.hpp"
 #include "execution/run_bytes.hpp"
+#include "execution/units.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -135,27 +135,24 @@ TEST_CASE("a replication over its limit is a result and the others go on", "[lim
   auto small = std::make_shared<Scenario>(*large);
   large->clients[0].count = 1'000'000'000;
   large->clients[0].arrivals.rate = 1e-9;
-  const execution::PointUnits units({2, 1});
-  execution::PointOptions options;
-  options.max_memory = std::uint64_t{64} << 20;
-  options.name = [](std::size_t point) { return "point " + std::to_string(point); };
-  const execution::PointScenarios scenarios = [&](std::size_t point) {
-    return point == 0 ? large : small;
+  execution::Units units;
+  units.count = 3;
+  units.unit = [](std::size_t i) {
+    return execution::Unit{i / 2, static_cast<std::uint32_t>(i % 2)};
   };
-  const auto work = execution::simulate_units(units, scenarios, options)();
+  units.scenario = [&](std::size_t point) { return point == 0 ? large : small; };
+  units.name = [](std::size_t point) { return "point " + std::to_string(point); };
+  units.limits_are_results = true;
+  ReplicationOptions options;
+  options.max_memory = std::uint64_t{64} << 20;
+  const std::vector<execution::UnitResult> results = execution::get_rows(units, options);
   for (const std::size_t unit : {0u, 1u}) {
-    const auto result = execution::decode(work(unit));
-    REQUIRE(result);
-    CHECK(result->limit == LimitKind::kMemory);
-    CHECK(result->message.find("point 0: ") == 0);
-    CHECK(result->message.find("client.web.count") != std::string::npos);
+    CHECK(results[unit].limit == LimitKind::kMemory);
+    CHECK(results[unit].message.find("point 0: ") == 0);
+    CHECK(results[unit].message.find("client.web.count") != std::string::npos);
   }
-  const std::string in_time = work(2);
-  CHECK(!execution::is_over_limit(in_time));
-  const auto result = execution::decode(in_time);
-  REQUIRE(result);
-  CHECK(!result->limit);
-  CHECK(result->clients == 2);
+  CHECK(!results[2].limit);
+  CHECK(results[2].clients == 2);
 }
 
 TEST_CASE("what may be said of a limit survives its journey", "[limits]") {

@@ -362,64 +362,59 @@ bool same_choice(const PolicyChoice& a, const PolicyChoice& b) {
 
 }  // namespace
 
-TEST_CASE("A race that is stopped continues from its journal and ends in the same way") {
-  const test::RequestFile place;
-  const auto file = place.folder() / "race.journal";
+TEST_CASE("A race that is stopped goes on from its store and ends in the same way") {
   ChooseOptions options = most("goodput");
   const PolicyChoice whole = choose(policies(kAttempts), options);
   REQUIRE(whole.stages.size() > 1);
 
   // Stopped at the beginning of every stage.
+  const auto store = make_store();
+  options.run.store = store.get();
   std::size_t kept = 0;
   for (std::size_t last = 1; last <= whole.stages.size(); ++last) {
-    ChoiceJournal journal(file, policies(kAttempts), options, last > 1);
-    CHECK(journal.found() == kept);
     std::atomic<bool> stop{false};
     ChooseOptions stopped = options;
-    stopped.journal = &journal;
     stopped.run.jobs = last % 2 == 0 ? 1 : 3;
     stopped.run.stop = &stop;
     stopped.stage = [&](std::size_t stage, std::size_t) { stop = stage == last; };
     CHECK_THROWS_AS(choose(policies(kAttempts), stopped), Interrupted);
-    CHECK((last == 1 || journal.kept() > kept));
-    kept = journal.kept();
+    CHECK((last == 1 || store->units_kept > kept));
+    kept = store->units_kept;
   }
   SECTION("the rest is simulated") {
-    ChoiceJournal journal(file, policies(kAttempts), options, true);
-    ChooseOptions resumed = options;
-    resumed.journal = &journal;
-    CHECK(same_choice(choose(policies(kAttempts), resumed), whole));
-    CHECK(journal.found() == kept);
-    CHECK(journal.kept() == whole.replications);
-    journal.remove();
-    CHECK_FALSE(std::filesystem::exists(file));
+    CHECK(same_choice(choose(policies(kAttempts), options), whole));
+    CHECK(store->units_kept == whole.replications);
+    CHECK(same_choice(choose(policies(kAttempts), options), whole));
+    CHECK(store->units_kept == whole.replications);
   }
   SECTION("what is kept goes over a limit that was set since") {
-    ChoiceJournal journal(file, policies(kAttempts), options, true);
-    ChooseOptions limited = options;
-    limited.journal = &journal;
-    limited.run.max_events = 100;
-    CHECK_THROWS_AS(choose(policies(kAttempts), limited), LimitExceeded);
-    CHECK(journal.kept() == kept);
+    options.run.max_events = 100;
+    CHECK_THROWS_AS(choose(policies(kAttempts), options), LimitExceeded);
+    CHECK(store->units_kept == kept);
   }
-  SECTION("another race does not continue from it") {
-    const auto refuses = [&](const Texts& vary, const ChooseOptions& other, const char* why) {
-      CHECK_THROWS_WITH(ChoiceJournal(file, policies(vary), other, true), Catch::Contains(why));
-    };
-    refuses({"client.web.retry.max_attempts=1,2"}, options, "--vary");
-    refuses(kAttempts, least("goodput"), "--maximize");
-    ChooseOptions other = options;
-    other.confidence = 0.9;
-    refuses(kAttempts, other, "--confidence");
-    other = options;
-    other.procedure = ChoiceProcedure::kNormal;
-    refuses(kAttempts, other, "--procedure");
-    other = options;
-    other.batch = 5;
-    refuses(kAttempts, other, "--batch");
-    CHECK(id_of_choice(policies(kAttempts), other) != id_of_choice(policies(kAttempts), options));
-    CHECK_NOTHROW(ChoiceJournal(file, policies(kAttempts), options, true));
+  SECTION("another question about the same policies takes what is there") {
+    options.aim.maximize = false;
+    store->units_found = 0;
+    choose(policies(kAttempts), options);
+    CHECK(store->units_found > 0);
   }
+}
+
+TEST_CASE("Races that ask another question have another id") {
+  const ChooseOptions options = most("goodput");
+  const auto id = id_of_choice(policies(kAttempts), options);
+  CHECK(id_of_choice(policies(kAttempts), options) == id);
+  CHECK(id_of_choice(policies({"client.web.retry.max_attempts=1,2"}), options) != id);
+  CHECK(id_of_choice(policies(kAttempts), least("goodput")) != id);
+  ChooseOptions other = options;
+  other.confidence = 0.9;
+  CHECK(id_of_choice(policies(kAttempts), other) != id);
+  other = options;
+  other.procedure = ChoiceProcedure::kNormal;
+  CHECK(id_of_choice(policies(kAttempts), other) != id);
+  other = options;
+  other.batch = 5;
+  CHECK(id_of_choice(policies(kAttempts), other) != id);
 }
 
 }  // namespace retrysim

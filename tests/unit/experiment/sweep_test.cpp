@@ -1,4 +1,4 @@
-// Sweeps as calls of the library: points, limits, journals, shards.
+// Sweeps as calls of the library: points, limits, stores, shards.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -54,8 +54,8 @@ TEST_CASE("A sweep has the replications of every combination for any number of t
   CHECK(plan.grid_points == 4);
   CHECK(plan.paths == std::vector<std::string>{"client.web.count", "fault.outage.duration"});
   for (const int jobs : {1, 3}) {
-    SweepOptions options;
-    options.run.jobs = jobs;
+    ReplicationOptions options;
+    options.jobs = jobs;
     const std::vector<SweepPoint> points = run_sweep(plan, options);
     REQUIRE(points.size() == 4);
     CHECK(points[1].name == "count=10 duration=0.2s");
@@ -73,8 +73,9 @@ TEST_CASE("A sweep has the replications of every combination for any number of t
 TEST_CASE("The points of a sweep have the phases of their runs") {
   const test::RequestFile file;
   const SweepPlan plan = plan_of(request_for(file, kGrid));
-  SweepOptions options;
-  options.journal = file.folder() / "journal";
+  const auto store = open_store(file.folder() / "store");
+  ReplicationOptions options;
+  options.store = store.get();
   Sweep sweep(plan, options);
   sweep.run();
   for (std::size_t i = 0; i < plan.points(); ++i) {
@@ -91,73 +92,57 @@ TEST_CASE("The points of a sweep have the phases of their runs") {
   }
 }
 
-TEST_CASE("A point that is asked for again has the same values without its journal") {
+TEST_CASE("A point that is asked for again has the same values, from a store or from memory") {
   const test::RequestFile file;
-  SweepOptions options;
-  options.journal = file.folder() / "journal";
+  Sweep in_memory(plan_of(request_for(file, kGrid)));
+  in_memory.run();
+  const auto store = open_store(file.folder() / "store");
+  ReplicationOptions options;
+  options.store = store.get();
   Sweep sweep(plan_of(request_for(file, kGrid)), options);
   sweep.run();
-  std::vector<SweepPoint> points;
-  for (std::size_t i = 0; i < sweep.points(); ++i) points.push_back(sweep.point(i));
-  std::filesystem::resize_file(options.journal, 0);
-  for (std::size_t i = 0; i < sweep.points(); ++i) {
-    const SweepPoint again = sweep.point(i);
-    CHECK(again.name == points[i].name);
-    CHECK(again.keys == points[i].keys);
-    CHECK(values_of(again) == values_of(points[i]));
-    CHECK(again.phases.all() == points[i].phases.all());
-    CHECK(again.verdict_figures == points[i].verdict_figures);
+  for (int time = 0; time < 2; ++time) {
+    for (std::size_t i = 0; i < sweep.points(); ++i) {
+      const SweepPoint point = sweep.point(i), other = in_memory.point(i);
+      CHECK(point.name == other.name);
+      CHECK(point.keys == other.keys);
+      CHECK(values_of(point) == values_of(other));
+      CHECK(point.phases.all() == other.phases.all());
+      CHECK(point.verdict_figures == other.verdict_figures);
+    }
   }
-  CHECK(values_of(points[0]) != values_of(points[1]));
+  CHECK(values_of(sweep.point(0)) != values_of(sweep.point(1)));
 }
 
-TEST_CASE("A sweep goes on from its journal and does nothing twice") {
+TEST_CASE("A sweep goes on from its store and does nothing twice") {
   const test::RequestFile file;
   const SweepPlan plan = plan_of(request_for(file, kGrid));
   const std::vector<SweepPoint> whole = run_sweep(plan);
-  SweepOptions options;
-  options.journal = file.folder() / "journal";
+  ReplicationOptions options;
+  const auto first = open_store(file.folder() / "store");
+  options.store = first.get();
+  std::atomic<bool> stop{false};
+  options.stop = &stop;
+  options.progress = [&](double) {};
   {
-    // Stops at the third point.
-    std::atomic<bool> stop{false};
+    // Stops when the third point is simulated, not when it is looked for.
+    std::size_t asked = 0;
     SweepPlan stopping = plan;
     stopping.scenario = [&](std::size_t point) {
-      stop = stop || point == 2;
+      stop = stop || (point == 2 && ++asked == 2);
       return plan.scenario(point);
     };
-    options.run.stop = &stop;
     Sweep sweep(stopping, options);
     CHECK_THROWS_AS(sweep.run(), Interrupted);
-    CHECK(sweep.points_done() == 2);
+    CHECK(first->units_kept == 6);
   }
-  options.run.stop = nullptr;
-  options.resume = true;
-  SweepPlan rest = plan;
-  std::size_t first_asked = 100;
-  rest.scenario = [&](std::size_t point) {
-    first_asked = std::min(first_asked, point);
-    return plan.scenario(point);
-  };
-  Sweep sweep(rest, options);
-  CHECK(sweep.replications_done() == 6);
-  CHECK(sweep.dropped_bytes() == 0);
+  const auto second = open_store(file.folder() / "store");
+  options.store = second.get();
+  options.stop = nullptr;
+  Sweep sweep(plan, options);
   sweep.run();
-  CHECK(first_asked == 2);
-  REQUIRE(sweep.points_done() == 4);
+  CHECK(second->units_found == 6);
   for (std::size_t i = 0; i < 4; ++i) CHECK(values_of(sweep.point(i)) == values_of(whole[i]));
-  CHECK(std::filesystem::exists(options.journal));
-  sweep.remove_journal();
-  CHECK_FALSE(std::filesystem::exists(options.journal));
-}
-
-TEST_CASE("The journal of another sweep is refused") {
-  const test::RequestFile file;
-  SweepOptions options;
-  options.journal = file.folder() / "journal";
-  { Sweep sweep(plan_of(request_for(file, kGrid)), options); }
-  options.resume = true;
-  CHECK_THROWS_WITH(Sweep(plan_of(request_for(file, {"client.web.count=10,20"})), options),
-                    Catch::Contains("differ in --vary"));
 }
 
 TEST_CASE("Shards have the points of the grid in turn and belong to one sweep") {
@@ -171,13 +156,12 @@ TEST_CASE("Shards have the points of the grid in turn and belong to one sweep") 
   CHECK((*part.variants)[1].name == "count=5");
   CHECK(part.grid_points == 5);
   CHECK(part.id == whole.id);
-  CHECK(part.identity != whole.identity);
 }
 
 TEST_CASE("A point that goes over a limit is noted and the others go on") {
   const test::RequestFile file;
-  SweepOptions options;
-  options.run.max_events = 3000;  // 240 requests take about a thousand
+  ReplicationOptions options;
+  options.max_events = 3000;  // 240 requests take about a thousand
   Sweep sweep(plan_of(request_for(file, {"client.web.arrivals.total_rate=60,2000"})), options);
   sweep.run();
   CHECK_FALSE(sweep.point(0).limit);
@@ -226,16 +210,14 @@ TEST_CASE("Scenarios made by hand are points of a sweep") {
   const SweepPlan plan =
       plan_sweep(std::vector<NamedScenario>{{"a", {a, {}, {}, {}}}, {"b", {b, {}, {}, {}}}});
   double shown = -1;
-  SweepOptions options;
-  options.run.progress = [&](double share) { shown = share; };
+  ReplicationOptions options;
+  options.progress = [&](double share) { shown = share; };
   const std::vector<SweepPoint> points = run_sweep(plan, options);
   REQUIRE(points.size() == 2);
   CHECK(points[0].name == "a");
   CHECK(values_of(points[1]) ==
         values_of({"", {}, nullptr, MetricValues(b, run_replications(b)), std::nullopt}));
   CHECK(shown <= 1);
-  options.journal = "journal";
-  CHECK_THROWS_AS(Sweep(plan, options), RequestError);
 }
 
 }  // namespace

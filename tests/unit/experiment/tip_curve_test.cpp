@@ -1,10 +1,9 @@
-// Searches for tipping points at several values of other keys, and the journal they go on from.
+// Searches for tipping points at several values of other keys, and the store they go on from.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
 #include <retrysim/tip.hpp>
 
-#include "execution/journal.hpp"
 #include "unit/experiment/request_file.hpp"
 #include "unit/experiment/zombie_world.hpp"
 
@@ -107,58 +106,43 @@ TEST_CASE("What cannot be searched for is refused before anything runs") {
   CHECK(wrong.errors[0].message.find("at point servers=-1") != std::string::npos);
   CHECK(wrong.errors[0].file == "--vary");
   CHECK_THROWS_AS(plan_tip(std::vector<TipCase>{}, TippingSearch{1, 2}), RequestError);
-  TipSearchOptions with_journal;
-  with_journal.journal = file.folder() / "journal";
-  CHECK_THROWS_AS(
-      TipSearches(plan_tip({{"a", {}, outages_at(3)}}, {0.05, 3, 0.2, false}), with_journal),
-      RequestError);
 }
 
-TEST_CASE("A search goes on from its journal, whoever computes, and from no other one") {
+TEST_CASE("A search goes on from its store, whoever computes") {
   const test::RequestFile file;
   const TipPlan plan = *plan_tip(small_request(file)).plan;
   const auto whole = find_tipping_points(plan);
+  const auto store = make_store();
   TipSearchOptions options;
-  options.journal = file.folder() / "journal";
+  options.run.store = store.get();
   // Stopped at the fifth size.
   std::atomic<bool> stop{false};
   int sizes = 0;
   options.run.stop = &stop;
   options.probing = [&](const std::string&, int, double) { stop = ++sizes == 5; };
-  {
-    TipSearches searches(plan, options);
-    CHECK_THROWS_AS(searches.run(), Interrupted);
-    CHECK(searches.replications_kept() == 8);
-  }
-  options.resume = true;
+  CHECK_THROWS_AS(find_tipping_points(plan, options), Interrupted);
+  CHECK(store->units_kept == 8);
   options.run.stop = nullptr;
   options.run.jobs = 3;
   sizes = 100;
-  {
-    TipSearches searches(plan, options);
-    CHECK(searches.replications_found() == 8);
-    CHECK(searches.dropped_bytes() == 0);
-    check_same(searches.run(), whole);
-    // All is there now: nothing is simulated any more, and so nothing is too long.
-    options.run.max_events = ~std::uint64_t{0};
-  }
-  {
-    TipSearches again(plan, options);
-    CHECK(again.replications_found() > 8);
-    check_same(again.run(), whole);
-    CHECK(again.replications_kept() == again.replications_found());
-  }
+  check_same(find_tipping_points(plan, options), whole);
+  CHECK(store->units_found == 8);
+  const std::size_t kept = store->units_kept;
+  check_same(find_tipping_points(plan, options), whole);
+  CHECK(store->units_kept == kept);
+}
+
+TEST_CASE("Searches that ask another question have another id") {
+  const test::RequestFile file;
+  const std::uint64_t id = plan_tip(small_request(file)).plan->id;
   for (const char* edit : {"seed=2", "client.web.count=21"}) {
     TipRequest other = small_request(file);
     other.edits.emplace_back(edit);
-    CHECK_THROWS_AS(TipSearches(*plan_tip(other).plan, options), execution::JournalError);
+    CHECK(plan_tip(other).plan->id != id);
   }
   TipRequest other = small_request(file);
   other.tolerance = 0.4;
-  CHECK_THROWS_WITH(TipSearches(*plan_tip(other).plan, options), Catch::Contains("--tolerance"));
-  TipSearches last(plan, options);
-  last.remove_journal();
-  CHECK(!std::filesystem::exists(options.journal));
+  CHECK(plan_tip(other).plan->id != id);
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/twins.hpp"
 
-#include "experiment/tip_probe.hpp"
+#include "execution/units.hpp"
+#include "experiment/load_ramp.hpp"
 #include "unit/experiment/zombie_world.hpp"
 
 #include <catch2/catch.hpp>
@@ -22,12 +23,10 @@ struct TwinCounts {
 
 /// Of the replications of a search for a tipping point.
 TwinCounts count_twins(const Scenario& s, const ReplicationOptions& options) {
-  experiment::ProbeLog log;
   TwinCounts counts;
-  const auto executor = make_thread_executor(options.jobs, options.stop);
-  for (const auto& run : experiment::probe(0, 1, s, options, *executor, log)) {
-    counts.recovered += run.twin_recovered;
-    counts.metastable += run.metastable;
+  for (const execution::UnitFate& fate : execution::get_fates(s, options)) {
+    counts.recovered += fate.twin_recovered;
+    counts.metastable += fate.metastable;
   }
   return counts;
 }

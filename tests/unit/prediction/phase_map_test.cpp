@@ -209,7 +209,7 @@ TEST_CASE("Simulations confirm what is far from a border, and deny what is wrong
   REQUIRE(result.map);
   ReplicationOptions run;
   run.jobs = 2;
-  for (const MapConfirmation& c : confirm_map(request, &*result.map, 4, run)) {
+  for (const MapConfirmation& c : confirm_map(request, *result.map, 4, run)) {
     INFO(c.values[0] << " " << c.values[1] << " " << name(c.state));
     CHECK(c.replications == 4);
     CHECK(c.verdict == MapVerdict::kAgree);
@@ -221,7 +221,7 @@ TEST_CASE("Simulations confirm what is far from a border, and deny what is wrong
     else if (point.state == MapState::kVulnerable)
       point.state = MapState::kTipped;
   }
-  const auto denied = confirm_map(request, &*result.map, 4, run);
+  const auto denied = confirm_map(request, *result.map, 4, run);
   CHECK(std::none_of(denied.begin(), denied.end(), [](const MapConfirmation& c) {
     return c.state == MapState::kTipped && c.verdict == MapVerdict::kAgree;
   }));

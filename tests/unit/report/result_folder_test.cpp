@@ -80,9 +80,9 @@ std::string refusal(const fs::path& target, const std::string& scenario) {
 namespace {
 
 /// Writes a result of one file; whoever kept the earlier one says where it is.
-Names kept_by(const fs::path& out, const std::string& scenario, std::string_view journal = {}) {
+Names kept_by(const fs::path& out, const std::string& scenario) {
   Names kept;
-  ResultFolder folder(out, scenario, false, journal, [&](const fs::path& place, const auto& what) {
+  ResultFolder folder(out, scenario, false, [&](const fs::path& place, const auto& what) {
     kept.insert(place.filename().string() + ": " + what);
   });
   folder.write("a.csv", [&](Sink& s) { s.write(scenario); });
@@ -120,26 +120,15 @@ TEST_CASE_METHOD(Temporary, "another result is kept under the next number, with 
   CHECK(get(out / "a.csv") == "v");
 }
 
-TEST_CASE_METHOD(Temporary, "a journal goes with the new result, not with the one that is kept") {
-  const fs::path out = earlier("s");
-  put(out / "sweep.journal", "under way");
-  CHECK(kept_by(out, "t", kSweepJournal).size() == 1);
-  CHECK(names_in(out) == Names{"a.csv", "result.json", "sweep.journal"});
-  CHECK(names_in(dir / "out.1") == Names{"a.csv", "input.csv", "result.json"});
-}
-
 TEST_CASE_METHOD(Temporary, "what is kept needs no permission, other things do") {
   fs::create_directory(dir / "foreign");
   put(dir / "foreign" / "thesis.tex", "years of work");
   CHECK_THROWS_WITH(kept_by(dir / "foreign", "s"), Catch::Contains("do not belong to a result"));
-  const fs::path out = earlier("s");
-  put(out / "tip.journal", "under way");
-  CHECK_THROWS_WITH(kept_by(out, "t"), Catch::Contains("an unfinished search"));
 }
 
 TEST_CASE_METHOD(Temporary, "who comes second keeps what has come meanwhile") {
   Names kept;
-  ResultFolder second(dir / "out", "other", false, {},
+  ResultFolder second(dir / "out", "other", false,
                       [&](const fs::path& at, const auto&) { kept.insert(at.filename()); });
   CHECK(kept_by(dir / "out", "s").empty());
   second.write("b.csv", [](Sink& s) { s.write("second"); });
@@ -160,9 +149,6 @@ TEST_CASE_METHOD(Temporary, "only regular files are replaced, even by force") {
   refused(out, "summary.csv: is a pipe");
   fs::remove(out / "summary.csv");
   put(dir / "mine", "years of work");
-  fs::create_symlink("../mine", out / "choose.journal");
-  refused(out, "choose.journal: is a symbolic link");
-  fs::remove(out / "choose.journal");
   fs::remove(out / "input.csv");  // a name of the earlier result
   fs::create_symlink("../mine", out / "input.csv");
   refused(out, "input.csv: is a symbolic link");
@@ -504,21 +490,20 @@ TEST_CASE_METHOD(Temporary,
     return status.st_ino;
   };
   const auto replace = [&] {
-    ResultFolder folder(out, "s", false, kSweepJournal);
+    ResultFolder folder(out, "s", false);
     folder.write("a.csv", [](Sink& s) { s.write("new"); });
     folder.commit();
   };
-  put(out / "sweep.journal", "under way");
   auto before = number();
   replace();
   CHECK(number() != before);
-  CHECK(names_in(out) == Names{"a.csv", "sweep.journal"});
+  CHECK(names_in(out) == Names{"a.csv"});
   put(out / "result.json", "{\"program\": \"retrysim\", \"scenario\": \"s\"}");
   put(out / "notes.txt", "my notes");
   before = number();
   replace();
   CHECK(number() == before);
-  CHECK(names_in(out) == Names{"a.csv", "sweep.journal", "notes.txt"});
+  CHECK(names_in(out) == Names{"a.csv", "notes.txt"});
   CHECK(names_in(dir) == Names{"out"});
 }
 

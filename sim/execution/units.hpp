@@ -1,0 +1,112 @@
+// A unit of work: one replication of one scenario, and what is kept of it. Every search asks for
+// units and gets their results, in whatever way they come: from the store if they are there, else
+// simulated by threads or by the ranks of an MPI job, and then kept in the store.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/experiment.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/store.hpp>
+#include <retrysim/time.hpp>
+#include <retrysim/tip.hpp>
+
+#include "execution/archive.hpp"
+#include "execution/run_bytes.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::execution {
+
+// --- What a unit is ------------------------------------------------------------------------------
+
+/// A hash of all sources that decide results, made by the build: the same for any compiler, build
+/// type and place.
+extern const char* const kSourcesOfResults;
+
+enum class Keep : std::uint8_t {
+  kRow,     ///< its row of the table of metrics: `UnitResult`
+  kSeries,  ///< the row, and the replication over time
+  kWhole,   ///< its `RunResult`
+  kFate,    ///< what becomes of it after the last disturbance: `UnitFate`
+};
+
+struct Unit {
+  std::size_t scenario = 0;  ///< its number in the request
+  std::uint32_t replication = 0;
+  Time retries_until = Time::max();  ///< as in SimulationOptions
+};
+
+/// What becomes of a replication after the last disturbance, and of its twin, which sends no
+/// retries from the end of the disturbance on. A replication that recovers has no twin.
+struct UnitFate {
+  TippingResponse response = TippingResponse::kUnknown;
+  bool twin_recovered = false;  ///< in time
+  bool metastable = false;
+  double duration_needed_s = 0;  ///< that would have let the run be judged; 0 if it was
+  std::uint64_t events = 0, twin_events = 0;
+};
+
+/// The bytes of a valid scenario, and the scenario again; all but a strategy of the user's own.
+std::string encode(const Scenario& scenario);
+Scenario decode_scenario(std::string_view bytes);
+
+/// What decides the results of a scenario's units: equal for scenarios that differ in name,
+/// description, expectations or the number of replications only. `UnitKey()` for a scenario with a
+/// strategy of the user's own, whose results are not known by what it says.
+UnitKey identity_of(const Scenario& scenario);
+
+/// `identity`: see above. `UnitKey()` if it is that.
+UnitKey key_of(const UnitKey& identity, const Unit& unit, Keep keep, std::size_t most_bins = 0);
+
+// --- Getting their results -----------------------------------------------------------------------
+
+/// The units of one request.
+struct Units {
+  Keep keep = Keep::kRow;
+  std::size_t most_bins = 0;  ///< of the series (kSeries)
+  std::size_t count = 0;
+  /// Units of one scenario are best in a row. Called by several threads, as `scenario` and `name`.
+  std::function<Unit(std::size_t number)> unit;
+  std::function<std::shared_ptr<const Scenario>(std::size_t scenario)> scenario;
+  /// `identity_of` the scenario, where that is known without making it; may be empty.
+  std::function<UnitKey(std::size_t scenario)> identity;
+  /// In messages; may be empty.
+  std::function<std::string(std::size_t scenario)> name;
+  /// A unit over its limit (kRow, kSeries) has a result that says so; otherwise it ends the work.
+  bool limits_are_results = false;
+};
+
+/// Takes the result of a unit as bytes, one at a time and in any order; `kept`: they can be found
+/// in the store by the unit's key. Not for whole results.
+using Deliver = std::function<void(std::size_t number, std::string bytes, bool kept)>;
+
+/// Gets all units and gives their keys; no keys without a store. Whole results go into `whole`,
+/// which has a place for each unit. `ReplicationOptions::first` is ignored; `max_events` holds for
+/// each unit. A process that is not the executor's owner does not call this but `serve`. Throws
+/// what `simulate` throws, for the lowest unit that fails; what the executor throws; and
+/// `ShardDone`. What is finished is then in the store.
+std::vector<UnitKey> get_units(const Units& units, const ReplicationOptions& options,
+                               const Deliver& deliver, std::vector<RunResult>* whole = nullptr);
+
+/// For `Units::scenario`: a scenario that outlives the request.
+std::shared_ptr<const Scenario> borrowed(const Scenario& scenario);
+
+/// Rows of one request, in its order.
+std::vector<UnitResult> get_rows(const Units& units, const ReplicationOptions& options);
+
+/// Throws LimitExceeded if all together took more than `max_events`.
+void check_events(std::span<const UnitResult> rows, const ReplicationOptions& options);
+
+/// All replications of one scenario (kFate). `max_events` holds for all of them together, and for
+/// their twins.
+std::vector<UnitFate> get_fates(const Scenario& scenario, const ReplicationOptions& options);
+
+}  // namespace retrysim::execution
