@@ -67,8 +67,26 @@ class BadConfiguration : public std::runtime_error {
 ImportedConfiguration import_configuration(std::string_view kind, const std::string& text,
                                            const std::string& file);
 
+/// The kind of `text`, told from names in it; `file` names it. Throws BadConfiguration if it cannot
+/// be told, or if a value makes no sense.
+std::string_view import_kind_of(const std::string& text, const std::string& file);
+
+/// How `to_toml` writes.
+struct ImportText {
+  std::string heading;           ///< a comment in front of it all
+  bool lists_unrelated = false;  ///< name fields that are not about retries, too; else count them
+  std::string how_to_list = "";  ///< behind their number: how to see them
+  std::string closing = "";      ///< a comment at the end
+};
+
 /// The policies as TOML tables of a scenario, each line with its source as a comment; below them,
-/// as comments, the remarks. `heading` is a comment in front of it all.
-std::string to_toml(const ImportedConfiguration& imported, std::string_view heading);
+/// as comments, the remarks.
+std::string to_toml(const ImportedConfiguration& imported, const ImportText& how);
+
+/// The text of a scenario with this policy in client group `client`, in place of what the group
+/// says of the same keys; everything else stays as it is written. The group need not be there.
+/// `from` names the configuration in a comment.
+std::string with_policy(const std::string& scenario, const std::string& client,
+                        const ImportedPolicy& policy, const std::string& from);
 
 }  // namespace retrysim

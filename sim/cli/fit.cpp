@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/retry_file.hpp"
 #include "cli/session.hpp"
 #include "fit/backtest.hpp"
 #include "fit/formats.hpp"
@@ -40,6 +41,8 @@ struct FitCommand {
   std::optional<std::string> name;
   bool force = false, quiet = false;
   std::optional<Duration> timeout;
+  std::optional<RetryFile> retry;
+  std::optional<std::string> policy;
 };
 
 std::vector<std::string_view> words_of(std::string_view words) {
@@ -157,6 +160,10 @@ Options<FitCommand> fit_options() {
        }},
       {{"name", "NAME", "name of the scenario; default: that of the folder"},
        [](C& c, const std::string& text) { c.name = text; }},
+      {{"retry", "FILE", std::string(kRetryHelp)},
+       noted("retry", [](C& c, const std::string& text) { c.retry = retry_file(text); })},
+      {{"policy", "NAME", std::string(kPolicyHelp)},
+       noted("policy", [](C& c, const std::string& text) { c.policy = text; })},
       {{"force", "", "also replace another result there"}, into(&C::force)},
       {{"format", "table|csv|json",
         "format of standard output: table (default), csv (fit.csv) or json (result.json)"},
@@ -218,6 +225,17 @@ void check_that_it_loads(const std::vector<std::pair<std::string, std::string>>&
                                 to_string(result.errors.front())));
 }
 
+/// The configuration says what the clients do, in place of what the log shows of it.
+void put_policy(const FitCommand& command,
+                std::vector<std::pair<std::string, std::string>>& files) {
+  RetryFile retry = *command.retry;
+  retry.policy = command.policy;
+  const ReadConfiguration read = read_configuration(retry);
+  const ImportedPolicy policy = with_all_timeouts(chosen_policy(read.imported, retry), read.kind);
+  std::string& scenario = files.front().second;
+  scenario = with_policy(scenario, "clients", policy, read.name);
+}
+
 /// That of the scenario: `--name`, or that of the folder.
 std::string name_of(const FitCommand& command) {
   namespace fs = std::filesystem;
@@ -239,6 +257,10 @@ void print_fit(const FitCommand& command, const report::ResultFolder& folder,
   SimulationSettings shown;
   shown.format = command.format;
   print_result(shown, {folder.path(), "fit.csv", &document});
+  if (command.format == "table") {
+    report::print("To see what happens: retrysim run {}\n",
+                  (std::filesystem::path(command.out) / "scenario.toml").string());
+  }
 }
 
 int fit_logs(const FitCommand& command) {
@@ -262,7 +284,8 @@ int fit_logs(const FitCommand& command) {
       source += " " + (file == "-" ? "standard input" : scenario::printable_line(file));
     }
     source += fmt::format(" ({} lines).", log.lines);
-    const auto files = fit::scenario_files(found, name, source);
+    auto files = fit::scenario_files(found, name, source);
+    if (command.retry) put_policy(command, files);
     check_that_it_loads(files);
     for (const auto& [file, content] : files) {
       folder.write(file, [&text = content](report::Sink& sink) { sink.write(text); });
@@ -276,6 +299,9 @@ int fit_logs(const FitCommand& command) {
   } catch (const fit::BadLog& bad) {
     report::print_error("retrysim: error: {}\n", bad.what());
     return kBadInput;
+  } catch (const BadConfiguration& bad) {
+    report::print_error("{}\n", bad.what());
+    return kBadInput;
   }
   return kDone;
 }
@@ -288,6 +314,7 @@ int fit(const Arguments& arguments) {
   if (command->logs.empty()) {
     throw UsageError("no log given; expected retrysim fit LOG... --out DIR");
   }
+  if (command->policy && !command->retry) throw UsageError("--policy goes with --retry");
   if (command->out.empty()) throw UsageError("--out is missing: where the scenario goes");
   return interruptible(command->timeout, [&] { return fit_logs(*command); });
 }

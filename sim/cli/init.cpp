@@ -5,7 +5,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/retry_file.hpp"
 #include "cli/session.hpp"
+#include "fit/fit.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/output.hpp"
 #include "scenario/first_scenario.hpp"
@@ -15,8 +17,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -31,6 +35,8 @@ struct InitCommand {
   std::map<std::string_view, std::string> given;  // by the option of the question
   std::string out = "service.toml";
   bool force = false;
+  std::optional<std::string> log, policy;
+  std::optional<RetryFile> retry;
 };
 
 constexpr std::string_view kToStandardOutput = "-";
@@ -42,6 +48,15 @@ Options<InitCommand> init_options() {
         {{std::string(q.option), std::string(q.value), fmt::format("{}{}", q.asks, q.help)},
          [&q](InitCommand& c, const std::string& text) { c.given[q.option] = text; }});
   }
+  rows.push_back(
+      {{"log", "FILE",
+        "access log that gives the rate, the service time, the servers and the errors, where no "
+        "option does; see `retrysim fit --help`"},
+       [](InitCommand& c, const std::string& text) { c.log = text; }});
+  rows.push_back({{"retry", "FILE", std::string(kRetryHelp)},
+                  [](InitCommand& c, const std::string& text) { c.retry = retry_file(text); }});
+  rows.push_back({{"policy", "NAME", std::string(kPolicyHelp)},
+                  [](InitCommand& c, const std::string& text) { c.policy = text; }});
   rows.push_back(
       {{"out", "FILE",
         "the scenario; default service.toml in the current folder; - is standard output"},
@@ -58,8 +73,9 @@ constexpr const char* kInitUsage =
     "Everything else in the file is a default too, and its comment says why and, for\n"
     "a client library, from which of its source files.\n"
     "\n"
-    "Example:\n"
-    "  retrysim init --rate 200 --service-time 50ms --client botocore --out mine.toml\n";
+    "Examples:\n"
+    "  retrysim init --rate 200 --service-time 50ms --client botocore --out mine.toml\n"
+    "  retrysim init --log access.log --retry envoy.yaml --out mine.toml\n";
 
 /// Lines that are typed at the terminal.
 class TypedLines {
@@ -136,6 +152,34 @@ void ask(const scenario::FirstQuestion& question, scenario::FirstAnswers& answer
   }
 }
 
+/// What a log says of what no option gives.
+void read_log(const InitCommand& command, scenario::FirstAnswers& answers) {
+  if (!command.log) return;
+  const std::string name = *command.log == "-" ? "standard input" : *command.log;
+  const fit::Fit found = fit::fit_log(fit::read_log({*command.log}, {}));
+  answers.log = scenario::printable_line(name);
+  const auto rounded = [](double value) { return std::stod(fmt::format("{:.4g}", value)); };
+  if (answers.rate == 0) answers.rate = rounded(found.arrivals.rate.value);
+  if (answers.service_time == Duration{} && found.service_time) {
+    answers.service_time = Duration::from_seconds(rounded(found.service_time->mean.value));
+  }
+  if (answers.servers == 0 && found.capacity && found.capacity->servers) {
+    answers.servers = static_cast<std::uint32_t>(*found.capacity->servers);
+  }
+  if (answers.service_time == Duration{}) {
+    throw UsageError(fmt::format(
+        "--service-time is missing: {} does not tell how long a request is served", answers.log));
+  }
+  std::size_t lines = 0;
+  for (const fit::StatusCount& s : found.statuses) lines += s.lines;
+  for (const fit::StatusCount& s : found.statuses) {
+    constexpr int kLastStatus = 599;  // of a scenario
+    if (!fit::is_error(s.status) || s.status > kLastStatus) continue;
+    answers.errors.emplace_back(s.status, rounded(static_cast<double>(s.lines) /
+                                                  static_cast<double>(std::max(lines, s.lines))));
+  }
+}
+
 /// The options' answers first, so that nobody types four of them to hear that an option is wrong.
 scenario::FirstAnswers answers_of(const InitCommand& command, bool on_terminal) {
   scenario::FirstAnswers answers;
@@ -150,10 +194,23 @@ scenario::FirstAnswers answers_of(const InitCommand& command, bool on_terminal) 
     const auto given = command.given.find(question.option);
     if (given != command.given.end()) read(question, given->second);
   }
+  if (command.retry) {
+    if (!answers.client.empty()) {
+      throw UsageError("--client and --retry both say how clients retry; leave one of them");
+    }
+    answers.client = scenario::kNoRetryClient;  // until the policy takes its place
+  }
+  read_log(command, answers);
+  const auto is_known = [&](std::string_view option) {
+    return (option == "rate" && answers.rate > 0) ||
+           (option == "service-time" && answers.service_time > Duration{}) ||
+           (option == "servers" && answers.servers > 0) ||
+           (option == "client" && !answers.client.empty());
+  };
   TypedLines lines;
   bool first = true;
   for (const scenario::FirstQuestion& question : scenario::first_questions()) {
-    if (command.given.contains(question.option)) continue;
+    if (command.given.contains(question.option) || is_known(question.option)) continue;
     if (on_terminal) {
       if (first) report::print_error("Enter takes what stands in brackets; Ctrl-C ends.\n");
       first = false;
@@ -175,6 +232,7 @@ int write_first_scenario(const InitCommand& command) {
     file.emplace(command.out, report::Replaceable{is_ours, "it exists", command.force, {}});
   }
   scenario::FirstAnswers answers;
+  ImportedPolicy policy;
   try {
     answers = answers_of(command, ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1);
   } catch (const Interrupted&) {
@@ -187,7 +245,18 @@ int write_first_scenario(const InitCommand& command) {
     throw UsageError(fmt::format("--out: the file's name \"{}\" {}", scenario::printable_line(name),
                                  scenario::kNoScenarioName));
   }
-  const std::string text = scenario::first_scenario(answers, name);
+  std::optional<ReadConfiguration> configuration;
+  if (command.retry) {
+    RetryFile retry = *command.retry;
+    retry.policy = command.policy;
+    configuration = read_configuration(retry);
+    answers.retry = retry.path;
+    policy = with_all_timeouts(chosen_policy(configuration->imported, retry), configuration->kind);
+  }
+  std::string text = scenario::first_scenario(answers, name);
+  if (configuration) {
+    text = joined_scenario(text, command.out, "web", policy, configuration->name);
+  }
   // Status 0 means that what is written loads.
   if (const LoadResult read = load_scenario_text(text, command.out, "."); !read.loaded) {
     throw UsageError(fmt::format("these answers make no scenario that loads: {}",
@@ -212,7 +281,17 @@ int write_first_scenario(const InitCommand& command) {
 int init(const Arguments& arguments) {
   const auto command = init_options().read(arguments, kInitUsage);
   if (!command) return kDone;
-  return interruptible(std::nullopt, [&] { return write_first_scenario(*command); });
+  if (command->policy && !command->retry) throw UsageError("--policy goes with --retry");
+  return interruptible(std::nullopt, [&]() -> int {
+    try {
+      return write_first_scenario(*command);
+    } catch (const BadConfiguration& bad) {
+      report::print_error("{}\n", bad.what());
+    } catch (const fit::BadLog& bad) {
+      report::print_error("retrysim: error: {}\n", bad.what());
+    }
+    return kBadInput;
+  });
 }
 
 }  // namespace retrysim::cli

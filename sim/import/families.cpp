@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -36,29 +38,53 @@ void import_urllib3(const Documents&, Reading&, ImportedConfiguration&);
 
 namespace {
 
+// The first one with a mark in a text counts, if it can read it.
 constexpr Family kFamilies[] = {
-    {{"envoy", "routes and clusters, or one retry policy"}, import_envoy},
-    {{"istio", "VirtualService, DestinationRule, proxy-config"}, import_istio},
+    {{"envoy", "routes and clusters, or one retry policy"},
+     "retry_policy retry_on circuit_breakers virtual_hosts ClustersConfigDump",
+     import_envoy},
+    {{"istio", "VirtualService, DestinationRule, proxy-config"},
+     "VirtualService DestinationRule defaultHttpRetryPolicy outbound|",
+     import_istio},
     {{"gateway-api", "HTTPRoute, budgets of GEP-3388, Envoy Gateway's policies"},
+     "HTTPRoute GRPCRoute BackendTrafficPolicy retryConstraint",
      import_gateway_api},
-    {{"linkerd", "annotations of a Service or route, ServiceProfile"}, import_linkerd},
-    {{"grpc", "a service config"}, import_grpc},
+    {{"linkerd", "annotations of a Service or route, ServiceProfile"},
+     "retry.linkerd.io timeout.linkerd.io ServiceProfile",
+     import_linkerd},
+    {{"grpc", "a service config"}, "methodConfig", import_grpc},
     {{"resilience4j", "application.yml or .properties of Spring Boot"},
+     "resilience4j",
      import_resilience4j,
      Syntax::kSpring},
     {{"spring-cloud", "routes of the Gateway with Retry, clients of OpenFeign"},
+     "gateway openfeign feign",
      import_spring_cloud,
      Syntax::kSpring},
     {{"polly", "options of Polly 8, or of the standard HTTP handler"},
+     "MaxRetryAttempts BackoffType \"Retry\"",
      import_polly,
      Syntax::kComments},
-    {{"aws", "the shared config file, or AWS_... variables"}, nullptr, Syntax::kYaml, import_aws},
-    {{"finagle", "parameters of RetryBudget, Backoff and MethodBuilder"}, import_finagle},
-    {{"tower", "parameters of TpsBudget and ExponentialBackoffMaker"}, import_tower},
-    {{"tenacity", "stop and wait parameters"}, import_tenacity},
-    {{"urllib3", "parameters of Retry, also of requests"}, import_urllib3},
-    {{"client-go", "parameters of wait.Backoff"}, import_client_go},
+    {{"aws", "the shared config file, or AWS_... variables"},
+     "AWS_ retry_mode max_attempts aws.retryMode",
+     nullptr,
+     Syntax::kYaml,
+     import_aws},
+    {{"finagle", "parameters of RetryBudget, Backoff and MethodBuilder"}, "", import_finagle},
+    {{"tower", "parameters of TpsBudget and ExponentialBackoffMaker"}, "", import_tower},
+    {{"tenacity", "stop and wait parameters"}, "", import_tenacity},
+    {{"urllib3", "parameters of Retry, also of requests"}, "", import_urllib3},
+    {{"client-go", "parameters of wait.Backoff"}, "", import_client_go},
 };
+
+bool has_mark(const Family& family, const std::string& text) {
+  for (std::string_view rest = family.marks; !rest.empty();) {
+    const std::string_view mark = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(mark.size() + 1, rest.size()));
+    if (text.find(mark) != std::string::npos) return true;
+  }
+  return false;
+}
 
 /// Two groups of one name could not stand in one scenario.
 void make_names_unique(std::vector<ImportedPolicy>& policies) {
@@ -115,7 +141,7 @@ void read_documents(const Family& family, const std::string& text, Reading& read
 void check_that_it_loads(const ImportedConfiguration& imported, const std::string& file) {
   std::string text =
       "name = \"import\"\nduration = \"1s\"\n[service.api]\nservice_time = \"1ms\"\n" +
-      to_toml(imported, "");
+      to_toml(imported, {});
   for (const ImportedPolicy& p : imported.policies) {
     text +=
         fmt::format("[client.{}.arrivals]\nprocess = \"once\"\n", scenario::render_name(p.name));
@@ -146,6 +172,22 @@ std::span<const ImportKind> import_kinds() {
     return all;
   }();
   return kinds;
+}
+
+std::string_view import_kind_of(const std::string& text, const std::string& file) {
+  std::optional<BadConfiguration> first;
+  for (const imports::Family& family : imports::families()) {
+    if (!imports::has_mark(family, text)) continue;
+    try {
+      (void)import_configuration(family.kind.name, text, file);
+      return family.kind.name;
+    } catch (const BadConfiguration& bad) {
+      if (!first) first = bad;
+    }
+  }
+  if (first) throw BadConfiguration(*first);
+  throw BadConfiguration(
+      {.file = file, .message = "its kind cannot be told; name it", .source_line = {}});
 }
 
 ImportedConfiguration import_configuration(std::string_view kind, const std::string& text,
@@ -190,11 +232,11 @@ std::string seen_from(const std::string& place, const std::string& field) {
 
 }  // namespace
 
-std::string to_toml(const ImportedConfiguration& imported, std::string_view heading) {
+std::string to_toml(const ImportedConfiguration& imported, const ImportText& how) {
   using scenario::ScenarioWriter;
   ScenarioWriter writer({.columns = 80, .comments = ScenarioWriter::Comments::kBehind});
   const auto plain = [](const std::string& text) { return scenario::printable_line(text); };
-  writer.comment(plain(std::string(heading)));
+  if (!how.heading.empty()) writer.comment(plain(how.heading));
   constexpr std::string_view kRetry = "retry.";
   for (const ImportedPolicy& p : imported.policies) {
     const std::string name = scenario::render_name(p.name);
@@ -212,12 +254,26 @@ std::string to_toml(const ImportedConfiguration& imported, std::string_view head
     writer.table(fmt::format("client.{}.retry", name));
     write_keys(true);
   }
+  std::size_t unlisted = 0;
   if (!imported.remarks.empty()) {
     writer.blank();
     writer.comment("Left out:");
     for (const ImportRemark& r : imported.remarks) {
-      writer.comment(plain(fmt::format("{}: {}", r.field, r.why)), "#   ", "#     ");
+      if (r.is_unrelated && !how.lists_unrelated) {
+        ++unlisted;
+      } else {
+        writer.comment(plain(fmt::format("{}: {}", r.field, r.why)), "#   ", "#     ");
+      }
     }
+  }
+  if (unlisted > 0) {
+    writer.comment(fmt::format("{} {} not about retries{}", unlisted,
+                               unlisted == 1 ? "field is" : "fields are", how.how_to_list),
+                   "#   ", "#     ");
+  }
+  if (!how.closing.empty()) {
+    writer.blank();
+    writer.comment(plain(how.closing), "# ", "#   ");
   }
   return writer.text();
 }

@@ -28,6 +28,8 @@ enum class Syntax : std::uint8_t {
 
 struct Family {
   ImportKind kind;
+  /// Texts that such a file has somewhere, with blanks between them; empty: it cannot be told.
+  std::string_view marks;
   FromDocuments from_documents = nullptr;
   Syntax syntax = Syntax::kYaml;
   FromText from_text = nullptr;  ///< instead of `from_documents`

@@ -299,6 +299,19 @@ void leave_unused(const Rule& rule) {
   }
 }
 
+/// Whether a document is what a proxy of the mesh has: its clusters are called
+/// outbound|80||reviews.shop.svc.cluster.local.
+bool is_of_proxy(const Field& document) {
+  bool found = false;
+  each_map(document, [&](const Field& map) {
+    for (const char* name : {"cluster", "name"}) {
+      const std::string_view text = map[name].plain();
+      found = found || text.starts_with("outbound|") || text.starts_with("inbound|");
+    }
+  });
+  return found;
+}
+
 }  // namespace
 
 void import_istio(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
@@ -330,7 +343,9 @@ void import_istio(const Documents& documents, Reading& reading, ImportedConfigur
       add_alone(rule, otherwise, result);
     }
   }
-  if (result.policies.empty()) import_envoy(documents, reading, result);
+  if (result.policies.empty() && std::ranges::any_of(documents, is_of_proxy)) {
+    import_envoy(documents, reading, result);
+  }
 }
 
 }  // namespace retrysim::imports

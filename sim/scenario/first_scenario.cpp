@@ -53,8 +53,6 @@ const Trouble* trouble_named(std::string_view word) {
 
 // --- The client library --------------------------------------------------------------------------
 
-constexpr std::string_view kNoRetryClient = "none";
-
 /// Requests to a service that refuses at once would go round in no time.
 bool retries_at_once_for_ever(const Preset& preset) {
   const RetryRules& rules = preset.rules;
@@ -274,7 +272,8 @@ void add_clients(ScenarioWriter& lines, const FirstAnswers& a) {
             fmt::format("assumed: processes of {:.3g} requests a second, each with its retry state",
                         a.rate / clients));
   lines.key("arrivals", fmt::format("{{ process = \"poisson\", total_rate = {} }}", a.rate),
-            "the rate is yours; poisson: requests that come independently of each other");
+            fmt::format("{}; poisson: requests that come independently of each other",
+                        a.log.empty() ? "the rate is yours" : "the rate of " + a.log));
   if (const ClientDefaults* defaults = find_client_defaults(library.sdk)) {
     lines.key("attempt_timeout", "\"sdk\"",
               fmt::format("the library's default, {} ({})",
@@ -312,8 +311,10 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name) {
   file.comment(
       "Run it with `retrysim run FILE`, see every value in effect with `retrysim check FILE`.");
   file.line(fmt::format(
-      "# Made by: retrysim init --rate {} --service-time {} --servers {} --client {} --fault {}",
-      a.rate, to_text(a.service_time), a.servers, a.client, a.fault));
+      "# Made by: retrysim init --rate {} --service-time {} --servers {} {} --fault {}{}", a.rate,
+      to_text(a.service_time), a.servers,
+      a.retry.empty() ? "--client " + a.client : "--retry " + a.retry, a.fault,
+      a.log.empty() ? "" : " --log " + a.log));
   file.blank();
 
   file.key("name", fmt::format("{}", render_text(name)));
@@ -334,10 +335,19 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name) {
   file.key(
       "service_time",
       fmt::format("{{ distribution = \"exponential\", mean = \"{}\" }}", to_text(a.service_time)),
-      "the mean is yours; exponential: 1 in 20 takes three times as long");
+      fmt::format("the mean {}; exponential: 1 in 20 takes three times as long",
+                  a.log.empty() ? "is yours" : "of " + a.log));
   constexpr std::uint64_t kPlaces = 10;
   file.key("queue", fmt::format("{{ capacity = {} }}", kPlaces * a.servers),
            "assumed: 10 wait for each server, others get 503; \"unlimited\" turns none away");
+
+  if (!a.errors.empty()) {
+    file.table("service.api.errors");
+    for (const auto& [status, share] : a.errors) {
+      file.key(fmt::format("\"{}\"", status), fmt::format("{:.6g}", share),
+               "of the requests, as in " + a.log);
+    }
+  }
 
   file.table("client.web");
   add_clients(file, a);

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retrysim::scenario {
@@ -24,7 +25,16 @@ struct FirstAnswers {
   std::uint32_t servers = 0;   ///< requests that are served at the same time
   std::string client = {};     ///< a preset, with or without its version, or "none"
   std::string fault = {};      ///< one of the words of the question
+  /// An access log that some of these come from; empty: they are the user's.
+  std::string log = {};
+  /// Shares of all requests that get these statuses.
+  std::vector<std::pair<int, double>> errors = {};
+  /// A file whose retry policy is to take the place of the client's; empty: none.
+  std::string retry = {};
 };
+
+/// The client that does not retry.
+inline constexpr std::string_view kNoRetryClient = "none";
 
 /// An answer that makes no sense; the message says what would.
 class BadAnswer : public std::runtime_error {
