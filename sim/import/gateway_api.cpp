@@ -100,9 +100,9 @@ void leave_for_service(const Field& policy) {
   for (const Field& rule : policy.at("rate_limit.local.rules").items()) {
     const Field requests = rule.at("limit.requests"), unit = rule.at("limit.unit");
     if (!requests || !unit || rule["client_selectors"]) continue;
-    constexpr std::pair<std::string_view, double> kUnits[] = {
+    constexpr std::pair<std::string_view, double> kRateUnits[] = {
         {"second", 1}, {"minute", 60}, {"hour", 3600}, {"day", 86400}};
-    for (const auto& [name, seconds] : kUnits) {
+    for (const auto& [name, seconds] : kRateUnits) {
       if (plain_name(unit.text()) != name) continue;
       const double count = requests.number();
       rule.leave(

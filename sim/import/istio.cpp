@@ -76,9 +76,17 @@ std::string text_of(const Field& f) { return f ? f.text() : std::string(); }
 struct Rule {
   Host host;
   Field policy;
-  std::vector<Field> subsets;
+  std::vector<Field> subsets = {};
+  std::map<std::string, std::vector<std::size_t>> by_subset = {};
   bool is_used = false;
   std::set<std::string> used_subsets = {}, used_ports = {};
+
+  void add_subsets(const Field& list) {
+    for (const Field& subset : list.list().items()) {
+      by_subset[std::string(subset["name"].plain())].push_back(subsets.size());
+      subsets.push_back(subset);
+    }
+  }
 };
 
 /// The part of a traffic policy that counts: the connection pool and the budget of a subset take
@@ -110,11 +118,13 @@ Effective effective(Rule& rule, const Destination& destination) {
     if (const Field levels = policy["port_level_settings"]; levels) ports = levels;
   };
   add(rule.policy);
-  for (const Field& subset : rule.subsets) {
-    if (destination.subset.empty() || subset["name"].plain() != destination.subset) continue;
-    subset["name"].use();
+  if (const auto named = rule.by_subset.find(destination.subset);
+      !destination.subset.empty() && named != rule.by_subset.end()) {
     rule.used_subsets.insert(destination.subset);
-    add(subset["traffic_policy"]);
+    for (const std::size_t i : named->second) {
+      rule.subsets[i]["name"].use();
+      add(rule.subsets[i]["traffic_policy"]);
+    }
   }
   if (!ports || destination.port.empty()) return result;
   for (const Field& level : ports->items()) {
@@ -153,7 +163,8 @@ class Rules {
       const Host host = Host::of(text_of(d.at("spec.host")), text_of(d.at("metadata.namespace")));
       const auto [place, is_new] = by_name_.try_emplace(host.full, rules.size());
       if (is_new) {
-        rules.push_back({host, policy, subsets.list().items()});
+        rules.push_back({host, policy});
+        rules.back().add_subsets(subsets);
         if (!host.service.empty()) by_service_[host.service].push_back(place->second);
         continue;
       }
@@ -163,8 +174,7 @@ class Rules {
       } else {
         known.policy = policy;
       }
-      const std::vector<Field> more = subsets.list().items();
-      known.subsets.insert(known.subsets.end(), more.begin(), more.end());
+      known.add_subsets(subsets);
     }
   }
 

@@ -136,6 +136,9 @@ class Builder final : public YAML::EventHandler {
   /// value behind its name, or itself a name.
   void put(const YAML::Mark& mark, const Value* value, const std::string& as_name) {
     stop_point();
+    if (++values_ > kMaxValues) {
+      fail(mark, fmt::format("it has more than {} values; import it in parts", kMaxValues));
+    }
     if (open_.empty()) {
       tree_.documents.push_back(value);
       return;
@@ -227,6 +230,7 @@ class Builder final : public YAML::EventHandler {
   std::vector<Open> open_;
   std::vector<Value*> anchors_;  // by number; null: not complete
   double aliased_ = 0;
+  std::size_t values_ = 0;
   int begun_ = -1, begun_column_ = 0;  // of the document
 };
 

@@ -51,6 +51,8 @@ class Tree {
 
 /// How deep values may be nested, with the aliases in them.
 inline constexpr int kMaxDepth = 60;
+/// How many values a file may have.
+inline constexpr std::size_t kMaxValues = 1'000'000;
 /// How many values all aliases together may stand for.
 inline constexpr double kMaxAliased = 200'000;
 

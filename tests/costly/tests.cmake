@@ -1,11 +1,11 @@
 # Limits on time and memory in scenarios in which one thing is very dear: instructions between two
-# looks, and the most memory. By hand, with a clock: by_clock.py, three hundred random ones.
+# looks, the most memory, and whether imports are linear. By hand, with a clock: by_clock.py, three hundred random ones.
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Without names: all of small.py, some of which take a minute under callgrind.
   set(work fan_out fan_out_of_slow crash slower growing hedges balancers least_connections
       relapses)
-  foreach(check work memory)
+  foreach(check work memory import)
     add_test(NAME costly/${check}
              COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/${check}_test.py
                      $<TARGET_FILE:retrysim-cli> ${${check}})

@@ -279,7 +279,22 @@ std::vector<std::string> configurations(const fs::path&) {
        "retry_policy: {num_retries: 2, num_retries: 9}\n",
        "{\"Retry\": {\"MaxRetryAttempts\": 3, \"Delay\": \"1.5.00:00:00\"}}",
        std::string(3000, '[') + std::string(3000, ']'),
-       "{\"total\": 5, \"backoff_factor\": 0.5, \"status_forcelist\": [503]}"});
+       "{\"total\": 5, \"backoff_factor\": 0.5, \"status_forcelist\": [503]}",
+       "kind: DestinationRule\nspec: {host: '*.a', trafficPolicy: {portLevelSettings: [{port: "
+       "{number: 80}, connectionPool: {http: {maxRetries: 1}}}]}}\n---\nspec: {http: [{route: "
+       "[{destination: {host: b.a, port: {number: 80}}}]}]}\n",
+       "kind: BackendTrafficPolicy\nspec: {targetRef: {kind: Gateway, name: g}, retry: {perRetry: "
+       "{backOff: {baseInterval: 1s}}}, healthCheck: {passive: {interval: 1s}}}\n",
+       "a.b: ${c:${d:1}}\nresilience4j.retry.instances.x.max-attempts: ${a.b}\n---\n"
+       "spring.config.activate.on-profile: p | !q\nresilience4j: {retry: {instances: {x: "
+       "{waitDuration: 5}}}}\n",
+       "resilience4j.retry.instances.x.max-attempts = 3\n#---\na[0].b\\u0041=c\\\n  d\n",
+       "spring.cloud.gateway.routes: [{id: a, filters: ['Retry=3,BAD_GATEWAY', {name: Retry, args: "
+       "{backoff: {firstBackoff: 1ms}}}]}]\n",
+       "[profile a] # b\nretry_mode = standard ; c\n", "export AWS_MAX_ATTEMPTS=\"5\" # x\n",
+       "// c\n{\"A\": {\"Retry\": {/* d */ \"MaxDelay\": \"00:01\",}}}",
+       "b: &b {num_retries: 1}\nretry_policy: {<<: [*b, {retry_on: 5xx}]}\n",
+       "{steps: 4, duration: 10ms, factor: 5, jitter: 0.1, cap: 1s}"});
 }
 
 // --- Results and stores --------------------------------------------------------------------------
