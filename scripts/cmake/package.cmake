@@ -52,6 +52,6 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3:any")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
     "bash-completion, python3-matplotlib, python3-numpy, python3-pandas")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "cmake, g++, libfmt-dev, librandom123-dev, libtomlplusplus-dev, openmpi-bin, \
-pkg-config, zlib1g-dev")
+    "cmake, g++, libfmt-dev, librandom123-dev, libtomlplusplus-dev, \
+libyaml-cpp-dev, openmpi-bin, pkg-config, zlib1g-dev")
 include(CPack)

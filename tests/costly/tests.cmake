@@ -1,5 +1,6 @@
 # Limits on time and memory in scenarios in which one thing is very dear: instructions between two
-# looks, the most memory, and whether imports are linear. By hand, with a clock: by_clock.py, three hundred random ones.
+# looks, the most memory, and whether imports are linear. By hand, with a clock: by_clock.py, three
+# hundred random ones.
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Without names: all of small.py, some of which take a minute under callgrind.
