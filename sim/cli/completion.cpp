@@ -9,6 +9,7 @@
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/list.hpp"
+#include "fit/formats.hpp"
 #include "report/document/text.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/values.hpp"
@@ -241,6 +242,10 @@ void add_values(const OptionText& option, const Arguments& words, Candidates& ca
       candidates.add(fmt::format("{}{}", before, name));
     }
     if (several) candidates.directive("open");
+  } else if (kind == "FORMAT") {
+    for (const std::string_view word : scenario::split_words(fit::format_words())) {
+      candidates.add(word);
+    }
   } else if (kind == "NAME") {
     candidates.add_all(names_in_scenario(scenario_among(words), option.name));
   } else if (kind.find('|') != kind.npos || (kind[0] >= 'a' && kind[0] <= 'z')) {

@@ -20,6 +20,7 @@
 #include "report/folder/result_folder.hpp"
 #include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -45,18 +46,9 @@ struct FitCommand {
   std::optional<std::string> policy;
 };
 
-std::vector<std::string_view> words_of(std::string_view words) {
-  std::vector<std::string_view> all;
-  for (std::string_view rest = words; !rest.empty();) {
-    all.push_back(rest.substr(0, rest.find('|')));
-    rest.remove_prefix(std::min(rest.size(), all.back().size() + 1));
-  }
-  return all;
-}
-
 template <class Enum>
 Enum word_of(std::string_view option, std::string_view word) {
-  const std::vector<std::string_view> words = words_of(kWords<Enum>);
+  const std::vector<std::string_view> words = scenario::split_words(kWords<Enum>);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == word) return static_cast<Enum>(i);
   }
@@ -65,7 +57,7 @@ Enum word_of(std::string_view option, std::string_view word) {
 }
 
 std::string spaced(std::string_view words) {
-  return fmt::format("{}", fmt::join(words_of(words), ", "));
+  return fmt::format("{}", fmt::join(scenario::split_words(words), ", "));
 }
 
 void read_log_format(FitCommand& c, const std::string& text) {
@@ -75,7 +67,7 @@ void read_log_format(FitCommand& c, const std::string& text) {
       throw UsageError(fmt::format("--log-format: {}", why_not));
     }
   } else {
-    const std::vector<std::string_view> words = words_of(fit::format_words());
+    const std::vector<std::string_view> words = scenario::split_words(fit::format_words());
     if (std::find(words.begin(), words.end(), text) == words.end()) {
       throw UsageError(fmt::format("--log-format: there is no '{}'; {}",
                                    scenario::printable_line(text),
@@ -127,7 +119,7 @@ Options<FitCommand> fit_options() {
         "is "
         "replaced (see --force)"},
        [](C& c, const std::string& text) { c.out = output_path(text); }},
-      {{"log-format", "NAME|DESCRIPTION",
+      {{"log-format", "FORMAT",
         fmt::format("format of the log; default auto: told from the first lines. Otherwise a name "
                     "({}), or, with $ or %, a description: the log_format of nginx, the LogFormat "
                     "of Apache, the pattern of Tomcat (tomcat:%h ...), the format of Envoy or "
@@ -135,13 +127,15 @@ Options<FitCommand> fit_options() {
                     spaced(fit::format_words()))},
        noted("log-format", read_log_format)},
       {{"column", "ROLE=NAME",
-        "CSV and JSON: the column that is the time, duration, status, request, service, client or "
-        "path, where its name is not a usual one",
+        "CSV, W3C and JSON: the column that is the time, duration, status, request, service, "
+        "client "
+        "or path, where its name is not a usual one; members in objects with dots, such as "
+        "http.latency",
         true},
        noted("column", read_column)},
       {{"unit", "s|ms|us|ns",
-        "unit of durations; default: that of the format, or of the column's name (_ms, _us, _ns), "
-        "otherwise seconds"},
+        "unit of durations; default: that of the format, or of the column's name (_ms, _us, _ns); "
+        "where neither tells, the only one that makes sense"},
        noted("unit", read_unit)},
       {{"time-of", "start|end",
         "whether a line has the time when the request came or when it was answered; default: as "
@@ -176,9 +170,12 @@ Options<FitCommand> fit_options() {
 constexpr const char* kFitUsage =
     "Usage: retrysim fit LOG... --out DIR [options]\n"
     "\n"
-    "Reads access logs (CSV, JSON lines, nginx, Apache, AWS ALB, Envoy; packed with\n"
-    "gzip or not; - is standard input) and writes a scenario that runs: when requests\n"
-    "arrive, how long they are served, how many servers there are, how many fail.\n"
+    "Reads access logs (CSV, JSON lines, nginx, Apache, Tomcat, Envoy, Istio, Traefik,\n"
+    "Caddy, HAProxy, IIS, CloudFront, AWS load balancers, any other by --log-format; as\n"
+    "they are or from Docker, Kubernetes, syslog; packed with gzip or not; - is standard\n"
+    "input) and writes a scenario that runs: when requests arrive, how long they are\n"
+    "served, how many servers there are, how many fail. Results of load tests (JMeter,\n"
+    "k6, vegeta, hey, oha) are read as such.\n"
     "Each figure has an interval, and what cannot be told from the log is said.\n"
     "Stretches with an outage or a slow service become faults. Of a line nothing but\n"
     "times, status and a hash of the request's name (or client and path) is kept.\n"

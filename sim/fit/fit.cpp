@@ -342,6 +342,8 @@ Fit fit_log(const Log& log, const Incidents* known) {
         fmt::format("the log has {} lines; {} are needed at least", log.rows.size(), kFewestLines));
   }
   Fit fit;
+  fit.notes = log.notes;
+  fit.load_test = log.load_test;
   fit.origin_ns = log.rows.front().start_ns;
   {
     const std::vector<std::int64_t> times = first_times(log, fit.retries);
@@ -658,32 +660,47 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     text += fault_text(incident, fit.origin_ns);
   }
 
+  const bool users = fit.load_test && fit.load_test->users && !fit.load_test->users_change;
+  if (users) {
+    text += "\n[client.clients]\n";
+    text += comment(fmt::format("The users of the load test with {}.", fit.load_test->tool));
+    text += fmt::format("count = {}\n", *fit.load_test->users);
+  }
   text += "\n[client.clients.arrivals]\n";
-  text += comment(arrival_words(fit.arrivals));
-  switch (fit.arrivals.kind) {
-    case ArrivalKind::kPoisson:
-      text +=
-          comment(fmt::format("({:.6g} to {:.6g})", fit.arrivals.rate.low, fit.arrivals.rate.high));
-      text += fmt::format("process = \"poisson\"\ntotal_rate = {:.6g}\n", fit.arrivals.rate.value);
-      break;
-    case ArrivalKind::kVarying: {
-      text += "process = \"trace\"\nfile = \"rates.csv\"\ninterpolate = \"step\"\n";
-      std::string csv = "time_s,rate\n";
-      for (std::size_t i = 0; i < fit.arrivals.rates.size(); ++i) {
-        fmt::format_to(std::back_inserter(csv), "{:.9g},{:.6g}\n",
-                       static_cast<double>(i) * fit.arrivals.bin_s, fit.arrivals.rates[i]);
+  if (users) {
+    text += comment(
+        "Each user waits for its answer before the next request: users = rate x (latency + "
+        "pause).");
+    text += fmt::format("process = \"closed\"\nthink_time = \"{}\"\n",
+                        duration_text(fit.load_test->think_s));
+  } else {
+    text += comment(arrival_words(fit.arrivals));
+    switch (fit.arrivals.kind) {
+      case ArrivalKind::kPoisson:
+        text += comment(
+            fmt::format("({:.6g} to {:.6g})", fit.arrivals.rate.low, fit.arrivals.rate.high));
+        text +=
+            fmt::format("process = \"poisson\"\ntotal_rate = {:.6g}\n", fit.arrivals.rate.value);
+        break;
+      case ArrivalKind::kVarying: {
+        text += "process = \"trace\"\nfile = \"rates.csv\"\ninterpolate = \"step\"\n";
+        std::string csv = "time_s,rate\n";
+        for (std::size_t i = 0; i < fit.arrivals.rates.size(); ++i) {
+          fmt::format_to(std::back_inserter(csv), "{:.9g},{:.6g}\n",
+                         static_cast<double>(i) * fit.arrivals.bin_s, fit.arrivals.rates[i]);
+        }
+        inputs.emplace_back("rates.csv", std::move(csv));
+        break;
       }
-      inputs.emplace_back("rates.csv", std::move(csv));
-      break;
-    }
-    case ArrivalKind::kOther: {
-      text += "process = \"trace\"\nfile = \"arrivals.csv\"\n";
-      std::string csv = "time_s\n";
-      for (const double t : fit.arrival_times_s) {
-        fmt::format_to(std::back_inserter(csv), "{:.9f}\n", t);
+      case ArrivalKind::kOther: {
+        text += "process = \"trace\"\nfile = \"arrivals.csv\"\n";
+        std::string csv = "time_s\n";
+        for (const double t : fit.arrival_times_s) {
+          fmt::format_to(std::back_inserter(csv), "{:.9f}\n", t);
+        }
+        inputs.emplace_back("arrivals.csv", std::move(csv));
+        break;
       }
-      inputs.emplace_back("arrivals.csv", std::move(csv));
-      break;
     }
   }
   text += "\n[client.clients.retry]\n";

@@ -33,6 +33,7 @@ struct Fit {
   /// Attempts that may wait: those beyond were turned away at once.
   std::optional<std::size_t> queue_capacity;
   std::optional<FittedRetries> retries;  ///< if the log names requests, or clients and paths
+  std::optional<LoadTest> load_test;     ///< the log has the results of one
   std::vector<double> arrival_times_s;   ///< from the first one on, if no process describes them
   std::vector<std::string> notes;        ///< what to be careful about, as sentences
 };

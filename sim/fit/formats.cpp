@@ -815,6 +815,19 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at) {
   return at < text.size() ? at : std::string_view::npos;
 }
 
+/// A time may have blanks in it: between day and hour, before the offset. The end of the longest
+/// text that is a time.
+std::size_t end_of_time(std::string_view line, std::size_t at, std::string_view next) {
+  constexpr int kMostBlanks = 3;
+  const std::size_t first = line.find(next, at);
+  std::size_t best = first, stop = first;
+  for (int i = 0; i < kMostBlanks && stop != std::string_view::npos; ++i) {
+    if (parse_log_time(line.substr(at, stop - at))) best = stop;
+    stop = line.find(next, stop + 1);
+  }
+  return best;
+}
+
 bool is_status(std::string_view text) {
   return text.size() == 3 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -1083,25 +1096,24 @@ bool looks_like_address(std::string_view text) {
 std::optional<Format> common_format(std::span<const std::string_view> lines, std::string_view word,
                                     std::size_t& matched) {
   std::vector<CommonLine> all;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> sizes;
+  std::map<std::size_t, std::size_t> sizes;
   for (const std::string_view line : lines) {
     std::optional<CommonLine> said = common_line(line);
     if (!said || said->tokens.empty() ||
         !(is_status(said->tokens[0].text) || is_none(said->tokens[0].text))) {
       continue;
     }
-    ++sizes[{said->who.size(), said->tokens.size()}];
+    ++sizes[said->tokens.size()];
     all.push_back(std::move(*said));
   }
   matched = 0;
   if (all.empty()) return std::nullopt;
   const auto most =
       std::ranges::max_element(sizes, {}, [](const auto& size) { return size.second; });
-  const auto [who, tokens] = most->first;
+  const std::size_t tokens = most->first;
   matched = most->second;
-  std::erase_if(all, [&, who = who, tokens = tokens](const CommonLine& line) {
-    return line.who.size() != who || line.tokens.size() != tokens;
-  });
+  std::erase_if(all, [&](const CommonLine& line) { return line.tokens.size() != tokens; });
+  const std::size_t who = all.front().who.size();
 
   Format format;
   std::size_t client = 0;
@@ -1111,9 +1123,11 @@ std::optional<Format> common_format(std::span<const std::string_view> lines, std
     if (meaning.part != LinePart::kNothing) format.offer(meaning);
     format.pattern.pieces.push_back({std::move(before), meaning.part, meaning.multiple});
   };
-  for (std::size_t i = 0; i < who; ++i) {
+  // Users and hosts around the address may have blanks, or be missing.
+  for (std::size_t i = 0; i <= client; ++i) {
     add(i == 0 ? "" : " ", i == client ? plain(LinePart::kClient) : Meaning{});
   }
+  if (client + 1 < who) add(" ", {});
   const Tail tail = tail_of(all);
   const bool apache = word == "apache", tomcat = word == "tomcat", nginx = word == "nginx";
   const bool decimals = tail.duration && looks_of_column(all, *tail.duration) == Looks::kDecimal;
@@ -1188,6 +1202,8 @@ bool Pattern::match(std::string_view line, LineValues& values) const {
         if (stop == std::string_view::npos || line.substr(stop).starts_with(next)) break;
         ++stop;
       }
+    } else if (piece.part == LinePart::kTime && next.front() == ' ') {
+      stop = end_of_time(line, at, next);
     } else {
       while (true) {
         stop = line.find(next, stop);
@@ -1248,6 +1264,26 @@ std::optional<Format> described_format(std::string_view text, std::string& why_n
     return std::nullopt;
   }
   return format;
+}
+
+bool looks_like_request(std::string_view line) {
+  // "[10/Oct/2000:13:55:36 -0700]", or another time with the request line behind it.
+  constexpr std::size_t kShortest = 20, kLongest = 33;
+  for (std::size_t at = line.find('['); at != std::string_view::npos; at = line.find('[', at + 1)) {
+    const std::size_t close = line.find(']', at);
+    if (close == std::string_view::npos) break;
+    const std::string_view inside = line.substr(at + 1, close - at - 1);
+    if (inside.size() < kShortest || inside.size() > kLongest) continue;
+    if ((inside[2] == '/' || line.substr(close).starts_with("] \"")) && parse_log_time(inside)) {
+      return true;
+    }
+  }
+  if (!line.starts_with('{')) return false;
+  for (const std::string_view member : {"\"status\":", "\"response_code\":", "\"statusCode\":",
+                                        "\"status_code\":", "\"DownstreamStatus\":"}) {
+    if (line.find(member) != std::string_view::npos) return true;
+  }
+  return false;
 }
 
 bool make_sense(const Format& format, const LineValues& values) {

@@ -32,6 +32,9 @@ enum class LinePart : std::uint8_t {
   kThird,   ///< ditto
   kFlags,   ///< how the request ended
   kAgent,   ///< the program of the client
+  kFilter,  ///< load tests: what the line is about
+  kError,   ///< load tests: why there was no answer
+  kUsers,   ///< load tests: how many there were
   kNothing
 };
 inline constexpr std::size_t kLineParts = static_cast<std::size_t>(LinePart::kNothing);
@@ -128,6 +131,10 @@ Meaning w3c_meaning(std::string_view field);
 
 /// Whether values are those that they should be: a time, a status, a duration.
 bool make_sense(const Format& format, const LineValues& values);
+
+/// Whether a line that is none of the log's format is one of a request all the same, in another
+/// format: it has the time of the common log format, or the status of a JSON object.
+bool looks_like_request(std::string_view line);
 
 /// Fields of comma-separated values. A quoted field that contains quotes keeps them doubled: no
 /// field that is read may have any. False if a quote is never closed.

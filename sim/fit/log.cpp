@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -153,7 +154,10 @@ bool is_too_deep(std::string_view text) {
 /// Throws Unreadable, NoRequest.
 nlohmann::json json_object(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
-  if (!text.starts_with('{')) throw NoRequest{"not a JSON object"};
+  if (!text.starts_with('{')) {
+    if (looks_like_request(text)) throw Unreadable{"not a JSON object"};
+    throw NoRequest{"not a JSON object"};
+  }
   if (is_too_deep(text)) {
     throw Unreadable{fmt::format("its JSON is nested more than {} deep", kDeepestJson)};
   }
@@ -242,7 +246,7 @@ class LogParser {
     LineReader reader(name);
     file_ = reader.name();
     // The first lines say what the log is.
-    constexpr std::size_t kHead = 200, kHeadBytes = std::size_t{1} << 18;
+    constexpr std::size_t kHead = 1000, kHeadBytes = std::size_t{1} << 20;
     std::vector<std::pair<std::uint64_t, std::string>> head;
     std::size_t bytes = 0;
     while (head.size() < kHead && bytes < kHeadBytes) {
@@ -284,6 +288,44 @@ class LogParser {
     log_.rows.resize(kept);
     log_.no_service += unnamed;
     services_.erase("");
+  }
+
+  /// What the users of a load test did, by the law of interactive systems: users = rate x (latency
+  /// + pause). The number of users must have been the same nearly all the time.
+  void finish_load_test() {
+    if (!log_.load_test || log_.rows.size() < 2) return;
+    LoadTest& test = *log_.load_test;
+    test.users_change = 10 * most_users_seen_ < 9 * users_seen_;
+    std::string words = fmt::format(
+        "These are results of a load test with {}: durations are what its clients saw, with the "
+        "network and new connections, and so are failures.",
+        test.tool);
+    if (test.no_answers > 0) {
+      words += fmt::format(
+          " {} requests had no answer, such as for lack of a connection: they count as status {}.",
+          test.no_answers, kNoAnswer);
+    }
+    if (test.timeouts > 0) {
+      words += fmt::format(" {} ended by the timeout of the client: they count as status {}.",
+                           test.timeouts, kClientGaveUp);
+    }
+    log_.notes.push_back(words);
+    if (!test.users) {
+      log_.notes.push_back(
+          "The results do not say how many users there were, nor whether a slower service would "
+          "have slowed them down: the scenario has the arrivals of the test.");
+      return;
+    }
+    std::int64_t first = log_.rows.front().start_ns, last = first;
+    double latency_s = 0;
+    for (const Observation& row : log_.rows) {
+      first = std::min(first, row.start_ns);
+      last = std::max(last, row.start_ns);
+      latency_s += static_cast<double>(row.duration_ns) * 1e-9;
+    }
+    const auto requests = static_cast<double>(log_.rows.size());
+    const double rate = (requests - 1) / (static_cast<double>(last - first) * 1e-9);
+    test.think_s = std::max(0.0, static_cast<double>(*test.users) / rate - latency_s / requests);
   }
 
   /// A name that many lines share is none of a request.
@@ -334,13 +376,22 @@ class LogParser {
     header_line_ = 0;
     first_row_ = log_.rows.size();
     first_line_ = head.front().first;
-    takes_wrapper_time_ = false;
+    takes_wrapper_time_ = is_iis_ = false;
+    w3c_fields_ = 0;
     scale_ = kFineScale;
     any_plain_ = false;
     std::vector<std::string_view> lines;
     for (const auto& [number, line] : head) lines.push_back(line);
-    choose_format(lines);
-    if (format_.shape == Shape::kCsv) read_header(lines.front(), first_line_);
+    load_test_.reset();
+    if (options_.format == "auto" && options_.columns.empty()) {
+      load_test_ = load_test_of(lines, file_);
+    }
+    if (load_test_) {
+      begin_load_test();
+    } else {
+      choose_format(lines);
+      if (format_.shape == Shape::kCsv) read_header(lines.front(), first_line_);
+    }
     if (format_.shape == Shape::kPattern && !options_.columns.empty()) {
       throw BadLog(
           fmt::format("{}: its format, {}, has no names of columns for --column; describe it with "
@@ -353,6 +404,13 @@ class LogParser {
     if (wrapping_.any()) log_.format += fmt::format(", {}", wrapping_.words());
   }
 
+  void begin_load_test() {
+    format_ = load_test_->format;
+    if (format_.shape == Shape::kCsv && load_test_->has_header) header_line_ = first_line_;
+    if (!log_.load_test) log_.load_test.emplace();
+    log_.load_test->tool = tool_name(load_test_->tool);
+  }
+
   void choose_format(const std::vector<std::string_view>& lines) {
     const std::string_view word = described_ ? std::string_view("auto") : options_.format;
     const auto count_described = [&](const std::vector<std::string_view>& some) {
@@ -360,6 +418,7 @@ class LogParser {
       for (const std::string_view line : some) count += follows(*described_, line) ? 1 : 0;
       return count;
     };
+    const bool may_be_json = !described_ && (word == "auto" || word == "json");
     const bool wants_fields = word == "csv" || word == "json" || word == "w3c";
     std::size_t matched = 0;
     if (described_) {
@@ -368,8 +427,7 @@ class LogParser {
     } else if (!wants_fields) {
       if (std::optional<Format> known = known_format(lines, word, matched)) format_ = *known;
     }
-    if (2 * matched >= lines.size()) return check_time();
-    // Is it inside of something?
+    // What is inside of something may look like the same format with more in front.
     Wrapping wrapping = Wrapping::of(lines, [&](std::string_view inner) {
       if (described_) return follows(*described_, inner);
       std::size_t one = 0;
@@ -388,16 +446,19 @@ class LogParser {
       } else if (!wants_fields) {
         known = known_format(views, word, inner);
       }
-      if (!known && !described_ && (word == "auto" || word == "json")) {
-        inner = static_cast<std::size_t>(std::ranges::count_if(
-            views, [](std::string_view line) { return line.starts_with('{'); }));
-        if (inner > 0) known = json_format();
+      if (const std::size_t objects = count_objects(views); may_be_json && objects > inner) {
+        inner = objects;
+        known = json_format();
       }
       if (known && inner >= matched) {
         format_ = *known;
         wrapping_ = std::move(wrapping);
         return check_time();
       }
+    }
+    if (may_be_json && count_objects(lines) > matched) {
+      format_ = json_format();
+      return;
     }
     if (matched > 0) return check_time();
     if (described_) {
@@ -413,15 +474,11 @@ class LogParser {
       format_.word = "w3c";
       return;
     }
-    const bool object =
-        std::ranges::any_of(lines, [](std::string_view line) { return line.starts_with('{'); });
-    if (word == "json" ||
-        (word == "auto" && object && !first.starts_with("#") && !is_header(first))) {
+    if (word == "json") {
       format_ = json_format();
       return;
     }
-    if (word == "csv" ||
-        (word == "auto" && (first.find(',') != std::string_view::npos || is_header(first)))) {
+    if (word == "csv" || (word == "auto" && (looks_like_header(first) || is_header(first)))) {
       format_.shape = Shape::kCsv;
       format_.word = "csv";
       return;
@@ -434,6 +491,11 @@ class LogParser {
                     word == "auto" ? std::string("the format is none that is known")
                                    : fmt::format("the lines are not of the format {}", word),
                     shown(first)));
+  }
+
+  static std::size_t count_objects(const std::vector<std::string_view>& lines) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(lines, [](std::string_view line) { return line.starts_with('{'); }));
   }
 
   static Format json_format() {
@@ -450,6 +512,18 @@ class LogParser {
       const auto wanted = options_.columns.find(Role::kTime);
       if (wanted != options_.columns.end() && wanted->second == name) return true;
       return usual_meaning(name).part == LinePart::kTime;
+    });
+  }
+
+  /// Names with commas between them, although none that is known.
+  static bool looks_like_header(std::string_view line) {
+    constexpr std::size_t kLongestColumn = 64;
+    std::vector<std::string_view> names;
+    if (!split_csv(line, names) || names.size() < 2) return false;
+    return std::ranges::all_of(names, [](std::string_view name) {
+      return !name.empty() && name.size() <= kLongestColumn &&
+             std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+             name.find_first_of("[]{}<>\"=|:") == std::string_view::npos;
     });
   }
 
@@ -511,6 +585,7 @@ class LogParser {
   }
 
   bool is_pending() const {
+    if (load_test_) return false;
     if (!format_.has(LinePart::kDuration)) return format_.shape == Shape::kJson;
     return format_.shape == Shape::kJson ||
            !is_one_unit(format_.meaning(LinePart::kDuration).units);
@@ -661,8 +736,9 @@ class LogParser {
       add_request(line);
     } catch (const Unreadable& bad) {
       ++log_.bad_lines;
-      if (log_.first_bad.size() < kBadLinesShown)
+      if (log_.first_bad.size() < kBadLinesShown) {
         log_.first_bad.push_back({file_, number, bad.why});
+      }
     } catch (const NoRequest& other) {
       ++log_.other_lines;
       if (log_.first_other.size() < kOtherLinesShown) {
@@ -682,6 +758,7 @@ class LogParser {
     LineValues values;
     read_values(said.line, values);
     const auto text = [&](LinePart part) { return values[index_of(part)]; };
+    if (load_test_ && !is_request_of_test(values)) return;
     if (takes_wrapper_time_ || (!format_.has(LinePart::kTime) && wrapping_.any())) {
       values[index_of(LinePart::kTime)] = said.time;
     }
@@ -702,7 +779,13 @@ class LogParser {
       return;
     }
     if (text(LinePart::kPath) == "<BADREQ>") throw NoRequest{"no request came over the connection"};
-    int status = status_of(text(LinePart::kStatus));
+    LoadTestAnswer answer;
+    if (load_test_) {
+      answer = answer_of(load_test_->tool, text(LinePart::kStatus), text(LinePart::kError));
+      log_.load_test->no_answers += answer.status == kNoAnswer ? 1 : 0;
+      log_.load_test->timeouts += answer.gave_up ? 1 : 0;
+    }
+    int status = load_test_ ? answer.status : status_of(text(LinePart::kStatus));
     const bool says_nothing = format_.meaning(LinePart::kFlags).flags == FlagWords::kEnvoy ||
                               format_.meaning(LinePart::kFlags).flags == FlagWords::kCloudFront;
     const bool gave_up =
@@ -711,7 +794,7 @@ class LogParser {
          flags_say_gave_up(format_.meaning(LinePart::kFlags).flags, text(LinePart::kFlags))) ||
         (says_nothing && !is_nothing(text(LinePart::kStatus)) && status == 0);
     if (gave_up && !says_gave_up(status)) status = kClientGaveUp;
-    std::optional<std::int64_t> duration = duration_of(values, *time);
+    const std::optional<std::int64_t> duration = duration_of(values, *time);
 
     if (is_health_check(text(LinePart::kPath), text(LinePart::kAgent))) {
       ++log_.health_checks;
@@ -748,6 +831,32 @@ class LogParser {
     log_.rows.push_back(row);
   }
 
+  /// Lines of other measurements of the test are none that is counted.
+  bool is_request_of_test(const LineValues& values) {
+    const auto note_users = [&](std::string_view text) {
+      const std::optional<double> users = parse_number(text);
+      constexpr double kMostUsers = 1e6;
+      if (!users || *users < 1 || *users > kMostUsers) return;
+      const auto count = static_cast<std::size_t>(*users);
+      LoadTest& test = *log_.load_test;
+      ++users_seen_;
+      if (test.users == count) ++most_users_seen_;
+      if (!test.users || *test.users < count) {
+        test.users = count;
+        most_users_seen_ = 1;
+      }
+    };
+    if (format_.has(LinePart::kUsers)) note_users(values[index_of(LinePart::kUsers)]);
+    if (load_test_->filter.empty()) return true;
+    const std::string_view what = values[index_of(LinePart::kFilter)];
+    const bool has_time =
+        !values[index_of(LinePart::kTime)].empty();  // k6 describes its metrics, too
+    if (what == load_test_->filter && has_time) return true;
+    if (what == "vus") note_users(values[index_of(LinePart::kDuration)]);
+    --log_.lines;
+    return false;
+  }
+
   bool time_is_start() const {
     if (takes_wrapper_time_) return false;
     if (options_.time_is_start) return *options_.time_is_start;
@@ -759,10 +868,11 @@ class LogParser {
     switch (format_.shape) {
       case Shape::kPattern:
         if (format_.pattern.match(line, values)) return;
-        if (format_.has(LinePart::kTime) && parse_log_time(values[index_of(LinePart::kTime)])) {
+        if ((format_.has(LinePart::kTime) && parse_log_time(values[index_of(LinePart::kTime)])) ||
+            looks_like_request(line)) {
           throw Unreadable{fmt::format("it has another form than the lines of {}", format_.word)};
         }
-        throw NoRequest{"no line of a request: " + shown(line)};
+        throw NoRequest{fmt::format("it is no line of {}", format_.word)};
       case Shape::kJson:
         return read_json(line, values);
       case Shape::kCsv:
@@ -794,7 +904,7 @@ class LogParser {
 
   void read_json(std::string_view line, LineValues& values) {
     json_ = json_object(line);
-    learn_members();
+    if (!load_test_) learn_members();
     for (std::size_t part = 0; part < kLineParts; ++part) {
       if (!format_.has(static_cast<LinePart>(part))) continue;
       const nlohmann::json* member = member_of(json_, format_.names[part]);
@@ -806,6 +916,7 @@ class LogParser {
         values[part] = texts_[part];
       }
     }
+    if (load_test_) return;
     const auto is_there = [&](LinePart part) { return !values[index_of(part)].empty(); };
     if (!is_there(LinePart::kTime) && !wrapping_.any()) {
       throw NoRequest{format_.has(LinePart::kTime)
@@ -866,7 +977,7 @@ class LogParser {
     }
     const std::optional<std::int64_t> ns = parse_duration_with_units(text);
     if (!ns || !is_pending()) return ns;
-    // The unit of those that name none is told at the end; until then all are in thousandths of ns.
+    // The unit of those that name none is told at the end; a log has one or the other.
     if (any_plain_) return std::nullopt;
     any_named_ = true;
     return ns;
@@ -934,7 +1045,7 @@ class LogParser {
   // --- The end of a file. ---
 
   void end_file() {
-    if (format_.shape == Shape::kJson) {
+    if (format_.shape == Shape::kJson && !load_test_) {
       if (!wrapping_.any() || format_.has(LinePart::kTime)) {
         check_columns(file_, {members_.begin(), members_.end()});
       }
@@ -990,7 +1101,7 @@ class LogParser {
     const bool json = format_.shape == Shape::kJson;
     const std::string& name = format_.name(LinePart::kDuration);
     std::uint8_t candidates = units, preferred = kNoUnit;
-    if (json && !options_.columns.contains(Role::kDuration)) {
+    if (json && !described_ && !options_.columns.contains(Role::kDuration)) {
       if (name == "duration" && format_.name(LinePart::kTime) == "start_time" &&
           format_.name(LinePart::kStatus) == "response_code") {
         return kInMs;  // Envoy's operators, as its users name them
@@ -1043,6 +1154,8 @@ class LogParser {
   Format format_;
   Wrapping wrapping_;
   std::string file_;
+  std::optional<LoadTestFormat> load_test_;  // if the file has results of one
+  std::size_t users_seen_ = 0, most_users_seen_ = 0;
   std::uint64_t first_line_ = 0, header_line_ = 0;
   std::size_t first_row_ = 0;  // of the file
   bool takes_wrapper_time_ = false, is_iis_ = false;
@@ -1145,6 +1258,7 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   }
   if (log.rows.empty()) throw BadLog("the log has no lines");
   parser.check_identity();
+  parser.finish_load_test();
   log.is_coarse =
       log.has_durations && is_coarse(log.rows, log.time_resolution_ns, log.times_are_starts);
   if (log.is_coarse) spread_over_steps(log.rows, log.time_resolution_ns, log.times_are_starts);

@@ -8,6 +8,7 @@
 
 #include <retrysim/words.hpp>
 
+#include "fit/load_tests.hpp"
 #include "fit/values.hpp"
 
 #include <algorithm>
@@ -131,8 +132,9 @@ struct Log {
   std::vector<Observation> rows;  ///< in the order of their starts
   /// In order of time. If there are any, there are no rows: the "log" is a monitoring export.
   std::vector<Count> counts;
-  std::string format;       ///< the word
-  std::uint64_t lines = 0;  ///< with content; without headers
+  std::optional<LoadTest> load_test;  ///< the lines are results of one, as its clients saw them
+  std::string format;                 ///< the word
+  std::uint64_t lines = 0;            ///< with content; without headers
   std::uint64_t bad_lines = 0;
   std::uint64_t other_services = 0;  ///< lines of services that were not asked for
   std::uint64_t no_service = 0;      ///< lines of no service, where the others name one

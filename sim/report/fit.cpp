@@ -366,6 +366,9 @@ Document fit_document(const FitReport& r) {
   for (const fit::BadLine& bad : r.log.first_bad) {
     notes.push_back(fmt::format("{}:{}: {}", bad.file, bad.line, bad.why));
   }
+  for (const fit::BadLine& other : r.log.first_other) {
+    notes.push_back(fmt::format("{}:{}: no request: {}", other.file, other.line, other.why));
+  }
   d.notes(notes);
 
   Scenario scenario;
@@ -376,6 +379,9 @@ Document fit_document(const FitReport& r) {
               {"lines", r.log.lines},
               {"bad_lines", r.log.bad_lines},
               {"lines_of_other_services", r.log.other_services},
+              {"lines_of_no_service", r.log.no_service},
+              {"health_checks", r.log.health_checks},
+              {"no_requests", r.log.other_lines},
               {"time_resolution_s", static_cast<double>(r.log.time_resolution_ns) * 1e-9}};
   d.member("log", log);
   d.member("sentences", sentences);

@@ -258,7 +258,66 @@ std::vector<std::string> logs(const fs::path&) {
     beyond.replace(at, 5, ",600,");
   }
   deep += std::string(5000, '[') + std::string(5000, ']') + "}\n";
-  return {csv, nginx, json, alb, envoy, beyond, deep};
+  std::vector<std::string> all = {csv, nginx, json, alb, envoy, beyond, deep};
+  // A line of each further format, 40 times.
+  constexpr std::array kLines{
+      R"(10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] "GET /a HTTP/1.1" 200 12 "-" "curl" "-" rt=0.012 urt="0.001, 0.01")",
+      R"(10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] "GET /a HTTP/1.1" 200 12 0/12345)",
+      R"(10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] "GET /a HTTP/1.1" 200 12 "-" "curl" 7 "r" "u" 12ms)",
+      R"(Oct 10 13:55:0$ lb haproxy[7]: 10.0.0.1:7 [10/Oct/2024:13:55:0$.123] in~ b/s 0/0/1/2/12 200 7 - - CD-- 1/1/1/1/0 0/0 "GET / HTTP/1.1")",
+      R"({"log":"10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] \"GET /a\" 200 12 0.012\n","stream":"stdout","time":"2024-10-10T13:55:0$.5Z"})",
+      R"(2024-10-10T13:55:0$.123456789Z stdout F INFO:     10.0.0.1:7 - "GET / HTTP/1.1" 200 OK)",
+      R"(web_1  | {"ts":17000000$.5,"res":{"statusCode":200},"latency":"13.49ms","msg":"m"})",
+      R"({"StartUTC":"2024-10-10T13:55:0$.123Z","DownstreamStatus":200,"Duration":12345678,"ServiceName":"s"})",
+      R"({"metric":"http_req_duration","type":"Point","data":{"time":"2024-10-10T13:55:0$Z","value":12.5,"tags":{"status":"200"}}})",
+      R"({"seq":$,"code":200,"timestamp":"2024-10-10T13:55:0$Z","latency":12345678,"attack":"","error":""})",
+      R"(170000000000000000$,200,12345678,0,0,,,,7,GET,u,)"};
+  const auto repeated = [](std::string_view line) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) {
+      for (const char c : line) text += c == '$' ? static_cast<char>('0' + i / 4) : c;
+      text += '\n';
+    }
+    return text;
+  };
+  for (const std::string_view line : kLines) all.push_back(repeated(line));
+  all.push_back("#Fields: date time c-ip sc-status sc-win32-status time-taken\n" +
+                repeated("2024-10-10 13:55:0$ 10.0.0.1 200 64 12"));
+  all.push_back("timeStamp,elapsed,label,responseCode,allThreads\n" +
+                repeated("170000000$000,12,get,200,5"));
+  all.push_back("metric_name,timestamp,metric_value,status\n" +
+                repeated("http_req_duration,170000000$,12.5,200"));
+  return all;
+}
+
+/// A description of a format in the first line, and lines behind it.
+void play_log_format(std::string_view bytes) {
+  const std::string description = argument(bytes.substr(0, bytes.find('\n')));
+  bytes.remove_prefix(std::min(bytes.size(), description.size() + 1));
+  fs::remove_all(place("described"));
+  play_command({"fit", file_of("described.log", bytes), "--out", place("described"), "--force",
+                "--log-format", "$" + description, "--allow-bad-lines", "1", "--timeout", "5"});
+}
+
+std::vector<std::string> descriptions(const fs::path&) {
+  std::vector<std::string> all;
+  const auto add = [&all](std::string description, std::string_view line) {
+    for (int i = 0; i < 30; ++i) {
+      description += '\n';
+      for (const char c : line) description += c == '#' ? static_cast<char>('0' + i / 3) : c;
+    }
+    all.push_back(std::move(description));
+  };
+  add("time_iso8601 $status \"$request\" $upstream_response_time $request_time",
+      "2024-10-10T13:55:0#Z 200 \"GET /\" 0.001, 0.01 : 0.1 0.125");
+  add("%{%d/%b/%Y:%T}t.%{msec_frac}t %{%z}t %>s %D %X", "$10/Oct/2024:13:55:0#.125 +0000 200 7 X");
+  add("%START_TIME(%s.%3f)% %RESPONSE_CODE% %RESPONSE_FLAGS% %DURATION%", "$17000000#.125 0 DC 12");
+  add("%ci [%tr] %b/%s %Ta %ST %tsc %hr %hs %{+Q}r",
+      "$10.0.0.1 [10/Oct/2024:13:55:0#.125] b/s 12 "
+      "200 ---- \"GET /\"");
+  add("{\"t\":\"$msec\",\"d\":$request_time}", "${\"t\":\"17000000#.5\",\"d\":0.125}");
+  add("%(t)s %(s)s %(D)s", "$[10/Oct/2024:13:55:0# +0000] 200 12345");
+  return all;
 }
 
 void play_import(std::string_view bytes) {
@@ -423,6 +482,7 @@ constexpr Target kTargets[] = {
     {"calls", "--calls of strategy", play_calls, calls},
     {"responses", "--responses of strategy", play_responses, responses},
     {"fit", "access logs", play_fit, logs},
+    {"log-format", "descriptions of formats, and logs", play_log_format, descriptions},
     {"import", "retry configurations of all kinds", play_import, configurations},
     {"result", "files of a result, for verify and report", play_result, results},
     {"store", "stores of replications, and what is in them", play_store, stores},
