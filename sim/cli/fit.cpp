@@ -40,6 +40,7 @@ struct FitCommand {
   std::vector<std::string> asked;  // what changes the answer
   std::string out, format = "table";
   std::optional<std::string> name;
+  std::optional<fit::GivenServiceTime> service_time;
   bool force = false, quiet = false;
   std::optional<Duration> timeout;
   std::optional<RetryFile> retry;
@@ -104,6 +105,26 @@ void read_time_of(FitCommand& c, const std::string& text) {
   c.log.time_is_start = text == "start";
 }
 
+/// A duration, or a distribution as scenarios have it. A scenario with it says whether it is one.
+void read_service_time(FitCommand& c, const std::string& text) {
+  const bool is_table = text.find_first_of("{\"") != std::string::npos;
+  const std::string value = is_table ? text : '"' + text + '"';
+  const bool is_line = text.find_first_of("\n\r") == std::string::npos;
+  const LoadResult result = load_scenario_text(
+      fmt::format("name = \"given\"\nduration = \"1s\"\n[service.service]\nservice_time = {}\n"
+                  "[client.clients]\narrivals.process = \"poisson\"\narrivals.total_rate = 1\n"
+                  "retry.mode = \"none\"\n",
+                  is_line ? value : ""),
+      "--service-time", ".");
+  if (!result.loaded) {
+    throw UsageError(fmt::format(
+        "--service-time {}: expected a duration such as 30ms, or a distribution such as "
+        "{{ distribution = \"lognormal\", mean = \"30ms\", cv = 0.8 }}",
+        scenario::printable_line(text)));
+  }
+  c.service_time = {value, result.loaded->scenario.services[0].service_time.mean_seconds()};
+}
+
 Options<FitCommand> fit_options() {
   using C = FitCommand;
   // Each value is noted, too: it changes the answer.
@@ -142,6 +163,10 @@ Options<FitCommand> fit_options() {
         "the "
         "format has it; CSV and JSON: end, but a column start_time is the start"},
        noted("time-of", read_time_of)},
+      {{"service-time", "TIME",
+        "how long a server works on a request, where the log does not tell (or tells otherwise): a "
+        "duration, or a distribution as scenarios have it"},
+       noted("service-time", read_service_time)},
       {{"service", "NAME", "only the lines of this service; needed if the log has several"},
        noted("service", [](C& c, const std::string& text) { c.log.service = text; })},
       {{"allow-bad-lines", "SHARE",
@@ -275,7 +300,15 @@ int fit_logs(const FitCommand& command) {
   report::ResultFolder folder(out, identity, command.force);
   try {
     const fit::Log log = fit::read_log(command.logs, command.log);
-    const fit::Fit found = fit::fit_log(log);
+    fit::Fit found = fit::fit_log(log);
+    std::string why_untested;
+    const std::optional<fit::Backtest> tested = backtest(log, found, why_untested);
+    if (tested) {
+      if (const std::optional<std::string> why = tested->refusal()) {
+        fit::refuse_service_time(found, *why);
+      }
+    }
+    if (command.service_time) fit::give_service_time(found, *command.service_time);
     std::string source = fmt::format("Fitted by retrysim {} from", RETRYSIM_VERSION);
     for (const std::string& file : command.logs) {
       source += " " + (file == "-" ? "standard input" : scenario::printable_line(file));
@@ -287,8 +320,6 @@ int fit_logs(const FitCommand& command) {
     for (const auto& [file, content] : files) {
       folder.write(file, [&text = content](report::Sink& sink) { sink.write(text); });
     }
-    std::string why_untested;
-    const std::optional<fit::Backtest> tested = backtest(log, found, why_untested);
     const report::Document document =
         report::fit_document({found, tested, why_untested, log, name, command.logs});
     document.write_files(folder);

@@ -16,7 +16,7 @@ namespace retrysim::fit {
 struct Estimate {
   double value = 0, low = 0, high = 0;
 };
-inline constexpr double kCertainty = 0.99;
+inline constexpr double kCertainty = 0.95;
 
 /// A variance divided by that of a Poisson process: 1 if requests come at random, more in bursts.
 /// `low` and `high` bound what chance alone would give (at `kChance` on either side).

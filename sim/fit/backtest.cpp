@@ -29,14 +29,17 @@ Figures figures_in(std::span<const Observation> rows, double length_s) {
   Figures figures;
   std::vector<std::int64_t> durations;
   durations.reserve(rows.size());
+  std::size_t errors = 0, with_status = 0;
   for (const Observation& row : rows) {
-    if (!row.failed()) durations.push_back(row.duration_ns);
+    if (!row.failed() && row.has_duration) durations.push_back(row.duration_ns);
+    errors += row.failed() && !row.gave_up ? 1 : 0;
+    with_status += row.has_status() ? 1 : 0;
   }
   const auto lines = static_cast<double>(rows.size());
   figures[static_cast<std::size_t>(BacktestFigure::kRate)] = lines / length_s;
-  if (!rows.empty()) {
+  if (with_status > 0) {
     figures[static_cast<std::size_t>(BacktestFigure::kErrorShare)] =
-        (lines - static_cast<double>(durations.size())) / lines;
+        static_cast<double>(errors) / static_cast<double>(with_status);
   }
   if (!durations.empty()) {
     constexpr double kHalf = 0.5, kMost = 0.9, kNearlyAll = 0.99;
@@ -159,6 +162,18 @@ std::string_view words_of(BacktestFigure figure) {
   }
 }
 
+std::optional<std::string> Backtest::refusal() const {
+  constexpr double kMuchMore = 1.5;
+  const std::optional<ComparedFigure>& median = all[BacktestFigure::kP50];
+  if (!median || median->agreement != Agreement::kOff || median->logged <= 0) return std::nullopt;
+  const double factor = median->simulated / median->logged;
+  if (factor < kMuchMore && factor > 1 / kMuchMore) return std::nullopt;
+  return fmt::format(
+      "The service time is refused, since the backtest contradicts it: {}. A stretch of the log in "
+      "which the service is the same all the time may tell it.",
+      difference_words(BacktestFigure::kP50, *median));
+}
+
 std::optional<double> ComparedFigure::off() const {
   if (logged == 0) return std::nullopt;
   return simulated / logged - 1;
@@ -193,6 +208,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
     half.time_resolution_ns = log.time_resolution_ns;
     half.times_are_starts = log.times_are_starts;
     half.is_coarse = log.is_coarse;
+    half.is_disordered = log.is_disordered;
     plan.fit_ = fit_log(half, &whole.incidents);
   } catch (const BadLog&) {  // lines there are enough
     return untested("all requests of its first half arrive at once");

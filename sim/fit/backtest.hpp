@@ -19,7 +19,8 @@
 
 namespace retrysim::fit {
 
-/// What is compared. Durations are those of answers that are no errors.
+/// What is compared. Durations are those of answers that are no errors. Clients that gave up are no
+/// errors here: a simulated server does not know of them.
 enum class BacktestFigure : std::uint8_t { kRate, kP50, kP90, kP99, kErrorShare };
 inline constexpr std::size_t kBacktestFigures = 5;
 
@@ -69,6 +70,10 @@ struct Backtest {
   std::vector<BacktestStretch> bins;  ///< of equal length
   /// What the scenario is good enough for, as sentences.
   std::vector<std::string> verdict;
+
+  /// Why the service time cannot be that of the log, as a sentence: the simulated median is more
+  /// than half above that of the log, or a third below it, and not by chance. Nothing otherwise.
+  std::optional<std::string> refusal() const;
 };
 
 /// What has to be simulated for it.

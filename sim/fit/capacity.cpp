@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMostExamined = 200'000;
 constexpr std::size_t kFewestWaiting = 30;
 constexpr std::size_t kFewestWithoutWait = 30;
+constexpr double kSure = 0.99;
 
 struct Moments {
   double n = 0, mean = 0, squares = 0;
@@ -178,7 +179,7 @@ FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resoluti
   const auto [begin, count] = busiest_part(all_found, evidence);
   const Part part{visits.subspan(begin, count), std::span(all_found).subspan(begin, count),
                   evidence, begin};
-  const double limit = quantile(complement(boost::math::normal(), (1 - kCertainty) / 2));
+  const double limit = quantile(complement(boost::math::normal(), (1 - kSure) / 2));
   const auto resolution = static_cast<double>(resolution_ns);
   const auto too_few = [&](std::size_t servers) {
     const Trial trial = try_servers(part, servers, resolution);

@@ -53,6 +53,14 @@ class ServerClock {
   std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends_;
 };
 
+/// A number of servers, or any that leaves no waiting, and what the order of lines says of it.
+struct PossibleWait {
+  std::size_t servers = 0;  ///< 0: so many that nobody waits
+  double share = 0;         ///< of the mean duration that is waiting
+  double share_error = 0;   ///< standard error of that
+  double weight = 0;        ///< its probability; all together have 1
+};
+
 /// The durations of the requests that found between `least` and `most` others under way.
 struct DurationAtLoad {
   std::size_t least = 0, most = 0, requests = 0;
@@ -62,8 +70,9 @@ struct DurationAtLoad {
 /// With `s` servers and a first-come-first-served queue, a request's server begins when only s - 1
 /// of those that came before are left: the log says when. The time from then on does not depend on
 /// whether the request waited, if s is the true number: with fewer it comes out too short for
-/// those that waited, with more too long. The numbers for which a test of the two means
-/// (`kCertainty`) finds no difference are the interval.
+/// those that waited, with more too long. The numbers for which a test of the two means (99 %, so
+/// that requests which waited are hardly ever taken for others) finds no difference are the
+/// interval.
 struct FittedCapacity {
   std::size_t most_under_way = 0;      ///< requests at once, in the whole log
   std::size_t most_usual = 0;          ///< the same without the stretches that are left out
@@ -76,9 +85,11 @@ struct FittedCapacity {
   /// of the lines (coarse.hpp). Nothing: the order does not tell, or the clock is fine.
   bool by_order = false;
   std::optional<Estimate> wait_share;
-  std::size_t waited = 0;                 ///< requests that waited, by `servers`
-  double busy = 0;                        ///< requests under way on average
-  std::vector<DurationAtLoad> durations;  ///< by what requests found
+  std::vector<PossibleWait> possible_waits;  ///< what that is made of
+  std::optional<double> constant_s;          ///< every request takes that, and waits for the rest
+  std::size_t waited = 0;                    ///< requests that waited, by `servers`
+  double busy = 0;                           ///< requests under way on average
+  std::vector<DurationAtLoad> durations;     ///< by what requests found
 
   /// Requests that found fewer under way did not wait.
   std::size_t free_below() const { return servers ? *servers : low; }

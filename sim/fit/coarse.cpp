@@ -5,9 +5,11 @@
 #include <retrysim/simulation.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -15,9 +17,8 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr std::size_t kMostLines = 20'000;
-constexpr std::size_t kLags = 5;
-constexpr double kStandardErrors = 2.8;  // 99 %, and a little more for several numbers of servers
+constexpr double kMostServers = 100;  // for each that is busy: what nobody has
+constexpr double kMostUnlike = 16.3;  // chi squared with three degrees of freedom: 99.9 %
 
 double uniform(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
@@ -31,30 +32,42 @@ std::int64_t logged_ns(const Observation& row, bool times_are_starts) {
   return times_are_starts ? row.start_ns : row.end_ns();
 }
 
-/// The sum of the correlations of neighbours, of logarithms: a few long durations do not decide.
-double likeness(std::span<const double> durations_s) {
+/// Sums of the correlations of lines that are 1 to 5, 6 to 20, and 21 to 60 apart.
+constexpr std::array<std::size_t, 3> kLastLags = {5, 20, 60};
+using Likeness = std::array<double, kLastLags.size()>;
+
+/// Of logarithms: a few long durations do not decide.
+Likeness likeness(std::span<const double> durations_s) {
   constexpr double kSmallest = 1e-6;
   const std::size_t n = durations_s.size();
   std::vector<double> x(n);
   std::ranges::transform(durations_s, x.begin(), [](double d) { return std::log(d + kSmallest); });
   const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(n);
-  double squares = 0, products = 0;
+  double squares = 0;
   for (double& value : x) {
     value -= mean;
     squares += value * value;
   }
-  for (std::size_t lag = 1; lag <= kLags; ++lag) {
-    for (std::size_t i = 0; i + lag < n; ++i) products += x[i] * x[i + lag];
+  Likeness all{};
+  if (squares <= 1e-9 * static_cast<double>(n)) return all;
+  std::size_t lag = 1;
+  for (std::size_t band = 0; band < kLastLags.size(); ++band) {
+    double products = 0;
+    for (; lag <= kLastLags[band]; ++lag) {
+      for (std::size_t i = 0; i + lag < n; ++i) products += x[i] * x[i + lag];
+    }
+    all[band] = products / squares;
   }
-  return squares > 1e-9 * static_cast<double>(n) ? products / squares : 0;
+  return all;
 }
 
 /// A first-come-first-served queue that has the arrivals of the log.
 class Queue {
  public:
-  Queue(std::span<const Visit> visits, std::int64_t resolution_ns, bool times_are_starts)
-      : resolution_s_(static_cast<double>(resolution_ns) * 1e-9),
-        times_are_starts_(times_are_starts) {
+  Queue(std::span<const Visit> visits, const Log& log)
+      : resolution_s_(static_cast<double>(log.time_resolution_ns) * 1e-9),
+        times_are_starts_(log.times_are_starts),
+        disordered_(log.is_disordered) {
     std::vector<Visit> in_order(visits.begin(), visits.end());
     std::ranges::sort(in_order, {}, &Visit::start_ns);
     for (const Visit& v : in_order) {
@@ -62,6 +75,11 @@ class Queue {
       service_s_.push_back(static_cast<double>(v.end_ns - v.start_ns) * 1e-9);
     }
   }
+
+  std::size_t lines() const { return starts_s_.size(); }
+
+  /// Every request takes so long.
+  void make_constant(double service_s) { std::ranges::fill(service_s_, service_s); }
 
   /// Another order of the service times.
   void shuffle(std::uint32_t use) {
@@ -91,14 +109,17 @@ class Queue {
   }
 
   /// How alike neighbours were in what was simulated last, in the order that a log would have.
-  double last_likeness() const {
+  Likeness last_likeness() const {
     std::vector<std::size_t> order(starts_s_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto end = [&](std::size_t i) { return starts_s_[i] + durations_s_[i]; };
     const auto step = [&](std::size_t i) {
-      return times_are_starts_ ? std::floor(starts_s_[i] / resolution_s_) : 0;
+      return times_are_starts_ ? std::floor(starts_s_[i] / resolution_s_)
+             : disordered_     ? std::floor(end(i) / resolution_s_)
+                               : 0;
     };
-    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(step(i), end(i)); });
+    const auto place = [&](std::size_t i) { return disordered_ ? uniform_of(4, i) : end(i); };
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(step(i), place(i)); });
     std::vector<double> sorted;
     for (const std::size_t i : order) sorted.push_back(durations_s_[i]);
     return likeness(sorted);
@@ -106,21 +127,46 @@ class Queue {
 
  private:
   double resolution_s_;
-  bool times_are_starts_;
+  bool times_are_starts_, disordered_;
   std::vector<double> starts_s_, service_s_;
   std::vector<double> durations_s_;  // of what was simulated last
 };
 
-/// What a number of servers makes of the log.
-struct Candidate {
-  std::size_t servers = 0;
-  double share = 0;        // of the mean duration that is waiting
-  double share_error = 0;  // standard error of that
-  double likeness = 0;
-  double tolerance = 0;  // up to which that of the log may differ by chance
+/// How unlike the log it is what a number of servers makes of it.
+struct Distance {
+  double chi_squared = 0;
+  double minus_log_likelihood = 0;  // but for a constant
 };
 
-Candidate candidate(Queue& queue, std::size_t servers, double mean_s, std::size_t lines) {
+struct Candidate {
+  PossibleWait wait;
+  Distance distance;
+};
+
+/// Of a log with so many lines from the mean of some simulated ones; `orders` is one by their
+/// number.
+Distance distance_of(const Likeness& logged, const Likeness& simulated, std::size_t lines,
+                     double orders) {
+  // Durations are taken for service times, which is the worse the more of them is waiting.
+  constexpr double kOfModel = 0.15;
+  double alike = 0;
+  for (const double l : simulated) alike += std::max(0.0, l);
+  Distance distance;
+  std::size_t first = 0;
+  for (std::size_t band = 0; band < kLastLags.size(); ++band) {
+    const auto lags = static_cast<double>(kLastLags[band] - first);
+    const double error = (1 + alike) * std::sqrt(lags / static_cast<double>(lines) * (1 + orders));
+    const double model = kOfModel * std::max(0.0, simulated[band]);
+    const double off = logged[band] - simulated[band];
+    const double squares = error * error + model * model;
+    distance.chi_squared += off * off / squares;
+    distance.minus_log_likelihood += (off * off / squares + std::log(squares)) / 2;
+    first = kLastLags[band];
+  }
+  return distance;
+}
+
+Candidate candidate(Queue& queue, std::size_t servers, double mean_s, const Likeness& logged) {
   constexpr int kHalvings = 14;
   constexpr std::uint32_t kOrders = 3;
   double low = 0, high = 1;
@@ -129,32 +175,78 @@ Candidate candidate(Queue& queue, std::size_t servers, double mean_s, std::size_
     (queue.mean_duration(servers, middle) > mean_s ? high : low) = middle;
   }
   const double factor = (low + high) / 2;
-  Candidate c{.servers = servers, .share = 1 - factor};
+  Candidate c{.wait = {.servers = servers, .share = 1 - factor}, .distance = {}};
   constexpr double kStep = 0.98;
   const double here = queue.mean_duration(servers, factor);
   const double slope =
       (here - queue.mean_duration(servers, kStep * factor)) / ((1 - kStep) * factor);
   double squares = 0;
+  Likeness simulated{};
   for (std::uint32_t use = 1; use <= kOrders; ++use) {
     queue.shuffle(use);
     const double off = queue.mean_duration(servers, factor) - mean_s;
     squares += off * off;
-    c.likeness += queue.last_likeness() / kOrders;
+    const Likeness now = queue.last_likeness();
+    for (std::size_t i = 0; i < now.size(); ++i) simulated[i] += now[i] / kOrders;
   }
   const double variance = std::max(0.0, squares / kOrders);
-  c.share_error = slope > 0 ? std::sqrt(variance) / slope : 0;
-  const double alike = std::max(0.0, c.likeness);
-  // Durations are taken for service times, which is the worse the more of them is waiting.
-  constexpr double kOfModel = 0.15;
-  c.tolerance =
-      kStandardErrors *
-          std::sqrt(static_cast<double>(kLags) / static_cast<double>(lines) * (1 + 1.0 / kOrders)) *
-          (1 + alike) +
-      kOfModel * alike;
+  c.wait.share_error = slope > 0 ? std::sqrt(variance) / slope : 0;
+  c.distance = distance_of(logged, simulated, queue.lines(), 1.0 / kOrders);
   return c;
 }
 
+/// The time that most lines took, if hardly any took less: not more than a step of the durations.
+std::optional<double> time_of_most(std::vector<double> durations_s) {
+  constexpr double kHardlyAny = 0.005, kMost = 0.5, kNanosecond = 1e-9, kMillisecond = 1e-3;
+  const auto is_multiple = [](double of) {
+    return [of](double d) { return std::abs(d - of * std::round(d / of)) < kNanosecond / 2; };
+  };
+  const bool whole = std::ranges::all_of(durations_s, is_multiple(kMillisecond));
+  std::ranges::sort(durations_s);
+  const auto n = static_cast<double>(durations_s.size());
+  const double least = durations_s[static_cast<std::size_t>(kHardlyAny * n)];
+  const auto end =
+      std::ranges::upper_bound(durations_s, least + (whole ? kMillisecond : 0) + 2 * kNanosecond);
+  const auto begin = std::ranges::lower_bound(durations_s, least);
+  const auto count = static_cast<double>(end - begin);
+  if (count < kMost * n) return std::nullopt;
+  return std::accumulate(begin, end, 0.0) / count;
+}
+
+/// A queue in which every request takes as long as most lines did.
+std::optional<WaitByOrder> constant_service(Queue queue, double service_s, double mean_s,
+                                            const Likeness& logged) {
+  constexpr double kHardlyAny = 0.002, kAbout = 0.3, kAtLeast = 0.005, kMany = 200;
+  const double share = 1 - service_s / mean_s;
+  WaitByOrder found;
+  found.constant_s = service_s;
+  queue.make_constant(service_s);
+  std::optional<Candidate> best;
+  double best_off = kAbout * share + kAtLeast;
+  for (std::size_t servers = 1; static_cast<double>(servers) < kMany;) {
+    stop_point();
+    const double simulated = 1 - service_s / queue.mean_duration(servers, 1);
+    if (const double off = std::abs(simulated - share); off < best_off) {
+      best_off = off;
+      best = Candidate{
+          .wait = {.servers = share < kHardlyAny ? 0 : servers, .share = share, .weight = 1},
+          .distance = distance_of(logged, queue.last_likeness(), queue.lines(), 1)};
+    }
+    if (simulated < std::min(share, kHardlyAny)) break;
+    servers += std::max<std::size_t>(1, servers / 10);
+  }
+  if (!best || (share >= kHardlyAny && best->distance.chi_squared > kMostUnlike)) {
+    return std::nullopt;
+  }
+  found.possible.push_back(best->wait);
+  return found;
+}
+
 }  // namespace
+
+double likeness_of_neighbours(std::span<const double> durations_s) {
+  return likeness(durations_s).front();
+}
 
 bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns,
                bool times_are_starts) {
@@ -172,8 +264,47 @@ bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns,
          kSteps * static_cast<double>(resolution_ns) * static_cast<double>(rows.size()) > sum_ns;
 }
 
+bool are_disordered(std::span<const Observation> rows, std::int64_t resolution_ns,
+                    bool times_are_starts) {
+  constexpr std::size_t kFewest = 3, kStepsForOne = 20;
+  std::size_t late = 0, steps = 0;
+  std::int64_t latest_ns = 0;
+  for (const Observation& row : rows) {
+    // Between this and one step more it was written.
+    const std::int64_t written_ns = row.end_ns();
+    const std::int64_t least_late = times_are_starts ? resolution_ns + 1 : 1;
+    if (written_ns + least_late <= latest_ns) ++late;
+    if (written_ns > latest_ns) {
+      ++steps;
+      latest_ns = written_ns;
+    }
+  }
+  return late >= kFewest && kStepsForOne * late >= std::min(steps, rows.size());
+}
+
 void spread_over_steps(std::vector<Observation>& rows, std::int64_t resolution_ns,
-                       bool times_are_starts) {
+                       bool times_are_starts, bool disordered) {
+  std::int64_t first = logged_ns(rows.front(), times_are_starts), last = first;
+  for (const Observation& row : rows) {
+    first = std::min(first, logged_ns(row, times_are_starts));
+    last = std::max(last, logged_ns(row, times_are_starts));
+  }
+  // How many lines a whole step has.
+  std::size_t at_first = 0, at_last = 0;
+  for (const Observation& row : rows) {
+    at_first += logged_ns(row, times_are_starts) == first ? 1 : 0;
+    at_last += logged_ns(row, times_are_starts) == last ? 1 : 0;
+  }
+  constexpr std::int64_t kFewestBetween = 2;
+  const std::int64_t between = (last - first) / resolution_ns - 1;
+  double in_step = 0;
+  if (between >= kFewestBetween) {
+    in_step = static_cast<double>(rows.size() - at_first - at_last) / static_cast<double>(between);
+  }
+  const auto part_of = [&](std::size_t lines) {
+    return in_step > 0 ? std::min(1.0, static_cast<double>(lines) / in_step) : 1.0;
+  };
+  const double of_first = part_of(at_first), of_last = part_of(at_last);
   std::vector<double> places;
   for (std::size_t i = 0; i < rows.size();) {
     const std::int64_t time = logged_ns(rows[i], times_are_starts);
@@ -181,79 +312,70 @@ void spread_over_steps(std::vector<Observation>& rows, std::int64_t resolution_n
     while (end < rows.size() && logged_ns(rows[end], times_are_starts) == time) ++end;
     places.clear();
     for (std::size_t k = i; k < end; ++k) places.push_back(uniform_of(0, k));
-    std::ranges::sort(places);
+    if (!disordered) std::ranges::sort(places);
     for (std::size_t k = i; k < end; ++k) {
-      rows[k].start_ns +=
-          static_cast<std::int64_t>(places[k - i] * static_cast<double>(resolution_ns));
+      double place = places[k - i];
+      if (time == first) place = 1 - of_first * (1 - place);
+      if (time == last) place *= of_last;
+      rows[k].start_ns += static_cast<std::int64_t>(place * static_cast<double>(resolution_ns));
     }
     i = end;
   }
 }
 
-WaitByOrder wait_by_order(std::span<const Visit> visits, std::int64_t resolution_ns,
-                          bool times_are_starts) {
-  std::vector<Visit> lines(visits.begin(), visits.end());
-  std::ranges::sort(lines, {}, times_are_starts ? &Visit::start_ns : &Visit::end_ns);
-  if (lines.size() > kMostLines) {  // those in the middle
-    const auto skipped = static_cast<std::ptrdiff_t>((lines.size() - kMostLines) / 2);
-    lines.erase(lines.begin(), lines.begin() + skipped);
-    lines.resize(kMostLines);
-  }
-  WaitByOrder found;
+WaitByOrder wait_by_order(std::vector<Visit> lines, const Log& log) {
+  std::ranges::sort(lines, {}, log.times_are_starts ? &Visit::start_ns : &Visit::end_ns);
   std::vector<double> durations_s;
   for (const Visit& v : lines) {
     durations_s.push_back(static_cast<double>(v.end_ns - v.start_ns) * 1e-9);
   }
   const double mean_s = std::accumulate(durations_s.begin(), durations_s.end(), 0.0) /
                         static_cast<double>(lines.size());
-  const double logged = likeness(durations_s);
-  Queue queue(lines, resolution_ns, times_are_starts);
+  const Likeness logged = likeness(durations_s);
+  Queue queue(lines, log);
   const auto [first, last] = std::ranges::minmax(lines, {}, &Visit::start_ns);
   const double span_s = static_cast<double>(last.start_ns - first.start_ns) * 1e-9;
   const double busy = mean_s * static_cast<double>(lines.size()) / std::max(span_s, 1e-9);
 
+  if (const std::optional<double> service_s = time_of_most(durations_s)) {
+    if (const auto found = constant_service(queue, *service_s, mean_s, logged)) return *found;
+  }
+
   // With a fifth of the servers that would be busy without waiting, nearly all is waiting.
   constexpr double kFewest = 0.2, kNoWait = 0.002, kMany = 100;
-  std::vector<Candidate> possible;
-  double best = 0;
-  const auto consider = [&](const Candidate& c) {
-    const double off = std::abs(logged - c.likeness) / c.tolerance;
-    if (off > 1) return;
-    if (possible.empty() || off < best) {
-      best = off;
-      found.share = Estimate{c.share, 0, 0};
-      found.servers = c.servers;
-    }
-    possible.push_back(c);
-  };
-  bool is_waiting = true;
-  for (auto servers = static_cast<std::size_t>(std::max(1.0, std::ceil(kFewest * busy)));
-       is_waiting && static_cast<double>(servers) < kMany + 4 * busy;
-       servers += std::max<std::size_t>(1, servers / 10)) {
+  std::vector<Candidate> all;
+  auto servers = static_cast<std::size_t>(std::max(1.0, std::ceil(kFewest * busy)));
+  for (bool is_waiting = true; is_waiting && static_cast<double>(servers) < kMany + 4 * busy;) {
     stop_point();
-    const Candidate c = candidate(queue, servers, mean_s, lines.size());
-    is_waiting = c.share > kNoWait;
-    if (is_waiting) consider(c);
+    // It stands for those up to the next as well.
+    const std::size_t step = std::max<std::size_t>(1, servers / 10);
+    Candidate c = candidate(queue, servers, mean_s, logged);
+    is_waiting = c.wait.share > kNoWait;
+    if (!is_waiting) break;
+    c.wait.weight = std::log((static_cast<double>(servers + step) - 0.5) /
+                             (static_cast<double>(servers) - 0.5));
+    all.push_back(c);
+    servers += step;
   }
-  const double chance =
-      kStandardErrors * std::sqrt(static_cast<double>(kLags) / static_cast<double>(lines.size()));
-  consider({.servers = 0, .tolerance = chance});  // any number that leaves no waiting
-  if (possible.empty()) return found;
-  Estimate& share = *found.share;
-  share.low = share.high = share.value;
-  for (const Candidate& c : possible) {
-    share.low = std::min(share.low, std::max(0.0, c.share - kStandardErrors * c.share_error));
-    share.high = std::max(share.high, c.share + kStandardErrors * c.share_error);
+  // Any number that leaves no waiting.
+  const double most = kMostServers * std::max(1.0, busy);
+  all.push_back({.wait = {.weight = std::log(most / (static_cast<double>(servers) - 0.5))},
+                 .distance = distance_of(logged, {}, lines.size(), 0)});
+  const auto unlike = [](const Candidate& c) { return c.distance.minus_log_likelihood; };
+  const double least = unlike(*std::ranges::min_element(all, {}, unlike));
+  WaitByOrder found;
+  if (std::ranges::none_of(
+          all, [](const Candidate& c) { return c.distance.chi_squared < kMostUnlike; })) {
+    return found;
   }
-  share.high = std::min(share.high, 1.0);
-  found.servers_low = std::max<std::size_t>(1, possible.front().servers);
-  if (possible.back().servers == 0) {
-    found.servers.reset();
-    // Work has to be done by somebody.
-    const double working = std::ceil(busy * (1 - share.high));
-    found.servers_low = std::max(found.servers_low, static_cast<std::size_t>(working));
-  } else {
-    found.servers_high = possible.back().servers;
+  double sum = 0;
+  for (Candidate& c : all) {
+    c.wait.weight *= std::exp(least - unlike(c));
+    sum += c.wait.weight;
+  }
+  for (const Candidate& c : all) {
+    found.possible.push_back(c.wait);
+    found.possible.back().weight /= sum;
   }
   return found;
 }

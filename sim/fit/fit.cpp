@@ -2,13 +2,17 @@
 #include "fit/fit.hpp"
 
 #include "fit/coarse.hpp"
+#include "fit/laws.hpp"
 #include "scenario/text/document.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <numbers>
 #include <span>
 #include <utility>
 
@@ -16,6 +20,10 @@ namespace retrysim::fit {
 namespace {
 
 constexpr std::size_t kFewestLines = 20;
+constexpr std::size_t kMostByOrder = 20'000;  // lines whose order is looked at
+constexpr std::string_view kNoDurations =
+    "The log has no durations, so service time and servers are not known. Give the time that a "
+    "server works on a request, such as --service-time '30ms', or change it in the scenario.";
 /// Share of the mean duration: where more was waiting, the law of durations is not that of service
 /// times.
 constexpr double kMostWaiting = 0.15;
@@ -49,6 +57,7 @@ std::vector<StatusCount> count_statuses(const Log& log, std::span<const Incident
 /// Which failures took a server's time: those of statuses that take about as long as successes.
 bool takes_server(const std::vector<StatusCount>& statuses, const Observation& row,
                   double typical_s) {
+  if (!row.has_duration || row.gave_up) return false;
   if (!row.failed()) return true;
   const auto at = std::ranges::find(statuses, static_cast<int>(row.status), &StatusCount::status);
   return at != statuses.end() && at->mean_s >= kFast * typical_s;
@@ -78,6 +87,7 @@ std::optional<FullQueue> find_full_queue(const Log& log, const std::vector<Visit
       ++let_in[under_way.found_by(visits[next++])];
       continue;
     }
+    if (log.rows[i].gave_up || !log.rows[i].has_duration) continue;
     const std::size_t found = under_way.at(log.rows[i].start_ns);
     if (turned_away[found]++ == 0) first_ns[found] = log.rows[i].start_ns;
     ++refused;
@@ -101,6 +111,21 @@ std::optional<std::size_t> working_at(std::int64_t time_ns, const Fit& fit) {
     if (i.capacity && i.when.begin_ns <= time_ns && time_ns < i.when.end_ns) return i.servers_left;
   }
   return fit.capacity->servers;
+}
+
+/// Whether a status is played as a random error. What a timeout of the client made is not: the
+/// timeout makes it again.
+bool is_random_error(const Fit& fit, int status) {
+  return is_error(status) && !(says_gave_up(status) && fit.gave_up && fit.gave_up->timeout);
+}
+
+/// Lines of such statuses outside of incidents.
+std::size_t random_errors_of(const Fit& fit) {
+  std::size_t lines = 0;
+  for (const StatusCount& s : fit.statuses) {
+    lines += is_random_error(fit, s.status) ? s.lines : 0;
+  }
+  return lines;
 }
 
 // --- Values of a scenario.
@@ -130,6 +155,37 @@ std::size_t servers_of(const FittedCapacity& c) {
   return c.servers || c.contradictory ? c.free_below() : std::max<std::size_t>(1, c.most_usual);
 }
 
+/// A normal distribution that may be wider on one side.
+struct SplitNormal {
+  double middle = 0, below = 0, above = 0;  // standard deviations
+
+  double cumulative(double x) const {
+    const double deviation = x < middle ? below : above;
+    if (deviation <= 0) return x < middle ? 0 : 1;
+    return std::erfc((middle - x) / deviation / std::numbers::sqrt2) / 2;
+  }
+};
+
+/// The value that a mixture, by the weights of possible waits, stays below with probability p.
+template <class Part>
+double mixture_quantile(std::span<const PossibleWait> waits, double p, Part part) {
+  constexpr double kFar = 6;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const PossibleWait& w : waits) {
+    const SplitNormal n = part(w);
+    low = std::min(low, n.middle - kFar * n.below);
+    high = std::max(high, n.middle + kFar * n.above);
+  }
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    double below = 0;
+    for (const PossibleWait& w : waits) below += w.weight * part(w).cumulative(middle);
+    (below < p ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
 /// Of a log with a coarse clock.
 FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
                                  std::span<const Stretch> left_out) {
@@ -137,22 +193,51 @@ FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
   c.by_order = true;
   c.low = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(c.busy)));
   const std::vector<bool> evidence = evidence_in(visits, left_out);
+  // Those in the middle.
+  std::size_t lines = 0;
+  for (const bool e : evidence) lines += e ? 1 : 0;
+  if (lines < kFewestLines) return c;
+  const std::size_t skipped = lines > kMostByOrder ? (lines - kMostByOrder) / 2 : 0;
   std::vector<Visit> usual;
-  for (std::size_t i = 0; i < visits.size(); ++i) {
-    if (evidence[i]) usual.push_back(visits[i]);
+  usual.reserve(std::min(lines, kMostByOrder));
+  for (std::size_t i = 0, seen = 0; i < visits.size() && usual.size() < kMostByOrder; ++i) {
+    if (evidence[i] && seen++ >= skipped) usual.push_back(visits[i]);
   }
-  if (usual.size() < kFewestLines) return c;
-  const WaitByOrder wait = wait_by_order(usual, log.time_resolution_ns, log.times_are_starts);
-  c.contradictory = !wait.share;
+  WaitByOrder wait = wait_by_order(std::move(usual), log);
+  c.possible_waits = std::move(wait.possible);
+  c.constant_s = wait.constant_s;
+  c.contradictory = c.possible_waits.empty();
   if (c.contradictory) return c;
-  c.wait_share = wait.share;
-  if (wait.share->high > kMostWaiting) {  // how much is not known well enough for a number
+  double mean = 0;
+  for (const PossibleWait& w : c.possible_waits) mean += w.weight * w.share;
+  const auto share_at = [&](double p) {
+    return mixture_quantile(c.possible_waits, p, [](const PossibleWait& w) {
+      return SplitNormal{w.share, w.share_error, w.share_error};
+    });
+  };
+  constexpr double kTail = (1 - kCertainty) / 2;
+  c.wait_share = {mean, std::clamp(share_at(kTail), 0.0, mean),
+                  std::clamp(share_at(1 - kTail), mean, 1.0)};
+  if (c.wait_share->high > kMostWaiting) {  // how much is not known well enough for a number
     c.low = 1;
     return c;
   }
-  c.low = wait.servers_low;
-  c.servers = wait.servers;
-  c.high = wait.servers_high;
+  // Somebody has to do the work.
+  const double working = std::ceil(c.busy * (1 - c.wait_share->high));
+  c.low = std::max<std::size_t>(1, static_cast<std::size_t>(working));
+  double sum = 0, most = 0;
+  bool is_low = true;
+  for (const PossibleWait& w : c.possible_waits) {
+    sum += w.weight;
+    if (is_low && sum > kTail) {
+      c.low = std::max(c.low, w.servers);
+      is_low = false;
+    }
+    if (c.possible_waits.back().weight > kTail) continue;  // there may be any number
+    if (!c.high && sum >= 1 - kTail) c.high = std::max(c.low, w.servers);
+    if (w.weight > most) most = w.weight, c.servers = w.servers;
+  }
+  if (c.servers) c.servers = std::clamp(*c.servers, c.low, *c.high);
   return c;
 }
 
@@ -250,12 +335,51 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
         step_words(log), how_much));
     return std::nullopt;
   }
-  for (double& t : times_s) t *= 1 - wait->value;
-  FittedServiceTime s = fit_service_time(std::move(times_s), resolution_s);
+  const double left = 1 - wait->value;
+  if (fit.capacity->constant_s) {
+    std::ranges::fill(times_s, *fit.capacity->constant_s);
+  } else {
+    for (double& t : times_s) t *= left;
+  }
+  FittedServiceTime s = fit_service_time(std::move(times_s), resolution_s * left);
   s.wait_share = wait->value;
-  s.mean.low *= (1 - wait->high) / (1 - wait->value);
-  s.mean.high *= (1 - wait->low) / (1 - wait->value);
+  if (fit.capacity->constant_s) return s;
+  // Chance has two parts: which durations there were, and how much of them was waiting.
+  constexpr double kWidth = 1.96, kTail = (1 - kCertainty) / 2;
+  const Estimate mean = s.mean;
+  const auto bound = [&](double p) {
+    return mixture_quantile(fit.capacity->possible_waits, p, [&](const PossibleWait& w) {
+      const double factor = (1 - w.share) / left, error = mean.value * w.share_error / left;
+      return SplitNormal{mean.value * factor,
+                         std::hypot(factor * (mean.value - mean.low) / kWidth, error),
+                         std::hypot(factor * (mean.high - mean.value) / kWidth, error)};
+    });
+  };
+  s.mean.low = std::min(mean.value, bound(kTail));
+  s.mean.high = std::max(mean.value, bound(1 - kTail));
   return s;
+}
+
+/// Servers are at least as many as are busy on average. Where their number is only known to be no
+/// less than another, the scenario needs enough for the log's load.
+void check_servers(Fit& fit) {
+  if (!fit.service_time || fit.incidents.left_out().size() > 0) return;
+  FittedCapacity& c = *fit.capacity;
+  const double served = fit.arrivals.rate.value;
+  const double least = served * fit.service_time->mean.low;
+  if (c.servers && static_cast<double>(*c.high) < least) {
+    fit.notes.push_back(fmt::format(
+        "The number of servers is refused: {:.3g} requests a second of {} and more keep {:.3g} "
+        "busy on average, and the durations would be those of {} servers at most. Something else "
+        "than a queue makes them longer.",
+        served, time_words(fit.service_time->mean.low), least, *c.high));
+    c.servers.reset();
+    c.high.reset();
+    c.contradictory = true;
+  }
+  if (c.servers) return;
+  const auto busy = static_cast<std::size_t>(std::ceil(served * fit.service_time->mean.value));
+  c.low = std::max(c.low, busy);
 }
 
 /// If requests come at random at a constant rate but for silent incidents, that is the rate: the
@@ -341,10 +465,37 @@ Fit fit_log(const Log& log, const Incidents* known) {
     throw BadLog(
         fmt::format("the log has {} lines; {} are needed at least", log.rows.size(), kFewestLines));
   }
+  if (!known && log.has_durations) {
+    if (const std::optional<std::string> law = broken_law(log)) {
+      Log others;  // what does not depend on durations
+      others.rows.reserve(log.rows.size());
+      for (Observation row : log.rows) {
+        if (!log.times_are_starts) row.start_ns = row.end_ns();
+        row.duration_ns = 0;
+        row.has_duration = false;
+        others.rows.push_back(row);
+      }
+      std::ranges::sort(others.rows, {}, &Observation::start_ns);
+      others.has_durations = false;
+      others.has_statuses = log.has_statuses;
+      others.has_requests = log.has_requests;
+      others.has_keys = log.has_keys;
+      others.time_resolution_ns = log.time_resolution_ns;
+      others.times_are_starts = log.times_are_starts;
+      Fit fit = fit_log(others);
+      std::erase(fit.notes, kNoDurations);
+      fit.notes.insert(
+          fit.notes.begin(),
+          "Service time and servers are refused, since the durations break a law. " + *law);
+      return fit;
+    }
+  }
   Fit fit;
   fit.notes = log.notes;
   fit.load_test = log.load_test;
   fit.origin_ns = log.rows.front().start_ns;
+  fit.has_statuses = log.has_statuses;
+  fit.gave_up = find_timeout(log);
   {
     const std::vector<std::int64_t> times = first_times(log, fit.retries);
     if (times.front() == times.back()) throw BadLog("all requests of the log arrive at once");
@@ -359,7 +510,7 @@ Fit fit_log(const Log& log, const Incidents* known) {
     double typical_s = 0;
     std::size_t successes = 0;
     for (const Observation& row : log.rows) {
-      if (row.failed()) continue;
+      if (row.failed() || !row.has_duration) continue;
       ++successes;
       typical_s += (seconds(row.duration_ns) - typical_s) / static_cast<double>(successes);
     }
@@ -387,38 +538,60 @@ Fit fit_log(const Log& log, const Incidents* known) {
   }
   if (lines > 0) fit.error_share = static_cast<double>(failed) / static_cast<double>(lines);
   if (!log.has_durations) {
-    fit.notes.push_back(
-        "The log has no durations: service time and servers are for you to fill in.");
+    fit.notes.emplace_back(kNoDurations);
     return fit;
   }
-  if (visits.empty()) return fit;
+  if (visits.empty()) {
+    fit.notes.emplace_back(
+        "The service time cannot be told: no line is of a request that was served.");
+    return fit;
+  }
   {
     const std::vector<bool> evidence = evidence_in(visits, left_out);
+    std::int64_t resolution_ns = 1'000'000;  // or a thousandth of that, as often as needed
+    for (const Visit& v : visits) {
+      while ((v.end_ns - v.start_ns) % resolution_ns != 0) resolution_ns /= 1000;
+    }
+    // So far may beginnings and ends be off. Who came within that of another's end may have waited,
+    // and who came within that of another's beginning may have come after it.
+    const std::int64_t margin_ns = log.time_resolution_ns + resolution_ns;
     UnderWay under_way;
     std::vector<double> times;
     times.reserve(visits.size());
-    std::int64_t resolution_ns = 1'000'000;  // or a thousandth of that, as often as needed
+    std::size_t ahead = 0;
     for (std::size_t i = 0; i < visits.size(); ++i) {
-      const bool waited =
-          !log.is_coarse && under_way.found_by(visits[i]) >= fit.capacity->free_below();
+      const std::int64_t start_ns = visits[i].start_ns;
+      while (ahead < visits.size() && visits[ahead].start_ns < start_ns + margin_ns) ++ahead;
+      const std::size_t with_it = std::max(ahead, i + 1) - i - 1;
+      const bool waited = !log.is_coarse &&
+                          under_way.found_by({start_ns, visits[i].end_ns + margin_ns}) + with_it >=
+                              fit.capacity->free_below();
       if (waited || !succeeded[i] || !evidence[i]) continue;
-      const std::int64_t took_ns = visits[i].end_ns - visits[i].start_ns;
-      while (took_ns % resolution_ns != 0) resolution_ns /= 1000;
-      times.push_back(seconds(took_ns));
+      times.push_back(seconds(visits[i].end_ns - start_ns));
+    }
+    if (fit.gave_up) add_given_up(*fit.gave_up, times);
+    if (times.empty()) {
+      fit.notes.emplace_back(
+          "The service time cannot be told: there is no success that certainly did not wait.");
     }
     visits = {};
+    // Where durations vary no more than that, their step is the clock's.
+    if (std::ranges::adjacent_find(times, std::ranges::not_equal_to{}) == times.end()) {
+      resolution_ns = std::min(resolution_ns, log.time_resolution_ns);
+    }
     if (log.is_coarse) {
       fit.service_time = without_waits(log, std::move(times), seconds(resolution_ns), fit);
     } else if (!times.empty()) {
       fit.service_time = fit_service_time(std::move(times), seconds(resolution_ns));
     }
   }
+  check_servers(fit);
   if (fit.capacity->contradictory && !log.is_coarse) {
     fit.notes.push_back(
         "No number of servers behind one queue explains the durations: another resource is shared, "
         "or the service was slower at times. The scenario takes the least number possible.");
   }
-  if (fit.error_share > 0 && !fit.queue_capacity) {
+  if (random_errors_of(fit) > 0 && !fit.queue_capacity) {
     fit.notes.push_back(
         fit.incidents.found.empty()
             ? "Errors are played at random, at their share of the whole log; in the log they may "
@@ -426,6 +599,31 @@ Fit fit_log(const Log& log, const Incidents* known) {
             : "Errors are played at random, at their share of the log outside of incidents.");
   }
   return fit;
+}
+
+void refuse_service_time(Fit& fit, const std::string& why) {
+  fit.service_time.reset();
+  fit.notes.insert(fit.notes.begin(), why);
+}
+
+void give_service_time(Fit& fit, GivenServiceTime given) {
+  std::erase(fit.notes, kNoDurations);
+  fit.given = std::move(given);
+}
+
+std::string known_words(const Fit& fit) {
+  std::string known = "arrivals", unknown;
+  const auto add = [&](bool is_known, std::string_view what) {
+    std::string& list = is_known ? known : unknown;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", what);
+  };
+  if (!fit.given) add(fit.service_time.has_value(), "service time");
+  add(fit.capacity && fit.capacity->servers, "servers");
+  add(fit.has_statuses, "errors");
+  add(fit.retries && (fit.retries->any() || fit.retries->by_name), "retries");
+  if (fit.gave_up) add(fit.gave_up->timeout.has_value(), "the client's timeout");
+  return fmt::format("known: {}{}{}", known, fit.given ? "; given: service time" : "",
+                     unknown.empty() ? "" : "; not known: " + unknown);
 }
 
 std::vector<std::int64_t> request_times(const Log& log) {
@@ -507,7 +705,7 @@ std::string capacity_words(const FittedCapacity& c) {
   }
   if (c.by_order && c.servers && c.wait_share) {
     return fmt::format(
-        "The order of the lines is that of {} with a queue (99 % interval from {} to {}): {:.2g} % "
+        "The order of the lines is that of {} with a queue (95 % interval from {} to {}): {:.2g} % "
         "of the durations was waiting.",
         servers(*c.servers), c.low, *c.high, 100 * c.wait_share->value);
   }
@@ -524,7 +722,7 @@ std::string capacity_words(const FittedCapacity& c) {
   }
   if (c.servers) {
     return fmt::format(
-        "The service works like {} with a queue (99 % interval from {} to {}): {} "
+        "The service works like {} with a queue (95 % interval from {} to {}): {} "
         "requests waited.",
         servers(*c.servers), c.low, *c.high, c.waited);
   }
@@ -581,7 +779,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   std::vector<std::pair<std::string, std::string>> inputs;
   std::string text = comment(source);
   text += comment(
-      "Figures in brackets are 99 % intervals. Change what you know better, and run it: "
+      "Figures in brackets are 95 % intervals. Change what you know better, and run it: "
       "retrysim run scenario.toml");
   for (const std::string& note : fit.notes) text += comment("NOTE: " + note);
   const double duration = std::max(1.0, std::ceil(fit.arrivals.span_s));
@@ -591,8 +789,17 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   const double interval = std::max(1.0, std::ceil(duration / kMostIntervals));
   if (interval > 1) text += fmt::format("interval = \"{:.0f}s\"\n", interval);
 
+  const bool lost = fit.gave_up && fit.gave_up->timeout && fit.gave_up->unlike_others;
+  if (lost) {
+    text += "\n[network]\n" + comment(timeout_words(*fit.gave_up));
+    text += fmt::format("response_loss = {:.6g}\n", fit.gave_up->share);
+  }
+
   text += "\n[service.service]\n";
-  if (fit.service_time) {
+  if (fit.given) {
+    text += comment("Given with --service-time, not from the log.");
+    text += fmt::format("service_time = {}\n", fit.given->text);
+  } else if (fit.service_time) {
     const FittedServiceTime& s = *fit.service_time;
     text += comment(fmt::format("Of {}: mean {} ({} to {}), median {}, 99 % below {} ({} to {}).",
                                 values_words(s), time_words(s.mean.value), time_words(s.mean.low),
@@ -608,10 +815,22 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
       inputs.emplace_back("service-times.csv", std::move(csv));
     }
   } else {
-    text += comment("The log does not tell: put the time that a server works on a request here.");
+    text += comment(
+        "The log does not tell: put the time that a server works on a request here, such as");
+    text += "# service_time = { distribution = \"lognormal\", mean = \"30ms\", cv = 0.8 }\n";
     text += "service_time = \"0s\"\n";
   }
-  if (fit.capacity) {
+  if (fit.given && !(fit.capacity && fit.capacity->servers)) {
+    // Enough for the busiest time.
+    constexpr double kBusy = 0.7;
+    const double rate = std::max(fit.arrivals.peak, fit.arrivals.rate.value);
+    const auto servers = std::max(1.0, std::ceil(rate * fit.given->mean_s / kBusy));
+    text += comment(fmt::format(
+        "The log does not tell the servers: of so many, {:.0f} % are busy at {:.4g} requests a "
+        "second.",
+        100 * std::min(1.0, rate * fit.given->mean_s / servers), rate));
+    text += fmt::format("servers = {:.0f}\n", std::min(servers, 1e6));
+  } else if (fit.capacity) {
     text += comment(capacity_words(*fit.capacity));
     text += fmt::format("servers = {}\n", fit.capacity->free_below());
   }
@@ -619,17 +838,21 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     text += comment("When so many waited, all further requests were turned away.");
     text += fmt::format("queue.capacity = {}\n", *fit.queue_capacity);
   }
-  const bool random_errors = fit.error_share > 0 && !fit.queue_capacity;
+  if (!fit.has_statuses) {
+    text += comment("The log has no statuses: how many requests fail is not known.");
+  }
+  std::size_t with_status = 0;
+  for (const StatusCount& s : fit.statuses) with_status += s.lines;
+  const std::size_t played = random_errors_of(fit);
+  const bool random_errors = played > 0 && !fit.queue_capacity;
   if (random_errors) {
     text += "\n[service.service.errors]\n";
-    const double all = fit.error_share;
+    const double all = static_cast<double>(played) / static_cast<double>(with_status);
     text += comment(fmt::format("{:.3g} % of the lines.", 100 * all));
-    std::size_t lines = 0;
-    for (const StatusCount& s : fit.statuses) lines += s.lines;
     // Shares that are rounded up must not come to more than 1.
     double left = 1;
     const auto share_text = [&](std::size_t some) {
-      const double share = static_cast<double>(some) / static_cast<double>(lines);
+      const double share = static_cast<double>(some) / static_cast<double>(with_status);
       std::string words = fmt::format("{:.6g}", share);
       if (std::strtod(words.c_str(), nullptr) > left) {
         words = fmt::format("{:.6f}", std::max(0.0, std::floor(left * 1e6) / 1e6));
@@ -640,7 +863,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     constexpr int kLastStatus = 599;  // of HTTP, and of a scenario
     std::size_t beyond = 0;
     for (const StatusCount& s : fit.statuses) {
-      if (!is_error(s.status)) continue;
+      if (!is_random_error(fit, s.status)) continue;
       if (s.status > kLastStatus) {
         beyond += s.lines;
       } else {
@@ -661,10 +884,15 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   }
 
   const bool users = fit.load_test && fit.load_test->users && !fit.load_test->users_change;
+  const bool has_timeout = fit.gave_up && fit.gave_up->timeout;
+  if (users || has_timeout) text += "\n[client.clients]\n";
   if (users) {
-    text += "\n[client.clients]\n";
     text += comment(fmt::format("The users of the load test with {}.", fit.load_test->tool));
     text += fmt::format("count = {}\n", *fit.load_test->users);
+  }
+  if (has_timeout) {
+    if (!lost) text += comment(timeout_words(*fit.gave_up));
+    text += fmt::format("attempt_timeout = \"{}\"\n", duration_text(fit.gave_up->timeout->value));
   }
   text += "\n[client.clients.arrivals]\n";
   if (users) {

@@ -5,6 +5,7 @@
 
 #include "fit/arrivals.hpp"
 #include "fit/capacity.hpp"
+#include "fit/gave_up.hpp"
 #include "fit/incidents.hpp"
 #include "fit/log.hpp"
 #include "fit/retries.hpp"
@@ -19,6 +20,12 @@
 
 namespace retrysim::fit {
 
+/// A service time that the user knows, as a scenario has it: `"30ms"`, or a table.
+struct GivenServiceTime {
+  std::string text;
+  double mean_s = 0;
+};
+
 struct Fit {
   FittedArrivals arrivals;  ///< of requests: retries are left out
   /// Without durations, or without an attempt that was served, there are none.
@@ -29,7 +36,10 @@ struct Fit {
   std::int64_t origin_ns = 0;  ///< of the first request: time 0 of the scenario
   /// In order, of lines outside of incidents; empty if the log has none.
   std::vector<StatusCount> statuses;
-  double error_share = 0;  ///< of the lines outside of incidents
+  bool has_statuses = false;
+  double error_share = 0;  ///< of the lines outside of incidents that have a status
+  std::optional<FittedTimeout> gave_up;
+  std::optional<GivenServiceTime> given;  ///< what the scenario has instead of the log's
   /// Attempts that may wait: those beyond were turned away at once.
   std::optional<std::size_t> queue_capacity;
   std::optional<FittedRetries> retries;  ///< if the log names requests, or clients and paths
@@ -41,6 +51,15 @@ struct Fit {
 /// Throws BadLog if the log has too few lines, or all at the same time. Incidents that are known,
 /// because the log is a part of one whose incidents were found, are not looked for again.
 Fit fit_log(const Log& log, const Incidents* known = nullptr);
+
+/// The scenario has this one instead of the log's.
+void give_service_time(Fit& fit, GivenServiceTime given);
+
+/// Takes the service time back: the backtest contradicts it.
+void refuse_service_time(Fit& fit, const std::string& why);
+
+/// What is known from the log and what is not: "known: arrivals, errors; not known: servers".
+std::string known_words(const Fit& fit);
 
 /// When requests arrived, in order: retries that the log tells are left out.
 std::vector<std::int64_t> request_times(const Log& log);

@@ -5,6 +5,7 @@
 
 #include "fit/coarse.hpp"
 #include "fit/formats.hpp"
+#include "fit/laws.hpp"
 #include "fit/lines.hpp"
 #include "fit/values.hpp"
 #include "fit/wrappers.hpp"
@@ -19,6 +20,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
+#include <tuple>
 #include <utility>
 
 namespace retrysim::fit {
@@ -1218,9 +1221,18 @@ void check_span(std::int64_t first_ns, std::int64_t last_ns) {
                   years, kMost));
 }
 
+/// Lines without durations that have few times between them.
+void spread_shared_times(Log& log) {
+  const auto [first, last] = std::ranges::minmax(log.rows, {}, &Observation::start_ns);
+  const std::int64_t steps = (last.start_ns - first.start_ns) / log.time_resolution_ns + 1;
+  if (steps < 2 || static_cast<std::int64_t>(log.rows.size()) < steps) return;
+  spread_over_steps(log.rows, log.time_resolution_ns, true, true);
+}
+
 }  // namespace
 
 void StatusCounter::add(const Observation& row) {
+  if (!row.has_status()) return;
   const auto status = static_cast<int>(row.status);
   auto at = std::ranges::lower_bound(counts_, status, {}, &StatusCount::status);
   if (at == counts_.end() || at->status != status) at = counts_.insert(at, {status, 0, 0});
@@ -1259,11 +1271,26 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   if (log.rows.empty()) throw BadLog("the log has no lines");
   parser.check_identity();
   parser.finish_load_test();
+  if (log.has_durations) {
+    log.order_factor = factor_by_order(log.rows, log.time_resolution_ns, log.times_are_starts);
+  }
   log.is_coarse =
       log.has_durations && is_coarse(log.rows, log.time_resolution_ns, log.times_are_starts);
-  if (log.is_coarse) spread_over_steps(log.rows, log.time_resolution_ns, log.times_are_starts);
-  std::ranges::sort(log.rows, [](const Observation& a, const Observation& b) {
-    return std::pair(a.start_ns, a.end_ns()) < std::pair(b.start_ns, b.end_ns());
+  if (log.is_coarse) {
+    log.is_disordered = are_disordered(log.rows, log.time_resolution_ns, log.times_are_starts);
+    spread_over_steps(log.rows, log.time_resolution_ns, log.times_are_starts, log.is_disordered);
+  }
+  // Without durations, all lines of a step would come at once.
+  if (!log.has_durations) spread_shared_times(log);
+  // Of lines that start at the same time as far as the clock tells, any may be first: if the
+  // shortest were, requests that find few others would be the short ones.
+  const auto any_order = [](const Observation& row) {
+    return static_cast<std::uint64_t>(row.end_ns()) * 0x9e3779b97f4a7c15u ^ row.request;
+  };
+  std::ranges::sort(log.rows, [&](const Observation& a, const Observation& b) {
+    if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+    return std::tuple(any_order(a), a.end_ns(), a.status, a.request) <
+           std::tuple(any_order(b), b.end_ns(), b.status, b.request);
   });
   check_span(log.rows.front().start_ns, log.rows.back().start_ns);
   return log;

@@ -151,6 +151,10 @@ struct Log {
   /// The clock is too coarse for the durations (coarse.hpp): lines of the same time were spread
   /// over its step in their order.
   bool is_coarse = false;
+  /// And they are not in the order in which they were written: buffers, each with a bunch of lines.
+  bool is_disordered = false;
+  /// By how much durations would have to be multiplied for the lines to be in order (laws.hpp).
+  double order_factor = 1;
 };
 
 /// A log cannot be read, or not enough of it. The message has file and line.

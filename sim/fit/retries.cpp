@@ -236,7 +236,7 @@ std::string retry_words(const FittedRetries& r) {
                      r.followed, r.failed, time_words(r.window_s), r.by_chance);
   }
   return fmt::format(
-      "About {:.0f} lines are retries (99 % interval from {:.0f} to {:.0f}): of {} failed lines, "
+      "About {:.0f} lines are retries (95 % interval from {:.0f} to {:.0f}): of {} failed lines, "
       "{} have another one of the same client and path {} after them or sooner, {:.0f} of them by "
       "chance. Which ones is not known, nor are retries of what the log has as a success.",
       r.retries.value, r.retries.low, r.retries.high, r.failed, r.followed, time_words(r.window_s),

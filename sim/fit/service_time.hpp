@@ -47,11 +47,14 @@ struct FittedServiceTime {
   /// They are all durations, shortened by this share, which was waiting; nothing: they are those of
   /// requests that did not wait.
   std::optional<double> wait_share;
-  Estimate mean, p50, p99;  ///< of the values, in seconds, with intervals that need no law
-  double cv = 0;            ///< standard deviation / mean
-  std::vector<Law> laws;    ///< those that were tried, the best (least AIC) first
-  Law chosen;               ///< what the scenario has
-  std::string why;          ///< it was chosen, as a sentence
+  /// Of the values, in seconds, with intervals that need no law: that of the mean allows for
+  /// skewness (Hall's transformation of Student's t), those of the quantiles count values; all
+  /// allow for the rounding of values.
+  Estimate mean, p50, p99;
+  double cv = 0;          ///< standard deviation / mean
+  std::vector<Law> laws;  ///< those that were tried, the best (least AIC) first
+  Law chosen;             ///< what the scenario has
+  std::string why;        ///< it was chosen, as a sentence
   /// Two kinds of requests can be told apart: the sentence says how many and how long.
   std::string two_kinds;
   std::vector<double> quantiles_s;  ///< of the values, if the chosen law is empirical

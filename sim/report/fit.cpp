@@ -6,6 +6,7 @@
 #include "report/document/text.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -73,7 +74,13 @@ std::vector<FittedFigure> fitted_figures(const FitReport& r) {
     add("under_way_most", "", static_cast<double>(c.most_under_way));
   }
   add("queue_capacity", "", count_as_figure(r.fit.queue_capacity));
-  if (r.log.counts.empty()) add("error_share", "", r.fit.error_share);
+  if (r.log.counts.empty()) {
+    add("error_share", "", r.fit.has_statuses ? std::optional(r.fit.error_share) : std::nullopt);
+  }
+  if (r.fit.gave_up && r.fit.gave_up->timeout) {
+    const fit::Estimate& t = *r.fit.gave_up->timeout;
+    add("client_timeout", "s", t.value);
+  }
   if (r.fit.retries) {
     const auto requests = static_cast<double>(r.fit.retries->requests);
     add("attempts_per_request", "", static_cast<double>(r.fit.retries->attempts) / requests);
@@ -104,12 +111,12 @@ Table fitted_table(const FitReport& r) {
   t.files("figure", {"", Side::kLeft}, [](auto& f) { return f.name; });
   t.files("unit", [](auto& f) { return f.unit; });
   t.text({"estimate"}, [](auto& f) { return figure_text(f); });
-  t.text({"99 % interval"}, [](auto& f) { return figure_interval(f); });
+  t.text({"95 % interval"}, [](auto& f) { return figure_interval(f); });
   t.files("value", [](auto& f) { return f.value; });
   t.files("low", [](auto& f) { return f.low; });
   t.files("high", [](auto& f) { return f.high; });
   t.files("range", [](auto& f) {
-    return std::string(!f.low ? "" : f.of_chance ? "chance" : "99 % interval");
+    return std::string(!f.low ? "" : f.of_chance ? "chance" : "95 % interval");
   });
   return {t, fitted_figures(r)};
 }
@@ -300,21 +307,28 @@ std::string log_words(const fit::Log& log) {
   if (log.health_checks > 0) text += fmt::format(", {} health checks", log.health_checks);
   if (log.other_lines > 0) text += fmt::format(", {} no requests", log.other_lines);
   if (log.bad_lines > 0) text += fmt::format(", {} unreadable", log.bad_lines);
-  const std::int64_t span_ns =
-      !log.counts.empty() ? log.counts.back().time_ns - log.counts.front().time_ns
-      : log.rows.empty()  ? 0
-                          : log.rows.back().start_ns - log.rows.front().start_ns;
+  std::int64_t span_ns = 0;
+  if (!log.counts.empty()) {
+    span_ns = log.counts.back().time_ns - log.counts.front().time_ns;
+  } else if (!log.rows.empty()) {
+    // Of the times that the log has: with durations of a wrong unit, others are wrong as well.
+    const auto time = [&](const fit::Observation& row) {
+      return log.times_are_starts ? row.start_ns : row.end_ns();
+    };
+    const auto [first, last] = std::ranges::minmax(log.rows, {}, time);
+    span_ns = time(last) - time(first);
+  }
   const double span_s = static_cast<double>(span_ns) * 1e-9;
   constexpr double kSixDigits = 1e6;
-  return text + (span_s < kSixDigits ? fmt::format(", {:.6g} s.", span_s)
-                                     : fmt::format(", {:.0f} s.", span_s));
+  return text + (span_s < kSixDigits ? fmt::format(", {:.6g} s;", span_s)
+                                     : fmt::format(", {:.0f} s;", span_s));
 }
 
 }  // namespace
 
 Document fit_document(const FitReport& r) {
   Document d;
-  d.say(fmt::format("{}: {}", r.name, log_words(r.log)));
+  d.say(fmt::format("{}: {} {}.", r.name, log_words(r.log), fit::known_words(r.fit)));
   d.gap();
   std::vector<std::string> sentences = {fit::arrival_words(r.fit.arrivals)};
   if (r.fit.service_time) {
@@ -334,7 +348,10 @@ Document fit_document(const FitReport& r) {
     sentences.push_back(r.fit.error_share > 0 ? fmt::format("{} of the lines{} are errors.",
                                                             percent(r.fit.error_share), outside)
                                               : fmt::format("No line{} is an error.", outside));
+  } else if (r.log.counts.empty()) {
+    sentences.emplace_back("The log has no statuses: the share of errors is not known.");
   }
+  if (r.fit.gave_up) sentences.push_back(fit::timeout_words(*r.fit.gave_up));
   if (r.fit.retries && (r.fit.retries->any() || !r.fit.retries->by_name)) {
     sentences.push_back(fit::retry_words(*r.fit.retries));
   }

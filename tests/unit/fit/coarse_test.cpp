@@ -77,7 +77,7 @@ bool covers(const Estimate& e, double truth) { return e.low <= truth && truth <=
 
 }  // namespace
 
-// A 99 % interval misses in more than 2 of 20 logs with a probability of 0.1 %.
+// A 95 % interval misses in more than 4 of 20 logs with a probability of 0.3 %.
 TEST_CASE("whole seconds tell the service time where hardly any request waits") {
   const Clock clock = GENERATE(Clock::kFloor, Clock::kCeiling, Clock::kStart);
   int told = 0, right = 0, close = 0;
@@ -100,7 +100,7 @@ TEST_CASE("whole seconds tell the service time where hardly any request waits") 
     CHECK(fit.capacity->low <= service.servers);
   }
   CHECK(told >= 18);
-  CHECK(right >= told - 2);
+  CHECK(right >= told - 4);
   CHECK(close == told);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("lines of one second keep their order, and others their time") {
   std::vector<Observation> rows(30, at(5, 20));
   rows.push_back(at(7, 20));
   const std::vector<Observation> before = rows;
-  spread_over_steps(rows, 1'000'000'000, true);
+  spread_over_steps(rows, 1'000'000'000, true, false);
   CHECK(std::ranges::is_sorted(rows, {}, &Observation::start_ns));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CHECK(rows[i].start_ns >= before[i].start_ns);

@@ -207,7 +207,8 @@ TEST_CASE("durations that are rounded to 0 have no ratio") {
   Log log;
   for (std::int64_t i = 0; i < 8'000; ++i) {
     const bool slow = i >= 3'000 && i < 4'000;
-    log.rows.push_back(Observation::of(i * kNsPerSecond / 10, (slow ? 2 : 0) * kNsPerSecond, 200));
+    log.rows.push_back(Observation::of(i * kNsPerSecond / 10,
+                                       slow ? 2 * kNsPerSecond + kNsPerSecond / 1000 : 0, 200));
   }
   log.has_statuses = true;
   log.time_resolution_ns = kNsPerSecond / 1'000;

@@ -93,8 +93,8 @@ Truth random_truth(std::uint64_t seed) {
 
 }  // namespace
 
-// Rate, mean and 99 % quantile are each outside their interval in 1 % of all logs, so one of the
-// three is in at most 3 %: in more than 2 of 20 logs with a probability of at most 2.1 %.
+// Rate, mean and 99 % quantile are each outside their interval in 5 % of all logs, so one of the
+// three is in at most 15 %: in more than 7 of 20 logs with a probability of at most 0.6 %.
 TEST_CASE("twenty random scenarios are found again in their access logs") {
   int found = 0, saturated = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -125,7 +125,7 @@ TEST_CASE("twenty random scenarios are found again in their access logs") {
       CHECK(again.clients[0].arrivals.rate == Approx(fit.arrivals.rate.value).epsilon(1e-5));
     }
   }
-  CHECK(found >= 18);
+  CHECK(found >= 13);
   CHECK(saturated >= 4);
 }
 
@@ -209,8 +209,18 @@ TEST_CASE("a log without durations gives arrivals, and says what is missing") {
   CHECK(fit.arrivals.kind == ArrivalKind::kOther);
   REQUIRE(fit.notes.size() == 1);
   CHECK_THAT(fit.notes[0], Catch::StartsWith("The log has no durations"));
+  CHECK_FALSE(fit.has_statuses);
+  CHECK(known_words(fit) == "known: arrivals; not known: service time, servers, errors, retries");
   const Scenario again = fitted_scenario(fit, place);
   CHECK(again.clients[0].arrivals.process == ArrivalProcess::kTrace);
+  // The user knows it.
+  Fit given = fit;
+  give_service_time(given, {"\"30ms\"", 0.03});
+  CHECK(given.notes.empty());
+  const test::TemporaryFolder second;
+  const Scenario with = fitted_scenario(given, second);
+  CHECK(with.services[0].service_time.mean_seconds() == Approx(0.03));
+  CHECK(with.services[0].servers == 5);  // 100 requests a second keep 3 busy
   CHECK_THROWS_WITH(fit_log(read_log({place.write("few", "time\n1\n2\n").string()}, {})),
                     "the log has 2 lines; 20 are needed at least");
 }

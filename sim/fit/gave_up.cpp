@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "fit/gave_up.hpp"
+
+#include "fit/service_time.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+
+namespace retrysim::fit {
+namespace {
+
+constexpr double kSameTimeout = 0.02, kMostGaveUp = 0.5;
+
+}  // namespace
+
+std::optional<FittedTimeout> find_timeout(const Log& log) {
+  FittedTimeout found;
+  std::vector<double> after_s;
+  for (const Observation& row : log.rows) {
+    if (!row.gave_up) continue;
+    ++found.gave_up;
+    if (row.has_duration) after_s.push_back(static_cast<double>(row.duration_ns) * 1e-9);
+  }
+  if (found.gave_up == 0) return std::nullopt;
+  found.share = static_cast<double>(found.gave_up) / static_cast<double>(log.rows.size());
+  constexpr std::size_t kFewest = 5;
+  if (after_s.size() < kFewest) return found;
+  const double middle = median_of(after_s);
+  Estimate timeout{middle, middle, middle};
+  for (const double t : after_s) {
+    if (std::abs(t - middle) > kSameTimeout * middle) continue;
+    ++found.together;
+    timeout.low = std::min(timeout.low, t);
+    timeout.high = std::max(timeout.high, t);
+  }
+  if (middle <= 0 ||
+      static_cast<double>(found.together) <= kMostGaveUp * static_cast<double>(after_s.size())) {
+    return found;
+  }
+  found.timeout = timeout;
+  constexpr double kNearly = 0.7, kHardlyAny = 0.1;
+  std::size_t nearly = 0;
+  for (const Observation& row : log.rows) {
+    if (row.gave_up || row.failed() || !row.has_duration) continue;
+    const double took_s = static_cast<double>(row.duration_ns) * 1e-9;
+    nearly += took_s > kNearly * middle && took_s < timeout.high ? 1 : 0;
+  }
+  found.unlike_others =
+      static_cast<double>(nearly) < kHardlyAny * static_cast<double>(found.together);
+  return found;
+}
+
+void add_given_up(const FittedTimeout& given_up, std::vector<double>& times_s) {
+  if (!given_up.timeout || given_up.unlike_others) return;
+  const double timeout_s = given_up.timeout->value, from_s = timeout_s / 2;
+  double exposed_s = static_cast<double>(given_up.together) * (timeout_s - from_s);
+  std::size_t ended = 0;
+  for (const double t : times_s) {
+    if (t < from_s) continue;
+    ended += t < timeout_s ? 1 : 0;
+    exposed_s += std::min(t, timeout_s) - from_s;
+  }
+  if (ended == 0) return;
+  const double mean_s = exposed_s / static_cast<double>(ended);
+  const auto count = static_cast<double>(given_up.together);
+  constexpr double kHalf = 0.5;
+  for (double i = kHalf; i < count; ++i) {
+    times_s.push_back(timeout_s - mean_s * std::log1p(-i / count));
+  }
+}
+
+std::string timeout_words(const FittedTimeout& g) {
+  const std::string lines = g.gave_up == 1
+                                ? "1 line is of a client that gave up"
+                                : fmt::format("{} lines are of clients that gave up", g.gave_up);
+  if (!g.timeout) {
+    return fmt::format(
+        "{} ({:.2g} %), after times of their own: a timeout of the client cannot "
+        "be told.",
+        lines, 100 * g.share);
+  }
+  return fmt::format(
+      "{} ({:.2g} %), {} of them after {} ({} to {}): that is the client's timeout.{}", lines,
+      100 * g.share, g.together, time_words(g.timeout->value), time_words(g.timeout->low),
+      time_words(g.timeout->high),
+      g.unlike_others
+          ? " Hardly any answer takes nearly as long: those that were given up are played as "
+            "answers that were lost."
+          : " The service times of those that were given up are longer: how much is extrapolated.");
+}
+
+}  // namespace retrysim::fit
