@@ -582,7 +582,8 @@ constexpr std::string_view kFailedCalls = "failures of calls over time";
 constexpr std::string_view kStorms = "retry storms, which are found in the bins of a run";
 
 std::vector<Flaw> flaws(const GroupCase& c) {
-  constexpr double kDuplicates = 0.001, kDegraded = 0.01, kWaiting = 0.25, kAttempts = 1.5;
+  constexpr double kDuplicates = 0.001, kDegraded = 0.01, kWaiting = 0.25, kAttempts = 1.5,
+                   kMany = 5;
   constexpr double kStormy = 1.05;  // a group that hardly retries has no part in it
   constexpr double kLong_s = 1;
   std::vector<Flaw> all;
@@ -623,7 +624,8 @@ std::vector<Flaw> flaws(const GroupCase& c) {
   if (!c.disturbed() && !herd && c.amplification() >= kAttempts) {
     all.push_back({say("they take {} each", attempts(c.amplification(), attempts_per_request(c))),
                    {"attempts_per_request_ratio", c.amplification()},
-                   attempts_per_request(c) >= number(kAttempts)});
+                   attempts_per_request(c) >= number(kAttempts),
+                   c.amplification() >= kMany});
   }
   if (!c.disturbed() && !herd && c.lasting_storms > 0 && c.amplification() >= kStormy) {
     const auto runs = static_cast<double>(c.lasting_storms);
@@ -1002,6 +1004,7 @@ Found slow(const GroupCase& c) {
                                                      "that an attempt takes")),
                         where, roughly(latency_s, latency_source(c))),
             steady_figures(c)};
+  if (pooled) f.severity = kBad;  // as not-all-well has it
   f.evidence.push_back({"wait_s", wait_s});
   f.evidence.push_back({"latency_s", latency_s});
   return f;
@@ -1094,13 +1097,13 @@ constexpr std::array kAnswers = {
          falls_behind},
     Rule{{"slow", kInfo, true,
           "no disturbance, and requests wait for more than a second, and ten times as long as an "
-          "attempt takes"},
+          "attempt takes; bad if for a connection"},
          slow},
     Rule{{"not-all-well", kInfo, true,
           "no disturbance, and requests succeed, but one in a thousand takes effect twice (bad), "
           "one "
           "in a hundred answers is degraded, a quarter of the latency is waiting for a connection "
-          "(bad from 1 s on), or they take 1.5 attempts each or more"},
+          "(bad from 1 s on), or they take 1.5 attempts each or more (bad from 5 on)"},
          not_all_well},
     Rule{{"all-well", kGood, true, "no disturbance, and none of these applies"}, well},
 };

@@ -23,9 +23,6 @@ constexpr double kMostRequests = 0.5;
 /// Of failures as rare as this nothing is said.
 bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 
-/// Found from the retries that are refused from each bin on.
-constexpr std::string_view kDry = "the bin from which on the quota refuses so much";
-
 /// A moment of the run, told by the disturbance that it is in or follows.
 struct Moment {
   Sentence name;              ///< "9 s into the fault", "the start of the fault"
@@ -34,13 +31,15 @@ struct Moment {
 
 Moment moment_of(const GroupCase& c, double at_s) {
   const auto& all = c.disturbed_stretches;
-  const auto seconds = [](double s) { return roughly(s, not_in_files(kDry)); };
+  const FigureSource at = quota_dry_source(c, "from_s");
+  const auto since = [&](double from_s) { return roughly(at_s - from_s, at - number(from_s)); };
   if (at_s < c.disturbances.first_start_s || all.empty()) {
     const Sentence before =
-        say(", {} before the {}{},", seconds(c.disturbances.first_start_s - at_s),
+        say(", {} before the {}{},",
+            roughly(c.disturbances.first_start_s - at_s, disturbances_edge(c, "start_s") - at),
             c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c));
     if (at_s <= 0) return {say("the start{}", before)};
-    return {say("{} into the run{}", seconds(at_s), before), true};
+    return {say("{} into the run{}", since(0), before), true};
   }
   // The last one that has begun.
   const DisturbedStretch* its = &all.front();
@@ -49,16 +48,16 @@ Moment moment_of(const GroupCase& c, double at_s) {
   }
   const Sentence name = all.size() > 1 ? Sentence(Name{its->name}) : its_name(c);
   if (at_s <= its->start_s) return {say("the start of {}", name)};
-  if (at_s < its->end_s) return {say("{} into {}", seconds(at_s - its->start_s), name), true};
+  if (at_s < its->end_s) return {say("{} into {}", since(its->start_s), name), true};
   if (at_s <= its->end_s) return {say("the end of {}", name)};
-  return {say("{} after {}", seconds(at_s - its->end_s), name), true};
+  return {say("{} after {}", since(its->end_s), name), true};
 }
 
 /// What was seen of the quota, in most replications.
 Sentence quota_refused(const GroupCase& c) {
   const Occurrence& o = c.quota_dry;
   const Moment at = moment_of(c, o.times[(o.times.size() - 1) / 2]);
-  const Figure refused = share(o.ratio, not_in_files(kDry));
+  const Figure refused = share(o.ratio, quota_dry_source(c, "share"));
   if (o.ratio < 0.5) {
     return say("from {} on the retry quota refused {} of the retries", at.name, refused);
   }
@@ -382,6 +381,25 @@ Found stuck(const GroupCase& c) {
       {{"stuck", some}, {"usual_latency_s", usual_s}}};
 }
 
+/// Tokens of earlier requests, which the service refuses.
+Found reused_tokens(const GroupCase& c) {
+  constexpr double kMuch = 0.1;
+  const SideEffectSpec& effects = c.client.side_effects;
+  const double refused = effects.mutating * effects.token_reuse;
+  const bool remembers = std::ranges::any_of(
+      c.services, [](const ServiceSpec* s) { return s->idempotency.remembers(); });
+  if (refused <= 0 || !remembers || !effects.idempotency_token ||
+      effects.token_from != TokenSource::kRequest || !fails_noticeably(c) ||
+      refused < kMuch * (1 - c.success_share())) {
+    return std::nullopt;
+  }
+  const std::string path = scenario::path_of(c.client);
+  return Finding{say("{} of the requests carry the token of an earlier one, which the service "
+                     "refuses",
+                     share(refused, key(path + ".mutating") * key(path + ".token_reuse"))),
+                 {{"reused_tokens_share", refused}}};
+}
+
 using enum Severity;
 constexpr std::array kClientRules = {
     Rule{{"stuck", kBad, false,
@@ -424,6 +442,10 @@ constexpr std::array kClientRules = {
     Rule{{"not-retryable", kInfo, false,
           "most of the requests that failed got an answer that is not retried"},
          not_retryable},
+    Rule{{"reused-tokens", kInfo, false,
+          "requests fail, and a tenth of that or more may be because they carry the token of an "
+          "earlier one"},
+         reused_tokens},
     Rule{{"retries-helped", kGood, false,
           "errors come at random, and more requests succeed than first attempts"},
          retries_helped},

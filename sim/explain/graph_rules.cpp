@@ -626,17 +626,19 @@ Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r
   const Time end = Time::zero() + Duration::from_seconds(s.end_s);
   const bool is_less = end > start && mean_capacity_left(c.scenario, service, start, end) < 0.995;
   const Words what = is_less ? Words("the capacity that it has left") : Words("its capacity");
-  const FigureSource work = not_in_files(kWork);
+  const FigureSource work = need_source(c, service, s, false);
+  const FigureSource of_first = need_source(c, service, s, true);
+  const bool is_known = work.kind != FigureSource::Kind::kUnknown;
   const Sentence need =
       r.size < kLeavesNoRoom ? say("{} of {}", share(r.size, work), what)
       : r.size < kAll
-          ? say("{} of {}", claim("all", work), what)
+          ? say("{} of {}", claim("all", is_known ? work >= number(kLeavesNoRoom) : work), what)
           : say("{}{} {}", r.held_back ? Words("at least ") : Words(""), times(r.size, work), what);
   Sentence text = say("is {} of capacity: attempts{} need {}",
                       r.size < kLeavesNoRoom ? Words("short") : Words("out"), when_of(c, s), need);
   if (r.first_load < kFewer * r.size) {
     const Figure first =
-        r.first_load < kAll ? share(r.first_load, work) : times(r.first_load, work);
+        r.first_load < kAll ? share(r.first_load, of_first) : times(r.first_load, of_first);
     text += is_repeated_above(c, service)
                 ? say(" ({} without the {} of its callers)", first,
                       r.hedged ? Words("hedges and retries") : Words("retries"))
@@ -649,7 +651,8 @@ Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r
 FigureSource per_arrival(const GroupCase& c, std::size_t service, const Reason& r,
                          std::string_view column) {
   const GraphStretch& s = *r.when;
-  if (s.kind != PhaseKind::kDuring) return not_in_files("stretches that end with the recovery");
+  if (s.kind != PhaseKind::kDuring && s.kind != PhaseKind::kBefore)
+    return not_in_files("stretches that end with the recovery");
   const std::string& name = c.scenario.services[service].name;
   return served_by(name, column, s.start_s, s.end_s) /
          served_by(name, "arrivals", s.start_s, s.end_s);
@@ -673,10 +676,13 @@ Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
     case Ill::kCapacity:
       return capacity_words(c, service, r);
     case Ill::kErrors:
-      return say("answers {} of its attempts with errors of its own{}",
-                 share(r.size, not_in_files("errors at the service, which service.csv does not "
-                                            "have")),
-                 when);
+      return say(
+          "answers {} of its attempts with errors of its own{}",
+          share(r.size, c.graph->calls.calls_of(service).empty() &&
+                                c.scenario.services[service].model == ServiceModelKind::kQueue
+                            ? per_arrival(c, service, r, "errors")
+                            : not_in_files("errors at the service without those of calls")),
+          when);
     case Ill::kThrottle:
       return say("throttles {} of its attempts{}",
                  share(r.size, per_arrival(c, service, r, "throttled")), when);

@@ -32,9 +32,15 @@ double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
 }  // namespace
 
 double least_work_above_capacity(const Capacity& capacity, double offered_s) {
-  constexpr double kFew = 20, kDeviations = 2;
+  constexpr double kFew = 20;
+  return offered_s >= kFew * capacity.service_time_s
+             ? offered_s
+             : sure_work_above_capacity(capacity, offered_s);
+}
+
+double sure_work_above_capacity(const Capacity& capacity, double offered_s) {
+  constexpr double kDeviations = 2;
   const double room = offered_s / capacity.service_time_s;
-  if (room >= kFew) return offered_s;
   // The least n with n - 2 sqrt(n) >= room.
   const double root = kDeviations / 2 + std::sqrt(kDeviations * kDeviations / 4 + room);
   return root * root * capacity.service_time_s;
@@ -95,6 +101,7 @@ class CaseBuilder {
       find_dry_quota(run, back_s(run, found));
     }
     finish(c_.retries_above_capacity);
+    finish(c_.first_above_capacity);
     finish(c_.quota_dry);
     Recoveries& r = c_.recoveries;
     std::sort(r.late_s.begin(), r.late_s.end());
@@ -553,18 +560,29 @@ class CaseBuilder {
     const stats::BinRange window = stats::window_bins(run, run.clients[c_.index].bins);
     const double offered_s = run.interval.in_seconds() * c_.capacity.servers;
     const double least_s = least_work_above_capacity(c_.capacity, offered_s);
-    double above = 0, work = 0;
+    const double sure_s = sure_work_above_capacity(c_.capacity, offered_s);
+    struct Above {
+      double bins = 0, work_s = 0;
+    } by_retries, by_first;
+    const auto add = [](Above& above, double work_s, double least) {
+      if (work_s < least) return;
+      above.bins += 1;
+      above.work_s += work_s;
+    };
     for (std::size_t i = window.first; i < window.last; ++i) {
-      const double retries = work_of(i).retry_s;
-      if (retries < least_s) continue;
-      above += 1;
-      work += retries;
+      add(by_retries, work_of(i).retry_s, least_s);
+      const double end_s = run.interval.in_seconds() * static_cast<double>(i + 1);
+      const bool calm = !c_.disturbed() || end_s <= c_.disturbances.first_start_s;
+      if (calm) add(by_first, work_of(i).first_s, sure_s);
     }
-    if (above == 0) return;
-    Occurrence& o = c_.retries_above_capacity;
-    ++o.runs;
-    o.seconds += above * run.interval.in_seconds();
-    o.ratio += work / (above * offered_s);
+    const auto note = [&](Occurrence& o, const Above& above) {
+      if (above.bins == 0) return;
+      ++o.runs;
+      o.seconds += above.bins * run.interval.in_seconds();
+      o.ratio += above.work_s / (above.bins * offered_s);
+    };
+    note(c_.retries_above_capacity, by_retries);
+    note(c_.first_above_capacity, by_first);
   }
 
   /// From a bin on in which the quota refuses such a share of the retries that are asked for, if it
@@ -1068,7 +1086,8 @@ class FigureWalk {
     visit(g.first_latency_s, g.first_ended, g.last_latency_s, g.last_ended);
     visit(c.cluster.runs, c.cluster.from_s, c.cluster.to_s, c.lasting_storms);
     visit(c.capacity.largest_queue_s);
-    for (auto* o : {&c.retries_above_capacity, &c.quota_dry}) visit(o->runs, o->seconds, o->ratio);
+    for (auto* o : {&c.retries_above_capacity, &c.first_above_capacity, &c.quota_dry})
+      visit(o->runs, o->seconds, o->ratio);
   }
 
  private:
@@ -1236,6 +1255,7 @@ void merge(GroupCase& to, const GroupCase& c) {
   merge(to.backlog, c.backlog);
   to.capacity.largest_queue_s = std::max(to.capacity.largest_queue_s, c.capacity.largest_queue_s);
   merge(to.retries_above_capacity, c.retries_above_capacity);
+  merge(to.first_above_capacity, c.first_above_capacity);
   merge(to.quota_dry, c.quota_dry);
 }
 
@@ -1275,7 +1295,7 @@ GroupCase group_case(CaseFacts& facts, std::span<const std::span<const double>> 
       throw std::invalid_argument("these are not the figures of a replication of the scenario");
     }
     if (one.recoveries.back > 0) one.recoveries.add_late(one.recoveries.mean_s, facts.scenario);
-    for (Occurrence* o : {&one.retries_above_capacity, &one.quota_dry}) {
+    for (Occurrence* o : {&one.retries_above_capacity, &one.first_above_capacity, &one.quota_dry}) {
       if (o->runs > 0) o->times.push_back(o->seconds);
     }
     merge(all, one);

@@ -195,6 +195,8 @@ struct Capacity {
 /// From which work of attempts on a time in which the servers do `offered_s` of it is too short for
 /// them; where that is little, by more than chance explains.
 double least_work_above_capacity(const Capacity& capacity, double offered_s);
+/// The same, by more than chance explains however much that is.
+double sure_work_above_capacity(const Capacity& capacity, double offered_s);
 
 struct GroupCase {
   const Scenario& scenario;
@@ -234,6 +236,8 @@ struct GroupCase {
   Capacity capacity = {};
   Occurrence retries_above_capacity =
       {};  ///< seconds in which retries alone ask for more; load ratio
+  /// While nothing is wrong: seconds in which first attempts ask for more, by more than chance.
+  Occurrence first_above_capacity = {};
   /// From when on the quota refuses most of the retries, or a tenth of them at least, until the
   /// group is back; `seconds`: when, since the start of the run; `ratio`: the share.
   Occurrence quota_dry = {};

@@ -261,9 +261,6 @@ bool has_trouble(const GroupCase& c) {
   return answer_of(c, severity) != nullptr && severity != Severity::kGood;
 }
 
-/// Errors that the service itself answers, apart from refusals.
-constexpr std::string_view kErrors = "errors at the service, which service.csv does not have";
-
 bool any_caller_retries(const GroupCase& c) {
   return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& client) {
     return share_of_calls(client, c.client.service) > 0 && client.retry.max_attempts > 1;
@@ -281,13 +278,16 @@ Found answers_errors(const GroupCase& c) {
   const bool always = !c.service().errors.empty();
   const double usual = always ? answered(c.before.service) : 0;
   double most = 0;
+  const DisturbedStretch* worst = nullptr;
   const auto answers = [](const DisturbedStretch& d) {
     return std::ranges::any_of(d.faults, [](const FaultSpec* f) { return !f->errors.empty(); });
   };
   for (const DisturbedStretch& d : c.disturbed_stretches) {
-    if (answers(d)) most = std::max(most, answered(d.service));
+    if (!answers(d) || answered(d.service) <= most) continue;
+    most = answered(d.service);
+    worst = &d;
   }
-  if (most >= usual + kNoticeable) {
+  if (worst != nullptr && most >= usual + kNoticeable) {
     constexpr double kNearly = 0.9;
     const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
       return answers(d) && answered(d.service) >= kNearly * most;
@@ -303,9 +303,9 @@ Found answers_errors(const GroupCase& c) {
       });
     }
     const Words up_to = such.size() > 1 ? Words("up to ") : Words("");
-    const Figure most_answered = share(most, not_in_files(kErrors));
+    const Figure most_answered = share(most, errors_source(c, *worst));
     const Sentence before = usual >= kNoticeable
-                                ? say(" ({} before)", share(usual, not_in_files(kErrors)))
+                                ? say(" ({} before)", share(usual, errors_source(c, "before")))
                                 : Sentence();
     // One that answers sooner than others has fewer attempts under way.
     constexpr double kAttracted = 1.5;
@@ -339,7 +339,7 @@ Found answers_errors(const GroupCase& c) {
   }
   return Finding{
       say("the service answers {} of the attempts that reach it with errors{}",
-          share(usual, not_in_files(kErrors)),
+          share(usual, errors_source(c, calm_window(c))),
           c.disturbed() ? say(", before the {}{} as well",
                               c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c))
                         : Sentence()),
@@ -697,29 +697,164 @@ Found connections_are_bottleneck(const GroupCase& c) {
       weighted(c, "connection_wait_mean", "requests") / metric(c, "requests");
   const Figure connections =
       whole(c.client.max_connections, key(scenario::path_of(c.client) + ".max_connections"));
+  const Words who = c.client.makes_calls() ? Words("its caller") : Words("each client");
   // Requests without an answer when the run ends have waited, but have no latency.
   return Finding{wait_s < latency_s
-                     ? say("{} of the latency is waiting for a connection: each client has {}",
-                           share(wait_s / latency_s, waits / latency_source(c)), connections)
-                     : say("requests wait {} on average for a connection: each client has {}",
-                           roughly(wait_s, waits), connections),
+                     ? say("{} of the latency is waiting for a connection: {} has {}",
+                           share(wait_s / latency_s, waits / latency_source(c)), who, connections)
+                     : say("requests wait {} on average for a connection: {} has {}",
+                           roughly(wait_s, waits), who, connections),
                  {{"connection_wait_s", wait_s},
                   {"latency_s", latency_s},
                   {"max_connections", static_cast<double>(c.client.max_connections)}}};
 }
 
+/// What faults make of an attempt that waits for nothing in a stretch of time.
+struct Undisturbed {
+  double messages_s = 0, speed = 1;
+  double attempt_s = 0;
+};
+
+Undisturbed attempt_in(const GroupCase& c, const DisturbedStretch& d) {
+  Undisturbed u;
+  for (const FaultSpec* f : d.faults) {
+    if (!for_all(*f)) continue;
+    u.messages_s += 2 * f->latency.in_seconds();
+    u.speed *= f->speed;
+  }
+  const double work_s = c.capacity.service_time_s;
+  u.attempt_s = c.capacity.least_attempt_s + u.messages_s - work_s +
+                (u.speed > 0 ? work_s / u.speed : std::numeric_limits<double>::infinity());
+  return u;
+}
+
+/// The stretch in which an attempt takes longest, if it takes time at all; null: there is none.
+const DisturbedStretch* longest_attempts(const GroupCase& c) {
+  const DisturbedStretch* longest = nullptr;
+  for (const DisturbedStretch& d : c.disturbed_stretches) {
+    if (attempt_in(c, d).speed <= 0) continue;
+    if (!longest || attempt_in(c, d).attempt_s > attempt_in(c, *longest).attempt_s) longest = &d;
+  }
+  return longest;
+}
+
 Found timeout_below_service_time(const GroupCase& c) {
   constexpr double kMany = 0.3;
-  const double least_s = c.capacity.least_attempt_s;
-  const ClientFlow& before = c.before.group;
-  if (c.capacity.timeout_s >= least_s || before.attempts == 0) return std::nullopt;
-  const double timeouts =
-      static_cast<double>(before.timeouts) / static_cast<double>(before.attempts);
-  if (timeouts < kMany) return std::nullopt;
+  const auto timeouts_of = [](const ClientFlow& f) {
+    return f.attempts > 0 ? static_cast<double>(f.timeouts) / static_cast<double>(f.attempts) : 0;
+  };
+  const double least_s = c.capacity.least_attempt_s, timeout_s = c.capacity.timeout_s;
+  const double timeouts = timeouts_of(c.before.group);
+  const auto evidence = [&](double attempt_s, double share) -> std::vector<EvidenceFigure> {
+    return {{"attempt_s", attempt_s}, {"timeout_s", timeout_s}, {"timeout_share", share}};
+  };
+  if (timeout_s < least_s && timeouts >= kMany) {
+    return Finding{say("an attempt takes {} without any waiting, and the client gives up after {}",
+                       time(least_s, least_attempt_source(c, nullptr)), patience(c)),
+                   evidence(least_s, timeouts)};
+  }
+  const DisturbedStretch* const longest = c.has_one_service() ? longest_attempts(c) : nullptr;
+  if (longest == nullptr) return std::nullopt;
+  const double then_s = attempt_in(c, *longest).attempt_s;
+  const double timeouts_then = timeouts_of(c.during.group);
+  if (timeout_s >= then_s || timeout_s < least_s || timeouts_then < kMany) return std::nullopt;
+  const Stretches such = stretches_where(
+      c, [&](const DisturbedStretch& d) { return attempt_in(c, d).attempt_s >= then_s; });
   return Finding{
-      say("an attempt takes {} without any waiting, and the client gives up after {}",
-          time(least_s, not_in_files(kByScenario)), patience(c)),
-      {{"attempt_s", least_s}, {"timeout_s", c.capacity.timeout_s}, {"timeout_share", timeouts}}};
+      say("during {} an attempt takes {} without any waiting, and the client gives up after {}",
+          names_of(c, such), time(then_s, least_attempt_source(c, longest)), patience(c)),
+      evidence(then_s, timeouts_then), Severity::kInfo};
+}
+
+/// "1 of its 3 instances", or the service.
+Sentence who_of(const GroupCase& c, std::uint32_t concerned) {
+  const std::uint32_t count = c.service().instances.count;
+  if (concerned == count) return Words("the service");
+  return say("{} of its {} instances", whole(concerned, not_in_files(kByScenario)),
+             whole(count, key("service." + c.service().name + ".instances")));
+}
+
+/// A fault that makes the service or some of its hosts slow, or distant, where no load explains it.
+Found slow_or_far(const GroupCase& c) {
+  constexpr double kNoticeably = 0.5;
+  if (!c.has_one_service() || flow::calls_others(c.scenario, c.client.service) ||
+      !has_trouble(c) || overload_by_disturbance(c)) {
+    return std::nullopt;
+  }
+  const auto longer = [&](const FaultSpec& f) {
+    const double work_s = c.capacity.service_time_s;
+    if (f.speed <= 0 || f.unreachable || f.black_hole) return 0.0;
+    return 2 * f.latency.in_seconds() + work_s / f.speed - work_s;
+  };
+  const FaultSpec* worst = nullptr;
+  for (const DisturbedStretch& d : c.disturbed_stretches) {
+    for (const FaultSpec* f : d.faults) {
+      if (longer(*f) < kNoticeably * c.capacity.least_attempt_s) continue;
+      if (worst == nullptr || longer(*f) > longer(*worst)) worst = f;
+    }
+  }
+  if (worst == nullptr) return std::nullopt;
+  std::uint32_t concerned = 0;
+  for (std::uint32_t i = 0; i < c.service().instances.count; ++i) concerned += worst->concerns(i);
+  const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
+    return std::ranges::any_of(d.faults, [&](const FaultSpec* f) {
+      return f->speed == worst->speed && f->latency == worst->latency;
+    });
+  });
+  const std::string path = "fault." + worst->name;
+  const bool several = concerned > 1 && concerned < c.service().instances.count;
+  std::vector<Sentence> what;
+  if (worst->speed < 1) {
+    what.push_back(say("{} at {} of {} speed", several ? Words("work") : Words("works"),
+                       share(worst->speed, key(path + ".speed")),
+                       several ? Words("their") : Words("its")));
+  }
+  if (worst->latency > Duration::zero()) {
+    const double there_and_back_s = 2 * worst->latency.in_seconds();
+    what.push_back(say("{} {} farther away, there and back", several ? Words("are") : Words("is"),
+                       time(there_and_back_s, number(2) * key(path + ".latency"))));
+  }
+  return Finding{say("during {} {} {}", names_of(c, such), who_of(c, concerned), joined(what)),
+                 {{"speed_ratio", worst->speed}, {"farther_s", 2 * worst->latency.in_seconds()}}};
+}
+
+/// Load that is too much only now and then.
+Found bursts(const GroupCase& c) {
+  const Occurrence& o = c.first_above_capacity;
+  if (c.runs == 0 || !o.in_most_of(c.runs) || o.seconds < std::max(1.0, 2 * c.bin_s) ||
+      !has_trouble(c) || overload_without_retries(c)) {
+    return std::nullopt;
+  }
+  return Finding{say("in bursts, for {} altogether, first attempts alone need {} the capacity",
+                     roughly(o.seconds, work_above_source(c, LoadOf::kFirst, "mean count")),
+                     times(o.ratio, work_above_source(c, LoadOf::kFirst, "mean of means"))),
+                 {{"burst_load_ratio", o.ratio}, {"bursts_s", o.seconds}}};
+}
+
+/// The service's own limit on the time of an attempt. Its answers are errors that are neither
+/// refusals nor drawn at random.
+Found own_timeout(const GroupCase& c) {
+  constexpr double kMost = 0.5;
+  if (!c.has_one_service() || c.service().timeout == Duration::max() || !has_trouble(c) ||
+      flow::calls_others(c.scenario, c.client.service) || !c.scenario.faults.empty()) {
+    return std::nullopt;
+  }
+  const ClientFlow& f = c.all.group;
+  const ServiceFlow& s = c.all.service;
+  const auto failed = static_cast<double>(f.errors + f.throttled + f.timeouts);
+  if (failed == 0 || s.arrivals == 0) return std::nullopt;
+  double random = 0;
+  for (const RandomError& e : c.service().errors) random += e.probability;
+  const double others =
+      (random + static_cast<double>(s.rejected) / static_cast<double>(s.arrivals)) *
+      static_cast<double>(f.arrivals);
+  if (static_cast<double>(f.errors) - others < kMost * failed) return std::nullopt;
+  const Figure limit =
+      time(c.service().timeout.in_seconds(), key("service." + c.service().name + ".timeout"));
+  return Finding{say("most attempts that fail take longer than {}, after which the service itself "
+                     "gives up",
+                     limit),
+                 {{"service_timeout_s", c.service().timeout.in_seconds()}}};
 }
 
 Found drain_hides_overload(const GroupCase& c) {
@@ -742,8 +877,20 @@ constexpr std::array kOverloadRules = {
           "chance"},
          overload_without_retries},
     Rule{{"timeout-below-service-time", kBad, false,
-          "network and service alone take longer than the attempt timeout"},
+          "network and service alone take longer than the attempt timeout; info if only a fault "
+          "makes it so"},
          timeout_below_service_time},
+    Rule{{"bursts", kInfo, false,
+          "the answer is not good, and first attempts ask for more than the capacity for two bins "
+          "and a second at least, but not on average"},
+         bursts},
+    Rule{{"own-timeout", kInfo, false,
+          "the answer is not good, and most attempts that fail are given up by the service"},
+         own_timeout},
+    Rule{{"slow-or-far", kInfo, false,
+          "the answer is not good, and a fault makes the service or some of its instances slower "
+          "or farther away, by half of an attempt at least, and no load explains that"},
+         slow_or_far},
     Rule{{"no-capacity", kInfo, false, "a fault leaves the service no servers, or no speed"},
          nothing_served},
     Rule{{"unreachable", kInfo, false, "a fault makes the service or instances refuse connections"},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace retrysim::explain {
@@ -79,18 +80,41 @@ FigureSource served_by(const std::string& service, std::string_view column, doub
   return source;
 }
 
+namespace {}  // namespace
+
+bool has_known_mean(const Distribution& time) {
+  using enum Distribution::Kind;
+  constexpr Distribution::Kind kKnown[] = {kConstant,  kExponential, kErlang,
+                                           kLognormal, kPareto,      kWeibull};
+  return std::ranges::find(kKnown, time.kind()) != std::end(kKnown);
+}
+
 namespace {
+
+/// Whether the servers are as many as the keys say, and each attempt that asks for one asks for the
+/// service time that these give.
+bool has_known_time(const Scenario& scenario, std::size_t service) {
+  const ServiceSpec& s = scenario.services[service];
+  if (!has_known_mean(s.service_time) || flow::calls_others(scenario, service) ||
+      s.autoscaling.target > 0 || s.profile || (!s.errors.empty() && !s.errors_at.on_arrival())) {
+    return false;
+  }
+  return std::ranges::all_of(scenario.clients, [](const ClientSpec& client) {
+    return client.operations.empty() && calls_one_service(client);
+  });
+}
+
+bool has_known_time(const GroupCase& c) {
+  return c.capacity.limited && has_known_time(c.scenario, c.client.service);
+}
 
 /// Whether each attempt asks for the service time of the only service, and all that are sent do.
 bool has_plain_work(const GroupCase& c) {
   if (!c.capacity.limited) return false;
   const ServiceSpec& s = c.service();
-  const auto kind = s.service_time.kind();
-  const bool known =
-      kind == Distribution::Kind::kConstant || kind == Distribution::Kind::kExponential;
-  if (!known || flow::calls_others(c.scenario, c.client.service) || !s.errors.empty() ||
-      s.throttle.rate > 0 || s.throttle.has_limits() || s.autoscaling.target > 0 ||
-      c.scenario.network.request_loss > 0) {
+  if (!has_known_mean(s.service_time) || flow::calls_others(c.scenario, c.client.service) ||
+      !s.errors.empty() || s.throttle.rate > 0 || s.throttle.has_limits() ||
+      s.autoscaling.target > 0 || c.scenario.network.request_loss > 0) {
     return false;
   }
   const bool all_ask = std::ranges::none_of(c.scenario.faults, [&](const FaultSpec& f) {
@@ -115,34 +139,21 @@ FigureSource servers(const GroupCase& c) {
   return key(path_of_service(c) + ".servers") * key(path_of_service(c) + ".instances");
 }
 
-/// A column of timeseries.csv of all groups that call the service.
-FigureSource flow_of_callers(const GroupCase& c, std::string_view column,
-                             const FigureSource& window) {
-  FigureSource all;
-  bool first = true;
-  for (const ClientSpec& client : c.scenario.clients) {
-    if (share_of_calls(client, c.client.service) <= 0) continue;
-    FigureSource its = window;
-    its.column = column;
-    its.of = client.name;
-    all = first ? std::move(its) : std::move(all) + std::move(its);
-    first = false;
-  }
-  return all;
+/// The work that attempts ask of the group's service: in rows of which figures.py knows how they
+/// follow from timeseries.csv, service.csv and the keys.
+FigureSource work_in_bins(const GroupCase& c, LoadOf of, FigureSource window) {
+  window.file = "work";
+  window.column = of == LoadOf::kFirst ? "first" : of == LoadOf::kRetries ? "retries" : "all";
+  window.of = c.service().name;
+  return window;
 }
 
 FigureSource load_in_bins(const GroupCase& c, LoadOf of, const FigureSource& window) {
-  FigureSource attempts =
-      flow_of_callers(c, of == LoadOf::kRetries ? "retries" : "attempts", window);
-  if (of == LoadOf::kFirst) {
-    attempts = std::move(attempts) - flow_of_callers(c, "retries", window);
-  }
   FigureSource bins = window;
   bins.column = "attempts";
   bins.of = c.client.name;
   bins.over = "count";
-  return std::move(attempts) * key(path_of_service(c) + ".service_time") /
-         (std::move(bins) * key("interval") * servers(c));
+  return work_in_bins(c, of, window) / (std::move(bins) * key("interval") * servers(c));
 }
 
 /// In whole bins: the start of the run and each stretch that ends where bins do.
@@ -154,7 +165,7 @@ bool is_whole_bins(const GroupCase& c, double at_s) {
 }  // namespace
 
 FigureSource load_source(const GroupCase& c, LoadOf of, std::string_view window) {
-  if (!has_plain_work(c)) return not_in_files(kWork);
+  if (!has_known_time(c)) return not_in_files(kWork);
   FigureSource source = flow(c, "attempts", window);
   if (source.kind != FigureSource::Kind::kCells) return source;
   source.text = c.client.name;  // whose recovery ends the trouble
@@ -162,7 +173,10 @@ FigureSource load_source(const GroupCase& c, LoadOf of, std::string_view window)
 }
 
 FigureSource load_source(const GroupCase& c, const DisturbedStretch& d) {
-  if (!has_plain_work(c) || !is_whole_bins(c, d.start_s) || !is_whole_bins(c, d.end_s)) {
+  // What a throttle lets pass is that of the stretch as a whole.
+  const bool throttles = c.service().throttle.rate > 0 || c.service().throttle.has_limits();
+  if (!has_known_time(c) || throttles || !is_whole_bins(c, d.start_s) ||
+      !is_whole_bins(c, d.end_s)) {
     return not_in_files(kWork);
   }
   FigureSource source = cells("timeseries.csv", "attempts", c.client.name);
@@ -195,19 +209,82 @@ FigureSource planned_work(const GroupCase& c) {
 FigureSource servers_source(const GroupCase& c) { return servers(c); }
 
 FigureSource retries_above_source(const GroupCase& c, std::string_view over) {
-  const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& client) {
-    return share_of_calls(client, c.client.service) > 0;
-  });
-  if (!has_plain_work(c) || callers != 1) return not_in_files(kWork);
-  FigureSource source = flow(c, "retries", "window");
-  constexpr double kRounding = 1e-6;  // they are whole numbers
-  source.above = least_work_above_capacity(c.capacity, c.bin_s * c.capacity.servers) /
-                     c.capacity.service_time_s -
-                 kRounding;
+  return work_above_source(c, LoadOf::kRetries, over);
+}
+
+FigureSource work_above_source(const GroupCase& c, LoadOf of, std::string_view over) {
+  if (!has_known_time(c)) return not_in_files(kWork);
+  const bool retries = of == LoadOf::kRetries;
+  FigureSource source = flow(c, "attempts", retries || !c.disturbed() ? "window" : "before");
+  source.text = c.client.name;
+  source = work_in_bins(c, of, std::move(source));
+  const double offered_s = c.bin_s * c.capacity.servers;
+  const double least_s = retries ? least_work_above_capacity(c.capacity, offered_s)
+                                 : sure_work_above_capacity(c.capacity, offered_s);
+  source.above = least_s * (1 - 1e-9);
   source.over = over;
   if (over == "mean count") return std::move(source) * key("interval");
-  return std::move(source) * key(path_of_service(c) + ".service_time") /
-         (key("interval") * servers(c));
+  return std::move(source) / (key("interval") * servers(c));
+}
+
+FigureSource need_source(const GroupCase& c, std::size_t service, const GraphStretch& s,
+                         bool first) {
+  const ServiceSpec& spec = c.scenario.services[service];
+  const bool ends_as_planned = s.kind == PhaseKind::kDuring || s.kind == PhaseKind::kBefore;
+  const double from = std::ceil(s.start_s / c.bin_s - 1e-9),
+               to = std::floor(s.end_s / c.bin_s + 1e-9);
+  const bool same_speed = std::ranges::all_of(c.scenario.faults, [&](const FaultSpec& f) {
+    return f.service != service || (f.speed == 1 || f.instance == FaultSpec::kAllInstances);
+  });
+  // The first attempts of several groups that arrive are in no file.
+  const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& client) {
+    return share_of_calls(client, service) > 0;
+  });
+  if ((first && callers != 1) || !has_known_time(c.scenario, service) || !ends_as_planned ||
+      to <= from || !same_speed || spec.model != ServiceModelKind::kQueue ||
+      !is_whole_bins(c, s.start_s) || !is_whole_bins(c, s.end_s)) {
+    return not_in_files(kWork);
+  }
+  FigureSource source = cells("work", first ? "needed at first" : "needed", spec.name);
+  source.from_s = s.start_s;
+  source.to_s = s.end_s;
+  return std::move(source) /
+         (served_by(spec.name, "servers", s.start_s, s.end_s) * key("interval"));
+}
+
+FigureSource errors_source(const GroupCase& c, std::string_view window) {
+  return served(c, "errors", window) / served(c, "arrivals", window);
+}
+
+FigureSource errors_source(const GroupCase& c, const DisturbedStretch& d) {
+  const std::string& name = c.service().name;
+  return served_by(name, "errors", d.start_s, d.end_s) /
+         served_by(name, "arrivals", d.start_s, d.end_s);
+}
+
+FigureSource quota_dry_source(const GroupCase& c, std::string_view what) {
+  const Recoveries& r = c.recoveries;
+  if (r.brief > 0 && r.back < c.runs) return not_in_files("which unconfirmed recoveries count");
+  FigureSource source = cells("quota", what, c.client.name);
+  source.window = r.brief > 0 ? "trouble, unconfirmed" : "trouble";
+  source.over = what == "share" ? "mean" : "lower median";
+  return source;
+}
+
+FigureSource least_attempt_source(const GroupCase& c, const DisturbedStretch* d) {
+  if (!has_known_time(c) || !has_known_mean(c.scenario.network.latency)) {
+    return not_in_files(kByScenario);
+  }
+  FigureSource service = key(path_of_service(c) + ".service_time");
+  FigureSource messages = key("network.latency");
+  if (d != nullptr) {
+    for (const FaultSpec* f : d->faults) {
+      if (f->instance != FaultSpec::kAllInstances) continue;
+      service = std::move(service) / key("fault." + f->name + ".speed");
+      messages = std::move(messages) + key("fault." + f->name + ".latency");
+    }
+  }
+  return number(2) * std::move(messages) + std::move(service);
 }
 
 FigureSource left_source(const GroupCase& c, const DisturbedStretch& d) {
@@ -229,13 +306,13 @@ FigureSource left_source(const GroupCase& c, const DisturbedStretch& d) {
 }
 
 FigureSource full_queue_source(const GroupCase& c) {
-  if (!has_plain_work(c)) return not_in_files(kByScenario);
+  if (!has_known_time(c)) return not_in_files(kByScenario);
   return key(path_of_service(c) + ".queue.capacity") * key(path_of_service(c) + ".service_time") /
          key(path_of_service(c) + ".servers");
 }
 
 FigureSource largest_queue_source(const GroupCase& c) {
-  if (!has_plain_work(c)) return not_in_files(kQueueWork);
+  if (!has_known_time(c)) return not_in_files(kQueueWork);
   return served(c, "queue_max", "window", "max") * key(path_of_service(c) + ".service_time") /
          servers(c);
 }

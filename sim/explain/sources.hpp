@@ -41,12 +41,29 @@ enum class LoadOf : std::uint8_t { kFirst, kRetries, kAll };
 FigureSource load_source(const GroupCase& c, LoadOf of, std::string_view window);
 /// By first attempts in the stretch, as a share of what is left of the capacity then.
 FigureSource load_source(const GroupCase& c, const DisturbedStretch& d);
+/// What attempts ask of a service in the stretch, of the server time that there is; `first`:
+/// without retries.
+FigureSource need_source(const GroupCase& c, std::size_t service, const GraphStretch& s,
+                         bool first);
+/// Attempts that a service answers with errors of its own, per attempt that reaches it; in a window
+/// of the group, or in a stretch of time.
+FigureSource errors_source(const GroupCase& c, std::string_view window);
+FigureSource errors_source(const GroupCase& c, const DisturbedStretch& d);
+/// From when on the quota of the group is dry, as `quota_dry` of its case says, and the share that
+/// it refuses from then on: the mean over replications, or the median of those that have it.
+FigureSource quota_dry_source(const GroupCase& c, std::string_view what);
+/// An attempt that waits for nothing, in the stretch; null: while no fault is on.
+FigureSource least_attempt_source(const GroupCase& c, const DisturbedStretch* d);
+/// Whether the keys of the scenario tell the mean of a time by its `mean`.
+bool has_known_mean(const Distribution& time);
 /// The work that first attempts ask for by the keys of the scenario, in servers, and the servers.
 FigureSource planned_work(const GroupCase& c);
 FigureSource servers_source(const GroupCase& c);
-/// Of the bins in which the retries of the only group that calls ask for more than the capacity:
+/// Of the bins in which the retries of the groups that call ask for more than the capacity:
 /// their load ("mean of means"), or their number ("mean count"), as the mean over replications.
 FigureSource retries_above_source(const GroupCase& c, std::string_view over);
+/// The same of any attempts; of first ones in the time in which nothing is wrong.
+FigureSource work_above_source(const GroupCase& c, LoadOf of, std::string_view over);
 /// The share of the capacity that the faults of a stretch leave, all of it: by their keys.
 FigureSource left_source(const GroupCase& c, const DisturbedStretch& d);
 /// Work of a full queue, and of the longest one that there was, at full capacity, in seconds.

@@ -27,10 +27,11 @@ NOT_IN_FILES = {
         "sent-nothing", "culprit", "stuck", "down-between",
         "overload-without-retries", "no-capacity", "unreachable", "silent", "answers-errors",
         "lost-on-the-way", "queue-outlasts-timeout", "slow-queue-outlasts-timeout",
-        "timeout-below-service-time", "cause-in-graph", "overload-below", "layers-multiply"},
+        "timeout-below-service-time", "slow-or-far", "cause-in-graph", "overload-below", "layers-multiply"},
     "attempts times the server time that the scenario gives them": {
         "overload-without-retries", "overload-by-disturbance", "profile-takes-capacity",
-        "retries-keep-it-down", "retries-above-capacity", "hedging-loads", "cause-in-graph"},
+        "retries-keep-it-down", "retries-above-capacity", "hedging-loads", "bursts",
+        "cause-in-graph"},
     "queue_max times the server time that the scenario gives": {"queue-outlasts-timeout"},
     "requests under way, in the bins in which they are counted": {
         "overloaded-before", "falls-behind", "stuck", "unaffected", "only-slower", "degraded",
@@ -48,7 +49,7 @@ NOT_IN_FILES = {
     "sums of latencies over time": {"falls-behind", "slow", "only-slower"},
     "waits in the queue beyond the least time that an attempt takes": {"slow"},
     "which unconfirmed recoveries count": {
-        "culprit", "sometimes-recovers", "queue-outlasts-timeout", "wasted-work", "degraded",
+        "quota-ran-dry", "quota-ran-dry-in-vain", "culprit", "sometimes-recovers", "queue-outlasts-timeout", "wasted-work", "degraded",
         "back-at-once",
         "recovers", "recovers-late", "could-have-been-missed"},
     "replications in which requests are enough to tell": {
@@ -58,12 +59,11 @@ NOT_IN_FILES = {
     "the scenario's faults that do the same": {
         "overload-by-disturbance", "no-capacity", "unreachable", "silent", "answers-errors",
         "lost-on-the-way"},
-    "errors at the service, which service.csv does not have": {"answers-errors", "cause-in-graph"},
+    "errors at the service without those of calls": {"cause-in-graph"},
     "the capacity profile, an input of the scenario": {"profile-takes-capacity"},
     "the twins without retries": {"metastable"},
     "the twins' results": {"twin"},
     "the most servers that autoscaling permits": {"throttle-is-bottleneck"},
-    "the bin from which on the quota refuses so much": {"quota-ran-dry", "quota-ran-dry-in-vain"},
     "requests by how they ended, of which there is no metric": {"not-retryable"},
     "requests with side effects, of which there is no number by replication": {"duplicates"},
     "keys of the services": {"duplicates"},
@@ -240,7 +240,9 @@ class Recomputed:
         if file == "attempts.csv":
             return [("", float(row[column])) for row in self.files.rows(file, name)
                     if row["attempt"] == "1"]
-        rows = self.files.rows(file, name)
+        if file == "quota":
+            return list(self.quota(name, column, source["window"]))
+        rows = list(self.work(name, column)) if file == "work" else self.files.rows(file, name)
         if "window" in source:
             client = source.get("window_of", name)
             rows = [row for row in rows if self.is_in_window(row, source["window"], client)]
@@ -249,6 +251,130 @@ class Recomputed:
             rows = [row for row in rows if float(row["time_s"]) >= source["from_s"] - 1e-9
                     and float(row["time_s"]) + width <= source["to_s"] + 1e-9]
         return [(row["replication"], float(row[column])) for row in rows]
+
+    # --- Work, by the keys of the scenario
+
+    def number(self, path, default=0.0):
+        text = self.variant["keys"].get(path)
+        return default if text is None else toml_number(text)
+
+    def is_true(self, path):
+        return self.variant["keys"].get(path) == "true"
+
+    def error_share(self, path):
+        """The share of attempts that meet an error at the service or in a fault."""
+        found = [toml_number(text) for key, text in self.variant["keys"].items()
+                 if key.startswith(f"{path}.errors.") and key != f"{path}.errors.at"]
+        return min(1.0, sum(found))
+
+    def errors_cost_nothing(self, path):
+        at = self.variant["keys"].get(f"{path}.errors.at", "arrival").strip('"')
+        return 1.0 if at == "arrival" else 1.0 - float(at)
+
+    def faults_at(self, service):
+        return [d for d in self.variant["disturbances"] if d.get("service") == service]
+
+    def asking(self, service, start, end):
+        """What share of the attempts that are sent may ask for a server, on average."""
+        faults = self.faults_at(service)
+        edges = {start, end} | {t for f in faults for t in (f["start_s"], f["end_s"])
+                                if start < t < end}
+        edges, total = sorted(edges), 0.0
+        instances = self.number(f"service.{service}.instances", 1)
+        for a, b in zip(edges, edges[1:]):
+            share = 1 - self.number("network.request_loss")
+            for f in faults:
+                if not f["start_s"] <= (a + b) / 2 < f["end_s"]:
+                    continue
+                path = f"fault.{f['name']}"
+                gone = self.is_true(f"{path}.unreachable") or self.is_true(f"{path}.black_hole")
+                lost = 1.0 if gone else self.number(f"{path}.request_loss")
+                its = (1 - lost) * (1 - self.error_share(path) * self.errors_cost_nothing(path))
+                share *= 1 - (1 - its) * f.get("instances", instances) / instances
+            total += share * (b - a)
+        return total / (end - start)
+
+    def callers(self, service):
+        return [each["name"] for each in self.variant["clients"] + self.variant["calls"]
+                if service in each["calls"]]
+
+    def bins_of(self, service):
+        """Rows of service.csv, each with those of timeseries.csv of all that call it."""
+        by_bin = {}
+        for client in self.callers(service):
+            for row in self.files.rows("timeseries.csv", client):
+                by_bin.setdefault((row["replication"], row["time_s"]), []).append(row)
+        for row in self.files.rows("service.csv", service):
+            yield row, by_bin.get((row["replication"], row["time_s"]), [])
+
+    def work(self, service, column):
+        """Rows of what attempts ask of a service, in seconds of a server."""
+        mean_s = self.number(f"service.{service}.service_time")
+        path = f"service.{service}"
+        asked_s = mean_s * (1 - self.error_share(path) * self.errors_cost_nothing(path))
+        width = self.variant["interval_s"]
+        for row, groups in self.bins_of(service):
+            start = float(row["time_s"])
+            value = 0.0
+            if column.startswith("needed"):
+                value = self.needed(service, row, groups, mean_s, column == "needed at first")
+            else:
+                refused = float(row["throttled"])
+                met = float(row["arrivals"]) - (
+                    float(row["errors"]) if self.errors_cost_nothing(path) == 1 else 0)
+                passing = (1 - refused / met if met > refused else 0.0 if refused else 1.0)
+                for group in groups:
+                    retries = float(group["retries"])
+                    number = {"first": float(group["attempts"]) - retries, "retries": retries,
+                              "all": float(group["attempts"])}[column]
+                    value += number * asked_s
+                value *= self.asking(service, start, start + width) * passing
+            yield {"replication": row["replication"], "time_s": row["time_s"], column: value}
+
+    def needed(self, service, row, groups, mean_s, first_only):
+        """Of those that came to its servers or its queue, at the speed that it has then."""
+        middle = float(row["time_s"]) + self.variant["interval_s"] / 2
+        speed = 1.0
+        for f in self.faults_at(service):
+            if f["start_s"] <= middle < f["end_s"]:
+                speed *= self.number(f"fault.{f['name']}.speed", 1)
+                if any(self.is_true(f"fault.{f['name']}.{how}")
+                       for how in ("unreachable", "black_hole")) and "instances" not in f:
+                    return 0.0
+        sent = sum(float(group["attempts"]) for group in groups)
+        if sent == 0 or speed == 0 or float(row["servers"] or 0) == 0:
+            return 0.0
+        asked = min(float(row["arrivals"]), float(row["admitted"]) + float(row["rejected"]))
+        first = 1 - sum(float(group["retries"]) for group in groups) / sent
+        return mean_s * asked / speed * (first if first_only else 1.0)
+
+    def quota(self, client, column, window):
+        """By replication: from when on the retry quota refuses so much until the group is back."""
+        by_run = {}
+        for row in self.files.rows("timeseries.csv", client):
+            by_run.setdefault(row["replication"], []).append(row)
+        ends = max(d["end_s"] for d in self.disturbances_of(client))
+        for replication, rows in by_run.items():
+            until = self.end_of_trouble(client, replication, window.endswith("unconfirmed"))
+            rows = [row for row in rows if self.is_in_window(row, "window", client)
+                    and float(row["time_s"]) < max(until, ends) - 1e-9]
+
+            def dry_from(least, rows=rows):
+                denied = retries = 0.0
+                found = None
+                for row in reversed(rows):
+                    own = float(row["quota_denied"]), float(row["retries"])
+                    denied, retries = denied + own[0], retries + own[1]
+                    if own[0] > 0 and own[0] >= least * sum(own) and (
+                            denied >= least * (denied + retries)):
+                        found = float(row["time_s"]), denied, denied / (denied + retries)
+                return found
+
+            some, most = dry_from(0.1), dry_from(0.5)
+            if some is None:
+                continue
+            dry = most if most and 2 * most[1] >= some[1] else some
+            yield replication, dry[0] if column == "from_s" else dry[2]
 
     def value(self, source):
         if "not_in_files" in source:
@@ -271,6 +397,8 @@ class Recomputed:
                 by_run.setdefault(replication, []).append(value)
             each = len if source["over"] == "mean count" else statistics.fmean
             return statistics.fmean(each(of_run) for of_run in by_run.values())
+        if source["over"] == "lower median":
+            return sorted(values)[(len(values) - 1) // 2]
         if source["over"] == "count":
             return len(values)
         if source["over"] == "sum":

@@ -56,6 +56,71 @@ double chance_of_failures(double p, double bar, double requests) {
   return std::min(aimless, log_odds * (variance + 2 * drift / 3) / (2 * drift));
 }
 
+/// The services that the group's attempts and the calls for them go to; without a group all.
+std::vector<bool> reached_by(const Scenario& scenario, std::optional<std::size_t> group) {
+  std::vector<bool> reached(scenario.services.size(), !group);
+  if (!group) return reached;
+  for (const std::size_t s : called_services(scenario.clients[*group])) reached[s] = true;
+  for (bool more = true; more;) {
+    more = false;
+    for (const CallSpec& call : scenario.calls) {
+      if (!reached[call.caller]) continue;
+      for (const std::size_t s : called_services(scenario.clients[call.client])) {
+        more = more || !reached[s];
+        reached[s] = true;
+      }
+    }
+  }
+  return reached;
+}
+
+/// How many failures come together where a queue is full now and then: while it is, as many more
+/// come as the servers take to make room, a geometric number with a mean of 1 / (1 - load), whose
+/// counts vary (1 + load) / (1 - load) times as much as independent ones. Of a service whose queue
+/// is hardly ever full while `requests` come, of one that always is, and of one without a bound: 1.
+double together_at_full_queues(const Scenario& scenario, std::optional<std::size_t> group,
+                               double requests) {
+  constexpr double kHardlyEver = 0.01;
+  const auto is_bounded = [](const ServiceSpec& s) {
+    return s.queue.capacity != ServiceSpec::kUnlimited && s.servers != ServiceSpec::kUnlimited;
+  };
+  if (std::ranges::none_of(scenario.services, is_bounded)) return 1;
+  const std::vector<bool> reached = reached_by(scenario, group);
+  const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
+  double most = 1;
+  for (std::size_t s = 0; s < reached.size(); ++s) {
+    if (!reached[s] || !is_bounded(scenario.services[s])) continue;
+    const double load = demand.services[s].load();
+    const double places = static_cast<double>(scenario.services[s].queue.capacity);
+    if (load <= 0 || load >= 1 || requests * std::pow(load, places) < kHardlyEver) continue;
+    most = std::max(most, std::min((1 + load) / (1 - load), places + 1));
+  }
+  return most;
+}
+
+/// The same as it was seen: the variance of the failures in so many bins, per that of independent
+/// ones. Of too few failures, or many: 1.
+double together_before(std::span<const RequestCounts> counts, BinRange bins, std::size_t width) {
+  constexpr double kFewest = 10, kRare = 0.1;
+  constexpr std::size_t kFewestBlocks = 5;
+  width = std::max<std::size_t>(width, 1);
+  const std::size_t blocks = (bins.last - std::min(bins.first, bins.last)) / width;
+  double failures = 0, ended = 0;
+  std::vector<std::pair<double, double>> of_blocks(blocks);
+  for (std::size_t i = 0; i < blocks * width; ++i) {
+    const RequestCounts& c = counts[bins.first + i];
+    of_blocks[i / width].first += c.failures;
+    of_blocks[i / width].second += static_cast<double>(c.failures) + c.successes;
+    failures += c.failures;
+    ended += static_cast<double>(c.failures) + c.successes;
+  }
+  if (failures < kFewest || failures > kRare * ended || blocks < kFewestBlocks) return 1;
+  const double p = failures / ended;
+  double squares = 0;
+  for (const auto& [failed, of] : of_blocks) squares += (failed - p * of) * (failed - p * of);
+  return std::max(1.0, squares / (ended * p * (1 - p)));
+}
+
 /// How far chance carries the successes of `requests` that closed loops are due behind `bar` of
 /// what they make: not farther with a probability of 0.999 for loops whose times vary as a Poisson
 /// process does. Exponential bound of a random walk with a drift of 1 - bar.
@@ -134,9 +199,17 @@ class Watch {
         hold_(hold_bins(scenario, run)) {
     const double ended = static_cast<double>(before.ended);
     const double failures = (1 - before.success_rate) * ended;
-    // Of requests of which none was seen to fail, one may have.
-    const double p = before.ended > 0 ? (failures + 1) / (ended + 2) : 0.0;
-    const double deviation = before.ended > 0 ? std::sqrt(p * (1 - p) / ended) : 0.0;
+    const std::size_t window =
+        bins_ended_by(Time::zero() + scenario.recovery.window, run.count_width);
+    together_ = std::max(
+        {together_before(counts_, before.bins, window),
+         together_before(counts_, before.bins, 5 * window),
+         together_at_full_queues(scenario, course.group,
+                                 load(range_) * static_cast<double>(range_.last - range_.first))});
+    // Of requests of which none was seen to fail, some that come together may have.
+    const double some = std::min(together_, std::max(1.0, ended / 10));
+    const double p = before.ended > 0 ? (failures + some) / (ended + 2 * some) : 0.0;
+    const double deviation = before.ended > 0 ? std::sqrt(together_ * p * (1 - p) / ended) : 0.0;
     const double surely = std::max(before.success_rate - kDeviations * deviation, 0.0);
     bar_ = scenario.recovery.share * surely;
     find_allowance(scenario, run, before, std::max(p, (1 - scenario.recovery.share) / 50));
@@ -271,8 +344,8 @@ class Watch {
       behind_before = std::max(behind_before, behind.height());
     }
     const double lapse = (1 - scenario.recovery.share) * bar_ * load_now * window;
-    allowance_.failing =
-        std::max({lapse, chance_of_failures(p, bar_, load_now * hold), 2 * failing_before});
+    const double by_chance = together_ * chance_of_failures(p, bar_, load_now * hold / together_);
+    allowance_.failing = std::max({lapse, by_chance, 2 * failing_before});
     // How many are under way changes without end, by chance and as the load does.
     const bool known = before.bins.last > before.bins.first;
     const BinRange normal =
@@ -300,6 +373,7 @@ class Watch {
   BinRange range_;
   std::size_t hold_;
   double bar_ = 0;       ///< successes due per request
+  double together_ = 1;  ///< failures that come together
   double collapse_ = 0;  ///< the same in successes
   Allowance allowance_;
 };

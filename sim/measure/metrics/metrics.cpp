@@ -343,8 +343,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         "attempt timeout + longest backoff, at least 10 bins", peak_amplification_of)
         .shown(label("peak amplification").lower_is_better()
             .line(kLoad, 8, "peak amplification").in(kSwept, 12)),
-    own(kOther, "recovery_s", "s", "From the end of the last fault or surge until goodput has "
-        "recovered for good; absent if it did not during the run", recovery)
+    own(kOther, "recovery_s", "s", "From the end of the last fault or surge that may reach the "
+        "group until goodput has recovered for good; absent if it did not during the run", recovery)
         .shown(label("recovery time").lower_is_better()
             .spoken(5, {"shorter recovery time", "longer recovery time"})
             .line(kRetries, 6, "recovery").in(kCompared, 10).in(kSwept, 13)),

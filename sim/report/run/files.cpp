@@ -122,7 +122,8 @@ Json source_json(const FigureSource& source) {
     case Kind::kCells:
       json["file"] = source.file;
       json["column"] = source.column;
-      json[source.file == "service.csv" ? "service" : "client"] = source.of;
+      json[source.file == "service.csv" || source.file == "work" ? "service" : "client"] =
+          source.of;
       if (!source.weight.empty()) json["weight"] = source.weight;
       if (source.window == "phases") {
         json["phases"] = source.text;

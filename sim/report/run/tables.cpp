@@ -196,7 +196,7 @@ void write_service_csv(Sink& sink, Evaluations evaluations) {
   CsvWriter csv(sink);
   csv.header({"scenario", "variant", "replication", "service", "time_s", "arrivals", "admitted",
               "rejected", "throttled", "completions", "wasted", "queue_mean", "queue_max",
-              "busy_mean", "servers", "in_service_mean"});
+              "busy_mean", "servers", "in_service_mean", "errors"});
   for (const Evaluation& e : evaluations) {
     for (const RunResult& run : e.set.runs) {
       for (std::size_t s = 0; s < run.services.size(); ++s) {
@@ -216,7 +216,7 @@ void write_service_csv(Sink& sink, Evaluations evaluations) {
           } else {
             csv.real(f.servers_ns / length_ns);
           }
-          csv.real((f.in_system_ns - f.queue_ns) / length_ns).end_row();
+          csv.real((f.in_system_ns - f.queue_ns) / length_ns).integer(f.errors).end_row();
         }
       }
     }

@@ -496,6 +496,70 @@ TEST_CASE_METHOD(Group, "Requests succeed as often as before within noise only")
         "hardly affected: 99.1 % of the requests made during the fault succeed instead of 100 %");
 }
 
+TEST_CASE_METHOD(Group, "What is wrong although requests succeed counts from a limit on") {
+  const auto steady = [&] {
+    explain::GroupCase c = of({run(100)});
+    c.total.outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = c.total.requests;  // 2,000
+    c.total.latency_m.count = c.total.requests;
+    c.total.latency_m.sum_ns = static_cast<WideNanoseconds>(c.total.requests) * 100'000'000;
+    return c;
+  };
+  const auto severity = [](const explain::GroupCase& c) {
+    Severity found = Severity::kBad;
+    REQUIRE(explain::answer_of(c, found) != nullptr);
+    return found;
+  };
+  CHECK(severity(steady()) == Severity::kGood);
+  SECTION("one in a thousand that takes effect twice is bad") {
+    explain::GroupCase c = steady();
+    c.total.mutating = 10000;
+    c.total.duplicated = 9;
+    CHECK(severity(c) == Severity::kGood);
+    c.total.duplicated = 10;
+    CHECK(severity(c) == Severity::kBad);
+  }
+  SECTION("a quarter of the latency that is waiting for a connection, bad from a second on") {
+    explain::GroupCase c = steady();
+    const auto waits = [&](double of_100_ms) {
+      c.total.connection_wait_ns =
+          static_cast<WideNanoseconds>(of_100_ms * 1e8 * static_cast<double>(c.total.requests));
+      return severity(c);
+    };
+    CHECK(waits(0.24) == Severity::kGood);
+    CHECK(waits(0.26) == Severity::kInfo);
+    c.total.latency_m.sum_ns *= 20;  // 2 s
+    CHECK(waits(9.9) == Severity::kInfo);
+    CHECK(waits(10.1) == Severity::kBad);
+  }
+  SECTION("one in a hundred answers that is degraded") {
+    explain::GroupCase c = steady();
+    c.total.degradable = 2000;
+    c.total.degraded = 19;
+    CHECK(severity(c) == Severity::kGood);
+    c.total.degraded = 20;
+    CHECK(severity(c) == Severity::kInfo);
+  }
+  SECTION("half as many attempts again as requests") {
+    explain::GroupCase c = steady();
+    c.total.attempts = 2999;
+    CHECK(severity(c) == Severity::kGood);
+    c.total.attempts = 3000;
+    CHECK(severity(c) == Severity::kInfo);
+    c.total.attempts = 9999;
+    CHECK(severity(c) == Severity::kInfo);
+    c.total.attempts = 10000;
+    CHECK(severity(c) == Severity::kBad);
+  }
+  SECTION("a storm that goes on, of a group that has a part in it") {
+    explain::GroupCase c = steady();
+    c.lasting_storms = 1;
+    c.total.attempts = 2099;
+    CHECK(severity(c) == Severity::kGood);
+    c.total.attempts = 2100;
+    CHECK(severity(c) == Severity::kBad);
+  }
+}
+
 TEST_CASE("Figures of another scenario are refused") {
   const Scenario scenario = test::scenario_of(kFrontAndBack, {"duration=5s"});
   std::vector<std::vector<double>> figures = {

@@ -313,6 +313,34 @@ const std::vector<RuleCase>& rule_cases() {
        kSteady,
        {},
        "gives up after 8 ms"},
+      {"bursts",
+       kSteady,
+       {kOnce, "service.api.queue.capacity=10",
+        "client.web.arrivals={process=\"on-off\",total_rate=120,on=\"2s\",off=\"8s\","
+        "phase=\"aligned\"}"},
+       kSteady,
+       {kOnce, "service.api.errors.internal=0.2"},
+       "first attempts alone need 2.9 times the capacity"},
+      {"own-timeout",
+       kSteady,
+       {kOnce, "service.api.servers=20", "service.api.timeout=20ms",
+        "service.api.service_time={distribution=\"exponential\",mean=\"10ms\"}"},
+       kSteady,
+       {kOnce, "service.api.timeout=20ms", kErrors, "service.api.servers=20"},
+       "most attempts that fail take longer than 20 ms, after which the service itself gives up"},
+      {"slow-or-far",
+       kDip,
+       {"service.api.servers=200", "fault.dip.speed=1", "fault.dip.latency=50ms"},
+       kDip,
+       {"service.api.servers=200", "fault.dip.speed=0.9"},
+       "during the fault the service is 0.1 s farther away, there and back"},
+      {"reused-tokens",
+       kSteady,
+       {"client.web.mutating=0.5", "client.web.token_reuse=0.1",
+        "service.api.idempotency.window=1min"},
+       kSteady,
+       {"client.web.mutating=0.5", "service.api.idempotency.window=1min", kErrors, kOnce},
+       "5 % of the requests carry the token of an earlier one, which the service refuses"},
       {"no-capacity", kDip, {kOff}, kDip, {}, "no capacity at all"},
       {"unreachable",
        kDip,
@@ -766,6 +794,18 @@ TEST_CASE("nothing is good that takes effect twice, is degraded, or waits for a 
   CHECK(fallback[0].rule == "unaffected");
   CHECK(fallback[0].severity == Severity::kInfo);
   CHECK_THAT(fallback[0].sentence, Catch::Contains("of the answers of the run are degraded"));
+}
+
+TEST_CASE("a storm is no good news, however many succeed") {
+  // Requests that are asked again until they succeed: a throttle of 80/s for 120/s.
+  const std::vector<Verdict> storm = verdicts_on(
+      kSteady,
+      {"duration=120s", "service.api.servers=20", "service.api.throttle.rate=80",
+       "client.web.attempt_timeout=none",
+       "client.web.retry={mode=\"custom\",max_attempts=\"unlimited\",delays=[\"100ms\"]}"});
+  INFO(listed(storm));
+  CHECK(storm[0].severity == Severity::kBad);
+  CHECK_THAT(storm[0].sentence, !Catch::StartsWith("all is well"));
 }
 
 TEST_CASE("What grows while a disturbance is on is told by its end, not by its mean") {

@@ -148,14 +148,14 @@ TEST_CASE_METHOD(Sample, "service.csv") {
   set.runs[0].services[0].bins[1].servers_ns = 2e9;
   const std::string header =
       "scenario,variant,replication,service,time_s,arrivals,admitted,rejected,throttled,"
-      "completions,wasted,queue_mean,queue_max,busy_mean,servers,in_service_mean\n";
+      "completions,wasted,queue_mean,queue_max,busy_mean,servers,in_service_mean,errors\n";
   CHECK(text(write_service_csv) == header +
-                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,2,0.5\n"
-                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,2,0\n");
+                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,2,0.5,0\n"
+                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,2,0,0\n");
   set.runs[0].services[0].unlimited = true;
   CHECK(text(write_service_csv) == header +
-                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,,0.5\n"
-                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,,0\n");
+                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,,0.5,0\n"
+                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,,0,0\n");
 }
 
 TEST_CASE_METHOD(Sample, "latency.csv pools the replications") {
