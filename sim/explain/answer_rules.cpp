@@ -1022,7 +1022,8 @@ Found not_all_well(const GroupCase& c) {
 
 Found well(const GroupCase& c) {
   // A cause says that this lasts only as long as the run.
-  const bool for_now = overload_without_retries(c) && !is_served_first(c);
+  const bool for_now =
+      (overload_without_retries(c) && !is_served_first(c)) || overload_below(c).has_value();
   const Figure succeed = share(steady_share(c), steady_source(c));
   const Sentence each = attempts(c.amplification(), attempts_per_request(c));
   const Figure is_well = claim("all is well", steady_source(c) >= number(kWell));

@@ -315,6 +315,19 @@ class CauseFinder {
            std::ranges::any_of(on, [](const FaultSpec* f) { return f->speed < 1; });
   }
 
+  /// How many times as long it works on an attempt: as the speed that faults leave says, if nothing
+  /// else changes it; work that has not ended is in no measurement.
+  double times_as_long(std::size_t service, const std::vector<const FaultSpec*>& on,
+                       double measured) const {
+    if (may_work_longer(service, {})) return measured;
+    double speed = 1;
+    for (const FaultSpec* f : on) {
+      if (f->speed <= 0 || f->instance != FaultSpec::kAllInstances) return measured;
+      speed *= f->speed;
+    }
+    return speed < 1 ? 1 / speed : measured;
+  }
+
   /// Executions whose own work was done, at most. Calls come after it, so that those which wait for
   /// a call when the stretch ends have had it, although they have not ended.
   double works_done(const GraphStretch& s, std::size_t service) const {
@@ -521,7 +534,7 @@ class CauseFinder {
     const double noise = 3 / std::sqrt(std::max(1.0, number_of(part.flow.completions)));
     if (may_work_longer(service, on) && now_s - usual_s >= noticeable_s &&
         now_s >= (1 + kLongerShare + noise) * usual_s) {
-      add(Ill::kSlow, part_of(now_s, usual_s));
+      add(Ill::kSlow, times_as_long(service, on, part_of(now_s, usual_s)));
     } else if (refuses && g_.held_s(s, service) < available_s(s, service) / 2) {
       add(Ill::kTurnsAway, part_of(number_of(part.flow.rejected), came)).failed =
           number_of(part.flow.rejected);
@@ -593,6 +606,17 @@ Sentence when_of(const GroupCase& c, const GraphStretch& s) {
     default:
       return say(" after {}", its_name(c));
   }
+}
+
+bool leads_to(const GroupCase& c, std::size_t service, std::size_t group) {
+  return std::ranges::any_of(c.graph->calls.calls_of(service), [&](std::size_t i) {
+    const CallSpec& call = c.scenario.calls[i];
+    return call.client == group &&
+           (call.operations.empty() ||
+            std::ranges::any_of(c.client.operations, [&](const OperationSpec& operation) {
+              return std::ranges::count(call.operations, operation.name) > 0;
+            }));
+  });
 }
 
 bool is_repeated_above(const GroupCase& c, std::size_t service) {
@@ -833,6 +857,8 @@ Found cause_in_graph(const GroupCase& c) {
 
 // --- Overload and retries at several layers ------------------------------------------------------
 
+}  // namespace
+
 /// The service below a group that is asked for most, of those that first attempts overload.
 Found overload_below(const GroupCase& c) {
   if (!c.graph || c.client.makes_calls() || c.client.arrivals.process == ArrivalProcess::kOnce) {
@@ -840,9 +866,11 @@ Found overload_below(const GroupCase& c) {
   }
   const flow::Demand& demand = c.graph->demand;
   std::vector<std::size_t> below = called_services(c.client);
+  const std::size_t entries = below.size();
   std::optional<std::size_t> most, caller;
   for (std::size_t i = 0; i < below.size(); ++i) {
     for (const std::size_t g : c.graph->calls.groups_of(below[i])) {
+      if (i < entries && !leads_to(c, below[i], g)) continue;
       for (const std::size_t callee : called_services(c.scenario.clients[g])) {
         if (std::ranges::count(below, callee) > 0) continue;
         below.push_back(callee);
@@ -864,6 +892,8 @@ Found overload_below(const GroupCase& c) {
           counted(whole(enough, not_in_files(kByScenario)), "server is", "servers are")),
       {{"new_load_ratio", there.load()}, {"servers", there.capacity}, {"servers_needed", enough}}};
 }
+
+namespace {
 
 /// The attempts at a service that one request of a group causes, along the path on which they are
 /// most.
@@ -1089,8 +1119,10 @@ std::optional<DegradedCalls> degraded_calls(const GroupCase& c) {
   if (!c.graph) return std::nullopt;
   const GraphCase& g = *c.graph;
   std::vector<std::size_t> reached = called_services(c.client);
+  const std::size_t entries = reached.size();
   for (std::size_t i = 0; i < reached.size(); ++i) {
     for (const std::size_t group : g.calls.groups_of(reached[i])) {
+      if (i < entries && !leads_to(c, reached[i], group)) continue;
       for (const std::size_t callee : called_services(c.scenario.clients[group])) {
         if (std::ranges::count(reached, callee) == 0) reached.push_back(callee);
       }

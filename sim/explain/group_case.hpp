@@ -76,7 +76,8 @@ struct DisturbedStretch {
   std::vector<const FaultSpec*> faults = {};
 };
 
-/// The disturbances that may reach a part of the scenario (stats::Parts), as its groups see them.
+/// The disturbances that may reach a part of the scenario (stats::ReachParts), as its groups see
+/// them.
 struct PartFacts {
   std::vector<stats::Disturbance> all;        ///< also before the window
   std::vector<stats::Disturbance> in_window;  ///< that do not end before it begins
@@ -325,7 +326,7 @@ class CaseFacts {
 
   std::vector<std::vector<Caller>> callers_;  // of each service
   std::map<std::size_t, std::vector<DisturbedStretch>> stretches_;
-  const stats::Parts parts_;
+  const stats::ReachParts parts_;
   std::map<std::size_t, PartFacts> part_facts_;
   std::map<std::size_t, std::vector<AskingFrom>> asking_;
   std::optional<prediction::Demands> demands_;

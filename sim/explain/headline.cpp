@@ -65,11 +65,13 @@ Sentence names_of(const std::vector<const GroupCase*>& groups) {
 /// The services that attempts of a group and the calls for them go to.
 std::vector<bool> reach_of(const GroupCase& c) {
   std::vector<bool> reached(c.scenario.services.size(), false);
-  for (const std::size_t s : called_services(c.client)) reached[s] = true;
+  const std::vector<std::size_t> entries = called_services(c.client);
+  for (const std::size_t s : entries) reached[s] = true;
   if (!c.graph) return reached;
   for (const std::size_t s : flow::callers_first(c.scenario)) {
     if (!reached[s]) continue;
     for (const std::size_t g : c.graph->calls.groups_of(s)) {
+      if (std::ranges::count(entries, s) > 0 && !leads_to(c, s, g)) continue;
       for (const std::size_t t : called_services(c.scenario.clients[g])) reached[t] = true;
     }
   }

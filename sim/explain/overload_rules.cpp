@@ -364,22 +364,30 @@ Found lost_messages(const GroupCase& c) {
     return loss;
   };
   Loss most = usual;
+  const DisturbedStretch* worst = nullptr;
   for (const DisturbedStretch& d : c.disturbed_stretches) {
-    if (in(d).all() > most.all()) most = in(d);
+    if (in(d).all() > most.all()) most = in(d), worst = &d;
   }
   if (most.all() < kNoticeable || !has_trouble(c)) return std::nullopt;
   const bool by_fault = most.all() > usual.all();
   const Stretches such = stretches_where(
       c, [&](const DisturbedStretch& d) { return by_fault && in(d).all() >= most.all(); });
-  const auto lost = [&](double value, std::string_view path) {
-    return share(value, by_fault ? not_in_files(kByScenario) : key(std::string(path)));
+  const auto lost = [&](double value, std::string_view of) {
+    FigureSource passes = number(1) - key("network." + std::string(of));
+    if (worst != nullptr) {
+      for (const FaultSpec* f : worst->faults) {
+        if (!for_all(*f)) continue;
+        passes = std::move(passes) * (number(1) - key("fault." + f->name + "." + std::string(of)));
+      }
+    }
+    return share(value, number(1) - std::move(passes));
   };
   std::vector<Sentence> what;
   if (most.requests > 0) {
-    what.push_back(say("{} of the attempts", lost(most.requests, "network.request_loss")));
+    what.push_back(say("{} of the attempts", lost(most.requests, "request_loss")));
   }
   if (most.answers > 0 && most.requests < 1) {
-    what.push_back(say("{} of the answers", lost(most.answers, "network.response_loss")));
+    what.push_back(say("{} of the answers", lost(most.answers, "response_loss")));
   }
   return Finding{say("{}{} are lost on the way",
                      by_fault ? say("during {} ", names_of(c, such)) : Sentence(), joined(what)),
@@ -489,10 +497,14 @@ Found slow_queue_outlasts_timeout(const GroupCase& c) {
   const double slow_s = k.full_queue_s / k.left;
   if (k.full_queue_s > k.patience_s || slow_s <= k.patience_s) return std::nullopt;
   if (k.largest_queue_s / k.left <= k.patience_s) return std::nullopt;
+  const auto least = std::ranges::min_element(c.disturbed_stretches, {}, &DisturbedStretch::left);
+  const FigureSource left = left_source(c, *least), full = full_queue_source(c);
+  const bool is_known =
+      left.kind != FigureSource::Kind::kUnknown && full.kind != FigureSource::Kind::kUnknown;
   return Finding{
       say("at {} of the capacity the full queue holds {} of work; clients wait only {}: {}; at "
           "full capacity it holds {}",
-          share(k.left, not_in_files(kByScenario)), roughly(slow_s, not_in_files(kByScenario)),
+          share(k.left, left), roughly(slow_s, is_known ? full / left : not_in_files(kByScenario)),
           patience(c), answers_too_late(c, c.during, "during"),
           roughly(k.full_queue_s, full_queue_source(c))),
       {{"queue_work_s", slow_s},
@@ -767,10 +779,10 @@ Found timeout_below_service_time(const GroupCase& c) {
 }
 
 /// "1 of its 3 instances", or the service.
-Sentence who_of(const GroupCase& c, std::uint32_t concerned) {
+Sentence who_of(const GroupCase& c, const FaultSpec& fault, std::uint32_t concerned) {
   const std::uint32_t count = c.service().instances.count;
   if (concerned == count) return Words("the service");
-  return say("{} of its {} instances", whole(concerned, not_in_files(kByScenario)),
+  return say("{} of its {} instances", whole(concerned, key("fault." + fault.name + ".instances")),
              whole(count, key("service." + c.service().name + ".instances")));
 }
 
@@ -814,8 +826,9 @@ Found slow_or_far(const GroupCase& c) {
     what.push_back(say("{} {} farther away, there and back", several ? Words("are") : Words("is"),
                        time(there_and_back_s, number(2) * key(path + ".latency"))));
   }
-  return Finding{say("during {} {} {}", names_of(c, such), who_of(c, concerned), joined(what)),
-                 {{"speed_ratio", worst->speed}, {"farther_s", 2 * worst->latency.in_seconds()}}};
+  return Finding{
+      say("during {} {} {}", names_of(c, such), who_of(c, *worst, concerned), joined(what)),
+      {{"speed_ratio", worst->speed}, {"farther_s", 2 * worst->latency.in_seconds()}}};
 }
 
 /// Load that is too much only now and then.

@@ -46,6 +46,12 @@ bool is_served_first(const GroupCase& c);
 /// That first attempts alone need the capacity or more.
 std::optional<Finding> overload_without_retries(const GroupCase& c);
 
+/// That first attempts ask for more than a service below can do.
+std::optional<Finding> overload_below(const GroupCase& c);
+/// Whether attempts of the group at `service`, which it calls itself, make calls of that group:
+/// some are made for single operations only.
+bool leads_to(const GroupCase& c, std::size_t service, std::size_t group);
+
 /// A call that fails without failing the attempt that it is made for.
 struct DegradedCalls {
   const CallSpec* call;

@@ -104,6 +104,31 @@ bool has_known_time(const Scenario& scenario, std::size_t service) {
   });
 }
 
+/// The same where servers wait for calls, if figures.py knows how long these take at idle services:
+/// all of them plain, and none fails by itself.
+bool has_known_work(const Scenario& scenario, std::size_t service) {
+  const ServiceSpec& s = scenario.services[service];
+  if (!has_known_mean(s.service_time) || s.model != ServiceModelKind::kQueue ||
+      s.autoscaling.target > 0 || s.profile || (!s.errors.empty() && !s.errors_at.on_arrival())) {
+    return false;
+  }
+  const bool alike = std::ranges::all_of(scenario.clients, [](const ClientSpec& client) {
+    return client.operations.empty() && calls_one_service(client);
+  });
+  if (!alike || !has_known_mean(scenario.network.latency)) return false;
+  return std::ranges::all_of(scenario.calls, [&](const CallSpec& call) {
+    const std::size_t below = scenario.clients[call.client].service;
+    return call.caller != service ||
+           (scenario::is_plain(call) && call.stage == 0 && call.one_of.empty() &&
+            scenario.services[below].errors.empty() && scenario.network.request_loss == 0 &&
+            has_known_work(scenario, below));
+  });
+}
+
+bool has_known_work(const GroupCase& c) {
+  return c.capacity.limited && has_known_work(c.scenario, c.client.service);
+}
+
 bool has_known_time(const GroupCase& c) {
   return c.capacity.limited && has_known_time(c.scenario, c.client.service);
 }
@@ -165,7 +190,7 @@ bool is_whole_bins(const GroupCase& c, double at_s) {
 }  // namespace
 
 FigureSource load_source(const GroupCase& c, LoadOf of, std::string_view window) {
-  if (!has_known_time(c)) return not_in_files(kWork);
+  if (!has_known_work(c)) return not_in_files(kWork);
   FigureSource source = flow(c, "attempts", window);
   if (source.kind != FigureSource::Kind::kCells) return source;
   source.text = c.client.name;  // whose recovery ends the trouble
@@ -175,7 +200,7 @@ FigureSource load_source(const GroupCase& c, LoadOf of, std::string_view window)
 FigureSource load_source(const GroupCase& c, const DisturbedStretch& d) {
   // What a throttle lets pass is that of the stretch as a whole.
   const bool throttles = c.service().throttle.rate > 0 || c.service().throttle.has_limits();
-  if (!has_known_time(c) || throttles || !is_whole_bins(c, d.start_s) ||
+  if (!has_known_work(c) || throttles || !is_whole_bins(c, d.start_s) ||
       !is_whole_bins(c, d.end_s)) {
     return not_in_files(kWork);
   }
@@ -213,7 +238,7 @@ FigureSource retries_above_source(const GroupCase& c, std::string_view over) {
 }
 
 FigureSource work_above_source(const GroupCase& c, LoadOf of, std::string_view over) {
-  if (!has_known_time(c)) return not_in_files(kWork);
+  if (!has_known_work(c)) return not_in_files(kWork);
   const bool retries = of == LoadOf::kRetries;
   FigureSource source = flow(c, "attempts", retries || !c.disturbed() ? "window" : "before");
   source.text = c.client.name;
@@ -240,7 +265,7 @@ FigureSource need_source(const GroupCase& c, std::size_t service, const GraphStr
   const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& client) {
     return share_of_calls(client, service) > 0;
   });
-  if ((first && callers != 1) || !has_known_time(c.scenario, service) || !ends_as_planned ||
+  if ((first && callers != 1) || !has_known_work(c.scenario, service) || !ends_as_planned ||
       to <= from || !same_speed || spec.model != ServiceModelKind::kQueue ||
       !is_whole_bins(c, s.start_s) || !is_whole_bins(c, s.end_s)) {
     return not_in_files(kWork);

@@ -27,7 +27,8 @@ NOT_IN_FILES = {
         "sent-nothing", "culprit", "stuck", "down-between",
         "overload-without-retries", "no-capacity", "unreachable", "silent", "answers-errors",
         "lost-on-the-way", "queue-outlasts-timeout", "slow-queue-outlasts-timeout",
-        "timeout-below-service-time", "slow-or-far", "cause-in-graph", "overload-below", "layers-multiply"},
+        "timeout-below-service-time", "slow-or-far", "cause-in-graph", "overload-below",
+        "layers-multiply"},
     "attempts times the server time that the scenario gives them": {
         "overload-without-retries", "overload-by-disturbance", "profile-takes-capacity",
         "retries-keep-it-down", "retries-above-capacity", "hedging-loads", "bursts",
@@ -49,9 +50,8 @@ NOT_IN_FILES = {
     "sums of latencies over time": {"falls-behind", "slow", "only-slower"},
     "waits in the queue beyond the least time that an attempt takes": {"slow"},
     "which unconfirmed recoveries count": {
-        "quota-ran-dry", "quota-ran-dry-in-vain", "culprit", "sometimes-recovers", "queue-outlasts-timeout", "wasted-work", "degraded",
-        "back-at-once",
-        "recovers", "recovers-late", "could-have-been-missed"},
+        "quota-ran-dry", "quota-ran-dry-in-vain", "culprit", "sometimes-recovers",
+        "queue-outlasts-timeout", "wasted-work", "degraded", "back-at-once", "recovers-late", "could-have-been-missed"},
     "replications in which requests are enough to tell": {
         "culprit", "sometimes-recovers", "could-have-been-missed"},
     "failures of calls over time": {"unaffected", "all-well", "only-slower", "not-all-well"},
@@ -294,6 +294,22 @@ class Recomputed:
             total += share * (b - a)
         return total / (end - start)
 
+    def calls_s(self, service):
+        """How long an attempt waits for the calls of its service, at idle services below."""
+        parallel = self.is_true(f"service.{service}.parallel_calls")
+        times = []
+        for call in self.variant["calls"]:
+            if call["caller"] == service:
+                below, = call["calls"]
+                times.append(2 * self.number("network.latency") + self.calls_s(below)
+                             + self.number(f"service.{below}.service_time"))
+        return max(times, default=0.0) if parallel else sum(times)
+
+    def held_s(self, service):
+        """The part of that for which it holds a server."""
+        shared = self.variant["keys"][f"service.{service}.queue.discipline"]
+        return 0.0 if shared == '"processor-sharing"' else self.calls_s(service)
+
     def callers(self, service):
         return [each["name"] for each in self.variant["clients"] + self.variant["calls"]
                 if service in each["calls"]]
@@ -311,7 +327,7 @@ class Recomputed:
         """Rows of what attempts ask of a service, in seconds of a server."""
         mean_s = self.number(f"service.{service}.service_time")
         path = f"service.{service}"
-        asked_s = mean_s * (1 - self.error_share(path) * self.errors_cost_nothing(path))
+        asked_s = (mean_s + self.held_s(service)) * (1 - self.error_share(path) * self.errors_cost_nothing(path))
         width = self.variant["interval_s"]
         for row, groups in self.bins_of(service):
             start = float(row["time_s"])
@@ -346,7 +362,8 @@ class Recomputed:
             return 0.0
         asked = min(float(row["arrivals"]), float(row["admitted"]) + float(row["rejected"]))
         first = 1 - sum(float(group["retries"]) for group in groups) / sent
-        return mean_s * asked / speed * (first if first_only else 1.0)
+        own_s = mean_s / speed + self.held_s(service)
+        return own_s * asked * (first if first_only else 1.0)
 
     def quota(self, client, column, window):
         """By replication: from when on the retry quota refuses so much until the group is back."""

@@ -414,7 +414,7 @@ std::vector<Disturbance> disturbances(const Scenario& scenario) {
       scenario, [](const FaultSpec&) { return true; }, [](std::size_t) { return true; });
 }
 
-Parts::Parts(const Scenario& scenario)
+ReachParts::ReachParts(const Scenario& scenario)
     : scenario_(scenario),
       services_(scenario.services.size()),
       of_(services_ + scenario.clients.size()) {
@@ -435,7 +435,7 @@ Parts::Parts(const Scenario& scenario)
   for (std::size_t i = 0; i < of_.size(); ++i) of_[i] = root(i);
 }
 
-std::vector<Disturbance> Parts::disturbances_in(std::size_t part) const {
+std::vector<Disturbance> ReachParts::disturbances_in(std::size_t part) const {
   return disturbances_where(
       scenario_, [&](const FaultSpec& fault) { return of_service(fault.service) == part; },
       [&](std::size_t group) { return of_group(group) == part; });
@@ -448,7 +448,7 @@ std::vector<Disturbance> disturbances_for(const Scenario& scenario,
                                           std::optional<std::size_t> group) {
   const bool several = scenario.services.size() > 1 && scenario.clients.size() > 1;
   if (group && several && !disturbances(scenario).empty()) {
-    const Parts parts(scenario);
+    const ReachParts parts(scenario);
     std::vector<Disturbance> own = parts.disturbances_in(parts.of_group(*group));
     if (!own.empty()) return own;
   }

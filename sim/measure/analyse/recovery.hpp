@@ -45,10 +45,10 @@ std::vector<Disturbance> disturbances(const Scenario& scenario);
 
 /// Which services and client groups have to do with each other, however far apart: by attempts,
 /// calls, and what they share. What happens in one part does nothing in another.
-class Parts {
+class ReachParts {
  public:
-  explicit Parts(const Scenario& scenario);
-  /// Parts with the same number are one.
+  explicit ReachParts(const Scenario& scenario);
+  /// ReachParts with the same number are one.
   std::size_t of_service(std::size_t service) const { return of_[service]; }
   std::size_t of_group(std::size_t group) const { return of_[services_ + group]; }
   /// The disturbances in a part, in their order.

@@ -1226,4 +1226,154 @@ duration = "20s"
              says("during the fault 1 of its 4 instances works at 2 % of its speed"));
 }
 
+TEST_CASE("how much longer a slow service works is what its speed says") {
+  // A second at a fiftieth of the speed ends little of what it begins.
+  const std::string said = said_of("", R"(
+name = "blip"
+duration = "8s"
+replications = 3
+[service.gate]
+servers = 300
+service_time = "4ms"
+[service.gate.calls.store]
+attempt_timeout = "300ms"
+retry = { mode = "custom", max_attempts = 3, delays = ["40ms"] }
+[service.store]
+servers = "unlimited"
+service_time = "12ms"
+[client.web]
+calls = "gate"
+arrivals = { process = "constant", total_rate = 60 }
+retry = { mode = "none" }
+[fault.slow]
+service = "store"
+start = "3s"
+duration = "1s"
+speed = 0.02
+)");
+  CHECK_THAT(said, says("store works 50 times as long on an attempt during the fault"));
+}
+
+TEST_CASE("what a service below will not bear is well only so far") {
+  // stock does 50/s, of which orders ask for 51; browsing does not come there.
+  const Scenario scenario = test::scenario_of(R"(
+name = "so far"
+duration = "6s"
+replications = 2
+drain = false
+[service.gate]
+servers = 60
+service_time = "3ms"
+[service.gate.calls.stock]
+operation = "order"
+retry = { mode = "none" }
+[service.stock]
+servers = 10
+service_time = "200ms"
+[client.orders]
+calls = "gate"
+arrivals = { process = "constant", total_rate = 51 }
+attempt_timeout = "2s"
+retry = { mode = "none" }
+[client.orders.operation.order]
+share = 1
+[client.browsing]
+calls = "gate"
+arrivals = { process = "constant", total_rate = 40 }
+attempt_timeout = "2s"
+retry = { mode = "none" }
+[client.browsing.operation.look]
+share = 1
+)");
+  const std::vector<RunResult> runs = run_replications(scenario);
+  CHECK_THAT(said_of("orders", scenario, runs),
+             Catch::StartsWith("so far all is well") && says("the capacity of stock"));
+  CHECK_THAT(said_of("browsing", scenario, runs),
+             Catch::StartsWith("all is well") && !says("stock"));
+}
+
+TEST_CASE("first lines of shared pools, priorities and callees that never answer") {
+  // One call in twenty hangs for a minute: 100/s * 0.05 * 60 s are 300 of 100 servers.
+  CHECK_THAT(said_of("all", R"(
+name = "hang"
+duration = "300s"
+warmup = "100s"
+replications = 2
+drain = false
+[service.web]
+servers = 100
+service_time = "50ms"
+queue = { capacity = 0 }
+[service.web.calls.rare]
+share = 0.05
+attempt_timeout = "60s"
+retry = { mode = "none" }
+[service.rare]
+servers = "unlimited"
+service_time = "2ms"
+[fault.hung]
+service = "rare"
+start = "0s"
+duration = "1000s"
+black_hole = true
+[client.people]
+calls = "web"
+arrivals = { process = "poisson", total_rate = 100 }
+retry = { mode = "none" }
+)"),
+             Catch::StartsWith("rare does not answer during the fault: people "));
+  CHECK_THAT(said_of("all", R"(
+name = "prefetch"
+duration = "300s"
+replications = 2
+[service.play]
+servers = 20
+service_time = { distribution = "exponential", mean = "40ms" }
+queue = { discipline = "priority", max_age = "150ms" }
+[client.viewers]
+calls = "play"
+priority = 1
+arrivals = { process = "poisson", total_rate = 180 }
+retry = { mode = "none" }
+[client.prefetch]
+calls = "play"
+arrivals = { process = "poisson", total_rate = 90 }
+retry = { mode = "none" }
+surge.rush = { start = "100s", duration = "80s", factor = 15 }
+)"),
+             Catch::StartsWith("play is out of capacity during the surge: prefetch fails") &&
+                 says("viewers is not affected"));
+  // Calls that take 300 ms hold the pool that quick ones share.
+  CHECK_THAT(said_of("all", R"(
+name = "pool"
+duration = "20s"
+replications = 2
+drain = false
+[service.gate]
+servers = 16
+service_time = "4ms"
+[service.gate.calls.report]
+operation = "slow"
+retry = { mode = "none" }
+[service.report]
+servers = 400
+service_time = "300ms"
+[client.slow]
+calls = "gate"
+arrivals = { process = "constant", total_rate = 70 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[client.slow.operation.slow]
+share = 1
+[client.quick]
+calls = "gate"
+arrivals = { process = "constant", total_rate = 60 }
+attempt_timeout = "100ms"
+retry = { mode = "none" }
+[client.quick.operation.quick]
+share = 1
+)"),
+             Catch::StartsWith("gate is out of capacity: ") && says("quick fails"));
+}
+
 }  // namespace retrysim
