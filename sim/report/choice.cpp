@@ -175,6 +175,16 @@ double rounded_up(double value) {
   return std::ceil(value / scale * (1 - 1e-9)) * scale;
 }
 
+/// Whether the policies differ by less than anybody would care about, and not just by less than the
+/// zone that so few replications can tell.
+bool is_nothing_to_choose(const PolicyChoice& choice) {
+  const auto best = estimate(choice.policies[*choice.best].aim);
+  PairedDifference d;
+  d.difference = *choice.all_within;
+  if (best && best->mean != 0) d.relative = *choice.all_within / std::fabs(best->mean);
+  return *choice.all_within == 0 || is_negligible(*choice.aim.metric, d);
+}
+
 std::string chosen_text(const PolicyChoice& choice) {
   const std::size_t same = same_as_best(choice);
   const std::size_t n = choice.policies.size();
@@ -190,7 +200,7 @@ std::string chosen_text(const PolicyChoice& choice) {
   if (choice.all_within) {
     const double within = rounded_up(*choice.all_within);
     std::string text =
-        choice.ended_early || *choice.all_within <= choice.indifference / 2
+        choice.ended_early || is_nothing_to_choose(choice)
             ? fmt::format("{} policies have the same {}{}: there is nothing to choose.",
                           n == 2 ? "Both" : fmt::format("All {}", n), aim_name(choice),
                           with_difference(" within", within, metric))
@@ -292,8 +302,9 @@ std::string answer_text(const PolicyChoice& choice) {
   if (choice.replications_needed &&
       static_cast<double>(*choice.replications_needed) > kFarMore * static_cast<double>(so_far)) {
     return text +
-           " So small a difference takes far more replications to be told; give a larger "
-           "--indifference.";
+           with_difference(" To tell apart policies that differ by", choice.indifference,
+                           *choice.aim.metric) +
+           " takes far more replications: give a larger --indifference.";
   }
   if (choice.replications_needed) {
     text += fmt::format(" {}{} of each would decide it{};",
@@ -336,8 +347,10 @@ std::vector<std::string> choice_terms(const PolicyChoice& choice) {
 /// Who is the best or why nobody is, and what the race saved.
 std::vector<std::string> choice_sentences(const PolicyChoice& choice) {
   std::vector<std::string> sentences = {answer_text(choice)};
-  if (choice.equal_allocation > 0 && choice.best &&
-      same_as_best(choice) + 1 < choice.policies.size()) {
+  constexpr double kWorthSaying = 1.5;
+  if (choice.best && same_as_best(choice) + 1 < choice.policies.size() &&
+      static_cast<double>(choice.equal_allocation * choice.policies.size()) >=
+          kWorthSaying * static_cast<double>(choice.replications)) {
     sentences.push_back(saving_text(choice));
   }
   return sentences;
