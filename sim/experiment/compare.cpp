@@ -297,6 +297,24 @@ void add_within_duration(std::vector<const MetricInfo*>& metrics,
   if (differs) metrics.insert(place + 1, within);
 }
 
+/// What makes a success a bad one, where variants differ in it.
+void add_bad_successes(std::vector<const MetricInfo*>& metrics,
+                       const std::vector<ComparedVariant>& variants,
+                       const std::vector<std::string>& clients) {
+  for (const std::string_view name : {"degraded_share", "duplicate_share"}) {
+    const MetricInfo* metric = find_metric(name);
+    if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) continue;
+    const bool differs =
+        std::any_of(clients.begin(), clients.end(), [&](const std::string& client) {
+          const stats::Series base = series_of(variants.front(), client, index_of(*metric));
+          return std::any_of(variants.begin(), variants.end(), [&](const ComparedVariant& v) {
+            return series_of(v, client, index_of(*metric)) != base;
+          });
+        });
+    if (differs) metrics.push_back(metric);
+  }
+}
+
 }  // namespace
 
 bool is_negligible(const MetricInfo& metric, const PairedDifference& d) {
@@ -400,7 +418,12 @@ Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& op
   });
   for (ComparedVariant& v : compared) v.values = MetricValues(v.loaded.scenario, v.runs);
   std::vector<const MetricInfo*> metrics = options.metrics;
-  if (metrics.empty()) metrics = headline_metrics();
+  const std::vector<const MetricInfo*> headline = headline_metrics();
+  if (metrics.empty()) metrics = headline;
+  const bool chosen = !std::all_of(headline.begin(), headline.end(), [&](const MetricInfo* m) {
+    return std::find(metrics.begin(), metrics.end(), m) != metrics.end();
+  });
+  if (!chosen) add_bad_successes(metrics, compared, clients_of(compared));
   add_recovered(metrics, compared);
   add_within_duration(metrics, compared, clients_of(compared));
   return compare_runs(std::move(compared), std::move(metrics));

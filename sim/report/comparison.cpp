@@ -265,7 +265,7 @@ class Sentence {
     const ComparisonRow* row = find_(metric);
     if (row == nullptr || !row->difference.interval || is_nothing(row->difference)) return;
     const PairedDifference& d = row->difference;
-    if (d.identical) {
+    if (is_same(d)) {
       equal_.emplace_back(noun);
       return;
     }
@@ -356,6 +356,12 @@ void add_effects(std::vector<std::string>& result, const ComparisonReport& compa
 }  // namespace
 
 bool is_nothing(const PairedDifference& d) { return d.identical && d.baseline_mean == 0; }
+
+bool is_same(const PairedDifference& d) {
+  constexpr double kRounding = 1e-9;
+  const auto nothing = [&](double x) { return std::fabs(x) <= kRounding * std::fabs(d.mean); };
+  return d.identical || (d.interval && nothing(d.interval->low) && nothing(d.interval->high));
+}
 
 std::string spoken_name(std::string_view variant) {
   const auto parts = key_and_word(variant);
@@ -482,8 +488,16 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
   }
   if (std::string text = recoveries(comparison); !text.empty()) result.push_back(std::move(text));
   const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
+  // A single group outside is all of them: the others are calls between services.
+  const std::vector<ClientSpec>& groups = comparison.baseline().scenario().clients;
+  const bool one_outside =
+      std::ranges::count_if(groups, [](const ClientSpec& c) { return !c.makes_calls(); }) == 1;
+  const auto is_outside = [&](const std::string& name) {
+    return std::ranges::any_of(
+        groups, [&](const ClientSpec& c) { return c.name == name && !c.makes_calls(); });
+  };
   for (const std::string& client : clients_of(comparison)) {
-    if (client != "all" && !by_group) continue;
+    if (client != "all" && (!by_group || (one_outside && is_outside(client)))) continue;
     for (std::size_t v = 1; v <= comparison.variants(); ++v) {
       const auto find = [&](const MetricInfo& metric) {
         return comparison.found.find(v, client, metric);
@@ -527,7 +541,7 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
   const PairedDifference& d = row->difference;
   if (d.pairs == 0) return "no pairs  ";
   const std::string some = d.pairs < replications ? fmt::format(" [{} pairs]", d.pairs) : "";
-  if (d.identical) return "same" + some + "  ";
+  if (is_same(d)) return "same" + some + "  ";
   const Amount amount = amount_of(*row);
   const bool rounds_to_zero = amount.value.find_first_of("123456789") == std::string::npos;
   const std::string_view sign = d.difference < 0 ? "-" : "+";
@@ -585,11 +599,9 @@ class ComparisonText {
     } else if (n < 10) {
       notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
     }
-    for (const Evaluation& e : comparison_.evaluations) {
-      if (e.scenario().seed == comparison_.baseline().scenario().seed) continue;
+    if (!one_seed()) {
       notes.emplace_back(
           "the variants have different seeds and therefore no common random numbers");
-      break;
     }
     add_modes(notes);
     add_drains(notes);
@@ -623,6 +635,11 @@ class ComparisonText {
   }
 
  private:
+  bool one_seed() const {
+    return std::ranges::all_of(comparison_.evaluations, [&](const Evaluation& e) {
+      return e.scenario().seed == comparison_.baseline().scenario().seed;
+    });
+  }
   const std::string& variant(std::size_t v) const { return comparison_.evaluations[v].set.variant; }
   std::string short_name(std::size_t v) const { return variant(v).substr(key_.size()); }
   std::size_t replications() const { return comparison_.baseline().set.runs.size(); }
@@ -631,9 +648,11 @@ class ComparisonText {
     const Scenario& s = comparison_.baseline().scenario();
     d.say(heading_of(scenarios_of(comparison_.evaluations)).text());
     const std::size_t n = replications();
-    d.say(fmt::format("{} variant{} on common random numbers, {} replication{}, seed {}.",
-                      comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s", n,
-                      n == 1 ? "" : "s", s.seed));
+    const std::size_t variants = comparison_.variants() + 1;
+    const std::string runs = fmt::format("{} replication{}", n, n == 1 ? "" : "s");
+    d.say(one_seed() ? fmt::format("{} variant{} on common random numbers, {}, seed {}.", variants,
+                                   variants == 1 ? "" : "s", runs, s.seed)
+                     : fmt::format("{} variants with different seeds, {}.", variants, runs));
     if (comparison_.variants() == 0) d.lines("One variant: nothing to compare.\n");
   }
 

@@ -32,6 +32,8 @@ struct ComparisonReport {
 
 /// Both sides are zero throughout: there is no difference to report.
 bool is_nothing(const PairedDifference& difference);
+/// Both sides are the same throughout, but for rounding.
+bool is_same(const PairedDifference& difference);
 
 /// A variant in a sentence: "full jitter" for the variant "jitter=full", "no jitter" for
 /// "jitter=none"; numbers, several keys and "mode=none" as they are.

@@ -24,7 +24,8 @@ MORE = {"more", "higher", "longer"}
 LESS = {"fewer", "less", "lower", "shorter"}
 NOUNS = {  # where sentences use other words than the label
     "success": "success_rate", "probability of recovery": "recovered",
-    "wasted capacity": "wasted_share",
+    "wasted capacity": "wasted_share", "degraded answers": "degraded_share",
+    "duplicates": "duplicate_share",
     "probability of metastable failure": "metastable_probability",
 }
 # What is varied; each fits the scenarios that have a client "web".
@@ -207,8 +208,7 @@ class Told:
                 (rf"(?:is practically the same as {base} in|Practically the same:) (.*?)\.",
                  lambda m: self.nouns(sentence, variant, client, m[1], self.is_small, "differs")),
                 (r"(?:makes no difference to|Same) (.*?)\.",
-                 lambda m: self.nouns(sentence, variant, client, m[1],
-                                      lambda r: float(r["difference"]) == 0, "differs")),
+                 lambda m: self.nouns(sentence, variant, client, m[1], self.is_same, "differs")),
                 (r"Neither recovers in any of \d+ runs\.",
                  lambda m: self.expect(sentence, float(row("recovered")["mean"]) == 0, "recovers")),
                 (r"Both recover in (\d+) of (\d+) runs only\.",
@@ -226,6 +226,11 @@ class Told:
             else:
                 self.expect(sentence, False, f"cannot be read: {rest}")
                 return
+
+    @staticmethod
+    def is_same(row):
+        """But for rounding."""
+        return abs(float(row["difference"])) <= 1e-9 * abs(float(row["mean"]))
 
     def is_small(self, row):
         if row["unit"] == "1" and not row["metric"].endswith(("amplification", "_variance")):

@@ -64,7 +64,9 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     share("degraded_share", "Successes although a call of the service to another one had failed "
           "(on_failure = ignore or fallback), per success; only of groups that call such a service",
           cohort<&C::degraded>, cohort<&C::degradable>)
-        .shown(Display().lower_is_better().line(kRequests, 9, "degraded", kZero)),
+        .shown(label("share of degraded answers").lower_is_better()
+            .spoken(4, {"fewer degraded answers", "more degraded answers"})
+            .line(kRequests, 9, "degraded", kZero)),
     share("attempt_success_rate", "Successful attempts per attempt",
           result<AttemptResult::kSuccess>, attempts)
         .shown(Display().higher_is_better().line(kAttempts, 1, "success")),
@@ -72,7 +74,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .bins(in_bin<&F::attempts>, in_bin<&F::requests>)
         .in_phases(made<&M::attempts>, made<&M::requests>)
         .shown(label("attempts per request").lower_is_better()
-            .spoken(7, {"fewer attempts per request", "more attempts per request"})
+            .spoken(9, {"fewer attempts per request", "more attempts per request"})
             .line(kLoad, 6, "amplification")
             .in(kCompared, 2).in(kSwept, 5).in(kSweptTable, 3).in(kOfModes, 3)),
     own(kDeviation, "attempts_variance", "1", "Variance of the number of attempts of a request",
@@ -101,7 +103,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .service_bins(at_service<&S::completions>)
         .shown(Display().line(kLoad, 4, "throughput")),
     rate<&F::successes>("goodput", "Requests that end with success per second")
-        .shown(label("goodput").higher_is_better().spoken(11)
+        .shown(label("goodput").higher_is_better().spoken(13)
             .line(kLoad, 5, "goodput")
             .in(kCompared, 3).in(kSwept, 3).in(kSweptTable, 1).in(kOfModes, 1).in(kWarmup, 1)),
     service_rate("badput", "Executions per second that brought no client a success: no client "
@@ -164,7 +166,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .shown(Display().line(kRetries, 3, "retry quota, mean")),
 
     service_level<&S::queue_ns>("queue_mean", "attempts", "Mean number of waiting attempts")
-        .shown(label("mean queue").lower_is_better().spoken(12)
+        .shown(label("mean queue").lower_is_better().spoken(14)
             .line(kService, 2, "queue, mean").in(kCompared, 4)),
     own(kPeak, "queue_max", "attempts", "Largest number of waiting attempts (of any one service)",
         queue_max).of(kServices)
@@ -222,12 +224,12 @@ constexpr auto kOfDurations = all_of(
         .mean_bins(latency_s_in_bin, latencies_in_bin)
         .in_phases<&PhaseResult::latency>()
         .shown(&D::mean, label("mean latency").lower_is_better()
-            .spoken(13).line(kLatency, 1, "mean")
+            .spoken(15).line(kLatency, 1, "mean")
             .in(kCompared, 5).in(kSwept, 7).in(kSweptTable, 4).in(kOfModes, 4).in(kWarmup, 3))
-        .shown(&D::p50, label("median latency").lower_is_better().spoken(14)
+        .shown(&D::p50, label("median latency").lower_is_better().spoken(16)
             .line(kLatency, 2, "median").in(kCompared, 7).in(kSwept, 8))
         .shown(&D::p90, label("p90 latency").lower_is_better().line(kLatency, 3, "p90"))
-        .shown(&D::p99, label("p99 latency").lower_is_better().spoken(15)
+        .shown(&D::p99, label("p99 latency").lower_is_better().spoken(17)
             .line(kLatency, 4, "p99").in(kCompared, 8).in(kSwept, 9).in(kSweptTable, 5))
         .shown(&D::p999, label("p99.9 latency").lower_is_better().line(kLatency, 5, "p99.9"))
         .rows(),
@@ -235,7 +237,7 @@ constexpr auto kOfDurations = all_of(
               &C::latency_ok>()
         .in_phases<&PhaseResult::latency_ok>()
         .shown(&D::mean, label("mean latency of successes").lower_is_better()
-            .spoken(6, {"lower mean latency of successes", "higher mean latency of successes"})
+            .spoken(8, {"lower mean latency of successes", "higher mean latency of successes"})
             .in(kCompared, 6))
         .shown(&D::p50, label("median latency of successes").lower_is_better()
             .line(kLatency, 6, "median of successes"))
@@ -272,7 +274,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
           cohort<&C::effects>, mutating),
     share("duplicate_share", "Requests with side effects that took effect more than once, per "
           "such request", cohort<&C::duplicated>, mutating)
-        .shown(Display().lower_is_better()),
+        .shown(label("share of duplicates").lower_is_better()
+            .spoken(5, {"fewer duplicates", "more duplicates"})),
     share("lost_share", "Requests with side effects that succeeded for their client although "
           "nothing took effect (idempotency.stored = before-effect), per such request",
           cohort<&C::lost_effects>, mutating)
@@ -310,7 +313,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         .within(MetricRange::kShare)
         .in_percent()
         .shown(label("wasted capacity").lower_is_better()
-            .spoken(10, {"less wasted capacity", "more wasted capacity"})
+            .spoken(12, {"less wasted capacity", "more wasted capacity"})
             .line(kService, 4, "wasted capacity", kZero).in(kCompared, 9)),
     capacity("wasted_after_give_up_share", "Share of capacity spent on attempts after their client "
              "had given up", wasted_after_give_up_ns)
@@ -322,7 +325,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     own(kPeak, "peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the "
         "window", peak_rate)
         .shown(label("peak attempt rate").lower_is_better()
-            .spoken(9, {"lower peak attempt rate", "higher peak attempt rate"})
+            .spoken(11, {"lower peak attempt rate", "higher peak attempt rate"})
             .line(kLoad, 7, "peak attempt rate").in(kCompared, 12).in(kSwept, 11)),
     own(kOther, "peak_to_mean", "1", "That rate divided by the mean attempt rate", peak_to_mean),
     own(kOther, "dispersion_index", "1", "Variance divided by mean of the number of attempts that "
@@ -346,7 +349,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     own(kOther, "recovery_s", "s", "From the end of the last fault or surge that may reach the "
         "group until goodput has recovered for good; absent if it did not during the run", recovery)
         .shown(label("recovery time").lower_is_better()
-            .spoken(5, {"shorter recovery time", "longer recovery time"})
+            .spoken(7, {"shorter recovery time", "longer recovery time"})
             .line(kRetries, 6, "recovery").in(kCompared, 10).in(kSwept, 13)),
     own(kOther, "disturbed_success_rate", "1", "Share of the requests submitted during a fault "
         "or surge that did not fail; recovery_s leaves that time out", disturbed_success_rate)
@@ -366,7 +369,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
                 metastable)
         .of(kAllOnly)
         .shown(label("metastable failures").lower_is_better()
-            .spoken(4, {"lower probability of metastable failure",
+            .spoken(6, {"lower probability of metastable failure",
                         "higher probability of metastable failure"})),
     own(kCount, "jobs", "jobs", "Jobs begun in the window that clients poll for", jobs_if_any),
     share("job_success_rate", "Jobs that their client saw done, per job; the others had too many "
@@ -387,7 +390,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         completion_time)
         .of(kAllOnly)
         .shown(label("time to completion").lower_is_better()
-            .spoken(8, {"shorter time to completion", "longer time to completion"})
+            .spoken(10, {"shorter time to completion", "longer time to completion"})
             .in(kCompared, 13).in(kSwept, 10)),
 });
 // clang-format on
