@@ -24,6 +24,8 @@ using stats::Series;
 constexpr std::size_t kMeasures = 12;
 // The aims.
 constexpr std::size_t kSuccess = 0, kRecovered = 1, kRecoveryTime = 2, kWithin = 3, kLatency = 4;
+// Parts of the success.
+constexpr std::size_t kDisturbed = 5, kQuiet = 6;
 
 const std::array<AdviceMeasure, kMeasures>& measures() {
   const auto of = [](std::string_view name) { return find_metric(name); };
@@ -206,8 +208,10 @@ RemedyVerdict judge(const std::vector<RemedyEffect>& effects) {
   };
   if (any(1)) return any(-1) ? RemedyVerdict::kMixed : RemedyVerdict::kHelps;
   if (any(-1)) return RemedyVerdict::kHarms;
+  // What is faster and loses successes in a part of the run is no help.
+  const bool loses = effects[kDisturbed].direction < 0 || effects[kQuiet].direction < 0;
   for (const std::size_t m : {kRecoveryTime, kLatency}) {
-    if (effects[m].direction > 0) return RemedyVerdict::kHelps;
+    if (effects[m].direction > 0) return loses ? RemedyVerdict::kMixed : RemedyVerdict::kHelps;
     if (effects[m].direction < 0) return RemedyVerdict::kHarms;
   }
   return RemedyVerdict::kNoDifference;

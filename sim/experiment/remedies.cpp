@@ -4,6 +4,7 @@
 #include <retrysim/advise.hpp>
 #include <retrysim/presets.hpp>
 
+#include "scenario/derived/derived.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/values.hpp"
 
@@ -322,12 +323,27 @@ Treatment caller_deadline(const GroupPlace& place) {
 
 // --- Connections and instances -------------------------------------------------------------------
 
+/// Four times as large, or twice what first attempts need while none of them waits.
 Treatment larger_pool(const GroupPlace& place) {
   constexpr std::uint64_t kTimes = 4;
+  constexpr double kRoom = 2, kMost = 1e6;
   if (place.spec.max_connections == ClientSpec::kUnlimited) {
     return not_here("clients have any number of connections");
   }
-  return edit({fmt::format("max_connections={}", kTimes * place.spec.max_connections)});
+  const Scenario& scenario = place.loaded.scenario;
+  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const auto group = static_cast<std::size_t>(&place.spec - scenario.clients.data());
+  double needed = 0;
+  for (const ServiceShare& called : service_shares(place.spec)) {
+    needed += called.share * demand.groups[group].requests / place.spec.count *
+              (2 * scenario.network.latency.mean_seconds() +
+               scenario::service_seconds_at(scenario, place.spec, called.service) +
+               demand.services[called.service].calls_time);
+  }
+  const std::uint64_t enough =
+      needed < kMost ? static_cast<std::uint64_t>(std::ceil(kRoom * needed)) : 0;
+  return edit(
+      {fmt::format("max_connections={}", std::max(kTimes * place.spec.max_connections, enough))});
 }
 
 /// Envoy's outlier detection, which may leave out up to half of the instances: its 10 percent are
@@ -396,7 +412,7 @@ const std::vector<RemedyRow>& remedy_table() {
       at_groups("adaptive-mode", "use adaptive mode", adaptive_mode),
       at_groups("no-hedging", "do not hedge", no_hedging),
       at_groups("longer-timeout", "double the attempt timeouts", longer_timeout),
-      at_groups("larger-pool", "make connection pools four times as large", larger_pool),
+      at_groups("larger-pool", "make connection pools at least four times as large", larger_pool),
       at_groups("caller-deadline", "end calls when their caller's client gives up",
                 caller_deadline)};
   return table;

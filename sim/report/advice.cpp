@@ -124,7 +124,7 @@ class AdviceText {
     const std::size_t helping = found_.helping();
     std::vector<std::string> said;
     if (helping == 0) {
-      said.emplace_back("None of the remedies tried helps measurably.");
+      said.push_back("None of the remedies tried helps measurably: " + as_it_stands() + ".");
     } else {
       const RemedyTrial& first = found_.trials.front();
       said.push_back(fmt::format("Best single change: {}. {}.", first.remedy.words,
@@ -273,6 +273,7 @@ class AdviceText {
   }
 
   static constexpr std::size_t kMostNamed = 4;  // of those that help less
+  static constexpr std::size_t kRunsToTell = 10;
 
   static std::string capital(std::string text) {
     if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
@@ -294,8 +295,9 @@ class AdviceText {
       return is_share ? telling_percent(one, other) : value_text(measure, one);
     };
     std::string text =
-        fmt::format("{} {} from {} to {}", label, d.difference > 0 ? "rises" : "falls",
-                    value(d.baseline_mean, d.mean), value(d.mean, d.baseline_mean));
+        fmt::format("{} {}{} from {} to {}", label, d.difference > 0 ? "rise" : "fall",
+                    label.starts_with("attempts") ? "" : "s", value(d.baseline_mean, d.mean),
+                    value(d.mean, d.baseline_mean));
     if (m != kSuccess) return text;
     std::string points = points_text(d);  // "+7.2 (7.1..7.3)"
     if (const auto end = points.find(" ("); end != points.npos) {
@@ -333,7 +335,7 @@ class AdviceText {
     return "";
   }
 
-  static std::string cost_sentence(const RemedyTrial& trial) {
+  std::string cost_sentence(const RemedyTrial& trial) const {
     std::vector<std::string> costs;
     for (std::size_t m = 0; m < advice_measures().size(); ++m) {
       if (trial.effects[m].direction < 0) {
@@ -341,7 +343,37 @@ class AdviceText {
       }
     }
     if (!costs.empty()) return fmt::format("What it costs: {}.", listed(costs));
-    return "No other metric got worse.";
+    return fmt::format("No other metric got significantly worse{}.",
+                       replications() < kRunsToTell
+                           ? fmt::format(", as far as {} runs can tell", replications())
+                           : "");
+  }
+
+  /// "99.9 % of the requests succeed, and all 3 runs recover at once: little is left to improve".
+  std::string as_it_stands() const {
+    constexpr double kNearlyAll = 0.999, kSoon_s = 1;
+    std::string text;
+    bool well = true;
+    const std::size_t success = exists(kWithin) ? kWithin : kSuccess;
+    if (const auto& mean = found_.means[success]) {
+      well = *mean >= kNearlyAll;
+      text = fmt::format("{} of the requests succeed as it stands{}", percent(*mean),
+                         exists(kWithin) ? ", within the duration" : "");
+    }
+    if (const auto& mean = found_.means[kRecovered]) {
+      const std::size_t runs = replications();
+      const auto back = static_cast<std::size_t>(std::lround(*mean * static_cast<double>(runs)));
+      const auto& time = found_.means[kRecoveryTime];
+      const bool soon = !time || *time < kSoon_s;
+      well = well && back == runs && soon;
+      text += back == runs ? fmt::format(", and all {} runs recover", runs)
+                           : fmt::format(", and {} of {} runs recover", back, runs);
+      if (back > 0 && time && *time >= kSoon_s) {
+        text += " after " + value_text(advice_measures()[kRecoveryTime], *time);
+      }
+    }
+    return text + (well ? "; little is left to improve"
+                        : "; what is left is the fault itself, or the number of servers");
   }
 
   /// "p99 latency +12 %; peak attempt rate +3.1 %"; without the success rate, which the table has.

@@ -375,6 +375,85 @@ retry = { mode = "custom", max_attempts = 3, delays = [0.05] }
   }
 }
 
+TEST_CASE("A larger pool is as large as what is asked of it") {
+  // 240/s for 20 ms each keep 4.8 connections busy; four times one is four.
+  const Advice advice = advice_on(R"(
+name = "pool"
+duration = "20s"
+replications = 3
+[service.front]
+servers = 100
+service_time = "2ms"
+[service.front.calls.api]
+max_connections = 1
+attempt_timeout = "2s"
+retry = { mode = "none" }
+[service.api]
+servers = 40
+service_time = "20ms"
+[client.web]
+calls = "front"
+count = 50
+arrivals = { process = "poisson", total_rate = 240 }
+attempt_timeout = "5s"
+retry = { mode = "none" }
+)");
+  const RemedyTrial& first = advice.trials.front();
+  CHECK(first.remedy.name == "larger-pool");
+  CHECK(first.remedy.edits == Texts{"service.front.calls.api.max_connections=10"});
+  CHECK(first.means[kSuccessRate] == 1.0);
+}
+
+// The hedges of web wait for its only connection. With more connections they are all sent, which is
+// quicker, doubles the load, and overflows the short queue now and then.
+TEST_CASE("What is quicker and loses successes during the fault is no help") {
+  const Advice advice = advice_on(R"(
+name = "mixed"
+duration = "60s"
+replications = 3
+seed = 552
+drain = true
+warmup = "5s"
+interval = "1s"
+recovery = { hold = "5s" }
+[service.api]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+queue = { capacity = 10 }
+[service.side]
+servers = 10
+service_time = { distribution = "exponential", mean = "20ms" }
+throttle = { rate = 485, burst = 1 }
+[client.web]
+calls = "api"
+count = 10
+arrivals = { process = "poisson", total_rate = 201 }
+attempt_timeout = "2s"
+deadline = "3s"
+max_connections = 1
+retry = { mode = "custom", max_attempts = 2, delays = [0], hedging = { delay = "0ms" } }
+[client.batch]
+calls = "side"
+count = 40
+arrivals = { process = "closed", think_time = "200ms" }
+retry = { mode = "custom", max_attempts = 4, backoff = { base = "50ms" } }
+[fault.f0]
+service = "side"
+start = "10s"
+duration = "60s"
+latency = "100ms"
+[fault.f1]
+service = "side"
+start = "12s"
+duration = "1s"
+speed = 0.3
+)");
+  const RemedyTrial& pool = trial_of(advice, "larger-pool");
+  CHECK(pool.effects[4].direction == 1);
+  CHECK(pool.effects[5].direction == -1);
+  CHECK(pool.verdict == RemedyVerdict::kMixed);
+}
+
 TEST_CASE("Where services call each other a remedy is also tried at each caller alone") {
   const test::RequestFile file{R"(
 name = "hops"
