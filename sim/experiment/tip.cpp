@@ -337,24 +337,35 @@ TipPlanResult plan_tip(const TipRequest& request) {
   return result;
 }
 
+namespace {
+
+/// "700 s", "36500 s (about 10 h)".
+std::string duration_text(double seconds) {
+  constexpr double kHour = 3600;
+  return fmt::format("{:.4g} s{}", std::ceil(seconds),
+                     seconds < kHour ? "" : fmt::format(" (about {:.2g} h)", seconds / kHour));
+}
+
+}  // namespace
+
 std::vector<std::string> notes_before(const TipPlan& plan) {
-  for (const bool at_first : {true, false}) {
-    double longest = 0, duration = 0;
+  // What is needed at either end of the range: whoever sets that meets no further note.
+  double duration = 0, at_first = 0, longest = 0;
+  for (const bool first : {true, false}) {
     for (const TipCase& c : plan.cases) {
-      const Scenario s = c.scenario(at_first ? plan.search.first : plan.search.last);
+      const Scenario s = c.scenario(first ? plan.search.first : plan.search.last);
       const auto needed = stats::least_duration_to_judge_s(s);
-      if (!needed || *needed <= s.duration.in_seconds() || *needed <= longest) continue;
-      longest = *needed;
+      if (!needed || *needed <= s.duration.in_seconds()) continue;
+      if (first) at_first = std::max(at_first, *needed);
+      longest = std::max(longest, *needed);
       duration = s.duration.in_seconds();
     }
-    if (longest == 0) continue;
-    return {fmt::format(
-        "runs of {:.4g} s are too short to judge {}; set duration to {:.4g} s or more", duration,
-        at_first ? "any value: what does not recover looks like what is slow to"
-                 : "the values near HI: the search will look below it",
-        std::ceil(longest))};
   }
-  return {};
+  if (longest == 0) return {};
+  return {fmt::format(
+      "runs of {:.4g} s can show that it recovers, but {} too short to show that it does not; set "
+      "duration to {} or more, and more where a backlog drains slowly",
+      duration, at_first > 0 ? "are" : "near HI are", duration_text(longest))};
 }
 
 namespace {
@@ -370,10 +381,9 @@ std::vector<std::string> notes_on_search(const TippingPoint& point, double durat
   for (const TippingProbe& p : point.probes) unknown += p.count(TippingResponse::kUnknown);
   if (unknown > 0) {
     notes.push_back(
-        fmt::format("{} too short to tell whether {}; a duration of {:.4g} s "
-                    "would be long enough",
+        fmt::format("{} too short to tell whether {}; a duration of {} would be long enough",
                     unknown == 1 ? "1 run was" : fmt::format("{} runs were", unknown),
-                    unknown == 1 ? "it recovers" : "they recover", std::ceil(duration_needed)));
+                    unknown == 1 ? "it recovers" : "they recover", duration_text(duration_needed)));
   }
   return notes;
 }
