@@ -119,7 +119,7 @@ bool has_known_work(const Scenario& scenario, std::size_t service) {
   return std::ranges::all_of(scenario.calls, [&](const CallSpec& call) {
     const std::size_t below = scenario.clients[call.client].service;
     return call.caller != service ||
-           (scenario::is_plain(call) && call.stage == 0 && call.one_of.empty() &&
+           (flow::is_plain(call) && call.stage == 0 && call.one_of.empty() &&
             scenario.services[below].errors.empty() && scenario.network.request_loss == 0 &&
             has_known_work(scenario, below));
   });

@@ -506,7 +506,7 @@ constexpr Combination kCombinations[] = {
             "choices among calls, but for how many there are on average"),
 
     // Who calls them.
-    none("calls between services", "", is_call, kWaits | kAllOfFluidAndChain | kBound,
+    none("calls between services", "", is_call, kWaits | kAllOfFluidAndChain,
          "the calls of a service depend on the calls that it gets"),
     none("a custom strategy", "", has_strategy, kAllOfFluidAndChain | kBound,
          "what a custom strategy does is not known"),

@@ -112,21 +112,59 @@ std::string doubt_of_short_queue(const Scenario& scenario, std::size_t service,
 
 }  // namespace
 
+namespace {
+
+/// Whether the calls of all services are bounded by the requests of the clients outside, each of
+/// which comes whatever became of others, times the attempts that are allowed on the way.
+bool calls_are_bounded(const Scenario& scenario, const flow::Demand& most) {
+  const bool open = std::ranges::all_of(scenario.clients, [](const ClientSpec& c) {
+    const ArrivalProcess process = c.arrivals.process;
+    return (c.makes_calls() || process == ArrivalProcess::kPoisson ||
+            process == ArrivalProcess::kConstant) &&
+           !c.arrivals.profile && !c.strategy;
+  });
+  // Caches may be cold, and fallbacks are made for what fails.
+  const bool counted = std::ranges::all_of(scenario.calls, [](const CallSpec& call) {
+    return call.cache.hit == 0 && call.cache.capacity == 0 &&
+           call.on_failure != CallFailure::kFallback;
+  });
+  // One that is overloaded would call no more often than it finishes attempts, which failures make
+  // quicker.
+  const bool room = std::ranges::all_of(
+      most.services, [](const flow::ServiceDemand& s) { return s.load() < 1; });
+  const bool plain = std::ranges::none_of(
+      scenario.services, [](const ServiceSpec& s) { return s.model == ServiceModelKind::kOcc; });
+  return open && counted && room && plain;
+}
+
+}  // namespace
+
 std::optional<WorstLoad> worst_load(const Scenario& scenario, std::size_t service) {
   if (prediction::why_not(prediction::Theory::kBound, scenario, service)) return std::nullopt;
   const ServiceSpec& spec = scenario.services[service];
+  const bool is_called = std::ranges::any_of(scenario.clients, [&](const ClientSpec& c) {
+    return c.makes_calls() && share_of_calls(c, service) > 0;
+  });
+  flow::Demand first_calls, most_calls;
+  if (is_called) {
+    most_calls = flow::demand_of(scenario, flow::Attempts::kMost);
+    if (!calls_are_bounded(scenario, most_calls)) return std::nullopt;
+    first_calls = flow::demand_of(scenario, flow::Attempts::kFirst);
+  }
   WorstLoad load;
   double attempts_of_all = 0;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    const double rate = flow::mean_request_rate(scenario, c);
+    const auto group = static_cast<std::size_t>(&c - scenario.clients.data());
+    const double rate = c.makes_calls() ? most_calls.groups[group].requests
+                                        : flow::mean_request_rate(scenario, c);
     if (rate <= 0) continue;
     const double work = flow::service_seconds_at(scenario, c, service);
     const double most = std::max(work, spec.rejection.cost.in_seconds());
     const double attempts = c.retry.max_attempts == RetryRules::kUnlimited
                                 ? kForever
                                 : static_cast<double>(c.retry.max_attempts);
-    load.first += rate * work;
+    load.first += (c.makes_calls() ? first_calls.groups[group].requests : rate) * work;
     if (most > 0) load.worst += rate * attempts * most;
     attempts_of_all += rate * attempts;
     // A throttle that may refuse would make more attempts of those that it refuses.

@@ -204,6 +204,33 @@ TEST_CASE("A service with room for all attempts is safe, whatever its rules") {
   says_nothing("abandoned = \"remove\"\n", "max_connections = 1\n");
 }
 
+TEST_CASE("A service at the end of a chain that has room for all attempts of all layers is safe") {
+  const auto phase = [](int rate, const std::string& call, const std::string& arrivals = "") {
+    const Prediction p = predict(
+        test::scenario_of(fmt::format(
+            "name = \"chain\"\nduration = 100\n[service.front]\nservers = 200\n"
+            "service_time = \"5ms\"\n[service.front.calls.db]\nattempt_timeout = \"300ms\"\n{}"
+            "[service.db]\nservers = 10\nservice_time = \"20ms\"\n[client.web]\n"
+            "calls = \"front\"\ncount = 100\nattempt_timeout = 1\narrivals = {}\n"
+            "retry.mode = \"custom\"\nretry.max_attempts = 2\nretry.delays = [0]\n",
+            call,
+            arrivals.empty() ? fmt::format("{{ process = \"poisson\", total_rate = {} }}", rate)
+                             : arrivals)),
+        {.chain = false});
+    CHECK_FALSE(p.find("fluid", "service.front", "phase"));  // it waits for db
+    const Figure* f = p.find("fluid", "service.db", "phase");
+    return f != nullptr ? f->text : "";
+  };
+  const std::string thrice = "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n";
+  // Two attempts of web, three calls in each: 80 * 6 * 20 ms of 10 servers.
+  CHECK(phase(80, thrice) == "safe");
+  CHECK(phase(85, thrice).empty());
+  CHECK(phase(80, thrice + "count = 2\n").empty());
+  CHECK(phase(40, thrice + "count = 2\n") == "safe");
+  CHECK(phase(80, thrice + "cache.capacity = 10\n").empty());  // it may be cold
+  CHECK(phase(80, thrice, "{ process = \"closed\", think_time = \"10s\" }").empty());
+}
+
 TEST_CASE("A phase that no number of retries changes is given, whatever limits them") {
   const auto phase = [](const std::string& service, const std::string& client, int rate) {
     const Prediction p =
