@@ -148,9 +148,13 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
        fmt::format("{}, and {} waits {} for an answer: once the queue is long enough, every answer "
                    "comes too late.",
                    holds, group, time_text(timeout)),
-       fmt::format("With {}.queue.capacity = {} or less{}, a full queue holds no more work "
-                   "than can be done in that time.",
-                   path, said_whole(places), instances > 1 ? " (of each instance)" : "")});
+       places < 1
+           ? fmt::format("{}.attempt_timeout well above {}: no queue is short enough for so little "
+                         "patience.",
+                         group, time_text(timeout))
+           : fmt::format("With {}.queue.capacity = {} or less{}, a full queue holds no more work "
+                         "than can be done in that time.",
+                         path, said_whole(places), instances > 1 ? " (of each instance)" : "")});
 }
 
 void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,

@@ -447,6 +447,20 @@ TEST_CASE("What fails while all is well is warned of first: pools, servers, time
              Catch::Contains("14 % of the attempts take longer than 100 ms"));
 }
 
+TEST_CASE("No queue of no places is advised") {
+  const Facts facts = facts_of(scenario_of(
+      "name = \"places\"\nduration = 100\n[service.api]\nservers = 2\nqueue.capacity = 10\n"
+      "service_time = \"50ms\"\n[client.web]\ncount = 400\nattempt_timeout = \"55ms\"\n"
+      "retry = { mode = \"none\" }\narrivals = { process = \"poisson\", total_rate = 20 }\n"));
+  REQUIRE(warns(facts, "service.api.queue.capacity", "250 ms of work"));
+  for (const Warning& w : facts.warnings) {
+    CHECK(w.remedy.find("capacity = 0") == std::string::npos);
+    if (w.keys.find("queue.capacity") != std::string::npos) {
+      CHECK_THAT(w.remedy, Catch::Contains("attempt_timeout well above 55 ms"));
+    }
+  }
+}
+
 TEST_CASE("A queue that a throttle bounds is not said to have no bound") {
   const auto warned = [](const std::string& throttle, const std::string& more = "") {
     return warns(facts_of(scenario_of(
