@@ -44,8 +44,8 @@ ANSWER = re.compile(r"^web: all is well.*$", re.MULTILINE)
 class Terminal(unittest.TestCase):
     program = ""
 
-    def run_on_terminal(self, lines=24, **environment):
-        """What a terminal of that many lines and 100 columns gets."""
+    def run_on_terminal(self, lines=24, command=("run", "shop.toml"), status=1, **environment):
+        """What a terminal of that many lines and 100 columns gets. One expectation of `run` fails."""
         main, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 100, 0, 0))
         variables = {**os.environ, "TERM": "xterm", **environment}
@@ -55,7 +55,7 @@ class Terminal(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "shop.toml"), "w", encoding="utf-8") as file:
                 file.write(SCENARIO)
-            with subprocess.Popen([self.program, "run", "shop.toml", "--out", "result"],
+            with subprocess.Popen([self.program, *command, "--out", "result"],
                                   cwd=folder, env=variables, stdin=subprocess.DEVNULL,
                                   stdout=terminal, stderr=subprocess.PIPE) as process:
                 os.close(terminal)
@@ -70,7 +70,7 @@ class Terminal(unittest.TestCase):
                     text += block
                 errors = process.stderr.read()
         os.close(main)
-        self.assertEqual((process.returncode, errors), (1, b""))  # one expectation fails
+        self.assertEqual((process.returncode, errors), (status, b""))
         return text.decode().replace("\r\n", "\n")
 
     def test_what_matters_stands_out(self):
@@ -96,6 +96,30 @@ class Terminal(unittest.TestCase):
         text = COLOR.sub("", self.run_on_terminal(lines=500))
         self.assertEqual(len(ANSWER.findall(text)), 1, text)
         self.assertTrue(text.endswith("Result files: result\n"), text)
+
+    def test_pipes_get_neither_colors_nor_the_answer_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "shop.toml"), "w", encoding="utf-8") as file:
+                file.write(SCENARIO)
+            variables = {**os.environ, "TERM": "xterm", "LINES": "24"}
+            variables.pop("NO_COLOR", None)
+            done = subprocess.run([self.program, "run", "shop.toml", "--out", "result"], cwd=folder,
+                                  env=variables, stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, check=False)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertEqual(len(ANSWER.findall(done.stdout)), 1, done.stdout)
+        self.assertTrue(done.stdout.endswith("Result files: result\n"), done.stdout)
+
+    def test_searches_and_comparisons_end_with_their_answer_too(self):
+        for command, answer in (
+                (("compare", "shop.toml", "--vary", "service.api.servers=10,11"), "servers=11"),
+                (("advise", "shop.toml"), "(Best single change|None of the remedies)"),
+                (("choose", "shop.toml", "--vary", "service.api.servers=10,11", "--minimize",
+                  "latency_p99", "--max-replications", "4"), "(servers|Undecided|Both|No policy)")):
+            text = self.run_on_terminal(lines=8, command=command, status=0)
+            self.assertRegex(text, rf"(?m)^\x1b\[1m{answer}")
+            last = COLOR.sub("", text).rstrip("\n").rpartition("\n\n")[2]
+            self.assertRegex(last, f"^{answer}", text)
 
 
 def main():
