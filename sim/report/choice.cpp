@@ -288,7 +288,7 @@ std::string answer_text(const PolicyChoice& choice) {
   if (choice.unseen > 0) {
     // Nothing is sure of what was not seen.
     text += fmt::format(
-        " Requests that are slow too rarely to be counted in so many runs make up to {} of the "
+        " Slow requests that are too rare to be counted in so many runs may make up {} of the "
         "difference.",
         difference_text(rounded_to_three(choice.unseen), *choice.aim.metric));
   } else if (choice.leader && left > 1) {

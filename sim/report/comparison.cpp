@@ -256,8 +256,9 @@ class Sentence {
                       ? fmt::format("recovers in all {} runs ({} in {})", all, base, counts)
                       : fmt::format("recovers in {} of {} runs ({} in {})", own, all, base, counts);
     } else {
-      also_recovery_ = fmt::format(" Recovers in {} of {} runs, {} in {}: too few to tell apart.",
-                                   own, all, spoken_baseline(name_, base_), others);
+      also_recovery_ =
+          fmt::format(" Recovers in {} of {} runs, {} in {}: too few runs to tell apart.", own, all,
+                      spoken_baseline(name_, base_), others);
     }
   }
 

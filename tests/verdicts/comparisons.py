@@ -213,7 +213,7 @@ class Told:
                  lambda m: self.expect(sentence, float(row("recovered")["mean"]) == 0, "recovers")),
                 (r"Both recover in (\d+) of (\d+) runs only\.",
                  lambda m: self.counts(sentence, row("recovered"), m[1], m[1], m[2])),
-                (rf"Recovers in (\d+) of (\d+) runs, {base} in (\d+): too few to tell apart\.",
+                (rf"Recovers in (\d+) of (\d+) runs, {base} in (\d+): too few runs to tell apart\.",
                  lambda m: self.counts(sentence, row("recovered"), m[1], m[3], m[2])),
                 (r"Whether they recover is not known: [^.]*recovery\.hold is over\.",
                  lambda m: None),
