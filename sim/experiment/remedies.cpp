@@ -4,7 +4,7 @@
 #include <retrysim/advise.hpp>
 #include <retrysim/presets.hpp>
 
-#include "scenario/derived/derived.hpp"
+#include "flow/demand.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/values.hpp"
 
@@ -331,13 +331,13 @@ Treatment larger_pool(const GroupPlace& place) {
     return not_here("clients have any number of connections");
   }
   const Scenario& scenario = place.loaded.scenario;
-  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
   const auto group = static_cast<std::size_t>(&place.spec - scenario.clients.data());
   double needed = 0;
   for (const ServiceShare& called : service_shares(place.spec)) {
     needed += called.share * demand.groups[group].requests / place.spec.count *
               (2 * scenario.network.latency.mean_seconds() +
-               scenario::service_seconds_at(scenario, place.spec, called.service) +
+               flow::service_seconds_at(scenario, place.spec, called.service) +
                demand.services[called.service].calls_time);
   }
   const std::uint64_t enough =
