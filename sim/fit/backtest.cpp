@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/backtest.hpp"
 
+#include "kernel/sorting.hpp"
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -288,7 +290,7 @@ std::vector<BacktestPlan::Figures> BacktestPlan::figures_of(
 
 void BacktestPlan::add_run(std::vector<Observation> answers) {
   for (Observation& a : answers) a.start_ns += simulated_from_ns_;
-  std::ranges::sort(answers, {}, &Observation::start_ns);
+  kernel::sort(answers, {}, &Observation::start_ns);
   simulated_.push_back(figures_of(answers));
 }
 

@@ -115,7 +115,9 @@ std::vector<DurationAtLoad> durations_at_loads(std::span<const Visit> visits,
     least = n / step * step;
     return std::pair(least, least + step - 1);
   };
+  StopCounter<> looked_at;
   for (std::size_t i = 0; i < visits.size(); ++i) {
+    looked_at.count();
     if (!evidence[i]) continue;
     const auto [least, most] = class_of(found[i]);
     auto at = std::ranges::lower_bound(all, std::size_t{least}, {}, &DurationAtLoad::least);
@@ -132,7 +134,9 @@ std::vector<DurationAtLoad> durations_at_loads(std::span<const Visit> visits,
 std::vector<bool> evidence_in(std::span<const Visit> visits, std::span<const Stretch> left_out) {
   std::vector<bool> evidence;
   evidence.reserve(visits.size());
+  StopCounter<> looked_at;
   for (const Visit& v : visits) {
+    looked_at.count();
     evidence.push_back(
         std::ranges::none_of(left_out, [&](const Stretch& s) { return s.overlaps(v); }));
   }

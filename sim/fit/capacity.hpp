@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/simulation.hpp>
+
 #include "fit/arrivals.hpp"
 
 #include <algorithm>
@@ -36,6 +38,7 @@ class ServerClock {
 
   /// Of the next visit, in the order of starts.
   std::int64_t begin_of(const Visit& v) {
+    visits_.count();
     const bool busy = ends_.size() == servers_;
     const std::int64_t begin = busy ? std::max(v.start_ns, ends_.top()) : v.start_ns;
     if (!busy) {
@@ -49,6 +52,7 @@ class ServerClock {
 
  private:
   std::size_t servers_;
+  StopCounter<> visits_;
   // The latest ends, as many as there are servers: the first of them is when one is free.
   std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends_;
 };
@@ -111,6 +115,7 @@ class UnderWay {
  public:
   /// How many of those before it the next visit, in the order of starts, finds.
   std::uint32_t found_by(const Visit& v) {
+    visits_.count();
     const std::uint32_t found = at(v.start_ns);
     ends_.push(v.end_ns);
     return found;
@@ -122,6 +127,7 @@ class UnderWay {
   }
 
  private:
+  StopCounter<> visits_;
   std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends_;
 };
 

@@ -4,6 +4,8 @@
 #include <retrysim/random.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "kernel/sorting.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -69,7 +71,7 @@ class Queue {
         times_are_starts_(log.times_are_starts),
         disordered_(log.is_disordered) {
     std::vector<Visit> in_order(visits.begin(), visits.end());
-    std::ranges::sort(in_order, {}, &Visit::start_ns);
+    kernel::sort(in_order, {}, &Visit::start_ns);
     for (const Visit& v : in_order) {
       starts_s_.push_back(static_cast<double>(v.start_ns - in_order.front().start_ns) * 1e-9);
       service_s_.push_back(static_cast<double>(v.end_ns - v.start_ns) * 1e-9);
@@ -94,7 +96,9 @@ class Queue {
     durations_s_.clear();
     std::priority_queue<double, std::vector<double>, std::greater<>> ends;
     double sum = 0;
+    StopCounter<> visits;
     for (std::size_t i = 0; i < starts_s_.size(); ++i) {
+      visits.count();
       double begin = starts_s_[i];
       if (ends.size() == servers) {
         begin = std::max(begin, ends.top());
@@ -119,7 +123,7 @@ class Queue {
                                : 0;
     };
     const auto place = [&](std::size_t i) { return disordered_ ? uniform_of(4, i) : end(i); };
-    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(step(i), place(i)); });
+    kernel::sort(order, {}, [&](std::size_t i) { return std::pair(step(i), place(i)); });
     std::vector<double> sorted;
     for (const std::size_t i : order) sorted.push_back(durations_s_[i]);
     return likeness(sorted);
@@ -202,7 +206,7 @@ std::optional<double> time_of_most(std::vector<double> durations_s) {
     return [of](double d) { return std::abs(d - of * std::round(d / of)) < kNanosecond / 2; };
   };
   const bool whole = std::ranges::all_of(durations_s, is_multiple(kMillisecond));
-  std::ranges::sort(durations_s);
+  kernel::sort(durations_s);
   const auto n = static_cast<double>(durations_s.size());
   const double least = durations_s[static_cast<std::size_t>(kHardlyAny * n)];
   const auto end =
@@ -306,13 +310,15 @@ void spread_over_steps(std::vector<Observation>& rows, std::int64_t resolution_n
   };
   const double of_first = part_of(at_first), of_last = part_of(at_last);
   std::vector<double> places;
+  StopCounter<1024> steps;
   for (std::size_t i = 0; i < rows.size();) {
+    steps.count();
     const std::int64_t time = logged_ns(rows[i], times_are_starts);
     std::size_t end = i;
     while (end < rows.size() && logged_ns(rows[end], times_are_starts) == time) ++end;
     places.clear();
     for (std::size_t k = i; k < end; ++k) places.push_back(uniform_of(0, k));
-    if (!disordered) std::ranges::sort(places);
+    if (!disordered) kernel::sort(places);
     for (std::size_t k = i; k < end; ++k) {
       double place = places[k - i];
       if (time == first) place = 1 - of_first * (1 - place);
@@ -324,7 +330,7 @@ void spread_over_steps(std::vector<Observation>& rows, std::int64_t resolution_n
 }
 
 WaitByOrder wait_by_order(std::vector<Visit> lines, const Log& log) {
-  std::ranges::sort(lines, {}, log.times_are_starts ? &Visit::start_ns : &Visit::end_ns);
+  kernel::sort(lines, {}, log.times_are_starts ? &Visit::start_ns : &Visit::end_ns);
   std::vector<double> durations_s;
   for (const Visit& v : lines) {
     durations_s.push_back(static_cast<double>(v.end_ns - v.start_ns) * 1e-9);

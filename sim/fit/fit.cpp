@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/fit.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "fit/coarse.hpp"
 #include "fit/laws.hpp"
 #include "scenario/text/document.hpp"
@@ -47,7 +49,9 @@ std::vector<std::int64_t> first_times(const Log& log, std::optional<FittedRetrie
 std::vector<StatusCount> count_statuses(const Log& log, std::span<const Incident> incidents = {}) {
   StatusCounter counter;
   std::size_t at = 0;
+  StopCounter<> rows;
   for (const Observation& row : log.rows) {
+    rows.count();
     while (at < incidents.size() && incidents[at].when.end_ns <= row.start_ns) ++at;
     if (at == incidents.size() || row.start_ns < incidents[at].when.begin_ns) counter.add(row);
   }
@@ -516,7 +520,9 @@ Fit fit_log(const Log& log, const Incidents* known) {
     }
     const std::vector<StatusCount> statuses = count_statuses(log);
     std::size_t count = 0;
+    StopCounter<> rows;
     for (std::size_t i = 0; i < log.rows.size(); ++i) {
+      rows.count();
       served[i] = takes_server(statuses, log.rows[i], typical_s);
       count += served[i] ? 1 : 0;
     }
@@ -923,7 +929,9 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
       case ArrivalKind::kOther: {
         text += "process = \"trace\"\nfile = \"arrivals.csv\"\n";
         std::string csv = "time_s\n";
+        StopCounter<> times;
         for (const double t : fit.arrival_times_s) {
+          times.count();
           fmt::format_to(std::back_inserter(csv), "{:.9f}\n", t);
         }
         inputs.emplace_back("arrivals.csv", std::move(csv));

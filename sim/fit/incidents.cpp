@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/incidents.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "fit/service_time.hpp"
 
 #include <fmt/format.h>
@@ -157,6 +159,7 @@ std::vector<Interval> raised(std::vector<Bin> bins, double times, double more) {
   const double limit =
       noise * std::log(static_cast<double>(kSeries) * count * count / 2 / kFalseAlarm);
   std::vector<Bin> sums(n + 1);
+  StopCounter<> intervals;
   while (found.size() <= kMostIncidents) {
     for (std::size_t i = 0; i < n; ++i) {
       sums[i + 1] = {sums[i].lines + bins[i].lines, sums[i].hits + bins[i].hits};
@@ -167,6 +170,7 @@ std::vector<Interval> raised(std::vector<Bin> bins, double times, double more) {
     std::optional<Interval> at;
     for (std::size_t begin = 0; begin < n; ++begin) {
       for (std::size_t end = begin + 1; end <= n; ++end) {
+        intervals.count();
         const double lines = sums[end].lines - sums[begin].lines;
         const double hits = sums[end].hits - sums[begin].hits;
         if (2 * lines > all.lines) break;
@@ -210,6 +214,7 @@ class Pauses {
  public:
   explicit Pauses(std::int64_t span_ns) : span_(span_ns) {}
   void add(const Stretch& pause) {
+    pauses_.count();
     if (longest_.size() > kMostIncidents && length(pause) <= length(longest_.back())) return;
     longest_.push_back(pause);
     std::ranges::stable_sort(longest_, std::greater<>{}, length);
@@ -242,6 +247,7 @@ class Pauses {
 
   std::vector<Stretch> longest_;
   std::int64_t span_;
+  StopCounter<1024> pauses_;
 };
 
 // --- What they look like.
@@ -303,7 +309,9 @@ class Search {
 
   std::vector<Bin> error_bins() const {
     std::vector<Bin> bins(count_);
+    StopCounter<> rows;
     for (std::size_t i = 0; i < w_.log.rows.size(); ++i) {
+      rows.count();
       Bin& bin = bins[bin_of(w_.log.rows[i].start_ns)];
       bin.lines += 1;
       bin.hits += counts_as_error(i) ? 1 : 0;
@@ -419,7 +427,9 @@ class Search {
       ends.pop();
       came = 0;
     };
+    StopCounter<> visits;
     for (const Visit& v : w_.visits) {
+      visits.count();
       while (!ends.empty() && ends.top() <= v.start_ns) end_next();
       ends.push(v.end_ns);
       ++came;
@@ -445,7 +455,9 @@ class Search {
     std::vector<StatusCounter> statuses(all.found.size());
     std::vector<std::size_t> failed(all.found.size()), took_server(all.found.size());
     std::size_t at = 0;
+    StopCounter<> looked_at;
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      looked_at.count();
       const Observation& row = rows[i];
       while (at < all.found.size() && all.found[at].when.end_ns <= row.start_ns) ++at;
       const bool inside = at < all.found.size() && all.found[at].when.begin_ns <= row.start_ns;

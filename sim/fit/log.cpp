@@ -9,6 +9,7 @@
 #include "fit/lines.hpp"
 #include "fit/values.hpp"
 #include "fit/wrappers.hpp"
+#include "kernel/sorting.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -1264,7 +1265,7 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
     if (!log.rows.empty()) {
       throw BadLog("some files are access logs, others have numbers of requests: fit one kind");
     }
-    std::ranges::sort(log.counts, {}, &Count::time_ns);
+    kernel::sort(log.counts, {}, &Count::time_ns);
     check_span(log.counts.front().time_ns, log.counts.back().time_ns);
     return log;
   }
@@ -1287,7 +1288,7 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   const auto any_order = [](const Observation& row) {
     return static_cast<std::uint64_t>(row.end_ns()) * 0x9e3779b97f4a7c15u ^ row.request;
   };
-  std::ranges::sort(log.rows, [&](const Observation& a, const Observation& b) {
+  kernel::sort(log.rows, [&](const Observation& a, const Observation& b) {
     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
     return std::tuple(any_order(a), a.end_ns(), a.status, a.request) <
            std::tuple(any_order(b), b.end_ns(), b.status, b.request);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fit/retries.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "fit/service_time.hpp"
 #include "kernel/boost_math.hpp"
+#include "kernel/sorting.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -28,7 +31,7 @@ std::vector<Named> sorted_names(const Log& log, bool of_keys) {
       names.emplace_back(name, static_cast<std::uint32_t>(i));
     }
   }
-  std::ranges::sort(names);
+  kernel::sort(names);
   return names;
 }
 
@@ -48,7 +51,9 @@ FittedRetries by_names(const Log& log, std::vector<bool>& first) {
   FittedRetries found;
   const std::vector<Named> names = sorted_names(log, false);
   std::vector<double> delays;
+  StopCounter<> requests;
   for (std::size_t begin = 0, end = 0; begin < names.size(); begin = end) {
+    requests.count();
     end = end_of_name(names, begin);
     for (std::size_t i = begin + 1; i < end; ++i) {
       first[names[i].second] = false;
@@ -86,7 +91,9 @@ bool is_within(double pause, double window) { return pause >= 0 && pause <= wind
 FollowedByEnd count_followed(const Log& log, const std::vector<Named>& names, std::size_t begin,
                              std::size_t end) {
   FollowedByEnd counts;
+  StopCounter<> lines;
   for (std::size_t i = begin; i < end; ++i) {
+    lines.count();
     const Observation& row = log.rows[names[i].second];
     Followed& f = row.failed() ? counts.failed : counts.succeeded;
     f.lines += 1;
@@ -107,8 +114,10 @@ struct ByChance {
 ByChance chance_of(const Log& log, const std::vector<Named>& names, const Followed& succeeded) {
   constexpr double kShared = 10;  // lines of all keys that count for each
   ByChance chance;
+  StopCounter<1024> keys;
   for (std::size_t begin = 0, end = 0; begin < names.size(); begin = end) {
     end = end_of_name(names, begin);
+    keys.count();
     const FollowedByEnd own = count_followed(log, names, begin, end);
     if (own.failed.lines == 0) continue;
     for (std::size_t w = 0; w < kWindows.size(); ++w) {
@@ -153,8 +162,10 @@ FittedRetries by_keys(const Log& log, std::vector<bool>& first) {
   const std::vector<Named> names = sorted_names(log, true);
   found.attempts = found.requests = names.size();
   FollowedByEnd all;
+  StopCounter<1024> keys;
   for (std::size_t begin = 0, end = 0; begin < names.size(); begin = end) {
     end = end_of_name(names, begin);
+    keys.count();
     const FollowedByEnd own = count_followed(log, names, begin, end);
     all.succeeded.add(own.succeeded);
     all.failed.add(own.failed);
@@ -186,10 +197,12 @@ FittedRetries by_keys(const Log& log, std::vector<bool>& first) {
   std::vector<double> delays;
   Chains chains;
   double taken = 0;  // of the share of the lines that are retries
+  StopCounter<> lines;
   for (std::size_t begin = 0, end = 0; begin < names.size(); begin = end) {
     end = end_of_name(names, begin);
     std::size_t attempt = 1;
     for (std::size_t i = begin; i < end; ++i) {
+      lines.count();
       const Observation& row = log.rows[names[i].second];
       const double pause = i + 1 < end ? pause_s(row, log.rows[names[i + 1].second]) : -1;
       const bool follows = row.failed() && is_within(pause, found.window_s);

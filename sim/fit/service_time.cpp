@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "fit/service_time.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "kernel/boost_math.hpp"
+#include "kernel/sorting.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -92,6 +95,7 @@ Law lognormal(const Values& v) {
 Law weibull(const Values& v) {
   const double top = v.log_x.back();
   const auto moments = [&](double k) {
+    stop_point();
     double sum = 0, with_log = 0;
     for (const double l : v.log_x) {
       const double power = std::exp(k * (l - top));
@@ -136,6 +140,7 @@ Law hyperexponential(const Values& v) {
                    (v.n() - static_cast<double>(cut));
     double likelihood = -std::numeric_limits<double>::infinity();
     for (int i = 0; i < kMostSteps; ++i) {
+      stop_point();
       double in1 = 0, sum1 = 0, sum = 0, now = 0;
       for (const double x : v.x) {
         const double a = std::log(p / mean1) - x / mean1;
@@ -174,6 +179,7 @@ Law two_lognormals(const Values& v) {
     double deviation1 = v.deviation_log / 2, deviation2 = v.deviation_log / 2;
     double likelihood = -std::numeric_limits<double>::infinity();
     for (int i = 0; i < kMostSteps; ++i) {
+      stop_point();
       double in1 = 0, sum1 = 0, sum2 = 0, squares1 = 0, squares2 = 0, now = 0;
       for (const double l : v.log_x) {
         const double z1 = (l - mean1) / deviation1, z2 = (l - mean2) / deviation2;
@@ -215,7 +221,9 @@ Law two_lognormals(const Values& v) {
 double distance_of(const Law& law, const std::vector<double>& sorted) {
   double most = 0;
   const auto n = static_cast<double>(sorted.size());
+  StopCounter<1024> compared;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
+    compared.count();
     const double f = law.cumulative(sorted[i]);
     most = std::max({most, f - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - f});
   }
@@ -442,9 +450,9 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
   fit.cv = mean > 0 ? deviation / mean : 0;
 
   std::vector<double> compared = thinned(values_s);
-  std::ranges::sort(values_s);
+  kernel::sort(values_s);
   fit.mean = mean_of(values_s, mean, deviation, resolution_s);
-  std::ranges::sort(compared);
+  kernel::sort(compared);
   constexpr double kHalf = 0.5, kNearlyAll = 0.99;
   fit.p50 = quantile_of(values_s, kHalf, resolution_s);
   fit.p99 = quantile_of(values_s, kNearlyAll, resolution_s);
