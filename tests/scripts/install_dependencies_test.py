@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -78,6 +79,23 @@ class Retries(unittest.TestCase):
         self.assertEqual((status, len(calls)), (100, 4))
         self.assertEqual(errors.splitlines()[-1],
                          "with_retries: error: tried four times in vain: apt-get")
+
+    def test_whatever_downloads_is_tried_again(self):
+        downloads = re.compile(r"\b(npm ci|npm install|debootstrap --|go mod download|"
+                               r"apt-get (--\S+ )*(update|install|source)|curl |wget )")
+        found = 0
+        for place in ("scripts", "scripts/browser", "tests/sdks", ".ci"):
+            for path in (SCRIPTS.parent / place).iterdir():
+                text = path.read_bytes()[:1_000_000] if path.is_file() else b""
+                if not text.startswith(b"#!/bin/bash"):
+                    continue
+                for line in text.decode().splitlines():
+                    if line.lstrip().startswith("#") or not downloads.search(line):
+                        continue
+                    found += 1
+                    with self.subTest(f"{path.name}: {line}"):
+                        self.assertRegex(line, r"with_retries|\$retries")
+        self.assertGreaterEqual(found, 5)
 
 
 if __name__ == "__main__":
