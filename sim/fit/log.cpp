@@ -346,7 +346,7 @@ class LogParser {
       if (all || (name >> 20 & kSample) == 0) names.push_back(name);
     }
     const std::size_t lines = names.size();
-    std::ranges::sort(names);
+    kernel::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
     if (names.empty() ||
         static_cast<double>(lines) <= kMostAttempts * static_cast<double>(names.size())) {
