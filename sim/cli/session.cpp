@@ -438,9 +438,10 @@ Options<SimulationSettings> simulation_options(const SimulationHelp& help) {
         "choose the limit is for each replication; the other points of a sweep go on"},
        [](S& s, const std::string& text) { s.max_events = whole_number("max-events", text, 1); }},
       {{"max-memory", "SIZE",
-        "do not start a run that needs more memory than this, such as 4GiB, on each MPI rank "
-        "(exit status 5; the other points of a sweep go on). Default: the free memory of the "
-        "machine"},
+        "give up rather than take more memory than this, such as 4GiB, on each MPI rank: before "
+        "a run that needs more, in one that turns out to, and while input is read or results are "
+        "written (exit status 5; the other points of a sweep go on). Default: the free memory of "
+        "the machine, for runs"},
        [](S& s, const std::string& text) {
          s.max_memory = parse_bytes(text);
          if (s.max_memory) return;
@@ -715,7 +716,7 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   const auto executor = make_executor(settings.launch, settings.jobs, interruption.flag());
   const bool leads = executor->is_owner();
   if (leads && settings.timeout) interruption.limit(*settings.timeout);
-  if (leads && settings.max_memory) interruption.limit_memory(*settings.max_memory);
+  if (settings.max_memory) interruption.limit_memory(*settings.max_memory);
   // Ranks that have been asked to stop may be gone: no rank waits for them then. The process simply
   // ends, and mpirun ends the others.
   const auto finish = [&] {
@@ -741,7 +742,8 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
     return kInterrupted;
   } catch (...) {
     finish();
-    if (leads) throw;
+    // What another rank has run into nobody else knows.
+    if (leads || interruption.limit_hit()) throw;
   }
   return leads ? status : kDone;
 }
