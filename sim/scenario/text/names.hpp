@@ -17,21 +17,31 @@
 
 namespace retrysim::scenario {
 
-/// Whether a reader can see that it is a name: something in it is not blank, and it has neither
-/// control characters (C0, DEL, C1) nor bytes that are not UTF-8.
+/// Whether nothing is drawn for a character: blanks (also those of Hangul and Braille) and
+/// Unicode's Default_Ignorable_Code_Point.
+inline bool is_invisible(std::uint32_t point) {
+  struct Points {
+    std::uint32_t first, last;
+  };
+  constexpr std::array<Points, 22> kInvisible = {
+      {{' ', ' '},         {0xA0, 0xA0},      {0xAD, 0xAD},     {0x34F, 0x34F},
+       {0x61C, 0x61C},     {0x115F, 0x1160},  {0x1680, 0x1680}, {0x17B4, 0x17B5},
+       {0x180B, 0x180F},   {0x2000, 0x200F},  {0x2028, 0x202F}, {0x205F, 0x206F},
+       {0x2800, 0x2800},   {0x3000, 0x3000},  {0x3164, 0x3164}, {0xFE00, 0xFE0F},
+       {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},  {0xFFF0, 0xFFF8}, {0x1BCA0, 0x1BCA3},
+       {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}}};
+  return std::ranges::any_of(kInvisible,
+                             [=](const Points& r) { return r.first <= point && point <= r.last; });
+}
+
+/// Whether a reader can see that it is a name: something is drawn for it, and it has neither
+/// control characters, those of the direction of writing included, nor bytes that are not UTF-8.
 inline bool can_be_name(std::string_view text) {
-  constexpr std::array<std::uint32_t, 6> kBlanks = {' ', 0xA0, 0x1680, 0x202F, 0x205F, 0x3000};
-  constexpr std::uint32_t kFirstSpace = 0x2000, kLastSpace = 0x200F, kWordJoiner = 0x2060,
-                          kByteOrderMark = 0xFEFF, kDelete = 0x7F, kLastControl = 0x9F;
   bool blank = true;
   while (!text.empty()) {
     const std::string_view character = first_character(text);
-    if (!is_character(character)) return false;
-    const std::uint32_t point = code_point(character);
-    if (point < ' ' || (point >= kDelete && point <= kLastControl)) return false;
-    blank = blank && (std::find(kBlanks.begin(), kBlanks.end(), point) != kBlanks.end() ||
-                      (point >= kFirstSpace && point <= kLastSpace) || point == kWordJoiner ||
-                      point == kByteOrderMark);
+    if (!is_printable(character)) return false;
+    blank = blank && is_invisible(code_point(character));
     text.remove_prefix(character.size());
   }
   return !blank;

@@ -74,7 +74,17 @@ TEST_CASE("numbers in sentences can be read, whatever they are") {
 }
 
 TEST_CASE("a name can be seen") {
-  for (const char* name : {"a", "a b", "\xC3\xBC", "\xE3\x80\x80x"}) CHECK(can_be_name(name));
+  for (const char* name : {"a", "a b", "\xC3\xBC", "\xE3\x80\x80x", "a\xC2\xAD"}) {
+    CHECK(can_be_name(name));
+  }
+  // What is not drawn, or changes the direction of what follows: a soft hyphen, fillers of Hangul,
+  // a blank of Braille, a tag, a variation selector.
+  for (const char* name :
+       {"\xC2\xAD", "\xE3\x85\xA4", "\xE1\x85\x9F", "\xE2\xA0\x80", "\xF3\xA0\x80\xA0",
+        "\xEF\xB8\x8F", "\xE1\xA0\x8E", "\xE2\x80\xAE", "a\xE2\x80\xAE"}) {
+    INFO(printable_line(name));
+    CHECK(!can_be_name(name));
+  }
   for (const char* name : {"", " ", "\t", "a\tb", "a\nb", "a\x7F", "\xFF", "\xC2\xA0",
                            " \xE2\x80\x83", "\xE2\x80\x8B", "\xC2\x85", "\xEF\xBB\xBF"}) {
     INFO(printable_line(name));
