@@ -1,6 +1,7 @@
-"""Scenarios that are valid and dear, each in a way of its own: for tests of limits.
+"""Scenarios, logs and configurations that are valid and dear, each in a way of its own: for tests of
+limits.
 
-`case(number)` is the same one for the same number. A kind is a function that writes the scenario
+`case(number, command)` is the same one for the same number. A kind is a function that writes the scenario
 from random sizes; its name is the name of the kind. Without a limit most of these run for minutes
 or take all the memory that there is.
 
@@ -14,7 +15,9 @@ NO_RETRY = 'retry = { mode = "none" }'
 
 
 class Case:
-    """A scenario and the files beside it."""
+    """A scenario, or what else a command reads, and the files beside it."""
+
+    file, tool = "a.toml", "-"
 
     def __init__(self, kind, random_numbers, name=None):
         self.kind = name or kind.__name__
@@ -34,6 +37,11 @@ class Case:
                retry=NO_RETRY, more=""):
         self.add(f'[client.{name}]\ncalls = "{calls}"\narrivals = {{ {arrivals} }}\n'
                  f"{retry}\n{more}")
+
+    def first_service(self):
+        names = (line.split(".")[1].split("]")[0] for line in self.lines
+                 if line.startswith("[service."))
+        return next(names, "-")
 
     def text(self):
         head = (f'name = "{self.kind}"\nduration = "{self.duration}"\n'
@@ -473,9 +481,167 @@ KINDS = [fan_out, alternatives, by_chance, deep, tree, fallbacks, callers_operat
          phases]
 
 
-def kind_of(number):
-    return KINDS[number % len(KINDS)].__name__
+
+# --- Logs and configurations ---------------------------------------------------------------------
 
 
-def case(number):
-    return Case(KINDS[number % len(KINDS)], random.Random(f"costly {number}"))
+class Plain(Case):
+    """Its lines as they are."""
+
+    def text(self):
+        return "\n".join(self.lines) + "\n"
+
+
+class Log(Plain):
+    file = "a.log"
+
+
+class Configuration(Plain):
+    file = "a.yaml"
+
+
+def lines_of_log(c, r, number, served, status=lambda i: 200, request=lambda i: i, rate=1000):
+    c.lines = ["time,duration,status,request"]
+    c.lines += [f"{1700000000 + i / rate:.6f},{served(i):.6f},{status(i)},{request(i)}"
+                for i in range(number)]
+
+
+def of_many(c, r):
+    """Very many lines."""
+    lines_of_log(c, r, r.choice([100000, 500000]), lambda i: r.expovariate(100),
+                 lambda i: 503 if r.random() < 0.1 else 200)
+
+
+def of_one_moment(c, r):
+    """All lines have one time."""
+    lines_of_log(c, r, 100000, lambda i: r.choice([0, 0.01]), rate=1e12)
+
+
+def of_ties(c, r):
+    """All durations are zero, or the same."""
+    duration = r.choice([0, 0.001, 1000])
+    lines_of_log(c, r, 200000, lambda i: duration)
+
+
+def of_seconds(c, r):
+    """Whole seconds, each with very many lines."""
+    lines_of_log(c, r, 200000, lambda i: r.expovariate(100), rate=r.choice([100, 50000]))
+    c.lines[1:] = [line.replace(line[10:17], "", 1) for line in c.lines[1:]]
+
+
+def of_retries(c, r):
+    """Requests with very many lines each, which fail."""
+    lines_of_log(c, r, 200000, lambda i: 0.001, lambda i: 503,
+                 lambda i: i // r.choice([10, 100000]) if r else i)
+
+
+def of_waiting(c, r):
+    """All wait for all before them."""
+    lines_of_log(c, r, r.choice([3000, 200000]), lambda i: i * r.choice([0.001, 0.01]))
+
+
+def of_incidents(c, r):
+    """Each other second is an incident of its own."""
+    lines_of_log(c, r, 300000, lambda i: r.expovariate(100) * (1 + 9 * (i // 1000 % 2)),
+                 lambda i: 503 if i // 1000 % r.choice([2, 20]) == 0 else 200)
+
+
+def of_years(c, r):
+    """Few lines in a very long time."""
+    lines_of_log(c, r, r.choice([1000, 30000]), lambda i: 0.01, rate=r.choice([1e-6, 1e-3]))
+
+
+def of_statuses(c, r):
+    """All the statuses that there are."""
+    lines_of_log(c, r, 200000, lambda i: r.lognormvariate(-5, 3), lambda i: i % 1000)
+
+
+LOGS = [of_many, of_one_moment, of_ties, of_seconds, of_retries, of_waiting, of_incidents, of_years,
+        of_statuses]
+
+
+def envoy_pairs(c, r):
+    """Each route with each cluster."""
+    c.tool = "envoy"
+    routes, clusters = r.choice([(400, 400), (1, 20000), (20000, 1), (5000, 5000)])
+    c.lines = ["routes:"]
+    c.lines += ["- {cluster: c, retry_policy: {retry_on: 5xx}}"] * routes
+    c.lines += ["clusters:"]
+    c.lines += [f"- {{name: d{i}, circuit_breakers: {{}}}}" for i in range(clusters)]
+
+
+def envoy_named(c, r):
+    """Each route has a cluster of its own."""
+    c.tool = "envoy"
+    number = r.choice([1000, 10000])
+    c.lines = ["routes:"]
+    c.lines += [f"- {{cluster: c{i}, retry_policy: {{retry_on: 5xx}}}}" for i in range(number)]
+    c.lines += ["clusters:"]
+    c.lines += [f"- {{name: c{i}, outlier_detection: {{}}}}" for i in range(number)]
+
+
+def istio(c, r):
+    """Very many hosts with rules each."""
+    c.tool = "istio"
+    for i in range(r.choice([500, 5000])):
+        c.lines += [
+            "---", "apiVersion: networking.istio.io/v1", "kind: VirtualService",
+            f"metadata: {{name: s{i}}}",
+            f"spec: {{hosts: [h{i}], http: [{{route: [{{destination: {{host: h{i}}}}}], "
+            "retries: {attempts: 3}}]}",
+            "---", "apiVersion: networking.istio.io/v1", "kind: DestinationRule",
+            f"metadata: {{name: d{i}}}",
+            f"spec: {{host: h{i}, trafficPolicy: {{outlierDetection: {{consecutive5xxErrors: 3}}}}}}"]
+
+
+def linkerd(c, r):
+    """Very many profiles, or routes of one."""
+    c.tool = "linkerd"
+    profiles, routes = r.choice([(5000, 1), (1, 5000), (70, 70)])
+    listed_ones = ", ".join(["{name: a, isRetryable: true, condition: {method: GET}}"] * routes)
+    for i in range(profiles):
+        c.lines += [
+            "---", "apiVersion: linkerd.io/v1alpha2", "kind: ServiceProfile",
+            f"metadata: {{name: s{i}}}",
+            "spec: {retryBudget: {retryRatio: 0.2, minRetriesPerSecond: 10, ttl: 10s}, "
+            f"routes: [{listed_ones}]}}"]
+
+
+def resilience4j(c, r):
+    """Very many retries and breakers."""
+    c.tool = "resilience4j"
+    number = r.choice([1000, 10000])
+    c.lines = ["resilience4j: {retry: {instances: {"]
+    c.lines += [f"a{i}: {{maxAttempts: 3}}," for i in range(number)]
+    c.lines += ["}}, circuitbreaker: {instances: {"]
+    c.lines += [f"a{i}: {{slidingWindowSize: 3}}," for i in range(number)]
+    c.lines += ["}}}"]
+
+
+def many_members(c, r):
+    """A table of very many members that mean nothing."""
+    c.tool = r.choice(["envoy", "polly", "urllib3", "tenacity"])
+    c.lines = ["retry_policy: {retry_on: 5xx", *(f", x{i}: 1" for i in range(100000)), "}"]
+
+
+def many_anchors(c, r):
+    """Tables that are merged again and again."""
+    c.tool = "envoy"
+    c.lines = ["a0: &a0 {num_retries: 1}"]
+    c.lines += [f"a{i}: &a{i} {{<<: *a{i - 1}, x{i}: 1}}" for i in range(1, r.choice([100, 600]))]
+    c.lines += ["retry_policy: {retry_on: 5xx}"]
+
+
+CONFIGURATIONS = [envoy_pairs, envoy_named, istio, linkerd, resilience4j, many_members,
+                  many_anchors]
+OF_COMMAND = {"fit": (LOGS, Log), "import": (CONFIGURATIONS, Configuration)}
+
+
+def kind_of(number, command="run"):
+    kinds, _ = OF_COMMAND.get(command, (KINDS, Case))
+    return kinds[number % len(kinds)].__name__
+
+
+def case(number, command="run"):
+    kinds, made = OF_COMMAND.get(command, (KINDS, Case))
+    return made(kinds[number % len(kinds)], random.Random(f"costly {number}"))
