@@ -4,6 +4,7 @@
 #include "measure/analyse/series.hpp"
 
 #include <retrysim/metrics.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "flow/capacity.hpp"
 #include "flow/demand.hpp"
@@ -237,6 +238,20 @@ void join_twos(std::vector<double>& sums, std::size_t per_bin, std::size_t bins)
   sums.resize(bins * per_bin);
 }
 
+/// Joins the bins of one group or service until there are at most `most_bins`, and keeps no memory
+/// for those that there were; `series` tells how many and how wide they are.
+void join_down_to(std::vector<double>& sums, std::size_t per_bin, std::size_t most_bins,
+                  RunSeries& series) {
+  extend(sums, per_bin, series.bins);
+  while (series.bins > most_bins) {
+    if (series.drained) extend(sums, per_bin, series.bins += series.bins % 2);
+    series.bins /= 2;
+    join_twos(sums, per_bin, series.bins);
+    series.width += series.width;
+  }
+  sums.shrink_to_fit();
+}
+
 void join_twos(RunSeries& series) {
   if (series.drained) extend(series, series.bins + series.bins % 2);
   series.bins /= 2;
@@ -301,19 +316,26 @@ constexpr std::array<SeriesColumn, 6> kServiceColumns = {{
 RunSeries run_series(const Scenario& scenario, const RunResult& run, std::size_t most_bins) {
   RunSeries series;
   series.width = run.interval;
-  series.bins = run.all_bins.size();
-  for (const ClientResult& client : run.clients) {
-    series.bins = std::max(series.bins, client.bins.size());
-    series.clients.push_back(client_sums(client.bins));
-  }
-  series.clients.push_back(client_sums(run.all_bins));
-  for (std::size_t s = 0; s < run.services.size(); ++s) {
-    series.bins = std::max(series.bins, run.services[s].bins.size());
-    series.services.push_back(service_sums(scenario, run, s));
-  }
   series.drained = scenario.drain;
-  extend(series, series.bins);
-  while (series.bins > most_bins) join_twos(series);
+  std::size_t bins = run.all_bins.size();
+  for (const ClientResult& client : run.clients) bins = std::max(bins, client.bins.size());
+  for (const ServiceResult& service : run.services) bins = std::max(bins, service.bins.size());
+  // One group after the other: all bins of all of them would be as much as the run itself.
+  const auto add = [&](std::vector<std::vector<double>>& to, std::vector<double> sums,
+                       std::size_t per_bin) {
+    stop_point();
+    series.bins = bins;
+    series.width = run.interval;
+    join_down_to(sums, per_bin, most_bins, series);
+    to.push_back(std::move(sums));
+  };
+  for (const ClientResult& client : run.clients) {
+    add(series.clients, client_sums(client.bins), kClientSums);
+  }
+  add(series.clients, client_sums(run.all_bins), kClientSums);
+  for (std::size_t s = 0; s < run.services.size(); ++s) {
+    add(series.services, service_sums(scenario, run, s), kServiceSums);
+  }
   return series;
 }
 

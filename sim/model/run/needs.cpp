@@ -8,6 +8,7 @@
 #include "flow/demand.hpp"
 #include "flow/rates.hpp"
 #include "kernel/timer_queue.hpp"
+#include "measure/analyse/series.hpp"
 #include "measure/record/phase_log.hpp"
 #include "measure/record/recorder.hpp"
 #include "model/client/arrivals.hpp"
@@ -316,8 +317,9 @@ stats::PhaseLog::Memory phase_memory(const Scenario& scenario, Traffic& traffic)
 MemoryPart analysis_part(const Scenario& scenario) {
   const std::int64_t width = std::max<std::int64_t>(scenario.interval.count(), 1);
   const auto bins = static_cast<std::size_t>(scenario.duration.count() / width + 1);
-  // Three rolling rates of storms, of which two are sorted in copies; counts of arrivals.
-  constexpr std::size_t kBytesOfBin = 6 * sizeof(double);
+  // Three rolling rates of storms, of which two are sorted in copies; counts of arrivals. Later the
+  // series of one group after the other.
+  constexpr std::size_t kBytesOfBin = std::max<std::size_t>(6, stats::kClientSums) * sizeof(double);
   return {"statistics over time", "interval, duration", bins * kBytesOfBin};
 }
 

@@ -7,6 +7,7 @@
 #include <retrysim/summary.hpp>
 
 #include "measure/analyse/burstiness.hpp"
+#include "measure/analyse/series.hpp"
 #include "measure/analyse/storms.hpp"
 
 #include <catch2/catch.hpp>
@@ -184,6 +185,30 @@ TEST_CASE("the estimate of memory fits many replications", "[needs]") {
   s.replications = 20;
   s.drain = false;
   check_estimate(s);
+}
+
+TEST_CASE("the estimate of memory counts what evaluating and writing takes", "[needs]") {
+  if (!RETRYSIM_COUNTS_BYTES) return;
+  Scenario s = scenario_with(100);
+  s.drain = false;
+  s.interval = Duration::microseconds(50);
+  s.replications = 8;
+  s.clients.push_back(s.clients[0]);
+  s.clients[1].name = "mobile";
+  constexpr std::size_t kBinsOfFile = 400;
+  const std::vector<const Scenario*> runs(static_cast<std::size_t>(s.replications), &s);
+  const std::uint64_t estimate = plan_memory(runs, 1, kUnlimited).total;
+  const std::uint64_t measured = bytes_of([&] {
+    const std::vector<RunResult> results = run_replications(s);
+    const MetricValues values(s, results);
+    std::vector<stats::RunSeries> series;
+    for (const RunResult& run : results) {
+      stats::detect_storms(s, run);
+      series.push_back(stats::run_series(s, run, kBinsOfFile));
+    }
+  });
+  INFO("estimate " << estimate << ", measured " << measured);
+  CHECK(measured < estimate + estimate / 8);
 }
 
 TEST_CASE("the estimate of memory fits several jobs", "[needs]") {

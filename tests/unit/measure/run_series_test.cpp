@@ -75,6 +75,24 @@ TEST_CASE("Joined bins have the events of those they were made of") {
   REQUIRE(widened == coarse);
 }
 
+TEST_CASE("Joined to any number of bins, none is lost") {
+  const Scenario s = busy_world();
+  const RunResult run = simulate(s, 0);
+  const RunSeries fine = run_series(s, run, 1000);
+  for (std::size_t most = 2; most < fine.bins; ++most) {
+    INFO("at most " << most << " of " << fine.bins << " bins");
+    const RunSeries coarse = run_series(s, run, most);
+    CHECK(coarse.bins <= most);
+    CHECK(2 * coarse.bins > most);
+    for (const char* name : {"offered_load", "attempt_rate", "goodput"}) {
+      CHECK(total(coarse, name) == Approx(total(fine, name)));
+    }
+    RunSeries widened = fine;
+    widen(widened, coarse.width);
+    CHECK(widened == coarse);
+  }
+}
+
 TEST_CASE("The series are those of the bins") {
   const Scenario s = busy_world();
   const RunResult run = simulate(s, 0);
