@@ -109,6 +109,7 @@ def measure(program, command, limit_mib, folder, timeout_s, service="s", tool=""
             "--timeout", str(timeout_s)]
     if command not in WITHOUT_MEMORY:
         line += ["--jobs", "1", "--max-memory", f"{limit_mib}MiB", "--out", "o"]
+        line += ["--no-reuse"] if command not in ("fit", "import") else []
     return Measured(line, folder, timeout_s)
 
 
