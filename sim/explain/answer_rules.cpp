@@ -459,6 +459,8 @@ Found down_between(const GroupCase& c) {
   return f;
 }
 
+void add_lost_under_way(const GroupCase& c, Finding& f);
+
 Sentence few_of(const GroupCase& c, const Requests& r) {
   return say("{} of {}", whole(r.succeeded, made(c, r, "successes")),
              whole(r.made, made(c, r, "requests")));
@@ -493,8 +495,19 @@ Found too_few(const GroupCase& c) {
   if ((seems_up(c) || lasts_to_end(c)) && during != Change::kUnclear) return std::nullopt;
   // What is bad before is told, however much it varies.
   constexpr double kEnough = 30;
-  if (fails_before(c) && std::min(c.made.during.made, c.made.since().made) >= kEnough) {
+  const double since_made = c.made.since().made;
+  if (fails_before(c) && std::min(c.made.during.made, since_made) >= kEnough) {
     return std::nullopt;
+  }
+  if (c.made.before.made >= kEnough && c.made.during.made + since_made == 0) {
+    if (fails_before(c)) return std::nullopt;
+    Finding f{
+        say("{} of the requests succeed; {} is made during {} or after it",
+            success(c, c.made.before),
+            claim("no request", made(c, c.made.during, "requests") == number(0)), its_name(c)),
+        shares(c), kGood};
+    add_lost_under_way(c, f);
+    return f;
   }
   // A recovery that is seen says that it was down.
   if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;

@@ -267,17 +267,19 @@ Found retries_helped(const GroupCase& c) {
   if (!has_transient_errors(c) || c.retries_above_capacity.runs > 0 || !helped(c)) {
     return std::nullopt;
   }
-  return Finding{say("retries helped: {} of the requests succeed instead of the {} of the first "
-                     "attempts, for {} attempts per request",
-                     share(c.success_share(), success_source(c)), first_attempts(c),
-                     count(c.amplification(), attempts_per_request(c))),
-                 help_figures(c)};
+  return Finding{
+      say("{} helped: {} of the requests succeed instead of the {} of the first "
+          "attempts, for {} attempts per request",
+          c.client.retry.hedging.enabled ? Words("hedges and retries") : Words("retries"),
+          share(c.success_share(), success_source(c)), first_attempts(c),
+          count(c.amplification(), attempts_per_request(c))),
+      help_figures(c)};
 }
 
 Found herd_was_served(const GroupCase& c) {
   constexpr double kAll = 0.99;
   if (c.client.arrivals.process != ArrivalProcess::kOnce || c.success_share() < kAll ||
-      !helped(c)) {
+      !helped(c) || c.client.retry.hedging.enabled) {
     return std::nullopt;
   }
   return Finding{

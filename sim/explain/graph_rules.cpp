@@ -68,6 +68,7 @@ struct Reason {
   std::uint32_t instances = 0;  ///< faults of some instances: how many
   /// Servers of its callers (kPool: of its own) are held by calls, so that these ask for no more.
   bool held_back = false;
+  bool unsent = false;          ///< kCapacity: requests wait at their clients, and ask for more
   bool hedged = false;          ///< kCapacity: not only retries follow first attempts
   bool by_fault_below = false;  ///< kPool: there would be enough, if calls took as long as usual
   /// Attempts that fail by it at most; infinite: not known, because they wait.
@@ -496,6 +497,18 @@ class CauseFinder {
       Reason& r = add(Ill::kCapacity, its_load);
       r.first_load = first_load;
       r.held_back = are_callers_held(service, s);
+      // Of requests that wait for a connection or a token no attempt has been sent.
+      double made = 0, begun = 0;
+      for (std::size_t g = 0; g < s.groups.size(); ++g) {
+        const double share = share_of_calls(g_.scenario.clients[g], service);
+        made += share * number_of(s.groups[g].requests);
+        begun += share * number_of(s.groups[g].attempts - s.groups[g].retries);
+      }
+      constexpr double kMore = 1.05;
+      if (begun > 0 && made > kMore * begun) {
+        r.first_load *= made / begun;
+        r.held_back = r.unsent = true;
+      }
       for (const ClientSpec& client : g_.scenario.clients) {
         r.hedged =
             r.hedged || (client.retry.hedging.enabled && share_of_calls(client, service) > 0);
@@ -591,6 +604,13 @@ std::string name_of(const GroupCase& c, const GraphStretch& s) {
   return own == c.disturbed_stretches.end() ? s.name : own->name;
 }
 
+/// Disturbances elsewhere may divide one into stretches of the same name.
+bool has_several_names(const GroupCase& c) {
+  return std::ranges::any_of(c.disturbed_stretches, [&](const DisturbedStretch& d) {
+    return d.name != c.disturbed_stretches.front().name;
+  });
+}
+
 }  // namespace
 
 Sentence when_of(const GroupCase& c, const GraphStretch& s) {
@@ -599,8 +619,7 @@ Sentence when_of(const GroupCase& c, const GraphStretch& s) {
     case PhaseKind::kBefore:
       return say(" before {}", its_name(c));
     case PhaseKind::kDuring:
-      return say(" during {}",
-                 c.disturbed_stretches.size() > 1 ? Sentence(Name{name_of(c, s)}) : its_name(c));
+      return say(" during {}", has_several_names(c) ? Sentence(Name{name_of(c, s)}) : its_name(c));
     case PhaseKind::kBetween:
       return say(" between {}", its_name(c));
     default:
@@ -660,7 +679,7 @@ Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r
           : say("{}{} {}", r.held_back ? Words("at least ") : Words(""), times(r.size, work), what);
   Sentence text = say("is {} of capacity: attempts{} need {}",
                       r.size < kLeavesNoRoom ? Words("short") : Words("out"), when_of(c, s), need);
-  if (r.first_load < kFewer * r.size) {
+  if (r.first_load < kFewer * r.size && !r.unsent) {
     const Figure first =
         r.first_load < kAll ? share(r.first_load, of_first) : times(r.first_load, of_first);
     text += is_repeated_above(c, service)

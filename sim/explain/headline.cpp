@@ -46,6 +46,14 @@ bool loses_something(const GroupCase& c) {
   return answer_of(c, severity) != nullptr && severity != Severity::kGood;
 }
 
+/// Whether its requests succeed as usual: that they take effect twice, say, is no matter of causes.
+bool succeeds_as_usual(const GroupCase& c) {
+  Severity severity = Severity::kGood;
+  const VerdictRule* const answer = answer_of(c, severity);
+  if (answer == nullptr || degraded_calls(c)) return false;
+  return answer->id == "all-well" || answer->id == "not-all-well" || answer->id == "unaffected";
+}
+
 bool is_told_once(const GroupCase& c, const Culprit& culprit) {
   return c.disturbances.count == 1 && culprit.when->kind == PhaseKind::kDuring;
 }
@@ -95,6 +103,7 @@ std::vector<Line> lines_of(const std::vector<const GroupCase*>& groups) {
     std::vector<Culprit> found = culprits_for(*c);
     std::optional<Culprit> only;
     if (found.size() == 1) only = std::move(found.front());
+    if (!only && succeeds_as_usual(*c)) continue;
     const auto known = std::ranges::find_if(lines, [&](const Line& line) {
       return line.culprit.has_value() == only.has_value() &&
              (!only || line.culprit->service == only->service);

@@ -178,7 +178,14 @@ bool is_cut_off(const DisturbedStretch& d) {
   });
 }
 
+/// Whether nothing of the group meets the disturbance: a herd that comes before it.
+bool is_not_there(const GroupCase& c) {
+  return c.disturbed() && c.total.requests > 0 && c.made.during.made == 0 &&
+         c.during.group.attempts == 0 && c.after.group.attempts == 0;
+}
+
 Found nothing_served(const GroupCase& c) {
+  if (is_not_there(c)) return std::nullopt;
   const Stretches none =
       stretches_where(c, [](const DisturbedStretch& d) { return d.left <= 0 && !is_cut_off(d); });
   if (none.empty()) return std::nullopt;
@@ -190,6 +197,7 @@ Found nothing_served(const GroupCase& c) {
 
 /// "during the fault the service cannot be reached", or so many of its instances.
 Found cut_off(const GroupCase& c, bool FaultSpec::*how, Words one, Words many, Words effect) {
+  if (is_not_there(c)) return std::nullopt;
   std::uint32_t most = 0;
   const std::uint32_t count = c.service().instances.count;
   const auto concerned = [&](const DisturbedStretch& d) {
@@ -641,8 +649,9 @@ Found hedging_loads(const GroupCase& c) {
                 {{"attempts_per_request_ratio", each}},
                 too_much ? Severity::kBad : Severity::kInfo};
   if (fresh > 0) {
-    found.sentence += say(": first attempts need {} the capacity, with hedges {}",
+    found.sentence += say(": first attempts need {} the capacity, with {} {}",
                           of_capacity(fresh, load_source(c, LoadOf::kFirst, window)),
+                          fails_too(f) ? Words("both") : Words("hedges"),
                           total < 1 ? Sentence(share(total, load_source(c, LoadOf::kAll, window)))
                                     : Sentence(times(total, load_source(c, LoadOf::kAll, window))));
     found.evidence.push_back({"new_load_ratio", fresh});

@@ -51,7 +51,8 @@ NOT_IN_FILES = {
     "waits in the queue beyond the least time that an attempt takes": {"slow"},
     "which unconfirmed recoveries count": {
         "quota-ran-dry", "quota-ran-dry-in-vain", "culprit", "sometimes-recovers",
-        "queue-outlasts-timeout", "wasted-work", "degraded", "back-at-once", "recovers-late", "could-have-been-missed"},
+        "queue-outlasts-timeout", "wasted-work", "degraded", "back-at-once", "recovers",
+        "recovers-late", "could-have-been-missed"},
     "replications in which requests are enough to tell": {
         "culprit", "sometimes-recovers", "could-have-been-missed"},
     "failures of calls over time": {"unaffected", "all-well", "only-slower", "not-all-well"},
@@ -327,7 +328,8 @@ class Recomputed:
         """Rows of what attempts ask of a service, in seconds of a server."""
         mean_s = self.number(f"service.{service}.service_time")
         path = f"service.{service}"
-        asked_s = (mean_s + self.held_s(service)) * (1 - self.error_share(path) * self.errors_cost_nothing(path))
+        asked_s = (mean_s + self.held_s(service)) * (
+            1 - self.error_share(path) * self.errors_cost_nothing(path))
         width = self.variant["interval_s"]
         for row, groups in self.bins_of(service):
             start = float(row["time_s"])

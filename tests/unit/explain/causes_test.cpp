@@ -1288,6 +1288,7 @@ share = 1
   const std::vector<RunResult> runs = run_replications(scenario);
   CHECK_THAT(said_of("orders", scenario, runs),
              Catch::StartsWith("so far all is well") && says("the capacity of stock"));
+  CHECK(said_of("all", scenario, runs).empty());
   CHECK_THAT(said_of("browsing", scenario, runs),
              Catch::StartsWith("all is well") && !says("stock"));
 }
@@ -1374,6 +1375,78 @@ retry = { mode = "none" }
 share = 1
 )"),
              Catch::StartsWith("gate is out of capacity: ") && says("quick fails"));
+}
+
+TEST_CASE("a herd that comes before the fault is told as it fared") {
+  // 400 requests of 100 ms at once, of which clients that wait for a second see a fourth.
+  CHECK_THAT(said_of("herd", R"(
+name = "herd"
+duration = "120s"
+replications = 2
+[service.api]
+servers = 30
+service_time = "100ms"
+[client.herd]
+count = 400
+arrivals = { process = "once", start = "10s" }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[fault.f]
+start = "60s"
+duration = "10s"
+unreachable = true
+)"),
+             Catch::StartsWith("failing before the fault already: "));
+}
+
+TEST_CASE("a herd that is over before the fault is not said to meet it") {
+  const std::string said = said_of("", R"(
+name = "over"
+duration = "120s"
+replications = 2
+[service.api]
+servers = 30
+service_time = "100ms"
+[client.herd]
+count = 100
+arrivals = { process = "once", start = "10s" }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 2, delays = [0], hedging = { delay = "0s" } }
+[fault.f]
+start = "60s"
+duration = "10s"
+unreachable = true
+)");
+  CHECK_THAT(said, Catch::StartsWith("100 % of the requests succeed; no request is made during the "
+                                     "fault or after it"));
+  CHECK_THAT(said, !says("cannot be reached") && !says("retries spread"));
+}
+
+TEST_CASE("requests that wait for a connection are not made up for by retries") {
+  // 240/s, a third of which meet an error and are asked again, for 200/s; each client has one
+  // connection, so that what is sent is what can be done.
+  const std::string said = said_of("all", R"(
+name = "waiting"
+duration = "100s"
+replications = 2
+drain = false
+[service.api]
+servers = 2
+service_time = { distribution = "exponential", mean = "10ms" }
+errors = { unavailable = 0.3 }
+[client.web]
+count = 20
+arrivals = { process = "constant", total_rate = 200 }
+max_connections = 1
+attempt_timeout = "1s"
+retry = { mode = "standard" }
+[client.batch]
+count = 10
+arrivals = { process = "poisson", total_rate = 140 }
+deadline = "3s"
+retry = { mode = "none" }
+)");
+  CHECK_THAT(said, Catch::StartsWith("api is out of capacity: "));
 }
 
 }  // namespace retrysim
