@@ -159,7 +159,7 @@ class Writer {
   template <class T>
   requires PlainOnly<T, Writer>
   void write(const T& value) {
-    with_members(value, [this](const auto&... members) { (write(members), ...); });
+    with_members(value, [this](const auto&... members) { (this->write(members), ...); });
   }
 
   std::string bytes_;
@@ -270,7 +270,7 @@ class Reader {
   template <class T>
   requires PlainOnly<T, Reader>
   void read(T& value) {
-    with_members(value, [this](auto&... members) { (read(members), ...); });
+    with_members(value, [this](auto&... members) { (this->read(members), ...); });
   }
 
   std::string_view bytes_;

@@ -123,13 +123,11 @@ TEST_CASE("A sweep goes on from its store and does nothing twice") {
   options.store = first.get();
   std::atomic<bool> stop{false};
   options.stop = &stop;
-  options.progress = [&](double) {};
   {
-    // Stops when the third point is simulated, not when it is looked for.
-    std::size_t asked = 0;
+    // Stops at the third point.
     SweepPlan stopping = plan;
     stopping.scenario = [&](std::size_t point) {
-      stop = stop || (point == 2 && ++asked == 2);
+      stop = stop || point == 2;
       return plan.scenario(point);
     };
     Sweep sweep(stopping, options);
