@@ -695,10 +695,7 @@ int lead(const SimulationSettings& settings, const Interruption& interruption, E
         "--shard writes the result\n",
         done.there, runs_text(done.all));
     return kDone;
-  } catch (const Interrupted&) {
-    if (session.store() != nullptr) say_what_is_kept(*session.store());
-    throw;
-  } catch (const LimitExceeded&) {  // with another limit it may go on
+  } catch (...) {  // whatever the reason is: what is simulated need not be simulated again
     if (session.store() != nullptr) say_what_is_kept(*session.store());
     throw;
   }
