@@ -6,6 +6,7 @@
 #include "fit/coarse.hpp"
 #include "fit/laws.hpp"
 #include "scenario/text/document.hpp"
+#include "scenario/text/scenario_writer.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -138,20 +139,9 @@ double cv_of_lognormal(double deviation) { return std::sqrt(std::expm1(deviation
 
 /// Comments of at most 100 columns.
 std::string comment(const std::string& text, std::string_view indent = "# ") {
-  constexpr std::size_t kColumns = 98;
-  std::string lines, line;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    at = end + 1;
-    if (!line.empty() && line.size() + 1 + word.size() > kColumns) {
-      lines += fmt::format("{}{}\n", indent, line);
-      line.clear();
-    }
-    line += line.empty() ? word : " " + word;
-  }
-  return lines + fmt::format("{}{}\n", indent, line);
+  scenario::ScenarioWriter writer({.columns = 100});
+  writer.comment(text, indent, indent);
+  return writer.text();
 }
 
 /// So many servers that those who found fewer under way had not to wait.
