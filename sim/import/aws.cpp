@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -137,6 +138,7 @@ class AwsReader {
       read_line(line);
     }
     end_section();
+    leave_plain_default();
   }
 
  private:
@@ -150,6 +152,16 @@ class AwsReader {
     profile_ = {};
   }
 
+  /// Beside [profile default], [default] counts for nothing.
+  void leave_plain_default() {
+    if (!plain_default_ || !prefixed_default_) return;
+    std::vector<ImportedPolicy>& policies = result_.policies;
+    if (*plain_default_ >= policies.size() || policies[*plain_default_].from != "default") return;
+    if (*plain_default_ == *prefixed_default_) return;  // it says nothing of retries
+    policies.erase(policies.begin() + static_cast<std::ptrdiff_t>(*plain_default_));
+    reading_.remarks.push_back({"[default]", "[profile default] takes its place"});
+  }
+
   /// `[profile NAME]`, with a comment behind it or not.
   bool read_section(std::string_view line) {
     const std::size_t end = line.find(']');
@@ -160,7 +172,10 @@ class AwsReader {
     has_sections_ = true;
     section_ = scenario::trimmed(line.substr(1, end - 1));
     of_a_profile_ = !section_.starts_with("services ") && !section_.starts_with("sso-session ");
-    if (section_.starts_with("profile ")) section_ = scenario::trimmed(section_.substr(8));
+    const bool has_prefix = section_.starts_with("profile ");
+    if (has_prefix) section_ = scenario::trimmed(section_.substr(8));
+    if (section_ == "default")
+      (has_prefix ? prefixed_default_ : plain_default_) = result_.policies.size();
     above_.clear();
     if (!behind.empty() && line[end + 1] != ' ' && line[end + 1] != '\t') {
       reading_.leave_in_part(fmt::format("[{}]", section_),
@@ -298,6 +313,7 @@ class AwsReader {
   ImportedConfiguration& result_;
   AwsProfile profile_;
   std::string section_;
+  std::optional<std::size_t> plain_default_, prefixed_default_;  // places of their policies
   bool of_a_profile_ = true;  // sections such as [services mine] are none
   bool has_sections_ = false;
   std::string above_;  // a line that is indented belongs to this setting
