@@ -10,6 +10,7 @@
 #include "import/envoy.hpp"
 #include "import/families.hpp"
 #include "import/policy.hpp"
+#include "import/tree.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -263,8 +264,16 @@ Destination destination_of(const Field& http, const std::string& space) {
 }
 
 /// MeshConfig.defaultHttpRetryPolicy, by itself or as IstioOperator has it.
-Field mesh_default(const Documents& documents) {
+Field mesh_default(const Documents& documents, Tree& nested, Reading& reading) {
   for (const Field& d : documents) {
+    // The mesh's ConfigMap has it as a text.
+    if (const Field mesh = d.at("data.mesh"); mesh.is_text()) {
+      Tree tree = read_yaml(fmt::format("{}, {}", reading.file, mesh.path()), mesh.text());
+      if (tree.documents.empty()) continue;
+      nested = std::move(tree);
+      const Field inside(nested.documents.front(), mesh.path(), reading);
+      if (const Field f = inside["default_http_retry_policy"]; f) return f;
+    }
     for (const char* path :
          {"spec.mesh_config.default_http_retry_policy", "mesh_config.default_http_retry_policy",
           "spec.values.mesh_config.default_http_retry_policy", "default_http_retry_policy"}) {
@@ -326,7 +335,8 @@ bool is_of_proxy(const Field& document) {
 
 void import_istio(const Documents& documents, Reading& reading, ImportedConfiguration& result) {
   if (documents.empty()) return;
-  const Field otherwise = mesh_default(documents);
+  Tree nested;
+  const Field otherwise = mesh_default(documents, nested, reading);
   Rules rules(documents);
   for (const Field& d : documents) {
     const std::string space = text_of(d.at("metadata.namespace"));

@@ -1,0 +1,116 @@
+// The import as a program that links the library sees it: text in, keys, remarks and places out.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/import.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace retrysim {
+namespace {
+
+constexpr const char* kEnvoy =
+    "routes:\n"
+    "- match: {prefix: /}\n"
+    "  route: {cluster: pay, retry_policy: {retry_on: 5xx, num_retries: 3, retry_priority: {}}}\n";
+
+std::string value_of(const ImportedPolicy& policy, std::string_view path) {
+  const auto found = std::ranges::find(policy.keys, path, &ImportedKey::path);
+  return found == policy.keys.end() ? "" : found->value;
+}
+
+TEST_CASE("A configuration becomes keys with their sources", "[import]") {
+  const ImportedConfiguration imported = import_configuration("envoy", kEnvoy, "envoy.yaml");
+  REQUIRE(imported.policies.size() == 1);
+  const ImportedPolicy& policy = imported.policies.front();
+  CHECK(policy.name == "pay");
+  CHECK(policy.from == "routes[0].route.retry_policy");
+  CHECK(value_of(policy, "retry.max_retries") == "3");
+  CHECK(value_of(policy, "deadline") == "\"15s\"");
+  const auto remark = [&](std::string_view field) {
+    const auto found = std::ranges::find(imported.remarks, field, &ImportRemark::field);
+    REQUIRE(found != imported.remarks.end());
+    return *found;
+  };
+  CHECK(remark("routes[0].match").is_unrelated);
+  CHECK_FALSE(remark("routes[0].route.retry_policy.retry_priority").is_unrelated);
+}
+
+TEST_CASE("Unrelated fields are counted unless they are asked for", "[import]") {
+  const ImportedConfiguration imported = import_configuration("envoy", kEnvoy, "envoy.yaml");
+  CHECK(to_toml(imported, {}).find("routes[0].match") == std::string::npos);
+  CHECK(to_toml(imported, {}).find("#   1 field is not about retries\n") != std::string::npos);
+  ImportText all;
+  all.lists_unrelated = true;
+  CHECK(to_toml(imported, all).find("routes[0].match: is not about retries") != std::string::npos);
+}
+
+TEST_CASE("Mistakes have their place", "[import]") {
+  const auto place_of = [](std::string_view kind, const std::string& text) {
+    try {
+      (void)import_configuration(kind, text, "x");
+    } catch (const BadConfiguration& bad) {
+      return std::to_string(bad.diagnostic().line) + ":" + std::to_string(bad.diagnostic().column) +
+             " " + bad.diagnostic().message;
+    }
+    return std::string();
+  };
+  CHECK(place_of("envoy", "{retry_on: 5xx,\n num_retries: many}") ==
+        "2:15 num_retries = \"many\" is wrong; expected a number from 0 to 4294967295");
+  CHECK(place_of("envoy", "a: 1\na: 2\n") == "2:1 a is given twice; leave one of them");
+  CHECK(place_of("aws", "[default]\nretry_mode = fast\n") ==
+        "2:0 retry_mode = fast is wrong; expected one of legacy, standard, adaptive");
+  CHECK(place_of("grpc", "a: 1") == "0:0 no retry configuration found; expected a service config");
+  CHECK_THROWS_AS(import_configuration("nothing", "", "x"), std::invalid_argument);
+}
+
+TEST_CASE("The kind is told from the text", "[import]") {
+  CHECK(import_kind_of(kEnvoy, "x") == "envoy");
+  CHECK(import_kind_of("kind: VirtualService\nspec: {http: [{route: []}]}", "x") == "istio");
+  CHECK(import_kind_of("[profile a]\nretry_mode = standard\n", "x") == "aws");
+  CHECK(import_kind_of("resilience4j.retry.instances.a.maxAttempts=2\n", "x") == "resilience4j");
+  CHECK_THROWS_AS(import_kind_of("a: 1", "x"), BadConfiguration);
+}
+
+TEST_CASE("A policy in a scenario leaves the rest as it was written", "[import]") {
+  ImportedPolicy policy;
+  policy.name = "pay";
+  policy.keys = {{"deadline", "\"3s\"", "timeout"}, {"retry.mode", "\"none\"", "rules"}};
+  const std::string scenario =
+      "name = \"a\"  # kept\n"
+      "[client.web]  # the shop\n"
+      "# goes with its key\n"
+      "deadline = \"9s\"\n"
+      "count = 2\n"
+      "\n"
+      "[client.web.retry]\n"
+      "mode = \"standard\"\n"
+      "[client.web.retry.backoff]\n"
+      "base = \"1s\"\n"
+      "\n"
+      "[service.api]\n";
+  const std::string joined =
+      "name = \"a\"  # kept\n"
+      "[client.web]  # the shop\n"
+      "count = 2\n"
+      "deadline = \"3s\"  # timeout\n"
+      "\n"
+      "[client.web.retry]\n"
+      "# Retries of x.\n"
+      "mode = \"none\"  # rules\n"
+      "\n"
+      "[service.api]\n";
+  CHECK(with_policy(scenario, "web", policy, "x") == joined);
+  CHECK(with_policy(joined, "web", policy, "x") == joined);  // again, it changes nothing
+  CHECK(with_policy("[service.api]\n", "new", policy, "x") ==
+        "[service.api]\n\n[client.new]\ndeadline = \"3s\"  # timeout\n"
+        "\n[client.new.retry]\n# Retries of x.\nmode = \"none\"  # rules\n");
+}
+
+}  // namespace
+}  // namespace retrysim
