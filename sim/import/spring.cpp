@@ -346,7 +346,8 @@ class Placeholders {
     }
     if (value->members.empty()) return value;
     std::vector<Value::Member> members = value->members;
-    bool changed = false;
+    const bool is_list = value->kind == Value::Kind::kMap && has_numbers(members);
+    bool changed = is_list;
     for (Value::Member& m : members) {
       const Value* its = filled(m.value);
       changed = changed || its != m.value;
@@ -354,7 +355,7 @@ class Placeholders {
     }
     if (!changed) return value;
     Value copy;
-    copy.kind = value->kind;
+    copy.kind = is_list ? Value::Kind::kList : value->kind;
     copy.line = value->line;
     copy.column = value->column;
     copy.members = std::move(members);
@@ -362,6 +363,21 @@ class Placeholders {
   }
 
  private:
+  /// Whether all names are numbers, as of a[0] and a[1]: then they are put into order.
+  static bool has_numbers(std::vector<Value::Member>& members) {
+    for (const Value::Member& m : members) {
+      constexpr std::size_t kMaxDigits = 6;
+      if (m.name.empty() || m.name.size() > kMaxDigits ||
+          m.name.find_first_not_of("0123456789") != std::string::npos) {
+        return false;
+      }
+    }
+    std::ranges::sort(members, [](const Value::Member& a, const Value::Member& b) {
+      return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;
+    });
+    return true;
+  }
+
   std::string fill(std::string_view text, const Value& at, int depth) {
     constexpr int kMaxReferences = 20;
     constexpr std::size_t kMaxBytes = 1 << 20;
