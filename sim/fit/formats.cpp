@@ -193,7 +193,8 @@ constexpr UsualNames kUsualNames[] = {
     {duration_in(kInS), "duration|requesttime|targetresponsetime"},
     {duration_in(kInAnyUnit),
      "latency|responsetime|elapsed|elapsedtime|timetaken|took|totaltime|processingtime|"
-     "responseduration|requestduration|requestprocessingtime|durations|cost|spent|rt|runtime|"
+     "responseduration|requestduration|requestprocessingtime|responselatency|durations|cost|spent|"
+     "rt|runtime|"
      "resptime|reqtime|urt|upstreamresponsetime"},
     {duration_in(kInNs), "event.duration"},
     {duration_in(kInS), "httprequest.latency"},
@@ -799,8 +800,8 @@ constexpr Known kKnown[] = {
 };
 
 constexpr std::string_view kFormatWords =
-    "auto|csv|json|w3c|common|combined|nginx|ingress-nginx|apache|tomcat|envoy|istio|haproxy|"
-    "traefik|alb|elb|gunicorn|uvicorn";
+    "auto|csv|json|logfmt|w3c|common|combined|nginx|ingress-nginx|apache|tomcat|envoy|istio|"
+    "haproxy|traefik|caddy|iis|cloudfront|alb|elb|gunicorn|uvicorn";
 
 Format compiled(const Known& known) {
   Format format = compiled(known.dialect, parts_of(known.dialect, known.description));
@@ -1231,6 +1232,11 @@ bool Pattern::match(std::string_view line, LineValues& values) const {
 }
 
 std::string_view format_words() { return kFormatWords; }
+
+std::string_view plain_word(std::string_view word) {
+  if (word == "caddy") return "json";
+  return word == "iis" || word == "cloudfront" ? "w3c" : word;
+}
 
 bool is_description(std::string_view text) { return text.find_first_of("$%") != text.npos; }
 

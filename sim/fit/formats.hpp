@@ -77,7 +77,12 @@ class Pattern {
 };
 
 /// How a file is laid out.
-enum class Shape : std::uint8_t { kPattern, kCsv, kJson, kW3c };
+enum class Shape : std::uint8_t {
+  kPattern,
+  kCsv,
+  kJson,  ///< or logfmt, whose pairs are members
+  kW3c
+};
 
 /// How the lines of a log are read.
 struct Format {
@@ -102,8 +107,11 @@ struct Format {
   bool offer(const Meaning& meaning);
 };
 
-/// The words that --log-format knows, with `|` between them.
+/// The words that --log-format knows, with `|` between them; some stand for others (plain_word).
 std::string_view format_words();
+
+/// "caddy" is "json", and so on.
+std::string_view plain_word(std::string_view word);
 
 /// Whether the value of --log-format is a description and no word.
 bool is_description(std::string_view text);
@@ -131,6 +139,40 @@ Meaning w3c_meaning(std::string_view field);
 
 /// Whether values are those that they should be: a time, a status, a duration.
 bool make_sense(const Format& format, const LineValues& values);
+
+/// A line of logfmt, `time=... status=200 msg="..."`: calls `pair` with each name and value, quotes
+/// around values taken off. Words without `=` are skipped. The number of pairs.
+template <typename Pair>
+std::size_t split_logfmt(std::string_view line, const Pair& pair) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < line.size();) {
+    if (line[at] == ' ') {
+      ++at;
+      continue;
+    }
+    const std::size_t stop = line.find_first_of(" =\"", at);
+    if (stop == std::string_view::npos) break;
+    if (line[stop] != '=' || stop == at) {
+      at = stop + 1;
+      continue;
+    }
+    const std::string_view name = line.substr(at, stop - at);
+    at = stop + 1;
+    std::size_t end = 0;
+    if (at < line.size() && line[at] == '"') {
+      end = ++at;
+      while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
+      if (end >= line.size()) break;
+    } else {
+      end = line.find(' ', at);
+      if (end == std::string_view::npos) end = line.size();
+    }
+    pair(name, line.substr(at, end - at));
+    ++count;
+    at = end + 1;
+  }
+  return count;
+}
 
 /// Whether a line that is none of the log's format is one of a request all the same, in another
 /// format: it has the time of the common log format, or the status of a JSON object.

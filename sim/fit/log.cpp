@@ -380,7 +380,7 @@ class LogParser {
     header_line_ = 0;
     first_row_ = log_.rows.size();
     first_line_ = head.front().first;
-    takes_wrapper_time_ = is_iis_ = false;
+    takes_wrapper_time_ = is_iis_ = is_logfmt_ = false;
     w3c_fields_ = 0;
     scale_ = kFineScale;
     any_plain_ = false;
@@ -416,7 +416,8 @@ class LogParser {
   }
 
   void choose_format(const std::vector<std::string_view>& lines) {
-    const std::string_view word = described_ ? std::string_view("auto") : options_.format;
+    const std::string_view word =
+        described_ ? std::string_view("auto") : plain_word(options_.format);
     const auto count_described = [&](const std::vector<std::string_view>& some) {
       std::size_t count = 0;
       for (const std::string_view line : some) count += follows(*described_, line) ? 1 : 0;
@@ -478,6 +479,18 @@ class LogParser {
       format_.word = "w3c";
       return;
     }
+    const auto is_logfmt = [](std::string_view line) {
+      constexpr std::size_t kFewestPairs = 3;
+      return split_logfmt(line, [](auto, auto) {}) >= kFewestPairs;
+    };
+    if (word == "logfmt" || (word == "auto" && 2 * std::ranges::count_if(lines, is_logfmt) >
+                                                   static_cast<std::ptrdiff_t>(lines.size()))) {
+      format_ = json_format();
+      format_.word = "logfmt";
+      is_logfmt_ = true;
+      wrapping_ = std::move(wrapping);
+      return;
+    }
     if (word == "json") {
       format_ = json_format();
       return;
@@ -487,14 +500,18 @@ class LogParser {
       format_.word = "csv";
       return;
     }
-    throw BadLog(
-        fmt::format("{}:{}: {}; describe the lines with --log-format: the log_format of nginx, the "
-                    "LogFormat of "
-                    "Apache, the format string of Envoy or HAProxy: {}",
-                    file_, first_line_,
-                    word == "auto" ? std::string("the format is none that is known")
-                                   : fmt::format("the lines are not of the format {}", word),
-                    shown(first)));
+    const std::string place = fmt::format("{}:{}", file_, first_line_);
+    if (word == "auto" && (first == "[" || first.starts_with("[{"))) {
+      throw BadLog(fmt::format(
+          "{}: an array of JSON; write each object in a line of its own (jq -c '.[]')", place));
+    }
+    throw BadLog(fmt::format(
+        "{}: {}; describe the lines with --log-format: the log_format of nginx, the LogFormat of "
+        "Apache, the format string of Envoy or HAProxy: {}",
+        place,
+        word == "auto" ? std::string("the format is none that is known")
+                       : fmt::format("the lines are not of the format {}", word),
+        shown(first)));
   }
 
   static std::size_t count_objects(const std::vector<std::string_view>& lines) {
@@ -608,6 +625,7 @@ class LogParser {
       format_.places[part] = place;
     };
     for (std::size_t place = 0; place < names.size(); ++place) {
+      if (names[place] == format_.name(LinePart::kDuration)) continue;
       Meaning meaning =
           format_.shape == Shape::kW3c ? w3c_meaning(names[place]) : usual_meaning(names[place]);
       for (const auto& [role, wanted] : options_.columns) {
@@ -718,6 +736,14 @@ class LogParser {
     learn(learn, json_, "");
     if (members_.size() == before || described_) return;
     const bool had_service = format_.has(LinePart::kService);
+    if (members_.contains("dyno") && members_.contains("connect") &&
+        format_.meaning(LinePart::kDuration).part == LinePart::kNothing &&
+        !options_.columns.contains(Role::kDuration)) {
+      // Heroku's router: "connect=1ms service=18ms".
+      format_.meaning(LinePart::kDuration) =
+          Meaning{LinePart::kDuration, kInAnyUnit, false, 0, FlagWords::kNone, false};
+      format_.names[index_of(LinePart::kDuration)] = "service";
+    }
     choose({members_.begin(), members_.end()});
     if (!had_service && format_.has(LinePart::kService) && log_.rows.size() > first_row_) {
       // Lines that came before name none.
@@ -864,6 +890,8 @@ class LogParser {
   bool time_is_start() const {
     if (takes_wrapper_time_) return false;
     if (options_.time_is_start) return *options_.time_is_start;
+    // Google's load balancers and Cloud Run write when the request came.
+    if (format_.name(LinePart::kDuration) == "httpRequest.latency") return true;
     return format_.meaning(LinePart::kTime).is_start;
   }
 
@@ -907,7 +935,15 @@ class LogParser {
   }
 
   void read_json(std::string_view line, LineValues& values) {
-    json_ = json_object(line);
+    if (is_logfmt_) {
+      json_ = nlohmann::json::object();
+      split_logfmt(line, [&](std::string_view name, std::string_view value) {
+        json_[std::string(name)] = std::string(value);
+      });
+      if (json_.empty()) throw NoRequest{"it has no name=value"};
+    } else {
+      json_ = json_object(line);
+    }
     if (!load_test_) learn_members();
     for (std::size_t part = 0; part < kLineParts; ++part) {
       if (!format_.has(static_cast<LinePart>(part))) continue;
@@ -1162,7 +1198,7 @@ class LogParser {
   std::size_t users_seen_ = 0, most_users_seen_ = 0;
   std::uint64_t first_line_ = 0, header_line_ = 0;
   std::size_t first_row_ = 0;  // of the file
-  bool takes_wrapper_time_ = false, is_iis_ = false;
+  bool takes_wrapper_time_ = false, is_iis_ = false, is_logfmt_ = false;
   std::size_t w3c_fields_ = 0;
   std::optional<std::size_t> count_;  // CSV: the column with numbers of requests
   std::int64_t scale_ = kFineScale;   // of durations without a unit

@@ -94,11 +94,13 @@ std::size_t size_of_syslog(std::string_view line, std::string_view& time) {
   constexpr std::size_t kLongest = 200;
   const std::string_view head = line.substr(0, kLongest);
   std::size_t at = 0;
+  bool is_numbered = false;
   if (head.starts_with('<')) {
     at = head.find('>');
     if (at == std::string_view::npos || at > 4) return 0;
     ++at;
-    if (head.substr(at).starts_with("1 ")) at += 2;
+    is_numbered = head.substr(at).starts_with("1 ");
+    if (is_numbered) at += 2;
   }
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
   constexpr std::size_t kDate = 16;  // "Jun  1 00:00:00 "
@@ -112,19 +114,28 @@ std::size_t size_of_syslog(std::string_view line, std::string_view& time) {
   } else {
     return 0;
   }
+  time = iso;
   const std::size_t host = head.find(' ', at);
   if (host == std::string_view::npos) return 0;
   std::size_t tag = host + 1;
   while (tag < head.size() && (is_of_word(head[tag]) || head[tag] == '/')) ++tag;
   if (tag == host + 1 || tag >= head.size()) return 0;
+  if (is_numbered) {
+    // RFC 5424: "HOST APP PROCESS MESSAGE-ID -", or data in brackets.
+    std::size_t data = host + 1;
+    for (int i = 0; i < 3 && data != 0; ++i) data = head.find(' ', data) + 1;
+    if (data != 0 && head.substr(data).starts_with("- ")) return data + 2;
+    if (data != 0 && head.substr(data).starts_with("[")) {
+      const std::size_t close = line.find("] ", data);
+      if (close != std::string_view::npos) return close + 2;
+    }
+  }
   if (head[tag] == '[') {
     tag = head.find(']', tag);
     if (tag == std::string_view::npos) return 0;
     ++tag;
   }
-  if (!head.substr(tag).starts_with(": ")) return 0;
-  time = iso;
-  return tag + 2;
+  return head.substr(tag).starts_with(": ") ? tag + 2 : 0;
 }
 
 }  // namespace

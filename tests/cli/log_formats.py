@@ -106,8 +106,8 @@ def elb(r):
 def alb(r):
     return (f'http {iso(r.end, 6)} app/lb/50dc6c495c0c9188 {r.client}:2817 10.0.0.1:80 0.000 '
             f'{r.took / 1e9:.3f} 0.000 {r.status} {r.status} 34 366 "GET http://shop:80{r.path} '
-            f'HTTP/1.1" "probe/1.0" - - arn:aws:x "Root=1-{r.number:08x}-{r.number:024x}" "-" "-" 0 '
-            f'{iso(r.start, 6)} "forward" "-" "-" "10.0.0.1:80" "{r.status}" "-" "-"')
+            f'HTTP/1.1" "probe/1.0" - - arn:aws:x "Root=1-{r.number:08x}-{r.number:024x}" "-" "-" '
+            f'0 {iso(r.start, 6)} "forward" "-" "-" "10.0.0.1:80" "{r.status}" "-" "-"')
 
 
 def go(ns):
@@ -178,7 +178,8 @@ IIS = ("#Software: Microsoft Internet Information Services 10.0\n#Version: 1.0\n
        "c-ip cs(User-Agent) sc-status sc-substatus sc-win32-status time-taken\n")
 CLOUDFRONT = ("#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) "
               "cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) "
-              "x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken\n")
+              "x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes "
+              "time-taken\n")
 NGINX = ("$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent "
          "\"$http_referer\" \"$http_user_agent\"")
 
@@ -274,11 +275,20 @@ FORMATS = [
     ("logrus", [], True, "",
      lambda r: json.dumps({"level": "info", "time": iso(r.end), "statusCode": r.status,
                            "latency": r.took, "clientIP": r.client, "path": r.path})),
+    ("logrus as text", [], True, "",
+     lambda r: f'time="{iso(r.end)}" level=info msg="GET {r.path}" status={r.status} '
+               f'latency={go(r.took)} client_ip={r.client}'),
+    ("Heroku's router", [], True, "",
+     lambda r: f'{iso(r.end, 6)} heroku[router]: at=info method=GET path="{r.path}" host=shop '
+               f'request_id={r.id} fwd="{r.client}" dyno=web.1 connect=0ms service={r.ms}ms '
+               f'status={r.status} bytes=512 protocol=https'),
+    ("nginx through syslog, RFC 5424", [], True, "",
+     lambda r: f'<190>1 {iso(r.end, 6)} lb nginx 7 - - {combined(r, r.end)} {r.s()}'),
     ("durations of ISO 8601", [], True, "",
      lambda r: json.dumps({"timestamp": iso(r.end), "status": r.status,
                            "elapsed": f"PT{r.took / 1e9:.6f}S"})),
     ("Google's load balancer", [], True, "",
-     lambda r: json.dumps({"timestamp": iso(r.end, 6), "httpRequest": {
+     lambda r: json.dumps({"timestamp": iso(r.start, 6), "httpRequest": {
          "requestMethod": "GET", "requestUrl": f"http://shop{r.path}", "status": r.status,
          "latency": f"{r.took / 1e9:.6f}s", "remoteIp": r.client}})),
 ]
@@ -320,7 +330,8 @@ def wrong_in(figures, exact, has_durations):
     sigma = math.sqrt(math.log(1 + CV * CV))
     holds("service_time_mean", MEAN_S)
     holds("service_time_p99", MEAN_S * math.exp(2.3263 * sigma - sigma * sigma / 2))
-    close("service_time_mean", 0.025)  # half a millisecond of 35 cut off, and a coarse clock's doubt
+    # Half a millisecond of 35 is cut off, and a coarse clock leaves a doubt.
+    close("service_time_mean", 0.025)
     close("service_time_p99", 0.025)
     return wrong
 

@@ -261,16 +261,23 @@ std::vector<std::string> logs(const fs::path&) {
   std::vector<std::string> all = {csv, nginx, json, alb, envoy, beyond, deep};
   // A line of each further format, 40 times.
   constexpr std::array kLines{
-      R"(10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] "GET /a HTTP/1.1" 200 12 "-" "curl" "-" rt=0.012 urt="0.001, 0.01")",
+      R"(10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] "GET /a HTTP/1.1" 200 12 "-" "curl" "-" rt)"
+      R"(=0.012 urt="0.001, 0.01")",
       R"(10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] "GET /a HTTP/1.1" 200 12 0/12345)",
-      R"(10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] "GET /a HTTP/1.1" 200 12 "-" "curl" 7 "r" "u" 12ms)",
-      R"(Oct 10 13:55:0$ lb haproxy[7]: 10.0.0.1:7 [10/Oct/2024:13:55:0$.123] in~ b/s 0/0/1/2/12 200 7 - - CD-- 1/1/1/1/0 0/0 "GET / HTTP/1.1")",
-      R"({"log":"10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] \"GET /a\" 200 12 0.012\n","stream":"stdout","time":"2024-10-10T13:55:0$.5Z"})",
+      R"(10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] "GET /a HTTP/1.1" 200 12 "-" "curl" 7 "r" )"
+      R"("u" 12ms)",
+      R"(Oct 10 13:55:0$ lb haproxy[7]: 10.0.0.1:7 [10/Oct/2024:13:55:0$.123] in~ b/s 0/0/1/2)"
+      R"(/12 200 7 - - CD-- 1/1/1/1/0 0/0 "GET / HTTP/1.1")",
+      R"({"log":"10.0.0.1 - - [10/Oct/2024:13:55:0$ +0000] \"GET /a\" 200 12 0.012\n","stream)"
+      R"(":"stdout","time":"2024-10-10T13:55:0$.5Z"})",
       R"(2024-10-10T13:55:0$.123456789Z stdout F INFO:     10.0.0.1:7 - "GET / HTTP/1.1" 200 OK)",
       R"(web_1  | {"ts":17000000$.5,"res":{"statusCode":200},"latency":"13.49ms","msg":"m"})",
-      R"({"StartUTC":"2024-10-10T13:55:0$.123Z","DownstreamStatus":200,"Duration":12345678,"ServiceName":"s"})",
-      R"({"metric":"http_req_duration","type":"Point","data":{"time":"2024-10-10T13:55:0$Z","value":12.5,"tags":{"status":"200"}}})",
-      R"({"seq":$,"code":200,"timestamp":"2024-10-10T13:55:0$Z","latency":12345678,"attack":"","error":""})",
+      R"({"StartUTC":"2024-10-10T13:55:0$.123Z","DownstreamStatus":200,"Duration":12345678,"S)"
+      R"(erviceName":"s"})",
+      R"({"metric":"http_req_duration","type":"Point","data":{"time":"2024-10-10T13:55:0$Z",")"
+      R"(value":12.5,"tags":{"status":"200"}}})",
+      R"({"seq":$,"code":200,"timestamp":"2024-10-10T13:55:0$Z","latency":12345678,"attack":")"
+      R"(","error":""})",
       R"(170000000000000000$,200,12345678,0,0,,,,7,GET,u,)"};
   const auto repeated = [](std::string_view line) {
     std::string text;

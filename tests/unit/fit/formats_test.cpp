@@ -233,7 +233,8 @@ TEST_CASE("what collectors put around lines is taken off") {
       {"syslog",
        lines_of(50, [&](int i, int ms) { return "Jun  1 00:00:00 lb nginx[7]: " + plain(i, ms); })},
       {"syslog", lines_of(50, [&](int i, int ms) {
-         return "<134>1 " + iso(ms) + " lb nginx: " + plain(i, ms);
+         return "<134>1 " + iso(ms) +
+                (i % 2 == 0 ? " lb nginx 7 - - " : " lb nginx 7 - [a b=\"c\"] ") + plain(i, ms);
        })}};
   for (const auto& [words, text] : cases) {
     CAPTURE(words, text.substr(0, 120));
@@ -301,6 +302,33 @@ TEST_CASE("lines that are no requests are counted apart, those of another format
              Catch::Contains("the format is none that is known"));
 }
 
+TEST_CASE("pairs of logfmt are members, whatever is between them") {
+  const Log log = log_of(
+      lines_of(30,
+               [](int i, int ms) {
+                 return fmt::format(
+                     "time=\"2024-06-01T00:00:{:02}.{:03}Z\" level=info msg=\"GET /a b\" status={} "
+                     "elapsed=12.5ms",
+                     ms / 1000, ms % 1000, i % 10 == 0 ? 503 : 200);
+               }) +
+      "nothing of that kind\n");
+  CHECK(log.format == "logfmt");
+  CHECK(log.rows.size() == 30);
+  CHECK(log.other_lines == 1);
+  CHECK(log.rows[0].status == 503);
+  CHECK(mean_ms(log) == Approx(12.5));
+  // Heroku calls the duration "service".
+  const Log heroku = log_of(lines_of(30, [](int, int ms) {
+    return fmt::format(
+        "2024-06-01T00:00:{:02}.{:03}000+00:00 heroku[router]: at=info path=\"/\" "
+        "dyno=web.1 connect=1ms service=18ms status=200 bytes=13",
+        ms / 1000, ms % 1000);
+  }));
+  CHECK(heroku.rows.size() == 30);
+  CHECK(mean_ms(heroku) == Approx(18));
+  CHECK_THAT(why_refused("[{\"ts\":1},\n{\"ts\":2}]\n"), Catch::Contains("an array of JSON"));
+}
+
 TEST_CASE("a name is that of a request only if it looks like one") {
   const auto with = [](const std::function<std::string(int)>& request) {
     return log_of(lines_of(400, [&](int i, int ms) {
@@ -364,11 +392,14 @@ TEST_CASE("results of load tests are read as such, or refused by their name") {
   const Log json = log_of(
       R"({"type":"Metric","data":{"name":"http_req_duration"},"metric":"http_req_duration"})"
       "\n"
-      R"({"metric":"http_reqs","type":"Point","data":{"time":"2024-06-01T00:00:01Z","value":1,"tags":{"status":"200"}}})"
+      R"({"metric":"http_reqs","type":"Point","data":{"time":"2024-06-01T00:00:01Z","value":1)"
+      R"(,"tags":{"status":"200"}}})"
       "\n"
-      R"({"metric":"http_req_duration","type":"Point","data":{"time":"2024-06-01T00:00:01.5Z","value":12.5,"tags":{"status":"503"}}})"
+      R"({"metric":"http_req_duration","type":"Point","data":{"time":"2024-06-01T00:00:01.5Z")"
+      R"(,"value":12.5,"tags":{"status":"503"}}})"
       "\n"
-      R"({"metric":"http_req_duration","type":"Point","data":{"time":"2024-06-01T00:00:02Z","value":60000,"tags":{"status":"0","error_code":"1050"}}})"
+      R"({"metric":"http_req_duration","type":"Point","data":{"time":"2024-06-01T00:00:02Z",")"
+      R"(value":60000,"tags":{"status":"0","error_code":"1050"}}})"
       "\n");
   REQUIRE(json.rows.size() == 2);
   CHECK(json.rows[1].duration_ns == 12'500'000);
@@ -376,7 +407,8 @@ TEST_CASE("results of load tests are read as such, or refused by their name") {
   CHECK(json.rows[0].gave_up);
 
   const Log vegeta = log_of(
-      R"({"attack":"","seq":0,"code":200,"timestamp":"2024-06-01T00:00:00.5Z","latency":13490000,"error":""})"
+      R"({"attack":"","seq":0,"code":200,"timestamp":"2024-06-01T00:00:00.5Z","latency":13490)"
+      R"(000,"error":""})"
       "\n");
   CHECK(vegeta.load_test->tool == "vegeta");
   CHECK(vegeta.rows.at(0).duration_ns == 13'490'000);
