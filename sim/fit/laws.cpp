@@ -38,7 +38,7 @@ double late_share(std::span<const Observation> rows, double factor, double step_
 /// to.
 bool alike_by_ends_only(const Log& log) {
   constexpr std::size_t kMostLines = 20'000;
-  constexpr double kSure = 8, kHalf = 0.5;
+  constexpr double kSurelyAlike = 8, kHalf = 0.5;
   const std::size_t count = std::min(log.rows.size(), kMostLines);
   const std::size_t skipped = (log.rows.size() - count) / 2;
   std::vector<std::pair<std::int64_t, double>> ends;
@@ -52,7 +52,7 @@ bool alike_by_ends_only(const Log& log) {
   for (const auto& [end_ns, duration_s] : ends) by_end.push_back(duration_s);
   const double ended = likeness_of_neighbours(by_end), began = likeness_of_neighbours(by_start);
   const double chance = std::sqrt(5.0 / static_cast<double>(by_end.size()));
-  return ended > kSure * chance && began < kHalf * ended;
+  return ended > kSurelyAlike * chance && began < kHalf * ended;
 }
 
 }  // namespace
