@@ -6,7 +6,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Without names: all of small.py, some of which take a minute under callgrind.
   set(work fan_out fan_out_of_slow crash slower growing hedges balancers least_connections
       relapses expired held tokens)
-  foreach(check work memory import)
+  foreach(check work memory import fit_memory)
     add_test(NAME costly/${check}
              COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/${check}_test.py
                      $<TARGET_FILE:retrysim-cli> ${${check}})
