@@ -6,8 +6,9 @@
 
 Runs each case of inputs.py with both limits, as far as the command has them, and says which of them
 took longer than 1.2 times the timeout, had more than 64 MiB beyond their memory, or ended in a way
-that they should not. The commands fit and import have inputs of their own. On a machine that has other things to do use --busy: what counts then is the processor time that the
-program takes after its timeout, which may be 0.2 of it.
+that they should not. The commands fit and import have inputs of their own. On a machine that has
+other things to do use --busy: what counts then is the processor time that the program takes after
+its timeout, which may be 0.2 of it.
 
 SPDX-License-Identifier: MIT
 """

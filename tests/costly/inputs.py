@@ -1,9 +1,9 @@
-"""Scenarios, logs and configurations that are valid and dear, each in a way of its own: for tests of
-limits.
+"""Scenarios, logs and configurations that are valid and dear, each in a way of its own: for tests
+of limits.
 
-`case(number, command)` is the same one for the same number. A kind is a function that writes the scenario
-from random sizes; its name is the name of the kind. Without a limit most of these run for minutes
-or take all the memory that there is.
+`case(number, command)` is the same one for the same number. A kind is a function that writes the
+scenario from random sizes; its name is the name of the kind. Without a limit most of these run for
+minutes or take all the memory that there is.
 
 SPDX-License-Identifier: MIT
 """
@@ -591,7 +591,8 @@ def istio(c, r):
             "retries: {attempts: 3}}]}",
             "---", "apiVersion: networking.istio.io/v1", "kind: DestinationRule",
             f"metadata: {{name: d{i}}}",
-            f"spec: {{host: h{i}, trafficPolicy: {{outlierDetection: {{consecutive5xxErrors: 3}}}}}}"]
+            f"spec: {{host: h{i}, trafficPolicy: "
+            "{outlierDetection: {consecutive5xxErrors: 3}}}"]
 
 
 def linkerd(c, r):
