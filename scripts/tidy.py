@@ -41,7 +41,7 @@ MAY_INCLUDE = {
 }
 
 # What any part may include: it holds nothing of its part's.
-FOR_ALL_PARTS = {"kernel/boost_math.hpp"}
+FOR_ALL_PARTS = {"kernel/boost_math.hpp", "kernel/sorting.hpp"}
 
 # Names that say nothing about what is inside.
 VAGUE_NAMES = {"utils", "util", "common", "misc", "helpers"}
