@@ -37,7 +37,7 @@ NOT_IN_FILES = {
     "requests under way, in the bins in which they are counted": {
         "overloaded-before", "falls-behind", "stuck", "unaffected", "only-slower", "degraded",
         "back-at-once", "recovers", "recovers-late", "failing-before", "never-recovers",
-        "too-short-to-tell", "sometimes-recovers", "still-on", "culprit"},
+        "too-short-to-tell", "too-few-to-tell", "sometimes-recovers", "still-on", "culprit"},
     "successes over time": {
         "culprit", "failing", "overloaded-before", "falls-behind", "never-recovers",
         "too-short-to-tell", "sometimes-recovers", "down-between", "degraded", "back-at-once",
