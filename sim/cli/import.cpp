@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ struct ImportCommand {
   std::vector<std::string> words;
   std::optional<std::string> client, policy, into;
   std::optional<Duration> timeout;
+  std::optional<std::uint64_t> memory;
   bool verbose = false;
 };
 
@@ -51,6 +53,16 @@ Options<ImportCommand> import_options() {
       {{"timeout", "D", "give up after this much real time, such as 10s (exit status 5)"},
        [](ImportCommand& c, const std::string& text) {
          c.timeout = duration_above_zero("timeout", text);
+       }},
+      {{"max-memory", "SIZE",
+        "give up if it takes more memory than this, such as 1GiB (exit "
+        "status 5)"},
+       [](ImportCommand& c, const std::string& text) {
+         c.memory = parse_bytes(text);
+         if (c.memory) return;
+         throw UsageError(fmt::format(
+             "--max-memory: '{}' is not a size such as 512MiB, 4GiB or a number of bytes above 0",
+             text));
        }}};
 }
 
@@ -172,7 +184,8 @@ int import_policy(const Arguments& arguments) {
     throw UsageError(fmt::format("there is no kind '{}'; {}", kind,
                                  scenario::suggestion(kind, kinds, "kinds are")));
   }
-  return interruptible(command->timeout, [&] { return import_policy(*command); });
+  return interruptible(
+      command->timeout, [&] { return import_policy(*command); }, command->memory);
 }
 
 }  // namespace retrysim::cli

@@ -152,9 +152,11 @@ void throw_limit_exceeded(const Interruption& interruption) {
       fmt::format("the command {}; nothing was written", interruption.limit_hit().value_or("")));
 }
 
-int interruptible(std::optional<Duration> timeout, const std::function<int()>& work) {
+int interruptible(std::optional<Duration> timeout, const std::function<int()>& work,
+                  std::optional<std::uint64_t> memory) {
   Interruption interruption;
   if (timeout) interruption.limit(*timeout);
+  if (memory) interruption.limit_memory(*memory);
   try {
     return work();
   } catch (const Interrupted&) {

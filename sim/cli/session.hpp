@@ -70,9 +70,11 @@ class Interruption {
 /// Throws the `LimitExceeded` of a command that a limit has ended.
 [[noreturn]] void throw_limit_exceeded(const Interruption& interruption);
 
-/// Calls `work`, which simulates nothing, until it is done, interrupted or `timeout` has passed;
-/// gives its exit status. Throws what `work` throws; LimitExceeded after the timeout.
-int interruptible(std::optional<Duration> timeout, const std::function<int()>& work);
+/// Calls `work`, which simulates nothing, until it is done, interrupted, `timeout` has passed or it
+/// takes more than `memory` bytes; gives its exit status. Throws what `work` throws; LimitExceeded
+/// after a limit.
+int interruptible(std::optional<Duration> timeout, const std::function<int()>& work,
+                  std::optional<std::uint64_t> memory = std::nullopt);
 
 // --- MPI ranks -----------------------------------------------------------------------------------
 
