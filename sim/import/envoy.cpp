@@ -305,7 +305,14 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
   for (const Field& d : documents) {
     each_map(d, [&](const Field& map) {
       if (const Field policy = map["retry_policy"]; policy) {
-        if (!map["routes"] || !routes.add_inherited(map)) routes.add(policy, map, map);
+        // Filters have policies for requests of their own (core.v3.RetryPolicy), without
+        // conditions.
+        const bool of_routes = map.path() == d.path() || map["routes"] || map["cluster_header"] ||
+                               policy["retry_on"] || !clusters_of(map).empty();
+        if (!of_routes) {
+          policy.leave("is for requests that the proxy makes itself");
+        } else if (!map["routes"] || !routes.add_inherited(map))
+          routes.add(policy, map, map);
       } else if (map.path() == d.path() && (map["retry_on"] || map["num_retries"])) {
         routes.add(map, map, map);
       }

@@ -58,6 +58,9 @@ void read_policy(ImportedPolicy& p, const Field& retry, const Field& hedging) {
                 factor = retry["backoff_multiplier"];
     if (!first || !cap || !factor)
       retry.fail("expected initialBackoff, maxBackoff and backoffMultiplier");
+    for (const Field& time : {first, cap}) {
+      if (time.duration() <= Duration::zero()) time.fail("gRPC expects a duration above zero");
+    }
     set(p, "retry.backoff.base", in_toml(first.duration()), first);
     set(p, "retry.backoff.throttle_base", in_toml(first.duration()), first);
     set(p, "retry.backoff.cap", in_toml(cap.duration()), cap);
