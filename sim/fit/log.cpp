@@ -347,7 +347,7 @@ class LogParser {
     }
     const std::size_t lines = names.size();
     kernel::sort(names);
-    names.erase(std::ranges::unique(names).begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     if (names.empty() ||
         static_cast<double>(lines) <= kMostAttempts * static_cast<double>(names.size())) {
       return;
@@ -461,6 +461,12 @@ class LogParser {
         return check_time();
       }
     }
+    const std::string_view first = lines.front();
+    const std::string place = fmt::format("{}:{}", file_, first_line_);
+    if (may_be_json && (first == "[" || first.starts_with("[{"))) {
+      throw BadLog(fmt::format(
+          "{}: an array of JSON; write each object in a line of its own (jq -c '.[]')", place));
+    }
     if (may_be_json && count_objects(lines) > matched) {
       format_ = json_format();
       return;
@@ -468,10 +474,9 @@ class LogParser {
     if (matched > 0) return check_time();
     if (described_) {
       throw BadLog(fmt::format(
-          "{}:{}: the first {} lines do not have the format that --log-format describes: {}", file_,
-          first_line_, lines.size(), shown(lines.front())));
+          "{}: the first {} lines do not have the format that --log-format describes: {}", place,
+          lines.size(), shown(first)));
     }
-    const std::string_view first = lines.front();
     if (word == "w3c" ||
         (word == "auto" && (first.starts_with("#Fields:") || first.starts_with("#Version:") ||
                             first.starts_with("#Software:")))) {
@@ -499,11 +504,6 @@ class LogParser {
       format_.shape = Shape::kCsv;
       format_.word = "csv";
       return;
-    }
-    const std::string place = fmt::format("{}:{}", file_, first_line_);
-    if (word == "auto" && (first == "[" || first.starts_with("[{"))) {
-      throw BadLog(fmt::format(
-          "{}: an array of JSON; write each object in a line of its own (jq -c '.[]')", place));
     }
     throw BadLog(fmt::format(
         "{}: {}; describe the lines with --log-format: the log_format of nginx, the LogFormat of "
