@@ -87,12 +87,12 @@ add_mutant(quota-unwatched model client/clients.cpp
   "const std::int32_t change = MUTANT ? note_quota(g, {}, 0) : note_quota(g, state, before);"
   "levels: the recorder has")
 
-add_mutant(quota-area measure record/recorder.cpp
+add_mutant(quota-area measure record/client_recorder.cpp
   "area_ns_ += level_"
   "area_ns_ += (MUTANT ? -1 : 1) * level_"
   "the mean level of the retry quota is out of range")
 
-add_mutant(queue-larger-than-ever measure record/recorder.cpp
+add_mutant(queue-larger-than-ever measure record/service_recorder.cpp
   "std::exchange(queue_max_, queued_)"
   "std::exchange(queue_max_, queued_) / (MUTANT ? 4u : 1u)"
   "the mean of the queue is above its maximum")

@@ -229,14 +229,14 @@ RETRYSIM_IN_LOOP Request& Clients::new_request(ClientGroup& g, ClientId client,
 RETRYSIM_IN_LOOP void Clients::begin(ClientGroup& g, Request& r) {
   ++submitted_;
   RETRYSIM_TELL(Step::kSubmitted, state_.now, r, r.client);
-  if (g.begins_in_steps && !begin_in_steps(g, r)) return;
+  if (g.extras_at_begin && !begin_extras(g, r)) return;
   if (!g.gated) [[likely]]
     return send(g, r);
   begin_attempt(g, r);
 }
 
 // What only some groups have to do when a request begins. False if it is held back.
-bool Clients::begin_in_steps(ClientGroup& g, Request& r) {
+bool Clients::begin_extras(ClientGroup& g, Request& r) {
   if (g.mutates) effects_.begin(g, r);
   if (g.polling) g.polling->attach(r.id);
   bool in_time = true;
@@ -261,9 +261,7 @@ Time Clients::end_of_caller(const Request& r) const {
 
 // --- An attempt: through the gates, and on its way.
 
-void Clients::begin_attempt(ClientGroup& g, Request& r) { begin_attempt_here(g, r); }
-
-RETRYSIM_IN_LOOP void Clients::begin_attempt_here(ClientGroup& g, Request& r) {
+RETRYSIM_IN_LOOP void Clients::begin_attempt(ClientGroup& g, Request& r) {
   if (state_.must_not_be_sent(r)) [[unlikely]]
     return finish(g, r, Outcome::kMaxAttemptsExceeded);
   if (!g.gated || pass_gates(g, r)) send(g, r);
@@ -316,8 +314,8 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
   a.request = &r;
   a.client = r.client;
   a.in_cohort = r.in_cohort;
-  if (g.sends_in_steps) [[unlikely]]
-    prepare_in_steps(g, r, a);
+  if (g.extras_at_send) [[unlikely]]
+    prepare_extras(g, r, a);
   r.attempt = a.id;
   g.recorder->sent(r.in_cohort, a.number, state_.now);
   g.recorder->by_client.expect(r.client);
@@ -328,7 +326,7 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
 }
 
 // What only the attempts of some groups need before they are sent.
-void Clients::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
+void Clients::prepare_extras(ClientGroup& g, Request& r, Attempt& a) {
   if (r.connecting) a.set(Attempt::kConnecting);
   if (r.for_retry) a.set(Attempt::kForRetry);
   if (g.takes_over != nullptr) {
@@ -488,13 +486,13 @@ void Clients::pass_deadline(ClientGroup& g, Request& r) {
   finish(g, r, Outcome::kDeadlineExceeded);
 }
 
+// The client stops waiting for all that is under way; services may go on with it. Servers that this
+// sets free look at the queue when all of the request's attempts are given up: another of them may
+// have been waiting there.
 void Clients::give_up(ClientGroup& g, Request& r, AttemptResult result) {
   give_up_here(g, r, result);
 }
 
-// The client stops waiting for all that is under way; services may go on with it. Servers that this
-// sets free look at the queue when all of the request's attempts are given up: another of them may
-// have been waiting there.
 RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptResult result) {
   while (r.attempt.exists()) {
     Attempt& a = state_.attempts[r.attempt];
@@ -578,7 +576,7 @@ RETRYSIM_IN_LOOP void Clients::backoff_over(ClientGroup& g, Request& r, EventKin
   if (g.counts_requests) [[unlikely]]
     backoff_ends(g.spec->retry, g.states->of(r.client));
   if (then == EventKind::kErrorReturned) return finish(g, r, Outcome::kQuotaExceeded);
-  begin_attempt_here(g, r);
+  begin_attempt(g, r);
 }
 
 // --- The request ends.
@@ -594,7 +592,7 @@ void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) {
                      .now = state_.now});
   ++ended_;
   RETRYSIM_TELL(Step::kEnded, state_.now, r, static_cast<int>(outcome), r.progress.attempts);
-  if (g.ends_in_steps) end_in_steps(g, r, outcome);
+  if (g.extras_at_end) end_extras(g, r, outcome);
   r.open = false;
   state_.requests.release(r);
   if (g.closed) return loops_.think(g, client, submitted);
@@ -603,7 +601,7 @@ void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) {
 }
 
 // What only some groups have to do when a request ends.
-void Clients::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
+void Clients::end_extras(ClientGroup& g, Request& r, Outcome outcome) {
   if (g.timers.deadline_source != kNone) timeouts_.disarm_deadline(g, r);
   if (const Time* due = loops_.due_time(g, r.client)) {
     g.recorder->ended_after_due(r.in_cohort, state_.now - *due);
@@ -749,7 +747,7 @@ Duration RetryDecisions::open(ClientGroup& g, Request& r) {
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
                                                       const Failure& failure) {
-  if (g.decides_in_steps) return decide_in_steps(g, r, failure);
+  if (g.extras_at_decision) return decide_extras(g, r, failure);
   return decide_and_note(g, r, rules_of(g), failure);
 }
 
@@ -758,7 +756,7 @@ RETRYSIM_IN_LOOP const RetryRules& RetryDecisions::rules_of(const ClientGroup& g
 }
 
 // With a strategy of the user's own, or where only some requests are retried.
-RetryDecision RetryDecisions::decide_in_steps(ClientGroup& g, Request& r, const Failure& failure) {
+RetryDecision RetryDecisions::decide_extras(ClientGroup& g, Request& r, const Failure& failure) {
   if (g.spec->strategy) return ask_strategy(g, r, failure);
   const bool once = !g.may_repeat(r);
   return decide_and_note(g, r, once ? by_group_[g.index].rules_without_retry : rules_of(g),

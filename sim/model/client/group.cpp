@@ -47,18 +47,18 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   };
   const bool passes_mark_on =
       spec->makes_calls() && std::ranges::any_of(state.scenario.clients, minds_retries);
-  sends_in_steps =
+  extras_at_send =
       hedges || pools_connections || mutates || takes_over != nullptr || passes_mark_on;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
   const TimeoutSpec& timeouts = spec->timeouts;
   const bool has_deadline = timeouts.deadline != Duration::max() || timeouts.deadline_of_caller;
-  decides_in_steps = spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere;
+  extras_at_decision = spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere;
   const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
-  begins_in_steps = counts_requests || spec->strategy || mutates || has_deadline || polls;
+  extras_at_begin = counts_requests || spec->strategy || mutates || has_deadline || polls;
   reports_ends = spec->makes_calls() || polls;
-  ends_in_steps = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
+  extras_at_end = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
   new_request.group = new_attempt.group = index;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
   new_attempt.clients = this;

@@ -36,18 +36,18 @@ struct ClientTraits {
   bool gated = false;
   bool pools_connections = false;
   bool hedges = false;
-  bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
+  bool extras_at_send = false;      ///< there is more to do when an attempt is sent
   bool ends_connections = false;    ///< the connections of its attempts are counted
   bool books_successes = false;     ///< the strategy learns of successes
   bool has_only_quotas = false;     ///< and a success changes nothing while the quota is full
-  bool begins_in_steps = false;     ///< there is more to do when a request begins
-  bool ends_in_steps = false;       ///< there is more to do when a request ends
+  bool extras_at_begin = false;     ///< there is more to do when a request begins
+  bool extras_at_end = false;       ///< there is more to do when a request ends
   bool closed = false;              ///< each client thinks, asks, thinks ...
   bool mutates = false;             ///< some requests have side effects
   bool reports_ends = false;        ///< a caller or a job waits for its requests
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
-  bool decides_in_steps = false;    ///< there is more to a retry decision than the rules
+  bool extras_at_decision = false;  ///< there is more to a retry decision than the rules
 };
 
 struct ClientGroup : Group, ClientTraits {

@@ -169,7 +169,7 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
 }
 
 void Services::arrive_by_event(Attempt& a) {
-  if (!a.at->traits().takes_no_time || !finds_nobody(a)) return arrive(a);
+  if (!a.at->traits().takes_no_time || !can_serve_immediately(a)) return arrive(a);
   a.arrived = state_.now;
   RETRYSIM_TELL(Step::kArrived, state_.now, a);
   if (!a.is(Attempt::kSecondMessage)) record_arrival(a);
@@ -180,7 +180,7 @@ void Services::arrive_by_event(Attempt& a) {
 
 // Whether the attempt, which arrives in an event of its own, finds nobody at a service that takes
 // no time, so that its completion would be the next event.
-bool Services::finds_nobody(const Attempt& a) const {
+bool Services::can_serve_immediately(const Attempt& a) const {
   const Instance& s = *a.at;
   return !a.is(~unsigned{Attempt::kSecondMessage}) && !s.traits().screens_arrivals &&
          !s.traits().calls_others && !others_observe_ && s.in_system() == 0 &&

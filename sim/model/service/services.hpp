@@ -121,7 +121,7 @@ class Services {
  private:
   void number_limits(ServiceId service, const OperationNames& operations);
 
-  bool finds_nobody(const Attempt& a) const;
+  bool can_serve_immediately(const Attempt& a) const;
   void serve_at_once(Attempt& a);
   [[gnu::noinline]] bool is_answered_at_the_door(Attempt& a);
   bool meets_random_error(Attempt& a);

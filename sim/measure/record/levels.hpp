@@ -1,0 +1,145 @@
+// Time in one replication: the window and the bins that every recorder of a run shares, and levels
+// (busy servers, waiting attempts) with their integrals.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+#include <retrysim/time.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace retrysim::stats {
+
+/// The smallest of 1, 2 and 5 times a power of ten, in nanoseconds, of which at most 10,000 make up
+/// the run: times in a scenario tend to be multiples of it.
+inline Duration count_width(Duration run) {
+  constexpr std::int64_t kMostCountBins = 10'000;
+  std::int64_t power = 1;
+  for (;; power *= 10) {
+    for (const std::int64_t digit : {1, 2, 5}) {
+      const std::int64_t width = digit * power;
+      if ((run.count() - 1) / width < kMostCountBins) return Duration::nanoseconds(width);
+    }
+  }
+}
+
+/// How many of them a run has.
+inline std::size_t count_bins(Duration run) {
+  const std::int64_t width = count_width(run).count();
+  return static_cast<std::size_t>(std::max<std::int64_t>((run.count() - 1) / width + 1, 1));
+}
+
+/// Where the window and the bins of a run begin and end.
+struct RunSpan {
+  explicit RunSpan(const Scenario& scenario)
+      : window_start(Time::zero() + scenario.warmup),
+        window_end(Time::zero() + scenario.duration),
+        interval(scenario.interval),
+        count_width(stats::count_width(scenario.duration)),
+        count_bins(stats::count_bins(scenario.duration)) {}
+
+  bool in_window(Time t) const { return t >= window_start && t < window_end; }
+  /// The part of [from, to) that lies inside the window, in nanoseconds.
+  double inside_window_ns(Time from, Time to) const {
+    if (window_start <= from && from <= to && to <= window_end) [[likely]]
+      return static_cast<double>((to - from).count());
+    const Time begin = std::max(from, window_start), end = std::min(to, window_end);
+    return end > begin ? static_cast<double>((end - begin).count()) : 0;
+  }
+  /// Later ones share the last bin, which is not part of the result.
+  std::size_t count_bin_of(Time t) const {
+    return std::min(static_cast<std::size_t>(t.count() / count_width.count()), count_bins);
+  }
+
+  Time window_start, window_end;
+  Duration interval;     ///< of the time series
+  Duration count_width;  ///< see RunResult::count_width
+  std::size_t count_bins;
+};
+
+/// A level that rises and falls by one. 128 bits hold the integral over thirty years for any number
+/// of requests, so that a change costs two additions, and nothing is done while nothing changes.
+class Level {
+ public:
+  void rise(Time now) {
+    ++level_;
+    shift_ -= static_cast<std::uint64_t>(now.count());
+  }
+  void fall(Time now) {
+    --level_;
+    shift_ += static_cast<std::uint64_t>(now.count());
+  }
+  std::int64_t now() const { return level_; }
+  /// The integral from the start of the run to `t`, in nanoseconds.
+  WideNanoseconds total(Time t) const { return WideNanoseconds{level_} * t.count() + shift_; }
+  /// The integral since the last call, or since the start of the run, in nanoseconds.
+  double fold(Time end) {
+    const WideNanoseconds all = total(end);
+    const WideNanoseconds area = all - before_;
+    before_ = all;
+    return static_cast<double>(area);
+  }
+
+ private:
+  std::int64_t level_ = 0;
+  WideNanoseconds shift_ = 0;   // the falls less the rises, each at its time
+  WideNanoseconds before_ = 0;  // the integral up to the last fold
+};
+
+/// The levels of a service over time: noted as they change and integrated in blocks. Integrals are
+/// doubles: sums in the order of the changes, rounded after each.
+class StationLog {
+ public:
+  struct Levels {
+    std::int64_t busy = 0;       ///< servers
+    std::int64_t in_system = 0;  ///< attempts waiting and in service
+  };
+  /// Time integrals in nanoseconds: of the levels, of the square of `in_system`, and of whether all
+  /// servers are busy.
+  struct Integrals {
+    double busy = 0, in_system = 0, in_system_squared = 0, all_busy = 0;
+  };
+
+  /// Levels from `since` on, which is not before that of the levels noted last.
+  void note(Time since, Levels levels) {
+    if (last_ == kBlock) [[unlikely]]
+      integrate();
+    ++last_;
+    since_[last_] = since.count();
+    busy_[last_] = levels.busy;
+    in_system_[last_] = levels.in_system;
+  }
+  Levels now() const { return {busy_[last_], in_system_[last_]}; }
+
+  /// From the levels noted last on, this many busy servers are all of them.
+  void set_servers(std::int64_t servers) {
+    integrate();
+    servers_ = static_cast<double>(servers);
+  }
+
+  /// The integrals up to `end`; those of the next segment begin there.
+  Integrals fold(Time end);
+
+ private:
+  static constexpr std::size_t kBlock = 64;
+
+  /// Up to the levels noted last, which are then the first.
+  void integrate();
+  /// The same two at a time, in any order; false if a sum is so large that the order matters.
+  bool integrate_whole_numbers();
+  void integrate_in_order();
+
+  std::size_t last_ = 0;
+  double servers_ = 0;
+  Integrals sums_;
+  // Up to last_; there is one more, so that two can always be taken.
+  alignas(16) std::array<std::int64_t, kBlock + 2> since_{};
+  alignas(16) std::array<std::int64_t, kBlock + 2> busy_{}, in_system_{};
+};
+
+}  // namespace retrysim::stats

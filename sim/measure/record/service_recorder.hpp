@@ -1,0 +1,206 @@
+// The counts of one service in one replication. A service with several instances is recorded as a
+// whole, as any other is; `InstanceLog` adds the window totals of each instance.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/time.hpp>
+
+#include "measure/record/levels.hpp"
+#include "measure/record/totals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace retrysim::stats {
+
+/// The numbers of busy servers, of attempts at a service and, of those, in the queue, and of
+/// working servers from `now` on.
+struct LevelsOfService {
+  std::int64_t busy = 0;
+  std::uint64_t in_system = 0, queued = 0;
+  std::int64_t working = 0;
+  Time now;
+};
+
+/// Levels of a service at one instant: busy servers, attempts there and, of those, in the queue,
+/// and working servers.
+struct StationLevels {
+  std::int64_t busy = 0, in_system = 0, queued = 0, working = 0;
+
+  bool operator==(const StationLevels&) const = default;
+};
+
+/// The window totals of each instance of a service.
+class InstanceLog {
+ public:
+  InstanceLog(const Scenario& scenario, std::size_t instances)
+      : window_start_(Time::zero() + scenario.warmup),
+        window_end_(Time::zero() + scenario.duration),
+        all_(instances) {}
+
+  void sent(std::size_t instance, Time now) { all_[instance].result.attempts += in_window(now); }
+  void ended(std::size_t instance, AttemptResult result, Time now) {
+    all_[instance].result.results[static_cast<std::size_t>(result)] += in_window(now);
+  }
+  /// The levels of the instance from `now` on.
+  void levels(std::size_t instance, const StationLevels& levels, Time now) {
+    One& one = all_[instance];
+    integrate(one, now);
+    one.levels = levels;
+    if (in_window(now)) raise_maximum(one);
+  }
+  /// For which share of the balancers that know it it is out of rotation from `now` on, and for
+  /// which because of its answers.
+  void out_of_rotation(std::size_t instance, double out, double ejected, Time now) {
+    integrate(all_[instance], now);
+    all_[instance].out = out;
+    all_[instance].ejected = ejected;
+  }
+  /// A balancer takes it out because of its answers.
+  void ejected(std::size_t instance, Time now) {
+    all_[instance].result.ejections += in_window(now);
+  }
+
+  /// The totals, when the run is over.
+  InstanceResult close(std::size_t instance) {
+    integrate(all_[instance], window_end_);
+    return all_[instance].result;
+  }
+
+ private:
+  struct One {
+    InstanceResult result;
+    StationLevels levels;
+    Time since;  // the levels have been integrated up to here
+    double out = 0, ejected = 0;
+  };
+
+  bool in_window(Time now) const { return now >= window_start_ && now < window_end_; }
+
+  static void raise_maximum(One& one) {
+    const auto queued = static_cast<std::uint64_t>(one.levels.queued);
+    one.result.queue_max = std::max(one.result.queue_max, queued);
+  }
+
+  void integrate(One& one, Time now) {
+    const Time begin = std::max(one.since, window_start_), end = std::min(now, window_end_);
+    one.since = std::max(one.since, now);
+    if (end <= begin) return;
+    const auto ns = static_cast<double>((end - begin).count());
+    one.result.busy_ns += ns * static_cast<double>(one.levels.busy);
+    one.result.in_system_ns += ns * static_cast<double>(one.levels.in_system);
+    one.result.queue_ns += ns * static_cast<double>(one.levels.queued);
+    one.result.out_ns += ns * one.out;
+    one.result.ejected_ns += ns * one.ejected;
+    raise_maximum(one);  // those that the window begins with
+  }
+
+  Time window_start_, window_end_;
+  std::vector<One> all_;
+};
+
+/// The counts and levels of one service, all instances together.
+class alignas(64) ServiceRecorder {
+ public:
+  /// `span` must outlive the recorder.
+  ServiceRecorder(const ServiceSpec& spec, const RunSpan& span);
+  /// Takes what is kept bin by bin, or counts its bytes.
+  template <class Take>
+  void take_memory(std::size_t bins, std::size_t bins_with_drain, Take& of_bins) {
+    of_bins.room(result_.bins, bins, bins_with_drain);
+    of_bins(result_.queued, span_->count_bins + 1);
+  }
+
+  // Attempts; the client groups that send them are told as well.
+  void arrived() { ++flow_.arrivals; }
+  void admitted() { ++flow_.admitted; }
+  void rejected() { ++flow_.rejected; }
+  void throttled() { ++flow_.throttled; }
+  void error_answered() { ++flow_.errors; }
+  void executed(bool given_up) {
+    ++flow_.completions;
+    flow_.wasted += given_up;
+  }
+  /// The client learns from the answer to an execution, finished at `finished`, that it failed.
+  void execution_failed(Time finished) { result_.failed += span_->in_window(finished); }
+
+  /// Server time [from, to) went to an attempt whose client had given up.
+  void add_wasted_work(Time from, Time to);
+  /// From `now` on this many servers work for attempts whose clients have given up: told of
+  /// services where these do not change by one server at a time.
+  void wasting_servers(double servers, Time now);
+  /// No client waited for the answer that the service had at `finished`, after `server_ns` of
+  /// server time. `executed`: it ended an attempt; otherwise another call was to follow.
+  void answer_unused(double server_ns, Time finished, bool executed);
+
+  void levels(const LevelsOfService& now) {
+    log_.note(now.now, {now.busy, static_cast<std::int64_t>(now.in_system)});
+    queued_ = now.queued;
+    if (now.queued > queue_max_) [[unlikely]]
+      queue_max_ = now.queued;
+    if (now.working != working_) [[unlikely]] {
+      set_servers(now.working, now.now);
+      quiet_busy_ = -1;
+    }
+    if (now.busy > quiet_busy_) [[unlikely]]
+      find_extra(now.busy, now.now);
+  }
+  /// The levels it has been told, to be compared with the actual ones.
+  StationLevels levels() const;
+
+  // The edges of the run, in the order of time.
+  void begin_window() { in_window_ = true; }
+  void end_window() { in_window_ = false; }
+  /// The running segment of the running bin ends.
+  void fold_segment(Time end);
+  void close_bin();
+  bool somebody_queues() const { return queued_ > 0; }
+  /// The count bins from `bin` on, up to `next`, have been left; `next` is the running one.
+  void close_count_bins(std::size_t bin, std::size_t next) {
+    if (queued_ > 0) [[unlikely]]
+      note_queue(bin, next);
+  }
+  /// The totals from the start of the run to `now`, except `queue_max`.
+  ServiceFlow totals(Time now) const;
+  /// The run is over, and all edges have been told.
+  ServiceResult finish();
+
+ private:
+  [[gnu::noinline]] void note_queue(std::size_t bin, std::size_t next);
+  void set_servers(std::int64_t working, Time now);
+  /// Since they were integrated last.
+  double servers_ns_until(Time now) const;
+  void integrate_servers(Time now);
+  /// From `now` on there are this many servers beyond the nominal ones: that work, or that finish
+  /// their attempts.
+  void note_extra(std::int64_t servers, Time now);
+  void find_extra(std::int64_t busy, Time now);
+  double extra_ns_until(Time now) const;
+
+  ServiceFlow flow_;  // of the running segment
+  std::uint64_t queued_ = 0, queue_max_ = 0;
+  std::int64_t working_ = 0;
+  StationLog log_;
+  const RunSpan* span_;
+  bool in_window_ = false;
+  bool has_queue_;  // processor sharing has none
+  Time servers_since_;
+  double servers_ns_ = 0;
+  std::int64_t nominal_, extra_ = 0;
+  std::int64_t quiet_busy_ = -1;  // so many may be busy without being more than nominal
+  Time extra_since_;
+  double extra_ns_ = 0;
+  Time wasted_since_;
+  double wasted_servers_ = 0;  // they work for clients that have given up
+  ServiceFlow row_, before_;   // of the running bin; of all earlier segments
+  ServiceResult result_;
+};
+
+}  // namespace retrysim::stats
