@@ -304,7 +304,7 @@ int fit_logs(const FitCommand& command) {
     std::string why_untested;
     const std::optional<fit::Backtest> tested = backtest(log, found, why_untested);
     if (tested) {
-      if (const std::optional<std::string> why = tested->refusal()) {
+      if (const std::optional<std::string> why = tested->refusal(found)) {
         fit::refuse_service_time(found, *why);
       }
     }

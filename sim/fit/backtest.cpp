@@ -164,8 +164,15 @@ std::string_view words_of(BacktestFigure figure) {
   }
 }
 
-std::optional<std::string> Backtest::refusal() const {
-  constexpr double kMuchMore = 1.5;
+std::optional<std::string> Backtest::refusal(const Fit& whole) const {
+  constexpr double kMuchMore = 1.5, kMostlyService = 0.8;
+  if (!whole.service_time || !whole.capacity) return std::nullopt;
+  double requests = 0, taken_s = 0;
+  for (const DurationAtLoad& d : whole.capacity->durations) {
+    requests += static_cast<double>(d.requests);
+    taken_s += static_cast<double>(d.requests) * d.mean_s;
+  }
+  if (whole.service_time->mean.value * requests < kMostlyService * taken_s) return std::nullopt;
   const std::optional<ComparedFigure>& median = all[BacktestFigure::kP50];
   if (!median || median->agreement != Agreement::kOff || median->logged <= 0) return std::nullopt;
   const double factor = median->simulated / median->logged;

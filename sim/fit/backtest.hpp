@@ -71,9 +71,10 @@ struct Backtest {
   /// What the scenario is good enough for, as sentences.
   std::vector<std::string> verdict;
 
-  /// Why the service time cannot be that of the log, as a sentence: the simulated median is more
-  /// than half above that of the log, or a third below it, and not by chance. Nothing otherwise.
-  std::optional<std::string> refusal() const;
+  /// Why the service time of the whole log cannot be that, as a sentence: the simulated median is
+  /// more than half above that of the log, or a third below it, and not by chance, although hardly a
+  /// request waits. Where many do, a little more load makes such differences. Nothing otherwise.
+  std::optional<std::string> refusal(const Fit& whole) const;
 };
 
 /// What has to be simulated for it.

@@ -114,6 +114,24 @@ TEST_CASE("a backtest meets the log of a service that is as a scenario has it") 
   CHECK_THAT(b.verdict.front(), Catch::StartsWith("Good enough for questions about timeouts"));
 }
 
+TEST_CASE("a service that became much slower for good has no service time") {
+  const Log slower = even_log([](std::int64_t i) {
+    return Observation::of(i * 10'000'000, (i < 1'000 ? 2 : 7) * 1'000'000 + i * 1'000, 200);
+  });
+  const std::optional<std::string> why = backtest_of(slower).refusal(fit_log(slower));
+  REQUIRE(why);
+  CHECK_THAT(*why, Catch::StartsWith("The service time is refused, since the backtest"));
+  Fit fit = fit_log(slower);
+  refuse_service_time(fit, *why);
+  CHECK_FALSE(fit.service_time);
+  CHECK_THAT(known_words(fit), Catch::Contains("not known: service time"));
+  // Where requests wait, halves of a log differ although the service is the same.
+  const Log busy = simulated_log(
+      "servers = 2\nservice_time = { distribution = \"exponential\", mean = \"50ms\" }",
+      "process = \"poisson\"\narrivals.total_rate = 38");
+  CHECK_FALSE(backtest_of(busy).refusal(fit_log(busy)));
+}
+
 TEST_CASE("where no process describes the arrivals, those of the second half are repeated") {
   const Backtest b =
       backtest_of(simulated_log("servers = 8\nservice_time = \"20ms\"",
