@@ -72,8 +72,8 @@ struct Backtest {
   std::vector<std::string> verdict;
 
   /// Why the service time of the whole log cannot be that, as a sentence: the simulated median is
-  /// more than half above that of the log, or a third below it, and not by chance, although hardly a
-  /// request waits. Where many do, a little more load makes such differences. Nothing otherwise.
+  /// more than half above that of the log, or a third below it, and not by chance, although hardly
+  /// a request waits. Where many do, a little more load makes such differences. Nothing otherwise.
   std::optional<std::string> refusal(const Fit& whole) const;
 };
 
