@@ -4,6 +4,7 @@
 #include <retrysim/import.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "scenario/text/portions.hpp"
 #include "scenario/text/text.hpp"
 
 #include <yaml-cpp/eventhandler.h>
@@ -11,11 +12,8 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <istream>
 #include <iterator>
 #include <set>
-#include <streambuf>
-#include <string>
 #include <utility>
 
 namespace retrysim::imports {
@@ -236,28 +234,6 @@ class Builder final : public YAML::EventHandler {
   int begun_ = -1, begun_column_ = 0;  // of the document
 };
 
-/// A text that is read a little at a time, with a stop point before each: nothing else ends the
-/// library's work before it is done.
-class Portions : public std::streambuf {
- public:
-  explicit Portions(std::string_view text) : rest_(text) {}
-
- protected:
-  int_type underflow() override {
-    constexpr std::size_t kPortion = 1024;
-    stop_point();
-    if (rest_.empty()) return traits_type::eof();
-    portion_ = rest_.substr(0, kPortion);
-    rest_.remove_prefix(portion_.size());
-    setg(portion_.data(), portion_.data(), portion_.data() + portion_.size());
-    return traits_type::to_int_type(portion_.front());
-  }
-
- private:
-  std::string_view rest_;
-  std::string portion_;
-};
-
 }  // namespace
 
 Tree read_yaml(const std::string& file, std::string_view text) {
@@ -265,9 +241,8 @@ Tree read_yaml(const std::string& file, std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   Tree tree;
   try {
-    Portions portions(text);
-    std::istream stream(&portions);
-    stream.exceptions(std::ios::badbit);  // what a stop point throws
+    // The library reads all of it at once, with no other occasion to stop.
+    scenario::PortionedStream stream(text);
     YAML::Parser parser(stream);
     for (Builder builder(tree, file, text); parser.HandleNextDocument(builder);) continue;
   } catch (const YAML::Exception& e) {

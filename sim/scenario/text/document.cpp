@@ -5,6 +5,7 @@
 
 #include <retrysim/simulation.hpp>
 
+#include "scenario/text/portions.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -37,6 +38,7 @@ class Converter {
   // Nothing if the value is nested too deeply; `too_deep` is then its place.
   bool convert(const toml::node& from, Node& to, int depth) {
     to.place = place(from.source());
+    values_.count();
     if (depth > kDeepest) {
       too_deep = to.place;
       return false;
@@ -95,6 +97,7 @@ class Converter {
 
   int source_;
   std::optional<Place> fixed_;
+  StopCounter<1024> values_;
 };
 
 /// Behind the string that begins at `at`, or where the text ends.
@@ -190,13 +193,15 @@ std::optional<Node> parse_document(const Sources& sources, int source, Problems&
     return std::nullopt;
   }
   try {
-    const toml::table table = toml::parse(text, std::string_view());
+    PortionedStream stream(text);
+    const toml::table table = toml::parse(stream, std::string_view());
     Converter converter(source, std::nullopt);
     Node root;
     if (converter.convert(table, root, 0)) return root;
     problems.add(converter.too_deep,
                  "nested too deeply; no key has more than " + std::to_string(kDeepest) + " levels");
   } catch (const toml::parse_error& e) {
+    stop_point();  // toml++ makes a parse_error of `Interrupted`
     const Place place = place_of(e.source(), source);
     constexpr std::size_t kLongest = 160;  // it may quote a name of any length
     std::string message = "not valid TOML: " + std::string(e.description().substr(0, kLongest));

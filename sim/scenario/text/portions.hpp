@@ -1,0 +1,68 @@
+// Long texts for libraries that know nothing of being stopped.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/simulation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <istream>
+#include <streambuf>
+#include <string_view>
+
+namespace retrysim::scenario {
+
+/// The text, which must live as long, a little at a time with a stop point before each. Where it
+/// has been read to can be asked for and set.
+class Portions : public std::streambuf {
+ public:
+  explicit Portions(std::string_view text) : text_(text) {}
+
+ protected:
+  int_type underflow() override {
+    stop_point();
+    show(position());
+    return gptr() == egptr() ? traits_type::eof() : traits_type::to_int_type(*gptr());
+  }
+  pos_type seekoff(off_type by, std::ios_base::seekdir from, std::ios_base::openmode) override {
+    const auto base = static_cast<off_type>(from == std::ios_base::beg   ? 0
+                                            : from == std::ios_base::end ? text_.size()
+                                                                         : position());
+    return seekpos(base + by, std::ios_base::in);
+  }
+  pos_type seekpos(pos_type to, std::ios_base::openmode) override {
+    const auto place = static_cast<off_type>(to);
+    if (place < 0 || place > static_cast<off_type>(text_.size())) return off_type(-1);
+    show(static_cast<std::size_t>(place));
+    return to;
+  }
+
+ private:
+  std::size_t position() const { return begin_ + static_cast<std::size_t>(gptr() - eback()); }
+  /// What follows there. Nobody writes into it: a buffer for reading has no `const` of its own.
+  void show(std::size_t at) {
+    constexpr std::size_t kPortion = 4096;
+    const std::string_view portion = text_.substr(at, kPortion);
+    char* const data = const_cast<char*>(portion.data());
+    begin_ = at;
+    setg(data, data, data + portion.size());
+  }
+
+  std::string_view text_;
+  std::size_t begin_ = 0;
+};
+
+/// Reads such a text; `Interrupted` comes out of whatever reads it.
+class PortionedStream : public std::istream {
+ public:
+  explicit PortionedStream(std::string_view text) : std::istream(nullptr), portions_(text) {
+    rdbuf(&portions_);
+    exceptions(std::ios::badbit);
+  }
+
+ private:
+  Portions portions_;
+};
+
+}  // namespace retrysim::scenario
