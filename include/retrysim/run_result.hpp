@@ -380,8 +380,7 @@ struct PhaseResult {
 struct RequestTotals {
   std::uint64_t requests = 0;
   std::array<std::uint64_t, kOutcomeCount> outcomes{};  ///< by Outcome; kRetry stays zero
-  /// Of the requests, those that ended, and that ended with success, before the window did; the
-  /// others that ended did so in the drain.
+  /// Requests that ended, and that succeeded, within the window; the others ended in the drain.
   std::uint64_t ended_within = 0, successes_within = 0;
   Histogram latency, latency_ok;
   DurationMoments latency_m, latency_ok_m;

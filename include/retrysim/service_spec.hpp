@@ -138,6 +138,9 @@ struct QueueSpec {
   /// Drop an attempt when its turn comes if its answer could not arrive in time.
   bool drop_expired = false;
 
+  /// Whether attempts are turned away because they have waited too long.
+  bool sheds() const { return discipline == Discipline::kCodel || max_age != Duration::max(); }
+
   /// `lifo_above`: as many as the service, or each of its instances, has servers at the start.
   static constexpr std::int64_t kAsServers = std::numeric_limits<std::int64_t>::max();
 };

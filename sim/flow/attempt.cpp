@@ -122,9 +122,7 @@ bool turns_attempts_away(const ServiceSpec& service) {
     return true;
   }
   return service.servers != ServiceSpec::kUnlimited &&
-         (service.queue.capacity != ServiceSpec::kUnlimited ||
-          service.queue.discipline == Discipline::kCodel ||
-          service.queue.max_age != Duration::max());
+         (service.queue.capacity != ServiceSpec::kUnlimited || service.queue.sheds());
 }
 
 }  // namespace

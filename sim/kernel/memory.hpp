@@ -79,9 +79,9 @@ struct Claim {
   /// Room for `most` elements, of which `expected` will be used.
   template <class T>
   void room(std::vector<T>& array, std::size_t /*expected*/, std::size_t most) const {
-    array.reserve(most);  // memory that is not used costs an address, no more
+    array.reserve(most);  // only reserves address space
   }
-  /// At most a few thousand elements as they are made, none of which is copied from another.
+  /// Default-constructs up to a few thousand elements.
   template <class T>
   void few(std::vector<T>& array, std::size_t length) const {
     array.resize(length);

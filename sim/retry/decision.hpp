@@ -183,7 +183,7 @@ template <class BackoffDraws>
     return end(Outcome::kMaxAttemptsExceeded);
   }
   if (state.limiter != nullptr && rules.rate_limit.update == LimiterUpdate::kRetried) {
-    // Of what attempts permit; the quota comes later (aws-sdk-net).
+    // Counts once the limit on attempts permits the retry, before the quota (aws-sdk-net).
     state.limiter->on_response(now, error.response_class == ResponseClass::kThrottling);
   }
 

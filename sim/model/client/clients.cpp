@@ -387,7 +387,7 @@ RETRYSIM_IN_LOOP void Clients::answered_with_error(Attempt& a) {
   fail(g, r, failure);
 }
 
-// The client has its answer, and the attempt is no more.
+// The client has its answer, and the attempt is over.
 RETRYSIM_IN_LOOP void Clients::end_attempt(ClientGroup& g, Request& r, Attempt& a,
                                            ResponseClass answer) {
   RETRYSIM_TELL(Step::kDelivered, state_.now, a, mark_of(state_.answers[a.answer]));
@@ -766,7 +766,7 @@ RetryDecision RetryDecisions::decide_extras(ClientGroup& g, Request& r, const Fa
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_and_note(ClientGroup& g, Request& r,
                                                                const RetryRules& rules,
                                                                const Failure& failure) {
-  // The same steps, of which the compiler leaves few where nothing is remembered.
+  // Clients that remember nothing: with an empty state most of these steps compile away.
   if (g.states->empty()) return decide_by_rules(g, r, rules, {}, failure);
   const RetryState state = g.state_of(r);
   const std::int32_t before = quota_of(state);

@@ -299,8 +299,7 @@ class Clients {
   void time_out(ClientGroup& g, Request& r);
   void pass_deadline(ClientGroup& g, Request& r);
   Time end_of_caller(const Request& r) const;
-  // `give_up` compiled into the end of a timeout: 20 instructions less for each event of an
-  // overload.
+  // `give_up_here` is `give_up`, compiled into the end of a timeout.
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
   RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
 

@@ -111,8 +111,7 @@ bool refuses_at_once(const Scenario& scenario, std::size_t service) {
       !s.errors_at.on_arrival() || std::ranges::any_of(scenario.faults, [&](const FaultSpec& f) {
         return f.service == service && !f.errors_at.on_arrival();
       });
-  return !errors_come_later && s.model == ServiceModelKind::kQueue &&
-         s.queue.discipline != Discipline::kCodel && s.queue.max_age == Duration::max() &&
+  return !errors_come_later && s.model == ServiceModelKind::kQueue && !s.queue.sheds() &&
          !s.idempotency.remembers();
 }
 

@@ -42,7 +42,7 @@ class Books {
   void check_service(const RunResult& result, ServiceId service) const;
   Instance::TimeSpent time_spent(InstanceId instance, Time end) const;
   std::string_view wrong_instances(const RunResult& result, ServiceId service) const;
-  // The same for levels over time. They return what is wrong; empty: nothing.
+  // Checks of levels over time. Each returns the violation, or an empty string.
   std::string wrong_level(const RunResult& result) const;
   std::string wrong_level_of_group(const RunResult& result, GroupId group,
                                    const stats::GroupLevels& real) const;

@@ -13,7 +13,7 @@
 // function there; elsewhere they are functions like others.
 //
 //   RETRYSIM_FLATTEN   of a function: all that it calls is compiled into it
-//   RETRYSIM_IN_LOOP of a function that is called in another file: it is, too, for sure
+//   RETRYSIM_IN_LOOP   of a function: it is compiled into its callers, those in other files too
 //
 // Not under sanitizers: with their checks that takes the compiler many minutes. Nor where the files
 // of the model are compiled one by one: such a build defines RETRYSIM_FLATTEN as nothing.

@@ -230,7 +230,7 @@ struct alignas(64) Attempt {
     set(kExecuted);
   }
 
-  /// Begins as that attempt does; what is set before it is read stays as it is.
+  /// Resets from a template; fields that are written before they are first read are skipped.
   void begin_like(const Attempt& a) {
     clients = a.clients;
     at = a.at;

@@ -11,8 +11,8 @@
 
 namespace retrysim::model {
 
-/// Empty at first. Every step takes the same few instructions, however many entries there are, and
-/// none takes memory, which is one small entry for each key that there is, stored or not.
+/// Empty at first. Every step is O(1) and allocates nothing: one small entry for each key, stored
+/// or not, is there from the beginning.
 class Cache {
  public:
   /// For keys from 0 to `keys` - 1. The capacity of `spec` is above 0.

@@ -14,9 +14,8 @@ namespace retrysim::model {
 
 ServiceTraits::ServiceTraits(const ServiceSpec& spec) {
   always_succeeds = spec.model == ServiceModelKind::kQueue;
-  screens_queue = spec.abandoned == Abandoned::kDropAtDequeue || spec.queue.drop_expired ||
-                  spec.queue.discipline == Discipline::kCodel ||
-                  spec.queue.max_age != Duration::max();
+  screens_queue =
+      spec.abandoned == Abandoned::kDropAtDequeue || spec.queue.drop_expired || spec.queue.sheds();
   limits_concurrency = !ConcurrencyLimit(spec.concurrency).is_unlimited();
   times_waits = spec.wait_within != Duration::max();
   watches_attempts = limits_concurrency || spec.timeout != Duration::max();

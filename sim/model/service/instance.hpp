@@ -46,7 +46,7 @@ class Autoscaler {
   /// Servers that have been started, regardless of faults.
   std::int64_t servers() const { return servers_; }
 
-  /// From `now` on so many servers are busy, of so many that work.
+  /// From `now` on `busy` of `working` servers are busy.
   void observe(std::int64_t busy, std::int64_t working, Time now) {
     const auto elapsed = static_cast<double>((now - since_).count());
     since_ = now;

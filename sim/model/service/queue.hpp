@@ -267,7 +267,7 @@ class ServiceQueue {
   ServiceQueue(const ServiceSpec& spec, const RandomKey& key)
       : capacity_(static_cast<std::uint64_t>(spec.queue.capacity)),
         controls_delay_(spec.queue.discipline == Discipline::kCodel),
-        looks_at_waits_(controls_delay_ || spec.queue.max_age != Duration::max()),
+        looks_at_waits_(spec.queue.sheds()),
         max_age_(spec.queue.max_age),
         line_(spec.queue.discipline, lifo_above(spec), key),
         rejections_(Discipline::kFifo, kNever, key),

@@ -179,8 +179,8 @@ class WorkChain {
  private:
   static constexpr int kLongestJump = 8;  // mean services; longer ones are cut off
 
-  /// What an attempt that finds so many parts of waiting adds to them, and whether it comes too
-  /// late.
+  /// The effect of an attempt that finds `waiting` parts of work queued: the parts that it adds,
+  /// and whether it comes too late.
   template <class Found>
   void enter(int waiting, Found found) const {
     const double part = 1 / (queue_.service_rate * queue_.servers * parts_);

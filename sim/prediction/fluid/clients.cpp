@@ -258,7 +258,7 @@ double MeanThrottle::refused() const {
 void MeanThrottle::count(double wanted, double accepted) {
   const double calls = wanted * step_ / clients_, answers = accepted * step_ / clients_;
   if (wanted_.empty()) {
-    // The last so many calls: what is added pushes the same share of the old ones out.
+    // Sliding window of `window_calls`: new calls push out the same share of the old ones.
     const double kept = requests_ + calls > rules_.window_calls && calls > 0
                             ? std::max(0.0, (rules_.window_calls - calls) / requests_)
                             : 1;

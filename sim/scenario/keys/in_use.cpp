@@ -99,7 +99,7 @@ class KeysInUse {
   bool client(const ClientSpec& c) const {
     stop_point();  // they may be many
     const auto path = [&] { return path_of(c); };
-    static const CallSpec kPlain;
+    static const CallSpec kPlain{};
     const CallSpec* call = &kPlain;
     if (c.makes_calls()) {
       const auto group = static_cast<std::size_t>(&c - scenario_.clients.data());

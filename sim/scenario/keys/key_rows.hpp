@@ -182,7 +182,7 @@ inline constexpr Access into = [] {
   if constexpr (std::is_enum_v<T>) access.words = kWords<T>;
   if constexpr (!kIsInput<Struct>) {
     access.in_use = [](const FilledSlots& s) {
-      static const Struct untouched;
+      static const Struct untouched{};
       const Struct& now = s.to<Struct>();
       return parts_are_on<kFirst, kRest...>(now) &&
              !is_untouched<T>(((now.*kFirst).*....*kRest), ((untouched.*kFirst).*....*kRest));

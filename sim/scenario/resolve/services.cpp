@@ -106,10 +106,7 @@ void check_balancing(Tables& t, const KeyResolution& keys, const InstancesSpec& 
 }
 
 void note_idle_answer(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
-  if (!spec.answers.shed || spec.queue.discipline == Discipline::kCodel ||
-      spec.queue.max_age != Duration::max()) {
-    return;
-  }
+  if (!spec.answers.shed || spec.queue.sheds()) return;
   t.loaded.notes.push_back(keys.path() +
                            ".answers.shed has no effect: nothing is turned away because of its "
                            "wait without queue.max_age or queue.discipline = \"codel\"");
