@@ -11,8 +11,8 @@
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
-#include "scenario/text/result_names.hpp"
 #include "scenario/text/names.hpp"
+#include "scenario/text/result_names.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,6 @@
 
 #include "estimate/paired.hpp"
 
-#include "kernel/functions.hpp"
 #include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
@@ -12,6 +11,7 @@
 #include <limits>
 #include <stdexcept>
 #include <utility>
+#include "kernel/functions.hpp"
 
 namespace retrysim {
 namespace {

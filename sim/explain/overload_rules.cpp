@@ -798,8 +798,8 @@ Sentence who_of(const GroupCase& c, const FaultSpec& fault, std::uint32_t concer
 /// A fault that makes the service or some of its hosts slow, or distant, where no load explains it.
 Found slow_or_far(const GroupCase& c) {
   constexpr double kNoticeably = 0.5;
-  if (!c.has_one_service() || flow::calls_others(c.scenario, c.client.service) ||
-      !has_trouble(c) || overload_by_disturbance(c)) {
+  if (!c.has_one_service() || flow::calls_others(c.scenario, c.client.service) || !has_trouble(c) ||
+      overload_by_disturbance(c)) {
     return std::nullopt;
   }
   const auto longer = [&](const FaultSpec& f) {

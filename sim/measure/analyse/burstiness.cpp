@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/burstiness.hpp"
 
-#include "kernel/functions.hpp"
 #include <retrysim/simulation.hpp>
+#include "kernel/functions.hpp"
 
 #include "measure/analyse/recovery.hpp"
 
@@ -33,9 +33,7 @@ Complex conjugate(Complex a) { return {a.re, -a.im}; }
 double square(Complex a) { return a.re * a.re + a.im * a.im; }
 
 /// exp(-i pi `half_turns`).
-Complex unit(double half_turns) {
-  return {kernel::cospi(half_turns), -kernel::sinpi(half_turns)};
-}
+Complex unit(double half_turns) { return {kernel::cospi(half_turns), -kernel::sinpi(half_turns)}; }
 
 /// unit(2 k / n) for k < n / 2; n is a power of two. Every replication asks for the same ones,
 /// which take longer to compute than the rest of a transform, so each thread keeps them.

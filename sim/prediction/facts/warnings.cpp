@@ -132,8 +132,7 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
   const double timeout = client->timeouts.attempt.mean_seconds();
   const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
   const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
-                          flow::service_seconds_at(scenario, *client, service) -
-                          load.calls_time;
+                          flow::service_seconds_at(scenario, *client, service) - load.calls_time;
   if (load.full_queue <= patience || throttle_bounds_queue(scenario, load, patience)) return;
   const std::string keys = path + ".queue.capacity, " + group + ".attempt_timeout";
   const std::string holds =

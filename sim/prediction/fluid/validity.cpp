@@ -130,8 +130,8 @@ bool calls_are_bounded(const Scenario& scenario, const flow::Demand& most) {
   });
   // One that is overloaded would call no more often than it finishes attempts, which failures make
   // quicker.
-  const bool room = std::ranges::all_of(
-      most.services, [](const flow::ServiceDemand& s) { return s.load() < 1; });
+  const bool room =
+      std::ranges::all_of(most.services, [](const flow::ServiceDemand& s) { return s.load() < 1; });
   const bool plain = std::ranges::none_of(
       scenario.services, [](const ServiceSpec& s) { return s.model == ServiceModelKind::kOcc; });
   return open && counted && room && plain;
@@ -156,8 +156,8 @@ std::optional<WorstLoad> worst_load(const Scenario& scenario, std::size_t servic
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
     const auto group = static_cast<std::size_t>(&c - scenario.clients.data());
-    const double rate = c.makes_calls() ? most_calls.groups[group].requests
-                                        : flow::mean_request_rate(scenario, c);
+    const double rate =
+        c.makes_calls() ? most_calls.groups[group].requests : flow::mean_request_rate(scenario, c);
     if (rate <= 0) continue;
     const double work = flow::service_seconds_at(scenario, c, service);
     const double most = std::max(work, spec.rejection.cost.in_seconds());
