@@ -132,6 +132,12 @@ std::string_view less_memory(const Arguments& arguments) {
   return "simulate fewer clients, bins or replications";
 }
 
+/// How users write what the library calls `part`.
+std::string option_of_part(std::string part) {
+  std::replace(part.begin(), part.end(), '_', '-');
+  return "--" + part;
+}
+
 }  // namespace
 
 int program(const Arguments& arguments) {
@@ -143,7 +149,7 @@ int program(const Arguments& arguments) {
     return dispatch(arguments);
   } catch (const RequestError& e) {
     if (is_silent_rank(arguments)) return kBadCommandLine;
-    failed(kBadCommandLine, e.what());
+    failed(kBadCommandLine, e.text(option_of_part));
     report::print_error("Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;
   } catch (const GridTooLarge& e) {

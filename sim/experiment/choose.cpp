@@ -50,7 +50,7 @@ namespace retrysim {
 
 namespace {
 
-constexpr std::string_view kOption = "--subject-to";
+const std::string kOption = RequestError::part("subject_to");
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -74,7 +74,8 @@ void check_client(const std::vector<NamedScenario>& policies, const std::string&
     if (experiment::place_of_client(scenario, client) < scenario.clients.size()) continue;
     std::vector<std::string_view> names = {"all"};
     for (const ClientSpec& group : scenario.clients) names.push_back(group.name);
-    throw RequestError(fmt::format("--client: {} has no client group '{}'; {}", p.name, client,
+    throw RequestError(fmt::format("{}: {} has no client group '{}'; {}",
+                                   RequestError::part("client"), p.name, client,
                                    scenario::suggestion(client, names, "there are")));
   }
 }
@@ -90,18 +91,19 @@ void check_metric(const MetricInfo* metric, const std::string& client, std::stri
 void check_numbers(const ChooseOptions& options) {
   if (options.procedure == ChoiceProcedure::kBounds && !experiment::range_of(*options.aim.metric)) {
     throw RequestError(fmt::format(
-        "--procedure bounds: {} has no upper bound; use it for shares and probabilities, such as "
+        "{} bounds: {} has no upper bound; use it for shares and probabilities, such as "
         "success_rate or recovered",
-        options.aim.metric->name));
+        RequestError::part("procedure"), options.aim.metric->name));
   }
   if (options.indifference &&
       !(*options.indifference > 0 && std::isfinite(*options.indifference))) {
-    throw RequestError("--indifference: a number above 0 is needed");
+    throw RequestError(RequestError::part("indifference") + ": a number above 0 is needed");
   }
   if (!(options.confidence > 0.5 && options.confidence < 1)) {
-    throw RequestError("--confidence: a number above 0.5 and below 1 is needed");
+    throw RequestError(RequestError::part("confidence") +
+                       ": a number above 0.5 and below 1 is needed");
   }
-  if (options.batch < 1) throw RequestError("--batch: at least 1 is needed");
+  if (options.batch < 1) throw RequestError(RequestError::part("batch") + ": at least 1 is needed");
 }
 
 void check_policies(const std::vector<NamedScenario>& policies, const ChooseOptions& options) {
@@ -113,19 +115,20 @@ void check_policies(const std::vector<NamedScenario>& policies, const ChooseOpti
           "all policies begin with the same number of replications; do not vary replications");
     }
     if (p.loaded.scenario.warmup_is_auto) {
-      throw RequestError(
-          "choose does not determine the warm-up of each policy; set one with --set warmup=30s "
-          "(retrysim run finds a suitable value)");
+      throw RequestError(fmt::format(
+          "choose does not determine the warm-up of each policy; set one with {} warmup=30s "
+          "(retrysim run finds a suitable value)",
+          RequestError::part("set")));
     }
   }
   const auto first = static_cast<std::size_t>(replications);
   if (first < 2 * options.batch || first % options.batch != 0) {
     throw RequestError(fmt::format(
         "the first stage has {} replication{}, which do{} not make two or more whole {}; use "
-        "--replications {}",
+        "{} {}",
         first, first == 1 ? "" : "s", first == 1 ? "es" : "",
         options.batch == 1 ? "observations" : fmt::format("batches of {}", options.batch),
-        10 * options.batch));
+        RequestError::part("replications"), 10 * options.batch));
   }
 }
 
@@ -209,7 +212,7 @@ std::vector<ChoiceLimit> with_tolerances(std::vector<ChoiceLimit> limits) {
 
 void check_choice(const std::vector<NamedScenario>& policies, const ChooseOptions& options) {
   check_metric(options.aim.metric, options.aim.client,
-               options.aim.maximize ? "--maximize" : "--minimize");
+               RequestError::part(options.aim.maximize ? "maximize" : "minimize"));
   for (const ChoiceLimit& limit : options.limits) {
     check_metric(limit.metric, options.aim.client, kOption);
   }

@@ -39,7 +39,8 @@ std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::st
     std::vector<std::string_view> names;
     for (const Variant& v : variants) names.push_back(v.name);
     if (names.size() > 10) names.resize(10);
-    throw RequestError(fmt::format("--baseline: there is no variant '{}'; {}", baseline,
+    throw RequestError(fmt::format("{}: there is no variant '{}'; {}",
+                                   RequestError::part("baseline"), baseline,
                                    scenario::suggestion(baseline, names, "there are")));
   }
   std::rotate(variants.begin(), found, found + 1);
@@ -50,10 +51,12 @@ void check_size(const std::vector<Variation>& variations) {
   std::size_t size = 1;
   for (const Variation& v : variations) size = std::min(size * v.choices.size(), kMostVariants + 1);
   if (size > kMostVariants) {
-    throw RequestError(
-        fmt::format("--vary makes more than {} variants; use retrysim sweep", kMostVariants));
+    throw RequestError(fmt::format("{} makes more than {} variants; use a sweep",
+                                   RequestError::part("vary"), kMostVariants));
   }
-  if (size < 2) throw RequestError("--vary makes only one variant; give at least two values");
+  if (size < 2)
+    throw RequestError(RequestError::part("vary") +
+                       " makes only one variant; give at least two values");
 }
 
 /// With `warmup = "auto"` all variants are measured over the same stretch of time.

@@ -44,7 +44,7 @@ namespace retrysim {
 
 namespace {
 
-constexpr const char* kHysteresisOption = "--hysteresis";
+const std::string kHysteresisOption = RequestError::part("hysteresis");
 constexpr std::size_t kMostLoads = 1000;
 constexpr int kDwellWindows = 20;
 
@@ -126,20 +126,21 @@ LoadKey parse_load(const std::string& text) {
 LoadResult load_at(const std::filesystem::path& file, const std::vector<std::string>& edits,
                    const LoadKey& key) {
   const Trigger rate{key.path, key.loads.front(), key.loads.back(), false, false, key.unit};
-  return load_at(file, edits, rate, key.loads.front(), kHysteresisOption);
+  return load_at(file, edits, rate, key.loads.front(), "--hysteresis");
 }
 
 LoadRamp plan_ramp(const Scenario& steady, const LoadKey& key, std::optional<Duration> dwell) {
   const auto window = static_cast<std::int64_t>(stats::amplification_window(steady, {}));
   const LoadRamp ramp{key.loads, dwell.value_or(steady.interval * (window * kDwellWindows))};
   if (ramp.dwell < steady.interval * 4) {
-    throw RequestError(fmt::format("--dwell: {} is shorter than four bins of {} (interval)",
-                                   scenario::to_text(ramp.dwell),
+    throw RequestError(fmt::format("{}: {} is shorter than four bins of {} (interval)",
+                                   RequestError::part("dwell"), scenario::to_text(ramp.dwell),
                                    scenario::to_text(steady.interval)));
   }
   groups_of(key, steady);
   if (ramp.duration() > kLongestDuration) {
-    throw RequestError("--dwell: all steps together would take more than 1e9 s");
+    throw RequestError(RequestError::part("dwell") +
+                       ": all steps together would take more than 1e9 s");
   }
   return ramp;
 }

@@ -80,7 +80,7 @@ std::shared_ptr<const SweepGrid> SweepGrid::of(const SweepRequest& request, std:
     }
     result->variants_ = grid(result->variations_);
   } catch (const std::length_error& e) {
-    throw RequestError(fmt::format("--vary: {}", e.what()));
+    throw RequestError(fmt::format("{}: {}", RequestError::part("vary"), e.what()));
   }
   result->grid_points_ = result->variants_.size();
   if (request.shard) {
@@ -270,9 +270,10 @@ std::vector<Diagnostic> add_points(SweepPlan& plan, const SweepRequest& request,
       continue;
     }
     if (result.loaded->scenario.warmup_is_auto) {
-      throw RequestError(
-          "a sweep does not determine the warm-up of each point; set one with --set warmup=30s "
-          "(retrysim run finds a suitable value)");
+      throw RequestError(fmt::format(
+          "a sweep does not determine the warm-up of each point; set one with {} warmup=30s "
+          "(retrysim run finds a suitable value)",
+          RequestError::part("set")));
     }
     if (result.loaded->scenario.precision.target > 0 && !precision_noted) {
       precision_noted = true;

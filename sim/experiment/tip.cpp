@@ -44,7 +44,7 @@ namespace retrysim {
 
 namespace {
 
-constexpr const char* kTriggerOption = "--trigger";
+const std::string kTriggerOption = RequestError::part("trigger");
 
 /// One end of the range.
 struct TriggerEnd {
@@ -162,16 +162,17 @@ std::vector<Variant> variants_of(const std::vector<Variation>& variations, const
     for (const std::string& path : variation.paths) {
       if (!scenario::may_be_same(path, trigger.path)) continue;
       throw RequestError(fmt::format(
-          "--vary: {} is the trigger, which is searched for at each point; vary another key",
-          path));
+          "{}: {} is the trigger, which is searched for at each point; vary another key",
+          RequestError::part("vary"), path));
     }
   }
   std::size_t cases = 1;
   for (const Variation& variation : variations) {
     cases *= variation.choices.size();
     if (cases <= kMostCases) continue;
-    throw RequestError(fmt::format(
-        "--vary: more than {} combinations, each of which is a search of its own", kMostCases));
+    throw RequestError(
+        fmt::format("{}: more than {} combinations, each of which is a search of its own",
+                    RequestError::part("vary"), kMostCases));
   }
   return grid(variations);
 }
@@ -198,9 +199,10 @@ ScenarioAt scenarios_of_case(const std::shared_ptr<const ScenarioReader>& reader
 
 void check_warmup(const LoadedScenario& loaded) {
   if (!loaded.scenario.warmup_is_auto) return;
-  throw RequestError(
+  throw RequestError(fmt::format(
       "warmup = \"auto\" needs a steady state, which a search for a tipping point is not; set the "
-      "warm-up with --set warmup=30s");
+      "warm-up with {} warmup=30s",
+      RequestError::part("set")));
 }
 
 /// What the cases are, and what is wrong with them.

@@ -27,9 +27,10 @@ std::size_t service_of(const Scenario& scenario, const std::optional<std::string
     if (service && scenario.services[i].name == *service) return i;
     known += (i > 0 ? ", " : "") + scenario.services[i].name;
   }
-  throw RequestError(service
-                         ? fmt::format("there is no service '{}'; services are {}", *service, known)
-                         : fmt::format("--service is missing; services are {}", known));
+  throw RequestError(
+      service
+          ? fmt::format("there is no service '{}'; services are {}", *service, known)
+          : fmt::format("{} is missing; services are {}", RequestError::part("service"), known));
 }
 
 }  // namespace
@@ -55,7 +56,9 @@ MapState map_state(const Scenario& scenario, std::size_t service,
 PhaseMapResult map_phases(const PhaseMapRequest& request) {
   if (request.plane.size() != 2 || request.plane[0].paths.size() != 1 ||
       request.plane[1].paths.size() != 1) {
-    throw RequestError("a plane has two keys: --vary PATH=... is needed twice, each with one key");
+    throw RequestError(
+        fmt::format("a plane has two keys: {} PATH=... is needed twice, each with one key",
+                    RequestError::part("vary")));
   }
   PhaseMap map;
   map.columns = request.plane[0].choices.size();

@@ -335,10 +335,10 @@ TEST_CASE("Choices that make no sense are refused before anything runs") {
   };
   refused([](auto& o) { o.aim.metric = nullptr; }, "the aim of the choice");
   refused([](auto& o) { o.aim.client = "wbe"; }, "did you mean \"web\"");
-  refused([](auto& o) { o.indifference = 0; }, "--indifference");
-  refused([](auto& o) { o.confidence = 0.5; }, "--confidence");
-  refused([](auto& o) { o.batch = 3; }, "--replications 30");
-  refused([](auto& o) { o.batch = 10; }, "--replications 100");
+  refused([](auto& o) { o.indifference = 0; }, "indifference");
+  refused([](auto& o) { o.confidence = 0.5; }, "confidence");
+  refused([](auto& o) { o.batch = 3; }, "replications 30");
+  refused([](auto& o) { o.batch = 10; }, "replications 100");
   refused([](auto& o) { o.limits = {parse_choice_limit("success_rate>=1")}; }, "add a tolerance");
   CHECK_THROWS_AS(choose({given[0]}, most("goodput")), RequestError);
   CHECK_THROWS_WITH(choose(policies({"replications=10,20"}), most("goodput")),

@@ -47,6 +47,14 @@ TEST_CASE("Requests for variants that cannot be compared are refused") {
     return load_variants(file.scenario(), {}, {vary}, baseline);
   };
   CHECK_THROWS_AS(load("seed=1"), RequestError);
+  // What users call a part of the request is up to the program.
+  try {
+    load("seed=1");
+  } catch (const RequestError& e) {
+    CHECK_THAT(e.what(), Catch::StartsWith("vary makes only one variant"));
+    CHECK_THAT(e.text([](const std::string& part) { return "--" + part; }),
+               Catch::StartsWith("--vary makes only one variant"));
+  }
   CHECK_THROWS_AS(load("seed=1:1001:1"), RequestError);
   CHECK_THROWS_WITH(load("seed=1,2", "3"), Catch::Contains("there is no variant '3'"));
   CHECK_THROWS_AS(compare({}), RequestError);
