@@ -1273,9 +1273,8 @@ std::vector<double> figures_of(CaseFacts& facts, const RunResult& run, std::size
   return figures_of(group_case(facts, std::span(&run, 1), group));
 }
 
-std::size_t figure_count(CaseFacts& facts) {
-  if (facts.scenario.clients.empty()) return 0;
-  return figures_of(group_case(facts, std::span<const RunResult>(), 0)).size();
+std::size_t figure_count(CaseFacts& facts, std::size_t group) {
+  return figures_of(group_case(facts, std::span<const RunResult>(), group)).size();
 }
 
 GroupCase group_case(CaseFacts& facts, std::span<const std::span<const double>> figures_by_run,

@@ -351,7 +351,7 @@ std::vector<double> figures_of(CaseFacts& facts, const RunResult& run, std::size
 /// there are too many of them or too few.
 GroupCase group_case(CaseFacts& facts, std::span<const std::span<const double>> figures_by_run,
                      std::size_t group);
-/// How many figures each group of the scenario has.
-std::size_t figure_count(CaseFacts& facts);
+/// How many figures the group has.
+std::size_t figure_count(CaseFacts& facts, std::size_t group);
 
 }  // namespace retrysim::explain

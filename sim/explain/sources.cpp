@@ -361,8 +361,8 @@ FigureSource made(const GroupCase& c, const Requests& r, std::string_view name) 
       {PhaseKind::kAfter, "after"}};
   source.window = "phases";
   for (const auto& [kind, its_name] : c.phases) {
-    const auto is_it = [&](const auto& known) {
-      return known.first == kind && r.phases.find(known.second) != r.phases.npos;
+    const auto is_it = [&r, its_kind = kind](const auto& known) {
+      return known.first == its_kind && r.phases.find(known.second) != r.phases.npos;
     };
     if (std::ranges::none_of(kKinds, is_it)) continue;
     if (!source.text.empty()) source.text += ", ";

@@ -127,8 +127,11 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
   std::vector<Verdict> all;
   if (figures_by_run.empty()) return all;
   explain::CaseFacts facts(scenario);
-  const std::size_t count = explain::figure_count(facts);
-  const std::size_t of_groups = count * scenario.clients.size();
+  std::vector<std::size_t> begin = {0};  // of each group's, and the end
+  for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+    begin.push_back(begin.back() + explain::figure_count(facts, c));
+  }
+  const std::size_t of_groups = begin.back();
   std::vector<std::span<const double>> of_graph;  // in front of those of the groups
   for (const std::vector<double>& figures : figures_by_run) {
     if (figures.size() < of_groups || (!facts.has_graph && figures.size() > of_groups)) {
@@ -146,7 +149,8 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
     stop_point();
     std::vector<std::span<const double>> own;
     for (const std::vector<double>& figures : figures_by_run) {
-      own.push_back(std::span(figures).last(of_groups).subspan(c * count, count));
+      own.push_back(
+          std::span(figures).last(of_groups).subspan(begin[c], begin[c + 1] - begin[c]));
     }
     groups.push_back(explain::group_case(facts, own, c));
     if (graph) explain::set_graph(groups.back(), graph);
