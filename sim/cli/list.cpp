@@ -229,7 +229,7 @@ namespace {
 using Table = report::Listing;
 
 constexpr const char* kListUsage =
-    "Usage: retrysim list WHAT [--format table|csv|json|schema]\n"
+    "Usage: retrysim list WHAT [--format FORMAT]\n"
     "\n"
     "Prints the available choices. WHAT is one of\n"
     "  modes          retry modes with their revisions, SDKs, and services that have\n"
@@ -474,7 +474,7 @@ struct ListCommand {
 Options<ListCommand> list_options() {
   using C = ListCommand;
   return std::vector<Option<C>>{
-      {{"format", "table|csv|json|schema",
+      {{"format", "FORMAT",
         "how to print: table (default), csv or json; schema: keys as a JSON Schema, for "
         "completion and checks in an editor"},
        [](C& c, const std::string& text) {

@@ -118,9 +118,9 @@ constexpr const char* kSweepUsage =
     "\n"
     "Simulates every combination of the varied keys and writes the result files;\n"
     "points.csv has one row for each point. After an interruption the same command\n"
-    "goes on where it was. A point that needs more than --max-memory or --max-events allows is\n"
-    "marked in column outcome; the other points go on, and the exit status is 5. It\n"
-    "is 1 if an expectation of the scenario failed at some point. Example:\n"
+    "goes on where it was. A point that needs more than --max-memory or --max-events\n"
+    "allows is marked in column outcome; the other points go on, and the exit status\n"
+    "is 5. It is 1 if an expectation of the scenario failed at some point. Example:\n"
     "  retrysim sweep scenarios/capacity-dip.toml \\\n"
     "      --vary 'fault.*.duration=10s:60s:10s' \\\n"
     "      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n";

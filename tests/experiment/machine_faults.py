@@ -120,7 +120,8 @@ class Job:
             place.mkdir()
             self.status = checker.run_any(self.command(which, place), (0, 1)).returncode
             self.results[which] = contents_of(place)
-            files = [path for path in place.rglob("*") if path.is_file()]
+            files = [path for path in place.rglob("*")  # without a store the result is whole
+                     if path.is_file() and STORE not in path.parts]
             self.files, self.pages = len(files), sum(path.stat().st_size // 4096 + 1
                                                      for path in files)
             shutil.rmtree(place)

@@ -177,24 +177,9 @@ class Ranks(Checker):
         shutil.rmtree(self.folder / "results", ignore_errors=True)
         print(f"a rank with '{other}' ends the job")
 
-    def check_memory(self):
-        """A rank that takes too much while it reads ends the job, although the first one does
-        not."""
-        large = self.folder / "large"
-        large.mkdir(exist_ok=True)
-        (large / "traced.toml").write_text(TRACED)
-        (large / "trace.csv").write_text("time_s\n" + "0\n" * 3_000_000)
-        script = ('if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then cd large; fi; '
-                  'exec "$0" run traced.toml --max-memory 20MiB')
-        done = run_job([*MPIRUN, "sh", "-c", script, self.program], self.folder)
-        if done.returncode != 5 or "more memory than --max-memory allows" not in done.stderr:
-            raise Failed(f"rank 1 took more memory: exit status {done.returncode}:\n{done.stderr}")
-        print("a rank that takes more than --max-memory ends the job")
-
     def all(self):
         if not self.is_possible():
             return SKIPPED
-        self.check_memory()
         for name in list(COMMANDS)[::self.every]:
             self.check_same(name)
         for name in list(MISTAKES)[::self.every]:
