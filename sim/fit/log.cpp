@@ -1085,7 +1085,8 @@ class LogParser {
   // --- The end of a file. ---
 
   void end_file() {
-    if (format_.shape == Shape::kJson && !load_test_) {
+    const bool could_read_none = members_.empty() && log_.bad_lines > 0;  // which is said then
+    if (format_.shape == Shape::kJson && !load_test_ && !could_read_none) {
       if (!wrapping_.any() || format_.has(LinePart::kTime)) {
         check_columns(file_, {members_.begin(), members_.end()});
       }
