@@ -72,13 +72,11 @@ concept Plain = std::is_class_v<T> && std::is_aggregate_v<T>;
 #define RETRYSIM_NAMES_26 RETRYSIM_NAMES_25, m26
 #define RETRYSIM_NAMES_27 RETRYSIM_NAMES_26, m27
 #define RETRYSIM_NAMES_28 RETRYSIM_NAMES_27, m28
+#define RETRYSIM_FOR_EACH_NUMBER(DO)                                                \
+  DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) \
+  DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22) DO(23) DO(24)      \
+  DO(25) DO(26) DO(27) DO(28)
 // clang-format on
-#define RETRYSIM_FOR_EACH_NUMBER(DO)                                                          \
-  DO(1)                                                                                       \
-  DO(2)                                                                                       \
-  DO(3)                                                                                       \
-  DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15) DO(16) DO(17) \
-      DO(18) DO(19) DO(20) DO(21) DO(22) DO(23) DO(24) DO(25) DO(26) DO(27) DO(28)
 
 /// How many members it has: the most pairs of braces that it can be made from.
 template <Plain T>

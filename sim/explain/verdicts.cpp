@@ -149,8 +149,7 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
     stop_point();
     std::vector<std::span<const double>> own;
     for (const std::vector<double>& figures : figures_by_run) {
-      own.push_back(
-          std::span(figures).last(of_groups).subspan(begin[c], begin[c + 1] - begin[c]));
+      own.push_back(std::span(figures).last(of_groups).subspan(begin[c], begin[c + 1] - begin[c]));
     }
     groups.push_back(explain::group_case(facts, own, c));
     if (graph) explain::set_graph(groups.back(), graph);
