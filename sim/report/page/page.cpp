@@ -548,10 +548,11 @@ class Metadata {
       for (const char* name : {"variant", "client", "rule", "severity", "sentence", "fate"}) {
         row[name] = csv.text(csv.column(name));
       }
-      if (by_point.empty() || by_point.back().first != row["variant"]) {
-        by_point.push_back({row["variant"], {}});
+      const auto cell = [&](const char* name) { return csv.text(csv.column(name)); };
+      if (by_point.empty() || by_point.back().first != cell("variant")) {
+        by_point.push_back({cell("variant"), {}});
       }
-      by_point.back().second.push_back({row["client"], row["severity"], row["sentence"]});
+      by_point.back().second.push_back({cell("client"), cell("severity"), cell("sentence")});
       rows.push_back(std::move(row));
     }
     Json& answers = out_["answers"] = Json::array();
