@@ -50,7 +50,7 @@ namespace retrysim {
 
 namespace {
 
-const std::string kOption = RequestError::part("subject_to");
+std::string limit_part() { return RequestError::part("subject_to"); }
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -148,7 +148,7 @@ std::string ChoiceLimit::text() const {
 ChoiceLimit parse_choice_limit(const std::string& text) {
   const std::size_t sign = text.find_first_of("<>=");
   const auto wrong = [&](std::string_view why) {
-    return RequestError(fmt::format("{} '{}': {}", kOption, text, why));
+    return RequestError(fmt::format("{} '{}': {}", limit_part(), text, why));
   };
   if (sign == std::string::npos || sign + 1 >= text.size() || text[sign] == '=' ||
       text[sign + 1] != '=') {
@@ -205,7 +205,7 @@ std::vector<ChoiceLimit> with_tolerances(std::vector<ChoiceLimit> limits) {
     if (*limit.tolerance > 0) continue;
     throw RequestError(fmt::format(
         "{} '{}': this bound does not imply a precision; add a tolerance, such as {}+-0.01",
-        kOption, limit.text(), limit.text()));
+        limit_part(), limit.text(), limit.text()));
   }
   return limits;
 }
@@ -214,7 +214,7 @@ void check_choice(const std::vector<NamedScenario>& policies, const ChooseOption
   check_metric(options.aim.metric, options.aim.client,
                RequestError::part(options.aim.maximize ? "maximize" : "minimize"));
   for (const ChoiceLimit& limit : options.limits) {
-    check_metric(limit.metric, options.aim.client, kOption);
+    check_metric(limit.metric, options.aim.client, limit_part());
   }
   with_tolerances(options.limits);
   check_numbers(options);

@@ -44,7 +44,7 @@ namespace retrysim {
 
 namespace {
 
-const std::string kHysteresisOption = RequestError::part("hysteresis");
+std::string hysteresis_part() { return RequestError::part("hysteresis"); }
 constexpr std::size_t kMostLoads = 1000;
 constexpr int kDwellWindows = 20;
 
@@ -56,7 +56,7 @@ std::vector<std::size_t> groups_of(const LoadKey& key, const Scenario& scenario)
     if (client.makes_calls() || (key.client != "*" && client.name != key.client)) continue;
     if (client.arrivals.profile) {
       throw RequestError(fmt::format("{}: the rate of {} has a profile of its own",
-                                     kHysteresisOption, client.name));
+                                     hysteresis_part(), client.name));
     }
     groups.push_back(c);
   }
@@ -88,7 +88,7 @@ std::vector<std::string> notes_on_loop(const Scenario& scenario, const std::vect
 LoadKey parse_load(const std::string& text) {
   const VariationResult result = parse_variation(text);
   if (!result.variation) {
-    throw RequestError(fmt::format("{}: {}", kHysteresisOption, result.error->message));
+    throw RequestError(fmt::format("{}: {}", hysteresis_part(), result.error->message));
   }
   const Variation& variation = *result.variation;
   LoadKey key;
@@ -102,7 +102,7 @@ LoadKey parse_load(const std::string& text) {
   if (variation.paths.size() != 1 || !path.starts_with(kGroup) || !is_rate) {
     throw RequestError(fmt::format(
         "{}: '{}' is not the rate of a client group, such as client.web.arrivals.total_rate",
-        kHysteresisOption, key.path));
+        hysteresis_part(), key.path));
   }
   key.client = path.substr(kGroup.size(), end - kGroup.size());
   for (const std::vector<std::string>& choice : variation.choices) {
@@ -110,7 +110,7 @@ LoadKey parse_load(const std::string& text) {
     double load = 0;
     const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), load);
     if (error != std::errc() || rest != value.data() + value.size() || !(load > 0)) {
-      throw RequestError(fmt::format("{}: '{}' is not a load above 0", kHysteresisOption, value));
+      throw RequestError(fmt::format("{}: '{}' is not a load above 0", hysteresis_part(), value));
     }
     key.loads.push_back(load);
   }
@@ -118,7 +118,7 @@ LoadKey parse_load(const std::string& text) {
       std::adjacent_find(key.loads.begin(), key.loads.end(), std::greater_equal<>()) !=
           key.loads.end()) {
     throw RequestError(fmt::format("{}: expected LO:HI:STEP with 2 to {} rising loads",
-                                   kHysteresisOption, kMostLoads));
+                                   hysteresis_part(), kMostLoads));
   }
   return key;
 }

@@ -44,7 +44,7 @@ namespace retrysim {
 
 namespace {
 
-const std::string kTriggerOption = RequestError::part("trigger");
+std::string trigger_part() { return RequestError::part("trigger"); }
 
 /// One end of the range.
 struct TriggerEnd {
@@ -72,19 +72,19 @@ void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends) {
     throw RequestError(
         fmt::format("{}: {} controls how runs are made and measured, not what happens to the "
                     "system; expected a key of a fault, client group or service",
-                    kTriggerOption, trigger.path));
+                    trigger_part(), trigger.path));
   }
   const scenario::ValueKind kind = key.rules.kind;
   if (kind == scenario::ValueKind::kBoolean || kind == scenario::ValueKind::kWord ||
       kind == scenario::ValueKind::kText || kind == scenario::ValueKind::kFile) {
-    throw RequestError(fmt::format("{}: {} does not take numbers", kTriggerOption, trigger.path));
+    throw RequestError(fmt::format("{}: {} does not take numbers", trigger_part(), trigger.path));
   }
   trigger.whole_numbers = kind == scenario::ValueKind::kCount;
   trigger.is_duration = trigger.is_duration || kind == scenario::ValueKind::kDuration;
   if (!key.rules.unit.empty()) trigger.unit = key.rules.unit;
   if (trigger.whole_numbers && !whole_ends) {
     throw RequestError(
-        fmt::format("{}: {} takes only whole numbers", kTriggerOption, trigger.path));
+        fmt::format("{}: {} takes only whole numbers", trigger_part(), trigger.path));
   }
 }
 
@@ -104,7 +104,7 @@ Trigger parse_trigger(const std::string& text) {
   const std::size_t colon = equals == std::string::npos ? equals : text.find(':', equals);
   if (equals == 0 || colon == std::string::npos) {
     throw RequestError(fmt::format("{}: '{}' is not PATH=LO:HI, such as fault.dip.duration=1s:60s",
-                                   kTriggerOption, text));
+                                   trigger_part(), text));
   }
   Trigger trigger;
   trigger.path = text.substr(0, equals);
@@ -113,12 +113,12 @@ Trigger parse_trigger(const std::string& text) {
   const auto first = parse_trigger_end(low), last = parse_trigger_end(high);
   if (!first || !last) {
     throw RequestError(fmt::format("{}: '{}' is neither a number nor a duration such as 250ms",
-                                   kTriggerOption, first ? high : low));
+                                   trigger_part(), first ? high : low));
   }
   trigger.first = first->value;
   trigger.last = last->value;
   if (trigger.first == trigger.last) {
-    throw RequestError(fmt::format("{}: LO and HI are the same, {}", kTriggerOption, low));
+    throw RequestError(fmt::format("{}: LO and HI are the same, {}", trigger_part(), low));
   }
   trigger.is_duration = first->has_unit || last->has_unit;
   if (const scenario::KeyInfo* key = scenario::find_key(trigger.path)) {
