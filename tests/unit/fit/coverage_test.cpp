@@ -80,7 +80,7 @@ TEST_CASE("the service time is told by every clock, with an interval that holds 
 // Of 400 logs by each clock 93 to 97 % are to be right: of the right proportion 95 % a clock is
 // outside with a probability of 5.3 %, so this allows two standard errors more, with which one of
 // nine clocks fails in one of a hundred nights.
-TEST_CASE("of four hundred logs by every clock", "[.nightly]") {
+TEST_CASE("of four hundred logs by every clock", "[.nightly][slow]") {
   const std::size_t clock = GENERATE(range(std::size_t{0}, kClockNames.size()));
   const auto [hardly, longer] = tally(clock, 400, 1'000'000 * (clock + 1), true);
   print(clock, hardly, longer);
