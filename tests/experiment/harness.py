@@ -22,6 +22,28 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
 # fails, and leaves nothing behind.
 PATIENCE = 300
 
+# A service that an outage of 1.3 s tips over in some of its replications.
+OUTAGE = """
+name = "outage"
+duration = "60s"
+warmup = "5s"
+interval = "100ms"
+drain_limit = "5s"
+replications = 8
+recovery = { share = 0.95, hold = "10s", window = "1s" }
+[service.api]
+service_time = { distribution = "exponential", mean = "2ms" }
+[fault.outage]
+start = "15s"
+duration = "1.3s"
+capacity = 0
+[client.web]
+count = 100
+arrivals = { process = "poisson", total_rate = 350 }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 3, delays = [0] }
+"""
+
 
 class Failed(Exception):
     """The program did not do what it should."""

@@ -13,7 +13,7 @@ SPDX-License-Identifier: MIT
 
 import shutil
 
-from harness import MPIRUN, SKIPPED, Checker, Failed, files_of, main, run_job
+from harness import MPIRUN, OUTAGE, SKIPPED, Checker, Failed, files_of, main, run_job
 
 # What steers a run by its own results: a warm-up that is found, a precision; and all kinds of
 # results: two tiers, effects, polls, a profile from a file.
@@ -48,26 +48,6 @@ calls = "api"
 count = 20
 arrivals = { process = "poll", rate = 0.05, job_time = "5s" }
 retry = { mode = "legacy" }
-"""
-OUTAGE = """
-name = "outage"
-duration = "80s"
-warmup = "5s"
-interval = "100ms"
-drain_limit = "5s"
-replications = 6
-recovery = { share = 0.95, hold = "10s", window = "1s" }
-[service.api]
-service_time = { distribution = "exponential", mean = "2ms" }
-[fault.outage]
-start = "15s"
-duration = "1.3s"
-capacity = 0
-[client.web]
-count = 100
-arrivals = { process = "poisson", total_rate = 350 }
-attempt_timeout = "1s"
-retry = { mode = "custom", max_attempts = 3, delays = [0] }
 """
 TRACED = """
 name = "traced"
