@@ -35,6 +35,9 @@ class Store {
   /// Whether they are now there to be found. A store that is full or cannot be written keeps
   /// nothing more; that is no error.
   virtual bool add(const UnitKey& key, std::string_view bytes) = 0;
+  /// Whether all that was found or added outlasts the store: not if that is to be removed, because
+  /// the store is larger than it may be.
+  virtual bool keeps_all() const { return true; }
   /// Called about ten times a second while units are simulated.
   virtual void tick() {}
 

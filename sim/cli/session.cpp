@@ -620,7 +620,19 @@ void Session::keep_units_beside(const fs::path& folder) {
   if (place.empty()) {
     const fs::path result = folder.has_filename() ? folder : folder.parent_path();
     place = result.parent_path() / scenario::kStoreFolder;
-    if (is_of_others(place)) return;
+    if (is_of_others(place)) {
+      constexpr const char* kOthers = "belongs to somebody else, or is no folder";
+      if (settings_.shard) {
+        throw UsageError(
+            fmt::format("--shard: {} {}; name a folder with --store", place.string(), kOthers));
+      }
+      if (std::exchange(store_folder_, place) != place) {
+        report::print_error("note: {} {}; what is simulated is not kept for the next time\n",
+                            place.string(), kOthers);
+      }
+      store_.reset();
+      return;
+    }
   }
   if (store_ && place == store_folder_) return;
   store_folder_ = place;
@@ -667,14 +679,23 @@ std::string runs_text(std::size_t count) {
   return fmt::format("{} run{}", count, count == 1 ? "" : "s");
 }
 
+std::string part_text(std::size_t part, std::size_t all) {
+  return fmt::format("{} of {}", part, runs_text(all));
+}
+
 /// What was there before, so that nobody takes it for simulated.
 void say_what_was_there(const Store& store) {
   if (store.units_found == 0) return;
-  report::print_error("note: {} of {} {} there already\n", store.units_found,
-                      runs_text(store.units_asked), store.units_found == 1 ? "was" : "were");
+  report::print_error("note: {} {} there already\n",
+                      part_text(store.units_found, store.units_asked),
+                      store.units_found == 1 ? "was" : "were");
 }
 
+constexpr const char* kTooLarge =
+    "the runs that are done take more space than --store-size allows, and not all are kept";
+
 void say_what_is_kept(const Store& store) {
+  if (!store.keeps_all()) return report::print_error("note: {}\n", kTooLarge);
   const std::size_t kept = store.units_found + store.units_kept;
   if (kept == 0) return;
   report::print_error("note: {} {} kept; the same command goes on from there\n", runs_text(kept),
@@ -692,10 +713,11 @@ int lead(const SimulationSettings& settings, const Interruption& interruption, E
     if (session.store() != nullptr) say_what_was_there(*session.store());
     return status;
   } catch (const ShardDone& done) {
+    if (!session.store()->keeps_all()) throw report::OutputError(session.store_folder(), kTooLarge);
     report::print_error(
-        "note: {} of {} are in the store; with the others there, too, the same command without "
-        "--shard writes the result\n",
-        done.there, runs_text(done.all));
+        "note: {} {} in the store; with the others there, too, the same command without --shard "
+        "writes the result\n",
+        part_text(done.there, done.all), done.there == 1 || done.all == 1 ? "is" : "are");
     return kDone;
   } catch (...) {  // whatever the reason is: what is simulated need not be simulated again
     if (session.store() != nullptr) say_what_is_kept(*session.store());

@@ -223,6 +223,7 @@ class Session {
   void keep_units_beside(const std::filesystem::path& folder);
   /// Null: no units are kept.
   Store* store() const { return store_.get(); }
+  const std::filesystem::path& store_folder() const { return store_folder_; }
 
   /// Whether the user wants to see the progress.
   bool shows_progress() const { return settings_.progress; }

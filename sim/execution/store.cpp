@@ -57,6 +57,7 @@ class MemoryStore : public Store {
 // its file is ignored. Nobody appends to a file that another process began.
 
 constexpr std::string_view kMagic = "retrysim units 1\n";
+constexpr std::string_view kAnyMagic = kMagic.substr(0, kMagic.find('1'));  // of any version
 constexpr std::string_view kEnding = ".units";
 constexpr std::uint32_t kMark = 0x54494e55;  // "UNIT"
 constexpr std::size_t kHead = 32;
@@ -175,6 +176,7 @@ struct EarlierFile {
   File file;
   fs::file_time_type time;
   std::uint64_t bytes = 0;
+  bool used = false;  ///< something in it was found
 };
 
 class FolderStore : public Store {
@@ -194,9 +196,13 @@ class FolderStore : public Store {
     const auto at = places_.find(key);
     if (at == places_.end()) return std::nullopt;
     const Place& place = at->second;
-    const File& file = place.file == kOwn ? own_ : files_[place.file].file;
+    EarlierFile* const earlier = place.file == kOwn ? nullptr : &files_[place.file];
+    const File& file = earlier == nullptr ? own_ : earlier->file;
     std::string bytes = file.read(place.offset, place.length);
-    if (bytes.size() == place.length && checksum(bytes) == place.sum) return bytes;
+    if (bytes.size() == place.length && checksum(bytes) == place.sum) {
+      if (earlier != nullptr) earlier->used = true;
+      return bytes;
+    }
     places_.erase(at);  // it is simulated again, and then added
     return std::nullopt;
   }
@@ -216,6 +222,12 @@ class FolderStore : public Store {
     places_[key] = {kOwn, own_size_ + kHead, head.length, head.sum};
     own_size_ += record.size();
     return true;
+  }
+
+  bool keeps_all() const override {
+    const std::vector<std::size_t> many = too_many();
+    return own_size_ <= most_bytes_ &&
+           std::none_of(many.begin(), many.end(), [this](std::size_t f) { return files_[f].used; });
   }
 
   void tick() override {
@@ -257,7 +269,8 @@ class FolderStore : public Store {
           i->path(),
           File(::open(i->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
           i->last_write_time(error), 0};
-      if (!earlier.file.is_open()) continue;
+      // What is not a store's, whatever its name is, will never be removed as one of its files.
+      if (!earlier.file.is_open() || earlier.file.read(0, kAnyMagic.size()) != kAnyMagic) continue;
       earlier.bytes = earlier.file.size();
       files_.push_back(std::move(earlier));
     }
@@ -334,19 +347,23 @@ class FolderStore : public Store {
     }
   }
 
-  void keep_within_bounds() {
+  /// The oldest files without which the store is within its bounds, as far as nobody writes them.
+  std::vector<std::size_t> too_many() const {
     std::uint64_t all = own_size_;
     for (const EarlierFile& earlier : files_) all += earlier.bytes;
-    for (const EarlierFile& earlier : files_) {
-      if (all <= most_bytes_) return;
-      if (earlier.bytes == 0 || !is_free(earlier)) continue;
-      std::error_code error;
-      if (fs::remove(earlier.path, error)) all -= earlier.bytes;
+    std::vector<std::size_t> many;
+    for (std::size_t f = 0; f < files_.size() && all > most_bytes_; ++f) {
+      if (files_[f].bytes == 0 || !is_free(files_[f])) continue;
+      many.push_back(f);
+      all -= files_[f].bytes;
     }
-    if (all > most_bytes_ && own_size_ > most_bytes_) {
-      std::error_code ignored;
-      fs::remove(own_path_, ignored);
-    }
+    return many;
+  }
+
+  void keep_within_bounds() {
+    std::error_code ignored;
+    for (const std::size_t f : too_many()) fs::remove(files_[f].path, ignored);
+    if (own_size_ > most_bytes_) fs::remove(own_path_, ignored);
   }
 
   fs::path folder_;

@@ -267,7 +267,7 @@ class Request {
     recall();
     const std::size_t others = leave_to_other_shards();
     if (!missing_.empty()) executor_.is_alone() ? simulate_here() : simulate_everywhere();
-    if (others > 0) throw ShardDone(units_.count - others, units_.count);
+    if (others > 0) throw ShardDone(in_store_, units_.count);
     if (options_.progress) options_.progress(1);
     return std::move(keys_);
   }
@@ -326,6 +326,7 @@ class Request {
       ++store_->units_asked;
       if (identity != UnitKey() && recall_one(i, identity, unit)) {
         ++store_->units_found;
+        ++in_store_;
       } else {
         missing_.push_back(i);
       }
@@ -426,7 +427,10 @@ class Request {
     const bool keeps = store_ != nullptr && keys_[i] != UnitKey() &&
                        !(is_row(units_.keep) && is_over_limit(bytes));
     const bool kept = keeps && store_->add(keys_[i], bytes);
-    if (kept) ++store_->units_kept;
+    if (kept) {
+      ++store_->units_kept;
+      ++in_store_;
+    }
     if (reached_) reached_[m] = 0;  // it counts as done
     if (whole_ == nullptr) deliver_(i, std::move(bytes), kept);
   }
@@ -492,7 +496,7 @@ class Request {
   std::shared_ptr<Turnstile> memory_;
   std::vector<UnitKey> keys_;
   std::vector<std::size_t> missing_;
-  std::size_t done_ = 0;
+  std::size_t done_ = 0, in_store_ = 0;
   std::unique_ptr<std::atomic<std::int64_t>[]> reached_;  // simulated ns, of those under way
   Duration longest_ = Duration::nanoseconds(1);
 };

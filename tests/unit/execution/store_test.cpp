@@ -161,6 +161,29 @@ TEST_CASE("A store stays within its size, and loses the oldest files") {
   CHECK(store->find(nth_key(4)));
 }
 
+TEST_CASE("A store says whether what was found or added outlasts it") {
+  const test::TemporaryFolder folder;
+  fill_store(folder.path(), 1, 2);
+  fill_store(folder.path(), 2, 3);
+  const std::uint64_t both = 2 * fs::file_size(files_in(folder.path()).front()) + 200;
+  {
+    const auto store = open_store(folder.path(), both);
+    CHECK(store->find(nth_key(1)));
+    CHECK(store->add(nth_key(1), nth_bytes(1)));
+    CHECK(store->keeps_all());
+  }
+  {
+    const auto store = open_store(folder.path(), 1);
+    CHECK(store->keeps_all());  // nobody has asked for what will go
+    CHECK(store->find(nth_key(2)));
+    CHECK(!store->keeps_all());
+  }
+  CHECK(files_in(folder.path()).empty());
+  const auto store = open_store(folder.path(), 100);
+  CHECK(store->add(nth_key(1), std::string(101, 'x')));
+  CHECK(!store->keeps_all());
+}
+
 TEST_CASE("What a command adds stays as long as it goes on, however much that is") {
   const test::TemporaryFolder folder;
   {
@@ -240,6 +263,17 @@ TEST_CASE("What else lies in the folder is left alone") {
   fill_store(folder.path(), 0, 3);
   CHECK(count_found(*open_store(folder.path()), 3) == 3);
   CHECK(text_in(folder.path() / "note.txt") == "mine");
+  // Not even if there is too much, or there are many files.
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  for (std::uint64_t n = 0; n < 70; ++n) fill_store(folder.path(), 10 + n, 11 + n);
+  for (const fs::path& file : files_in(folder.path())) {
+    if (fs::is_regular_file(fs::symlink_status(file))) fs::last_write_time(file, old);
+  }
+  CHECK(count_found(*open_store(folder.path()), 3) == 3);
+  CHECK(files_in(folder.path()).size() == 6);
+  open_store(folder.path(), 1);
+  CHECK(files_in(folder.path()).size() == 5);
+  CHECK(text_in(folder.path() / "other.units") == "not a store");
 }
 
 }  // namespace

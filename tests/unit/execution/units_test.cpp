@@ -312,5 +312,21 @@ TEST_CASE("Shards leave their parts in the store, and the last one finds them al
   CHECK(store->units_kept == 7);
 }
 
+TEST_CASE("A shard counts only what a store has really kept") {
+  Scenario scenario = drawn_world();
+  scenario.replications = 7;
+  const auto full = make_store(0);
+  ReplicationOptions options;
+  options.store = full.get();
+  options.shard = Shard{1, 3};
+  try {
+    run_replications(scenario, options);
+    FAIL("there is work of others");
+  } catch (const ShardDone& done) {
+    CHECK(done.there == 0);
+    CHECK(done.all == 7);
+  }
+}
+
 }  // namespace
 }  // namespace retrysim::execution
