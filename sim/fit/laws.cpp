@@ -62,6 +62,8 @@ double factor_by_order(std::span<const Observation> rows, std::int64_t resolutio
   constexpr std::size_t kFewest = 100;
   constexpr double kMany = 0.05, kHardlyAny = 0.1;  // of that
   if (!times_are_starts || rows.size() < kFewest) return 1;
+  // Somebody sorted them.
+  if (std::ranges::is_sorted(rows, {}, &Observation::start_ns)) return 1;
   // A step of the clock, and of durations in milliseconds.
   const double step_ns = static_cast<double>(resolution_ns) + 1e6;
   const double now = late_share(rows, 1, step_ns);
@@ -80,7 +82,7 @@ std::optional<std::string> broken_law(const Log& log) {
   for (const Observation& row : log.rows) {
     const auto time = static_cast<double>(log.times_are_starts ? row.start_ns : row.end_ns());
     first = std::min(first, time);
-    last = std::max(last, log.times_are_starts ? std::max(time, 0.0) : time);
+    last = std::max(last, time);
     if (!row.has_duration) continue;
     const auto took = static_cast<double>(row.duration_ns);
     ++count;
@@ -88,8 +90,8 @@ std::optional<std::string> broken_law(const Log& log) {
     sum += took;
     longest = std::max(longest, took);
   }
-  if (count < kFewest || sum == 0) {
-    if (count < kFewest) return std::nullopt;
+  if (count < kFewest) return std::nullopt;
+  if (sum == 0) {
     return "All durations are 0: what is taken for them says nothing. A column or a field that "
            "says how long a request took would (--column duration=NAME).";
   }

@@ -16,7 +16,8 @@ namespace retrysim::fit {
 /// By how much the durations would have to be multiplied so that the lines are in the order in
 /// which they were written, if it is a thousand or a million, or one by that, and they are not in
 /// that order now. Tells only logs with times of requests: there the duration says when the line
-/// was written. `rows` are in the order of the file; 1: no such factor.
+/// was written, unless lines were sorted by these times. `rows` are in the order of the file; 1: no
+/// such factor.
 double factor_by_order(std::span<const Observation> rows, std::int64_t resolution_ns,
                        bool times_are_starts);
 

@@ -58,6 +58,11 @@ TEST_CASE("the order of lines with times of requests tells their unit") {
   CHECK_THAT(*broken_law(wrong), Catch::StartsWith("The order of the lines"));
 }
 
+TEST_CASE("lines that were sorted by the times of requests tell no unit") {
+  const Log log = read(log_of(kUsual, Clock::kMillisecondsStart, 2).text, 1);
+  CHECK(factor_by_order(log.rows, log.time_resolution_ns, true) == 1);
+}
+
 TEST_CASE("waiting in a long log tells that durations are too long") {
   const Service busy{
       .shape = Shape::kExponential, .mean_s = 0.01, .servers = 4, .load = 0.85, .lines = 60'000};
