@@ -195,6 +195,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
     return std::nullopt;
   };
   if (!log.has_durations) return untested("the log has no durations");
+  if (!whole.service_time) return untested("its service time is not known");
   BacktestPlan plan;
   plan.origin_ns_ = log.rows.front().start_ns;
   plan.to_ns_ = log.rows.back().start_ns;
@@ -209,16 +210,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
                     first, second, kFewestCompared));
   }
   try {
-    Log half;
-    half.rows.assign(log.rows.begin(), middle);
-    half.has_statuses = log.has_statuses;
-    half.has_requests = log.has_requests;
-    half.has_keys = log.has_keys;
-    half.time_resolution_ns = log.time_resolution_ns;
-    half.times_are_starts = log.times_are_starts;
-    half.is_coarse = log.is_coarse;
-    half.is_disordered = log.is_disordered;
-    plan.fit_ = fit_log(half, &whole.incidents);
+    plan.fit_ = fit_log(log.with({log.rows.begin(), middle}), &whole.incidents);
   } catch (const BadLog&) {  // lines there are enough
     return untested("all requests of its first half arrive at once");
   }
@@ -263,7 +255,7 @@ void BacktestPlan::take_incidents(const Fit& whole) {
   if (incidents.empty()) return;
   for (Incident& i : fit_.incidents.found) {
     if (!i.capacity) continue;
-    const auto usual = static_cast<double>(fit_.capacity->free_below());
+    const auto usual = static_cast<double>(fit_.capacity->played());
     i.capacity = std::min(1.0, static_cast<double>(i.servers_left) / usual);
   }
   if (!fit_.queue_capacity) fit_.queue_capacity = whole.queue_capacity;

@@ -97,6 +97,12 @@ struct FittedCapacity {
 
   /// Requests that found fewer under way did not wait.
   std::size_t free_below() const { return servers ? *servers : low; }
+  /// Servers of the scenario. Where a coarse clock does not tell their number, the least would make
+  /// requests wait that did not: so many that each that was under way has one.
+  std::size_t played() const {
+    const bool any = by_order && !servers && !contradictory;
+    return any ? std::max(low, most_usual) : free_below();
+  }
 };
 
 /// `visits` in the order of their starts, at least one; their times are multiples of the

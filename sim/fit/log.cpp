@@ -1279,6 +1279,20 @@ void StatusCounter::add(const Observation& row) {
   at->mean_s += (duration_s - at->mean_s) / static_cast<double>(at->lines);
 }
 
+Log Log::with(std::vector<Observation> other_rows) const {
+  Log log;
+  log.rows = std::move(other_rows);
+  log.has_durations = has_durations;
+  log.has_statuses = has_statuses;
+  log.has_requests = has_requests;
+  log.has_keys = has_keys;
+  log.time_resolution_ns = time_resolution_ns;
+  log.times_are_starts = times_are_starts;
+  log.is_coarse = is_coarse;
+  log.is_disordered = is_disordered;
+  return log;
+}
+
 Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   Log log;
   log.has_durations = false;

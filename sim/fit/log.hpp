@@ -155,6 +155,9 @@ struct Log {
   bool is_disordered = false;
   /// By how much durations would have to be multiplied for the lines to be in order (laws.hpp).
   double order_factor = 1;
+
+  /// Other rows by the same clock, with the same members. What is about the files is left out.
+  Log with(std::vector<Observation> other_rows) const;
 };
 
 /// A log cannot be read, or not enough of it. The message has file and line.

@@ -132,6 +132,14 @@ TEST_CASE("a service that became much slower for good has no service time") {
   CHECK_FALSE(backtest_of(busy).refusal(fit_log(busy)));
 }
 
+TEST_CASE("a scenario without a service time is not tested") {
+  std::string why_not;
+  const Log zeros =
+      even_log([](std::int64_t i) { return Observation::of(i * 10'000'000, 0, 200); });
+  CHECK_FALSE(BacktestPlan::of(zeros, fit_log(zeros), why_not));
+  CHECK_THAT(why_not, Catch::Contains("its service time is not known"));
+}
+
 TEST_CASE("where no process describes the arrivals, those of the second half are repeated") {
   const Backtest b =
       backtest_of(simulated_log("servers = 8\nservice_time = \"20ms\"",
