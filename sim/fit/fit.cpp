@@ -32,6 +32,8 @@ constexpr std::string_view kNoDurations =
 constexpr double kMostWaiting = 0.15;
 constexpr double kFast = 0.1;  // of the median duration: errors that took no server
 
+std::string lines_words(std::size_t n) { return fmt::format("{} line{}", n, n == 1 ? "" : "s"); }
+
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 // --- Requests and their attempts.
@@ -289,7 +291,7 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
     if (!i.capacity) continue;
     // More were there than were left.
     if (!c.servers) c.low = std::max(c.low, i.servers_left + 1);
-    i.capacity = static_cast<double>(i.servers_left) / static_cast<double>(c.free_below());
+    i.capacity = static_cast<double>(i.servers_left) / static_cast<double>(c.played());
   }
   if (!full) return;
   if (const std::optional<std::size_t> working = working_at(full->first_ns, fit)) {
@@ -402,8 +404,8 @@ void leave_out_silences(const Log& log, Fit& fit) {
 Fit fit_export(const Log& log) {
   const std::vector<Count>& counts = log.counts;
   if (counts.size() < kFewestLines) {
-    throw BadLog(
-        fmt::format("the log has {} lines; {} are needed at least", counts.size(), kFewestLines));
+    throw BadLog(fmt::format("the log has {}; {} are needed at least", lines_words(counts.size()),
+                             kFewestLines));
   }
   // The width is the most frequent distance.
   std::map<std::int64_t, std::size_t> distances;
@@ -451,32 +453,30 @@ Fit fit_export(const Log& log) {
   return fit;
 }
 
+/// What does not depend on durations.
+Log without_durations(const Log& log) {
+  Log others = log.with(log.rows);
+  others.has_durations = false;
+  for (Observation& row : others.rows) {
+    if (!log.times_are_starts) row.start_ns = row.end_ns();
+    row.duration_ns = 0;
+    row.has_duration = false;
+  }
+  std::ranges::sort(others.rows, {}, &Observation::start_ns);
+  return others;
+}
+
 }  // namespace
 
 Fit fit_log(const Log& log, const Incidents* known) {
   if (!log.counts.empty()) return fit_export(log);
   if (log.rows.size() < kFewestLines) {
-    throw BadLog(
-        fmt::format("the log has {} lines; {} are needed at least", log.rows.size(), kFewestLines));
+    throw BadLog(fmt::format("the log has {}; {} are needed at least", lines_words(log.rows.size()),
+                             kFewestLines));
   }
   if (!known && log.has_durations) {
     if (const std::optional<std::string> law = broken_law(log)) {
-      Log others;  // what does not depend on durations
-      others.rows.reserve(log.rows.size());
-      for (Observation row : log.rows) {
-        if (!log.times_are_starts) row.start_ns = row.end_ns();
-        row.duration_ns = 0;
-        row.has_duration = false;
-        others.rows.push_back(row);
-      }
-      std::ranges::sort(others.rows, {}, &Observation::start_ns);
-      others.has_durations = false;
-      others.has_statuses = log.has_statuses;
-      others.has_requests = log.has_requests;
-      others.has_keys = log.has_keys;
-      others.time_resolution_ns = log.time_resolution_ns;
-      others.times_are_starts = log.times_are_starts;
-      Fit fit = fit_log(others);
+      Fit fit = fit_log(without_durations(log));
       std::erase(fit.notes, kNoDurations);
       fit.notes.insert(
           fit.notes.begin(),
@@ -658,7 +658,9 @@ std::string law_text(const Law& law) {
 
 std::string values_words(const FittedServiceTime& s) {
   if (!s.wait_share) return fmt::format("{} requests that did not wait", s.values);
-  if (*s.wait_share == 0) return fmt::format("{} requests, of which hardly any waited", s.values);
+  constexpr double kHardlyAny = 0.0005;
+  if (*s.wait_share < kHardlyAny)
+    return fmt::format("{} requests, of which hardly any waited", s.values);
   return fmt::format("{} requests, less {:.2g} % of waiting", s.values, 100 * *s.wait_share);
 }
 
@@ -718,7 +720,7 @@ std::string capacity_words(const FittedCapacity& c) {
   }
   if (c.servers) {
     return fmt::format(
-        "The service works like {} with a queue (95 % interval from {} to {}): {} "
+        "The service works like {} with a queue (99 % interval from {} to {}): {} "
         "requests waited.",
         servers(*c.servers), c.low, *c.high, c.waited);
   }
@@ -775,7 +777,8 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   std::vector<std::pair<std::string, std::string>> inputs;
   std::string text = comment(source);
   text += comment(
-      "Figures in brackets are 95 % intervals. Change what you know better, and run it: "
+      "Figures in brackets are 95 % intervals, if not said otherwise. Change what you know better, "
+      "and run it: "
       "retrysim run scenario.toml");
   for (const std::string& note : fit.notes) text += comment("NOTE: " + note);
   const double duration = std::max(1.0, std::ceil(fit.arrivals.span_s));
@@ -828,7 +831,10 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     text += fmt::format("servers = {:.0f}\n", std::min(servers, 1e6));
   } else if (fit.capacity) {
     text += comment(capacity_words(*fit.capacity));
-    text += fmt::format("servers = {}\n", fit.capacity->free_below());
+    if (fit.capacity->played() > fit.capacity->free_below()) {
+      text += comment("So many requests were under way at once: none of them has to wait.");
+    }
+    text += fmt::format("servers = {}\n", fit.capacity->played());
   }
   if (fit.queue_capacity) {
     text += comment("When so many waited, all further requests were turned away.");

@@ -11,6 +11,7 @@ namespace retrysim::fit {
 namespace {
 
 constexpr double kSameTimeout = 0.02, kMostGaveUp = 0.5;
+constexpr std::size_t kFewestTimed = 5;  // lines with a duration, to tell a timeout from
 
 }  // namespace
 
@@ -22,10 +23,10 @@ std::optional<FittedTimeout> find_timeout(const Log& log) {
     ++found.gave_up;
     if (row.has_duration) after_s.push_back(static_cast<double>(row.duration_ns) * 1e-9);
   }
+  found.timed = after_s.size();
   if (found.gave_up == 0) return std::nullopt;
   found.share = static_cast<double>(found.gave_up) / static_cast<double>(log.rows.size());
-  constexpr std::size_t kFewest = 5;
-  if (after_s.size() < kFewest) return found;
+  if (after_s.size() < kFewestTimed) return found;
   const double middle = median_of(after_s);
   Estimate timeout{middle, middle, middle};
   for (const double t : after_s) {
@@ -75,15 +76,17 @@ std::string timeout_words(const FittedTimeout& g) {
                                 ? "1 line is of a client that gave up"
                                 : fmt::format("{} lines are of clients that gave up", g.gave_up);
   if (!g.timeout) {
-    return fmt::format(
-        "{} ({:.2g} %), after times of their own: a timeout of the client cannot "
-        "be told.",
-        lines, 100 * g.share);
+    return fmt::format("{} ({:.2g} %){}: a timeout of the client cannot be told.", lines,
+                       100 * g.share,
+                       g.timed == 0             ? ", and the log does not say after how long"
+                       : g.timed < kFewestTimed ? ", which is too few"
+                                                : ", after times of their own");
   }
+  const std::string low = time_words(g.timeout->low), high = time_words(g.timeout->high);
   return fmt::format(
-      "{} ({:.2g} %), {} of them after {} ({} to {}): that is the client's timeout.{}", lines,
-      100 * g.share, g.together, time_words(g.timeout->value), time_words(g.timeout->low),
-      time_words(g.timeout->high),
+      "{} ({:.2g} %), {} of them after {}{}: that is the client's timeout.{}", lines, 100 * g.share,
+      g.together == g.gave_up ? "all" : fmt::format("{}", g.together), time_words(g.timeout->value),
+      low == high ? "" : fmt::format(" ({} to {})", low, high),
       g.unlike_others
           ? " Hardly any answer takes nearly as long: those that were given up are played as "
             "answers that were lost."

@@ -16,6 +16,7 @@ namespace retrysim::fit {
 struct FittedTimeout {
   std::size_t gave_up = 0;   ///< lines of clients that did
   double share = 0;          ///< of all lines
+  std::size_t timed = 0;     ///< of them with a duration
   std::size_t together = 0;  ///< of them within 2 % of their median, where most are
   /// That median, and the least and longest of those; nothing: they gave up after times of their
   /// own, as people do.

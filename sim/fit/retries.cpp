@@ -244,13 +244,14 @@ std::string retry_words(const FittedRetries& r) {
                ? "Nothing failed, so nothing had to be sent again, as far as the log tells."
                : fmt::format(
                      "No retries can be told from the clients and paths of the log: {} of {} "
-                     "failed lines have another one of the same client and path {} after "
-                     "them or sooner, {:.0f} by chance.",
-                     r.followed, r.failed, time_words(r.window_s), r.by_chance);
+                     "failed lines {} followed by another one of the same client and path within "
+                     "{}, {:.0f} by chance.",
+                     r.followed, r.failed, r.followed == 1 ? "was" : "were", time_words(r.window_s),
+                     r.by_chance);
   }
   return fmt::format(
       "About {:.0f} lines are retries (95 % interval from {:.0f} to {:.0f}): of {} failed lines, "
-      "{} have another one of the same client and path {} after them or sooner, {:.0f} of them by "
+      "{} were followed by another one of the same client and path within {}, {:.0f} of them by "
       "chance. Which ones is not known, nor are retries of what the log has as a success.",
       r.retries.value, r.retries.low, r.retries.high, r.failed, r.followed, time_words(r.window_s),
       r.by_chance);

@@ -23,7 +23,8 @@ double six_digits_of(double value) { return std::stod(fmt::format("{:.6g}", valu
 struct FittedFigure {
   std::string name, unit;
   std::optional<double> value, low, high;
-  bool of_chance = false;  ///< low and high are what chance would give, not an interval
+  /// What low and high are; "chance": what chance would give.
+  std::string_view range = "95 % interval";
 };
 
 std::optional<double> count_as_figure(std::optional<std::size_t> n) {
@@ -51,13 +52,13 @@ std::vector<FittedFigure> fitted_figures(const FitReport& r) {
   const auto add_dispersion = [&](std::string name, const fit::Dispersion& d) {
     if (d.degrees == 0) return;
     add(std::move(name), "", d.index, d.low, d.high);
-    all.back().of_chance = true;
+    all.back().range = "chance";
   };
   add_dispersion("dispersion_between_bins", a.between_bins);
   add_dispersion("dispersion_within_bins", a.within_bins);
   if (a.within_bins.degrees > 0) {
     add("lag_correlation", "", a.lag_correlation, -a.lag_limit, a.lag_limit);
-    all.back().of_chance = true;
+    all.back().range = "chance";
   }
   if (r.fit.service_time) {
     const fit::FittedServiceTime& s = *r.fit.service_time;
@@ -70,6 +71,7 @@ std::vector<FittedFigure> fitted_figures(const FitReport& r) {
     const fit::FittedCapacity& c = *r.fit.capacity;
     add("servers", "", count_as_figure(c.servers), static_cast<double>(c.low),
         count_as_figure(c.high));
+    if (!c.by_order) all.back().range = "99 % interval";
     add("under_way_mean", "", c.busy);
     add("under_way_most", "", static_cast<double>(c.most_under_way));
   }
@@ -102,8 +104,11 @@ std::string figure_interval(const FittedFigure& f) {
   if (!f.value || !f.low || !f.high) return "";
   const DisplayUnit unit = display_unit(*f.value, f.unit);
   const auto text = [&](double value) { return format_plain(value * unit.scale); };
-  return fmt::format("{}{} to {}{}", f.of_chance ? "by chance " : "", text(*f.low), text(*f.high),
-                     unit.name);
+  return fmt::format("{}{} to {}{}",
+                     f.range == "chance"          ? "by chance "
+                     : f.range == "99 % interval" ? "99 %: "
+                                                  : "",
+                     text(*f.low), text(*f.high), unit.name);
 }
 
 Table fitted_table(const FitReport& r) {
@@ -115,9 +120,7 @@ Table fitted_table(const FitReport& r) {
   t.files("value", [](auto& f) { return f.value; });
   t.files("low", [](auto& f) { return f.low; });
   t.files("high", [](auto& f) { return f.high; });
-  t.files("range", [](auto& f) {
-    return std::string(!f.low ? "" : f.of_chance ? "chance" : "95 % interval");
-  });
+  t.files("range", [](auto& f) { return std::string(f.low ? f.range : ""); });
   return {t, fitted_figures(r)};
 }
 

@@ -104,6 +104,16 @@ TEST_CASE("whole seconds tell the service time where hardly any request waits") 
   CHECK(close == told);
 }
 
+TEST_CASE("a scenario does not make requests wait that did not") {
+  const Fit fit = fit_log(logged({.servers = 40, .load = 0.25}, 5, Clock::kStart, 12'000).log);
+  REQUIRE(fit.service_time);
+  REQUIRE_FALSE(fit.capacity->servers);
+  CHECK(fit.capacity->low < 13);
+  CHECK(fit.capacity->played() > 15);  // 10 are busy on average
+  CHECK_THAT(scenario_files(fit, "x", "y").front().second,
+             Catch::Contains(fmt::format("servers = {}\n", fit.capacity->played())));
+}
+
 TEST_CASE("whole seconds do not tell the service time where many requests wait") {
   const Service services[] = {{1, 0.5, 0.02}, {4, 0.8, 0.05}, {8, 0.9, 0.05}};
   for (const Service& service : services) {

@@ -93,6 +93,11 @@ TEST_CASE("clients that give up when they like tell no timeout") {
   CHECK_THAT(timeout_words(*fit.gave_up), Catch::Contains("after times of their own"));
   CHECK_THAT(scenario_of(fit), !Catch::Contains("attempt_timeout"));
   CHECK_FALSE(find_timeout(Log{}));
+  // One client tells nothing of the times of others.
+  const Log single = log.with({Observation::of(0, 900'000'000, 499)});
+  CHECK_THAT(timeout_words(*find_timeout(single)),
+             Catch::Equals("1 line is of a client that gave up (1e+02 %), which is too few: a "
+                           "timeout of the client cannot be told."));
 }
 
 }  // namespace retrysim::fit::random_logs
