@@ -195,7 +195,6 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
     return std::nullopt;
   };
   if (!log.has_durations) return untested("the log has no durations");
-  if (!whole.service_time) return untested("its service time is not known");
   BacktestPlan plan;
   plan.origin_ns_ = log.rows.front().start_ns;
   plan.to_ns_ = log.rows.back().start_ns;
@@ -217,6 +216,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
   if (!plan.fit_.service_time) {
     return untested("the service time cannot be told from its first half");
   }
+  if (!whole.service_time) return untested("its service time is not known");
 
   plan.bins_ = std::clamp<std::size_t>(second / kLinesInBin, 1, kMostStretches);
   plan.runs_ = std::clamp<std::size_t>(kSimulatedLines / second, 1, kMostRuns);

@@ -256,5 +256,5 @@ TEST_CASE("a monitoring export gives a rate, and says what it does not tell") {
   // Four standard errors.
   CHECK(static_cast<double>(requests) == Approx(14'400).margin(480));
   CHECK_THROWS_WITH(fit_log(read_log({place.write("few.csv", "time,count\n1,2\n").string()}, {})),
-                    "the log has 1 lines; 20 are needed at least");
+                    "the log has 1 line; 20 are needed at least");
 }
