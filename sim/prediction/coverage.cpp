@@ -905,13 +905,11 @@ std::vector<CoverageRow> coverage_table() {
   for (const Combination& c : kCombinations) {
     CoverageRow row{std::string(c.name), "", "", "", ""};
     if (!c.said.empty()) row.keys = place_of(c, c.by_service != nullptr ? "service.*" : "client.*");
-    (c.refused ? row.no_figure : row.left_out) = joined("", c.parts, c.text);
-    if (!rows.empty() && rows.back().feature == row.feature && rows.back().modelled.empty()) {
-      rows.back().left_out += row.left_out;
-      rows.back().no_figure += row.no_figure;
-    } else {
-      rows.push_back(std::move(row));
-    }
+    // What is said of one feature more than once is one row.
+    const bool goes_on = rows.back().feature == row.feature && rows.back().modelled.empty();
+    if (!goes_on) rows.push_back(std::move(row));
+    std::string& cell = c.refused ? rows.back().no_figure : rows.back().left_out;
+    cell = joined(std::move(cell), c.parts, c.text);
   }
   return rows;
 }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 #include <sstream>
@@ -462,6 +463,16 @@ TEST_CASE("Every feature in use that is not modelled is listed, with all of its 
   CHECK(places("faults") == Places{"fault.f.start", "fault.f.duration", "fault.f.speed"});
   CHECK(places("autoscaling").empty());
   for (const Unmodelled& u : listed) CHECK_FALSE((u.left_out.empty() && u.no_figure.empty()));
+}
+
+TEST_CASE("What several parts say of one feature is told apart in the table") {
+  const auto rows = prediction::coverage_table();
+  const auto row = std::ranges::find(rows, "groups with different attempt timeouts",
+                                     &prediction::CoverageRow::feature);
+  REQUIRE(row != rows.end());
+  CHECK(row->no_figure ==
+        "balance: groups with different timeouts have no common balance; "
+        "chain: the chain has one timeout for all");
 }
 
 }  // namespace
