@@ -2,8 +2,8 @@
 // level of optimisation: the C library's differ between versions and processors in the last bit,
 // and a draw that differs could fall to the other side of a nanosecond. They use only + - * /,
 // which IEEE 754 defines exactly, and no fused multiply-add (-ffp-contract=off). Errors are below
-// one unit in the last place. At a million arguments each the largest were 0.87 (sinpi, cospi), 0.75
-// where a result is subnormal, and 0.52 elsewhere: tests/unit/kernel/functions_test.cpp.
+// one unit in the last place. Of a million arguments each the largest errors were 0.87 (sinpi and
+// cospi), 0.75 for subnormal results, 0.52 else: tests/unit/kernel/functions_test.cpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

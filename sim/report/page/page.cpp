@@ -38,6 +38,10 @@ CsvReader::CsvReader(std::filesystem::path file, std::string content)
   header_ = cells_;
 }
 
+bool CsvReader::has_column(std::string_view name) const {
+  return std::find(header_.begin(), header_.end(), name) != header_.end();
+}
+
 std::size_t CsvReader::column(std::string_view name) const {
   const auto found = std::find(header_.begin(), header_.end(), name);
   if (found == header_.end()) {
@@ -522,6 +526,7 @@ class Metadata {
           "scenario_notes", "prediction", "planes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
+    if (json.contains("verdicts") && !json.contains("answers")) add_answers(json.at("verdicts"));
     if (json.contains("choice")) {
       note_metric(json.at("choice").at("metric"), json.at("choice").at("unit"));
     }
@@ -541,26 +546,37 @@ class Metadata {
   /// Of the points of a sweep, as result.json has those of a run.
   void add_verdicts() {
     CsvReader csv = result_.table(kVerdicts);
+    const bool has_fate = csv.has_column("fate");  // results of 0.2 do not
     Json& rows = out_["verdicts"] = Json::array();
-    std::vector<std::pair<std::string, std::vector<Statement>>> by_point;  // in the file's order
     while (csv.next()) {
       Json row;
-      for (const char* name : {"variant", "client", "rule", "severity", "sentence", "fate"}) {
+      for (const char* name : {"variant", "client", "rule", "severity", "sentence"}) {
         row[name] = csv.text(csv.column(name));
       }
-      const auto cell = [&](const char* name) { return csv.text(csv.column(name)); };
-      if (by_point.empty() || by_point.back().first != cell("variant")) {
-        by_point.push_back({cell("variant"), {}});
-      }
-      by_point.back().second.push_back({cell("client"), cell("severity"), cell("sentence")});
+      if (has_fate) row["fate"] = csv.text(csv.column("fate"));
       rows.push_back(std::move(row));
     }
-    Json& answers = out_["answers"] = Json::array();
-    for (const auto& [point, statements] : by_point) {
-      Json answer = {{"variant", point}};
+    add_answers(rows);
+  }
+
+  /// The verdicts as they are said, where the result has them only one by one: those of sweeps, and
+  /// of 0.2.
+  void add_answers(const Json& verdicts) {
+    std::vector<std::pair<std::string, std::vector<Statement>>> by_variant;  // in their order
+    for (const Json& row : verdicts) {
+      const auto text = [&](const char* name) { return row.at(name).get<std::string>(); };
+      if (by_variant.empty() || by_variant.back().first != text("variant")) {
+        by_variant.push_back({text("variant"), {}});
+      }
+      by_variant.back().second.push_back({text("client"), text("severity"), text("sentence")});
+    }
+    Json answers = Json::array();
+    for (const auto& [variant, statements] : by_variant) {
+      Json answer = {{"variant", variant}};
       answer.update(json_of(grouped(statements)));
       answers.push_back(std::move(answer));
     }
+    out_["answers"] = std::move(answers);
   }
 
   /// A whole table as rows of objects.

@@ -50,6 +50,7 @@ class CsvReader {
 
   const std::filesystem::path& file() const { return file_; }
   const std::vector<std::string>& header() const { return header_; }
+  bool has_column(std::string_view name) const;
   /// The place of a column that the table must have.
   std::size_t column(std::string_view name) const;
   /// Goes to the next row; false at the end.
