@@ -160,7 +160,7 @@ struct ArrivalSpec {
 };
 
 /// Priorities of client groups go from 0 to this.
-inline constexpr std::uint8_t kMostPriority = 63;
+inline constexpr std::uint8_t kMaxPriority = 63;
 
 /// How long a client waits. `max()`: for ever.
 struct TimeoutSpec {
@@ -299,7 +299,7 @@ struct CallSpec {
   /// The callee sees the operation, the key and the priority of the attempt that the call is made
   /// for, instead of the client's own.
   bool callers_operation = false, callers_key = false, callers_priority = false;
-  /// Requests that are sent together, up to `kMostCopies`; 0: the call is not made.
+  /// Requests that are sent together, up to `kMaxCopies`; 0: the call is not made.
   std::uint32_t count = 1;
   /// Instead of `count`: seconds are a number of requests, rounded to a whole one.
   std::optional<Distribution> random_count = {};
@@ -318,7 +318,7 @@ struct CallSpec {
   CacheSpec cache = {};
 
   static constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::uint32_t kMostCopies = 1000;
+  static constexpr std::uint32_t kMaxCopies = 1000;
 };
 
 /// A service and the share of a group's requests that go there.

@@ -105,8 +105,8 @@ struct SweepPoint {
 
 /// Sweeps of a file keep series over time if the whole grid has at most this many points, in at
 /// most this many bins each.
-inline constexpr std::size_t kMostPointsWithSeries = 400;
-inline constexpr std::size_t kMostBinsOfPoint = 160;
+inline constexpr std::size_t kMaxPointsWithSeries = 400;
+inline constexpr std::size_t kMaxBinsOfPoint = 160;
 
 /// A sweep whose points are read one by one.
 class Sweep {

@@ -34,8 +34,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Of the 4 GiB that a page can have.
-constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;
-constexpr std::size_t kMostSeriesBytes = 1'800'000;  // as `retrysim report` has it of a run
+constexpr std::uint64_t kMaxMemory = std::uint64_t{1} << 30;
+constexpr std::size_t kMaxSeriesBytes = 1'800'000;  // as `retrysim report` has it of a run
 
 struct Request {
   explicit Request(const Json& json)
@@ -114,15 +114,14 @@ ReplicationOptions options_of(const Request& request, OwnThread& thread) {
   options.executor = &thread;
   options.fingerprint = true;
   options.max_events = request.max_events;
-  options.max_memory = kMostMemory;
+  options.max_memory = kMaxMemory;
   return options;
 }
 
 /// A result on the page, with what else there is to say of it.
 std::string page_text(const report::Document& document, const LoadedScenario& scenario,
                       const report::ResultIdentity& answers, const std::vector<RunResult>& runs) {
-  const report::PageResult page =
-      report::page_result(document, scenario, answers, kMostSeriesBytes);
+  const report::PageResult page = report::page_result(document, scenario, answers, kMaxSeriesBytes);
   std::uint64_t events = 0;
   for (const RunResult& run : runs) events += run.events;
   return fmt::format(

@@ -110,7 +110,7 @@ std::vector<std::pair<const ImportedPolicy*, std::string>> places_in(
 int put_into(const ImportCommand& command, const RetryFile& file, const ReadConfiguration& read) {
   const std::string& path = *command.into;
   std::string error;
-  auto text = scenario::read_whole_file(path, scenario::kMostScenarioBytes, error);
+  auto text = scenario::read_whole_file(path, scenario::kMaxScenarioBytes, error);
   if (!text) {
     report::print_error("{}: error: {}\n", path, error);
     return kBadInput;

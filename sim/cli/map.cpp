@@ -68,9 +68,9 @@ Options<MapCommand> map_options() {
       {{"confirm", "N",
         "simulate N points near the borders, each with the scenario's replications"},
        [](C& c, const std::string& text) {
-         constexpr std::uint64_t kMostPoints = 10'000;
+         constexpr std::uint64_t kMaxPoints = 10'000;
          c.confirm =
-             static_cast<std::size_t>(std::min(kMostPoints, whole_number("confirm", text, 1)));
+             static_cast<std::size_t>(std::min(kMaxPoints, whole_number("confirm", text, 1)));
        },
        [](const C& c) {
          return c.confirm > 0 ? Texts{fmt::format("--confirm {}", c.confirm)} : Texts{};

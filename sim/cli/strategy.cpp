@@ -116,7 +116,7 @@ std::string decision_table(const std::vector<Decision>& decisions, DecisionForma
 
 namespace {
 
-constexpr std::uintmax_t kMostCallBytes = std::uintmax_t{64} << 20;
+constexpr std::uintmax_t kMaxCallBytes = std::uintmax_t{64} << 20;
 constexpr double kLongestSeconds = 9e9;
 constexpr const char* kCallColumns[] = {"call", "response", "pause_s", "takes_s", "draw"};
 
@@ -217,7 +217,7 @@ std::vector<Call> read_calls(const std::string& path) {
   const bool standard_input = path == "-";
   std::string error;
   const auto text =
-      scenario::read_whole_file(standard_input ? "/dev/stdin" : path, kMostCallBytes, error);
+      scenario::read_whole_file(standard_input ? "/dev/stdin" : path, kMaxCallBytes, error);
   const std::string name = standard_input ? "standard input" : path;
   if (!text) throw BadCallFile(fmt::format("{} {}", name, error));
   return CallFile(name, *text).read();

@@ -63,7 +63,7 @@ Estimate bounded_jackknife_ratio(std::span<const double> y, std::span<const doub
 
 std::optional<Estimate> estimate_of_small_counts(std::span<const double> y,
                                                  std::span<const double> x) {
-  if (x.size() < kFewestToJackknife) return std::nullopt;
+  if (x.size() < kMinToJackknife) return std::nullopt;
   const auto [fewest, most] = std::minmax_element(x.begin(), x.end());
   if (!(*fewest > 0) || *fewest >= kFewRequests || *fewest == *most) return std::nullopt;
   return bounded_jackknife_ratio(y, x);

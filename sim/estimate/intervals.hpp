@@ -41,7 +41,7 @@ ProportionInterval wilson_interval(std::size_t hits, std::size_t trials);
 /// A replication with less than this in the denominator of a ratio has few requests.
 inline constexpr double kFewRequests = 100;
 /// With fewer replications a jackknife knows no more than their mean.
-inline constexpr std::size_t kFewestToJackknife = 10;
+inline constexpr std::size_t kMinToJackknife = 10;
 
 /// The mean of the pseudo-values R r - (R - 1) r_i, with r = sum y / sum x over the R replications
 /// and r_i the same without replication i, their spread, and the t interval they give; min and max
@@ -57,7 +57,7 @@ std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
 Estimate bounded_jackknife_ratio(std::span<const double> numerators,
                                  std::span<const double> denominators);
 
-/// The same if there are `kFewestToJackknife` replications, one of them has few below the line, and
+/// The same if there are `kMinToJackknife` replications, one of them has few below the line, and
 /// these are not equally many in all; else empty.
 std::optional<Estimate> estimate_of_small_counts(std::span<const double> numerators,
                                                  std::span<const double> denominators);

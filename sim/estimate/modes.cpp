@@ -16,7 +16,7 @@ namespace retrysim::stats {
 
 namespace {
 
-constexpr std::size_t kFewestValues = 10, kFewestInMode = 2;
+constexpr std::size_t kMinValues = 10, kMinInMode = 2;
 constexpr double kGapInDeviations = 4, kGapInMeans = 0.05;
 
 /// Mean and sum of squared deviations of the first n values, for every n.
@@ -40,10 +40,10 @@ struct RunningMoments {
 
 std::optional<Modes> find_modes(std::span<const double> values) {
   const std::size_t n = values.size();
-  if (n < kFewestValues) return std::nullopt;
+  if (n < kMinValues) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
-  const std::size_t fewest = std::max(kFewestInMode, (n + 9) / 10);
+  const std::size_t fewest = std::max(kMinInMode, (n + 9) / 10);
   std::size_t split = fewest;  // number of values on the low side
   for (std::size_t i = fewest; i + fewest <= n; ++i) {
     if (sorted[i] - sorted[i - 1] > sorted[split] - sorted[split - 1]) split = i;

@@ -58,9 +58,9 @@ namespace retrysim::stats {
 // --- The end of the warm-up ----------------------------------------------------------------------
 
 Truncation mser5(std::span<const double> series) {
-  constexpr std::size_t kFewestToTruncate = 4;
+  constexpr std::size_t kMinToTruncate = 4;
   const std::size_t m = series.size() / kMserBatch;
-  if (m < kFewestToTruncate) return {};
+  if (m < kMinToTruncate) return {};
   std::vector<double> batches;
   for (std::size_t b = 0; b < m; ++b) {
     double sum = 0;
@@ -130,9 +130,9 @@ std::optional<BatchMeans> batch_means(std::span<const double> numerators,
                                       std::span<const double> denominators) {
   const std::size_t n = numerators.size();
   if (n < kBatches || denominators.size() != n) return std::nullopt;
-  for (std::size_t size = n / kBatches; n / size >= kFewestBatches; size *= 2) {
+  for (std::size_t size = n / kBatches; n / size >= kMinBatches; size *= 2) {
     const auto result = in_batches_of(size, numerators, denominators);
-    if (!result || result->correlation < kMostBatchCorrelation) return result;
+    if (!result || result->correlation < kMaxBatchCorrelation) return result;
   }
   return std::nullopt;
 }

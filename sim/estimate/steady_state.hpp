@@ -47,9 +47,9 @@ Truncation mser5(std::span<const double> series);
 // count as independent observations.
 
 /// Batches to begin with, and the fewest that an interval may rest on.
-inline constexpr std::size_t kBatches = 30, kFewestBatches = 10;
+inline constexpr std::size_t kBatches = 30, kMinBatches = 10;
 /// Batch means that are correlated as much as this, or more, do not count as independent.
-inline constexpr double kMostBatchCorrelation = 0.1;
+inline constexpr double kMaxBatchCorrelation = 0.1;
 
 struct BatchMeans {
   double mean = 0;        ///< sum of the numerators over sum of the denominators
@@ -69,8 +69,8 @@ struct BatchMeans {
 /// sqrt(k), with t of k - 1 degrees of freedom (Law, Simulation Modeling and Analysis, 9.5.3).
 ///
 /// The batches are a thirtieth of the series to begin with (so k = 30, or some more of few
-/// observations). While the lag-1 correlation of the z_b is `kMostBatchCorrelation` or more,
-/// the batches are made twice as long. Empty if fewer than `kFewestBatches` would be left, there
+/// observations). While the lag-1 correlation of the z_b is `kMaxBatchCorrelation` or more,
+/// the batches are made twice as long. Empty if fewer than `kMinBatches` would be left, there
 /// are fewer than 30 observations, or no denominators: the run is too short for an interval.
 std::optional<BatchMeans> batch_means(std::span<const double> numerators,
                                       std::span<const double> denominators);

@@ -374,7 +374,7 @@ std::optional<Estimate> estimate_phase(const PhaseValues& values, std::size_t cl
   std::optional<Estimate> result;
   if (is_per_time(info)) {
     const auto [shortest, longest] = std::minmax_element(denominators.begin(), denominators.end());
-    if (own.size() >= stats::kFewestToJackknife && *shortest != *longest) {
+    if (own.size() >= stats::kMinToJackknife && *shortest != *longest) {
       result = stats::bounded_jackknife_ratio(numerators, denominators);
     }
   } else {

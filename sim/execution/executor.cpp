@@ -32,9 +32,9 @@ using Clock = std::chrono::steady_clock;
 constexpr double kBatchSeconds = 0.005;
 constexpr auto kTick = std::chrono::milliseconds(100);
 // Bytes that may wait to be delivered, for each thread, before it waits, too.
-constexpr std::size_t kMostWaitingBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20;
 // Bytes of a batch that are handed over before the batch is done.
-constexpr std::size_t kMostBatchBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxBatchBytes = std::size_t{1} << 20;
 
 struct Done {
   std::size_t unit;
@@ -45,7 +45,7 @@ class Run {
  public:
   Run(const Task& task, std::size_t jobs, const std::atomic<bool>* stop)
       : task_(task), stop_(stop), batches_(task.units, jobs, kBatchSeconds) {
-    most_waiting_ = jobs * kMostWaitingBytes;
+    most_waiting_ = jobs * kMaxWaitingBytes;
     running_ = jobs;
   }
 
@@ -101,7 +101,7 @@ class Run {
           if (unit > first_failure_.load(std::memory_order_relaxed)) break;
           done.push_back({unit, work(unit)});
           bytes += done.back().bytes.size();
-          if (bytes < kMostBatchBytes) continue;
+          if (bytes < kMaxBatchBytes) continue;
           hand_over(std::exchange(done, {}));
           bytes = 0;
         }

@@ -63,7 +63,7 @@ constexpr std::uint32_t kMark = 0x54494e55;  // "UNIT"
 constexpr std::size_t kHead = 32;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 // With more files than this, small ones are joined into one when a store is opened.
-constexpr std::size_t kMostFiles = 64;
+constexpr std::size_t kMaxFiles = 64;
 constexpr std::uint64_t kSmallFile = std::uint64_t{1} << 20;
 constexpr auto kSyncEvery = std::chrono::seconds(5);
 
@@ -185,7 +185,7 @@ class FolderStore : public Store {
               std::function<void(const std::string&)> note)
       : folder_(std::move(folder)), most_bytes_(most_bytes), note_(std::move(note)) {
     open_all();
-    if (files_.size() > kMostFiles) join_files();
+    if (files_.size() > kMaxFiles) join_files();
   }
 
   ~FolderStore() override {
@@ -294,8 +294,8 @@ class FolderStore : public Store {
       fail(folder_, error.value());
       return false;
     }
-    constexpr int kMostNames = 100'000;
-    for (int i = 0; i < kMostNames && !own_.is_open(); ++i) {
+    constexpr int kMaxNames = 100'000;
+    for (int i = 0; i < kMaxNames && !own_.is_open(); ++i) {
       own_path_ = folder_ / fmt::format("{}-{}{}", ::getpid(), i, kEnding);
       own_ =
           File(::open(own_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));

@@ -200,7 +200,7 @@ struct Order {
 };
 
 // More than this is told in several orders.
-constexpr std::size_t kMostBytesOfOrder = std::size_t{32} << 20;
+constexpr std::size_t kMaxBytesOfOrder = std::size_t{32} << 20;
 
 }  // namespace
 
@@ -372,7 +372,7 @@ class Request {
       return encode(measure(*units_.scenario(unit.scenario), decode_run(*whole), units_.most_bins));
     }
     if (units_.keep == Keep::kSeries) return std::nullopt;
-    const auto bytes = store_->find(key_of(identity, unit, Keep::kSeries, kMostBinsOfPoint));
+    const auto bytes = store_->find(key_of(identity, unit, Keep::kSeries, kMaxBinsOfPoint));
     if (!bytes) return std::nullopt;
     auto row = decode(*bytes);
     if (!row) return std::nullopt;
@@ -450,7 +450,7 @@ class Request {
       Order order;
       order.settings = settings_;
       std::size_t bytes = 0, last = ~std::size_t{0};
-      for (std::size_t m = first; m < missing_.size() && bytes < kMostBytesOfOrder; ++m) {
+      for (std::size_t m = first; m < missing_.size() && bytes < kMaxBytesOfOrder; ++m) {
         Unit unit = units_.unit(missing_[m]);
         if (unit.scenario != last) {
           last = unit.scenario;

@@ -22,7 +22,7 @@ namespace retrysim {
 namespace {
 
 /// More than people can read; `sweep` is for that.
-constexpr std::size_t kMostVariants = 1000;
+constexpr std::size_t kMaxVariants = 1000;
 
 /// The variants with the baseline first; it may be named by its values alone.
 std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::string& baseline) {
@@ -49,10 +49,10 @@ std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::st
 
 void check_size(const std::vector<Variation>& variations) {
   std::size_t size = 1;
-  for (const Variation& v : variations) size = std::min(size * v.choices.size(), kMostVariants + 1);
-  if (size > kMostVariants) {
+  for (const Variation& v : variations) size = std::min(size * v.choices.size(), kMaxVariants + 1);
+  if (size > kMaxVariants) {
     throw RequestError(fmt::format("{} makes more than {} variants; use a sweep",
-                                   RequestError::part("vary"), kMostVariants));
+                                   RequestError::part("vary"), kMaxVariants));
   }
   if (size < 2)
     throw RequestError(RequestError::part("vary") +
@@ -230,11 +230,11 @@ void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t 
   }
 }
 
-constexpr std::size_t kMostWithoutEffects = 4;  // variants
+constexpr std::size_t kMaxWithoutEffects = 4;  // variants
 
 std::vector<KeyEffect> effects_of(const Comparison& comparison) {
   std::vector<KeyEffect> effects;
-  if (comparison.variants.size() <= kMostWithoutEffects) return effects;
+  if (comparison.variants.size() <= kMaxWithoutEffects) return effects;
   const Grid grid(comparison.variants);
   std::vector<std::size_t> varied;
   for (std::size_t k = 0; k < grid.keys().size(); ++k) {
@@ -344,9 +344,9 @@ VariantsResult load_variants(const std::filesystem::path& file,
   for (const Variant& v : baseline_first(grid(parsed.variations), baseline)) {
     LoadResult one = load_scenario_file(file, edits, v.edits);
     for (const Diagnostic& d : one.errors) {
-      constexpr std::size_t kMostErrors = 20;
+      constexpr std::size_t kMaxErrors = 20;
       const bool is_new = seen.emplace(d.file, d.line, d.column, d.message).second;
-      if (is_new && result.errors.size() < kMostErrors) result.errors.push_back(d);
+      if (is_new && result.errors.size() < kMaxErrors) result.errors.push_back(d);
     }
     if (!one.loaded) continue;
     result.variants.push_back({v.name, std::move(*one.loaded)});

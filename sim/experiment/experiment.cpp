@@ -183,7 +183,7 @@ Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options)
 
 namespace {
 
-constexpr int kMostPilots = 20;
+constexpr int kMaxPilots = 20;
 
 /// The average over replications; where nothing can be averaged, the value before holds on.
 std::vector<double> average(const std::vector<stats::FlowSeries>& replications) {
@@ -216,7 +216,7 @@ class Pilot {
     scenario_.warmup_is_auto = false;
     scenario_.warmup = Duration::zero();
     scenario_.drain = false;
-    scenario_.replications = std::min(scenario.replications, kMostPilots);
+    scenario_.replications = std::min(scenario.replications, kMaxPilots);
     ReplicationOptions quiet = options;
     quiet.fingerprint = false;
     runs_ = run_replications(scenario_, quiet);

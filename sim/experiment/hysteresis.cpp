@@ -45,7 +45,7 @@ namespace retrysim {
 namespace {
 
 std::string hysteresis_part() { return RequestError::part("hysteresis"); }
-constexpr std::size_t kMostLoads = 1000;
+constexpr std::size_t kMaxLoads = 1000;
 constexpr int kDwellWindows = 20;
 
 /// The client groups whose rate the key is. Throws RequestError where a ramp cannot be.
@@ -114,11 +114,11 @@ LoadKey parse_load(const std::string& text) {
     }
     key.loads.push_back(load);
   }
-  if (key.loads.size() < 2 || key.loads.size() > kMostLoads ||
+  if (key.loads.size() < 2 || key.loads.size() > kMaxLoads ||
       std::adjacent_find(key.loads.begin(), key.loads.end(), std::greater_equal<>()) !=
           key.loads.end()) {
     throw RequestError(fmt::format("{}: expected LO:HI:STEP with 2 to {} rising loads",
-                                   hysteresis_part(), kMostLoads));
+                                   hysteresis_part(), kMaxLoads));
   }
   return key;
 }

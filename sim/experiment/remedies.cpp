@@ -499,7 +499,7 @@ Remedy fit(const RemedyRow& row, const std::vector<Treated>& places) {
 /// calls another one, or if there are too many.
 std::vector<Remedy> fit_one_by_one(const RemedyRow& row, const Scenario& scenario,
                                    const std::vector<Treated>& places) {
-  constexpr std::size_t kMostPlaces = 8;
+  constexpr std::size_t kMaxPlaces = 8;
   std::vector<Remedy> remedies;
   if (row.at_group == nullptr || scenario.calls.empty()) return remedies;
   for (std::size_t c = 0; c < places.size(); ++c) {
@@ -513,7 +513,7 @@ std::vector<Remedy> fit_one_by_one(const RemedyRow& row, const Scenario& scenari
                         join_edits({places[c]}),
                         {}});
   }
-  if (remedies.size() < 2 || remedies.size() > kMostPlaces) remedies.clear();
+  if (remedies.size() < 2 || remedies.size() > kMaxPlaces) remedies.clear();
   return remedies;
 }
 

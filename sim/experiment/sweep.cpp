@@ -146,7 +146,7 @@ using experiment::PointErrors;
 using experiment::SweepGrid;
 
 // Whole scenarios are kept for so many bytes by a rough count; the others are loaded again.
-constexpr std::size_t kMostKeptBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxKeptBytes = std::size_t{256} << 20;
 
 std::size_t rough_bytes(const Scenario& s) {
   return sizeof(Scenario) + s.services.size() * (2 * sizeof(ServiceSpec)) +
@@ -208,7 +208,7 @@ class PointScenarios {
     plan_.replications.push_back(static_cast<std::uint32_t>(scenario.replications));
     // What is read from a file may be large.
     const std::size_t bytes = rough_bytes(scenario);
-    const bool whole = loaded.input_files.empty() && kept_bytes_ + bytes <= kMostKeptBytes;
+    const bool whole = loaded.input_files.empty() && kept_bytes_ + bytes <= kMaxKeptBytes;
     if (whole) {
       kept_bytes_ += bytes;
       plan_.outlines.push_back(std::make_shared<const Scenario>(std::move(scenario)));
@@ -295,7 +295,7 @@ std::vector<Diagnostic> add_points(SweepPlan& plan, const SweepRequest& request,
 SweepPlanResult plan_sweep(const SweepRequest& request) {
   SweepPlanResult result;
   std::string error;
-  auto text = scenario::read_whole_file(request.scenario, scenario::kMostScenarioBytes, error);
+  auto text = scenario::read_whole_file(request.scenario, scenario::kMaxScenarioBytes, error);
   if (!text) {
     Diagnostic& d = result.errors.emplace_back();
     d.file = request.scenario.string();
@@ -366,13 +366,13 @@ class Sweep::Progress {
 
   void run() {
     kept_.clear();
-    room_ = kMostKept;
+    room_ = kMaxKept;
     over_limit_.clear();
     bytes_.clear();
-    const bool with_series = plan_.grid_points <= kMostPointsWithSeries;
+    const bool with_series = plan_.grid_points <= kMaxPointsWithSeries;
     execution::Units wanted;
     wanted.keep = with_series ? execution::Keep::kSeries : execution::Keep::kRow;
-    wanted.most_bins = with_series ? kMostBinsOfPoint : 0;
+    wanted.most_bins = with_series ? kMaxBinsOfPoint : 0;
     wanted.count = units_.units();
     wanted.unit = [this](std::size_t i) {
       const std::size_t point = units_.point_of(i);
@@ -410,7 +410,7 @@ class Sweep::Progress {
   std::size_t points() const { return units_.points(); }
 
  private:
-  static constexpr std::size_t kMostKept = std::size_t{64} << 20;  // bytes
+  static constexpr std::size_t kMaxKept = std::size_t{64} << 20;  // bytes
 
   static std::size_t approximate_bytes(const SweepPoint& point) {
     std::size_t numbers = 0;
@@ -473,7 +473,7 @@ class Sweep::Progress {
   std::map<std::size_t, std::string> bytes_;                 // of the others
   std::map<std::size_t, execution::UnitResult> over_limit_;  // by unit
   std::map<std::size_t, SweepPoint> kept_;
-  std::size_t room_ = kMostKept;
+  std::size_t room_ = kMaxKept;
 };
 
 Sweep::Sweep(SweepPlan plan, ReplicationOptions options)

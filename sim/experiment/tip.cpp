@@ -154,7 +154,7 @@ namespace {
 using experiment::PointErrors;
 using scenario::ScenarioReader;
 
-constexpr std::size_t kMostCases = 10'000;
+constexpr std::size_t kMaxCases = 10'000;
 
 /// The combinations of the varied keys. Throws RequestError.
 std::vector<Variant> variants_of(const std::vector<Variation>& variations, const Trigger& trigger) {
@@ -169,10 +169,10 @@ std::vector<Variant> variants_of(const std::vector<Variation>& variations, const
   std::size_t cases = 1;
   for (const Variation& variation : variations) {
     cases *= variation.choices.size();
-    if (cases <= kMostCases) continue;
+    if (cases <= kMaxCases) continue;
     throw RequestError(
         fmt::format("{}: more than {} combinations, each of which is a search of its own",
-                    RequestError::part("vary"), kMostCases));
+                    RequestError::part("vary"), kMaxCases));
   }
   return grid(variations);
 }
@@ -301,8 +301,7 @@ std::optional<std::size_t> TipPlan::axis() const {
 TipPlanResult plan_tip(const TipRequest& request) {
   TipPlanResult result;
   std::string error;
-  const auto text =
-      scenario::read_whole_file(request.scenario, scenario::kMostScenarioBytes, error);
+  const auto text = scenario::read_whole_file(request.scenario, scenario::kMaxScenarioBytes, error);
   if (!text) {
     Diagnostic& d = result.errors.emplace_back();
     d.file = request.scenario.string();

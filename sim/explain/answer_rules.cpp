@@ -670,9 +670,9 @@ void add_flaws(const std::vector<Flaw>& flaws, Finding& f) {
 
 /// Of requests that the disturbance met on their way; nothing if they are few of those it meets.
 void add_lost_under_way(const GroupCase& c, Finding& f) {
-  constexpr double kFewestLost = 3, kNoticeable = 0.01;
+  constexpr double kMinLost = 3, kNoticeable = 0.01;
   const double lost = c.lost_under_way;
-  if (lost < kFewestLost || lost < kNoticeable * (c.made.during.made + lost)) return;
+  if (lost < kMinLost || lost < kNoticeable * (c.made.during.made + lost)) return;
   const double each = lost / static_cast<double>(c.runs);
   f.sentence += each < 1.5
                     ? say("; one request under way when {} begins does not succeed", its_first(c))
@@ -711,9 +711,9 @@ constexpr std::string_view kLatencyOverTime = "sums of latencies over time";
 
 /// Whether answers take longer and longer while the disturbance is on, of which a mean says little.
 bool grows(const GroupCase& c) {
-  constexpr double kMuchLonger = 2, kFewestAnswers = 20;
+  constexpr double kMuchLonger = 2, kMinAnswers = 20;
   const Growth& g = c.growth;
-  if (c.disturbances.count != 1 || std::min(g.first_ended, g.last_ended) < kFewestAnswers) {
+  if (c.disturbances.count != 1 || std::min(g.first_ended, g.last_ended) < kMinAnswers) {
     return false;
   }
   return g.last_latency_s / g.last_ended > kMuchLonger * g.first_latency_s / g.first_ended;

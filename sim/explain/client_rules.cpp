@@ -18,7 +18,7 @@ namespace {
 
 using Found = std::optional<Finding>;
 
-constexpr double kMostRequests = 0.5;
+constexpr double kMaxRequests = 0.5;
 
 /// Of failures as rare as this nothing is said.
 bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
@@ -111,7 +111,7 @@ Sentence who_denies(const RetryRules& retry) {
 
 /// A limit on retries that changes nothing, where there are many retries.
 Found limit_never_bound(const GroupCase& c) {
-  constexpr double kMany = 0.1, kFewestRetries = 100;
+  constexpr double kMany = 0.1, kMinRetries = 100;
   const RetryRules& retry = c.client.retry;
   const ClientFlow& f = c.all.group;
   const auto retries = static_cast<double>(f.retries);
@@ -123,7 +123,7 @@ Found limit_never_bound(const GroupCase& c) {
   // A budget is there for the time in which retries are many.
   const bool many =
       are_many(f) || (retry.has_limits() && c.disturbed() && are_many(c.during.group));
-  if (retries < kFewestRetries || !many) return std::nullopt;
+  if (retries < kMinRetries || !many) return std::nullopt;
   if (quota_never_dry(c)) return std::nullopt;
   return Finding{say("{} has not bound: {} of {} was denied",
                      retry.quota.enabled && !retry.has_limits() ? Sentence(Words("the retry quota"))
@@ -140,7 +140,7 @@ FigureSource ended_of_failed(const GroupCase& c, std::string_view metric_name) {
 
 Found denied_by_quota(const GroupCase& c) {
   const double denied = c.share_of_failures(Outcome::kQuotaExceeded);
-  if (!fails_noticeably(c) || denied < kMostRequests) return std::nullopt;
+  if (!fails_noticeably(c) || denied < kMaxRequests) return std::nullopt;
   if (c.quota_dry.in_most_of(c.runs)) return std::nullopt;  // another rule has said so
   return Finding{
       say("{} of the requests that failed were denied a retry by {}",
@@ -150,7 +150,7 @@ Found denied_by_quota(const GroupCase& c) {
 
 Found denied_by_client(const GroupCase& c) {
   const double denied = c.share_of_failures(Outcome::kNoSendToken);
-  if (!fails_noticeably(c) || denied < kMostRequests) return std::nullopt;
+  if (!fails_noticeably(c) || denied < kMaxRequests) return std::nullopt;
   return Finding{say("{} of the requests that failed were stopped by {}, before anything was sent",
                      share(denied, ended_of_failed(c, "no_send_token_share")),
                      c.client.retry.throttle.enabled ? Words("the client's own throttle")
@@ -160,7 +160,7 @@ Found denied_by_client(const GroupCase& c) {
 
 Found past_deadline(const GroupCase& c) {
   const double late = c.share_of_failures(Outcome::kDeadlineExceeded);
-  if (!fails_noticeably(c) || late < kMostRequests) return std::nullopt;
+  if (!fails_noticeably(c) || late < kMaxRequests) return std::nullopt;
   const Duration deadline = c.client.timeouts.deadline;
   const Figure late_share = share(late, ended_of_failed(c, "deadline_exceeded_share"));
   if (deadline == Duration::max()) {  // that of the attempt that the calls are made for
@@ -177,7 +177,7 @@ Found past_deadline(const GroupCase& c) {
 
 Found not_retryable(const GroupCase& c) {
   const double refused = c.share_of_failures(Outcome::kNotRetryable);
-  if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || refused < kMostRequests)
+  if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || refused < kMaxRequests)
     return std::nullopt;
   // The results do not tell which of both it was.
   const bool unrepeatable = c.client.unrepeatable > 0;

@@ -85,14 +85,14 @@ constexpr double kPoint = 0.01;         ///< a percentage point
 constexpr double kLongerShare = 0.5;    ///< longer by this share of the time before
 constexpr double kLeavesNoRoom = 0.95;  ///< a load that leaves a service no room
 constexpr double kLeavesHardlyAny = 0.9;
-constexpr double kLeavesRoom = 0.7;    ///< one at which attempts hardly wait
-constexpr double kMoreLoad = 1.2;      ///< times the load before
-constexpr double kFewestAttempts = 5;  ///< attempts
+constexpr double kLeavesRoom = 0.7;  ///< one at which attempts hardly wait
+constexpr double kMoreLoad = 1.2;    ///< times the load before
+constexpr double kMinAttempts = 5;   ///< attempts
 
 /// Whether a share has grown by a point and by more than three standard errors.
 bool has_grown(double now, double of_now, double before, double of_before) {
   constexpr double kDeviations = 3;
-  if (of_now < kFewestAttempts) return false;
+  if (of_now < kMinAttempts) return false;
   const double share = now / of_now, earlier = part_of(before, of_before);
   if (share - earlier < kPoint) return false;
   const double p = (now + before + 1) / (of_now + of_before + 2);
@@ -226,12 +226,12 @@ class CauseFinder {
     const auto time_s = [](const ClientFlow& f) {
       return part_of(f.in_flight_ns / 1e9, number_of(f.attempts));
     };
-    if (number_of(now.attempts) < kFewestAttempts) return now.attempts > 0 && ended(now) == 0;
+    if (number_of(now.attempts) < kMinAttempts) return now.attempts > 0 && ended(now) == 0;
     const ClientFlow none;
     const ClientFlow& then = before ? before->groups[group] : none;
     if (has_grown(failed(now), ended(now), failed(then), ended(then))) return true;
     double noise = kDeviations / std::sqrt(number_of(now.attempts)), usual_s = 0;
-    if (number_of(then.attempts) >= kFewestAttempts) {
+    if (number_of(then.attempts) >= kMinAttempts) {
       usual_s = time_s(then);
       noise += kDeviations / std::sqrt(number_of(then.attempts));
     } else {
@@ -369,7 +369,7 @@ class CauseFinder {
       calls_ns +=
           its.in_flight_ns + its.in_backoff_ns + its.limiter_waiting_ns + its.connection_waiting_ns;
     }
-    if (number_of(f.completions) < kFewestAttempts) return 0;
+    if (number_of(f.completions) < kMinAttempts) return 0;
     return std::max(0.0, f.busy_ns - calls_ns) / 1e9 / works_done(s, service);
   }
 
@@ -443,7 +443,7 @@ class CauseFinder {
         continue;
       const ClientFlow& f = s.groups[g];
       const double ended = number_of(f.successes + f.errors + f.throttled + f.timeouts);
-      if (ended < kFewestAttempts || number_of(f.timeouts) < kMost * ended) continue;
+      if (ended < kMinAttempts || number_of(f.timeouts) < kMost * ended) continue;
       most = std::max(most, idle_time(service) / timeout_s);
     }
     return most > 1 ? most : 0;
@@ -492,8 +492,8 @@ class CauseFinder {
         has_less && first_load > kLeavesRoom && (refuses || longer_s >= noticeable_s) &&
         std::ranges::none_of(groups, [&](std::size_t g) { return comes_from(service, g, s); });
     const bool full = is_out || is_short;
-    constexpr double kFewestForLoad = 20;
-    if (full && came >= kFewestForLoad) {
+    constexpr double kMinForLoad = 20;
+    if (full && came >= kMinForLoad) {
       Reason& r = add(Ill::kCapacity, its_load);
       r.first_load = first_load;
       r.held_back = are_callers_held(service, s);
@@ -540,7 +540,7 @@ class CauseFinder {
       r.held_back = is_held(service, s);
     }
     if (full) return found;
-    const double usual_s = before_ && number_of(then.completions) >= kFewestAttempts
+    const double usual_s = before_ && number_of(then.completions) >= kMinAttempts
                                ? own_time_s(*before_, service)
                                : g_.demand.services[service].own_time;
     const double now_s = own_time_s(s, service);
@@ -1160,7 +1160,7 @@ std::optional<DegradedCalls> degraded_calls(const GroupCase& c) {
     const double usual = before ? share(*before, call) : 0;
     for (const GraphStretch* s : g.trouble()) {
       stop_point();
-      if (number_of(s->services[call.caller].flow.arrivals) < kFewestAttempts) continue;
+      if (number_of(s->services[call.caller].flow.arrivals) < kMinAttempts) continue;
       const double now = share(*s, call);
       if (now < usual + kPoint || (most && now <= most->share)) continue;
       most = {&call, s, now, usual};

@@ -436,7 +436,7 @@ class CaseBuilder {
 
   /// The shortest time in which nine of ten failures come.
   void add_cluster(const RunResult& run) {
-    constexpr double kMost = 0.9, kShort = 0.25, kSmallPart = 0.4, kFewestFailures = 20;
+    constexpr double kMost = 0.9, kShort = 0.25, kSmallPart = 0.4, kMinFailures = 20;
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
     const stats::BinRange range = stats::window_bins(run, bins);
     double failures = 0, requests = 0;
@@ -444,7 +444,7 @@ class CaseBuilder {
       failures += static_cast<double>(bins[i].flow.failures);
       requests += static_cast<double>(bins[i].flow.requests);
     }
-    if (failures < kFewestFailures) return;
+    if (failures < kMinFailures) return;
     const auto longest =
         static_cast<std::size_t>(kShort * static_cast<double>(range.last - range.first));
     std::size_t from = range.first, best = longest + 1, best_from = 0;
@@ -937,14 +937,14 @@ double GroupCase::goodput(const Stretch& stretch) {
 }
 
 bool GroupCase::falls_behind() const {
-  constexpr double kFewestEnded = 100, kDeviations = 5, kSlower = 1.5;
+  constexpr double kMinEnded = 100, kDeviations = 5, kSlower = 1.5;
   constexpr double kNoteworthy = 0.02, kLittle = 0.005, kFull = 0.98, kTooMuch = 1;
   const Backlog& b = backlog;
   // Peaks against peaks: a run may end in the middle of a burst that will be served.
   const bool endless = is_told_by_goodput() && client.arrivals.process != ArrivalProcess::kClosed;
   double grown = b.last_most - b.first_most;
   if (endless) grown = std::min(grown, b.end - b.middle);
-  if (client.arrivals.process == ArrivalProcess::kOnce || b.made < kFewestEnded) return false;
+  if (client.arrivals.process == ArrivalProcess::kOnce || b.made < kMinEnded) return false;
   if (b.middle < b.start || b.end <= b.middle || grown < kLittle * b.made) return false;
   // What cannot fail waits, and the wait has no end.
   const double noteworthy = endless ? kLittle : kNoteworthy;

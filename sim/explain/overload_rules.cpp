@@ -24,7 +24,7 @@ namespace {
 
 using Found = std::optional<Finding>;
 
-constexpr double kMostAnswers = 0.5;
+constexpr double kMaxAnswers = 0.5;
 
 /// The time that a cause is looked for in: until the group is back, or all of it.
 const Stretch& troubled(const GroupCase& c) { return c.disturbed() ? c.trouble : c.all; }
@@ -484,7 +484,7 @@ Figure patience(const GroupCase& c) {
 Found queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
   const double late = troubled(c).too_late_share();
-  if (!lines_up(c) || late < kMostAnswers || k.largest_queue_s <= k.patience_s) return std::nullopt;
+  if (!lines_up(c) || late < kMaxAnswers || k.largest_queue_s <= k.patience_s) return std::nullopt;
   const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
   const Sentence holds = bounded ? say("the full queue holds {} of work",
@@ -501,7 +501,7 @@ Found queue_outlasts_timeout(const GroupCase& c) {
 Found slow_queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
   const double late = c.during.too_late_share();
-  if (!c.disturbed() || !lines_up(c) || late < kMostAnswers || k.left <= 0) return std::nullopt;
+  if (!c.disturbed() || !lines_up(c) || late < kMaxAnswers || k.left <= 0) return std::nullopt;
   const double slow_s = k.full_queue_s / k.left;
   if (k.full_queue_s > k.patience_s || slow_s <= k.patience_s) return std::nullopt;
   if (k.largest_queue_s / k.left <= k.patience_s) return std::nullopt;

@@ -147,11 +147,11 @@ bool has_plain_work(const GroupCase& c) {
            (f.unreachable || f.black_hole || f.request_loss > 0 || !f.errors.empty());
   });
   if (!all_ask) return false;
-  constexpr int kMostCallers = 10;  // a formula of more is no help
+  constexpr int kMaxCallers = 10;  // a formula of more is no help
   int callers = 0;
   for (const ClientSpec& client : c.scenario.clients) {
     if (share_of_calls(client, c.client.service) <= 0) continue;
-    if (++callers > kMostCallers || !client.operations.empty() || !calls_one_service(client)) {
+    if (++callers > kMaxCallers || !client.operations.empty() || !calls_one_service(client)) {
       return false;
     }
   }

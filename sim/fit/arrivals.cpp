@@ -14,9 +14,9 @@ namespace retrysim::fit {
 namespace {
 
 constexpr double kRequestsInBin = 100;
-constexpr double kMostBins = 2000;
+constexpr double kMaxBins = 2000;
 constexpr std::size_t kParts = 10;  // of a bin
-constexpr std::size_t kFewestBins = 5;
+constexpr std::size_t kMinBins = 5;
 constexpr std::size_t kBatches = 20;
 
 double nice_width(double least_s) {
@@ -99,7 +99,7 @@ FittedArrivals fit_counts(std::vector<double> counts, double width_s) {
   fit.span_s = width_s * static_cast<double>(counts.size());
   for (const double count : counts) fit.rates.push_back(count / width_s);
   describe_rates(fit, counts, all / fit.span_s);
-  if (counts.size() < kFewestBins) return fit;
+  if (counts.size() < kMinBins) return fit;
   fit.between_bins = dispersion_between(counts);
   if (fit.between_bins.too_high()) fit.kind = ArrivalKind::kVarying;
   return fit;
@@ -112,8 +112,8 @@ FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t
   fit.span_s = static_cast<double>(times_ns.back() - times_ns.front()) * 1e-9;
   const double rate = (n - 1) / fit.span_s;
   const double resolution_s = static_cast<double>(resolution_ns) * 1e-9;
-  fit.bin_s = nice_width(
-      std::max({kRequestsInBin / rate, fit.span_s / kMostBins, 10 * resolution_s, 1e-9}));
+  fit.bin_s =
+      nice_width(std::max({kRequestsInBin / rate, fit.span_s / kMaxBins, 10 * resolution_s, 1e-9}));
   const auto bins =
       std::max<std::size_t>(1, static_cast<std::size_t>(std::floor(fit.span_s / fit.bin_s)));
   std::vector<double> part =
@@ -124,7 +124,7 @@ FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t
     fit.rates.push_back(in_bin[b] / std::min(fit.bin_s, fit.span_s));
   }
   describe_rates(fit, in_bin, rate);
-  if (bins < kFewestBins) return fit;
+  if (bins < kMinBins) return fit;
 
   double within = 0;
   std::size_t degrees = 0;

@@ -11,10 +11,10 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr std::size_t kFewestCompared = 100;  // lines in either half
-constexpr std::size_t kLinesInBin = 1000;     // so that a bin has a 99 % quantile
-constexpr std::size_t kMostStretches = 20;    // bins
-constexpr std::size_t kMostRuns = 20;
+constexpr std::size_t kMinCompared = 100;  // lines in either half
+constexpr std::size_t kLinesInBin = 1000;  // so that a bin has a 99 % quantile
+constexpr std::size_t kMaxStretches = 20;  // bins
+constexpr std::size_t kMaxRuns = 20;
 constexpr std::size_t kSimulatedLines = 200'000;  // in all runs together
 
 using Figures = std::array<std::optional<double>, kBacktestFigures>;
@@ -202,11 +202,11 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
   const auto middle = std::ranges::lower_bound(log.rows, plan.from_ns_, {}, &Observation::start_ns);
   const auto first = static_cast<std::size_t>(middle - log.rows.begin());
   const std::size_t second = log.rows.size() - first;
-  if (first < kFewestCompared || second < kFewestCompared) {
+  if (first < kMinCompared || second < kMinCompared) {
     return untested(
         fmt::format("the first half of its time has {} lines and the second {}, and {} "
                     "are needed in each",
-                    first, second, kFewestCompared));
+                    first, second, kMinCompared));
   }
   try {
     plan.fit_ = fit_log(log.with({log.rows.begin(), middle}), &whole.incidents);
@@ -218,8 +218,8 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
   }
   if (!whole.service_time) return untested("its service time is not known");
 
-  plan.bins_ = std::clamp<std::size_t>(second / kLinesInBin, 1, kMostStretches);
-  plan.runs_ = std::clamp<std::size_t>(kSimulatedLines / second, 1, kMostRuns);
+  plan.bins_ = std::clamp<std::size_t>(second / kLinesInBin, 1, kMaxStretches);
+  plan.runs_ = std::clamp<std::size_t>(kSimulatedLines / second, 1, kMaxRuns);
   // One bin ahead, so that the servers are busy when it begins.
   plan.simulated_from_ns_ =
       std::max(plan.origin_ns_, plan.from_ns_ - (plan.to_ns_ - plan.from_ns_) /

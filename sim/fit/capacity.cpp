@@ -13,9 +13,9 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr std::size_t kMostExamined = 200'000;
-constexpr std::size_t kFewestWaiting = 30;
-constexpr std::size_t kFewestWithoutWait = 30;
+constexpr std::size_t kMaxExamined = 200'000;
+constexpr std::size_t kMinWaiting = 30;
+constexpr std::size_t kMinWithoutWait = 30;
 constexpr double kSure = 0.99;
 
 struct Moments {
@@ -73,9 +73,9 @@ Trial try_servers(const Part& part, std::size_t servers, double resolution_ns) {
     }
   }
   // Those that found most servers free certainly did not wait.
-  const Moments& without = few.n >= kFewestWithoutWait ? few : others;
+  const Moments& without = few.n >= kMinWithoutWait ? few : others;
   trial.waited = static_cast<std::size_t>(waiting.n);
-  trial.tells = waiting.n >= kFewestWaiting && without.n >= kFewestWithoutWait;
+  trial.tells = waiting.n >= kMinWaiting && without.n >= kMinWithoutWait;
   trial.possible = too_early == 0;
   // Rounding may move either mean by half of the resolution.
   const double rounding = resolution_ns / 2;
@@ -91,18 +91,18 @@ Trial try_servers(const Part& part, std::size_t servers, double resolution_ns) {
 /// The part of the log with the most requests under way, of those that are evidence.
 std::pair<std::size_t, std::size_t> busiest_part(std::span<const std::uint32_t> all_found,
                                                  const std::vector<bool>& evidence) {
-  if (all_found.size() <= kMostExamined) return {0, all_found.size()};
+  if (all_found.size() <= kMaxExamined) return {0, all_found.size()};
   const auto found = [&](std::size_t i) { return evidence[i] ? all_found[i] : 0; };
   double sum = 0;
-  for (std::size_t i = 0; i < kMostExamined; ++i) sum += found(i);
+  for (std::size_t i = 0; i < kMaxExamined; ++i) sum += found(i);
   double best = sum;
   std::size_t begin = 0;
-  for (std::size_t i = kMostExamined; i < all_found.size(); ++i) {
+  for (std::size_t i = kMaxExamined; i < all_found.size(); ++i) {
     sum += found(i);
-    sum -= found(i - kMostExamined);
-    if (sum > best) best = sum, begin = i + 1 - kMostExamined;
+    sum -= found(i - kMaxExamined);
+    if (sum > best) best = sum, begin = i + 1 - kMaxExamined;
   }
-  return {begin, kMostExamined};
+  return {begin, kMaxExamined};
 }
 
 std::vector<DurationAtLoad> durations_at_loads(std::span<const Visit> visits,

@@ -19,8 +19,8 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr double kMostServers = 100;  // for each that is busy: what nobody has
-constexpr double kMostUnlike = 16.3;  // chi squared with three degrees of freedom: 99.9 %
+constexpr double kMaxServers = 100;  // for each that is busy: what nobody has
+constexpr double kMaxUnlike = 16.3;  // chi squared with three degrees of freedom: 99.9 %
 
 double uniform(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
@@ -239,7 +239,7 @@ std::optional<WaitByOrder> constant_service(Queue queue, double service_s, doubl
     if (simulated < std::min(share, kHardlyAny)) break;
     servers += std::max<std::size_t>(1, servers / 10);
   }
-  if (!best || (share >= kHardlyAny && best->distance.chi_squared > kMostUnlike)) {
+  if (!best || (share >= kHardlyAny && best->distance.chi_squared > kMaxUnlike)) {
     return std::nullopt;
   }
   found.possible.push_back(best->wait);
@@ -255,8 +255,8 @@ double likeness_of_neighbours(std::span<const double> durations_s) {
 bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns,
                bool times_are_starts) {
   constexpr double kSteps = 5;
-  constexpr std::size_t kFewestLines = 20;  // of fewer nothing is fitted
-  if (rows.size() < kFewestLines) return false;
+  constexpr std::size_t kMinLines = 20;  // of fewer nothing is fitted
+  if (rows.size() < kMinLines) return false;
   const std::int64_t first_ns = logged_ns(rows.front(), times_are_starts);
   const auto is_first = [&](const Observation& row) {
     return logged_ns(row, times_are_starts) == first_ns;
@@ -299,10 +299,10 @@ void spread_over_steps(std::vector<Observation>& rows, std::int64_t resolution_n
     at_first += logged_ns(row, times_are_starts) == first ? 1 : 0;
     at_last += logged_ns(row, times_are_starts) == last ? 1 : 0;
   }
-  constexpr std::int64_t kFewestBetween = 2;
+  constexpr std::int64_t kMinBetween = 2;
   const std::int64_t between = (last - first) / resolution_ns - 1;
   double in_step = 0;
-  if (between >= kFewestBetween) {
+  if (between >= kMinBetween) {
     in_step = static_cast<double>(rows.size() - at_first - at_last) / static_cast<double>(between);
   }
   const auto part_of = [&](std::size_t lines) {
@@ -364,14 +364,14 @@ WaitByOrder wait_by_order(std::vector<Visit> lines, const Log& log) {
     servers += step;
   }
   // Any number that leaves no waiting.
-  const double most = kMostServers * std::max(1.0, busy);
+  const double most = kMaxServers * std::max(1.0, busy);
   all.push_back({.wait = {.weight = std::log(most / (static_cast<double>(servers) - 0.5))},
                  .distance = distance_of(logged, {}, lines.size(), 0)});
   const auto unlike = [](const Candidate& c) { return c.distance.minus_log_likelihood; };
   const double least = unlike(*std::ranges::min_element(all, {}, unlike));
   WaitByOrder found;
   if (std::ranges::none_of(
-          all, [](const Candidate& c) { return c.distance.chi_squared < kMostUnlike; })) {
+          all, [](const Candidate& c) { return c.distance.chi_squared < kMaxUnlike; })) {
     return found;
   }
   double sum = 0;

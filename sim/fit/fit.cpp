@@ -22,14 +22,14 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr std::size_t kFewestLines = 20;
-constexpr std::size_t kMostByOrder = 20'000;  // lines whose order is looked at
+constexpr std::size_t kMinLines = 20;
+constexpr std::size_t kMaxByOrder = 20'000;  // lines whose order is looked at
 constexpr std::string_view kNoDurations =
     "The log has no durations, so service time and servers are not known. Give the time that a "
     "server works on a request, such as --service-time '30ms', or change it in the scenario.";
 /// Share of the mean duration: where more was waiting, the law of durations is not that of service
 /// times.
-constexpr double kMostWaiting = 0.15;
+constexpr double kMaxWaiting = 0.15;
 constexpr double kFast = 0.1;  // of the median duration: errors that took no server
 
 std::string lines_words(std::size_t n) { return fmt::format("{} line{}", n, n == 1 ? "" : "s"); }
@@ -192,11 +192,11 @@ FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
   // Those in the middle.
   std::size_t lines = 0;
   for (const bool e : evidence) lines += e ? 1 : 0;
-  if (lines < kFewestLines) return c;
-  const std::size_t skipped = lines > kMostByOrder ? (lines - kMostByOrder) / 2 : 0;
+  if (lines < kMinLines) return c;
+  const std::size_t skipped = lines > kMaxByOrder ? (lines - kMaxByOrder) / 2 : 0;
   std::vector<Visit> usual;
-  usual.reserve(std::min(lines, kMostByOrder));
-  for (std::size_t i = 0, seen = 0; i < visits.size() && usual.size() < kMostByOrder; ++i) {
+  usual.reserve(std::min(lines, kMaxByOrder));
+  for (std::size_t i = 0, seen = 0; i < visits.size() && usual.size() < kMaxByOrder; ++i) {
     if (evidence[i] && seen++ >= skipped) usual.push_back(visits[i]);
   }
   WaitByOrder wait = wait_by_order(std::move(usual), log);
@@ -214,7 +214,7 @@ FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
   constexpr double kTail = (1 - kCertainty) / 2;
   c.wait_share = {mean, std::clamp(share_at(kTail), 0.0, mean),
                   std::clamp(share_at(1 - kTail), mean, 1.0)};
-  if (c.wait_share->high > kMostWaiting) {  // how much is not known well enough for a number
+  if (c.wait_share->high > kMaxWaiting) {  // how much is not known well enough for a number
     c.low = 1;
     return c;
   }
@@ -261,8 +261,8 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
   std::optional<FullQueue> full;
   std::vector<Stretch> left_out;
   if (known) left_out = known->left_out();
-  constexpr int kMostRounds = 3;
-  for (int round = 0; round < kMostRounds; ++round) {
+  constexpr int kMaxRounds = 3;
+  for (int round = 0; round < kMaxRounds; ++round) {
     std::size_t servers = 1;
     if (!visits.empty()) {
       fit.capacity = log.is_coarse ? capacity_by_order(log, visits, left_out)
@@ -313,14 +313,14 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
                                                double resolution_s, Fit& fit) {
   if (times_s.empty()) return std::nullopt;
   const std::optional<Estimate>& wait = fit.capacity->wait_share;
-  if (!wait || wait->high > kMostWaiting) {
+  if (!wait || wait->high > kMaxWaiting) {
     const std::string how_much =
         !wait
             ? fit.capacity->contradictory
                   ? "the durations of neighbouring lines are alike in a way that no queue explains"
                   : "of too few requests can be told whether they waited"
-        : wait->low > kMostWaiting
-            ? fmt::format("more than {:.0f} % of the durations was waiting", 100 * kMostWaiting)
+        : wait->low > kMaxWaiting
+            ? fmt::format("more than {:.0f} % of the durations was waiting", 100 * kMaxWaiting)
             : fmt::format("up to {:.2g} % of the durations may have been waiting",
                           100 * wait->high);
     fit.notes.push_back(fmt::format(
@@ -403,9 +403,9 @@ void leave_out_silences(const Log& log, Fit& fit) {
 /// Of a monitoring export: only when requests arrive.
 Fit fit_export(const Log& log) {
   const std::vector<Count>& counts = log.counts;
-  if (counts.size() < kFewestLines) {
+  if (counts.size() < kMinLines) {
     throw BadLog(fmt::format("the log has {}; {} are needed at least", lines_words(counts.size()),
-                             kFewestLines));
+                             kMinLines));
   }
   // The width is the most frequent distance.
   std::map<std::int64_t, std::size_t> distances;
@@ -418,15 +418,15 @@ Fit fit_export(const Log& log) {
   if (width <= 0) throw BadLog("most counts of the log have the same time");
   Fit fit;
   fit.origin_ns = counts.front().time_ns;
-  constexpr std::size_t kMostBuckets = 1'000'000;
+  constexpr std::size_t kMaxBuckets = 1'000'000;
   std::vector<double> in_bucket;
   std::size_t missing = 0;
   for (const Count& count : counts) {
     // Times may be off by less than half of a bucket.
     const auto at = static_cast<std::size_t>((count.time_ns - fit.origin_ns + width / 2) / width);
-    if (at >= kMostBuckets) {
+    if (at >= kMaxBuckets) {
       throw BadLog(fmt::format("the counts have pauses: they would be more than {} of {} each",
-                               kMostBuckets, time_words(seconds(width))));
+                               kMaxBuckets, time_words(seconds(width))));
     }
     missing += at - std::min(at, in_bucket.size());
     if (!in_bucket.empty()) in_bucket.resize(std::max(at, in_bucket.size()), in_bucket.back());
@@ -470,9 +470,9 @@ Log without_durations(const Log& log) {
 
 Fit fit_log(const Log& log, const Incidents* known) {
   if (!log.counts.empty()) return fit_export(log);
-  if (log.rows.size() < kFewestLines) {
+  if (log.rows.size() < kMinLines) {
     throw BadLog(fmt::format("the log has {}; {} are needed at least", lines_words(log.rows.size()),
-                             kFewestLines));
+                             kMinLines));
   }
   if (!known && log.has_durations) {
     if (const std::optional<std::string> law = broken_law(log)) {
@@ -707,7 +707,7 @@ std::string capacity_words(const FittedCapacity& c) {
         "of the durations was waiting.",
         servers(*c.servers), c.low, *c.high, 100 * c.wait_share->value);
   }
-  if (c.by_order && c.wait_share && c.wait_share->high > kMostWaiting) {
+  if (c.by_order && c.wait_share && c.wait_share->high > kMaxWaiting) {
     return "The capacity cannot be told from this log: requests waited, and its clock is too "
            "coarse "
            "to tell which.";
@@ -784,8 +784,8 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   const double duration = std::max(1.0, std::ceil(fit.arrivals.span_s));
   text +=
       fmt::format("\nname = {}\nduration = \"{:.0f}s\"\n", scenario::render_text(name), duration);
-  constexpr double kMostIntervals = 2000;
-  const double interval = std::max(1.0, std::ceil(duration / kMostIntervals));
+  constexpr double kMaxIntervals = 2000;
+  const double interval = std::max(1.0, std::ceil(duration / kMaxIntervals));
   if (interval > 1) text += fmt::format("interval = \"{:.0f}s\"\n", interval);
 
   const bool lost = fit.gave_up && fit.gave_up->timeout && fit.gave_up->unlike_others;

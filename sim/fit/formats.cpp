@@ -819,10 +819,10 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at) {
 /// A time may have blanks in it: between day and hour, before the offset. The end of the longest
 /// text that is a time.
 std::size_t end_of_time(std::string_view line, std::size_t at, std::string_view next) {
-  constexpr int kMostBlanks = 3;
+  constexpr int kMaxBlanks = 3;
   const std::size_t first = line.find(next, at);
   std::size_t best = first, stop = first;
-  for (int i = 0; i < kMostBlanks && stop != std::string_view::npos; ++i) {
+  for (int i = 0; i < kMaxBlanks && stop != std::string_view::npos; ++i) {
     if (parse_log_time(line.substr(at, stop - at))) best = stop;
     stop = line.find(next, stop + 1);
   }

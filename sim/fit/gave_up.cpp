@@ -10,8 +10,8 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr double kSameTimeout = 0.02, kMostGaveUp = 0.5;
-constexpr std::size_t kFewestTimed = 5;  // lines with a duration, to tell a timeout from
+constexpr double kSameTimeout = 0.02, kMaxGaveUp = 0.5;
+constexpr std::size_t kMinTimed = 5;  // lines with a duration, to tell a timeout from
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::optional<FittedTimeout> find_timeout(const Log& log) {
   found.timed = after_s.size();
   if (found.gave_up == 0) return std::nullopt;
   found.share = static_cast<double>(found.gave_up) / static_cast<double>(log.rows.size());
-  if (after_s.size() < kFewestTimed) return found;
+  if (after_s.size() < kMinTimed) return found;
   const double middle = median_of(after_s);
   Estimate timeout{middle, middle, middle};
   for (const double t : after_s) {
@@ -36,7 +36,7 @@ std::optional<FittedTimeout> find_timeout(const Log& log) {
     timeout.high = std::max(timeout.high, t);
   }
   if (middle <= 0 ||
-      static_cast<double>(found.together) <= kMostGaveUp * static_cast<double>(after_s.size())) {
+      static_cast<double>(found.together) <= kMaxGaveUp * static_cast<double>(after_s.size())) {
     return found;
   }
   found.timeout = timeout;
@@ -78,9 +78,9 @@ std::string timeout_words(const FittedTimeout& g) {
   if (!g.timeout) {
     return fmt::format("{} ({:.2g} %){}: a timeout of the client cannot be told.", lines,
                        100 * g.share,
-                       g.timed == 0             ? ", and the log does not say after how long"
-                       : g.timed < kFewestTimed ? ", which is too few"
-                                                : ", after times of their own");
+                       g.timed == 0          ? ", and the log does not say after how long"
+                       : g.timed < kMinTimed ? ", which is too few"
+                                             : ", after times of their own");
   }
   const std::string low = time_words(g.timeout->low), high = time_words(g.timeout->high);
   return fmt::format(

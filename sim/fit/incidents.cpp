@@ -17,10 +17,10 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr std::size_t kMostIncidentBins = 1000;
+constexpr std::size_t kMaxIncidentBins = 1000;
 constexpr std::size_t kLinesInIncidentBin = 25;
-constexpr std::size_t kFewestIncidentBins = 16;
-constexpr std::size_t kMostIncidents = 10;
+constexpr std::size_t kMinIncidentBins = 16;
+constexpr std::size_t kMaxIncidents = 10;
 constexpr std::size_t kSeries = 3;
 
 // How much has to change for it to matter.
@@ -124,7 +124,7 @@ double information(double k, double n, double p) {
 double dispersion_of(std::span<const Bin> bins) {
   constexpr double kMedianOfChiSquared = 0.4549;
   double most = 1;
-  for (std::size_t length = 1; bins.size() / length >= kFewestIncidentBins; length *= 2) {
+  for (std::size_t length = 1; bins.size() / length >= kMinIncidentBins; length *= 2) {
     std::vector<Bin> blocks;
     std::vector<double> shares, squares;
     for (std::size_t i = 0; i + length <= bins.size(); i += length) {
@@ -137,7 +137,7 @@ double dispersion_of(std::span<const Bin> bins) {
       blocks.push_back(block);
       shares.push_back(block.hits / block.lines);
     }
-    if (blocks.size() < kFewestIncidentBins) continue;
+    if (blocks.size() < kMinIncidentBins) continue;
     const double p = median_of(shares);
     if (p <= 0 || p >= 1) continue;
     for (const Bin& b : blocks) {
@@ -149,7 +149,7 @@ double dispersion_of(std::span<const Bin> bins) {
   return most;
 }
 
-/// All intervals, at most one more than `kMostIncidents`, in which the share is at least `times`
+/// All intervals, at most one more than `kMaxIncidents`, in which the share is at least `times`
 /// the usual one and `more` above it, and no chance.
 std::vector<Interval> raised(std::vector<Bin> bins, double times, double more) {
   std::vector<Interval> found;
@@ -160,7 +160,7 @@ std::vector<Interval> raised(std::vector<Bin> bins, double times, double more) {
       noise * std::log(static_cast<double>(kSeries) * count * count / 2 / kFalseAlarm);
   std::vector<Bin> sums(n + 1);
   StopCounter<> intervals;
-  while (found.size() <= kMostIncidents) {
+  while (found.size() <= kMaxIncidents) {
     for (std::size_t i = 0; i < n; ++i) {
       sums[i + 1] = {sums[i].lines + bins[i].lines, sums[i].hits + bins[i].hits};
     }
@@ -215,16 +215,16 @@ class Pauses {
   explicit Pauses(std::int64_t span_ns) : span_(span_ns) {}
   void add(const Stretch& pause) {
     pauses_.count();
-    if (longest_.size() > kMostIncidents && length(pause) <= length(longest_.back())) return;
+    if (longest_.size() > kMaxIncidents && length(pause) <= length(longest_.back())) return;
     longest_.push_back(pause);
     std::ranges::stable_sort(longest_, std::greater<>{}, length);
-    if (longest_.size() > kMostIncidents + 1) longest_.pop_back();
+    if (longest_.size() > kMaxIncidents + 1) longest_.pop_back();
   }
 
   /// Those that are much longer than any other, if there are that many events.
   std::vector<Stretch> unusual(std::size_t events) const {
-    constexpr double kFewestMissing = 30;  // events, on average: by chance e^-30
-    constexpr std::int64_t kTimes = 5;     // the longest of the usual pauses
+    constexpr double kMinMissing = 30;  // events, on average: by chance e^-30
+    constexpr std::int64_t kTimes = 5;  // the longest of the usual pauses
     std::size_t count = 0;
     for (std::size_t i = 0; i + 1 < longest_.size(); ++i) {
       if (length(longest_[i]) >= kTimes * length(longest_[i + 1])) count = i + 1;
@@ -237,7 +237,7 @@ class Pauses {
     const double rate = static_cast<double>(events) / in_seconds(span_ - all);
     std::vector<Stretch> found;
     for (std::size_t i = 0; i < count; ++i) {
-      if (in_seconds(length(longest_[i])) * rate >= kFewestMissing) found.push_back(longest_[i]);
+      if (in_seconds(length(longest_[i])) * rate >= kMinMissing) found.push_back(longest_[i]);
     }
     return found;
   }
@@ -260,7 +260,7 @@ class Search {
     span_ns_ = rows.back().start_ns - origin_ns_ + 1;
     const std::int64_t span = span_ns_;
     const std::size_t wanted =
-        std::clamp<std::size_t>(rows.size() / kLinesInIncidentBin, 1, kMostIncidentBins);
+        std::clamp<std::size_t>(rows.size() / kLinesInIncidentBin, 1, kMaxIncidentBins);
     const std::int64_t least = 10 * w_.log.time_resolution_ns;
     width_ns_ =
         std::max((span + static_cast<std::int64_t>(wanted) - 1) / static_cast<std::int64_t>(wanted),
@@ -272,7 +272,7 @@ class Search {
     Incidents all;
     all.bin_s = in_seconds(width_ns_);
     std::vector<Interval> errors, slow;
-    if (count_ >= kFewestIncidentBins) {
+    if (count_ >= kMinIncidentBins) {
       errors = joined(raised(error_bins(), 2, kMoreErrors));
       slow = slow_intervals();
     }
@@ -369,10 +369,10 @@ class Search {
 
   /// Leaves those that are incidents, and notes the others.
   void keep(std::vector<Interval>& intervals, std::string_view what, Incidents& all) const {
-    if (intervals.size() > kMostIncidents) {
+    if (intervals.size() > kMaxIncidents) {
       all.notes.push_back(fmt::format(
           "There are more than {} stretches with {}: they are part of the whole, and no incidents.",
-          kMostIncidents, what));
+          kMaxIncidents, what));
       intervals.clear();
     }
     std::size_t bins = 0;

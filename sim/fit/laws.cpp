@@ -37,9 +37,9 @@ double late_share(std::span<const Observation> rows, double factor, double step_
 /// that time, which they do if they begin together: with durations that are too long they seem not
 /// to.
 bool alike_by_ends_only(const Log& log) {
-  constexpr std::size_t kMostLines = 20'000;
+  constexpr std::size_t kMaxLines = 20'000;
   constexpr double kSurelyAlike = 8, kHalf = 0.5;
-  const std::size_t count = std::min(log.rows.size(), kMostLines);
+  const std::size_t count = std::min(log.rows.size(), kMaxLines);
   const std::size_t skipped = (log.rows.size() - count) / 2;
   std::vector<std::pair<std::int64_t, double>> ends;
   std::vector<double> by_start, by_end;

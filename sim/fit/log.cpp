@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 constexpr std::size_t kBadLinesShown = 10, kOtherLinesShown = 3;
-constexpr double kMostCounted = 1e12;
+constexpr double kMaxCounted = 1e12;
 constexpr std::size_t kDeepestJson = 64;
 /// Bytes of a name of a member or a service, which is kept until the end.
 constexpr std::size_t kLongestName = 256;
@@ -203,13 +203,13 @@ struct RawDurations {
 /// Throws BadLog if there is no such unit, or more than one.
 std::uint8_t unit_that_fits(const RawDurations& durations, std::uint8_t candidates,
                             std::uint8_t preferred, const std::string& file) {
-  constexpr double kLeastMean = 1e-4, kMostMean = 20, kSecondMore = 1;
+  constexpr double kLeastMean = 1e-4, kMaxMean = 20, kSecondMore = 1;
   std::vector<std::uint8_t> fitting;
   std::string words;
   for (const std::uint8_t unit : {kInS, kInMs, kInUs, kInNs}) {
     if ((candidates & unit) == 0) continue;
     const double mean_s = durations.mean * unit_in_s(unit);
-    if (mean_s < kLeastMean || mean_s > kMostMean ||
+    if (mean_s < kLeastMean || mean_s > kMaxMean ||
         durations.longest * unit_in_s(unit) > durations.span_s + kSecondMore) {
       continue;
     }
@@ -335,7 +335,7 @@ class LogParser {
   /// A name that many lines share is none of a request.
   void check_identity() {
     constexpr std::uint64_t kSample = 15;  // one name of sixteen
-    constexpr double kMostAttempts = 10;
+    constexpr double kMaxAttempts = 10;
     constexpr std::size_t kFewest = 200;
     if (!log_.has_requests || log_.rows.size() < kFewest) return;
     std::vector<std::uint64_t> names;
@@ -349,7 +349,7 @@ class LogParser {
     kernel::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     if (names.empty() ||
-        static_cast<double>(lines) <= kMostAttempts * static_cast<double>(names.size())) {
+        static_cast<double>(lines) <= kMaxAttempts * static_cast<double>(names.size())) {
       return;
     }
     for (Observation& row : log_.rows) {
@@ -485,8 +485,8 @@ class LogParser {
       return;
     }
     const auto is_logfmt = [](std::string_view line) {
-      constexpr std::size_t kFewestPairs = 3;
-      return split_logfmt(line, [](auto, auto) {}) >= kFewestPairs;
+      constexpr std::size_t kMinPairs = 3;
+      return split_logfmt(line, [](auto, auto) {}) >= kMinPairs;
     };
     if (word == "logfmt" || (word == "auto" && 2 * std::ranges::count_if(lines, is_logfmt) >
                                                    static_cast<std::ptrdiff_t>(lines.size()))) {
@@ -571,7 +571,7 @@ class LogParser {
       return;
     }
     if (format_.shape != Shape::kPattern) return;
-    constexpr std::int64_t kMostLate = 2 * kNsOfSecond;
+    constexpr std::int64_t kMaxLate = 2 * kNsOfSecond;
     std::size_t known = 0;
     bool fine = false;
     for (const std::string_view line : lines) {
@@ -588,7 +588,7 @@ class LogParser {
             1e9 * unit_in_s(format_.meaning(LinePart::kDuration).units) *
             parse_number(values[index_of(LinePart::kDuration)]).value_or(0));
       }
-      if (late < -kMostLate || late > kMostLate) return;
+      if (late < -kMaxLate || late > kMaxLate) return;
       fine = fine || *collected % kNsOfSecond != 0;
       ++known;
     }
@@ -714,10 +714,10 @@ class LogParser {
 
   // Many loggers leave out what is null: a member may first come in a later line.
   void learn_members() {
-    constexpr std::size_t kMost = 10'000, kMostShapes = 10'000;
+    constexpr std::size_t kMost = 10'000, kMaxShapes = 10'000;
     const std::uint64_t shape = hash_of_names(json_, 0xcbf29ce484222325u);
     if (shapes_.contains(shape)) return;
-    if (shapes_.size() < kMostShapes) shapes_.insert(shape);
+    if (shapes_.size() < kMaxShapes) shapes_.insert(shape);
     std::size_t before = members_.size();
     const auto learn = [&](const auto& self, const nlohmann::json& object,
                            const std::string& prefix) -> void {
@@ -802,7 +802,7 @@ class LogParser {
     if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(text(LinePart::kTime)))};
     if (count_) {
       const std::optional<double> value = parse_number(fields_[*count_]);
-      if (!value || *value > kMostCounted) {
+      if (!value || *value > kMaxCounted) {
         throw Unreadable{fmt::format("\"{}\" is not a count", shown(fields_[*count_]))};
       }
       log_.counts.push_back({*time, *value});
@@ -865,8 +865,8 @@ class LogParser {
   bool is_request_of_test(const LineValues& values) {
     const auto note_users = [&](std::string_view text) {
       const std::optional<double> users = parse_number(text);
-      constexpr double kMostUsers = 1e6;
-      if (!users || *users < 1 || *users > kMostUsers) return;
+      constexpr double kMaxUsers = 1e6;
+      if (!users || *users < 1 || *users > kMaxUsers) return;
       const auto count = static_cast<std::size_t>(*users);
       LoadTest& test = *log_.load_test;
       ++users_seen_;
@@ -1074,10 +1074,10 @@ class LogParser {
   }
 
   void note_unnamed(std::size_t row) {
-    constexpr std::size_t kMostUnnamedRuns = 100'000;
+    constexpr std::size_t kMaxUnnamedRuns = 100'000;
     if (!unnamed_.empty() && unnamed_.back().second == row) {
       ++unnamed_.back().second;
-    } else if (unnamed_.size() < kMostUnnamedRuns) {
+    } else if (unnamed_.size() < kMaxUnnamedRuns) {
       unnamed_.emplace_back(row, row + 1);
     }
   }
@@ -1232,14 +1232,14 @@ void check_services(const LogOptions& options, const Names& services, const Log&
 
 /// A log may have more than requests, but not hardly any: then it is another kind of log.
 void check_that_most_are_requests(const Log& log) {
-  constexpr std::uint64_t kMostOthers = 20;
+  constexpr std::uint64_t kMaxOthers = 20;
   const std::uint64_t requests = log.rows.size() + log.counts.size() + log.other_services;
   if (log.health_checks > 0 && requests == 0) {
     throw BadLog(
         fmt::format("the log has {} health checks of load balancers, and no other requests",
                     log.health_checks));
   }
-  if (log.other_lines <= kMostOthers * (requests + log.bad_lines)) return;
+  if (log.other_lines <= kMaxOthers * (requests + log.bad_lines)) return;
   std::string message = fmt::format("{} of {} lines are no requests:", log.other_lines, log.lines);
   for (const BadLine& other : log.first_other) {
     message += fmt::format("\n  {}:{}: {}", other.file, other.line, other.why);

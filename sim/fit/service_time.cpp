@@ -26,14 +26,14 @@ namespace {
 
 namespace bm = boost::math;
 
-constexpr std::size_t kMostCompared = 20'000;  // values from which laws are found
-constexpr std::size_t kFewestForLaw = 50;
+constexpr std::size_t kMaxCompared = 20'000;  // values from which laws are found
+constexpr std::size_t kMinForLaw = 50;
 constexpr std::size_t kEmpiricalValues = 1'000;
 constexpr double kSmallCv = 1e-3;     // below it a time is called constant
 constexpr double kFarFromLaw = 0.02;  // Kolmogorov distance
 constexpr double kCloseAic = 10;
 constexpr double kFarInTail = 0.1;  // relative error of the 99 % quantile
-constexpr int kMostSteps = 500;
+constexpr int kMaxSteps = 500;
 constexpr double kLogSqrtTwoPi = 0.9189385332046727;
 
 double weight_of(double log_a, double log_b) { return 1 / (1 + std::exp(log_b - log_a)); }
@@ -73,7 +73,7 @@ Law exponential(const Values& v) {
 Law gamma(const Values& v) {
   const double s = std::log(v.mean) - v.mean_log;
   double shape = (3 - s + std::sqrt((s - 3) * (s - 3) + 24 * s)) / (12 * s);
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMaxSteps; ++i) {
     const double step =
         (std::log(shape) - bm::digamma(shape) - s) / (1 / shape - bm::trigamma(shape));
     const double next = std::max(shape / 2, shape - step);
@@ -108,7 +108,7 @@ Law weibull(const Values& v) {
     const auto [sum, with_log] = moments(k);
     return with_log / sum - 1 / k - v.mean_log;
   };
-  std::uintmax_t steps = kMostSteps;
+  std::uintmax_t steps = kMaxSteps;
   constexpr double kGuess = 1.2825;  // pi / sqrt(6): the deviation of ln x times the shape
   const auto [low, high] = bm::tools::bracket_and_solve_root(
       slope, kGuess / v.deviation_log, 2.0, true, bm::tools::eps_tolerance<double>(40), steps);
@@ -139,7 +139,7 @@ Law hyperexponential(const Values& v) {
     double mean2 = std::accumulate(v.x.begin() + static_cast<std::ptrdiff_t>(cut), v.x.end(), 0.0) /
                    (v.n() - static_cast<double>(cut));
     double likelihood = -std::numeric_limits<double>::infinity();
-    for (int i = 0; i < kMostSteps; ++i) {
+    for (int i = 0; i < kMaxSteps; ++i) {
       stop_point();
       double in1 = 0, sum1 = 0, sum = 0, now = 0;
       for (const double x : v.x) {
@@ -178,7 +178,7 @@ Law two_lognormals(const Values& v) {
     mean2 /= v.n() - static_cast<double>(cut);
     double deviation1 = v.deviation_log / 2, deviation2 = v.deviation_log / 2;
     double likelihood = -std::numeric_limits<double>::infinity();
-    for (int i = 0; i < kMostSteps; ++i) {
+    for (int i = 0; i < kMaxSteps; ++i) {
       stop_point();
       double in1 = 0, sum1 = 0, sum2 = 0, squares1 = 0, squares2 = 0, now = 0;
       for (const double l : v.log_x) {
@@ -245,10 +245,10 @@ Estimate quantile_of(const std::vector<double>& sorted, double p, double step_s)
 
 /// Not so many that they take long, from all of the log alike.
 std::vector<double> thinned(const std::vector<double>& values) {
-  if (values.size() <= kMostCompared) return values;
+  if (values.size() <= kMaxCompared) return values;
   std::vector<double> kept;
-  const double step = static_cast<double>(values.size()) / static_cast<double>(kMostCompared);
-  for (std::size_t i = 0; i < kMostCompared; ++i) {
+  const double step = static_cast<double>(values.size()) / static_cast<double>(kMaxCompared);
+  for (std::size_t i = 0; i < kMaxCompared; ++i) {
     kept.push_back(values[static_cast<std::size_t>(static_cast<double>(i) * step)]);
   }
   return kept;
@@ -478,7 +478,7 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
   };
   spread(compared, resolution_s);
   const Values v = values_of(std::move(compared));
-  if (v.x.size() < kFewestForLaw || v.deviation_log < 1e-6) {
+  if (v.x.size() < kMinForLaw || v.deviation_log < 1e-6) {
     take_values(fmt::format("{} durations are too few to tell a law from.", v.x.size()));
     return fit;
   }

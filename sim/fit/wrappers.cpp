@@ -225,12 +225,12 @@ bool Wrapping::take_off(Layer layer, Unwrapped& said, std::string& text) {
 
 Wrapping Wrapping::of(std::span<const std::string_view> lines,
                       const std::function<bool(std::string_view)>& is_known) {
-  constexpr std::size_t kMostLayers = 3;
+  constexpr std::size_t kMaxLayers = 3;
   constexpr Layer kLayers[] = {Layer::kDocker, Layer::kCri,   Layer::kCompose,
                                Layer::kSyslog, Layer::kTimes, Layer::kMessage};
   Wrapping all;
   std::vector<std::string> inside(lines.begin(), lines.end());
-  while (all.layers_.size() < kMostLayers) {
+  while (all.layers_.size() < kMaxLayers) {
     const auto more = [&](Layer layer) {
       std::size_t count = 0, known = 0;
       std::vector<std::string> next;

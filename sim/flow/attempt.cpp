@@ -152,14 +152,14 @@ std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& c
 
 Duration longest_pause(const Scenario& scenario) {
   constexpr std::uint32_t kAttempts = 10;
-  constexpr Duration kMostUncapped = Duration::seconds(300);
+  constexpr Duration kMaxUncapped = Duration::seconds(300);
   Duration longest;
   for (const ClientSpec& client : scenario.clients) {
     RetryRules rules = client.retry;
     const bool capped = rules.backoff.cap != Duration::max() || !rules.backoff.delays.empty();
     if (!capped) rules.max_attempts = std::min(rules.max_attempts, kAttempts);
     Duration pause = backoff::longest_delay(rules);
-    if (!capped) pause = std::min(pause, kMostUncapped);
+    if (!capped) pause = std::min(pause, kMaxUncapped);
     if (client.timeouts.has_attempt) {
       pause += Duration::from_seconds(client.timeouts.attempt.mean_seconds());
     }

@@ -165,7 +165,7 @@ void CallGraph::find_fallbacks(const Scenario& scenario, std::size_t service) {
   for (const std::size_t i : calls_[service]) by_name.try_emplace(name_of(i), i);
   for (const std::size_t i : calls_[service]) {
     const CallSpec& call = scenario.calls[i];
-    const bool none = call.need == 0 || call.count > CallSpec::kMostCopies ||
+    const bool none = call.need == 0 || call.count > CallSpec::kMaxCopies ||
                       (!call.random_count && call.need != CallSpec::kAll && call.need > call.count);
     const bool wrong_share =
         call.one_of.empty() ? !(call.share >= 0 && call.share <= 1) : !(call.share > 0);

@@ -84,7 +84,7 @@ class CallChances {
   /// Requests that it then sends.
   static double copies(const CallSpec& call) {
     if (!call.random_count) return call.count;
-    return std::min<double>(call.random_count->mean_seconds(), CallSpec::kMostCopies);
+    return std::min<double>(call.random_count->mean_seconds(), CallSpec::kMaxCopies);
   }
   /// The mean factor on the service time of the callee that comes from the caller's operation.
   double work(const CallSpec& call) const {

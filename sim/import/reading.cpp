@@ -109,15 +109,15 @@ std::optional<double> timespan_seconds(std::string_view text) {
   if (parts.size() < 2 || parts.size() > 3) return {};
   std::optional<double> days = 0;
   if (const std::size_t dot = parts[0].find('.'); dot != std::string_view::npos) {
-    constexpr double kMostDays = 1e7;
-    days = whole(parts[0].substr(0, dot), kMostDays);
+    constexpr double kMaxDays = 1e7;
+    days = whole(parts[0].substr(0, dot), kMaxDays);
     parts[0].remove_prefix(dot + 1);
   }
   std::optional<double> fraction = 0;
   if (const std::size_t dot = parts.back().find('.'); dot != std::string_view::npos) {
     const std::string_view decimals = parts.back().substr(dot + 1);
-    constexpr std::size_t kMostDecimals = 7;
-    if (parts.size() != 3 || decimals.size() > kMostDecimals || !whole(decimals, 1e7)) return {};
+    constexpr std::size_t kMaxDecimals = 7;
+    if (parts.size() != 3 || decimals.size() > kMaxDecimals || !whole(decimals, 1e7)) return {};
     fraction = number_in(parts.back().substr(dot));
     if (!fraction) fraction = number_in("0" + std::string(parts.back().substr(dot)));
     parts.back() = parts.back().substr(0, dot);

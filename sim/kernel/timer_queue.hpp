@@ -79,7 +79,7 @@ class TimingWheel {
     } else {
       std::uint16_t* link = &list.first;
       for (int passed = 0; s.nodes[*link].entry.key.time <= time; ++passed) {
-        if (passed == kMostPassed) return false;
+        if (passed == kMaxPassed) return false;
         link = &s.nodes[*link].next;
       }
       free_ = std::exchange(node.next, *link);
@@ -117,7 +117,7 @@ class TimingWheel {
  private:
   static constexpr std::size_t kSlots = 2048, kNodes = 512;
   static constexpr std::uint16_t kNone = 0xffff;
-  static constexpr int kMostPassed = 8;  // of a slot's entries to find the place of another one
+  static constexpr int kMaxPassed = 8;  // of a slot's entries to find the place of another one
   static constexpr std::int32_t kShortestSample = 32, kLongestSample = 1024;
 
   struct Node {
@@ -425,20 +425,20 @@ class TimerQueue {
   static constexpr std::size_t kFew = 512;
 
   // Beyond this many, moving them about costs more than keeping them in buckets.
-  static constexpr std::size_t kMostSorted = 192;
-  static_assert(kMostSorted > RadixBuckets::kBlockSize && kMostSorted < 256);
+  static constexpr std::size_t kMaxSorted = 192;
+  static_assert(kMaxSorted > RadixBuckets::kBlockSize && kMaxSorted < 256);
 
   // Entries stay where they are; only small things are sorted, and so moved about.
   struct Sorted {
-    std::array<Time, kMostSorted> times;          // earliest last
-    std::array<std::uint8_t, kMostSorted> slots;  // of these entries; then the free ones
-    std::array<TimerEntry, kMostSorted> entries;
+    std::array<Time, kMaxSorted> times;          // earliest last
+    std::array<std::uint8_t, kMaxSorted> slots;  // of these entries; then the free ones
+    std::array<TimerEntry, kMaxSorted> entries;
   };
 
   void push_far(const TimerEntry& entry) {
     if (entry.key < far_head_) far_head_ = entry.key;
     if (entry.key.time >= limit_) return later_.push(entry);
-    if (few_ == kMostSorted) [[unlikely]] {
+    if (few_ == kMaxSorted) [[unlikely]] {
       limit_ = Time::zero();
       while (few_ > 0) later_.push(sorted_->entries[sorted_->slots[--few_]]);
       return later_.push(entry);
@@ -494,7 +494,7 @@ class TimerQueue {
   [[gnu::noinline]] void refill(Soon soon) {
     if (!sorted_) {
       sorted_ = std::make_unique<Sorted>();
-      for (std::size_t i = 0; i < kMostSorted; ++i) {
+      for (std::size_t i = 0; i < kMaxSorted; ++i) {
         sorted_->slots[i] = static_cast<std::uint8_t>(i);
       }
     }

@@ -230,9 +230,9 @@ class Predictor {
 
   /// Why a chain with the requested orbit is not solved.
   static std::optional<std::string> too_large(const RetrialQueue& queue) {
-    constexpr double kMostCells = 1.3e8;  // 16 bytes each (chain/markov_chain.hpp)
+    constexpr double kMaxCells = 1.3e8;  // 16 bytes each (chain/markov_chain.hpp)
     const double states = (queue.places + 1.0) * (queue.orbit + 1.0);
-    if (states * (std::min(queue.places, queue.orbit) + 1.0) <= kMostCells) return std::nullopt;
+    if (states * (std::min(queue.places, queue.orbit) + 1.0) <= kMaxCells) return std::nullopt;
     return fmt::format(
         "an orbit of {} requests makes {:.0f} states, too many to solve; choose a smaller one",
         queue.orbit, states);

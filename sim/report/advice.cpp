@@ -137,7 +137,7 @@ class AdviceText {
         const RemedyTrial& other = found_.trials[t];
         if (other.as_good_as_first) {
           equals.emplace_back(other.remedy.name);
-        } else if (lesser.size() < kMostNamed) {
+        } else if (lesser.size() < kMaxNamed) {
           lesser.push_back(fmt::format("{} ({})", other.remedy.name, main_gain(other)));
         } else {
           ++more;
@@ -272,7 +272,7 @@ class AdviceText {
     return fmt::format("retrysim run {} {}", shell_word(report_.scenario), set_options(edits));
   }
 
-  static constexpr std::size_t kMostNamed = 4;  // of those that help less
+  static constexpr std::size_t kMaxNamed = 4;  // of those that help less
   static constexpr std::size_t kRunsToTell = 10;
 
   static std::string capital(std::string text) {

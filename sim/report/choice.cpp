@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Rows that people are shown; choose.csv has them all.
-constexpr std::size_t kMostRows = 100;
+constexpr std::size_t kMaxRows = 100;
 
 std::string value_text(double value, const MetricInfo& metric) {
   return metric.display.percentage ? fmt::format("{:.6g} %", 100 * value)
@@ -542,7 +542,7 @@ Document choice_document(const ChoiceReport& report) {
   const LoadedScenario& chosen = shown_policy(choice).loaded;
   const Table policies = policies_table(report);
   std::vector<std::size_t> order = order_of(choice);
-  const std::size_t more = order.size() - std::min(order.size(), kMostRows);
+  const std::size_t more = order.size() - std::min(order.size(), kMaxRows);
   order.resize(order.size() - more);
   TextTable table = shown(policies, order);
   table.room = 20;

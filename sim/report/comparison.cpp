@@ -19,7 +19,7 @@
 namespace retrysim::report {
 
 std::string telling_percent(double share, double other) {
-  constexpr int kMostDecimals = 4;
+  constexpr int kMaxDecimals = 4;
   constexpr double kPrecision = 0.002, kPrecisionOfRest = 0.05, kPrecisionOfDifference = 0.05;
   const double percentage = 100 * share;
   const double most_off =
@@ -30,7 +30,7 @@ std::string telling_percent(double share, double other) {
   for (;; ++decimals) {
     const double scale = std::pow(10.0, decimals);
     rounded = std::round(percentage * scale) / scale;
-    if (std::fabs(rounded - percentage) <= most_off || decimals == kMostDecimals) break;
+    if (std::fabs(rounded - percentage) <= most_off || decimals == kMaxDecimals) break;
   }
   return fmt::format("{:.{}f} %", rounded, decimals);
 }
@@ -432,10 +432,10 @@ std::string common_key(const ComparisonReport& comparison);
 /// When each variant is back, those together that say the same: "none 6.1 s; standard21 38 s;
 /// standard and adaptive 89 s". Nothing if all do, or if there are too many.
 std::string recoveries(const ComparisonReport& comparison) {
-  constexpr std::size_t kMostVariants = 8;
+  constexpr std::size_t kMaxVariants = 8;
   const Scenario& s = comparison.baseline().scenario();
   const bool asked = comparison.found.find(1, "all", *find_metric("recovered")) != nullptr;
-  if (!asked || comparison.evaluations.size() > kMostVariants || !stats::can_confirm_recovery(s)) {
+  if (!asked || comparison.evaluations.size() > kMaxVariants || !stats::can_confirm_recovery(s)) {
     return "";
   }
   // A number alone would read as one of seconds.
@@ -481,14 +481,14 @@ std::string recoveries(const ComparisonReport& comparison) {
 }  // namespace
 
 std::vector<std::string> sentences(const ComparisonReport& comparison) {
-  constexpr std::size_t kMostByGroup = 6;
+  constexpr std::size_t kMaxByGroup = 6;
   std::vector<std::string> result;
   if (!comparison.found.effects.empty()) {
     add_effects(result, comparison);
     return result;
   }
   if (std::string text = recoveries(comparison); !text.empty()) result.push_back(std::move(text));
-  const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
+  const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMaxByGroup;
   // A single group outside is all of them: the others are calls between services.
   const std::vector<ClientSpec>& groups = comparison.baseline().scenario().clients;
   const bool one_outside =

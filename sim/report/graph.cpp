@@ -229,7 +229,7 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
 }
 
 /// More steps could not be told apart in any picture, and would make large files of long profiles.
-constexpr std::size_t kMostSteps = 1000;
+constexpr std::size_t kMaxSteps = 1000;
 
 /// Attempts per second that a service can serve or lets in, from each moment on at which that
 /// changes; null if nothing limits it. `nominal`: without profile and faults.
@@ -270,7 +270,7 @@ Json service_json(const Scenario& scenario, const flow::Demand& demand, std::siz
       service.throttle.rate > 0 && service.throttle.scope == ThrottleScope::kService;
   json["throttle_per_s"] = throttled ? Json(service.throttle.rate) : Json();
   const std::vector<Time> changes = capacity_changes(scenario, index);
-  if (changes.size() <= kMostSteps) {
+  if (changes.size() <= kMaxSteps) {
     json["capacity_steps"] =
         capacity_steps(scenario, index, json["capacity_per_s"], json["throttle_per_s"], changes);
   }

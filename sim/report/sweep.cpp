@@ -198,7 +198,7 @@ void write_points(Sink& sink, const SweepPlan& plan, const PointSource& point,
     const SweepPoint p = point(i);
     const PointRow row(p);
     csv.add(row);
-    if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, row.estimates});
+    if (overview.rows.size() < kMaxOverviewRows) overview.rows.push_back({p.name, row.estimates});
     ++overview.points;
     overview.points_over_limit += !row.is_complete;
     overview.points_with_two_modes += row.has_two_modes;
@@ -218,7 +218,7 @@ Json sweep_json(const SweepPlan& plan, const SweepOverview& overview) {
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_uncertain"] = overview.points_uncertain;
   sweep["points_over_limit"] = overview.points_over_limit;
-  if (plan.grid_points <= kMostPointsWithSeries) {
+  if (plan.grid_points <= kMaxPointsWithSeries) {
     sweep["graphs"] = Json::array();  // of each point
     for (std::size_t i = 0; i < plan.points(); ++i) {
       sweep["graphs"].push_back(graph_json(*plan.scenario(i)));
@@ -250,7 +250,7 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
     d.file("phases.csv", [&](Sink& sink) { write_phases(sink, plan, point); });
   }
   d.file("points.csv", [&](Sink& sink) { write_points(sink, plan, point, overview); });
-  if (plan.grid_points <= kMostPointsWithSeries) {
+  if (plan.grid_points <= kMaxPointsWithSeries) {
     d.file(std::string(kVerdicts), [&](Sink& sink) { write_verdicts(sink, plan, point); });
     d.file(std::string(kMeanTimeseries), [&](Sink& sink) {
       write_mean_timeseries_header(sink);

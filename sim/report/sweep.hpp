@@ -38,7 +38,7 @@ struct SweepOverview {
   };
   std::vector<Row> rows;
 };
-inline constexpr std::size_t kMostOverviewRows = 40;
+inline constexpr std::size_t kMaxOverviewRows = 40;
 /// The verdicts on the points of a sweep.
 inline constexpr std::string_view kVerdicts = "verdicts.csv";
 

@@ -243,14 +243,14 @@ constexpr Successor kSuccessors[] = {{"java-v1", "2", "java-v2"}, {"js-v2", "3",
 
 // --- Versions ------------------------------------------------------------------------------------
 
-constexpr std::size_t kMostParts = 6;
-using Version = std::array<int, kMostParts>;
+constexpr std::size_t kMaxParts = 6;
+using Version = std::array<int, kMaxParts>;
 
 /// Numbers with dots between them, also after a "v"; parts that are missing are 0.
 std::optional<Version> parse_version(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   Version version{};
-  for (std::size_t part = 0; part < kMostParts; ++part) {
+  for (std::size_t part = 0; part < kMaxParts; ++part) {
     const std::size_t end = std::min(text.find('.'), text.size());
     const std::string_view digits = text.substr(0, end);
     const auto [rest, error] =

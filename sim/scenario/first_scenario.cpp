@@ -115,8 +115,8 @@ void accept(FirstAnswers& answers, const FirstAnswers& changed) {
   answers = changed;
 }
 
-constexpr double kMostFirstRate = 1e6;
-constexpr std::uint32_t kMostFirstServers = 10'000'000;
+constexpr double kMaxFirstRate = 1e6;
+constexpr std::uint32_t kMaxFirstServers = 10'000'000;
 
 void read_rate(FirstAnswers& answers, std::string_view text) {
   std::string_view digits = trimmed(text);
@@ -135,11 +135,11 @@ void read_rate(FirstAnswers& answers, std::string_view text) {
     throw BadAnswer(fmt::format(
         "'{}' is no rate; expected requests per second, such as 200 or 12000/min", text));
   }
-  if (value / per_second > kMostFirstRate) {
+  if (value / per_second > kMaxFirstRate) {
     throw BadAnswer(fmt::format(
         "more than {} requests a second take very long to simulate; simulate a part of the "
         "system: divide the rate and the servers by the same number",
-        grouped(static_cast<std::size_t>(kMostFirstRate))));
+        grouped(static_cast<std::size_t>(kMaxFirstRate))));
   }
   FirstAnswers changed = answers;
   changed.rate = value / per_second;
@@ -171,11 +171,11 @@ void read_servers(FirstAnswers& answers, std::string_view text) {
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), changed.servers);
   if (error != std::errc() || end != digits.data() + digits.size() || changed.servers == 0 ||
-      changed.servers > kMostFirstServers) {
+      changed.servers > kMaxFirstServers) {
     throw BadAnswer(
         fmt::format("'{}' is no number of servers; expected a whole number from 1 to "
                     "{}",
-                    text, grouped(kMostFirstServers)));
+                    text, grouped(kMaxFirstServers)));
   }
   accept(answers, changed);
 }

@@ -13,11 +13,11 @@
 namespace retrysim::scenario {
 
 /// Client groups; each call of a service to another one is one, too.
-inline constexpr std::size_t kMostGroups = 65'535;
+inline constexpr std::size_t kMaxGroups = 65'535;
 /// Instances of all services together.
-inline constexpr std::size_t kMostInstances = 65'535;
+inline constexpr std::size_t kMaxInstances = 65'535;
 /// Different answers of services, beside a few that are always there.
-inline constexpr std::size_t kMostAnswers = 65'000;
+inline constexpr std::size_t kMaxAnswers = 65'000;
 
 /// What makes two answers the same.
 inline auto identity_of(const ErrorAnswer& e, const std::optional<Duration>& retry_after) {

@@ -51,7 +51,7 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 /// The scenarios of the corpus have far fewer, unless a change makes one run for ever.
-constexpr std::uint64_t kMostEvents = 30'000;
+constexpr std::uint64_t kMaxEvents = 30'000;
 
 struct Entry {
   std::string number;
@@ -225,7 +225,7 @@ Outcome run_entry(const Entry& entry, const std::set<std::string_view>& metrics)
   outcome.texts[kPredictions] = predictions_of(loaded.scenario, has_fluid(entry));
   ReplicationOptions options;
   options.fingerprint = true;
-  options.max_events = kMostEvents;
+  options.max_events = kMaxEvents;
   Experiment experiment = run_experiment(loaded.scenario, options);
   report::ResultSet set{loaded, "base", std::move(experiment.runs)};
   set.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(

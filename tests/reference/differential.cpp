@@ -34,7 +34,7 @@ using reference::Feature;
 using reference::Features;
 using reference::kFeatures;
 
-constexpr std::size_t kMostEvents = 200'000;  // of one scenario
+constexpr std::size_t kMaxEvents = 200'000;  // of one scenario
 
 struct Comparison {
   std::vector<TraceStep> engine, reference;
@@ -51,7 +51,7 @@ Comparison compare(const Scenario& scenario) {
   Comparison c;
   model::trace = &c.engine;
   SimulationOptions options;
-  options.max_events = kMostEvents;
+  options.max_events = kMaxEvents;
   RunResult result;
   try {
     result = simulate(scenario, 0, options);
@@ -175,10 +175,10 @@ int compare_many(std::uint64_t first, std::uint64_t count, bool show_all) {
     for (std::size_t i = 0; i < kFeatures; ++i) used[i] += random.features[i];
     if (c.same()) continue;
     ++disagreements;
-    constexpr std::uint64_t kMostReports = 5;
+    constexpr std::uint64_t kMaxReports = 5;
     if (show_all) {
       fmt::print("seed {} disagrees after {} of {} steps\n", seed, c.agree, c.engine.size());
-    } else if (disagreements <= kMostReports) {
+    } else if (disagreements <= kMaxReports) {
       compare_seed(seed);
     }
   }

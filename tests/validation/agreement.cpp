@@ -173,7 +173,7 @@ std::string scenario_text(const TheoryCase& theory, const RunLimits& limits, dou
 }
 
 double length_of_run(const TheoryCase& theory, const RunLimits& limits) {
-  constexpr double kMostGrowth = 10, kReserve = 1.5;
+  constexpr double kMaxGrowth = 10, kReserve = 1.5;
   const System system = system_of(theory);
   if (system.window_units > 0) {
     return system.window_units * system.requests_per_unit * limits.replications;
@@ -187,11 +187,11 @@ double length_of_run(const TheoryCase& theory, const RunLimits& limits) {
     const double excess = worst_width(simulate_case(pilot, limits, requests), limits);
     // Widths shrink with the square root of the length.
     const double growth = std::max(1.0, kReserve * excess * excess);
-    if (growth <= kMostGrowth || requests * kMostGrowth >= limits.most_requests) {
+    if (growth <= kMaxGrowth || requests * kMaxGrowth >= limits.most_requests) {
       const double wanted = std::max(requests * growth, least);
       return std::max(requests, std::min(wanted, limits.most_requests));
     }
-    requests *= kMostGrowth;
+    requests *= kMaxGrowth;
   }
 }
 

@@ -85,8 +85,8 @@ std::vector<CaseResult> validate_all(const std::vector<TheoryCase>& cases, doubl
 }
 
 TEST_CASE("The simulator agrees with theory: quick rows", "[quick]") {
-  constexpr double kMostRequests = 4e7;
-  for (const CaseResult& c : validate_all(quick_rows(chosen_cases()), kMostRequests)) {
+  constexpr double kMaxRequests = 4e7;
+  for (const CaseResult& c : validate_all(quick_rows(chosen_cases()), kMaxRequests)) {
     for (const RowResult& r : c.rows) {
       INFO(table_rows({c.theory, c.requests, {r}}));
       const bool is_exact = r.row.closeness != Closeness::kWithin;
@@ -96,8 +96,8 @@ TEST_CASE("The simulator agrees with theory: quick rows", "[quick]") {
 }
 
 TEST_CASE("The simulator agrees with theory: all rows", "[slow]") {
-  constexpr double kMostRequests = 2e9;
-  validate_all(chosen_cases(), kMostRequests);
+  constexpr double kMaxRequests = 2e9;
+  validate_all(chosen_cases(), kMaxRequests);
 }
 
 }  // namespace

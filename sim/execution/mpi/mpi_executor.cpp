@@ -160,7 +160,7 @@ constexpr auto kTick = std::chrono::milliseconds(100);
 constexpr auto kShortestNap = std::chrono::microseconds(100);
 constexpr auto kLongestNap = std::chrono::microseconds(3000);
 constexpr std::uint64_t kFinished = ~std::uint64_t{0};  // instead of the size of what is shared
-constexpr std::size_t kMostBytesAtOnce = std::size_t{1} << 30;  // MPI counts with an int
+constexpr std::size_t kMaxBytesAtOnce = std::size_t{1} << 30;  // MPI counts with an int
 
 /// Sleep between looks for something to happen, ever longer.
 class Nap {
@@ -285,8 +285,8 @@ class MpiExecutor : public Executor {
       throw Dismissed();
     }
     bytes.resize(size);
-    for (std::size_t at = 0; at < size; at += kMostBytesAtOnce) {
-      broadcast(bytes.data() + at, std::min(kMostBytesAtOnce, size - at));
+    for (std::size_t at = 0; at < size; at += kMaxBytesAtOnce) {
+      broadcast(bytes.data() + at, std::min(kMaxBytesAtOnce, size - at));
     }
     return bytes;
   }
@@ -341,7 +341,7 @@ class MpiExecutor : public Executor {
     BatchResult failed;
     try {
       std::string bytes = pack(worker.compute(batch));
-      if (bytes.size() <= kMostBytesAtOnce) return bytes;
+      if (bytes.size() <= kMaxBytesAtOnce) return bytes;
       failed.failure =
           Failure{batch.first, Failure::kLimit,
                   "results of more than 1 GiB cannot be sent between MPI ranks; choose a longer "

@@ -148,9 +148,9 @@ std::vector<double> autocorrelations(std::span<const double> values, std::size_t
 
 namespace {
 
-constexpr std::size_t kMostBins = 16384;
-constexpr std::size_t kFewestBins = 8;      // for correlations and spectra
-constexpr std::size_t kFewestWindows = 30;  // for an index of dispersion on the ladder
+constexpr std::size_t kMaxBins = 16384;
+constexpr std::size_t kMinBins = 8;      // for correlations and spectra
+constexpr std::size_t kMinWindows = 30;  // for an index of dispersion on the ladder
 
 /// Pairs of neighbours joined; an odd one at the end is left out.
 ArrivalCounts pairs_of(const ArrivalCounts& arrivals) {
@@ -171,7 +171,7 @@ double integer_power(double base, std::size_t exponent) {
 }
 
 std::optional<Echo> find_strongest_echo(const ArrivalCounts& arrivals) {
-  if (arrivals.counts.size() < kFewestBins) return std::nullopt;
+  if (arrivals.counts.size() < kMinBins) return std::nullopt;
   const std::vector<double> correlations =
       autocorrelations(arrivals.counts, arrivals.counts.size() / 4);
   if (correlations.empty()) return std::nullopt;
@@ -181,7 +181,7 @@ std::optional<Echo> find_strongest_echo(const ArrivalCounts& arrivals) {
 }
 
 std::optional<SpectralPeak> find_spectral_peak(const ArrivalCounts& arrivals) {
-  if (arrivals.counts.size() < kFewestBins) return std::nullopt;
+  if (arrivals.counts.size() < kMinBins) return std::nullopt;
   std::vector<double> ordinates = periodogram(arrivals.counts);
   const auto largest = std::max_element(ordinates.begin(), ordinates.end());
   const auto cycles = static_cast<double>(largest - ordinates.begin() + 1);
@@ -227,7 +227,7 @@ ArrivalCounts arrival_counts(const RunResult& run, std::span<const ClientBin> bi
   for (std::size_t i = range.first; i < range.last; ++i) {
     arrivals.counts.push_back(static_cast<double>(bins[i].flow.arrivals));
   }
-  while (join && arrivals.counts.size() > kMostBins) arrivals = pairs_of(arrivals);
+  while (join && arrivals.counts.size() > kMaxBins) arrivals = pairs_of(arrivals);
   return arrivals;
 }
 
@@ -243,7 +243,7 @@ std::optional<double> dispersion_index(std::span<const double> counts) {
 
 std::vector<Dispersion> dispersion_ladder(const ArrivalCounts& arrivals) {
   std::vector<Dispersion> ladder;
-  for (ArrivalCounts a = arrivals; a.counts.size() >= kFewestWindows; a = pairs_of(a)) {
+  for (ArrivalCounts a = arrivals; a.counts.size() >= kMinWindows; a = pairs_of(a)) {
     if (const auto index = dispersion_index(a.counts)) ladder.push_back({a.bin_s, *index});
   }
   return ladder;

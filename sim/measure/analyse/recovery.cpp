@@ -102,7 +102,7 @@ double together_at_full_queues(const Scenario& scenario, std::optional<std::size
 /// ones. Of too few failures, or many: 1.
 double together_before(std::span<const RequestCounts> counts, BinRange bins, std::size_t width) {
   constexpr double kFewest = 10, kRare = 0.1;
-  constexpr std::size_t kFewestBlocks = 5;
+  constexpr std::size_t kMinBlocks = 5;
   width = std::max<std::size_t>(width, 1);
   const std::size_t blocks = (bins.last - std::min(bins.first, bins.last)) / width;
   double failures = 0, ended = 0;
@@ -114,7 +114,7 @@ double together_before(std::span<const RequestCounts> counts, BinRange bins, std
     failures += c.failures;
     ended += static_cast<double>(c.failures) + c.successes;
   }
-  if (failures < kFewest || failures > kRare * ended || blocks < kFewestBlocks) return 1;
+  if (failures < kFewest || failures > kRare * ended || blocks < kMinBlocks) return 1;
   const double p = failures / ended;
   double squares = 0;
   for (const auto& [failed, of] : of_blocks) squares += (failed - p * of) * (failed - p * of);

@@ -21,7 +21,7 @@ namespace retrysim {
 namespace {
 
 // More of them would bury what they are about.
-constexpr std::size_t kMostStretches = 100;
+constexpr std::size_t kMaxStretches = 100;
 
 /// Names with "+" between them, each once.
 std::string joined_names(std::span<const stats::Disturbance* const> active) {
@@ -44,7 +44,7 @@ std::vector<Phase> disturbed_phases(const std::vector<stats::Disturbance>& distu
   }
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-  if (edges.size() > kMostStretches + 1) {
+  if (edges.size() > kMaxStretches + 1) {
     return {{"disturbed", PhaseKind::kDuring, edges.front(), edges.back()}};
   }
   std::vector<Phase> phases;

@@ -18,12 +18,12 @@ namespace retrysim::stats {
 /// The smallest of 1, 2 and 5 times a power of ten, in nanoseconds, of which at most 10,000 make up
 /// the run: times in a scenario tend to be multiples of it.
 inline Duration count_width(Duration run) {
-  constexpr std::int64_t kMostCountBins = 10'000;
+  constexpr std::int64_t kMaxCountBins = 10'000;
   std::int64_t power = 1;
   for (;; power *= 10) {
     for (const std::int64_t digit : {1, 2, 5}) {
       const std::int64_t width = digit * power;
-      if ((run.count() - 1) / width < kMostCountBins) return Duration::nanoseconds(width);
+      if ((run.count() - 1) / width < kMaxCountBins) return Duration::nanoseconds(width);
     }
   }
 }

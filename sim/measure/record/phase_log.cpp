@@ -127,7 +127,7 @@ void LateRequests::ended(Time submitted, Outcome outcome, std::uint32_t attempts
   if (outcome == Outcome::kUnfinished) return;
   noted_.push_back({static_cast<std::uint32_t>(stretch), outcome == Outcome::kSuccess,
                     static_cast<std::uint64_t>(latency.count())});
-  if (noted_.size() == kMostNoted) add_noted();
+  if (noted_.size() == kMaxNoted) add_noted();
 }
 
 void LateRequests::add_noted() {
@@ -303,7 +303,7 @@ PhaseLog::Memory PhaseLog::memory(const Scenario& scenario, std::span<const doub
   const std::vector<Phase> phases = phases_of(scenario);
   Memory memory;
   if (phases.empty()) return memory;
-  constexpr double kMostBuckets = 10 * Histogram::kSubBuckets;  // some powers of two
+  constexpr double kMaxBuckets = 10 * Histogram::kSubBuckets;  // some powers of two
   const auto stretches =
       static_cast<double>(cuts_of(scenario, phases, recovery_cuts(scenario)).size() - 1);
   double bytes = 0;
@@ -313,9 +313,9 @@ PhaseLog::Memory PhaseLog::memory(const Scenario& scenario, std::span<const doub
     constexpr std::size_t kFixed =
         sizeof(OfGroup) + kParts * sizeof(RequestLatencies::Part) + sizeof(LateRequests::OfStretch);
     // Many requests of a stretch share a bucket; there is one in time and one late.
-    const double buckets = 2 * std::min(all / stretches + 1, kMostBuckets);
+    const double buckets = 2 * std::min(all / stretches + 1, kMaxBuckets);
     bytes += stretches * (kFixed + buckets * SparseHistogram::kBytesOfBucket);
-    bytes += LateRequests::kMostNoted * sizeof(std::uint64_t) * 3;
+    bytes += LateRequests::kMaxNoted * sizeof(std::uint64_t) * 3;
   }
   bytes += stretches * static_cast<double>(scenario.services.size()) * sizeof(ServiceFlow);
   memory.log = static_cast<std::uint64_t>(bytes);

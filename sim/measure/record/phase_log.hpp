@@ -55,7 +55,7 @@ class LateRequests {
   std::vector<OfStretch> take();
 
   /// Bytes for the most that is noted down before it is added up.
-  static constexpr std::size_t kMostNoted = 4096;
+  static constexpr std::size_t kMaxNoted = 4096;
 
  private:
   struct Noted {

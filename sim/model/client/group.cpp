@@ -63,7 +63,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
   new_attempt.clients = this;
   new_attempt.at = &state.instances[state.instances.first(ServiceId(spec->service))];
-  new_attempt.priority = spec->priority & kMostPriority;
+  new_attempt.priority = spec->priority & kMaxPriority;
   closed = spec->arrivals.process == ArrivalProcess::kClosed;
   if (closed || spec->makes_calls()) return;
   arrivals.emplace(*spec, *key, &state.sequence, state.end_of_submissions,

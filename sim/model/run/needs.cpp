@@ -360,9 +360,9 @@ std::vector<std::pair<RunNeeds, std::size_t>> needs_of_all(std::span<const Scena
   std::string text =
       fmt::format("this takes about {} of memory, but only {} may be used (--max-memory)",
                   to_text_of_bytes(total), to_text_of_bytes(limit));
-  constexpr std::size_t kMostParts = 6;
+  constexpr std::size_t kMaxParts = 6;
   constexpr double kLarge = 0.02;
-  for (std::size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxParts, parts.size()); ++i) {
     if (static_cast<double>(parts[i].bytes) < kLarge * static_cast<double>(total)) break;
     text += fmt::format("\n  {:>9}  {}; see {}", to_text_of_bytes(parts[i].bytes), parts[i].what,
                         parts[i].keys);

@@ -201,12 +201,12 @@ namespace {
 void check_counts(const Scenario& scenario) {
   std::uint64_t instances = 0;
   for (const ServiceSpec& s : scenario.services) instances += s.instances.count;
-  if (instances > scenario::kMostInstances) {
+  if (instances > scenario::kMaxInstances) {
     throw std::invalid_argument("all services together have at most " +
-                                std::to_string(scenario::kMostInstances) + " instances");
+                                std::to_string(scenario::kMaxInstances) + " instances");
   }
-  if (scenario.clients.size() > scenario::kMostGroups) {
-    throw std::invalid_argument("a scenario has at most " + std::to_string(scenario::kMostGroups) +
+  if (scenario.clients.size() > scenario::kMaxGroups) {
+    throw std::invalid_argument("a scenario has at most " + std::to_string(scenario::kMaxGroups) +
                                 " client groups, with the calls of services");
   }
 }

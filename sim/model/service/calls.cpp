@@ -193,7 +193,7 @@ std::uint16_t Calls::copies_of(const Plan& plan, std::uint16_t call, Choice& cho
   constexpr std::int64_t kOne = 1'000'000'000;
   const std::int64_t drawn =
       c.spec->random_count->sample(*c.key, choice.draw(Purpose::kCallCount)).count();
-  const std::int64_t most = std::min(drawn, CallSpec::kMostCopies * kOne);
+  const std::int64_t most = std::min(drawn, CallSpec::kMaxCopies * kOne);
   return static_cast<std::uint16_t>((most + kOne / 2) / kOne);
 }
 

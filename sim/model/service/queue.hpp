@@ -169,7 +169,7 @@ class WaitingLine {
   }
 
  private:
-  static constexpr std::size_t kPriorities = std::size_t{kMostPriority} + 1;
+  static constexpr std::size_t kPriorities = std::size_t{kMaxPriority} + 1;
   static_assert(kPriorities <= 64);
   struct Ends {
     Attempt* first = nullptr;

@@ -479,7 +479,7 @@ class ProcessorSharing {
   /// insertion.
   void insert(std::uint32_t attempt, double demand_ns) {
     if (by_end_.empty()) attained_ns_ = server_time_ns_ = 0;
-    if (attained_ns_ > kMostAttained) start_over();
+    if (attained_ns_ > kMaxAttained) start_over();
     by_end_.push(attempt, {as_key(attained_ns_ + demand_ns), sequence_++}, position());
   }
   void erase(std::uint32_t attempt) { by_end_.erase(attempt, position()); }
@@ -509,7 +509,7 @@ class ProcessorSharing {
  private:
   // Beyond this (18 minutes that each attempt was given) the sum would be rounded to more than a
   // thousandth of a nanosecond.
-  static constexpr double kMostAttained = 0x1p40;
+  static constexpr double kMaxAttained = 0x1p40;
 
   // Numbers that are not negative are in the order of their bits.
   static Time as_key(double attained) {

@@ -350,7 +350,7 @@ ZombieSaddle zombie_saddle(const ZombieService& s) {
 
 namespace {
 
-constexpr double kMostStates = 40'000;
+constexpr double kMaxStates = 40'000;
 
 /// Mean over the retries of a request.
 double mean_backoff(const ClientSpec& c) {
@@ -399,9 +399,9 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   queue.timeout =
       first->timeouts.attempt.mean_seconds() - 2 * scenario.network.latency.mean_seconds();
   const double places = static_cast<double>(s.queue.capacity) + queue.servers;
-  if (places > kMostStates / 2) {
+  if (places > kMaxStates / 2) {
     return fmt::format("service.{}.queue.capacity: the chain would have more than {:.0f} states",
-                       s.name, kMostStates);
+                       s.name, kMaxStates);
   }
   queue.places = static_cast<int>(places);
   queue.retries_rejected = false;
@@ -422,11 +422,11 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   }
   // A dead service fills the orbit with all it serves in a timeout and a backoff.
   const double orbit = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
-  if (queue.orbit == 0 && (places + 1) * (orbit + 1) > kMostStates) {
+  if (queue.orbit == 0 && (places + 1) * (orbit + 1) > kMaxStates) {
     return fmt::format(
         "service.{}.queue.capacity: the chain would have {:.0f} states or more, and at most {:.0f} "
         "are solved",
-        s.name, (places + 1) * (orbit + 1), kMostStates);
+        s.name, (places + 1) * (orbit + 1), kMaxStates);
   }
   return queue;
 }
@@ -439,7 +439,7 @@ RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
     return law;
   }
   const double mean = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
-  const auto most = static_cast<int>(kMostStates / (queue.places + 1.0)) - 1;
+  const auto most = static_cast<int>(kMaxStates / (queue.places + 1.0)) - 1;
   double orbit = mean + 7 * std::sqrt(mean) + 10;
   for (;;) {
     queue.orbit = std::max(1, std::min(most, static_cast<int>(orbit)));

@@ -234,7 +234,7 @@ double full_queue_time(const Scenario& scenario, std::size_t service, const flow
 
 namespace {
 
-constexpr double kMostRetries = 10'000;
+constexpr double kMaxRetries = 10'000;
 
 }  // namespace
 
@@ -260,7 +260,7 @@ RequestTimes request_times(const ClientSpec& c, double attempt) {
     for (int i = 1; i <= std::min<double>(retries, kDistinct); ++i) {
       const DelayLaw late = late_laws.next();
       const double most_throttled = differs ? most_of(throttled_laws.next()) : 0;
-      const double times = i == kDistinct ? std::min(retries, kMostRetries) - kDistinct + 1 : 1;
+      const double times = i == kDistinct ? std::min(retries, kMaxRetries) - kDistinct + 1 : 1;
       t.backoff += times * std::max(most_of(late), most_throttled);
       t.mean += times * mean_of(late);
     }
@@ -297,7 +297,7 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const 
   const double bucket_rate = t.rate * c.count / t.buckets;
   if (quota.enabled && has_plain_quota(c) && cost > 0 && retries > 0) {
     t.outage_retries = std::floor(quota.capacity / cost);
-    t.drain_rate = cost * bucket_rate * std::min(retries, kMostRetries) - quota.refill_rate;
+    t.drain_rate = cost * bucket_rate * std::min(retries, kMaxRetries) - quota.refill_rate;
     t.time_to_dry = t.drain_rate > 0 ? quota.capacity / t.drain_rate : kForever;
   }
   t.connections = t.rate * t.request;

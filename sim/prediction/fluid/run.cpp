@@ -271,7 +271,7 @@ double fluid_step(const FluidSystem& system, double steps_per_timeout) {
     const double length = system.stretches[i].start - system.stretches[i - 1].start;
     if (length > 0) step = std::min(step, std::max(length / 50, step / 20));
   }
-  step = std::max(step, (system.duration + system.drain) / kMostFluidSteps);
+  step = std::max(step, (system.duration + system.drain) / kMaxFluidSteps);
   return timeout ? system.shortest_timeout / std::ceil(system.shortest_timeout / step) : step;
 }
 

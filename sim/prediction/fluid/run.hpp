@@ -66,7 +66,7 @@ class Runner {
 // --- One run -------------------------------------------------------------------------------------
 
 /// Bins of a run, about; a timeout shorter than such a bin has no fluid (`why_no_fluid`).
-inline constexpr double kMostFluidSteps = 2e6;
+inline constexpr double kMaxFluidSteps = 2e6;
 
 /// Width of a bin, s: the shortest timeout is a whole number of them.
 double fluid_step(const FluidSystem& system, double steps_per_timeout);

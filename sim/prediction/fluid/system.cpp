@@ -81,7 +81,7 @@ void add_errors(ErrorShares& shares, const ClientSpec& client,
 }
 
 FluidClients clients_of(const Scenario& scenario, std::size_t index) {
-  constexpr std::size_t kMostStreams = 16;
+  constexpr std::size_t kMaxStreams = 16;
   constexpr int kPieces = 16;
   const ClientSpec& c = scenario.clients[index];
   const ServiceSpec& service = scenario.services[c.service];
@@ -97,7 +97,7 @@ FluidClients clients_of(const Scenario& scenario, std::size_t index) {
   g.attempts = retry.max_attempts == RetryRules::kUnlimited
                    ? kForever
                    : static_cast<double>(retry.max_attempts);
-  g.streams = static_cast<std::size_t>(std::min<double>(g.attempts, kMostStreams));
+  g.streams = static_cast<std::size_t>(std::min<double>(g.attempts, kMaxStreams));
   g.fates = fates_of(service, c);
   for (const bool throttling : {false, true}) {
     BackoffLaws laws(retry.backoff, throttling);

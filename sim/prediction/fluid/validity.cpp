@@ -28,7 +28,7 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
   if (auto why = prediction::why_not(prediction::Theory::kRun, scenario, service)) return why;
   // A step is no longer than the shortest timeout, and their number is limited.
   const prediction::FluidSystem system = prediction::fluid_system(scenario, service);
-  if (system.shortest_timeout * prediction::kMostFluidSteps < system.duration + system.drain) {
+  if (system.shortest_timeout * prediction::kMaxFluidSteps < system.duration + system.drain) {
     return fmt::format("attempt_timeout: {} is too short for a fluid that runs for {}",
                        scenario::said_time(system.shortest_timeout),
                        scenario::said_time(system.duration + system.drain));
@@ -90,7 +90,7 @@ double turned_away_by_chance(double load, double servers, double places) {
 /// beyond its capacity; empty: it is.
 std::string doubt_of_short_queue(const Scenario& scenario, std::size_t service,
                                  const prediction::FluidSystem& system) {
-  constexpr double kMuch = 0.02, kMostPlaces = 100'000;
+  constexpr double kMuch = 0.02, kMaxPlaces = 100'000;
   if (system.servers == kForever || system.room == kForever) return "";
   double rate = 0, work = 0;
   for (const prediction::FluidClients& g : system.groups) {
@@ -100,7 +100,7 @@ std::string doubt_of_short_queue(const Scenario& scenario, std::size_t service,
   if (rate <= 0 || work <= 0) return "";
   const double load = work / system.servers;
   const double places = std::floor(system.room * system.servers * rate / work);
-  if (places > kMostPlaces || system.servers > kMostPlaces) return "";
+  if (places > kMaxPlaces || system.servers > kMaxPlaces) return "";
   const double by_chance = turned_away_by_chance(load, system.servers, places);
   const double by_fluid = std::max(0.0, 1 - 1 / load);
   if (by_chance - by_fluid < kMuch) return "";

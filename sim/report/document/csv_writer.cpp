@@ -75,8 +75,8 @@ CsvWriter& CsvWriter::integer(std::uint64_t value) {
 
 CsvWriter& CsvWriter::real(double value) {
   if (!std::isfinite(value)) return empty();
-  constexpr double kMostWhole = 1e15;  // well below where number() changes to powers of ten
-  if (value >= 0 && value < kMostWhole) {
+  constexpr double kMaxWhole = 1e15;  // well below where number() changes to powers of ten
+  if (value >= 0 && value < kMaxWhole) {
     const auto whole = static_cast<std::uint64_t>(value);
     if (static_cast<double>(whole) == value) return integer(whole);
   }

@@ -16,7 +16,7 @@ namespace retrysim::report {
 namespace {
 
 // A title is one line; a description may be a paragraph.
-constexpr std::size_t kMostInTitle = 3, kMostInDescription = 10;
+constexpr std::size_t kMaxInTitle = 3, kMaxInDescription = 10;
 constexpr std::size_t kLongestPath = 60, kLongestInTitle = 40, kLongestInDescription = 80;
 
 std::string shortened(std::string_view text, std::size_t columns) {
@@ -54,10 +54,10 @@ Heading heading_with(const LoadedScenario& loaded, std::vector<ScenarioChange> c
   const Scenario& scenario = loaded.scenario;
   Heading heading{scenario.name, scenario.name, scenario.description, std::move(changes)};
   if (heading.changes.empty()) return heading;
-  heading.title += ", with " + list_of(heading.changes, kMostInTitle, kLongestInTitle);
+  heading.title += ", with " + list_of(heading.changes, kMaxInTitle, kLongestInTitle);
   heading.description =
       fmt::format("Changed from the file: {}.",
-                  list_of(heading.changes, kMostInDescription, kLongestInDescription));
+                  list_of(heading.changes, kMaxInDescription, kLongestInDescription));
   if (scenario.description.empty()) return heading;
   heading.description += is_edited(loaded, "description")
                              ? " " + scenario.description

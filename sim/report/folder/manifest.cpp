@@ -289,7 +289,7 @@ using Json = nlohmann::ordered_json;
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kReplications = "replications";
-constexpr std::size_t kMostDifferences = 3;
+constexpr std::size_t kMaxDifferences = 3;
 
 /// Keys that change a number of a result; the name has been looked at before.
 bool matters(std::string_view key) {
@@ -374,15 +374,15 @@ class Differences {
   }
 
   std::string text() const {
-    if (count_ > kMostDifferences) {
-      return fmt::format("{} and {} more", text_, count_ - kMostDifferences);
+    if (count_ > kMaxDifferences) {
+      return fmt::format("{} and {} more", text_, count_ - kMaxDifferences);
     }
     return text_;
   }
 
  private:
   void add(const std::string& what) {
-    if (++count_ > kMostDifferences) return;
+    if (++count_ > kMaxDifferences) return;
     text_ += (text_.empty() ? "" : ", ") + what;
   }
 

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// More files than this are not kept open: a process may have 1024.
-constexpr std::size_t kMostOpenFiles = 64;
+constexpr std::size_t kMaxOpenFiles = 64;
 
 [[noreturn]] void fail(const fs::path& path, int error) {
   throw OutputError(path, std::generic_category().message(error));
@@ -79,7 +79,7 @@ int Descriptor::release() { return std::exchange(fd_, -1); }
 
 FileRecord StagedFiles::write(const fs::path& folder, const std::string& name, const fs::path& path,
                               const std::function<void(Sink&)>& content) {
-  if (written_.size() >= kMostOpenFiles) sync();
+  if (written_.size() >= kMaxOpenFiles) sync();
   Descriptor file(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) fail(path, errno);
   DescriptorSink to_file(file.get(), path);
@@ -225,7 +225,7 @@ void clean_up_after_killed_runs(const fs::path& parent) {
 namespace {
 
 /// Names with a greater number are no earlier results of ours.
-constexpr std::uint64_t kMostNumber = 1'000'000'000;
+constexpr std::uint64_t kMaxNumber = 1'000'000'000;
 
 void rename_or_throw(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail(to, errno);
@@ -298,7 +298,7 @@ std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
     std::uint64_t number = 0;
     const char* const last = name.data() + name.size();
     const auto [stop, wrong] = std::from_chars(name.data() + stem.size(), last, number);
-    if (wrong == std::errc() && stop == last && number < kMostNumber) {
+    if (wrong == std::errc() && stop == last && number < kMaxNumber) {
       highest = std::max(highest, number);
     }
   }

@@ -102,7 +102,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMostExact = 9e15;  // whole numbers up to here are exact
+constexpr double kMaxExact = 9e15;  // whole numbers up to here are exact
 
 double rounded(double value, int digits) {
   const std::string text = fmt::format("{:.{}g}", value, digits);
@@ -127,7 +127,7 @@ std::string without_markup(std::string text) {
 
 void append_compact(std::string& out, double value, int digits) {
   const double number = rounded(value, digits);
-  if (std::fabs(number) < kMostExact && number == std::trunc(number)) {
+  if (std::fabs(number) < kMaxExact && number == std::trunc(number)) {
     fmt::format_to(std::back_inserter(out), "{}", static_cast<std::int64_t>(number));
   } else {
     fmt::format_to(std::back_inserter(out), "{}", number);
@@ -137,7 +137,7 @@ void append_compact(std::string& out, double value, int digits) {
 Json compact(double value, int digits) {
   if (!std::isfinite(value)) return {};
   const double number = rounded(value, digits);
-  if (std::fabs(number) < kMostExact && number == std::trunc(number)) {
+  if (std::fabs(number) < kMaxExact && number == std::trunc(number)) {
     return static_cast<std::int64_t>(number);
   }
   return number;
@@ -157,7 +157,7 @@ namespace fs = std::filesystem;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 /// Fewer would be no picture any more.
-constexpr std::size_t kMostJoined = 32;
+constexpr std::size_t kMaxJoined = 32;
 constexpr int kDigitsOfMeans = 4, kDigitsOfHalves = 2;
 
 /// Means of `joined` neighbours each, those that exist; half an interval is at most the mean of
@@ -315,7 +315,7 @@ std::string PageSeriesTable::json_of(std::size_t joined) const {
 
 std::string PageSeriesTable::json(std::size_t most_bytes) const {
   std::string text = json_of(1);
-  for (std::size_t joined = 2; text.size() > most_bytes && joined <= kMostJoined; joined *= 2) {
+  for (std::size_t joined = 2; text.size() > most_bytes && joined <= kMaxJoined; joined *= 2) {
     text = json_of(joined);
   }
   return text;
@@ -616,12 +616,12 @@ class Metadata {
   /// broken off, have fewer. What is far larger than its file is no grid that a sweep has written,
   /// and would take the memory of all its names.
   void check_grid(const std::vector<Variation>& variations) const {
-    constexpr double kSmall = 100'000, kMost = 10e6, kMostShards = 1000;
+    constexpr double kSmall = 100'000, kMost = 10e6, kMaxShards = 1000;
     double points = 1;
     for (const Variation& v : variations) points *= static_cast<double>(v.choices.size());
     double rows = 0;
     for (CsvReader csv = result_.table("points.csv"); csv.next();) ++rows;
-    if (points <= std::max(kSmall, std::min(kMost, rows * kMostShards))) return;
+    if (points <= std::max(kSmall, std::min(kMost, rows * kMaxShards))) return;
     throw DamagedResult(
         result_.folder / kResultJson,
         fmt::format("is damaged: sweep.vary has {:.0f} combinations, points.csv {:.0f} points",
@@ -730,9 +730,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What the series of all results together may take.
-constexpr std::size_t kMostSeriesBytes = 4'000'000;
+constexpr std::size_t kMaxSeriesBytes = 4'000'000;
 /// Of a result that is no sweep.
-constexpr std::size_t kMostBytesOfRun = 1'800'000;
+constexpr std::size_t kMaxBytesOfRun = 1'800'000;
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -826,12 +826,12 @@ constexpr std::string_view kEndOfScript = "</script>";
 }  // namespace
 
 std::string html_page(std::span<const fs::path> folders) {
-  const std::size_t share = kMostSeriesBytes / folders.size();
+  const std::size_t share = kMaxSeriesBytes / folders.size();
   std::vector<PageResult> results;
   for (const fs::path& folder : folders) {
     std::error_code error;
     const bool sweep = fs::exists(folder / "points.csv", error);
-    results.push_back(read_page_result(folder, sweep ? share : std::min(share, kMostBytesOfRun)));
+    results.push_back(read_page_result(folder, sweep ? share : std::min(share, kMaxBytesOfRun)));
   }
   return page_of(results);
 }
@@ -866,7 +866,7 @@ std::string live_page(const fs::path& folder, std::string_view engine) {
   if (identity_of(result.json, folder / kResultJson).command != "run") {
     throw DamagedResult(folder, "is not a result of `retrysim run`, which --live needs");
   }
-  const std::vector<PageResult> results{page_result(result, kMostBytesOfRun)};
+  const std::vector<PageResult> results{page_result(result, kMaxBytesOfRun)};
   // The scenario of a result has its changes in it, and the description of the unchanged file.
   Json scenario = {{"name", result.json.at("scenario")},
                    {"path", kScenarioToml},

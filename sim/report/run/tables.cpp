@@ -387,7 +387,7 @@ void write_attempts_csv(Sink& sink, Evaluations evaluations) {
 
 namespace {
 
-constexpr std::size_t kMostLags = 100;
+constexpr std::size_t kMaxLags = 100;
 
 /// The values of every replication by window width or lag, in seconds.
 using ByScale = std::map<double, std::vector<double>>;
@@ -420,7 +420,7 @@ void write_client(CsvWriter& csv, const Evaluation& e, std::size_t client) {
     }
     const stats::ArrivalCounts arrivals = stats::arrival_counts(run, bins);
     const auto lags =
-        stats::autocorrelations(arrivals.counts, std::min(kMostLags, arrivals.counts.size() / 4));
+        stats::autocorrelations(arrivals.counts, std::min(kMaxLags, arrivals.counts.size() / 4));
     for (std::size_t lag = 1; lag < lags.size(); ++lag) {
       correlation[static_cast<double>(lag) * arrivals.bin_s].push_back(lags[lag]);
     }
@@ -515,7 +515,7 @@ std::string first_cells(const Scenario& scenario, std::string_view variant,
 stats::MeanSeries series_of(const Evaluation& e) {
   std::vector<stats::RunSeries> runs;
   for (const RunResult& run : e.set.runs) {
-    runs.push_back(stats::run_series(e.scenario(), run, kMostBins));
+    runs.push_back(stats::run_series(e.scenario(), run, kMaxBins));
   }
   return stats::mean_series(std::move(runs));
 }

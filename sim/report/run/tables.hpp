@@ -66,7 +66,7 @@ void write_replications_rows(CsvWriter& csv, std::string_view scenario_name,
 inline constexpr std::string_view kMeanTimeseries = "mean_timeseries.csv";
 inline constexpr std::string_view kMeanService = "mean_service.csv";
 /// Bins of the series of a run or of a variant of a comparison.
-inline constexpr std::size_t kMostBins = 400;
+inline constexpr std::size_t kMaxBins = 400;
 
 /// What happened over time in the mean of the replications, with 95 % intervals, in few bins:
 /// enough for a picture, and small where the series of every replication would not be. Both tables

@@ -287,18 +287,18 @@ void say_answer(Document& d, const Evaluation& e) {
 
 namespace {
 
-constexpr std::size_t kMostGroups = 6;
-constexpr std::size_t kMostLines = 12;  // of a group
-constexpr std::size_t kMostNameColumns = 12;
+constexpr std::size_t kMaxGroups = 6;
+constexpr std::size_t kMaxLines = 12;  // of a group
+constexpr std::size_t kMaxNameColumns = 12;
 
 /// Names are ASCII: a byte is a column.
 std::string shortened(const std::string& name) {
   const auto others = std::count(name.begin(), name.end(), '+');
-  if (others > 0 && name.size() > kMostNameColumns) {
+  if (others > 0 && name.size() > kMaxNameColumns) {
     return fmt::format("{} at once", others + 1);
   }
-  if (name.size() <= kMostNameColumns) return name;
-  return name.substr(0, kMostNameColumns - 3) + "...";
+  if (name.size() <= kMaxNameColumns) return name;
+  return name.substr(0, kMaxNameColumns - 3) + "...";
 }
 
 std::string figure(const PhaseSummary& phase, std::string_view metric, std::string_view unit) {
@@ -319,10 +319,10 @@ void append_group(std::vector<TextRow>& lines, const Evaluation& e, const std::s
   lines.push_back({{title}});
   std::size_t phases = 0;
   for (const PhaseSummary& phase : e.phases) {
-    if (phase.client == client && ++phases <= kMostLines) lines.push_back(line_of(phase));
+    if (phase.client == client && ++phases <= kMaxLines) lines.push_back(line_of(phase));
   }
-  if (phases > kMostLines) {
-    lines.push_back({{fmt::format("  and {} more", phases - kMostLines)}});
+  if (phases > kMaxLines) {
+    lines.push_back({{fmt::format("  and {} more", phases - kMaxLines)}});
   }
 }
 
@@ -343,8 +343,8 @@ void show_phases(Document& d, const Evaluation& e) {
   if (groups == 1) {  // the same as all together
     append_group(table.rows, e, "all", e.client_name(0));
   } else {
-    const std::size_t first = groups > kMostGroups ? groups : 0;
-    const std::size_t last = groups > kMostGroups ? e.clients() : groups;
+    const std::size_t first = groups > kMaxGroups ? groups : 0;
+    const std::size_t last = groups > kMaxGroups ? e.clients() : groups;
     for (std::size_t c = first; c < last; ++c) {
       append_group(table.rows, e, e.client_name(c), e.client_name(c));
     }

@@ -48,7 +48,7 @@ constexpr KeyInfo kGroupKeys[] = {
 };
 
 constexpr KeyInfo kPriorityKeys[] = {
-    key("priority", count({.min = 0, .max = kMostPriority}), into<&ClientSpec::priority>,
+    key("priority", count({.min = 0, .max = kMaxPriority}), into<&ClientSpec::priority>,
         {.fallback = "0"},
         "Attempts of higher priority are served first where queue.discipline is priority."),
 };
@@ -93,12 +93,12 @@ constexpr KeyInfo kCallKeys[] = {
     key("callee_key", word("own|caller"), into<&C::callers_key>, {.fallback = "own"},
         "Whether the callee sees one of the keys of the call (keys.count), or the key of the "
         "attempt for which the call is made."),
-    key("priority", count({.min = 0, .max = kMostPriority}).or_word("caller"),
+    key("priority", count({.min = 0, .max = kMaxPriority}).or_word("caller"),
         Access{store_call_priority}.used_as(into<&ClientSpec::priority>), {.fallback = "0"},
         "Attempts of higher priority are served first where queue.discipline is priority; "
         "\"caller\": "
         "the priority of the attempt for which the call is made."),
-    key("count", count_distribution({.min = 0, .max = C::kMostCopies}),
+    key("count", count_distribution({.min = 0, .max = C::kMaxCopies}),
         Access{store_call_count}.used_if(
             [](const FilledSlots& s) { return s.to<C>().count != 1 || s.to<C>().random_count; }),
         {.fallback = "1"},

@@ -111,9 +111,9 @@ std::span<const KeyInfo> expectation_keys() { return kExpectationKeys; }
 namespace {
 
 // Fewer replications tell too little of their own spread to stop by it.
-constexpr int kFewestForPrecision = 10;
+constexpr int kMinForPrecision = 10;
 // Twenty batches of five.
-constexpr std::int64_t kFewestBinsForWarmup = 100;
+constexpr std::int64_t kMinBinsForWarmup = 100;
 
 std::vector<std::string> names_in(std::string_view list) {
   constexpr std::string_view kBetween = ", \t\n";
@@ -151,18 +151,18 @@ std::string unknown_metric(std::string_view name) {
 void prepare_precision(KeyResolution& keys, const Node& root) {
   const Member* precision = root.find("precision");
   if (precision == nullptr || precision->value.is_text()) return;
-  keys.set_default("replications", std::to_string(kFewestForPrecision));
+  keys.set_default("replications", std::to_string(kMinForPrecision));
 }
 
 void read_precision(const KeyResolution& keys, Scenario& scenario, Problems& problems) {
   if (!keys.has("precision") || scenario.precision.target <= 0) return;
   if (keys.has("precision_metrics")) read_metrics(keys, scenario, problems);
   if (!keys.has("replications")) return;
-  if (scenario.replications < kFewestForPrecision) {
+  if (scenario.replications < kMinForPrecision) {
     problems.add(keys.place_of("replications"),
                  "replications = " + std::to_string(scenario.replications) +
                      " are too few to judge a precision by; expected at least " +
-                     std::to_string(kFewestForPrecision) + ", or no precision");
+                     std::to_string(kMinForPrecision) + ", or no precision");
   }
   if (keys.has("max_replications") && scenario.precision.max_replications < scenario.replications) {
     problems.add(keys.place_of("max_replications"),
@@ -179,7 +179,7 @@ void check_steady_state(const Scenario& scenario, Place warmup_place, Problems& 
                                    "; expected a duration, such as \"30s\"");
   }
   if (scenario.duration > Duration::zero() && scenario.interval > Duration::zero() &&
-      scenario.duration.count() / scenario.interval.count() < kFewestBinsForWarmup) {
+      scenario.duration.count() / scenario.interval.count() < kMinBinsForWarmup) {
     problems.add(warmup_place,
                  "warmup = \"auto\" looks at the time series, and a duration of " +
                      to_text(scenario.duration) + " has fewer than 100 bins of the interval " +

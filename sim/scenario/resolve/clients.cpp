@@ -38,20 +38,20 @@ namespace {
 bool check_count(Tables& t) {
   const Node* clients = t.of_kind("client");
   std::size_t count = clients == nullptr ? 0 : clients->members.size();
-  if (count > kMostGroups) {
+  if (count > kMaxGroups) {
     t.problems.add(t.root.find("client")->place,
                    fmt::format("{} client groups; expected at most {} (use count for many alike)",
-                               count, kMostGroups));
+                               count, kMaxGroups));
     return false;
   }
   bool few = true;
   t.for_each("service", [&](const Member& service, const Node&) {
     t.for_each_in(service.value, "calls", [&](const Member& call, const Node&) {
-      if (++count != kMostGroups + 1) return;
+      if (++count != kMaxGroups + 1) return;
       t.problems.add(call.place,
                      fmt::format("service.{}.calls.{}: with the calls of services there are more "
                                  "than {} client groups; expected fewer calls or client groups",
-                                 service.name, call.name, kMostGroups));
+                                 service.name, call.name, kMaxGroups));
       few = false;
     });
   });
@@ -293,7 +293,7 @@ class CallChecks {
   void check_need(const Call& c) {
     const CallSpec& call = *c.spec;
     if (call.need == CallSpec::kAll) return;
-    const std::uint32_t most = call.random_count ? CallSpec::kMostCopies : call.count;
+    const std::uint32_t most = call.random_count ? CallSpec::kMaxCopies : call.count;
     if (call.need <= most) return;
     add(c, "need",
         fmt::format(" = {} is more than {} = {}; expected at most that", call.need,
@@ -470,8 +470,8 @@ void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arriv
 
 void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
   const ThrottleRules& throttle = spec.retry.throttle;
-  constexpr double kMostRemembered = 1e8;  // calls, of all clients together: 0.8 GB
-  if (throttle.enabled && double{1} * throttle.window_calls * spec.count > kMostRemembered) {
+  constexpr double kMaxRemembered = 1e8;  // calls, of all clients together: 0.8 GB
+  if (throttle.enabled && double{1} * throttle.window_calls * spec.count > kMaxRemembered) {
     t.problems.add(keys.place_of("retry.client_throttle.window_calls"),
                    keys.path() + ".retry.client_throttle.window_calls times count is more than " +
                        "a hundred million calls to remember; expected fewer, or a window");
@@ -567,14 +567,14 @@ Place place_of(const Tables& t, const ClientSpec& spec) {
 }
 
 void check_states(Tables& t, const ClientSpec& spec, const StateCounts& counts) {
-  constexpr double kMostStates = 1e8;
+  constexpr double kMaxStates = 1e8;
   const RetryRules& rules = spec.retry;
   for (const auto& [scope, enabled, name] :
        {std::tuple(rules.quota.scope, rules.quota.enabled, "quota"),
         std::tuple(rules.rate_limit.scope, rules.rate_limit.enabled, "rate_limit")}) {
     if (!enabled || scope <= RetryScope::kGroup) continue;
     const auto states = static_cast<double>(RetryStates::states_of(scope, spec.count, counts));
-    if (states <= kMostStates) continue;
+    if (states <= kMaxStates) continue;
     t.problems.add(place_of(t, spec), path_of(spec) + ".retry." + name +
                                           ".scope = " + in_quotes(retrysim::name(scope)) +
                                           " makes more than a hundred million states of " +

@@ -25,13 +25,13 @@ namespace retrysim::scenario {
 namespace {
 
 // Room for the rounding of sums such as 0.7 + 0.2 + 0.1.
-constexpr double kMostProbability = 1 + 1e-9;
+constexpr double kMaxProbability = 1 + 1e-9;
 
 void check_probabilities(Tables& t, const KeyResolution& keys,
                          const std::vector<RandomError>& errors) {
   double sum = 0;
   for (const RandomError& error : errors) sum += error.probability;
-  if (sum <= kMostProbability) return;
+  if (sum <= kMaxProbability) return;
   t.problems.add(keys.place_of("errors"), keys.path() + ".errors add up to " +
                                               fmt::format("{:.6g}", sum) +
                                               "; expected probabilities of at most 1 together");
@@ -181,13 +181,13 @@ void check_instances_of_all(Tables& t) {
   std::uint64_t sum = 0;
   for (const ServiceSpec& s : t.loaded.scenario.services) {
     sum += s.instances.count;
-    if (sum <= kMostInstances) continue;
+    if (sum <= kMaxInstances) continue;
     const Member* service = t.of_kind("service")->find(s.name);
     const Member* own = service->value.find("instances");
     t.problems.add(own == nullptr ? service->place : own->place,
                    fmt::format("service.{}: with its instances there are {}; expected at most {} "
                                "of all services together",
-                               s.name, sum, kMostInstances));
+                               s.name, sum, kMaxInstances));
     return;
   }
 }
@@ -213,15 +213,15 @@ class AnswerCount {
   }
   void add(std::string_view kind, const std::string& name, const ServiceAnswer& answer) {
     stop_.count();
-    if (answers_.size() > kMostAnswers) return;
+    if (answers_.size() > kMaxAnswers) return;
     answers_.insert(identity_of(answer.error, answer.retry_after));
-    if (answers_.size() <= kMostAnswers) return;
+    if (answers_.size() <= kMaxAnswers) return;
     const Member* table = t_.of_kind(kind)->find(name);
     const Member* errors = table->value.find("errors");
     t_.problems.add(errors == nullptr ? table->place : errors->place,
                     fmt::format("{}.{}: with its answers there are more than {} different ones; "
                                 "expected fewer error codes",
-                                kind, name, kMostAnswers));
+                                kind, name, kMaxAnswers));
   }
 
   Tables& t_;

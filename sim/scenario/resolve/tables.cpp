@@ -110,7 +110,7 @@ void Tables::note_if_late(const std::string& path, Time start, std::string_view 
 namespace {
 
 // Bins and their memory: ten million are 0.5 GB for each client group.
-constexpr double kMostBins = 1e7;
+constexpr double kMaxBins = 1e7;
 // Where keys that are in no table have to be.
 constexpr Place kTop{0, 1, 1};
 
@@ -119,7 +119,7 @@ constexpr Place kTop{0, 1, 1};
 void check_bins(Tables& t, const KeyResolution& keys) {
   const Scenario& s = t.loaded.scenario;
   const double length_s = (s.duration + s.drain_limit).in_seconds();
-  if (length_s / s.interval.in_seconds() <= kMostBins) return;
+  if (length_s / s.interval.in_seconds() <= kMaxBins) return;
   const std::string message =
       "interval = " + to_text(s.interval) +
       " makes more than ten million bins of duration = " + to_text(s.duration) +

@@ -22,7 +22,7 @@
 namespace retrysim::scenario {
 namespace {
 
-constexpr std::uintmax_t kMostCsvBytes = std::uintmax_t{512} << 20;
+constexpr std::uintmax_t kMaxCsvBytes = std::uintmax_t{512} << 20;
 
 // Where the cells of a line begin (from 1), for messages; commas in quotes do not separate.
 std::vector<int> cell_columns(std::string_view line) {
@@ -268,7 +268,7 @@ std::optional<std::string> CsvFiles::text_of(const std::filesystem::path& path,
     if (memory_ != nullptr) {
       if (auto known = memory_->text(path.string())) return known;
     }
-    auto text = read_whole_file(path, kMostCsvBytes, error);
+    auto text = read_whole_file(path, kMaxCsvBytes, error);
     if (text && memory_ != nullptr) memory_->keep_text(path.string(), *text);
     return text;
   }
@@ -399,8 +399,8 @@ std::optional<TimedRates> read_steps(const CsvFile& file, CsvFiles& files, const
                                      const std::string& steps = "time_s") {
   Rows<2> rows(file, files, {steps.c_str(), column});
   const bool timed = steps == "time_s";
-  constexpr double kMostFactor = 1e6, kMostRate = 1e12;
-  const double most = std::string_view(column) == "rate" ? kMostRate : kMostFactor;
+  constexpr double kMaxFactor = 1e6, kMaxRate = 1e12;
+  const double most = std::string_view(column) == "rate" ? kMaxRate : kMaxFactor;
   TimedRates result;
   for (Rows<2>::Cells cells{}; rows.next(cells);) {
     const auto time = rows.number(0, cells);

@@ -25,7 +25,7 @@ constexpr int kDeepest = 64;
 
 // toml++ puts no limit on dotted names and destroys its tables recursively: a name of a hundred
 // thousand parts would overflow the stack. No name of a real scenario comes near this many dots.
-constexpr std::size_t kMostDots = 2000;
+constexpr std::size_t kMaxDots = 2000;
 
 Place place_of(const toml::source_region& region, int source) {
   return {source, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
@@ -129,7 +129,7 @@ int line_with_too_many_dots(std::string_view text) {
       continue;
     }
     if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots = 0;
-    if (c == '.' && ++dots > kMostDots) {
+    if (c == '.' && ++dots > kMaxDots) {
       return 1 + static_cast<int>(std::count(text.begin(),
                                              text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
     }
@@ -189,7 +189,7 @@ std::optional<Node> parse_document(const Sources& sources, int source, Problems&
   const std::string_view text = sources.text(source);
   if (const int line = line_with_too_many_dots(text)) {
     problems.add({source, line, 1}, "not a scenario: a name has more than " +
-                                        std::to_string(kMostDots) + " dots; expected TOML");
+                                        std::to_string(kMaxDots) + " dots; expected TOML");
     return std::nullopt;
   }
   try {

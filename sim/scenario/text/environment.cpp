@@ -15,7 +15,7 @@
 namespace retrysim::scenario {
 namespace {
 
-constexpr std::size_t kMostConfigBytes = 1 << 20;
+constexpr std::size_t kMaxConfigBytes = 1 << 20;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -88,7 +88,7 @@ RetryEnvironment read_retry_environment() {
   if (profile.empty()) profile = "default";
   // SDKs do without a file that they cannot read.
   std::string ignored;
-  const std::string text = read_whole_file(file, kMostConfigBytes, ignored).value_or("");
+  const std::string text = read_whole_file(file, kMaxConfigBytes, ignored).value_or("");
 
   const auto setting = [&](const char* name, std::string_view key) {
     std::optional<EnvironmentSetting> found;

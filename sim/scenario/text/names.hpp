@@ -57,8 +57,8 @@ inline constexpr std::string_view kNoScenarioName =
 inline bool can_name_scenario(std::string_view name) {
   // =, +, - and @ begin a formula in spreadsheets that open the result files.
   constexpr std::string_view kBadStarts = ".=+-@", kBadAnywhere = "/\\";
-  constexpr std::size_t kMostBytes = 100;
-  return can_be_name(name) && name.size() <= kMostBytes &&
+  constexpr std::size_t kMaxBytes = 100;
+  return can_be_name(name) && name.size() <= kMaxBytes &&
          kBadStarts.find(name.front()) == std::string_view::npos &&
          name.find_first_of(kBadAnywhere) == std::string_view::npos;
 }

@@ -106,7 +106,7 @@ std::string origin_text(const ResolvedKey& key) {
 }
 
 // Where comments are aligned: as far to the right as the longest origin lets them, within reason.
-constexpr std::size_t kLeastCommentColumn = 30, kMostCommentColumn = 50;
+constexpr std::size_t kLeastCommentColumn = 30, kMaxCommentColumn = 50;
 
 std::size_t comment_column(const LoadedScenario& loaded, std::size_t columns) {
   std::size_t longest = 0;
@@ -114,7 +114,7 @@ std::size_t comment_column(const LoadedScenario& loaded, std::size_t columns) {
     longest = std::max(longest, scenario::columns_of("# " + origin_text(key)));
   }
   const std::size_t room = columns - std::min(columns, longest);
-  return std::clamp(room, kLeastCommentColumn, kMostCommentColumn);
+  return std::clamp(room, kLeastCommentColumn, kMaxCommentColumn);
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits,
                               const std::vector<std::string>& variant_edits) {
   std::string error;
-  const auto text = scenario::read_whole_file(path, scenario::kMostScenarioBytes, error);
+  const auto text = scenario::read_whole_file(path, scenario::kMaxScenarioBytes, error);
   LoadResult result;
   if (text) {
     result = load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
@@ -154,7 +154,7 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t
   ScenarioWriter writer({
       .columns = with_origins ? columns : std::numeric_limits<std::size_t>::max(),
       .comments = ScenarioWriter::Comments::kAt,
-      .comments_at = with_origins ? comment_column(loaded, columns) : kMostCommentColumn,
+      .comments_at = with_origins ? comment_column(loaded, columns) : kMaxCommentColumn,
   });
   std::string_view section;
   for (const ResolvedKey& key : loaded.keys) {

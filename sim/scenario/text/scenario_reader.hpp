@@ -19,7 +19,7 @@
 namespace retrysim::scenario {
 
 /// The largest scenario file that is read.
-inline constexpr std::uintmax_t kMostScenarioBytes = std::uintmax_t{64} << 20;
+inline constexpr std::uintmax_t kMaxScenarioBytes = std::uintmax_t{64} << 20;
 
 class ScenarioReader {
  public:

@@ -165,12 +165,12 @@ std::string grouped(std::size_t number) {
 
 namespace {
 
-constexpr double kMostSaid = 1e15, kLeastSaid = 1e-9;
+constexpr double kMaxSaid = 1e15, kLeastSaid = 1e-9;
 
 /// What is said of a number that cannot be written out; empty: it can.
 std::string not_said(double number) {
   if (std::isnan(number)) return "an unknown number";
-  return number > kMostSaid ? fmt::format("more than {:.0f}", kMostSaid) : "";
+  return number > kMaxSaid ? fmt::format("more than {:.0f}", kMaxSaid) : "";
 }
 
 }  // namespace

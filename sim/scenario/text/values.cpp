@@ -38,8 +38,8 @@ constexpr std::array<Unit, 6> kUnits{{{"ns", 1},
 
 // Numbers in messages: the shortest text, without the ".0" that TOML needs.
 std::string plain(double value) {
-  constexpr double kMostWhole = 1e15;
-  if (value == std::trunc(value) && std::abs(value) < kMostWhole) {
+  constexpr double kMaxWhole = 1e15;
+  if (value == std::trunc(value) && std::abs(value) < kMaxWhole) {
     return std::to_string(static_cast<std::int64_t>(value));
   }
   return render_number(value);
@@ -778,8 +778,8 @@ std::optional<Distribution> read_distribution(const std::string& path, const Nod
 
 namespace {
 
-constexpr int kMostDecimals = 15;
-constexpr std::int64_t kMostDigits = 1'000'000'000'000'000'000;  // 10^18: sums of two do fit
+constexpr int kMaxDecimals = 15;
+constexpr std::int64_t kMaxDigits = 1'000'000'000'000'000'000;  // 10^18: sums of two do fit
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -795,7 +795,7 @@ struct Decimal {
 std::optional<std::int64_t> times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
-  if (product > kMostDigits || product < -kMostDigits) return std::nullopt;
+  if (product > kMaxDigits || product < -kMaxDigits) return std::nullopt;
   return product;
 }
 
@@ -884,7 +884,7 @@ class DecimalReader {
       decimal_.digits = *scaled;
       decimal_.decimals = 0;
     }
-    return decimal_.decimals <= kMostDecimals;
+    return decimal_.decimals <= kMaxDecimals;
   }
 
   std::string_view rest_;
@@ -972,9 +972,9 @@ RangeResult linear(const std::vector<std::string_view>& texts) {
                           (step < 0 ? "a positive" : "a negative") + " one");
   }
   const std::int64_t steps = (high - low) / step;
-  if (steps >= static_cast<std::int64_t>(kMostRangeValues)) {
+  if (steps >= static_cast<std::int64_t>(kMaxRangeValues)) {
     return failure(2, fmt::format("the range has {} values; at most {} are possible", steps + 1,
-                                  kMostRangeValues));
+                                  kMaxRangeValues));
   }
   RangeResult result;
   for (std::int64_t i = 0; i <= steps; ++i) {
@@ -995,10 +995,10 @@ RangeResult log_spaced(std::string_view low_text, std::string_view high_text,
   const auto [end, code] =
       std::from_chars(count_text.data(), count_text.data() + count_text.size(), count);
   if (code != std::errc() || end != count_text.data() + count_text.size() || count < 2 ||
-      count > kMostRangeValues) {
+      count > kMaxRangeValues) {
     return failure(2, fmt::format("\"*{}\" is wrong; expected * and the number of values, from 2 "
                                   "to {}",
-                                  count_text, kMostRangeValues));
+                                  count_text, kMaxRangeValues));
   }
   std::vector<Decimal> numbers;
   if (auto failed = read_numbers({low_text, high_text}, numbers)) return *failed;

@@ -175,7 +175,7 @@ std::optional<Distribution> read_distribution(const std::string& path, const Nod
 // LO:HI:STEP and LO:HI:*N as lists of values.
 
 /// The most values that one range may have.
-inline constexpr std::size_t kMostRangeValues = 1'000'000;
+inline constexpr std::size_t kMaxRangeValues = 1'000'000;
 
 /// The values of a range as TOML texts, or what is wrong and with which part of it.
 struct RangeResult {

@@ -20,7 +20,7 @@ namespace {
 
 using scenario::in_quotes;
 
-constexpr std::size_t kMostVariants = 10'000'000;
+constexpr std::size_t kMaxVariants = 10'000'000;
 constexpr std::string_view kForm =
     "expected PATH=V1,V2,... or PATH=LO:HI:STEP, such as client.web.count=10,20";
 
@@ -284,8 +284,8 @@ namespace {
 std::size_t grid_size(std::span<const Variation> variations) {
   std::size_t size = 1;
   for (const Variation& v : variations) {
-    if (v.choices.size() > kMostVariants / std::max<std::size_t>(size, 1)) {
-      throw GridTooLarge(fmt::format("the grid has more than {} combinations", kMostVariants));
+    if (v.choices.size() > kMaxVariants / std::max<std::size_t>(size, 1)) {
+      throw GridTooLarge(fmt::format("the grid has more than {} combinations", kMaxVariants));
     }
     size *= v.choices.size();
   }

@@ -43,7 +43,7 @@ Scenario drawn_world(int number = 0) {
 Units wanted_of(const Scenario& scenario, Keep keep = Keep::kRow) {
   Units units;
   units.keep = keep;
-  units.most_bins = keep == Keep::kSeries ? kMostBinsOfPoint : 0;
+  units.most_bins = keep == Keep::kSeries ? kMaxBinsOfPoint : 0;
   units.count = static_cast<std::size_t>(scenario.replications);
   units.unit = [](std::size_t i) { return Unit{0, static_cast<std::uint32_t>(i)}; };
   units.scenario = [&scenario](std::size_t) { return borrowed(scenario); };

@@ -324,7 +324,7 @@ TEST_CASE("Calls that contradict their rules are refused") {
   CallSpec& a = s.calls[0];
   CallSpec& b = s.calls[1];
   SECTION("more needed than sent") { a.need = 2; }
-  SECTION("too many copies") { a.count = CallSpec::kMostCopies + 1; }
+  SECTION("too many copies") { a.count = CallSpec::kMaxCopies + 1; }
   SECTION("a share above 1") { a.share = 1.5; }
   SECTION("alternatives in different stages") {
     a.one_of = b.one_of = "x";

@@ -104,7 +104,7 @@ TEST_CASE("An attempt in the middle of a line leaves it, under every discipline"
 TEST_CASE("The highest priority is served first, and first come first among equals") {
   Scenario s = arrivals_at({0, 10, 20, 30, 40});
   s.services[0].queue.discipline = Discipline::kPriority;
-  s.clients[2].priority = kMostPriority;
+  s.clients[2].priority = kMaxPriority;
   s.clients[3].priority = 7;
   s.clients[4].priority = 7;
   CHECK(waits_ms(s) == Waits{0, 390, 80, 170, 260});

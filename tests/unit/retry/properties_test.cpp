@@ -94,7 +94,7 @@ class Inflow {
 
 /// Requests in a row that are refused or wait. The throttle of preset sre refuses more than 200
 /// behind a burst of failures.
-constexpr int kMostTries = 10'000;
+constexpr int kMaxTries = 10'000;
 
 void check_invariants(const Preset& preset, std::uint64_t responses) {
   const RetryRules& rules = preset.rules;
@@ -117,7 +117,7 @@ void check_invariants(const Preset& preset, std::uint64_t responses) {
     int tries = 0;
     for (Duration wait; (wait = strategy.acquire_send_token(token, now)) > Duration::zero() ||
                         !token.may_send();) {
-      must(++tries < kMostTries, "a token or the throttle lets no attempt pass");
+      must(++tries < kMaxTries, "a token or the throttle lets no attempt pass");
       now = now + wait;
       if (!token.may_send())
         token = strategy.acquire_initial_token(now);  // refused by the throttle

@@ -16,9 +16,9 @@
 #include <string>
 
 using namespace retrysim;
-using scenario::kMostAnswers;
-using scenario::kMostGroups;
-using scenario::kMostInstances;
+using scenario::kMaxAnswers;
+using scenario::kMaxGroups;
+using scenario::kMaxInstances;
 
 namespace {
 
@@ -51,10 +51,10 @@ Scenario layers(std::size_t count, std::size_t width) {
 
 TEST_CASE("the calls of services count as client groups") {
   std::string text = kSmall;
-  for (std::size_t i = 0; i + 1 < kMostGroups; ++i) {
+  for (std::size_t i = 0; i + 1 < kMaxGroups; ++i) {
     text += "[service.api.calls.s" + std::to_string(i) + "]\n";
   }
-  const std::size_t lines = 7 + kMostGroups - 1;
+  const std::size_t lines = 7 + kMaxGroups - 1;
   CHECK_THAT(errors_of(text + "[service.api.calls.more]\n[service.api.calls.last]\n"),
              Catch::StartsWith("demo.toml:" + std::to_string(lines + 1) + ":") &&
                  Catch::Contains("service.api.calls.more: with the calls of services there are "
@@ -63,7 +63,7 @@ TEST_CASE("the calls of services count as client groups") {
 
 TEST_CASE("all services together have so many instances") {
   std::string text = kSmall;
-  for (std::size_t i = 0; i < kMostInstances / kOfOneService; ++i) {
+  for (std::size_t i = 0; i < kMaxInstances / kOfOneService; ++i) {
     text += "[service.s" + std::to_string(i) + "]\nservice_time = 1\ninstances = 1000\n";
   }
   const Edits calls = {"client.web.calls=api"};
@@ -78,7 +78,7 @@ TEST_CASE("all services together have so many instances") {
 TEST_CASE("services and faults have so many different answers", "[slow]") {
   std::string text = kSmall + "[fault.few]\nstart = 1\nduration = 1\nerrors = { 429 = 0.1 }\n" +
                      "[fault.many]\nstart = 1\nduration = 1\n[fault.many.errors]\n";
-  for (std::size_t i = 0; i < kMostAnswers; ++i)
+  for (std::size_t i = 0; i < kMaxAnswers; ++i)
     text += "\"500:C" + std::to_string(i) + "\" = 1e-9\n";
   CHECK_THAT(errors_of(text), Catch::StartsWith("demo.toml:15:13: ") &&
                                   Catch::Contains("fault.many: with its answers there are more "
@@ -88,15 +88,15 @@ TEST_CASE("services and faults have so many different answers", "[slow]") {
 TEST_CASE("what is too much for the numbers of a simulation is refused in C++, too") {
   Scenario s = load(kSmall).scenario;
   s.services[0].instances.count = kOfOneService;
-  s.services.resize(kMostInstances / kOfOneService + 1, s.services[0]);
+  s.services.resize(kMaxInstances / kOfOneService + 1, s.services[0]);
   CHECK_THROWS_AS(simulate(s, 0, {}), std::invalid_argument);
   s = load(kSmall).scenario;
-  for (std::size_t i = 0; i <= kMostGroups; ++i) {
+  for (std::size_t i = 0; i <= kMaxGroups; ++i) {
     s.services[0].errors.push_back({{500, "C" + std::to_string(i)}, 0});
   }
   CHECK_THROWS_AS(simulate(s, 0, {}), std::invalid_argument);
   s = load(kSmall).scenario;
-  s.clients.resize(kMostGroups + 1, s.clients[0]);
+  s.clients.resize(kMaxGroups + 1, s.clients[0]);
   CHECK_THROWS_AS(simulate(s, 0, {}), std::invalid_argument);
 }
 
