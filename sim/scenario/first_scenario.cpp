@@ -5,7 +5,9 @@
 
 #include <retrysim/presets.hpp>
 
+#include "scenario/text/csv_inputs.hpp"
 #include "scenario/text/document.hpp"
+#include "scenario/text/problems.hpp"
 #include "scenario/text/scenario_writer.hpp"
 #include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
@@ -146,16 +148,63 @@ void read_rate(FirstAnswers& answers, std::string_view text) {
   accept(answers, changed);
 }
 
+constexpr double kMaxFirstServiceSeconds = 3600;
+
+/// "p50=30ms,p99=400ms" as a TOML table.
+std::string table_of_percentiles(std::string_view text) {
+  std::string table;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t to = std::min(text.find(',', from), text.size());
+    const std::string_view part = text.substr(from, to - from);
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string_view value = trimmed(part.substr(std::min(equals + 1, part.size())));
+    table += fmt::format("{}{} = {}", table.empty() ? "{ " : ", ",
+                         render_name(trimmed(part.substr(0, equals))), render_text(value));
+    from = to + 1;
+  }
+  return table + " }";
+}
+
+/// Takes a service time by its percentiles.
+void read_service_law(FirstAnswers& answers, std::string_view text) {
+  FirstAnswers changed = answers;
+  changed.service_law = table_of_percentiles(text);
+  changed.service_percentiles = text;
+  Sources sources;
+  Problems problems(sources);
+  CsvFiles files(".", nullptr, nullptr, sources, problems);
+  const int source = sources.add("answer", changed.service_law);
+  const auto table = parse_value(changed.service_law, {source, 1, 1});
+  const auto law = table ? read_distribution("service time", *table, files) : std::nullopt;
+  if (!law) {
+    throw BadAnswer(fmt::format("'{}' is no time to serve a request: {}", text,
+                                problems.empty() ? "expected percentiles such as p50=30ms,p99=400ms"
+                                                 : problems.diagnostics().front().message));
+  }
+  if (law->mean_seconds() > kMaxFirstServiceSeconds) {
+    throw BadAnswer(
+        fmt::format("'{}' is no time to serve a request: its mean is more than 1 h", text));
+  }
+  // As many digits as are shown.
+  changed.service_time =
+      Duration::from_seconds(std::stod(fmt::format("{:.4g}", law->mean_seconds())));
+  accept(answers, changed);
+}
+
 void read_service_time(FirstAnswers& answers, std::string_view text) {
   const std::string_view written = trimmed(text);
+  if (written.find('=') != std::string_view::npos) return read_service_law(answers, written);
   const auto time = parse_duration(written);
-  if (!time || time->duration <= Duration::zero() || time->duration > Duration::seconds(3600)) {
+  if (!time || time->duration <= Duration::zero() ||
+      time->duration.in_seconds() > kMaxFirstServiceSeconds) {
     throw BadAnswer(fmt::format(
         "'{}' is no time to serve a request; expected one with its unit (ns us ms s min), at most "
-        "1 h, such as 50ms",
+        "1 h, such as 50ms, or percentiles such as p50=30ms,p99=400ms",
         text));
   }
   FirstAnswers changed = answers;
+  changed.service_law.clear();
+  changed.service_percentiles.clear();
   changed.service_time = time->duration;
   accept(answers, changed);
 }
@@ -223,9 +272,10 @@ constexpr FirstQuestion kQuestions[] = {
     {"rate", "N", "requests per second of all clients together",
      ", such as 200 or 12000/min; it must be given without a terminal", nothing_usual,
      nothing_to_choose, read_rate},
-    {"service-time", "D", "mean time to serve a request, without waiting",
-     ", such as 50ms; it must be given without a terminal", nothing_usual, nothing_to_choose,
-     read_service_time},
+    {"service-time", "D", "mean time to serve a request, without waiting, or its percentiles",
+     ", such as 50ms, or p50=30ms,p99=400ms if percentiles are what you know; it must be given "
+     "without a terminal",
+     nothing_usual, nothing_to_choose, read_service_time},
     {"servers", "N", "requests that are served at the same time by all hosts together",
      "; default: as many as are busy for 70 % of the time", usual_servers, nothing_to_choose,
      read_servers},
@@ -312,7 +362,7 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name) {
       "Run it with `retrysim run FILE`, see every value in effect with `retrysim check FILE`.");
   file.line(fmt::format(
       "# Made by: retrysim init --rate {} --service-time {} --servers {} {} --fault {}{}", a.rate,
-      to_text(a.service_time), a.servers,
+      a.service_law.empty() ? to_text(a.service_time) : a.service_percentiles, a.servers,
       a.retry.empty() ? "--client " + a.client : "--retry " + a.retry, a.fault,
       a.log.empty() ? "" : " --log " + a.log));
   file.blank();
@@ -334,9 +384,14 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name) {
                        100 * busy_servers(a) / a.servers));
   file.key(
       "service_time",
-      fmt::format("{{ distribution = \"exponential\", mean = \"{}\" }}", to_text(a.service_time)),
-      fmt::format("the mean {}; exponential: 1 in 20 takes three times as long",
-                  a.log.empty() ? "is yours" : "of " + a.log));
+      a.service_law.empty() ? fmt::format("{{ distribution = \"exponential\", mean = \"{}\" }}",
+                                          to_text(a.service_time))
+                            : a.service_law,
+      a.service_law.empty()
+          ? fmt::format("the mean {}; exponential: 1 in 20 takes three times as long",
+                        a.log.empty() ? "is yours" : "of " + a.log)
+          : fmt::format("the percentiles are yours; of the law that has them the mean is {:.3g} ms",
+                        1000 * a.service_time.in_seconds()));
   constexpr std::uint64_t kPlaces = 10;
   file.key("queue", fmt::format("{{ capacity = {} }}", kPlaces * a.servers),
            "assumed: 10 wait for each server, others get 503; \"unlimited\" turns none away");

@@ -22,9 +22,12 @@ namespace retrysim::scenario {
 struct FirstAnswers {
   double rate = 0;             ///< requests per second of all clients together
   Duration service_time = {};  ///< mean
-  std::uint32_t servers = 0;   ///< requests that are served at the same time
-  std::string client = {};     ///< a preset, with or without its version, or "none"
-  std::string fault = {};      ///< one of the words of the question
+  /// The law of that time as TOML, by percentiles; empty: exponential.
+  std::string service_law = {};
+  std::string service_percentiles = {};  ///< as they were typed; empty with the law
+  std::uint32_t servers = 0;             ///< requests that are served at the same time
+  std::string client = {};               ///< a preset, with or without its version, or "none"
+  std::string fault = {};                ///< one of the words of the question
   /// An access log that some of these come from; empty: they are the user's.
   std::string log = {};
   /// Shares of all requests that get these statuses.

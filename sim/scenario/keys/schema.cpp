@@ -2,6 +2,7 @@
 #include "scenario/keys/schema.hpp"
 
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/percentiles.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -25,6 +26,9 @@ constexpr std::string_view kEntityPattern = "^[A-Za-z0-9_][A-Za-z0-9_-]*$";
 
 // How the names of error answers begin: "429", "503:SlowDown".
 constexpr std::string_view kErrorAnswerPattern = "^[0-9]{3}(:|$)";
+
+// What `percentile_share` accepts, and a little more.
+constexpr std::string_view kPercentilePattern = "^p[0-9]+(\\.[0-9]+)?$";
 
 // What `parse_duration` accepts, but for the longest one.
 constexpr std::string_view kDurationPattern =
@@ -89,11 +93,26 @@ Json distribution_table(const DistributionForm& form) {
           {"additionalProperties", false}};
 }
 
+// { p50 = "30ms", p99 = "400ms" }: at least one percentile.
+Json percentile_table() {
+  Json members = duration_schema(kNotNegative);
+  members["description"] = "A percentile: p50, p99, p999 (99.9 %).";
+  return {{"type", "object"},
+          {"properties",
+           {{"distribution", {{"enum", percentile_laws()}, {"description", "Default lognormal."}}},
+            {"mean", duration_schema(kNotNegative)},
+            {"cv", number_schema("number", kPositive)}}},
+          {"patternProperties", {{kPercentilePattern, std::move(members)}}},
+          {"not", {{"propertyNames", {{"not", {{"pattern", kPercentilePattern}}}}}}},
+          {"additionalProperties", false}};
+}
+
 Json distribution_schema() {
   std::vector<Json> forms;
   for (const DistributionForm& form : distribution_forms()) {
     forms.push_back(distribution_table(form));
   }
+  forms.push_back(percentile_table());
   return any_of_schema(std::move(forms));
 }
 

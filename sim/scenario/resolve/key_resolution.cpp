@@ -6,6 +6,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/percentiles.hpp"
 #include "scenario/text/text.hpp"
 
 #include <algorithm>
@@ -85,6 +86,13 @@ void KeyResolution::resolve_given(const KeyInfo& key, const Node& node, Applies 
   record_given(path, render_value(key.rules, node), node);
   const std::string slip = likely_slip(key.rules, node);
   if (!slip.empty()) loaded_.notes.push_back(path + slip);
+  if (key.rules.kind == ValueKind::kDistribution) {
+    const std::string doubt =
+        median_for_mean_note(node, files_.sources().line(node.place.source, node.place.line));
+    if (!doubt.empty()) loaded_.notes.push_back(path + doubt);
+  }
+  const std::string chosen = percentile_note(node, files_);
+  if (!chosen.empty()) loaded_.notes.push_back(path + chosen);
 }
 
 void KeyResolution::resolve_absent(const KeyInfo& key) {

@@ -4,6 +4,7 @@
 #include "scenario/text/edits.hpp"
 
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/percentiles.hpp"
 #include "scenario/text/text.hpp"
 
 #include <algorithm>
@@ -149,7 +150,8 @@ class Edit {
     const bool distribution =
         kind == ValueKind::kDistribution || kind == ValueKind::kCountDistribution;
     if (distribution && i + 1 == names_.size() &&
-        std::find(known.begin(), known.end(), names_[i]) != known.end()) {
+        (std::find(known.begin(), known.end(), names_[i]) != known.end() ||
+         percentile_share(names_[i]))) {
       return true;
     }
     std::string message = "unknown key " + in_quotes(path_) + "; ";
@@ -259,7 +261,13 @@ bool is_another_thing(const Node& base, const Node& changes, const NameTree* kno
            (old_value == nullptr || render(old_value->value) != render(new_value->value));
   };
   if (known == nullptr) return false;
-  if (known->key != nullptr) return differs("distribution");
+  if (known->key != nullptr) {
+    if (differs("distribution")) return true;
+    const bool says_more = std::ranges::any_of(changes.members, [&](const Member& m) {
+      return m.name != "distribution" && base.find(m.name) == nullptr;
+    });
+    return says_more && has_percentiles(base) != has_percentiles(changes);
+  }
   return std::any_of(known->children.begin(), known->children.end(), [&](const NameTree& child) {
     return child.key != nullptr && child.key->decides && differs(child.name);
   });

@@ -5,6 +5,7 @@
 
 #include "kernel/functions.hpp"
 #include "scenario/text/names.hpp"
+#include "scenario/text/percentiles.hpp"
 #include "scenario/text/problems.hpp"
 #include "scenario/text/text.hpp"
 
@@ -763,6 +764,7 @@ bool is_duration_parameter(std::string_view name) {
 
 std::optional<Distribution> read_distribution(const std::string& path, const Node& node,
                                               CsvFiles& files) {
+  if (has_percentiles(node)) return read_percentiles(path, node, files);
   if (node.is_table()) return DistributionReader(path, node, files).read();
   ValueRules rules;
   rules.kind = ValueKind::kDuration;
