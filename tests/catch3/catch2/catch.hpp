@@ -12,9 +12,9 @@ using Catch::Approx;
 
 namespace Catch {
 
-using Matchers::EndsWith;
-using Matchers::StartsWith;
+using namespace Matchers;
 
+// Before that of ranges, which is another one.
 inline auto Contains(const std::string& part) { return Matchers::ContainsSubstring(part); }
 
 }  // namespace Catch
