@@ -14,16 +14,31 @@
 namespace retrysim::scenario {
 
 /// The text, which must live as long, a little at a time with a stop point before each. Where it
-/// has been read to can be asked for and set.
+/// has been read to can be asked for and set, and what was read can be put back.
 class Portions : public std::streambuf {
  public:
-  explicit Portions(std::string_view text) : text_(text) {}
+  /// Has a first portion already: libraries that read a little while they begin leak memory if that
+  /// is interrupted.
+  explicit Portions(std::string_view text) : text_(text) {
+    stop_point();
+    show(0);
+  }
 
  protected:
   int_type underflow() override {
+    if (position() == text_.size()) return traits_type::eof();
     stop_point();
     show(position());
-    return gptr() == egptr() ? traits_type::eof() : traits_type::to_int_type(*gptr());
+    return traits_type::to_int_type(*gptr());
+  }
+  int_type pbackfail(int_type put) override {
+    if (position() == 0) return traits_type::eof();
+    show(position() - 1);
+    const int_type back = traits_type::to_int_type(*gptr());
+    const bool is_it =
+        traits_type::eq_int_type(put, traits_type::eof()) || traits_type::eq_int_type(put, back);
+    if (!is_it) gbump(1);
+    return is_it ? back : traits_type::eof();
   }
   pos_type seekoff(off_type by, std::ios_base::seekdir from, std::ios_base::openmode) override {
     const auto base = static_cast<off_type>(from == std::ios_base::beg   ? 0
@@ -58,7 +73,7 @@ class PortionedStream : public std::istream {
  public:
   explicit PortionedStream(std::string_view text) : std::istream(nullptr), portions_(text) {
     rdbuf(&portions_);
-    exceptions(std::ios::badbit);
+    exceptions(std::ios::badbit);  // without which an exception of the buffer would be forgotten
   }
 
  private:

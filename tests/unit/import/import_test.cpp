@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrysim {
 namespace {
@@ -67,6 +68,18 @@ TEST_CASE("Mistakes have their place", "[import]") {
         "2:0 retry_mode = fast is wrong; expected one of legacy, standard, adaptive");
   CHECK(place_of("grpc", "a: 1") == "0:0 no retry configuration found; expected a service config");
   CHECK_THROWS_AS(import_configuration("nothing", "", "x"), std::invalid_argument);
+}
+
+TEST_CASE("Texts that end within the mark of their encoding are mistakes of the file", "[import]") {
+  constexpr std::string_view kBytes("\0\xFE\xFF\xEF\xBB\xBF:", 7);
+  std::vector<std::string> texts = {""};
+  for (std::size_t t = 0; t < texts.size(); ++t) {
+    if (texts[t].size() < 4) {
+      for (const char byte : kBytes) texts.push_back(texts[t] + byte);
+    }
+    CAPTURE(texts[t]);
+    CHECK_THROWS_AS(import_configuration("envoy", texts[t], "x"), BadConfiguration);
+  }
 }
 
 TEST_CASE("The kind is told from the text", "[import]") {

@@ -56,6 +56,23 @@ TEST_CASE("a text in portions is whole, and ends when it is asked to") {
   CHECK_THROWS_AS(stream.read(read.data(), 9'000), Interrupted);
 }
 
+TEST_CASE("what was read of a text in portions can be put back, at its end and between portions") {
+  const std::string text(10'000, 'x');
+  for (const std::size_t length : {1u, 2u, 4'096u, 4'097u, 10'000u}) {
+    scenario::PortionedStream stream(std::string_view(text).substr(0, length));
+    std::string read(length, ' ');
+    stream.read(read.data(), static_cast<std::streamsize>(length));
+    CHECK(stream.get() == std::istream::traits_type::eof());
+    stream.clear();
+    for (std::size_t i = 0; i < length; ++i) stream.unget();
+    CHECK(stream.tellg() == std::istream::pos_type(0));
+    stream.read(read.data(), static_cast<std::streamsize>(length));
+    CHECK(stream.gcount() == static_cast<std::streamsize>(length));
+    stream.putback('x');
+    CHECK_THROWS_AS(stream.putback('y'), std::ios::failure);  // which was not read
+  }
+}
+
 TEST_CASE("TOML is read in portions") {
   std::atomic<bool> stop{true};
   const StopScope scope(&stop);
