@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/comparison.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "measure/analyse/recovery.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
@@ -445,8 +447,8 @@ std::string recoveries(const ComparisonReport& comparison) {
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // what is said, of whom
   for (const Evaluation& e : comparison.evaluations) {
-    const SummaryRow* recovered = find_row(e.summary, "all", "recovered");
-    const SummaryRow* time = find_row(e.summary, "all", "recovery_s");
+    const SummaryRow* recovered = e.row("all", "recovered");
+    const SummaryRow* time = e.row("all", "recovery_s");
     if (recovered == nullptr) return "";
     const auto runs = e.set.runs.size();
     const auto back =
@@ -498,6 +500,7 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
         groups, [&](const ClientSpec& c) { return c.name == name && !c.makes_calls(); });
   };
   for (const std::string& client : clients_of(comparison)) {
+    stop_point();
     if (client != "all" && (!by_group || (one_outside && is_outside(client)))) continue;
     for (std::size_t v = 1; v <= comparison.variants(); ++v) {
       const auto find = [&](const MetricInfo& metric) {
@@ -529,7 +532,7 @@ std::string common_key(const ComparisonReport& comparison) {
 
 std::string baseline_cell(const ComparisonReport& comparison, const std::string& client,
                           const MetricInfo& metric) {
-  const SummaryRow* row = find_row(comparison.baseline().summary, client, metric.name);
+  const SummaryRow* row = comparison.baseline().row(client, metric.name);
   if (row == nullptr) return "-";
   const DisplayUnit unit = shown_as_percentage(metric)
                                ? DisplayUnit{100, " %"}
@@ -585,7 +588,10 @@ class ComparisonText {
     d.answer_first(said);
     add_layers(d);
     add_meaning(d);
-    for (const std::string& client : clients_of(comparison_)) show(d, differences(client));
+    for (const std::string& client : clients_of(comparison_)) {
+      stop_point();
+      show(d, differences(client));
+    }
     if (comparison_.show_variance) add_reductions(d);
     d.notes(notes());
   }
@@ -691,7 +697,7 @@ class ComparisonText {
       TextRow& row =
           table.rows.emplace_back(TextRow{{std::string(2 + 2 * layer.depth, ' ') + name}});
       for (const Evaluation& e : comparison_.evaluations) {
-        const SummaryRow* found = find_row(e.summary, name, "amplification");
+        const SummaryRow* found = e.row(name, "amplification");
         row.cells.emplace_back(found == nullptr ? "-" : format_plain(found->estimate.mean));
       }
     }
@@ -825,7 +831,7 @@ class ComparisonText {
                     [](const MetricInfo* m) { return m->name.find("_p99") != m->name.npos; });
     double fewest = std::numeric_limits<double>::infinity();
     for (const Evaluation& e : comparison_.evaluations) {
-      const SummaryRow* requests = find_row(e.summary, "all", "requests");
+      const SummaryRow* requests = e.row("all", "requests");
       if (requests != nullptr) fewest = std::min(fewest, requests->estimate.min);
     }
     const std::string note = short_runs_note(fewest);

@@ -103,7 +103,6 @@ std::string cut_to(std::string name, std::size_t most) {
 std::vector<Edge> edges_of(const Evaluation& e) {
   const Scenario& scenario = e.scenario();
   const flow::CallGraph calls(scenario);
-  const RowsByClient rows(e.summary);
   std::vector<Edge> edges;
   for (const Layer& layer : call_order(scenario)) {
     const ClientSpec& client = scenario.clients[layer.group];
@@ -114,7 +113,7 @@ std::vector<Edge> edges_of(const Evaluation& e) {
     }
     edge.depth = layer.depth;
     edge.whole = flow_of([&](std::string_view metric) -> std::optional<double> {
-      const SummaryRow* row = rows.find(client.name, metric);
+      const SummaryRow* row = e.row(client.name, metric);
       return row ? std::optional(row->estimate.mean) : std::nullopt;
     });
     add_phases(edge, e);

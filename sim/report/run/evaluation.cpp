@@ -42,6 +42,7 @@ Evaluation::Evaluation(const ResultSet& results)
   if (results.runs.size() == 1) {
     single_run = stats::add_batch_means(scenario(), results.runs.front(), summary);
   }
+  for (std::size_t r = 0; r < summary.size(); ++r) first_rows_.try_emplace(summary[r].client, r);
   verdicts = retrysim::verdicts(scenario(), results.runs);
   verdicts.insert(verdicts.end(), results.twin_verdicts.begin(), results.twin_verdicts.end());
   expectations = judge_expectations(scenario(), summary, results.runs.size());
@@ -56,6 +57,15 @@ Evaluation::Evaluation(const ResultSet& results)
 
 std::string Evaluation::client_name(std::size_t client) const {
   return client < scenario().clients.size() ? scenario().clients[client].name : "all";
+}
+
+const SummaryRow* Evaluation::row(std::string_view client, std::string_view metric) const {
+  const auto first = first_rows_.find(client);
+  if (first == first_rows_.end()) return nullptr;
+  for (std::size_t r = first->second; r < summary.size() && summary[r].client == client; ++r) {
+    if (summary[r].metric->name == metric) return &summary[r];
+  }
+  return nullptr;
 }
 
 std::vector<const LoadedScenario*> scenarios_of(std::span<const Evaluation> evaluations) {

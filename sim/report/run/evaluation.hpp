@@ -15,10 +15,13 @@
 #include "measure/analyse/storms.hpp"
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::report {
@@ -49,6 +52,9 @@ struct Evaluation {
   std::size_t clients() const { return values.clients(); }
   /// The group's name, or "all".
   std::string client_name(std::size_t client) const;
+  /// The row of `summary` of a group, or of "all", and a metric; null if there is none. Does not
+  /// go through the rows of other groups, of which there may be thousands.
+  const SummaryRow* row(std::string_view client, std::string_view metric) const;
 
   const ResultSet& set;
   MetricValues values;
@@ -59,6 +65,9 @@ struct Evaluation {
   std::vector<ExpectationResult> expectations;
   std::vector<std::vector<stats::Storm>> storms;  ///< by replication
   std::vector<Verdict> verdicts;
+
+ private:
+  std::map<std::string, std::size_t, std::less<>> first_rows_;  ///< of each client in `summary`
 };
 
 /// The scenarios of the variants.

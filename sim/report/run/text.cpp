@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/run/text.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "measure/analyse/recovery.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
@@ -225,14 +227,13 @@ std::string short_runs_note(double requests) {
 std::vector<std::string> drain_notes(const Evaluation& e) {
   constexpr double kNoteworthy = 0.01;
   std::vector<std::string> notes;
-  const RowsByClient rows(e.summary);
   for (std::size_t c = 0; c < e.clients(); ++c) {
     const std::string client = e.client_name(c);
     if (client == "all" && e.clients() > 2) continue;  // its groups are told of one by one
     if (client != "all" && e.clients() == 2) continue;
-    const SummaryRow* whole = rows.find(client, "success_rate");
-    const SummaryRow* within = rows.find(client, "success_rate_within_duration");
-    const SummaryRow* drained = rows.find(client, "finished_in_drain");
+    const SummaryRow* whole = e.row(client, "success_rate");
+    const SummaryRow* within = e.row(client, "success_rate_within_duration");
+    const SummaryRow* drained = e.row(client, "finished_in_drain");
     if (whole == nullptr || within == nullptr || drained == nullptr) continue;
     if (std::fabs(whole->estimate.mean - within->estimate.mean) <= kNoteworthy) continue;
     notes.push_back(
@@ -382,7 +383,7 @@ std::string format_scaled(const Estimate& e, DisplayUnit unit) {
 }
 
 std::string cell(const Evaluation& e, const std::string& client, std::string_view metric) {
-  const SummaryRow* row = find_row(e.summary, client, metric);
+  const SummaryRow* row = e.row(client, metric);
   if (row == nullptr) return "";
   const Estimate& estimate = row->estimate;
   std::string text = format_metric(estimate, *row->metric);
@@ -447,6 +448,7 @@ std::vector<TableRow> table_rows(const Evaluation& e, const std::vector<std::str
     rows.push_back({std::string(section.title), {}});
     for (const MetricInfo* metric : metrics_of(section.lines)) {
       if (is_hidden(e, *metric)) continue;
+      stop_point();
       TableRow row{"  " + std::string(metric->display.line_label), {}, metric->name};
       bool something = false;
       for (const std::string& client : clients) {
@@ -513,7 +515,7 @@ std::string with_ends(const Estimate& e, double scale, std::string_view unit) {
 }
 
 bool all_recover(const Evaluation& e) {
-  const SummaryRow* row = find_row(e.summary, "all", "recovery_s");
+  const SummaryRow* row = e.row("all", "recovery_s");
   return row != nullptr && row->estimate.count == e.set.runs.size();
 }
 
@@ -551,9 +553,8 @@ void say_expectations(Document& d, const Evaluation& e) {
 void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e) {
   if (stats::triggers(e.scenario()).empty()) return;
   const std::size_t n = e.set.runs.size();
-  const RowsByClient rows(e.summary);
   for (std::size_t c = 0; c + 1 < e.clients(); ++c) {
-    const SummaryRow* row = rows.find(e.client_name(c), "recovery_s");
+    const SummaryRow* row = e.row(e.client_name(c), "recovery_s");
     const std::size_t recovered = row == nullptr ? 0 : row->estimate.count;
     if (recovered == n) continue;
     notes.push_back(
@@ -624,14 +625,13 @@ std::vector<std::string> further_notes(const Evaluation& e) {
   if (n > 1 && n < 10) {
     notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
   }
-  if (const SummaryRow* row = find_row(e.summary, "all", "unfinished");
-      row != nullptr && row->estimate.max > 0) {
+  if (const SummaryRow* row = e.row("all", "unfinished"); row != nullptr && row->estimate.max > 0) {
     notes.push_back(
         fmt::format("short runs: up to {} requests in a replication were still open when the run "
                     "ended; they count as unfinished",
                     row->estimate.max));
   }
-  const SummaryRow* requests = find_row(e.summary, "all", "requests");
+  const SummaryRow* requests = e.row("all", "requests");
   if (requests != nullptr && requests->estimate.max == 0) {
     notes.emplace_back(
         "no request was submitted between warmup and duration, so there are no results");

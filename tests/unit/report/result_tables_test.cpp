@@ -274,6 +274,18 @@ TEST_CASE_METHOD(Sample, "several variants share a table") {
   CHECK(has_line(sink.text(), "sample,seed=8,web,requests,requests,10,,,,10,10,1"));
 }
 
+TEST_CASE_METHOD(Sample,
+                 "the row of a client and a metric is that of the summary, also in a copy") {
+  const std::vector<Evaluation> copied = {Evaluation(set)};
+  const Evaluation& evaluation = copied.front();
+  for (const SummaryRow& row : evaluation.summary) {
+    CHECK(evaluation.row(row.client, row.metric->name) == &row);
+  }
+  CHECK(evaluation.row("nobody", "requests") == nullptr);
+  CHECK(evaluation.row("web", "nothing") == nullptr);
+  CHECK(evaluation.row("web", "utilization") == nullptr);  // which only "all" has
+}
+
 TEST_CASE_METHOD(Sample, "result.json") {
   loaded.scenario.expectations = {{"works", "success_rate", "web", std::nullopt, 0.5}};
   loaded.scenario.faults.resize(1);
