@@ -3,9 +3,10 @@
 # hundred random ones.
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Without names: all of small.py, some of which take a minute under callgrind.
+  # Together all of small.py. Those of the night take twenty seconds or more under callgrind.
   set(work fan_out fan_out_of_slow crash slower growing hedges balancers least_connections
-      relapses expired held tokens)
+      relapses expired held tokens unfinished faults loops operations errors alternatives fallbacks)
+  set(work_of_the_night stages_of_alternatives bins)
   foreach(check work memory import fit_memory)
     add_test(NAME costly/${check}
              COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/${check}_test.py
@@ -13,4 +14,9 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set_tests_properties(costly/${check} PROPERTIES
       LABELS "costly;no-sanitizer" SKIP_RETURN_CODE 77 TIMEOUT 1200 COST 40)
   endforeach()
+  add_test(NAME costly/work_of_the_night
+           COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/work_test.py
+                   $<TARGET_FILE:retrysim-cli> ${work_of_the_night})
+  set_tests_properties(costly/work_of_the_night PROPERTIES
+    LABELS "nightly;no-sanitizer" SKIP_RETURN_CODE 77 TIMEOUT 1200)
 endif()

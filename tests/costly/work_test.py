@@ -47,6 +47,11 @@ def gap_of(kind):
 
 
 class Work(unittest.TestCase):
+    def test_each_kind_is_run_by_day_or_by_night(self):
+        lists = (pathlib.Path(__file__).parent / "tests.cmake").read_text(encoding="utf-8")
+        for kind in small.KINDS:
+            self.assertRegex(lists, rf"\b{kind.__name__}\b")
+
     def test_limits_are_looked_at_in_time(self):
         kinds = [k for k in small.KINDS if not NAMES or k.__name__ in NAMES]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
