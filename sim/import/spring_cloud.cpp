@@ -2,9 +2,11 @@
 //
 // spring-cloud-gateway RetryGatewayFilterFactory: 3 retries of GET after any 5xx, an IOException or
 // a timeout, at once unless there is a backoff of 5 ms and a factor of 2. HttpClientProperties: no
-// time limits. spring-cloud-openfeign FeignClientsConfiguration: Retryer.NEVER_RETRY; feign's
-// Request.Options: 10 s to connect, 60 s to read; Retryer.Default: 5 attempts, 100 ms times 1.5 up
-// to 1 s.
+// time limits. On servlets, server.mvc.filter.GatewayRetryFilterFunctions gives the same number to
+// Spring Retry's SimpleRetryPolicy, which counts attempts; its delays end at 30 s
+// (ExponentialBackOffPolicy). spring-cloud-openfeign FeignClientsConfiguration:
+// Retryer.NEVER_RETRY; feign's Request.Options: 10 s to connect, 60 s to read; Retryer.Default: 5
+// attempts, 100 ms times 1.5 up to 1 s.
 //
 // SPDX-License-Identifier: MIT
 #include "import/families.hpp"
@@ -51,23 +53,42 @@ void read_statuses(ImportedPolicy& p, const Field& args) {
     list.leave_in_part(std::string(kRetriedHere));
   }
   set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"),
-      statuses ? statuses.path() : "the filter's default: any 5xx");
+      statuses || series ? paths({statuses, series}) : "the filter's default: any 5xx");
 }
 
-void read_filter(ImportedPolicy& p, const Field& args) {
+/// On which server the Gateway runs.
+enum class Server : std::uint8_t { kWebFlux, kServlets };
+
+/// The filter's number: of retries, or, on servlets, of attempts.
+void set_retries(ImportedPolicy& p, std::int64_t number, const std::string& source, Server server,
+                 const Field& field) {
+  if (server == Server::kWebFlux) {
+    set(p, "retry.max_retries", in_toml(static_cast<double>(number)), source);
+    return;
+  }
+  set(p, "retry.max_attempts", in_toml(static_cast<double>(std::max<std::int64_t>(1, number))),
+      source);
+  field.leave_in_part(
+      "on servlets it counts attempts; without Spring Retry on the class path there is one more, "
+      "and without a backoff 1s between them");
+}
+
+void read_filter(ImportedPolicy& p, const Field& args, Server server) {
   begin(p, "", "");
   const Field retries = args["retries"], backoff = args["backoff"].map(),
               jitter = args["jitter"].map();
-  set(p, "retry.max_retries", retries ? in_toml(static_cast<double>(retries.count())) : "3",
-      retries ? retries.source() : "the filter's default");
+  set_retries(p, retries ? retries.count() : 3, retries ? retries.source() : "the filter's default",
+              server, retries);
   read_statuses(p, args);
   if (backoff) {
     const Field first = backoff["first_backoff"], most = backoff["max_backoff"],
                 factor = backoff["factor"];
     set_backoff(p, first ? first.duration(1e-3) : Duration::milliseconds(5),
                 factor ? factor.number(1, 1e6) : 2,
-                most ? std::optional(most.duration(1e-3)) : std::nullopt, "none",
-                first ? first.source() : "the filter's default");
+                most                          ? std::optional(most.duration(1e-3))
+                : server == Server::kServlets ? std::optional(Duration::seconds(30))
+                                              : std::nullopt,
+                "none", first ? first.source() : "the filter's default");
     if (factor) set(p, "retry.backoff.factor", in_toml(factor.number(1, 1e6)), factor);
     if (most) set(p, "retry.backoff.cap", in_toml(most.duration(1e-3)), most);
     if (const Field f = jitter["random_factor"]; f && f.number(0, 1) > 0) {
@@ -91,8 +112,9 @@ void read_filter(ImportedPolicy& p, const Field& args) {
   }
 }
 
-/// `- Retry=3,SERVICE_UNAVAILABLE`: arguments by their places.
-void read_shortcut(ImportedPolicy& p, const Field& filter) {
+/// `- Retry=3,SERVICE_UNAVAILABLE,GET,10ms,50ms,2,false`: arguments by their places, the last four
+/// of them not on servlets.
+void read_shortcut(ImportedPolicy& p, const Field& filter, Server server) {
   begin(p, "", "");
   const std::string text = filter.text();
   const std::vector<std::string> words =
@@ -102,24 +124,45 @@ void read_shortcut(ImportedPolicy& p, const Field& filter) {
       *retries != static_cast<double>(static_cast<std::int64_t>(*retries))) {
     filter.fail("expected Retry=N, such as Retry=3");
   }
-  set(p, "retry.max_retries", in_toml(*retries), filter);
-  const bool throttled = words.size() > 1 && status_of(words[1]) == "429";
+  set_retries(p, static_cast<std::int64_t>(*retries), filter.source(), server, filter);
+  const bool throttled =
+      words.size() > 1 && (status_of(words[1]) == "429" || plain_name(words[1]) == "clienterror");
   set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), filter);
-  set_backoff(p, Duration::zero(), 1, std::nullopt, "none",
-              "without backoff the filter retries at once");
-  if (words.size() > 2) filter.leave_in_part("only its number of retries and statuses are read");
+  constexpr std::size_t kMethods = 2, kFirst = 3, kMost = 4, kFactor = 5;
+  const auto seconds_at = [&](std::size_t place) -> std::optional<double> {
+    if (words.size() <= place) return std::nullopt;
+    const std::optional<double> seconds = seconds_in(words[place], 1e-3);
+    if (!seconds || *seconds < 0 || *seconds > 1e6) {
+      filter.fail("expected Retry=retries,statuses,methods,firstBackoff,maxBackoff,factor");
+    }
+    return seconds;
+  };
+  if (const std::optional<double> first = seconds_at(kFirst)) {
+    const std::optional<double> most = seconds_at(kMost);
+    const auto factor = words.size() > kFactor ? number_in(words[kFactor]) : 2;
+    if (!factor || *factor < 1 || *factor > 1e6) filter.fail("expected a factor from 1");
+    set_backoff(p, Duration::from_seconds(*first), *factor,
+                most ? std::optional(Duration::from_seconds(*most)) : std::nullopt, "none",
+                filter.source());
+  } else {
+    set_backoff(p, Duration::zero(), 1, std::nullopt, "none",
+                "without backoff the filter retries at once");
+  }
+  if (words.size() > kMethods) {
+    filter.leave_in_part("its methods are about the requests, not about when to retry");
+  }
 }
 
 /// The Retry filter in a list; adds nothing if there is none.
-bool read_filters(ImportedPolicy& p, const Field& filters) {
+bool read_filters(ImportedPolicy& p, const Field& filters, Server server) {
   for (const Field& filter : filters.items()) {
     if (filter.plain().starts_with("Retry=") || filter.plain() == "Retry") {
-      read_shortcut(p, filter);
+      read_shortcut(p, filter, server);
       return true;
     }
     if (const Field name = filter["name"]; name.plain() == "Retry") {
       name.use();
-      read_filter(p, filter["args"].map().block());
+      read_filter(p, filter["args"].map().block(), server);
       return true;
     }
   }
@@ -127,25 +170,31 @@ bool read_filters(ImportedPolicy& p, const Field& filters) {
 }
 
 /// Each route with a Retry filter, of its own or by default.
-void import_gateway(const Field& gateway, std::vector<ImportedPolicy>& policies) {
+void import_gateway(const Field& gateway, Server server, std::vector<ImportedPolicy>& policies) {
   const auto set_timeouts = [&](ImportedPolicy& p, const Field& route) {
-    const Field client = gateway["httpclient"], data = route["metadata"];
+    const Field client = gateway["httpclient"], data = route["metadata"];  // or http-client
     const Field response = data["response_timeout"], connect = data["connect_timeout"];
-    set_timeout_ms(p, "attempt_timeout", response ? response : client["response_timeout"]);
+    set_timeout_ms(p, "attempt_timeout",
+                   response                     ? response
+                   : server == Server::kWebFlux ? client["response_timeout"]
+                                                : client["read_timeout"]);
     set_timeout_ms(p, "connect_timeout", connect ? connect : client["connect_timeout"]);
   };
   const Field usual = gateway["default_filters"];
   std::size_t number = 0;
-  for (const Field& route : gateway["routes"].items()) {
+  const auto add_route = [&](const Field& route, const std::string& name) {
     const Field id = route["id"];
-    ImportedPolicy p = new_policy(
-        group_name(id ? id.text() : fmt::format("route-{}", ++number), "route"), route.path());
-    if (!read_filters(p, route["filters"]) && !read_filters(p, usual)) continue;
+    ImportedPolicy p = new_policy(group_name(id ? id.text() : name, "route"), route.path());
+    if (!read_filters(p, route["filters"], server) && !read_filters(p, usual, server)) return;
     set_timeouts(p, route);
     policies.push_back(std::move(p));
+  };
+  for (const Field& route : gateway["routes"].items()) {
+    add_route(route, fmt::format("route-{}", ++number));
   }
+  for (const auto& [name, route] : gateway["routes_map"].members()) add_route(route, name);
   ImportedPolicy p = new_policy("gateway", usual.path());
-  if (policies.empty() && read_filters(p, usual)) {
+  if (policies.empty() && read_filters(p, usual, server)) {
     set_timeouts(p, gateway["-"]);
     policies.push_back(std::move(p));
   }
@@ -195,9 +244,10 @@ void import_spring_cloud(const Documents& documents, Reading&, ImportedConfigura
         d.path().starts_with(kProfile) ? d.path().substr(kProfile.size()) : "";
     std::vector<ImportedPolicy> policies;
     const Field gateway = d.at("spring.cloud.gateway");
-    // Since 2025.0 in front of its names stands the kind of server.
-    const Field newer = gateway.at("server.webflux");
-    import_gateway(newer ? newer : gateway, policies);
+    // Since 2025.0 in front of its names stands the kind of server; before, "mvc" did, or nothing.
+    const Field webflux = gateway.at("server.webflux"), servlets = gateway.at("server.webmvc");
+    import_gateway(webflux ? webflux : gateway, Server::kWebFlux, policies);
+    import_gateway(servlets ? servlets : gateway["mvc"], Server::kServlets, policies);
     const Field feign = d.at("spring.cloud.openfeign.client.config");
     import_feign(feign ? feign : d.at("feign.client.config"), policies);
     for (ImportedPolicy& p : policies) {
