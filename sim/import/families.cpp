@@ -41,40 +41,68 @@ namespace {
 // The first one with a mark in a text counts, if it can read it.
 constexpr Family kFamilies[] = {
     {{"envoy", "routes and clusters, or one retry policy"},
+     "a retry_policy or hedge_policy of a route or virtual host, or one retry policy",
      "retry_policy retry_on circuit_breakers virtual_hosts ClustersConfigDump",
      import_envoy},
     {{"istio", "VirtualService, DestinationRule, proxy-config"},
+     "a VirtualService with http routes, a DestinationRule with a connectionPool or a retryBudget, "
+     "a mesh's defaultHttpRetryPolicy, or istioctl proxy-config",
      "VirtualService DestinationRule defaultHttpRetryPolicy outbound|",
      import_istio},
     {{"gateway-api", "HTTPRoute, budgets of GEP-3388, Envoy Gateway's policies"},
+     "retry or timeouts in a rule of an HTTPRoute or GRPCRoute, a retryConstraint, or a "
+     "BackendTrafficPolicy with retry, timeout or circuitBreaker",
      "HTTPRoute GRPCRoute BackendTrafficPolicy retryConstraint",
      import_gateway_api},
     {{"linkerd", "annotations of a Service or route, ServiceProfile"},
+     "annotations retry.linkerd.io/... or timeout.linkerd.io/..., or a ServiceProfile with a "
+     "retryBudget, isRetryable or timeout",
      "retry.linkerd.io timeout.linkerd.io ServiceProfile",
      import_linkerd},
-    {{"grpc", "a service config"}, "methodConfig", import_grpc},
+    {{"grpc", "a service config"},
+     "a service config: methodConfig with a retryPolicy or hedgingPolicy",
+     "methodConfig",
+     import_grpc},
     {{"resilience4j", "application.yml or .properties of Spring Boot"},
+     "instances or configs below resilience4j.retry",
      "resilience4j",
      import_resilience4j,
      Syntax::kSpring},
     {{"spring-cloud", "routes of the Gateway with Retry, clients of OpenFeign"},
+     "the filter Retry in routes or default-filters of spring.cloud.gateway, or "
+     "spring.cloud.openfeign.client.config",
      "gateway openfeign feign",
      import_spring_cloud,
      Syntax::kSpring},
     {{"polly", "options of Polly 8, or of the standard HTTP handler"},
+     "MaxRetryAttempts, or Retry with options of Polly 8",
      "MaxRetryAttempts BackoffType \"Retry\"",
      import_polly,
      Syntax::kComments},
     {{"aws", "the shared config file, or AWS_... variables"},
+     "retry_mode or max_attempts of a profile, AWS_RETRY_MODE or AWS_MAX_ATTEMPTS; without them "
+     "the SDK's defaults hold (retrysim list sdks)",
      "AWS_ retry_mode max_attempts aws.retryMode",
      nullptr,
      Syntax::kYaml,
      import_aws},
-    {{"finagle", "parameters of RetryBudget, Backoff and MethodBuilder"}, "", import_finagle},
-    {{"tower", "parameters of TpsBudget and ExponentialBackoffMaker"}, "", import_tower},
-    {{"tenacity", "stop and wait parameters"}, "", import_tenacity},
-    {{"urllib3", "parameters of Retry, also of requests"}, "", import_urllib3},
-    {{"client-go", "parameters of wait.Backoff"}, "", import_client_go},
+    {{"finagle", "parameters of RetryBudget, Backoff and MethodBuilder"},
+     "parameters of RetryBudget, Backoff and MethodBuilder",
+     "",
+     import_finagle},
+    {{"tower", "parameters of TpsBudget and ExponentialBackoffMaker"},
+     "parameters of TpsBudget and ExponentialBackoffMaker",
+     "",
+     import_tower},
+    {{"tenacity", "stop and wait parameters"}, "stop and wait parameters", "", import_tenacity},
+    {{"urllib3", "parameters of Retry, also of requests"},
+     "parameters of Retry",
+     "",
+     import_urllib3},
+    {{"client-go", "parameters of wait.Backoff"},
+     "parameters of wait.Backoff",
+     "",
+     import_client_go},
 };
 
 bool has_mark(const Family& family, const std::string& text) {
@@ -137,8 +165,37 @@ void read_documents(const Family& family, const std::string& text, Reading& read
   for (const Field& d : whole) list_unused(d, reading);
 }
 
+/// An error of the loader, said of the field that the key comes from: it begins with the key, and
+/// words that only keys have ("none") are left out. Nothing if it is about no such key.
+std::optional<Diagnostic> said_of_field(const Diagnostic& error,
+                                        const ImportedConfiguration& imported,
+                                        const Reading& reading) {
+  for (const ImportedPolicy& p : imported.policies) {
+    const std::string group = fmt::format("client.{}.", scenario::render_name(p.name));
+    if (!error.message.starts_with(group)) continue;
+    for (const ImportedKey& key : p.keys) {
+      const std::string start = fmt::format("{}{} = ", group, key.path);
+      const std::size_t expected = error.message.find("expected ");
+      if (!error.message.starts_with(start) || expected == std::string::npos) continue;
+      const std::string range = error.message.substr(expected);
+      Diagnostic said{
+          .file = reading.file,
+          .message = fmt::format("{}, which makes {} = {}, is wrong; {}", key.source, key.path,
+                                 key.value, range.substr(0, range.find(", or \""))),
+          .source_line = {}};
+      if (const auto field = reading.used.find(key.source.substr(0, key.source.find(", ")));
+          field != reading.used.end()) {
+        said.line = field->second.line;
+        said.column = field->second.column;
+      }
+      return said;
+    }
+  }
+  return std::nullopt;
+}
+
 /// What was imported must be what a scenario may say; the loader knows.
-void check_that_it_loads(const ImportedConfiguration& imported, const std::string& file) {
+void check_that_it_loads(const ImportedConfiguration& imported, const Reading& reading) {
   std::string text =
       "name = \"import\"\nduration = \"1s\"\n[service.api]\nservice_time = \"1ms\"\n" +
       to_toml(imported, {});
@@ -146,12 +203,14 @@ void check_that_it_loads(const ImportedConfiguration& imported, const std::strin
     text +=
         fmt::format("[client.{}.arrivals]\nprocess = \"once\"\n", scenario::render_name(p.name));
   }
-  const LoadResult result = load_scenario_text(text, file, ".");
+  const LoadResult result = load_scenario_text(text, reading.file, ".");
   if (result.loaded) return;
+  const Diagnostic& error = result.errors.front();
   throw BadConfiguration(
-      {.file = file,
-       .message = fmt::format("a value is out of range: {}", result.errors.front().message),
-       .source_line = {}});
+      said_of_field(error, imported, reading)
+          .value_or(Diagnostic{.file = reading.file,
+                               .message = fmt::format("a value is out of range: {}", error.message),
+                               .source_line = {}}));
 }
 
 }  // namespace
@@ -206,12 +265,12 @@ ImportedConfiguration import_configuration(std::string_view kind, const std::str
   if (result.policies.empty()) {
     throw BadConfiguration(
         {.file = file,
-         .message = fmt::format("no retry configuration found; expected {}", family->kind.reads),
+         .message = fmt::format("no retry configuration found; expected {}", family->needs),
          .source_line = {}});
   }
   imports::make_names_unique(result.policies);
   result.remarks = std::move(reading.remarks);
-  imports::check_that_it_loads(result, file);
+  imports::check_that_it_loads(result, reading);
   return result;
 }
 

@@ -28,6 +28,8 @@ enum class Syntax : std::uint8_t {
 
 struct Family {
   ImportKind kind;
+  /// What makes a policy: without any of it, a file of this kind says nothing about retries.
+  std::string_view needs;
   /// Texts that such a file has somewhere, with blanks between them; empty: it cannot be told.
   std::string_view marks;
   FromDocuments from_documents = nullptr;

@@ -1,10 +1,10 @@
 // Linkerd: annotations of Services and routes, and ServiceProfiles.
 //
 // linkerd.io/2/reference: retries, timeouts, circuit-breaking; service-profiles (retryBudget).
-// linkerd2 policy-controller: k8s/index/src/outbound/index/http.rs (a limit of 0 is none),
-// grpc/src/outbound/http.rs (backoff); linkerd2-proxy app/outbound/src/http/logical/policy/route/
-// retry.rs (timeouts are retried without a condition, too) and app/outbound/src/http/retry.rs
-// (ServiceProfile: at once, as its budget permits).
+// linkerd2 policy-controller: k8s/index/src/outbound/index/http.rs (a limit or timeout of 0 is
+// none), grpc/src/outbound/http.rs (backoff); linkerd2-proxy
+// app/outbound/src/http/logical/policy/route/ retry.rs (timeouts are retried without a condition,
+// too) and app/outbound/src/http/retry.rs (ServiceProfile: at once, as its budget permits).
 //
 // SPDX-License-Identifier: MIT
 #include "import/families.hpp"
@@ -45,11 +45,12 @@ void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations) {
     on.use();
     on.leave_in_part(std::string(kRetriedHere));
   }
-  if (timeout) set(p, "attempt_timeout", in_toml(timeout.duration()), timeout);
-  if (const Field f = annotation("timeout.linkerd.io/response"); f)
-    set(p, "deadline", in_toml(f.duration()), f);
-  if (const Field f = annotation("timeout.linkerd.io/request"); f)
-    set(p, "deadline", in_toml(f.duration()), f);
+  const auto set_unless_zero = [&](std::string_view key, const Field& f) {
+    if (f && f.duration() > Duration::zero()) set(p, key, in_toml(f.duration()), f);
+  };
+  set_unless_zero("attempt_timeout", timeout);
+  set_unless_zero("deadline", annotation("timeout.linkerd.io/response"));
+  set_unless_zero("deadline", annotation("timeout.linkerd.io/request"));
   annotation("timeout.linkerd.io/idle").leave("answers come whole");
   for (const auto& [name, member] : annotations.members()) {
     if (!name.starts_with("balancer.linkerd.io/")) continue;

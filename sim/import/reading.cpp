@@ -151,7 +151,7 @@ void Reading::count_match() {
 }
 
 void Reading::leave(const std::string& path, std::string why) {
-  if (used.insert(path).second) remarks.push_back({path, std::move(why)});
+  if (used.try_emplace(path).second) remarks.push_back({path, std::move(why)});
 }
 
 void Reading::leave_in_part(const std::string& path, std::string why) {
@@ -379,7 +379,7 @@ void list_unused_in(std::string_view name, const Field& field, Reading& reading,
   const auto is_used_below = [&](char separator) {
     const std::string start = path + separator;
     const auto next = reading.used.lower_bound(start);
-    return next != reading.used.end() && next->starts_with(start);
+    return next != reading.used.end() && next->first.starts_with(start);
   };
   const bool touched =
       path.empty() ? !reading.used.empty() : is_used_below('.') || is_used_below('[');

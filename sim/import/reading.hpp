@@ -39,10 +39,15 @@ std::optional<double> number_in(std::string_view text);
 /// "1m30s", "PT0.5S", "00:01:30", in seconds; a bare number is in units of so many.
 std::optional<double> seconds_in(std::string_view text, double bare_unit);
 
+/// Where a field's value stands in the file, from 1; 0: nowhere.
+struct Place {
+  int line = 0, column = 0;
+};
+
 /// What has been read of one file.
 struct Reading {
   std::string file;
-  std::set<std::string> used;         // paths of fields that keys were made of
+  std::map<std::string, Place> used;  // by the paths of fields that keys were made of
   std::set<std::string> opened;       // paths of maps that are read field by field
   std::set<std::string> blocks;       // paths of what is about retries
   std::vector<ImportRemark> remarks;  // with a reason of their own
@@ -106,7 +111,10 @@ class Field {
   /// A list, or a text with commas.
   std::vector<std::string> words() const;
 
-  void use() const { reading_->used.insert(path_); }
+  void use() const {
+    reading_->used.try_emplace(
+        path_, value_ == nullptr ? Place() : Place{.line = value_->line, .column = value_->column});
+  }
   bool is_used() const { return reading_->used.contains(path_); }
   /// Whether its value has been listed before, at another place; it is from now on.
   bool is_listed() const;

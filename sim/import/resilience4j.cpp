@@ -149,6 +149,11 @@ void import_document(const Field& document, const std::string& profile,
     }
     policies.push_back(std::move(p));
   }
+  for (const auto& [name, limited] : limiter["instances"].members()) {
+    if (const Field f = limited["timeout_duration"]; f && !f.is_used()) {
+      f.leave("no instance of retry has this name: write attempt_timeout where it belongs");
+    }
+  }
   for (const Field& all : {configs, limit_configs}) {
     for (const auto& [name, config] : all.members()) {
       for (const std::string_view setting : kSettings) {

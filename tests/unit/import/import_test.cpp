@@ -66,7 +66,9 @@ TEST_CASE("Mistakes have their place", "[import]") {
   CHECK(place_of("envoy", "a: 1\na: 2\n") == "2:1 a is given twice; leave one of them");
   CHECK(place_of("aws", "[default]\nretry_mode = fast\n") ==
         "2:0 retry_mode = fast is wrong; expected one of legacy, standard, adaptive");
-  CHECK(place_of("grpc", "a: 1") == "0:0 no retry configuration found; expected a service config");
+  CHECK(place_of("grpc", "a: 1") ==
+        "0:0 no retry configuration found; expected a service config: methodConfig with a "
+        "retryPolicy or hedgingPolicy");
   CHECK_THROWS_AS(import_configuration("nothing", "", "x"), std::invalid_argument);
 }
 
