@@ -49,7 +49,16 @@ struct Part {
 Trial try_servers(const Part& part, std::size_t servers, double resolution_ns) {
   const std::span<const Visit> visits = part.visits;
   ServerClock clock(servers);
-  Moments waiting, others, few;
+  // By whether they waited, found most servers free, or neither: of all requests, and of those
+  // that certainly came in this order.
+  struct Times {
+    Moments waiting, others, few;
+
+    // Those that found most servers free certainly did not wait.
+    const Moments& without() const { return few.n >= kMinWithoutWait ? few : others; }
+    bool tell() const { return waiting.n >= kMinWaiting && without().n >= kMinWithoutWait; }
+  };
+  Times all, in_order;
   Trial trial;
   std::size_t too_early = 0;
   // The ends of two requests are compared, each from a time and a duration.
@@ -65,17 +74,23 @@ Trial try_servers(const Part& part, std::size_t servers, double resolution_ns) {
     };
     const bool tied = (i > 0 && near(i - 1)) || (i + 1 < visits.size() && near(i + 1));
     if (time < -tolerance && !tied) ++too_early;
-    if (begin > v.start_ns) {
-      waiting.add(time);
-    } else {
-      others.add(time);
-      if (2 * part.found[i] < servers) few.add(time);
-    }
+    const auto add_to = [&](Times& times) {
+      if (begin > v.start_ns) {
+        times.waiting.add(time);
+        return;
+      }
+      times.others.add(time);
+      if (2 * part.found[i] < servers) times.few.add(time);
+    };
+    add_to(all);
+    if (!tied) add_to(in_order);
   }
-  // Those that found most servers free certainly did not wait.
-  const Moments& without = few.n >= kMinWithoutWait ? few : others;
-  trial.waited = static_cast<std::size_t>(waiting.n);
-  trial.tells = waiting.n >= kMinWaiting && without.n >= kMinWithoutWait;
+  // In the wrong order, one seems to take the time of both, and the other none.
+  const Times& times = in_order.tell() ? in_order : all;
+  const Moments& waiting = times.waiting;
+  const Moments& without = times.without();
+  trial.waited = static_cast<std::size_t>(all.waiting.n);
+  trial.tells = times.tell();
   trial.possible = too_early == 0;
   // Rounding may move either mean by half of the resolution.
   const double rounding = resolution_ns / 2;

@@ -88,6 +88,23 @@ TEST_CASE("what a request finds under way are those that came before and have no
   CHECK(found == std::vector<std::uint32_t>{0, 1, 2, 2, 1, 0});
 }
 
+// The times of beginnings have whole milliseconds, so that of some pairs either may have come
+// first.
+TEST_CASE("requests in an unknown order do not make servers impossible") {
+  std::vector<Visit> visits =
+      queue_of(1, 0.0676, Distribution::constant(Duration::microseconds(18'837)), 7'000, 2);
+  constexpr std::int64_t kMs = 1'000'000;
+  for (Visit& v : visits) {
+    const std::int64_t duration = (v.end_ns - v.start_ns + kMs / 2) / kMs * kMs;
+    v.start_ns = v.start_ns / kMs * kMs;
+    v.end_ns = v.start_ns + duration;
+  }
+  std::ranges::sort(visits, [](const Visit& a, const Visit& b) {
+    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+  });
+  CHECK(fit_capacity(visits, kMs).low == 1);
+}
+
 TEST_CASE("times that are rounded to milliseconds do not make servers impossible") {
   std::vector<Visit> visits = queue_of(4, 0.9, Distribution::exponential(0.04), 20'000, 4);
   constexpr std::int64_t kMs = 1'000'000;

@@ -114,6 +114,26 @@ TEST_CASE("a law that is far off is not used, and few durations have none") {
   CHECK(fit_service_time({0, 0, 0}, 1e-9).mean.value == 0);
 }
 
+TEST_CASE("the interval knows what rounding makes of durations that are alike") {
+  const auto rounded = [](std::vector<double> values) {
+    for (double& x : values) x = std::round(x * 1e3) / 1e3;
+    return fit_service_time(std::move(values), 1e-3).mean;
+  };
+  // Nine of ten are written as 2 ms, one as 3: their mean is 2.11 ms, in truth 2.32.
+  const Estimate alike = rounded(drawn(Distribution::uniform(0.0021, 0.00254)));
+  CHECK(alike.low < 0.00232);
+  CHECK(alike.high > 0.00232);
+  CHECK(alike.high - alike.low < 1e-3);
+  // Those of a law that begins at 5.49 ms are shorter than what they are written as.
+  const Estimate edge = rounded(drawn(Distribution::pareto(0.00693, 4.82)));
+  CHECK(edge.low < 0.00693);
+  CHECK(edge.high > 0.00693);
+  // Where they are many steps wide, it adds next to nothing.
+  const std::vector<double> wide = drawn(Distribution::exponential(0.02));
+  const Estimate exact = fit_service_time(wide, 1e-9).mean, coarse = rounded(wide);
+  CHECK(coarse.high - coarse.low < 1.02 * (exact.high - exact.low));
+}
+
 TEST_CASE("times below the resolution of the log are no kind of their own") {
   // One in twenty takes less than a millisecond, and is written as 0.
   std::vector<double> values = drawn(Distribution::exponential(0.02));
