@@ -94,9 +94,10 @@ std::vector<std::string> verdict_of(const Backtest& b) {
         "nothing "
         "succeeds.");
   } else if (met_all) {
-    verdict.emplace_back(
-        "Good enough for questions about timeouts, retries and capacity: the half that was not "
-        "fitted is met.");
+    verdict.push_back(
+        fmt::format("Good enough for questions about {}: the half that was not fitted is met.",
+                    b.servers_known ? "timeouts, retries and capacity"
+                                    : "timeouts and retries, not about capacity"));
   } else if (typical && tail && !load && !errors) {
     verdict.emplace_back(
         "No fault is found, but a longer log would tell more: what is not met differs no more than "
@@ -109,9 +110,10 @@ std::vector<std::string> verdict_of(const Backtest& b) {
         : load         ? "load"
                        : "errors"));
   } else if (typical) {
-    verdict.emplace_back(
-        "Good enough for questions about capacity and typical durations, not about timeouts and "
-        "hedges: the median of the half that was not fitted is met, the slowest requests are not.");
+    verdict.push_back(fmt::format(
+        "Good enough for questions about {}typical durations, not about timeouts and hedges: the "
+        "median of the half that was not fitted is met, the slowest requests are not.",
+        b.servers_known ? "capacity and " : ""));
   } else {
     verdict.emplace_back(
         "Not good enough for questions about durations: the median of the half that was not fitted "
@@ -228,6 +230,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
   plan.result_.fitted_lines = first;
   plan.result_.compared_lines = second;
   plan.result_.runs = plan.runs_;
+  plan.result_.servers_known = whole.capacity && whole.capacity->servers;
   plan.result_.times_repeated = plan.fit_.arrivals.kind != ArrivalKind::kPoisson;
   FittedArrivals& arrivals = plan.fit_.arrivals;
   arrivals.span_s = static_cast<double>(plan.to_ns_ - plan.simulated_from_ns_) * 1e-9;

@@ -62,6 +62,7 @@ struct Backtest {
   /// The simulated requests come when those of the log did, because no process with a constant rate
   /// describes the first half: the rate is given, not predicted.
   bool times_repeated = false;
+  bool servers_known = false;  ///< the log tells their number; else nothing tells the capacity
   /// Incidents of the whole log. No fit of one half can know those of the other, so all of them are
   /// played as faults, with the bound of the queue and the retries of the whole log if the first
   /// half does not show these.

@@ -708,13 +708,15 @@ std::string capacity_words(const FittedCapacity& c) {
         servers(*c.servers), c.low, *c.high, 100 * c.wait_share->value);
   }
   if (c.by_order && c.wait_share && c.wait_share->high > kMaxWaiting) {
-    return "The capacity cannot be told from this log: requests waited, and its clock is too "
+    return "The number of servers cannot be told from this log: requests waited, and its clock is "
+           "too "
            "coarse "
            "to tell which.";
   }
   if (c.by_order) {
     return fmt::format(
-        "The capacity cannot be told from this log: its clock is too coarse to tell who waited. "
+        "The number of servers cannot be told from this log: its clock is too coarse to tell who "
+        "waited. "
         "There {} at least {}.",
         c.low == 1 ? "is" : "are", servers(c.low));
   }
@@ -729,7 +731,8 @@ std::string capacity_words(const FittedCapacity& c) {
                        c.low);
   }
   return fmt::format(
-      "The capacity cannot be told from this log: too few requests found the service busy (at most "
+      "The number of servers cannot be told from this log: too few requests found the service busy "
+      "(at most "
       "{} were under way at once). There {} at least {}.",
       c.most_under_way, c.low == 1 ? "is" : "are", servers(c.low));
 }
@@ -759,7 +762,13 @@ std::string arrival_words(const FittedArrivals& a) {
     case ArrivalKind::kOther:
       break;
   }
-  if (a.within_bins.too_low() || a.between_bins.too_low()) {
+  if (a.within_bins.too_low() && a.between_bins.too_high()) {
+    return fmt::format(
+        "Requests arrive more evenly than at random, at a rate that changes from {:.4g} to {:.4g} "
+        "per second (in bins of {:g} s): the scenario repeats their times.",
+        a.trough, a.peak, a.bin_s);
+  }
+  if (a.within_bins.too_low() || (a.between_bins.too_low() && !a.within_bins.too_high())) {
     return fmt::format(
         "Requests arrive more evenly than at random, at {:.4g} per second: the scenario repeats "
         "their times.",

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/arrivals.hpp"
 
+#include "fit/fit.hpp"
+
 #include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
 
@@ -81,6 +83,24 @@ TEST_CASE("bursts and even arrivals are not taken for chance") {
   CHECK(of_bursts.within_bins.too_high());
   // The interval of the rate knows of the bursts: that of a Poisson process would be 0.9 wide.
   CHECK(of_bursts.rate.high - of_bursts.rate.low > 1.5);
+}
+
+TEST_CASE("arrivals are said to be even only if that is all") {
+  const auto words = [](const FittedArrivals& a) { return arrival_words(a); };
+  FittedArrivals a;
+  a.kind = ArrivalKind::kOther;
+  a.rate = {5, 4, 6};
+  a.peak = 9, a.trough = 2, a.bin_s = 10;
+  const Dispersion low{0.5, 0.8, 1.2, 20}, high{3, 0.8, 1.2, 20}, as_chance{1, 0.8, 1.2, 20};
+  a.within_bins = low, a.between_bins = as_chance;
+  CHECK_THAT(words(a), Catch::StartsWith("Requests arrive more evenly than at random, at 5 per"));
+  a.within_bins = as_chance, a.between_bins = low;
+  CHECK_THAT(words(a), Catch::StartsWith("Requests arrive more evenly than at random, at 5 per"));
+  a.within_bins = low, a.between_bins = high;
+  CHECK_THAT(words(a), Catch::StartsWith("Requests arrive more evenly than at random, at a rate "
+                                         "that changes from 2 to 9 per second (in bins of 10 s)"));
+  a.within_bins = high, a.between_bins = low;
+  CHECK_THAT(words(a), Catch::StartsWith("Requests arrive in bursts, at 5 per second"));
 }
 
 TEST_CASE("bins are wide enough for the resolution of the times") {

@@ -174,7 +174,7 @@ TEST_CASE("a tail that comes in the second half spoils only what depends on it")
   }));
   CHECK(b.all[BacktestFigure::kP50]->agreement == Agreement::kMet);
   CHECK(b.all[BacktestFigure::kP99]->agreement == Agreement::kOff);
-  CHECK_THAT(b.verdict.at(0), Catch::StartsWith("Good enough for questions about capacity and"));
+  CHECK_THAT(b.verdict.at(0), Catch::StartsWith("Good enough for questions about typical"));
   CHECK_THAT(b.verdict.at(1), Catch::StartsWith("The 99 % quantile is 1.6 ms in the simulation"));
 }
 

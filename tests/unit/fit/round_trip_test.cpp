@@ -187,7 +187,7 @@ retry.mode = "none"
   REQUIRE(fit.capacity);
   CHECK_FALSE(fit.capacity->servers);
   CHECK_THAT(capacity_words(*fit.capacity),
-             Catch::StartsWith("The capacity cannot be told from this log"));
+             Catch::StartsWith("The number of servers cannot be told from this log"));
   const test::TemporaryFolder second;
   const Scenario again = fitted_scenario(fit, second);
   const RunResult run = simulate(again, 0);
