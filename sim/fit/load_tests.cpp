@@ -230,6 +230,10 @@ std::optional<LoadTestFormat> load_test_of(std::span<const std::string_view> lin
   return test;
 }
 
+bool is_sum_of_requests(const LoadTestFormat& test, std::string_view message) {
+  return test.tool == LoadTool::kJmeter && message.starts_with("Number of samples in transaction");
+}
+
 LoadTestAnswer answer_of(LoadTool tool, std::string_view status, std::string_view error) {
   int code = 0;
   const auto [end, bad] = std::from_chars(status.data(), status.data() + status.size(), code);

@@ -41,6 +41,10 @@ struct LoadTestAnswer {
 /// A request without an answer, other than by a timeout: no connection, a connection that broke.
 inline constexpr int kNoAnswer = 599;
 
+/// Whether a line adds up those of several requests, as JMeter's Transaction Controllers write it.
+/// `message` is that of the error column.
+bool is_sum_of_requests(const LoadTestFormat& test, std::string_view message);
+
 /// Of the tool's words for the status and for the error.
 LoadTestAnswer answer_of(LoadTool tool, std::string_view status, std::string_view error);
 

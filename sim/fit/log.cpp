@@ -382,6 +382,8 @@ class LogParser {
     first_line_ = head.front().first;
     takes_wrapper_time_ = is_iis_ = is_logfmt_ = false;
     w3c_fields_ = 0;
+    w3c_date_.clear();
+    w3c_days_ns_ = w3c_latest_ns_ = 0;
     scale_ = kFineScale;
     any_plain_ = false;
     std::vector<std::string_view> lines;
@@ -483,6 +485,14 @@ class LogParser {
       format_.shape = Shape::kW3c;
       format_.word = "w3c";
       return;
+    }
+    const bool is_markup = first.size() > 1 && first.front() == '<' &&
+                           (first[1] == '?' || first[1] == '!' ||
+                            std::isalpha(static_cast<unsigned char>(first[1])) != 0);
+    if (word == "auto" && is_markup) {
+      throw BadLog(fmt::format(
+          "{}: XML and HTML are not read; write the log as text with a line for each request",
+          place));
     }
     const auto is_logfmt = [](std::string_view line) {
       constexpr std::size_t kMinPairs = 3;
@@ -685,7 +695,14 @@ class LogParser {
 
   // "#Fields: date time c-ip sc-status time-taken"
   void read_directive(std::string_view line) {
-    constexpr std::string_view kFields = "#Fields:", kSoftware = "#Software:";
+    constexpr std::string_view kFields = "#Fields:", kSoftware = "#Software:", kDate = "#Date:";
+    if (line.starts_with(kDate)) {
+      const std::string_view rest = line.substr(kDate.size());
+      const std::string_view date =
+          rest.substr(std::min(rest.find_first_not_of(" \t"), rest.size()));
+      w3c_date_ = date.substr(0, date.find(' '));
+      w3c_days_ns_ = w3c_latest_ns_ = 0;
+    }
     if (line.starts_with(kSoftware)) {
       is_iis_ = line.find("Internet Information Services") != std::string_view::npos;
     }
@@ -793,7 +810,9 @@ class LogParser {
       values[index_of(LinePart::kTime)] = said.time;
     }
     std::optional<std::int64_t> time;
-    if (format_.has(LinePart::kDate)) {
+    if (format_.shape == Shape::kW3c && !format_.has(LinePart::kDate) && !w3c_date_.empty()) {
+      time = time_of_day(text(LinePart::kTime));
+    } else if (format_.has(LinePart::kDate)) {
       texts_[0] = fmt::format("{} {}", text(LinePart::kDate), text(LinePart::kTime));
       time = parse_log_time(texts_[0]);
     } else {
@@ -861,7 +880,19 @@ class LogParser {
     log_.rows.push_back(row);
   }
 
-  /// Lines of other measurements of the test are none that is counted.
+  /// Of a log whose date only stands in its head, from which days are counted.
+  std::optional<std::int64_t> time_of_day(std::string_view text) {
+    constexpr std::int64_t kHalfADayNs = 43'200 * kNsOfSecond;
+    texts_[0] = fmt::format("{} {}", w3c_date_, text);
+    std::optional<std::int64_t> time = parse_log_time(texts_[0]);
+    if (!time) return parse_log_time(text);
+    if (*time + w3c_days_ns_ < w3c_latest_ns_ - kHalfADayNs) w3c_days_ns_ += 2 * kHalfADayNs;
+    *time += w3c_days_ns_;
+    w3c_latest_ns_ = *time;
+    return time;
+  }
+
+  /// Lines of other measurements of the test are none that is counted. Throws NoRequest.
   bool is_request_of_test(const LineValues& values) {
     const auto note_users = [&](std::string_view text) {
       const std::optional<double> users = parse_number(text);
@@ -877,6 +908,9 @@ class LogParser {
       }
     };
     if (format_.has(LinePart::kUsers)) note_users(values[index_of(LinePart::kUsers)]);
+    if (is_sum_of_requests(*load_test_, values[index_of(LinePart::kError)])) {
+      throw NoRequest{"it sums up the requests of a transaction"};
+    }
     if (load_test_->filter.empty()) return true;
     const std::string_view what = values[index_of(LinePart::kFilter)];
     const bool has_time =
@@ -963,9 +997,15 @@ class LogParser {
                           ? fmt::format("it has no \"{}\"", format_.name(LinePart::kTime))
                           : "it has no time"};
     }
+    // "status=Pending" is that of something else.
+    const auto says = [&](LinePart part) {
+      const std::string_view text = values[index_of(part)];
+      return is_there(part) && (part != LinePart::kStatus ||
+                                std::isalpha(static_cast<unsigned char>(text.front())) == 0);
+    };
     bool expected = false;
     for (const LinePart part : {LinePart::kDuration, LinePart::kStatus, LinePart::kPath}) {
-      if (is_there(part)) return;
+      if (says(part)) return;
       expected = expected || format_.has(part);
     }
     if (expected) throw NoRequest{"it has neither duration nor status nor path"};
@@ -1201,8 +1241,10 @@ class LogParser {
   std::size_t first_row_ = 0;  // of the file
   bool takes_wrapper_time_ = false, is_iis_ = false, is_logfmt_ = false;
   std::size_t w3c_fields_ = 0;
-  std::optional<std::size_t> count_;  // CSV: the column with numbers of requests
-  std::int64_t scale_ = kFineScale;   // of durations without a unit
+  std::string w3c_date_;                              // of its head; empty: none
+  std::int64_t w3c_days_ns_ = 0, w3c_latest_ns_ = 0;  // since then
+  std::optional<std::size_t> count_;                  // CSV: the column with numbers of requests
+  std::int64_t scale_ = kFineScale;                   // of durations without a unit
   bool any_plain_ = false, any_named_ = false;
   Names members_;                   // JSON: that lines of the file have
   std::set<std::uint64_t> shapes_;  // JSON: hashes of the names of members that lines have

@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -300,6 +301,40 @@ TEST_CASE("lines that are no requests are counted apart, those of another format
              Catch::Contains("its lines are no requests") && Catch::Contains("entries, msg"));
   CHECK_THAT(why_refused("2024/06/01 00:00:00 [error] 7#7: *1 open() failed\n"),
              Catch::Contains("the format is none that is known"));
+  CHECK_THAT(why_refused("<Event xmlns=\"urn:e\"> <Time at='7' zone=\"x\" a=\"b\"/> </Event>\n"),
+             Catch::Contains("XML and HTML are not read"));
+  // A status that is a word is that of something else, unless the line is one of a request.
+  CHECK_THAT(why_refused(lines_of(30,
+                                  [](int i, int) {
+                                    return fmt::format(
+                                        "time={} level=info msg=\"no pod\" status=Pending", i + 1);
+                                  })),
+             Catch::Contains("30 of 30 lines are no requests"));
+  CHECK_THAT(why_refused(lines_of(30,
+                                  [](int i, int) {
+                                    return fmt::format("time={} path=/a elapsed=2ms status=fine",
+                                                       i + 1);
+                                  })),
+             Catch::Contains("\"fine\" is not a status"));
+}
+
+TEST_CASE("a W3C log may have its date in the head alone") {
+  const std::string head =
+      "#Software: Microsoft Internet Information Services 8.5\n#Version: 1.0\n"
+      "#Date: 2024-05-31 23:59:50\n#Fields: time c-ip cs-method cs-uri-stem sc-status time-taken\n";
+  const Log log = log_of(head + lines_of(30, [](int i, int) {
+                           const int second = (86'390 + i) % 86'400;
+                           return fmt::format("{:02}:{:02}:{:02} 10.0.0.1 GET /a{} 200 15",
+                                              second / 3600, second / 60 % 60, second % 60, i);
+                         }));
+  REQUIRE(log.rows.size() == 30);
+  CHECK(log.bad_lines == 0);
+  // It goes on after midnight.
+  const auto [first, last] =
+      std::ranges::minmax(log.rows, {}, [](const Observation& row) { return row.end_ns(); });
+  CHECK(last.end_ns() - first.end_ns() > 28'000 * kMilli);
+  CHECK(last.end_ns() - first.end_ns() < 31'000 * kMilli);
+  CHECK(mean_ms(log) == Approx(15));
 }
 
 TEST_CASE("pairs of logfmt are members, whatever is between them") {
@@ -379,6 +414,16 @@ TEST_CASE("results of load tests are read as such, or refused by their name") {
   // Five users make ten requests a second: one each 500 ms, of which it takes 200.
   CHECK(jmeter.load_test->think_s == Approx(0.3).margin(0.01));
 
+  // What a Transaction Controller adds up is no request of its own.
+  const std::string sum =
+      "1717200009950,800,T,,\"Number of samples in transaction : 4, number of failing samples : "
+      "1\",false,5\n1717200009960,800,T,200,\"Number of samples in transaction : 4, number of "
+      "failing samples : 0\",true,5\n";
+  const Log with_sums = log_of(jtl + sum);
+  CHECK(with_sums.rows.size() == 100);
+  CHECK(with_sums.other_lines == 2);
+  CHECK(with_sums.load_test->no_answers == 10);
+
   std::string k6 = "metric_name,timestamp,metric_value,error_code,status\n";
   for (int i = 0; i < 60; ++i) {
     k6 += fmt::format("http_reqs,{0},1,,200\nhttp_req_duration,{0},35.5,,200\nvus,{0},3,,\n",
@@ -429,6 +474,7 @@ TEST_CASE("results of load tests are read as such, or refused by their name") {
       {"Summary:\n  Total:\t1 secs\n  Requests/sec:\t9\n", "summary of hey"},
       {"This is ApacheBench, Version 2.3\n", "summary of ab"},
       {"<?xml version=\"1.0\"?>\n<testResults version=\"1.2\">\n", "JMeter as XML"},
+      {"<testResults version=\"1.2\">\n", "JMeter as XML"},
       {"{\n  \"root_group\": {},\n  \"metrics\": {}\n}\n", "summary of k6"}};
   for (const auto& [text, words] : refused) {
     CAPTURE(text);
