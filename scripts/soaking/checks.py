@@ -12,7 +12,7 @@ import tempfile
 import xml.etree.ElementTree
 from pathlib import Path
 
-from soaking import commands, rules
+from soaking import commands, rules, theory
 from soaking.program import SANITIZER_STATUS, start
 
 # A run that --max-events does not stop is a hang: this much processor time is some hundred times
@@ -38,6 +38,7 @@ class Outcome:
     status: int = DONE
     runs: int = 0
     attempts: float = 0.0  # simulated, all runs together
+    features: tuple = ()  # that a prediction does not model
 
 
 @dataclasses.dataclass
@@ -219,6 +220,13 @@ def contradicted_by_junit(run_):
     return None
 
 
+def contradicted_by_list(program, run_):
+    """A prediction that does not keep to the list of what theory models."""
+    if said := theory.contradiction(str(program), run_):
+        return Failure("predict: against `list theory`", said)
+    return None
+
+
 def attempts_of(run_):
     """Attempts that the clients sent, all replications together."""
     return sum(float(row["value"]) for row in rows_of(run_, "replications.csv")
@@ -276,6 +284,9 @@ def examine(program, case, cpu_s=MOST_CPU_S):
         outcome.status = reference.status
         outcome.failure = outcome.failure or implausible(reference) or \
             contradicted_by_junit(reference)
+        if case.command[0] == "predict" and not outcome.failure:
+            outcome.failure = contradicted_by_list(program, reference)
+            outcome.features = tuple(found["feature"] for found in theory.features(reference))
         if outcome.failure:
             return outcome
         other = once("out", 3)

@@ -15,7 +15,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from soaking import checks, commands, scenarios  # noqa: E402
+from soaking import checks, commands, scenarios, theory  # noqa: E402
 from soaking.coverage import Coverage  # noqa: E402
 from soaking.shrinking import MOST_TRIALS, shrink  # noqa: E402
 from soaking.vocabulary import load as load_vocabulary  # noqa: E402
@@ -89,6 +89,7 @@ class Soak:
         self.coverage = Coverage(vocabulary)
         self.runs = 0
         self.attempts = 0.0
+        self.features = collections.Counter()  # that predictions did not model
         self.statuses = collections.Counter()
         self.failures = {}  # kind -> seeds
         self.started = time.monotonic()
@@ -105,6 +106,7 @@ class Soak:
         self.coverage.add(case)
         self.runs += outcome.runs
         self.attempts += outcome.attempts
+        self.features.update(outcome.features)
         if (count := self.count() + 1) % SCENARIOS_PER_LINE == 0:
             print(f"{count} scenarios in {self.seconds():.0f} s", flush=True)
         if outcome.failure is None:
@@ -146,6 +148,10 @@ class Soak:
         if never := self.coverage.never():
             few = len(never) <= NEVER_SHOWN
             print(f"Never generated: {'; '.join(never) if few else len(never)}")
+        if not brief:
+            unmet = theory.listed(str(self.program)).keys() - self.features.keys()
+            print(f"{len(self.features)} features that theory does not model were met, "
+                  f"{len(unmet)} of its list not")
         ends = ", ".join(f"{STATUS_WORDS.get(status, status)} {n}"
                          for status, n in sorted(self.statuses.items()))
         print(f"{self.count()} scenarios, {self.runs} runs, {self.attempts:.0f} attempts simulated "

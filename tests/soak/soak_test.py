@@ -9,6 +9,7 @@ SPDX-License-Identifier: MIT
 import contextlib
 import dataclasses
 import io
+import json
 import signal
 import subprocess
 import sys
@@ -274,6 +275,23 @@ class Checks(Fakes):
         self.assertEqual("junit: another number of failures", kind(one))
         self.assertEqual("junit: another number of failures", kind(one.replace('"1"', '"2"')))
         self.assertEqual("junit: no XML", kind("<testsuites"))
+
+    def test_a_prediction_that_does_not_keep_to_the_list_of_theory(self):
+        def said(feature, no_figure_from, figures=()):
+            entry = {"feature": feature, "places": ["service.s0.throttle.rate"],
+                     "left_out_by": "", "no_figure_from": no_figure_from}
+            text = json.dumps({"prediction": {"not_modelled": [entry], "figures": list(figures)}})
+            case = dataclasses.replace(scenarios.generate(1, VOCABULARY), command=("predict",))
+            failure = checks.examine(self.fake(f"(out / 'result.json').write_text({text!r})"),
+                                     case).failure
+            return failure.detail if failure else None
+
+        time = {"part": "chain", "subject": "service.s0", "name": "collapse_time"}
+        self.assertIsNone(said("a throttle", "chain"))
+        self.assertIsNone(said("a throttle", "chain", [{**time, "subject": "service.s1"}]))
+        self.assertIn("all the same", said("a throttle", "chain", [time]))
+        self.assertIn("does not name loads", said("a throttle", "loads, chain"))
+        self.assertIn("neither in the list", said("a moon", "chain"))
 
     def test_a_hang(self):
         case = dataclasses.replace(scenarios.generate(1, VOCABULARY), command=("run",))
