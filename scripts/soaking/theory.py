@@ -1,4 +1,4 @@
-"""Whether predictions keep to the program's own list of what theory models (`retrysim list theory`),
+"""Whether predictions keep to the program's list of what theory models (`retrysim list theory`),
 from which the documentation and the pages of results take it, too.
 
 SPDX-License-Identifier: MIT

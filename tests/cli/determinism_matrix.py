@@ -5,8 +5,9 @@
 
 Each scenario (all shipped ones, unless some are named) is run by one thread, and then by 2, 3 and
 4, over the ranks of an MPI job, with the decimal comma and another time zone, and by each other
-build of these sources that there is in `build`: GCC and Clang, debug and release, sanitizers. A
-sweep is run as a whole and in shards, a build each, which are merged. The engine for browsers is
+build of these sources that there is in `build`: GCC and Clang, debug and release, sanitizers. What
+one build has kept in a store the others find. A sweep is run as a whole and in shards, a build
+each, which are merged. The engine for browsers is
 held against this machine's by its own test. What cannot be compared here is named as skipped.
 
 Exit status: 0 if all files are the same, 1 if not.
@@ -17,6 +18,7 @@ SPDX-License-Identifier: MIT
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -86,6 +88,7 @@ class Matrix:
         reference = self.leave(scenario)
         for what, how in self.ways.items():
             self.compare(f"{scenario.stem}, {what}", reference, self.leave(scenario, **how))
+        self.join(scenario)
         whole = self.sweep(self.program, scenario)
         shards = []
         for i in range(1, SHARDS + 1):
@@ -96,6 +99,28 @@ class Matrix:
         out = self.place()
         self.call(self.program, "merge", *shards, "--quiet", "--out", str(out))
         self.compare(f"{scenario.stem}, {SHARDS} shards", whole, files_below(out))
+
+    def join(self, scenario):
+        """What one build has kept the others find, so that they simulate nothing; and the other way
+        round."""
+        for keeps, finds in ((first, second) for first in self.builds for second in self.builds
+                             if first != second and self.program in (first, second)):
+            store, outs = self.place().parent / "store", []
+            for program in (keeps, finds):
+                outs.append(self.place())
+                self.runs += 1
+                done = subprocess.run([program, "run", str(scenario), "--replications", "2",
+                                       "--quiet", "--no-progress", "--store", store, "--out",
+                                       outs[-1]], capture_output=True, text=True)
+                if done.returncode not in (0, 1) or "Sanitizer" in done.stderr:
+                    raise RunFailed(f"{program} run {scenario}: exit status {done.returncode}: "
+                                    f"{done.stderr}")
+            if not re.search(r"note: (\d+) of \1 runs were there already", done.stderr):
+                self.count += 1
+                print(f"{scenario.stem}: error: {finds} does not find what {keeps} has kept: "
+                      f"{done.stderr}")
+            self.compare(f"{scenario.stem}, {finds} from the store of {keeps}",
+                         *map(files_below, outs))
 
     def leave(self, scenario, program=None, jobs=1, **how):
         """What a run leaves, but for the name of its folder."""

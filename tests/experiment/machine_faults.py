@@ -319,9 +319,32 @@ class Machine(Checker):
                 self.finish(job, place, before, "full disk")
                 rounds += 1
             self.write_to_full(disk / "full")
+        self.fill_stores()
         if not refused:
             raise Failed("the disk was never full")
         print(f"{rounds} times a disk that is nearly full: {refused} times refused, nothing left")
+
+    def fill_stores(self):
+        """A store on a disk that becomes full: the same result and a note; status 4 for a task of an
+        array, whose work would be lost."""
+        jobs = [job for job in self.jobs if job.name in OF_A_SCENARIO and job.name not in QUIET]
+        with self.mount("size=32k") as disk:
+            store, ballast = disk / "store", disk / "ballast"
+            for job in jobs:
+                place = self.folder / "filled"
+                job.prepare(place, "nothing")
+                ballast.write_bytes(bytes(4096 * self.random.randrange(8)))
+                done = self.run_any([*job.command("new", place), "--store", store], (job.status,))
+                job.check_new(place, "nothing", "full store")
+                if done.stderr.count("is not kept for the next time") > 1:
+                    raise Failed(f"{job.name}: the full store is told several times")
+                shutil.rmtree(place)
+                shutil.rmtree(store, ignore_errors=True)
+            store.mkdir()
+            ballast.write_bytes(bytes(shutil.disk_usage(disk).free))
+            self.run("run", "small.toml", "--store", store, "--shard", "1/2", "--quiet",
+                     expected=OUTPUT_FAILED)
+        print(f"a store on a full disk: same files for {len(jobs)} commands, status 4 for a task")
 
     def write_to_full(self, device):
         """A device that takes nothing: status 4, and it stays where it is."""
@@ -380,7 +403,7 @@ class Machine(Checker):
     def mount(self, options):
         """A file system of our own, which goes with this process."""
         disk = self.folder / "disk"
-        disk.mkdir()
+        disk.mkdir(exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", disk], check=True)
         try:
             yield disk

@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -49,6 +50,40 @@ class SourcesOfResults(unittest.TestCase):
         self.assertIn("include/retrysim/*.hpp", globbed)
         for part in ("cli", "report", "experiment", "estimate"):
             self.assertNotIn(f"sim/{part}/", globbed)
+
+    def test_a_changed_line(self):
+        """In the project itself, with the very list of files of CMakeLists.txt."""
+        text = (ROOT / "CMakeLists.txt").read_text()
+        glob = re.search(r"file\(GLOB_RECURSE sources_of_results[^)]*\)", text)[0]
+        with tempfile.TemporaryDirectory() as folder:
+            project = pathlib.Path(folder)
+            shutil.copytree(ROOT / "include", project / "include")
+            shutil.copytree(ROOT / "sim", project / "sim")
+            script = project / "list.cmake"
+            script.write_text(f"set(PROJECT_SOURCE_DIR {project})\nset(FILES)\n"
+                              f"{glob.replace('CONFIGURE_DEPENDS', '')}\n"
+                              "list(SORT sources_of_results)\nset(FILES ${sources_of_results})\n"
+                              f"set(ROOT {project})\nset(OUTPUT {project}/output.cpp)\n"
+                              f"include({SCRIPT})\n")
+
+            def hash_with(name=None, more=""):
+                if name:
+                    path = project / "sim" / name
+                    before = path.read_text()
+                    path.write_text(before + more)
+                subprocess.run(["cmake", "-P", script], check=True, cwd=project)
+                if name:
+                    path.write_text(before)
+                return (project / "output.cpp").read_text()
+
+            whole = hash_with()
+            for name in ("model/run/world.cpp", "kernel/functions.hpp", "retry/presets.cpp",
+                         "scenario/resolve/services.cpp", "measure/metrics/metrics.cpp"):
+                self.assertNotEqual(hash_with(name, "\n// changed\n"), whole, name)
+            for name in ("cli/run.cpp", "report/run/text.cpp", "experiment/tip.cpp",
+                         "estimate/summary.cpp", "execution/store.cpp"):
+                self.assertEqual(hash_with(name, "\n// changed\n"), whole, name)
+            self.assertEqual(hash_with(), whole)
 
 
 if __name__ == "__main__":
