@@ -11,6 +11,7 @@
 #include "report/document/text.hpp"
 #include "report/folder/output.hpp"
 #include "scenario/first_scenario.hpp"
+#include "scenario/keys/schema.hpp"
 #include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
@@ -34,7 +35,7 @@ namespace {
 struct InitCommand {
   std::map<std::string_view, std::string> given;  // by the option of the question
   std::string out = "service.toml";
-  bool force = false;
+  bool force = false, schema = false;
   std::optional<std::string> log, policy;
   std::optional<RetryFile> retry;
 };
@@ -61,6 +62,11 @@ Options<InitCommand> init_options() {
       {{"out", "FILE",
         "the scenario; default service.toml in the current folder; - is standard output"},
        [](InitCommand& c, const std::string& text) { c.out = output_path(text, "file"); }});
+  rows.push_back(
+      {{"schema", "",
+        "also write scenario.schema.json beside it and name it in its first line, so that "
+        "editors with Taplo complete, explain and check keys"},
+       into(&InitCommand::schema)});
   rows.push_back({{"force", "", "replace a file that exists"}, into(&InitCommand::force)});
   return rows;
 }
@@ -224,6 +230,40 @@ scenario::FirstAnswers answers_of(const InitCommand& command, bool on_terminal) 
   return answers;
 }
 
+/// The JSON Schema beside a scenario, which names it in its first line. A name without a file would
+/// be worse than none: Taplo then fails instead of checking only the syntax.
+class SchemaBeside {
+ public:
+  /// Throws UsageError and OutputError.
+  explicit SchemaBeside(const InitCommand& command)
+      : path_(std::filesystem::path(command.out).parent_path() / scenario::kSchemaFile) {
+    const bool has_place = command.out != kToStandardOutput;
+    if (command.schema) {
+      if (!has_place || path_ == std::filesystem::path(command.out)) {
+        throw UsageError("--schema writes a file beside the scenario; give --out another file");
+      }
+      const auto is_ours = [](const std::filesystem::path& file) {
+        return report::begins_with(file, scenario::kSchemaHead);
+      };
+      file_.emplace(
+          path_, report::Replaceable{is_ours, "it is not a schema of retrysim", command.force, {}});
+    }
+    is_named_ = command.schema || (has_place && report::begins_with(path_, scenario::kSchemaHead));
+  }
+
+  std::string first_line() const {
+    return is_named_ ? fmt::format("#:schema {}\n", scenario::kSchemaFile) : "";
+  }
+  void write() const {
+    if (file_) file_->write(scenario::json_schema());
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::optional<report::OutputFile> file_;
+  bool is_named_ = false;
+};
+
 int write_first_scenario(const InitCommand& command) {
   const bool to_standard_output = command.out == kToStandardOutput;
   std::optional<report::OutputFile> file;
@@ -231,6 +271,7 @@ int write_first_scenario(const InitCommand& command) {
     const auto is_ours = [](const std::filesystem::path&) { return false; };
     file.emplace(command.out, report::Replaceable{is_ours, "it exists", command.force, {}});
   }
+  const SchemaBeside schema(command);
   scenario::FirstAnswers answers;
   ImportedPolicy policy;
   try {
@@ -257,6 +298,7 @@ int write_first_scenario(const InitCommand& command) {
   if (configuration) {
     text = joined_scenario(text, command.out, "web", policy, configuration->name);
   }
+  text.insert(0, schema.first_line());
   // Status 0 means that what is written loads.
   if (const LoadResult read = load_scenario_text(text, command.out, "."); !read.loaded) {
     throw UsageError(fmt::format("these answers make no scenario that loads: {}",
@@ -269,6 +311,7 @@ int write_first_scenario(const InitCommand& command) {
     return kDone;
   }
   file->write(text);
+  schema.write();
   if (!file->is_stream()) {
     report::print("{} is written. To see what happens: retrysim run {}\n", command.out,
                   command.out);

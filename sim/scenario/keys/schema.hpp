@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace retrysim::scenario {
 
@@ -14,5 +15,11 @@ namespace retrysim::scenario {
 /// which keys a table needs that is like another. Ends with a line feed; the same text in every
 /// build.
 std::string json_schema();
+
+/// The name under which scenarios refer to it, and what such a file begins with.
+inline constexpr std::string_view kSchemaFile = "scenario.schema.json";
+inline constexpr std::string_view kSchemaHead =
+    "{\n \"$schema\": \"http://json-schema.org/draft-07/schema#\",\n \"title\": \"retrysim "
+    "scenario\"";
 
 }  // namespace retrysim::scenario
