@@ -61,8 +61,8 @@ struct SweepPlan {
   /// need: name, seed, length, names of the client groups, expectations, and when faults, surges
   /// and phases are.
   std::vector<std::shared_ptr<const Scenario>> outlines;
-  /// The whole scenario of a point. Called by several threads; throws if the file has changed since
-  /// and is no longer valid.
+  /// The whole scenario of a point, with the CSV inputs as they were when the sweep was planned.
+  /// Called by several threads.
   std::function<std::shared_ptr<const Scenario>(std::size_t point)> scenario;
   /// What decides the results of each point, as a hash: found while its scenario was at hand.
   std::vector<UnitKey> identities;
@@ -130,9 +130,9 @@ class Sweep {
   /// Results of a point; call it after `run`. Throws std::runtime_error if the store has been
   /// damaged meanwhile.
   SweepPoint point(std::size_t number);
-  /// The message of the first point, in the order of the grid, that went over a limit; empty if
-  /// none did.
-  std::string first_over_limit() const;
+  /// What the first point, in the order of the grid, that went over a limit says; nothing if none
+  /// did.
+  std::optional<LimitExceeded> first_over_limit() const;
 
  private:
   class Progress;

@@ -167,9 +167,9 @@ struct Trigger {
 Trigger parse_trigger(const std::string& text);
 
 /// Loads `file` with `edits` and the trigger at `value`. Mistakes in that value are reported as
-/// mistakes of `option`.
+/// mistakes of `part`.
 LoadResult load_at(const std::filesystem::path& file, std::vector<std::string> edits,
-                   const Trigger& trigger, double value, const std::string& option = "--trigger");
+                   const Trigger& trigger, double value, const std::string& part = "trigger");
 
 /// `load_at` for `find_tipping_point`. What it returns throws RequestError if the scenario has a
 /// mistake, with the first one as the message.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <retrysim/experiment.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ enum ExitStatus : int {
   kBadInput = 3,  ///< a scenario or input file is missing, unreadable or wrong
   kOutputFailed = 4,
   kLimitHit = 5,
+  kStartAgain = 6,  ///< a task of an array has done its part of a round; more may follow
   kInternalError = 70,
   kInterrupted = 130,
   kOutputClosed = 141,  ///< as of a program that SIGPIPE has ended
@@ -28,6 +30,9 @@ class UsageError : public RequestError {
  public:
   using RequestError::RequestError;
 };
+
+/// What the library says of a limit, and the option that sets it: "... may be used (--max-memory)".
+std::string limit_text(const LimitExceeded& error);
 
 using Arguments = std::vector<std::string>;
 

@@ -6,6 +6,7 @@
 
 #include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "cli/options.hpp"
 #include "cli/session.hpp"
@@ -18,6 +19,7 @@
 #include <array>
 #include <exception>
 #include <new>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -140,6 +142,14 @@ std::string option_of_part(std::string part) {
 
 }  // namespace
 
+std::string limit_text(const LimitExceeded& error) {
+  std::string text = error.what();
+  const std::string_view option = error.kind() == LimitKind::kMemory   ? " (--max-memory)"
+                                  : error.kind() == LimitKind::kEvents ? " (--max-events)"
+                                                                       : "";
+  return text.insert(std::min(text.find('\n'), text.size()), option);  // lines of details follow
+}
+
 int program(const Arguments& arguments) {
   auto failed = [](ExitStatus status, std::string_view message) {
     report::print_error("retrysim: error: {}\n", message);
@@ -162,7 +172,7 @@ int program(const Arguments& arguments) {
   } catch (const report::OutputError& e) {
     return failed(kOutputFailed, e.what());
   } catch (const LimitExceeded& e) {
-    return failed(kLimitHit, e.what());
+    return failed(kLimitHit, limit_text(e));
   } catch (const WarmupNotFound& e) {
     return failed(kBadInput, e.what());
   } catch (const Interrupted&) {

@@ -79,7 +79,8 @@ int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& fo
   }
   if (overview.points_over_limit > 0) {
     report::print_error("retrysim: error: {} of {} points exceeded a limit; the first: {}\n",
-                        overview.points_over_limit, overview.points, sweep.first_over_limit());
+                        overview.points_over_limit, overview.points,
+                        limit_text(*sweep.first_over_limit()));
     return kLimitHit;
   }
   return overview.points_that_fail > 0 ? kExpectationFailed : kDone;

@@ -45,10 +45,18 @@ struct TipCommand : SimulationSettings {
   bool resume = false;
 };
 
+/// Prints mistakes; those in a value of an option with its name as users write it.
+void print_mistakes(std::vector<Diagnostic> errors) {
+  for (Diagnostic& error : errors) {
+    if (error.file == "trigger" || error.file == "hysteresis") error.file.insert(0, "--");
+  }
+  print_errors(errors);
+}
+
 int hysteresis(const TipCommand& options, Session& session) {
   const LoadKey key = parse_load(*options.hysteresis);
   const LoadResult result = load_at(options.scenarios.front(), options.edits, key);
-  print_errors(result.errors);
+  print_mistakes(result.errors);
   if (!result.loaded) return kBadInput;
   const LoadedScenario& loaded = *result.loaded;
   print_notes(loaded);
@@ -141,7 +149,7 @@ int conclude_search(const TipCommand& options, const TipPlan& plan,
 
 int search_for_tipping_points(const TipCommand& options, Session& session) {
   const TipPlanResult planned = plan_tip(options.request);
-  print_errors(planned.errors);
+  print_mistakes(planned.errors);
   if (!planned.plan) return kBadInput;
   const TipPlan& plan = *planned.plan;
   print_notes(plan.base);

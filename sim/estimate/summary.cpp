@@ -104,7 +104,7 @@ std::string why_absent(const Scenario& scenario, const Expectation& expectation,
     return "too few replications recovered within the run";
   }
   if (expectation.metric == "metastable_probability") {
-    return "it takes `run --twin` to find out";
+    return "it takes twins without retries to find out";
   }
   const MetricInfo* metric = find_metric(expectation.metric);
   for (std::size_t c = 0; metric != nullptr && c < scenario.clients.size(); ++c) {

@@ -526,7 +526,7 @@ namespace {
 
 void check_events(std::uint64_t events, const ReplicationOptions& options) {
   if (events <= options.max_events) return;
-  throw LimitExceeded("more events than --max-events allows, counted over all replications",
+  throw LimitExceeded("more events than are allowed, counted over all replications",
                       LimitKind::kEvents);
 }
 

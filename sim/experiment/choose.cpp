@@ -565,7 +565,7 @@ void add_notes(PolicyChoice& choice) {
     if (metric.summary != MetricSummary::kProportion || choice.batch >= 10) return;
     choice.notes.push_back(
         fmt::format("the race assumes normally distributed observations, but {} is 0 or 1 in each "
-                    "replication; --procedure bounds assumes nothing",
+                    "replication; the procedure \"bounds\" assumes nothing",
                     metric.name));
   };
   note_proportion(*choice.aim.metric);
@@ -577,7 +577,7 @@ void add_notes(PolicyChoice& choice) {
   if (with_modes > 0) {
     choice.notes.push_back(fmt::format(
         "the race assumes normally distributed observations, but {} of {} of {} policies falls "
-        "into two modes; averages (--batch 5, with more --replications) are nearer to it",
+        "into two modes; averages (in batches of 5, with more replications) are nearer to it",
         choice.aim.metric->name, with_modes, choice.policies.size()));
   }
   const std::size_t observations = choice.stages.empty() ? 0 : choice.stages[0] / choice.batch;

@@ -77,7 +77,8 @@ std::vector<std::string> notes_on_loop(const Scenario& scenario, const std::vect
   if (tipped > recovered) {
     notes.push_back(fmt::format(
         "{} of {} replications that tip are still down at the end; try a lower LO, a longer "
-        "--dwell or a queue with a limited capacity (an unlimited queue has to drain first)",
+        "time at each step or a queue with a limited capacity (an unlimited queue has to drain "
+        "first)",
         tipped - recovered, tipped));
   }
   return notes;
@@ -126,7 +127,7 @@ LoadKey parse_load(const std::string& text) {
 LoadResult load_at(const std::filesystem::path& file, const std::vector<std::string>& edits,
                    const LoadKey& key) {
   const Trigger rate{key.path, key.loads.front(), key.loads.back(), false, false, key.unit};
-  return load_at(file, edits, rate, key.loads.front(), "--hysteresis");
+  return load_at(file, edits, rate, key.loads.front(), "hysteresis");
 }
 
 LoadRamp plan_ramp(const Scenario& steady, const LoadKey& key, std::optional<Duration> dwell) {

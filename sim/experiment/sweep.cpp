@@ -72,8 +72,8 @@ std::shared_ptr<const SweepGrid> SweepGrid::of(const SweepRequest& request, std:
     if (const double bytes = grid_bytes(result->variations_);
         bytes > static_cast<double>(request.max_memory)) {
       throw LimitExceeded(
-          fmt::format("the list of points takes about {} of memory, but only {} may be used "
-                      "(--max-memory); give --vary fewer values",
+          fmt::format("the list of points takes about {} of memory, but only {} may be used; vary "
+                      "fewer values",
                       to_text_of_bytes(static_cast<std::uint64_t>(std::min(bytes, 1e18))),
                       to_text_of_bytes(request.max_memory)),
           LimitKind::kMemory);
@@ -402,8 +402,10 @@ class Sweep::Progress {
     return kept_.emplace(i, std::move(found)).first->second;
   }
 
-  std::string first_over_limit() const {
-    return over_limit_.empty() ? "" : over_limit_.begin()->second.message;
+  std::optional<LimitExceeded> first_over_limit() const {
+    if (over_limit_.empty()) return std::nullopt;
+    const execution::UnitResult& first = over_limit_.begin()->second;
+    return LimitExceeded(first.message, first.limit.value_or(LimitKind::kTime));
   }
 
   const SweepPlan& plan() const { return plan_; }
@@ -485,7 +487,9 @@ void Sweep::run() { progress_->run(); }
 std::size_t Sweep::points() const { return progress_->points(); }
 const SweepPlan& Sweep::plan() const { return progress_->plan(); }
 SweepPoint Sweep::point(std::size_t number) { return progress_->point(number); }
-std::string Sweep::first_over_limit() const { return progress_->first_over_limit(); }
+std::optional<LimitExceeded> Sweep::first_over_limit() const {
+  return progress_->first_over_limit();
+}
 
 std::vector<SweepPoint> run_sweep(SweepPlan plan, const ReplicationOptions& options) {
   Sweep sweep(std::move(plan), options);

@@ -129,11 +129,11 @@ Trigger parse_trigger(const std::string& text) {
 }
 
 LoadResult load_at(const std::filesystem::path& file, std::vector<std::string> edits,
-                   const Trigger& trigger, double value, const std::string& option) {
+                   const Trigger& trigger, double value, const std::string& part) {
   edits.push_back(trigger.edit(value));
   LoadResult result = load_scenario_file(file, edits);
   for (Diagnostic& d : result.errors) {
-    if (d.source_line == edits.back()) d.file = option;
+    if (d.source_line == edits.back()) d.file = part;
   }
   return result;
 }
@@ -177,13 +177,13 @@ std::vector<Variant> variants_of(const std::vector<Variation>& variations, const
   return grid(variations);
 }
 
-/// Loads a case at one size. Mistakes in the size are ascribed to --trigger.
+/// Loads a case at one size. Mistakes in the size are ascribed to the trigger.
 LoadResult load_case(const ScenarioReader& reader, std::vector<std::string> edits,
                      const Trigger& trigger, double value) {
   edits.push_back(trigger.edit(value));
   LoadResult result = reader.load(edits);
   for (Diagnostic& d : result.errors) {
-    if (d.source_line == edits.back()) d.file = "--trigger";
+    if (d.source_line == edits.back()) d.file = "trigger";
   }
   return result;
 }

@@ -182,17 +182,18 @@ struct Failure {
   std::size_t unit = 0;
   std::uint8_t kind = kOther;
   std::string message;
+  LimitKind limit = LimitKind::kTime;  ///< of kLimit
 
   template <Either<Failure> T>
   friend void archive(auto& visit, T& failure) {
-    visit(failure.unit, failure.kind, failure.message);
+    visit(failure.unit, failure.kind, failure.message, failure.limit);
   }
 
   static Failure current(std::size_t unit) {
     try {
       throw;
     } catch (const LimitExceeded& e) {
-      return {unit, kLimit, e.what()};
+      return {unit, kLimit, e.what(), e.kind()};
     } catch (const Interrupted& e) {
       return {unit, kInterrupted, e.what()};
     } catch (const InvariantViolated& e) {
@@ -205,7 +206,7 @@ struct Failure {
   }
 
   [[noreturn]] void raise() const {
-    if (kind == kLimit) throw LimitExceeded(message);
+    if (kind == kLimit) throw LimitExceeded(message, limit);
     if (kind == kInterrupted) throw Interrupted();
     if (kind == kInvariant) throw InvariantViolated(message);
     if (kind == kMemory) throw std::bad_alloc();

@@ -357,9 +357,8 @@ std::vector<std::pair<RunNeeds, std::size_t>> needs_of_all(std::span<const Scena
   const std::uint64_t total = total_bytes(parts);
   std::sort(parts.begin(), parts.end(),
             [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
-  std::string text =
-      fmt::format("this takes about {} of memory, but only {} may be used (--max-memory)",
-                  to_text_of_bytes(total), to_text_of_bytes(limit));
+  std::string text = fmt::format("this takes about {} of memory, but only {} may be used",
+                                 to_text_of_bytes(total), to_text_of_bytes(limit));
   constexpr std::size_t kMaxParts = 6;
   constexpr double kLarge = 0.02;
   for (std::size_t i = 0; i < std::min(kMaxParts, parts.size()); ++i) {
@@ -432,8 +431,8 @@ MemoryPlan plan_memory(std::span<const Scenario* const> runs, std::size_t jobs, 
   const bool too_much = fixed > limit || fits == 0;
   plan.at_once = too_much ? 1 : std::min<std::uint64_t>(plan.at_once, fits);
   if (largest != nullptr) {
-    add_all(plan.parts, largest->clients, plan.at_once, "--jobs");
-    add_all(plan.parts, largest->requests, plan.at_once, "--jobs");
+    add_all(plan.parts, largest->clients, plan.at_once, "jobs");
+    add_all(plan.parts, largest->requests, plan.at_once, "jobs");
   }
   plan.total = total_bytes(plan.parts);
   if (too_much) refuse(plan.parts, limit);

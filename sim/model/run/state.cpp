@@ -100,7 +100,7 @@ void RunLimits::check_memory() const {
   if (bytes <= most) return;
   throw LimitExceeded(
       fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "
-                  "which is more than is left of --max-memory; give queues a smaller capacity, "
+                  "which is more than is left; give queues a smaller capacity, "
                   "give clients a lower rate, an attempt_timeout or a deadline, or let the service "
                   "remove abandoned work",
                   state_.replication, state_.now.in_seconds(), state_.requests.live(),

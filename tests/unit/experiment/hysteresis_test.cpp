@@ -87,7 +87,7 @@ TEST_CASE("A scenario file is loaded at the first load") {
   const LoadResult wrong =
       load_at(file.scenario(), {}, parse_load("client.wbe.arrivals.total_rate=10:30:10"));
   REQUIRE_FALSE(wrong.errors.empty());
-  CHECK(wrong.errors[0].file == "--hysteresis");
+  CHECK(wrong.errors[0].file == "hysteresis");
 }
 
 }  // namespace

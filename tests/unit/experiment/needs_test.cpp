@@ -305,9 +305,9 @@ TEST_CASE("memory names the number of threads only where replications run at onc
       return part.keys.find(key) != std::string::npos;
     });
   };
-  CHECK_FALSE(named(1, 1, "--jobs"));
-  CHECK_FALSE(named(4, 1, "--jobs"));
-  CHECK(named(4, 4, "--jobs"));
+  CHECK_FALSE(named(1, 1, "jobs"));
+  CHECK_FALSE(named(4, 1, "jobs"));
+  CHECK(named(4, 4, "jobs"));
 }
 
 TEST_CASE("sizes are written with the unit that fits", "[needs]") {

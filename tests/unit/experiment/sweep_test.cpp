@@ -166,7 +166,10 @@ TEST_CASE("A point that goes over a limit is noted and the others go on") {
   CHECK(sweep.point(0).values.runs() == 3);
   CHECK(sweep.point(1).limit == LimitKind::kEvents);
   CHECK(sweep.point(1).values.runs() == 0);
-  CHECK(sweep.first_over_limit().starts_with("total_rate=2000: "));
+  const auto first = sweep.first_over_limit();
+  REQUIRE(first);
+  CHECK(std::string_view(first->what()).starts_with("total_rate=2000: "));
+  CHECK(first->kind() == LimitKind::kEvents);
 }
 
 TEST_CASE("Mistakes of points are told with the points they concern") {

@@ -131,10 +131,10 @@ TEST_CASE("A scenario file has a scenario for each size of a trigger") {
   CHECK(at(0.25).faults[0].duration == Duration::milliseconds(250));
   CHECK(at(0.25).seed == 7);
   const Trigger wrong = parse_trigger("fault.outage.capacity=0:-1");
-  CHECK_THROWS_WITH(scenarios_of(file.scenario(), {}, wrong)(-1), Catch::StartsWith("--trigger: "));
-  const LoadResult result = load_at(file.scenario(), {}, wrong, -1, "--option");
+  CHECK_THROWS_WITH(scenarios_of(file.scenario(), {}, wrong)(-1), Catch::StartsWith("trigger: "));
+  const LoadResult result = load_at(file.scenario(), {}, wrong, -1, "part");
   REQUIRE(result.errors.size() == 1);
-  CHECK(result.errors[0].file == "--option");
+  CHECK(result.errors[0].file == "part");
 }
 
 }  // namespace
