@@ -141,8 +141,8 @@ struct Shard {
   std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
 };
 
-/// Thrown by a search that is one of several tasks (`ReplicationOptions::shard`) when its part of
-/// the work is in the store, and other parts are not yet.
+/// Thrown by a search that is one of several tasks (`ReplicationOptions::shard`) when it has done
+/// its part of the units that the search asks for now, and other parts are not in the store yet.
 class ShardDone : public std::runtime_error {
  public:
   ShardDone(std::size_t units_there, std::size_t units_asked)
@@ -150,7 +150,10 @@ class ShardDone : public std::runtime_error {
         there(units_there),
         all(units_asked) {}
 
-  std::size_t there, all;  ///< of the units that the search has asked for last
+  std::size_t there, all;  ///< of the units that the search asks for now
+  /// Whether the search may ask for further units when it has these results. Then all tasks have to
+  /// be started again, until one of them finds the answer.
+  bool has_rounds = false;
 };
 
 struct ReplicationOptions {
@@ -160,7 +163,8 @@ struct ReplicationOptions {
   /// Where results are looked for before anything is simulated, and kept; null: nothing is reused.
   /// With `fingerprint` it is not used.
   Store* store = nullptr;
-  /// With a store: only every `count`-th unit that is not there is simulated; see `ShardDone`.
+  /// Only every `count`-th unit that is not in the store is simulated; see `ShardDone`. Throws
+  /// RequestError if no store is used.
   std::optional<Shard> shard;
   bool fingerprint = false;
   std::uint32_t first = 0;  ///< number of the first replication

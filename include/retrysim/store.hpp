@@ -53,8 +53,9 @@ std::unique_ptr<Store> make_store(std::uint64_t most_bytes = std::uint64_t{1} <<
 /// use one at once, on one machine or many: each writes a file of its own, and finds what was there
 /// when it opened the store. A death of the process loses nothing that was added; a crash of the
 /// machine at most the last seconds. When the store goes away, its oldest files are removed until
-/// it has at most `most_bytes`. Never throws: a folder that cannot be used is told to `note`, once,
-/// with the reason, and then nothing is found or kept. `note` may be empty.
+/// it has at most `most_bytes`. A folder that cannot be used is no error: its reason, such as "Not
+/// a directory", is told to `note`, once, and then nothing is found or kept. `note` may be empty,
+/// and what it throws passes through. Otherwise nothing is thrown.
 std::unique_ptr<Store> open_store(const std::filesystem::path& folder,
                                   std::uint64_t most_bytes = std::uint64_t{1} << 30,
                                   std::function<void(const std::string&)> note = {});

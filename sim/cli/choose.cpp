@@ -154,6 +154,7 @@ Options<ChooseCommand> choose_options() {
          c.choice.max_replications = whole_number("max-replications", text, 1);
        }},
       {{"resume", "", kResumeHelp}, [](C&, const std::string&) {}}};
+  options.add(shard_option());
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-choose. An earlier result of the same "
        "resolved scenario and request is replaced (see --force)",

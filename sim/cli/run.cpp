@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
+#include "execution/units.hpp"
 #include "experiment/twins.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
@@ -330,24 +331,32 @@ void run_one(const RunOptions& options, const PlannedRun& planned, Session& sess
   report::ResultSet results{loaded, "base", {}};
   session.simulate(name, bar, [&](ReplicationOptions run_options) {
     run_options.fingerprint = options.fingerprint;
-    Experiment experiment = run_experiment(loaded.scenario, run_options);
+    const bool has_twins = options.twin || !options.twin_parts.empty();
+    const auto ask = [&] { return run_experiment(loaded.scenario, run_options); };
+    Experiment experiment = has_twins ? execution::before_more(ask) : ask();
     if (experiment.warmup) take_warmup(loaded, *experiment.warmup);
     results.runs = std::move(experiment.runs);
     results.warmup = std::move(experiment.warmup);
     results.precision = std::move(experiment.precision);
+    execution::SideBySide twins;
     if (options.twin) {
-      results.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
-          experiment::storms_with_twins(loaded.scenario, results.runs, run_options));
+      twins.add([&] {
+        results.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
+            experiment::storms_with_twins(loaded.scenario, results.runs, run_options));
+      });
     }
     for (const experiment::TwinPart& part : options.twin_parts) {
       Scenario twin = loaded.scenario;
       if (!part.remove(twin)) continue;  // it is without it
-      const std::vector<RunResult> runs =
-          experiment::simulate_twin(twin, results.runs, run_options);
+      std::vector<RunResult> runs;
+      if (!twins.add([&] { runs = experiment::simulate_twin(twin, results.runs, run_options); })) {
+        continue;
+      }
       const std::vector<Verdict> said =
           twin_verdicts(loaded.scenario, results.runs, twin, runs, part.words);
       results.twin_verdicts.insert(results.twin_verdicts.end(), said.begin(), said.end());
     }
+    twins.finish();
     if (access_log) write_access_log(*access_log, loaded.scenario, run_options);
   });
   const report::Evaluation evaluation(results);
@@ -380,13 +389,21 @@ int run(const Arguments& arguments) {
   if (!options->access_log.empty() && options->scenarios.size() > 1) {
     throw UsageError("--access-log is for one scenario: each would replace the one before");
   }
+  if (options->fingerprint && options->shard) {
+    throw UsageError(
+        "--shard cannot be combined with --fingerprint: what other tasks have simulated has none");
+  }
   return in_session({"run", arguments}, *options, [&](Session& session) -> int {
     const auto planned = plan(*options);
     if (!planned) return kBadInput;
     check_outputs(*options, *planned);
     Gate gate(*options, *planned);
     JsonOutput json(planned->size());
-    for (const PlannedRun& p : *planned) run_one(*options, p, session, gate, json);
+    execution::SideBySide runs;
+    for (const PlannedRun& p : *planned) {
+      runs.add([&] { run_one(*options, p, session, gate, json); });
+    }
+    runs.finish();
     return gate.conclude();
   });
 }

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -501,7 +502,8 @@ Options<SimulationSettings> shard_option() {
   return std::vector<Option<S>>{
       {{"shard", "I/N",
         "simulate only every N-th replication, starting with the I-th (I from 1 to N), into the "
-        "store; when all N are done, the same command without --shard writes the result"},
+        "store; when all N are done, the same command without --shard writes the result. Exit "
+        "status 6: what to simulate next depends on the results; start all N again"},
        [](S& s, const std::string& text) { s.shard = read_shard(text); }}};
 }
 
@@ -612,6 +614,16 @@ bool is_of_others(const fs::path& folder) {
          (status.st_uid != ::geteuid() || !S_ISDIR(status.st_mode));
 }
 
+/// Throws OutputError if nothing can be kept in a folder, which is made if it does not exist.
+void check_writable(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && ::access(folder.c_str(), W_OK | X_OK) != 0) {
+    error.assign(errno, std::generic_category());
+  }
+  if (error) throw report::OutputError(folder, error.message());
+}
+
 }  // namespace
 
 void Session::keep_units_beside(const fs::path& folder) {
@@ -636,8 +648,13 @@ void Session::keep_units_beside(const fs::path& folder) {
   }
   if (store_ && place == store_folder_) return;
   store_folder_ = place;
-  store_ = open_store(place, settings_.store_size,
-                      [](const std::string& note) { report::print_error("note: {}\n", note); });
+  const bool must_keep = settings_.shard.has_value();
+  if (must_keep) check_writable(place);
+  store_ = open_store(place, settings_.store_size, [=](const std::string& reason) {
+    if (must_keep) throw report::OutputError(place, reason);
+    report::print_error("note: {}: {}; what is simulated is not kept for the next time\n",
+                        place.string(), reason);
+  });
 }
 
 report::ProgressBar Session::progress_bar(std::string name) const {
@@ -715,10 +732,12 @@ int lead(const SimulationSettings& settings, const Interruption& interruption, E
   } catch (const ShardDone& done) {
     if (!session.store()->keeps_all()) throw report::OutputError(session.store_folder(), kTooLarge);
     report::print_error(
-        "note: {} {} in the store; with the others there, too, the same command without --shard "
-        "writes the result\n",
-        part_text(done.there, done.all), done.there == 1 || done.all == 1 ? "is" : "are");
-    return kDone;
+        "note: {} {} in the store; {}\n", part_text(done.there, done.all),
+        done.there == 1 || done.all == 1 ? "is" : "are",
+        done.has_rounds
+            ? "more may follow: when all tasks have ended, start the array again"
+            : "with the others there, too, the same command without --shard writes the result");
+    return done.has_rounds ? kStartAgain : kDone;
   } catch (...) {  // whatever the reason is: what is simulated need not be simulated again
     if (session.store() != nullptr) say_what_is_kept(*session.store());
     throw;

@@ -163,7 +163,7 @@ Options<SimulationSettings> simulation_options(const SimulationHelp& help);
 inline constexpr const char* kResumeHelp =
     "go on after an interruption, as every command does by itself";
 
-/// The row shard of a command that names all its units beforehand.
+/// The row shard of a command whose tasks leave their units in the store.
 Options<SimulationSettings> shard_option();
 
 /// "I/N". Throws UsageError.

@@ -126,6 +126,7 @@ Options<TipCommand> tip_options() {
        into(&C::tolerance),
        [](const C& c) { return Texts{fmt::format("--tolerance {}", c.request.tolerance)}; }},
       {{"resume", "", kResumeHelp}, into(&C::resume)}};
+  options.add(shard_option());
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-tip. An earlier result of the same "
        "resolved scenario, trigger and variations is replaced (see --force)",

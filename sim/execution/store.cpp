@@ -214,9 +214,10 @@ class FolderStore : public Store {
     std::string record = encode(head);
     record += bytes;
     if (!own_.write(record)) {
-      fail(folder_, errno);
+      const int error = errno;
       // What is cut off ends the file for whoever reads it.
       if (::ftruncate(own_.fd(), static_cast<off_t>(own_size_)) != 0) errno = 0;
+      fail(error);
       return false;
     }
     places_[key] = {kOwn, own_size_ + kHead, head.length, head.sum};
@@ -246,11 +247,8 @@ class FolderStore : public Store {
   };
 
   /// Says why nothing is kept; once.
-  void fail(const fs::path& where, int error) {
-    if (!std::exchange(failed_, true) && note_) {
-      note_(fmt::format("{}: {}; what is simulated is not kept for the next time", where.string(),
-                        std::generic_category().message(error)));
-    }
+  void fail(int error) {
+    if (!std::exchange(failed_, true) && note_) note_(std::generic_category().message(error));
   }
 
   /// The oldest file first: of several copies of a unit the latest counts, because an earlier one
@@ -258,10 +256,10 @@ class FolderStore : public Store {
   void open_all() {
     struct stat status {};
     if (::lstat(folder_.c_str(), &status) != 0) {
-      if (errno != ENOENT) fail(folder_, errno);
+      if (errno != ENOENT) fail(errno);
       return;
     }
-    if (!S_ISDIR(status.st_mode) && !fs::is_directory(folder_)) return fail(folder_, ENOTDIR);
+    if (!S_ISDIR(status.st_mode) && !fs::is_directory(folder_)) return fail(ENOTDIR);
     std::error_code error;
     for (fs::directory_iterator i(folder_, error), end; !error && i != end; i.increment(error)) {
       if (i->path().extension() != kEnding || i->is_symlink(error)) continue;
@@ -274,7 +272,7 @@ class FolderStore : public Store {
       earlier.bytes = earlier.file.size();
       files_.push_back(std::move(earlier));
     }
-    if (error) return fail(folder_, error.value());
+    if (error) return fail(error.value());
     std::sort(files_.begin(), files_.end(), [](const EarlierFile& a, const EarlierFile& b) {
       return std::tie(a.time, a.path) < std::tie(b.time, b.path);
     });
@@ -291,7 +289,7 @@ class FolderStore : public Store {
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) {
-      fail(folder_, error.value());
+      fail(error.value());
       return false;
     }
     constexpr int kMaxNames = 100'000;
@@ -302,7 +300,7 @@ class FolderStore : public Store {
       if (!own_.is_open() && errno != EEXIST) break;
     }
     if (!own_.is_open() || !own_.write(kMagic)) {
-      fail(folder_, errno);
+      fail(errno);
       return false;
     }
     // Tells those who tidy up that it is in use; where there are no locks, its age does.

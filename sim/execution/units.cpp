@@ -263,6 +263,11 @@ class Request {
   std::vector<UnitKey> get() {
     const StopScope scope(options_.stop);
     stop_point();
+    if (options_.shard && store_ == nullptr) {
+      throw RequestError(
+          fmt::format("{}: a part of the work has to be left in a store, and none is used here",
+                      RequestError::part("shard")));
+    }
     settle();
     recall();
     const std::size_t others = leave_to_other_shards();

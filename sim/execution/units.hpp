@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -95,6 +96,47 @@ using Deliver = std::function<void(std::size_t number, std::string bytes, bool k
 /// `ShardDone`. What is finished is then in the store.
 std::vector<UnitKey> get_units(const Units& units, const ReplicationOptions& options,
                                const Deliver& deliver, std::vector<RunResult>* whole = nullptr);
+
+// A search that is one of several tasks ends with `ShardDone` where results of other tasks are
+// missing. The search knows best what it can still do, and what follows.
+
+/// Calls `ask`, on whose results it depends what the search asks for next.
+template <typename Ask>
+auto before_more(Ask&& ask) {
+  try {
+    return ask();
+  } catch (ShardDone& done) {
+    done.has_rounds = true;
+    throw;
+  }
+}
+
+/// Parts of a search that do not wait for each other: the task goes on with the next one where
+/// results of other tasks are missing.
+class SideBySide {
+ public:
+  /// Calls `part`. False: results are missing.
+  template <typename Part>
+  bool add(Part&& part) {
+    try {
+      part();
+      return true;
+    } catch (const ShardDone& done) {
+      if (!missing_) missing_.emplace(0, 0);
+      missing_->there += done.there;
+      missing_->all += done.all;
+      missing_->has_rounds |= done.has_rounds;
+      return false;
+    }
+  }
+  /// All have been added. Throws ShardDone for all together if results are missing.
+  void finish() const {
+    if (missing_) throw ShardDone(*missing_);
+  }
+
+ private:
+  std::optional<ShardDone> missing_;
+};
 
 /// For `Units::scenario`: a scenario that outlives the request.
 std::shared_ptr<const Scenario> borrowed(const Scenario& scenario);

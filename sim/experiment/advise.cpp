@@ -272,7 +272,8 @@ Advice advise_within(LoadedScenario scenario, std::vector<Remedy> remedies,
     }
   }
   if (advice.scenario.scenario.warmup_is_auto) {
-    advice.warmup = find_warmup(std::span(&advice.scenario.scenario, 1), options);
+    advice.warmup = execution::before_more(
+        [&] { return find_warmup(std::span(&advice.scenario.scenario, 1), options); });
     take_warmup(advice.scenario, *advice.warmup);
   }
   std::vector<const Scenario*> scenarios = {&advice.scenario.scenario};

@@ -395,7 +395,7 @@ class Race {
       return execution::borrowed(choice_.policies[policy].loaded.scenario);
     };
     units.name = [&](std::size_t policy) { return choice_.policies[policy].name; };
-    return execution::get_rows(units, run_);
+    return execution::before_more([&] { return execution::get_rows(units, run_); });
   }
 
   void observe(Selection& selection, std::size_t i, const MetricValues& values) {

@@ -4,6 +4,7 @@
 
 #include "estimate/paired.hpp"
 #include "execution/executor.hpp"
+#include "execution/units.hpp"
 #include "experiment/twins.hpp"
 #include "measure/analyse/storms.hpp"
 #include "scenario/text/text.hpp"
@@ -411,13 +412,17 @@ Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& op
   }
   if (compared.empty()) throw RequestError("there is no variant to compare");
   execution::in_time(options.run, [&](const ReplicationOptions& run) {
-    find_common_warmup(compared, run);
-    simulate_variants(compared, run);
+    execution::before_more([&] { find_common_warmup(compared, run); });
+    if (!options.twin) return simulate_variants(compared, run);
+    execution::before_more([&] { simulate_variants(compared, run); });
+    execution::SideBySide twins;
     for (ComparedVariant& v : compared) {
-      if (!options.twin) break;
-      v.storms = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
-          experiment::storms_with_twins(v.loaded.scenario, v.runs, run));
+      twins.add([&] {
+        v.storms = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
+            experiment::storms_with_twins(v.loaded.scenario, v.runs, run));
+      });
     }
+    twins.finish();
   });
   for (ComparedVariant& v : compared) v.values = MetricValues(v.loaded.scenario, v.runs);
   std::vector<const MetricInfo*> metrics = options.metrics;

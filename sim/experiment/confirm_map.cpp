@@ -4,6 +4,8 @@
 #include <retrysim/experiment.hpp>
 #include <retrysim/phase_map.hpp>
 
+#include "execution/units.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -64,6 +66,7 @@ std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const P
                                          std::size_t count, const ReplicationOptions& options) {
   std::vector<Planned> planned = plan_all(request, map, count);
   std::vector<MapConfirmation> results;
+  execution::SideBySide sites;
   for (std::size_t i = 0; i < planned.size(); ++i) {
     MapConfirmation& c = planned[i].confirmation;
     const Scenario& scenario = planned[i].scenario;
@@ -74,7 +77,8 @@ std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const P
       };
     }
     const std::size_t service = service_of(scenario, map.service);
-    const std::vector<RunResult> runs = run_replications(scenario, run);
+    std::vector<RunResult> runs;
+    if (!sites.add([&] { runs = run_replications(scenario, run); })) continue;
     c.replications = runs.size();
     for (const RunResult& r : runs) c.down += is_down(scenario, service, r) ? 1 : 0;
     const bool as_predicted =
@@ -82,6 +86,7 @@ std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const P
     if (c.why.empty()) c.verdict = as_predicted ? MapVerdict::kAgree : MapVerdict::kDisagree;
     results.push_back(std::move(c));
   }
+  sites.finish();
   return results;
 }
 

@@ -9,12 +9,14 @@
 #include "estimate/intervals.hpp"
 #include "estimate/steady_state.hpp"
 #include "execution/executor.hpp"
+#include "execution/units.hpp"
 #include "measure/analyse/series.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -133,7 +135,10 @@ void run_in_stages(const Scenario& scenario, const ReplicationOptions& options,
         options.progress((static_cast<double>(done) + share * stage.replications) / until);
       };
     }
-    std::vector<RunResult> more = run_replications(stage, stage_options);
+    std::vector<RunResult> more =
+        until < limit
+            ? execution::before_more([&] { return run_replications(stage, stage_options); })
+            : run_replications(stage, stage_options);
     for (const RunResult& run : more) stopping.add(run);
     std::move(more.begin(), more.end(), std::back_inserter(experiment.runs));
     experiment.precision = stopping.judge();
@@ -166,7 +171,8 @@ Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options)
   return execution::in_time(options, [&](const ReplicationOptions& limited) {
     Experiment experiment;
     if (scenario.warmup_is_auto) {
-      experiment.warmup = find_warmup(std::span(&scenario, 1), limited);
+      experiment.warmup =
+          execution::before_more([&] { return find_warmup(std::span(&scenario, 1), limited); });
       scenario.warmup = experiment.warmup->warmup;
       scenario.warmup_is_auto = false;
     }
@@ -270,16 +276,19 @@ FoundWarmup find_warmup_in_pilots(std::span<const Scenario> scenarios,
   if (scenarios.empty()) throw std::invalid_argument("no scenario to find a warm-up for");
   FoundWarmup found;
   Duration shortest = Duration::max();
+  execution::SideBySide pilots;
   for (const Scenario& scenario : scenarios) {
-    Pilot pilot(scenario, options);
-    NamedTruncation longest = pilot.longest();
-    found.pilot_runs = std::max(found.pilot_runs, pilot.runs());
+    std::optional<Pilot> pilot;
+    if (!pilots.add([&] { pilot.emplace(scenario, options); })) continue;
+    NamedTruncation longest = pilot->longest();
+    found.pilot_runs = std::max(found.pilot_runs, pilot->runs());
     shortest = std::min(shortest, scenario.duration);
     if (!found.decided_by.empty() && longest.warmup <= found.warmup) continue;
     found.warmup = longest.warmup;
     found.decided_by = std::move(longest.series);
     if (scenarios.size() > 1) found.decided_by += fmt::format(" in \"{}\"", scenario.name);
   }
+  pilots.finish();
   if (found.warmup.count() * 2 >= shortest.count()) {
     throw WarmupNotFound(
         fmt::format("the warm-up of {} s that {} needs is half of the shortest "

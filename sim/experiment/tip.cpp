@@ -398,7 +398,8 @@ TipResult find_in(const ScenarioAt& scenario_at, const TippingSearch& search,
   result.point = stats::bisect(search, [&](double value) {
     const Scenario scenario = scenario_at(value);
     if (probing) probing(static_cast<int>(probes.size()) + 1, value);
-    const auto& fates = probes[value] = execution::get_fates(scenario, run);
+    const auto& fates = probes[value] =
+        execution::before_more([&] { return execution::get_fates(scenario, run); });
     std::vector<TippingResponse> responses;
     for (const execution::UnitFate& fate : fates) responses.push_back(fate.response);
     return responses;
@@ -452,12 +453,16 @@ std::vector<TipPoint> find_tipping_points(const TipPlan& plan, const TipSearchOp
   check_search(plan.search);
   return execution::in_time(options.run, [&](const ReplicationOptions& run) {
     std::vector<TipPoint> points;
+    execution::SideBySide searches;
     for (const TipCase& one : plan.cases) {
       const auto probing = [&](int probe, double value) {
         if (options.probing) options.probing(one.name, probe, value);
       };
-      points.push_back({one.name, one.keys, find_in(one.scenario, plan.search, run, probing)});
+      searches.add([&] {
+        points.push_back({one.name, one.keys, find_in(one.scenario, plan.search, run, probing)});
+      });
     }
+    searches.finish();
     return points;
   });
 }

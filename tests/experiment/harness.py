@@ -15,7 +15,7 @@ import tempfile
 import time
 
 # Exit statuses of the program, and the one by which CTest knows a test that was skipped.
-OUTPUT_FAILED, LIMIT_HIT, INTERRUPTED, OUTPUT_CLOSED = 4, 5, 130, 141
+OUTPUT_FAILED, LIMIT_HIT, START_AGAIN, INTERRUPTED, OUTPUT_CLOSED = 4, 5, 6, 130, 141
 SKIPPED = 77
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
 # Seconds after which a job, which takes a few, will not end any more. A test that hangs is one that

@@ -19,8 +19,8 @@ import signal
 import subprocess
 import time
 
-from harness import (INTERRUPTED, LIMIT_HIT, MPIRUN, OUTAGE, PATIENCE, Checker, Failed, main,
-                     run_job)
+from harness import (INTERRUPTED, LIMIT_HIT, MPIRUN, OUTAGE, PATIENCE, START_AGAIN, Checker,
+                     Failed, main, run_job)
 
 STEADY = """
 name = "steady"
@@ -55,10 +55,12 @@ retry = { mode = "custom", max_attempts = 3, backoff = { base = "100ms", jitter 
 """
 TRIGGER = ["--trigger", "fault.outage.duration=0.9s:1.5s"]
 COMMANDS = {
+    "plain": ["run", "outage.toml"],
     "run": ["run", "outage.toml", "--twin=retries,jitter"],
     "precision": ["run", "steady.toml"],
     "compare": ["compare", "outage.toml", "--vary", "client.web.retry.max_attempts=1,2,3",
                 "--twin"],
+    "variants": ["compare", "outage.toml", "--vary", "client.web.retry.max_attempts=1,2,3"],
     "advise": ["advise", "outage.toml"],
     "choose": ["choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,2,3",
                "--minimize", "amplification", "--indifference", "0.02", "--max-replications",
@@ -73,7 +75,9 @@ COMMANDS = {
     "map": ["map", "plane.toml", "--vary", "client.web.arrivals.total_rate=60:120:20", "--vary",
             "client.web.retry.max_attempts=1,3", "--confirm", "4"],
 }
-SHARDED = ("run", "precision", "compare", "advise", "map")
+# Those that name all replications beforehand: one array of tasks does them.
+ONE_ROUND = ("plain", "variants", "advise", "hysteresis", "map")
+TASKS = (1, 2, 3)
 # Many of a kind would only take longer.
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL)
 
@@ -198,19 +202,73 @@ class Command(Checker):
         print(f"{self.name}: without a store, and two at once: same files")
 
     def sharded(self):
-        if self.name not in SHARDED:
+        """Arrays of three tasks, one after the other, until there is an answer. In the first array
+        a task is killed."""
+        if self.name == "sweep":
+            self.sharded_sweep()
             return
-        for _ in range(9):  # as often as it asks anew
-            for i in (3, 1, 2):
-                errors = self.run(*self.arguments("part"), "--store", "shards", "--shard",
-                                  f"{i}/3", expected=None).stderr
-                if "in the store; with" in errors:
-                    continue
+        (self.folder / "shards").mkdir()
+        most = 40
+        for arrays in range(1, most):
+            errors = self.array(arrays)
+            if errors is None:
+                break
+            if arrays == 1:
+                if (self.name in ONE_ROUND) == ("start the array again" in errors):
+                    raise Failed(f"{self.name}: a task said:\n{errors}")
+                new = self.random.choice(sorted((self.folder / "shards").iterdir()))
+                new.write_bytes(new.read_bytes()[:self.random.randrange(new.stat().st_size)])
+        else:
+            raise Failed(f"{self.name}: {most} arrays of tasks do not come to an end")
+        if self.name in ONE_ROUND and arrays > 3:
+            raise Failed(f"{self.name}: {arrays} arrays of tasks were needed")
+        self.check_complete("shards")
+        print(f"{self.name}: {arrays} times three tasks: same files")
+
+    def array(self, number):
+        """Three tasks at once: none sees what the others add to the store. What one of them says;
+        None if there is an answer."""
+        errors = None
+        for task in TASKS:
+            own = self.folder / "own"
+            shutil.copytree(self.folder / "shards", own)
+            done = run_job([self.program, *self.arguments("part"), "--store", "own", "--shard",
+                            f"{task}/{len(TASKS)}"], self.folder)
+            if (self.folder / "part").exists():
                 self.check_same("part")
-                self.check_complete("shards")
-                print(f"{self.name}: in three shards: same files")
-                return
-        raise Failed(f"{self.name}: shards do not come to an end:\n{errors}")
+                shutil.rmtree(self.folder / "part")
+                expected = self.status
+            else:
+                errors = done.stderr
+                expected = START_AGAIN if "start the array again" in errors else 0
+                if not re.search(r"note: \d+ of \d+ runs? (is|are) in the store", errors):
+                    raise Failed(f"{self.name}: task {task} said:\n{errors}")
+            if done.returncode != expected:
+                raise Failed(f"{self.name}: exit status {done.returncode} of task {task}, expected "
+                             f"{expected}:\n{done.stderr}")
+            own.rename(self.folder / f"own-{task}")
+        for task in TASKS:
+            own = self.folder / f"own-{task}"
+            for path in own.iterdir():
+                if not (self.folder / "shards" / path.name).exists():
+                    path.rename(self.folder / "shards" / f"{number}-{task}-{path.name}")
+            shutil.rmtree(own)
+        return errors
+
+    def sharded_sweep(self):
+        """Each task has a result of its own, and they are merged."""
+        parts = []
+        for task in TASKS:
+            parts.append(f"part-{task}")
+            shard = ["--store", f"own-{task}", "--shard", f"{task}/{len(TASKS)}"]
+            self.run(*self.arguments(parts[-1]), *shard, expected=self.status)
+            for path in (self.folder / f"own-{task}").iterdir():
+                path.write_bytes(path.read_bytes()[:self.random.randrange(path.stat().st_size)])
+            shutil.rmtree(self.folder / parts[-1])
+            self.run(*self.arguments(parts[-1]), *shard, expected=self.status)
+        self.run("merge", *parts, "--out", "part", "--quiet")
+        self.check_same("part")
+        print(f"{self.name}: three tasks: same files")
 
     def over_ranks(self):
         if shutil.which("mpirun") is None:
@@ -222,14 +280,6 @@ class Command(Checker):
         self.again("damaged", before=MPIRUN)
         self.check_complete("damaged")
         print(f"{self.name}: half of it over three ranks: same files")
-
-    def run(self, *arguments, expected=0, before=()):
-        if expected is not None:
-            return super().run(*arguments, expected=expected, before=before)
-        done = run_job([*before, self.program, *arguments], self.folder)
-        if done.returncode not in (0, self.status):
-            raise Failed(f"{self.name}: exit status {done.returncode}:\n{done.stderr}")
-        return done
 
 
 class Reuse(Checker):

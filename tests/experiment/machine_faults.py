@@ -325,8 +325,8 @@ class Machine(Checker):
         print(f"{rounds} times a disk that is nearly full: {refused} times refused, nothing left")
 
     def fill_stores(self):
-        """A store on a disk that becomes full: the same result and a note; status 4 for a task of an
-        array, whose work would be lost."""
+        """A store on a disk that becomes full: the same result and a note; status 4 for a task of
+        an array, whose work would be lost."""
         jobs = [job for job in self.jobs if job.name in OF_A_SCENARIO and job.name not in QUIET]
         with self.mount("size=32k") as disk:
             store, ballast = disk / "store", disk / "ballast"

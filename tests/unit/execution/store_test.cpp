@@ -219,7 +219,7 @@ TEST_CASE("A place that cannot be used is said once, and nothing is kept") {
     CHECK(!store->find(nth_key(1)));
   }
   REQUIRE(notes.size() == 1);
-  CHECK_THAT(notes.front(), Catch::Contains("file: Not a directory"));
+  CHECK(notes.front() == "Not a directory");
   CHECK(text_in(file) == "mine");
   if (::geteuid() == 0) return;  // who may write everywhere
   const fs::path sealed = folder.path() / "sealed";
@@ -228,6 +228,15 @@ TEST_CASE("A place that cannot be used is said once, and nothing is kept") {
   const auto store = open_store(sealed, 1000, note);
   CHECK(!store->add(nth_key(1), "one"));
   CHECK(notes.size() == 2);
+}
+
+TEST_CASE("Whoever cannot do without a store throws instead of taking note") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "file";
+  put_file(file, "mine");
+  const auto note = [](const std::string& reason) { throw std::runtime_error(reason); };
+  CHECK_THROWS_WITH(open_store(file, 1000, note), "Not a directory");
+  CHECK(text_in(file) == "mine");
 }
 
 TEST_CASE("A disk that becomes full costs what does not fit, and nothing else") {

@@ -312,6 +312,47 @@ TEST_CASE("Shards leave their parts in the store, and the last one finds them al
   CHECK(store->units_kept == 7);
 }
 
+TEST_CASE("A shard needs a store") {
+  const Scenario scenario = drawn_world();
+  ReplicationOptions options;
+  options.shard = Shard{1, 3};
+  CHECK_THROWS_AS(run_replications(scenario, options), RequestError);
+  const auto store = make_store();
+  options.store = store.get();
+  options.fingerprint = true;  // which no store has
+  CHECK_THROWS_AS(run_replications(scenario, options), RequestError);
+}
+
+TEST_CASE("A shard does its part of all questions that do not wait for each other") {
+  Scenario scenario = drawn_world();
+  scenario.replications = 7;
+  Scenario other = scenario;
+  other.seed = 99;
+  const auto store = make_store();
+  ReplicationOptions options;
+  options.store = store.get();
+  options.shard = Shard{2, 3};
+  const auto ask = [&](const Scenario& s) { return [&] { run_replications(s, options); }; };
+  SideBySide questions;
+  CHECK(!questions.add(ask(scenario)));
+  CHECK(!questions.add([&] { before_more(ask(other)); }));
+  try {
+    questions.finish();
+    FAIL("there is work of others");
+  } catch (const ShardDone& done) {
+    CHECK(done.there == 4);
+    CHECK(done.all == 14);
+    CHECK(done.has_rounds);
+  }
+  CHECK(store->units_kept == 4);
+  options.shard.reset();
+  SideBySide again;
+  CHECK(again.add(ask(scenario)));
+  CHECK(again.add(ask(other)));
+  again.finish();
+  CHECK(store->units_kept == 14);
+}
+
 TEST_CASE("A shard counts only what a store has really kept") {
   Scenario scenario = drawn_world();
   scenario.replications = 7;
