@@ -8,6 +8,8 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
 
+#include "scenario_of.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -394,9 +396,8 @@ const std::vector<Labelled>& labelled_graphs() {
 }
 
 std::vector<Verdict> graph_verdicts(const char* text, const Edits& edits) {
-  LoadResult result = load_scenario_text(text, "graph.toml", ".", {}, edits);
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return verdicts(result.loaded->scenario, run_replications(result.loaded->scenario));
+  const Scenario scenario = test::scenario_of(text, edits);
+  return verdicts(scenario, run_replications(scenario));
 }
 
 const Verdict* verdict_of(const std::vector<Verdict>& all, std::string_view client,

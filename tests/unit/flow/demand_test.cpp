@@ -10,16 +10,13 @@
 #include "flow/attempt.hpp"
 #include "flow/calls.hpp"
 #include "flow/rates.hpp"
-#include "unit/scenario/loading.hpp"
+#include "scenario_of.hpp"
 
 namespace retrysim::flow {
 namespace {
 
 Scenario scenario_of(const std::string& text) {
-  LoadResult result =
-      load_scenario_text("name = \"flow\"\nduration = 100\n" + text, "test.toml", ".");
-  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
-  return std::move(result.loaded->scenario);
+  return test::scenario_of("name = \"flow\"\nduration = 100\n" + text);
 }
 
 /// Clients of 100 requests a second.

@@ -6,6 +6,8 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "scenario_of.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -131,10 +133,7 @@ retry = { mode = "adaptive" }
 Scenario load(const std::vector<std::string>& tables, const std::vector<std::string>& edits = {}) {
   std::string text(kTop);
   for (const std::string& table : tables) text += table;
-  LoadResult result = load_scenario_text(text, "order.toml", {}, {}, edits);
-  for (const Diagnostic& error : result.errors) UNSCOPED_INFO(error.message);
-  REQUIRE(result.loaded.has_value());
-  return std::move(result.loaded->scenario);
+  return test::scenario_of(text, edits);
 }
 
 RunResult run(const Scenario& s) {
