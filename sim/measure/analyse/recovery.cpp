@@ -78,8 +78,10 @@ std::vector<bool> reached_by(const Scenario& scenario, std::optional<std::size_t
 /// come as the servers take to make room, a geometric number with a mean of 1 / (1 - load), whose
 /// counts vary (1 + load) / (1 - load) times as much as independent ones. Of a service whose queue
 /// is hardly ever full while `requests` come, of one that always is, and of one without a bound: 1.
+/// Where `many` fail, a share of the requests (0: few do), the queue has a part only in those that
+/// it turns away.
 double together_at_full_queues(const Scenario& scenario, std::optional<std::size_t> group,
-                               double requests) {
+                               double requests, double many) {
   constexpr double kHardlyEver = 0.01;
   const auto is_bounded = [](const ServiceSpec& s) {
     return s.queue.capacity != ServiceSpec::kUnlimited && s.servers != ServiceSpec::kUnlimited;
@@ -93,15 +95,20 @@ double together_at_full_queues(const Scenario& scenario, std::optional<std::size
     const double load = demand.services[s].load();
     const double places = static_cast<double>(scenario.services[s].queue.capacity);
     if (load <= 0 || load >= 1 || requests * std::pow(load, places) < kHardlyEver) continue;
-    most = std::max(most, std::min((1 + load) / (1 - load), places + 1));
+    const double turned_away =  // of M/M/1/K
+        std::pow(load, places + 1) * (1 - load) / (1 - std::pow(load, places + 2));
+    const double part = many > 0 ? std::min(turned_away / many, 1.0) : 1;
+    most = std::max(most, 1 + part * (std::min((1 + load) / (1 - load), places + 1) - 1));
   }
   return most;
 }
 
+constexpr double kRareFailures = 0.1;  ///< of the requests; more of them are many
+
 /// The same as it was seen: the variance of the failures in so many bins, per that of independent
 /// ones. Of too few failures, or many: 1.
 double together_before(std::span<const RequestCounts> counts, BinRange bins, std::size_t width) {
-  constexpr double kFewest = 10, kRare = 0.1;
+  constexpr double kFewest = 10;
   constexpr std::size_t kMinBlocks = 5;
   width = std::max<std::size_t>(width, 1);
   const std::size_t blocks = (bins.last - std::min(bins.first, bins.last)) / width;
@@ -114,7 +121,7 @@ double together_before(std::span<const RequestCounts> counts, BinRange bins, std
     failures += c.failures;
     ended += static_cast<double>(c.failures) + c.successes;
   }
-  if (failures < kFewest || failures > kRare * ended || blocks < kMinBlocks) return 1;
+  if (failures < kFewest || failures > kRareFailures * ended || blocks < kMinBlocks) return 1;
   const double p = failures / ended;
   double squares = 0;
   for (const auto& [failed, of] : of_blocks) squares += (failed - p * of) * (failed - p * of);
@@ -205,7 +212,8 @@ class Watch {
         {together_before(counts_, before.bins, window),
          together_before(counts_, before.bins, 5 * window),
          together_at_full_queues(scenario, course.group,
-                                 load(range_) * static_cast<double>(range_.last - range_.first))});
+                                 load(range_) * static_cast<double>(range_.last - range_.first),
+                                 failures > kRareFailures * ended ? failures / ended : 0)});
     // Of requests of which none was seen to fail, some that come together may have.
     const double some = std::min(together_, std::max(1.0, ended / 10));
     const double p = before.ended > 0 ? (failures + some) / (ended + 2 * some) : 0.0;

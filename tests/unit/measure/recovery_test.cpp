@@ -115,6 +115,24 @@ TEST_CASE_METHOD(Run, "where half of the requests fail, a large lapse is a relap
   CHECK(recovery() == 13.0);
 }
 
+TEST_CASE_METHOD(Run, "half of the requests do not fail because a queue is full now and then") {
+  // At a load of 0.8 it turns away one in 500, some nine together. Of 40 requests half of which
+  // failed before, 19 of 20 are no chance.
+  scenario.services.resize(1);
+  scenario.services[0].servers = 1;
+  scenario.services[0].service_time = Distribution::exponential(0.008);
+  scenario.services[0].queue.capacity = 20;
+  scenario.clients[0].arrivals.rate = 100;
+  scenario.clients[0].count = 1;
+  scenario.recovery.hold = Duration::seconds(1);
+  set(0, 50, 50);
+  set(50, 60, 0);
+  set(60, 61, 5);
+  run.window_end = at(61);
+  REQUIRE(found());
+  CHECK(found()->not_before_s == 1.0);
+}
+
 TEST_CASE_METHOD(Run, "the success rate of the warm-up does not count") {
   run.window_start = at(20);
   set(0, 20, 10);
