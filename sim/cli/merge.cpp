@@ -8,6 +8,7 @@
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/sweep.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <filesystem>
@@ -67,18 +68,19 @@ int merge(const Arguments& arguments) {
       const report::MergedSweep merged =
           report::merge_sweep({folders.begin(), folders.end()}, out, command->force);
       if (!command->quiet) {
-        report::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
-                      merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
-                      out);
+        report::print("{} from {}\n\nResult files: {}\n",
+                      scenario::said_things(merged.points, "point"),
+                      scenario::said_things(folders.size(), "shard"), out);
       }
       if (merged.points_that_fail > 0) {
-        report::print_error("FAIL expectations at {} of {} points; see {}/points.csv\n",
-                            merged.points_that_fail, merged.points, out);
+        report::print_error("FAIL expectations at {}; see {}/points.csv\n",
+                            scenario::said_part(merged.points_that_fail, merged.points, "point"),
+                            out);
       }
       if (merged.points_over_limit > 0) {
         throw LimitExceeded(
-            fmt::format("{} of {} points exceeded a limit; see column outcome of points.csv",
-                        merged.points_over_limit, merged.points));
+            fmt::format("{} exceeded a limit; see column outcome of points.csv",
+                        scenario::said_part(merged.points_over_limit, merged.points, "point")));
       }
       return merged.points_that_fail > 0 ? kExpectationFailed : kDone;
     });

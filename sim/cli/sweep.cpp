@@ -13,6 +13,7 @@
 #include "report/folder/output.hpp"
 #include "report/folder/result_folder.hpp"
 #include "report/sweep.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <filesystem>
@@ -74,12 +75,13 @@ int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& fo
   const report::Document document = report::sweep_document(sweep.plan(), overview);
   print_result(options, {folder.path(), kPointsCsv, &document});
   if (overview.points_that_fail > 0 && (options.quiet || options.format != "table")) {
-    report::print_error("FAIL expectations at {} of {} points; see {}\n", overview.points_that_fail,
-                        overview.points, (folder.path() / kPointsCsv).string());
+    report::print_error("FAIL expectations at {}; see {}\n",
+                        scenario::said_part(overview.points_that_fail, overview.points, "point"),
+                        (folder.path() / kPointsCsv).string());
   }
   if (overview.points_over_limit > 0) {
-    report::print_error("retrysim: error: {} of {} points exceeded a limit; the first: {}\n",
-                        overview.points_over_limit, overview.points,
+    report::print_error("retrysim: error: {} exceeded a limit; the first: {}\n",
+                        scenario::said_part(overview.points_over_limit, overview.points, "point"),
                         limit_text(*sweep.first_over_limit()));
     return kLimitHit;
   }

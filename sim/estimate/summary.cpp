@@ -155,8 +155,8 @@ ExpectationResult judge(const Scenario& scenario, const Expectation& expectation
   const Estimate& e = row->estimate;
   result.estimate = e;
   if (e.count < replications) {
-    result.reason = fmt::format("{} is absent in {} of {} replications", expectation.metric,
-                                replications - e.count, replications);
+    result.reason = fmt::format("{} is absent in {} of {} replication{}", expectation.metric,
+                                replications - e.count, replications, replications == 1 ? "" : "s");
     return result;
   }
   result.verdict = ExpectationVerdict::kHolds;

@@ -9,6 +9,7 @@
 #include "experiment/load_ramp.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "measure/analyse/storms.hpp"
+#include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -76,10 +77,13 @@ std::vector<std::string> notes_on_loop(const Scenario& scenario, const std::vect
       runs.begin(), runs.end(), [](const RampRun& run) { return run.recover_load.has_value(); });
   if (tipped > recovered) {
     notes.push_back(fmt::format(
-        "{} of {} replications that tip are still down at the end; try a lower LO, a longer "
-        "time at each step or a queue with a limited capacity (an unlimited queue has to drain "
-        "first)",
-        tipped - recovered, tipped));
+        "{} that {} still down at the end; try a lower LO, a longer time at each step or a queue "
+        "with a limited capacity (an unlimited queue has to drain first)",
+        scenario::said_part(static_cast<std::size_t>(tipped - recovered),
+                            static_cast<std::size_t>(tipped), "replication"),
+        tipped == 1               ? "tips is"
+        : tipped - recovered == 1 ? "tip is"
+                                  : "tip are"));
   }
   return notes;
 }

@@ -5,6 +5,7 @@
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
 #include "report/run/text.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -286,9 +287,11 @@ class AdviceText {
     const AdviceMeasure& measure = advice_measures()[m];
     const PairedDifference& d = trial.effects[m].difference;
     if (m == kRecovered) {
-      return fmt::format("{} of {} runs recover instead of {}",
-                         std::lround(d.mean * static_cast<double>(d.pairs)), d.pairs,
-                         std::lround(d.baseline_mean * static_cast<double>(d.pairs)));
+      const auto runs = [&](double mean) {
+        return static_cast<std::size_t>(std::lround(mean * static_cast<double>(d.pairs)));
+      };
+      return fmt::format("{} {} instead of {}", scenario::said_part(runs(d.mean), d.pairs, "run"),
+                         runs(d.mean) == 1 ? "recovers" : "recover", runs(d.baseline_mean));
     }
     const bool is_share = shown_as_percentage(*measure.metric);
     const auto value = [&](double one, double other) {
@@ -367,7 +370,8 @@ class AdviceText {
       const bool soon = !time || *time < kSoon_s;
       well = well && back == runs && soon;
       text += back == runs ? fmt::format(", and all {} runs recover", runs)
-                           : fmt::format(", and {} of {} runs recover", back, runs);
+                           : fmt::format(", and {} {}", scenario::said_part(back, runs, "run"),
+                                         back == 1 ? "recovers" : "recover");
       if (back > 0 && time && *time >= kSoon_s) {
         text += " after " + value_text(advice_measures()[kRecoveryTime], *time);
       }

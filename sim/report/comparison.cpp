@@ -8,6 +8,7 @@
 #include "report/document/text.hpp"
 #include "report/run/files.hpp"
 #include "report/run/text.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -245,22 +246,22 @@ class Sentence {
     const auto runs = static_cast<double>(d.pairs);
     const auto count = [&](double mean) { return std::lround(mean * runs); };
     const long own = count(d.mean), others = count(d.baseline_mean), all = std::lround(runs);
+    const std::string all_runs = scenario::said_things(d.pairs, "run");
     if (d.identical) {
       if (own == all) return;
-      also_recovery_ = own == 0 ? fmt::format(" Neither recovers in any of {} runs.", all)
-                                : fmt::format(" Both recover in {} of {} runs only.", own, all);
+      also_recovery_ = own == 0 ? fmt::format(" Neither recovers in any of {}.", all_runs)
+                                : fmt::format(" Both recover in {} of {} only.", own, all_runs);
     } else if (d.significant) {
       const std::string counts = fmt::format("{} of {}", others, all);
       const std::string base = spoken_baseline(name_, base_);
       recovery_ = own == 0
-                      ? fmt::format("never recovers (0 of {} runs; {} in {})", all, base, counts)
+                      ? fmt::format("never recovers (0 of {}; {} in {})", all_runs, base, counts)
                   : own == all
-                      ? fmt::format("recovers in all {} runs ({} in {})", all, base, counts)
-                      : fmt::format("recovers in {} of {} runs ({} in {})", own, all, base, counts);
+                      ? fmt::format("recovers in all {} ({} in {})", all_runs, base, counts)
+                      : fmt::format("recovers in {} of {} ({} in {})", own, all_runs, base, counts);
     } else {
-      also_recovery_ =
-          fmt::format(" Recovers in {} of {} runs, {} in {}: too few runs to tell apart.", own, all,
-                      spoken_baseline(name_, base_), others);
+      also_recovery_ = fmt::format(" Recovers in {} of {}, {} in {}: too few runs to tell apart.",
+                                   own, all_runs, spoken_baseline(name_, base_), others);
     }
   }
 
@@ -806,8 +807,11 @@ class ComparisonText {
       notes.push_back(e.set.variant + ": " + modes_note(e));
     }
     if (count > kMost) {
-      notes.push_back(fmt::format("{} more variants have two modes; result.json describes them",
-                                  count - kMost));
+      notes.push_back(
+          count - kMost == 1
+              ? "1 more variant has two modes; result.json describes it"
+              : fmt::format("{} more variants have two modes; result.json describes them",
+                            count - kMost));
     }
   }
 

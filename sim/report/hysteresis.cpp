@@ -4,6 +4,7 @@
 #include <retrysim/summary.hpp>
 
 #include "measure/analyse/recovery.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -148,11 +149,11 @@ Document hysteresis_document(const LoadedScenario& loaded, const LoadKey& load,
   const double dwell_s = loop.ramp.dwell.in_seconds();
   Document d;
   const Heading heading = heading_of(loaded, {&load.path, 1});
-  d.title(heading,
-          fmt::format("{} from {:.6g} up to {:.6g} and back, {} steps of {:.6g} s, {} "
-                      "replication{}, seed {}",
-                      load.path, loop.ramp.loads.front(), loop.ramp.loads.back(), loop.ramp.steps(),
-                      dwell_s, runs, runs == 1 ? "" : "s", scenario.seed));
+  d.title(heading, fmt::format("{} from {:.6g} up to {:.6g} and back, {} of {:.6g} s, {}, "
+                               "seed {}",
+                               load.path, loop.ramp.loads.front(), loop.ramp.loads.back(),
+                               scenario::said_things(loop.ramp.steps(), "step"), dwell_s,
+                               scenario::said_things(runs, "replication"), scenario.seed));
   d.gap().head("tip --hysteresis", heading, scenario, runs);
   d.member("load", {{"path", load.path},
                     {"unit", load.unit},

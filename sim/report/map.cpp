@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/map.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 
@@ -114,7 +115,9 @@ std::vector<std::string> closing_sentences(const MapReport& r) {
       r.confirmed.size(), r.confirmed.size() == 1 ? "" : "s", agree, agree == 1 ? "s" : "",
       disagree, disagree == 1 ? "s" : "", outside, outside == 1 ? "is" : "are")};
   if (r.confirmed.size() < r.asked) {
-    texts.push_back(fmt::format("There are only {} points near a border.", r.confirmed.size()));
+    texts.push_back(fmt::format("There {} only {} near a border.",
+                                r.confirmed.size() == 1 ? "is" : "are",
+                                scenario::said_things(r.confirmed.size(), "point")));
   }
   std::vector<std::string> reasons;
   for (const MapConfirmation& c : r.confirmed) {

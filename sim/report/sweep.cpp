@@ -14,6 +14,7 @@
 #include "report/graph.hpp"
 #include "report/run/tables.hpp"
 #include "report/run/text.hpp"
+#include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -382,13 +383,11 @@ std::string points_text(const Cells& headings, const std::vector<Cells>& lines, 
 Document sweep_document(const SweepPlan& plan, const SweepOverview& overview) {
   const std::vector<const MetricInfo*>& metrics = overview_metrics();
   const Scenario& scenario = plan.base.scenario;
-  const std::string replications = scenario.replications == 1
-                                       ? "1 replication"
-                                       : fmt::format("{} replications", scenario.replications);
+  const std::string replications = scenario::said_things(scenario.replications, "replication");
   const std::string points =
-      plan.shard ? fmt::format("shard {}, {} of {} points", plan.shard->text(), overview.points,
-                               plan.grid_points)
-                 : fmt::format("{} point{}", plan.grid_points, plan.grid_points == 1 ? "" : "s");
+      plan.shard ? fmt::format("shard {}, {}", plan.shard->text(),
+                               scenario::said_part(overview.points, plan.grid_points, "point"))
+                 : scenario::said_things(plan.grid_points, "point");
   Document d;
   const Heading heading = heading_of(plan.base, plan.paths);
   const std::string what = fmt::format("{}, {} each, seed {}", points, replications, scenario.seed);
@@ -418,16 +417,17 @@ Document sweep_document(const SweepPlan& plan, const SweepOverview& overview) {
     d.lines(fmt::format("... and {} more in points.csv\n", overview.points - overview.rows.size()));
   }
   const auto remark = [&](std::size_t count, std::string_view text) {
-    if (count > 0) d.gap().say(fmt::format(fmt::runtime(text), count, overview.points), "", "");
+    const std::string at = scenario::said_part(count, overview.points, "point");
+    if (count > 0) d.gap().say(fmt::format(fmt::runtime(text), at), "", "");
   };
   remark(overview.points_with_two_modes,
-         "Two modes of goodput at {} of {} points (column modes of points.csv): a mean over both "
+         "Two modes of goodput at {} (column modes of points.csv): a mean over both "
          "describes neither; retrysim run describes each of them");
   remark(overview.points_over_limit,
-         "{} of {} points exceeded a limit and have no results; see column outcome of points.csv");
-  remark(overview.points_that_fail, "Expectations fail at {} of {} points; see points.csv");
+         "No results at {}, which exceeded a limit; see column outcome of points.csv");
+  remark(overview.points_that_fail, "Expectations fail at {}; see points.csv");
   remark(overview.points_uncertain,
-         "Expectations are uncertain at {} of {} points, because the interval straddles the bound; "
+         "Expectations are uncertain at {}, because the interval straddles the bound; "
          "see points.csv");
   return d;
 }

@@ -6,6 +6,7 @@
 #include "report/document/json.hpp"
 #include "report/sweep.hpp"
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -194,24 +195,29 @@ std::string d50_text(const TipReport& r) {
                      with_unit(r, d50.middle()), interval);
 }
 
-/// "3 of 20 replications", and how many more could not be judged.
-std::string replications_text(const TippingProbe& p, std::size_t count) {
+/// "3 of 20 replications recover", and how many more could not be judged. `does`: of one of them.
+std::string replications_text(const TippingProbe& p, std::size_t count, std::string_view does,
+                              std::string_view do_it) {
   const std::size_t unknown = p.count(TippingResponse::kUnknown);
-  return fmt::format("{} of {} replications{}", count, p.judged(),
-                     unknown == 0 ? "" : fmt::format(" ({} more could not be judged)", unknown));
+  return fmt::format("{}{} {}", scenario::said_part(count, p.judged(), "replication"),
+                     unknown == 0 ? "" : fmt::format(" ({} more could not be judged)", unknown),
+                     count == 1 ? does : do_it);
 }
 
-std::string tipped_text(const TippingProbe& p) { return replications_text(p, p.tipped()); }
+std::string tipped_text(const TippingProbe& p) {
+  return replications_text(p, p.tipped(), "does not recover", "do not recover");
+}
 
 /// What kept the search from an answer.
 std::string not_judged_text(const TipReport& r) {
   const std::vector<TippingProbe>& probes = r.found.point.probes;
   const auto unclear = std::find_if(probes.begin(), probes.end(), half_may_tip);
   std::string text = fmt::format(
-      "Cannot tell whether there is a tipping point in this range: at {}, {} of {} replications "
-      "were too short to judge",
-      with_unit(r, unclear->value), unclear->count(TippingResponse::kUnknown),
-      unclear->responses.size());
+      "Cannot tell whether there is a tipping point in this range: at {}, {} {} too short to judge",
+      with_unit(r, unclear->value),
+      scenario::said_part(unclear->count(TippingResponse::kUnknown), unclear->responses.size(),
+                          "replication"),
+      unclear->count(TippingResponse::kUnknown) == 1 ? "was" : "were");
   if (unclear != probes.begin()) {
     text += fmt::format("; up to {}, more than half of them recover",
                         with_unit(r, std::prev(unclear)->value));
@@ -227,19 +233,19 @@ std::string answer_of(const TipReport& r) {
     case TippingOutcome::kFound:
       return d50_text(r);
     case TippingOutcome::kTipsAtFirst:
-      return fmt::format(
-          "No tipping point in this range: already at {}, the first value, {} do not recover.",
-          with_unit(r, first.value), tipped_text(first));
+      return fmt::format("No tipping point in this range: already at {}, the first value, {}.",
+                         with_unit(r, first.value), tipped_text(first));
     case TippingOutcome::kRecoversAtLast:
-      return fmt::format("No tipping point in this range: even at {}, the last value, {} recover.",
-                         with_unit(r, last.value),
-                         replications_text(last, last.judged() - last.tipped()));
-    case TippingOutcome::kEndsExchanged:
       return fmt::format(
-          "LO and HI seem to be swapped: {} do not recover at {}, but only {} at {}; try {}={}:{}.",
-          tipped_text(first), with_unit(r, first.value), tipped_text(last),
-          with_unit(r, last.value), r.trigger.path, as_written(r, last.value),
-          as_written(r, first.value));
+          "No tipping point in this range: even at {}, the last value, {}.",
+          with_unit(r, last.value),
+          replications_text(last, last.judged() - last.tipped(), "recovers", "recover"));
+    case TippingOutcome::kEndsExchanged:
+      return fmt::format("LO and HI seem to be swapped: {} at {}, but only {} at {}; try {}={}:{}.",
+                         tipped_text(first), with_unit(r, first.value),
+                         scenario::said_part(last.tipped(), last.judged(), "replication"),
+                         with_unit(r, last.value), r.trigger.path, as_written(r, last.value),
+                         as_written(r, first.value));
     case TippingOutcome::kNotJudged:
       break;
   }
@@ -252,20 +258,33 @@ std::string twins_text(const TipReport& r) {
   const TippingProbe& p = r.found.point.probes[r.found.point.nearest_probe()];
   if (p.tipped() == 0) return "";
   const bool all = p.metastable == p.tipped();
+  if (p.tipped() == 1) {
+    return fmt::format("The one that does not recover at {} would {}without retries{}.",
+                       with_unit(r, p.value),
+                       p.twin_recovered > 0 ? "recover " : "not recover even ",
+                       all ? ": a metastable failure" : "");
+  }
   return fmt::format(
       "Of the {} that do not recover at {}, {} would recover without retries{}.", p.tipped(),
       with_unit(r, p.value), p.twin_recovered,
-      all ? ": metastable failures" : fmt::format("; {} are metastable", p.metastable));
+      all ? ": metastable failures"
+          : fmt::format("; {} {} metastable", p.metastable, p.metastable == 1 ? "is" : "are"));
+}
+
+std::string not_monotone_text(std::size_t count, std::size_t all) {
+  return fmt::format("{} {}: {} at one trigger but {} from a greater one",
+                     scenario::said_part(count, all, "replication"),
+                     count == 1 ? "is not monotone" : "are not monotone",
+                     count == 1 ? "it fails" : "they fail", count == 1 ? "recovers" : "recover");
 }
 
 std::vector<std::string> caveats(const TipReport& r) {
   std::vector<std::string> notes = r.found.notes;
   const std::size_t n = r.found.point.not_monotone();
   if (n > 0 && r.found.point.outcome != TippingOutcome::kEndsExchanged) {
-    notes.push_back(fmt::format(
-        "{} of {} replications are not monotone: they fail at one trigger but recover from a "
-        "greater one. They have no threshold, so the interval does not cover them",
-        n, r.found.point.thresholds.size()));
+    notes.push_back(not_monotone_text(n, r.found.point.thresholds.size()) +
+                    (n == 1 ? ". It has no threshold, so the interval does not cover it"
+                            : ". They have no threshold, so the interval does not cover them"));
   }
   return notes;
 }
@@ -426,10 +445,7 @@ class CurveReport {
       std::vector<std::string> own = point.found.notes;
       const std::size_t odd = point.found.point.not_monotone();
       if (odd > 0 && point.found.point.outcome != TippingOutcome::kEndsExchanged) {
-        own.push_back(fmt::format(
-            "{} of {} replications are not monotone: they fail at one trigger but recover from a "
-            "greater one",
-            odd, point.found.point.thresholds.size()));
+        own.push_back(not_monotone_text(odd, point.found.point.thresholds.size()));
       }
       for (const std::string& note : own) {
         auto known = std::find_if(by_note.begin(), by_note.end(),

@@ -108,9 +108,11 @@ void accept(FirstAnswers& answers, const FirstAnswers& changed) {
   const double busy = busy_servers(changed);
   if (changed.servers > 0 && busy >= changed.servers) {
     throw BadAnswer(fmt::format(
-        "{} requests a second of {} each keep {:.4g} servers busy, and there {}: at least {:.0f} "
-        "are needed, or the service is overloaded before anything goes wrong",
-        changed.rate, to_text(changed.service_time), busy,
+        "{} a second of {} each {} {} busy, and there {}: at least {:.0f} are needed, or the "
+        "service is overloaded before anything goes wrong",
+        scenario::said_things(fmt::format("{}", changed.rate), "request"),
+        to_text(changed.service_time), changed.rate == 1 ? "keeps" : "keep",
+        scenario::said_things(fmt::format("{:.4g}", busy), "server"),
         changed.servers == 1 ? "is 1" : fmt::format("are {}", changed.servers),
         std::floor(busy) + 1));
   }
@@ -301,7 +303,7 @@ std::string rules_in_words(const Library& library) {
   const Preset* preset = find_preset(library.mode, "", library.sdk, "default");
   if (preset == nullptr) return "";
   const RetryRules rules = rules_of_release(*preset, library.sdk);
-  std::string text = fmt::format("at most {} attempts", rules.max_attempts);
+  std::string text = "at most " + scenario::said_things(rules.max_attempts, "attempt");
   if (rules.backoff.base > Duration::zero()) {
     text += fmt::format(", backoff from {}", to_text(rules.backoff.base));
     if (rules.backoff.cap != Duration::max()) {

@@ -22,6 +22,7 @@ namespace retrysim::prediction {
 namespace {
 
 using scenario::said_count;
+using scenario::said_things;
 using scenario::said_whole;
 
 std::string time_text(double seconds) {
@@ -230,9 +231,9 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
     warnings.push_back(
         {path, path + ".throttle.rate" + counts,
          fmt::format("Even at its lowest rate, adaptive mode lets the clients together send "
-                     "{} attempts a second where {} pass, so that at least {} % are throttled "
+                     "{} a second where {} pass, so that at least {} % are throttled "
                      "while they have that much to send.",
-                     said_count(floor), said_count(load.granted),
+                     said_things(said_count(floor), "attempt"), said_count(load.granted),
                      said_count(100 * (1 - load.granted / floor))),
          fmt::format("At most {:.0f} % of the clients, each of which sends more.",
                      std::floor(100 * load.granted / floor))});
@@ -277,9 +278,9 @@ void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
   const std::string path = "client." + t.spec->name;
   warnings.push_back(
       {path, path + ".retry.quota, " + path + ".count",
-       fmt::format("The quota of a client with {} requests a second lasts {} of total failure, {} "
+       fmt::format("The quota of a client with {} a second lasts {} of total failure, {} "
                    "retries of all clients together: until then it protects nothing.",
-                   said_count(t.rate), time_text(t.time_to_dry),
+                   said_things(said_count(t.rate), "request"), time_text(t.time_to_dry),
                    said_whole(t.outage_retries * t.buckets)),
        fmt::format(
            "{0}.retry.quota.capacity = {1:.0f} would last for {2}; fewer and busier clients "
@@ -316,9 +317,9 @@ void warn_of_pool(const ClientTimes& t, bool open, std::vector<Warning>& warning
   const std::string who = c.makes_calls() ? "each instance of " + caller_name(c) : "each client";
   warnings.push_back(
       {path, path + ".max_connections" + (c.makes_calls() ? "" : ", " + path + ".arrivals"),
-       fmt::format("First attempts alone keep {} connections of {} busy, and it has {}: attempts "
+       fmt::format("First attempts alone keep {} of {} busy, and it has {}: attempts "
                    "wait longer and longer for one.",
-                   said_count(needed), who, c.max_connections),
+                   said_things(said_count(needed), "connection"), who, c.max_connections),
        fmt::format("{}.max_connections = {} or more.", path,
                    said_whole(servers_that_carry(needed)))});
 }
@@ -379,10 +380,11 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
       t.rate * t.attempt < c.max_connections) {
     warnings.push_back(
         {path, path + ".max_connections",
-         fmt::format("While every attempt times out a client needs {} connections and has {}: "
-                     "further attempts wait for one.",
-                     bounded ? said_count(t.connections_worst) : "more and more",
-                     c.max_connections),
+         fmt::format(
+             "While every attempt times out a client needs {} and has {}: "
+             "further attempts wait for one.",
+             said_things(bounded ? said_count(t.connections_worst) : "more and more", "connection"),
+             c.max_connections),
          bounded ? fmt::format("max_connections = {}, or a shorter attempt timeout.",
                                said_whole(std::ceil(t.connections_worst)))
                  : std::string("A limit on attempts, such as max_attempts, or a deadline.")});

@@ -9,6 +9,7 @@
 #include "report/run/answer.hpp"
 #include "report/run/edges.hpp"
 #include "report/run/files.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -93,8 +94,9 @@ std::string switches_note(const Evaluation& e) {
   for (const stats::ModeSwitch& s : all) {
     if (runs.empty() || runs.back() != s.replication) runs.push_back(s.replication);
   }
-  std::string text = fmt::format("{} change{} of mode in {} of {} replications:", all.size(),
-                                 all.size() == 1 ? "" : "s", runs.size(), e.set.runs.size());
+  std::string text =
+      fmt::format("{} of mode in {}:", scenario::said_things(all.size(), "change"),
+                  scenario::said_part(runs.size(), e.set.runs.size(), "replication"));
   for (std::size_t i = 0; i < std::min(kShown, all.size()); ++i) {
     text += fmt::format("{} {} at {} s in replication {}", i == 0 ? "" : ",",
                         all[i].to_low ? "down" : "up", all[i].time_s, all[i].replication);
@@ -220,8 +222,8 @@ std::string modes_note(const Evaluation& e) {
 
 std::string short_runs_note(double requests) {
   if (requests >= 10000) return "";
-  return fmt::format("short runs: of {} requests per replication, fewer than 100 lie beyond p99",
-                     requests);
+  return fmt::format("short runs: of {} per replication, fewer than 100 lie beyond p99",
+                     scenario::said_things(fmt::format("{}", requests), "request"));
 }
 
 std::vector<std::string> drain_notes(const Evaluation& e) {
@@ -236,12 +238,12 @@ std::vector<std::string> drain_notes(const Evaluation& e) {
     const SummaryRow* drained = e.row(client, "finished_in_drain");
     if (whole == nullptr || within == nullptr || drained == nullptr) continue;
     if (std::fabs(whole->estimate.mean - within->estimate.mean) <= kNoteworthy) continue;
-    notes.push_back(
-        fmt::format("{}{:.4g} % of the requests had succeeded by the end of duration; the success "
-                    "rate of {:.4g} % includes the drain, in which {:.0f} requests per replication "
-                    "ended",
-                    client == "all" ? "" : client + ": ", 100 * within->estimate.mean,
-                    100 * whole->estimate.mean, drained->estimate.mean));
+    notes.push_back(fmt::format(
+        "{}{:.4g} % of the requests had succeeded by the end of duration; the success "
+        "rate of {:.4g} % includes the drain, in which {} per replication ended",
+        client == "all" ? "" : client + ": ", 100 * within->estimate.mean,
+        100 * whole->estimate.mean,
+        scenario::said_things(fmt::format("{:.0f}", drained->estimate.mean), "request")));
   }
   return notes;
 }
@@ -492,8 +494,8 @@ void say_storms(Document& d, const Evaluation& e) {
     for (const stats::Storm& storm : of_run) ++verdicts[static_cast<std::size_t>(storm.verdict)];
   }
   if (with_storm == 0) return;
-  std::string out =
-      fmt::format("\nRetry storms in {} of {} replications:", with_storm, e.set.runs.size());
+  std::string out = fmt::format("\nRetry storms in {}:",
+                                scenario::said_part(with_storm, e.set.runs.size(), "replication"));
   std::string_view separator = " ";
   for (std::size_t v = 0; v < verdicts.size(); ++v) {
     if (verdicts[v] == 0) continue;
@@ -558,9 +560,9 @@ void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e)
     const std::size_t recovered = row == nullptr ? 0 : row->estimate.count;
     if (recovered == n) continue;
     notes.push_back(
-        fmt::format("{} did not recover within the run in {} of {} replications, which therefore "
-                    "have no recovery_s",
-                    e.client_name(c), n - recovered, n));
+        fmt::format("{} did not recover within the run in {}, which therefore {} no recovery_s",
+                    e.client_name(c), scenario::said_part(n - recovered, n, "replication"),
+                    n - recovered == 1 ? "has" : "have"));
   }
 }
 
@@ -627,9 +629,12 @@ std::vector<std::string> further_notes(const Evaluation& e) {
   }
   if (const SummaryRow* row = e.row("all", "unfinished"); row != nullptr && row->estimate.max > 0) {
     notes.push_back(
-        fmt::format("short runs: up to {} requests in a replication were still open when the run "
-                    "ended; they count as unfinished",
-                    row->estimate.max));
+        row->estimate.max == 1
+            ? "short runs: a request was still open when a replication ended; it counts as "
+              "unfinished"
+            : fmt::format("short runs: up to {} requests in a replication were still open when the "
+                          "run ended; they count as unfinished",
+                          row->estimate.max));
   }
   const SummaryRow* requests = e.row("all", "requests");
   if (requests != nullptr && requests->estimate.max == 0) {

@@ -226,6 +226,21 @@ std::string said_times(double ratio) {
   return (ratio < 9.95 ? said_count(ratio, 2) : said_whole(ratio)) + " times";
 }
 
+std::string said_things(std::string_view number, std::string_view noun) {
+  if (number == "1") return fmt::format("1 {}", noun);
+  const bool is_y = noun.ends_with("y") && !noun.ends_with("ay") && !noun.ends_with("ey");
+  if (is_y) return fmt::format("{} {}ies", number, noun.substr(0, noun.size() - 1));
+  return fmt::format("{} {}s", number, noun);
+}
+
+std::string said_things(std::size_t number, std::string_view noun) {
+  return said_things(std::to_string(number), noun);
+}
+
+std::string said_part(std::size_t part, std::size_t all, std::string_view noun) {
+  return fmt::format("{} of {}", part, said_things(all, noun));
+}
+
 std::string joined_first(const std::vector<std::string_view>& words) {
   // A long list (thousands of client groups, say) is no help.
   constexpr std::size_t kMost = 10;

@@ -81,6 +81,13 @@ std::string said_share(double share);
 /// A multiple of something: "1.9 times".
 std::string said_times(double ratio);
 
+/// A number as it is said, and what there are so many of: "1 run", "20 runs", "0.5 runs", "1
+/// policy", "2 policies". `noun`: one of them.
+std::string said_things(std::string_view number, std::string_view noun);
+std::string said_things(std::size_t number, std::string_view noun);
+/// "3 of 20 runs", "1 of 1 run".
+std::string said_part(std::size_t part, std::size_t all, std::string_view noun);
+
 /// `did you mean "x"?` if one is near, else `PREFIX: a, b, c`, the first ten of them.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
                        std::string_view prefix);

@@ -70,6 +70,13 @@ TEST_CASE("numbers in sentences can be read, whatever they are") {
   CHECK(said_count(1e-30) == "less than 0.000000001");
   CHECK(said_count(32'412) == "32400");
   CHECK(said_whole(kInfinity) == "more than 1000000000000000");
+  CHECK(said_things(1, "run") == "1 run");
+  CHECK(said_things(0, "run") == "0 runs");
+  CHECK(said_things(said_count(0.5), "request") == "0.5 requests");
+  CHECK(said_things(2, "policy") == "2 policies");
+  CHECK(said_things(2, "key") == "2 keys");
+  CHECK(said_part(1, 1, "run") == "1 of 1 run");
+  CHECK(said_part(1, 20, "run") == "1 of 20 runs");
   CHECK(said_time(2e-8) == "0.02 µs");
 }
 
