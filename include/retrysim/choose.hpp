@@ -151,7 +151,8 @@ struct PolicyChoice {
   /// `confidence`.
   double margin = 0;
   /// If undecided about a mean latency: by how much a remaining policy may differ from the leader
-  /// because of service times of which fewer than ten are expected in so many replications.
+  /// because of service times of which fewer than ten are expected in so many replications, or
+  /// because of how many long ones came by chance.
   double unseen = 0;
   std::vector<std::string> notes;  ///< for the reader: limitations of the answer
 

@@ -116,8 +116,9 @@ struct SelectionRules {
   /// For skewed laws, whose samples look normal until the first of the rare large values comes:
   /// Normal decides nothing before so many observations, and beyond 2 it looks at outliers.
   std::size_t least_observations = 2;
-  /// By how much the means of two systems may differ because of what is too rare to be in so many
-  /// observations of each: Normal decides nothing between two whose means are no farther apart.
+  /// By how much the means of two systems may differ because of what is too rare to be counted in
+  /// so many observations of each: Normal decides nothing between two whose means are no farther
+  /// apart.
   std::function<double(std::size_t, std::size_t, std::size_t observations)> unseen = {};
 };
 

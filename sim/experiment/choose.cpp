@@ -11,10 +11,12 @@
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
 #include "experiment/unseen.hpp"
+#include "kernel/boost_math.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -343,7 +345,7 @@ class Race {
     }
     if (!unseen_.empty()) {
       rules.unseen = [this](std::size_t a, std::size_t b, std::size_t n) {
-        return unseen(a, b, n);
+        return std::max(unseen(a, b, n), options_.indifference ? 0 : by_chance(a, b, n));
       };
     }
     for (const ChoiceLimit& limit : choice_.limits) {
@@ -358,6 +360,16 @@ class Race {
   double unseen(std::size_t a, std::size_t b, std::size_t observations) const {
     const std::size_t runs = observations * options_.batch;
     return std::fabs(unseen_[a].in_mean(runs) - unseen_[b].in_mean(runs));
+  }
+
+  /// How much of the difference of two mean latencies chance may make in so many observations, by
+  /// the laws of their service times: with the confidence that is promised, no more. A zone of the
+  /// reader's says which differences do not matter; one of ours may be as wide as that.
+  double by_chance(std::size_t a, std::size_t b, std::size_t observations) const {
+    const std::size_t runs = observations * options_.batch;
+    const double variance =
+        std::fabs(unseen_[a].variance_of_mean(runs) - unseen_[b].variance_of_mean(runs));
+    return boost::math::quantile(boost::math::normal(), choice_.confidence) * std::sqrt(variance);
   }
 
   void run_stage(Selection& selection, std::size_t from, std::size_t until) {
@@ -512,7 +524,8 @@ class Race {
         for (const std::size_t i : selection.racing()) {
           choice_.unseen =
               std::max(choice_.unseen,
-                       unseen(*choice_.leader, i, choice_.policies[*choice_.leader].aim.size()));
+                       selection.rules().unseen(*choice_.leader, i,
+                                                choice_.policies[*choice_.leader].aim.size()));
         }
       }
       if (const auto needed = selection.most_observations()) {
@@ -557,8 +570,9 @@ class Race {
 void add_notes(PolicyChoice& choice) {
   for (const ChoicePolicy& p : choice.policies) {
     if (p.not_recovered == 0 || 2 * p.not_recovered >= p.replications) continue;
-    choice.notes.push_back(fmt::format("{}: {} of {} replications did not recover", p.name,
-                                       p.not_recovered, p.replications));
+    choice.notes.push_back(
+        fmt::format("{}: {} did not recover", p.name,
+                    scenario::said_part(p.not_recovered, p.replications, "replication")));
   }
   if (choice.procedure == ChoiceProcedure::kBounds) return;
   const auto note_proportion = [&](const MetricInfo& metric) {
@@ -576,9 +590,10 @@ void add_notes(PolicyChoice& choice) {
   }
   if (with_modes > 0) {
     choice.notes.push_back(fmt::format(
-        "the race assumes normally distributed observations, but {} of {} of {} policies falls "
-        "into two modes; averages (in batches of 5, with more replications) are nearer to it",
-        choice.aim.metric->name, with_modes, choice.policies.size()));
+        "the race assumes normally distributed observations, but {} of {} falls into two modes; "
+        "averages (in batches of 5, with more replications) are nearer to it",
+        choice.aim.metric->name,
+        scenario::said_part(with_modes, choice.policies.size(), "policy")));
   }
   const std::size_t observations = choice.stages.empty() ? 0 : choice.stages[0] / choice.batch;
   if (observations > 0 && observations < 10) {

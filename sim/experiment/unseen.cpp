@@ -51,9 +51,13 @@ UnseenTimes::UnseenTimes(const Scenario& scenario) {
       Draws draws(key, {.entity = i, .purpose = Purpose::kServiceTime});
       values[i] = std::min(longest, law.sample(draws).in_seconds());
     }
+    double sum = 0, squares = 0;
+    for (const double value : values) sum += value, squares += value * value;
+    const double mean = sum / kDraws;
+    const double variance = std::max(0.0, squares / kDraws - mean * mean);
     std::sort(values.begin(), values.end(), std::greater<>());
     for (std::uint32_t i = 1; i < kDraws; ++i) values[i] += values[i - 1];
-    laws_.push_back({served * seconds, served / requests, std::move(values)});
+    laws_.push_back({served * seconds, served / requests, variance, std::move(values)});
   }
 }
 
@@ -66,6 +70,15 @@ double UnseenTimes::in_mean(std::size_t replications) const {
     // Beyond the value of which more are seen. The rest of the law is in the runs.
     const double least = law.above[values - 1] - (values > 1 ? law.above[values - 2] : 0);
     sum += law.per_request * (law.above[values - 1] - static_cast<double>(values) * least) / kDraws;
+  }
+  return sum;
+}
+
+double UnseenTimes::variance_of_mean(std::size_t replications) const {
+  double sum = 0;
+  for (const Law& law : laws_) {
+    const double draws = law.draws * static_cast<double>(replications);
+    if (draws > 0) sum += law.per_request * law.per_request * law.variance / draws;
   }
   return sum;
 }

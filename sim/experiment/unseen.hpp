@@ -1,6 +1,7 @@
-// How much of a mean latency is made of service times that are too rare to have been seen: one
-// request in 2,000 that takes 4 s is 2 ms of the mean, and in 59 runs of 100 requests there may be
-// none of them. The scenario knows what the runs have not shown.
+// How much of a mean latency is made of service times that are too rare to have been seen, or that
+// come more or less often by chance: one request in 2,000 that takes 4 s is 2 ms of the mean, and
+// in 59 runs of 100 requests there may be none of them, or six. The scenario knows what the runs
+// have not shown.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,10 +23,15 @@ class UnseenTimes {
   /// not looked for.
   double in_mean(std::size_t replications) const;
 
+  /// The variance of the mean service times of a request in so many replications, in seconds
+  /// squared: what chance makes of it.
+  double variance_of_mean(std::size_t replications) const;
+
  private:
   struct Law {
     double draws = 0;                ///< in one replication
     double per_request = 0;          ///< of the clients outside
+    double variance = 0;             ///< of one draw
     std::vector<double> above = {};  ///< the sum of the largest 1, 2, ... values by their number
   };
   std::vector<Law> laws_;

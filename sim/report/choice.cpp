@@ -288,8 +288,7 @@ std::string answer_text(const PolicyChoice& choice) {
   if (choice.unseen > 0) {
     // Nothing is sure of what was not seen.
     text += fmt::format(
-        " Slow requests that are too rare to be counted in so many runs may make up {} of the "
-        "difference.",
+        " Slow requests are so rare that in so many runs chance may make up {} of the difference.",
         difference_text(rounded_to_three(choice.unseen), *choice.aim.metric));
   } else if (choice.leader && left > 1) {
     text += fmt::format(

@@ -226,6 +226,23 @@ TEST_CASE("Of a mean latency what is too rare to be seen is known from the law")
         Approx(0.01).epsilon(0.05));
 }
 
+TEST_CASE("Of a mean latency what chance makes is known from the law") {
+  // 1000 requests in a run, of times with a variance of 1/12 s^2.
+  const auto variance = [](const std::string& law, std::size_t runs) {
+    return experiment::UnseenTimes(
+               test::scenario_of("name = \"law\"\nduration = 100\n[service.api]\n"
+                                 "servers = \"unlimited\"\nservice_time = " +
+                                 law +
+                                 "\n[client.web]\narrivals = { process = \"constant\", rate = 10 "
+                                 "}\nretry = { mode = \"none\" }\n"))
+        .variance_of_mean(runs);
+  };
+  const std::string uniform = "{ distribution = \"uniform\", min = 0, max = \"1s\" }";
+  CHECK(variance(uniform, 1) == Approx(1.0 / 12'000).epsilon(0.02));
+  CHECK(variance(uniform, 10) == Approx(1.0 / 120'000).epsilon(0.02));
+  CHECK(variance("\"1s\"", 1) == 0);
+}
+
 TEST_CASE("Shares are chosen by their bounds, unless a normal distribution is asked for") {
   ChooseOptions options = most("success_rate");
   options.indifference = 0.05;
