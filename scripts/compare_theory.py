@@ -14,8 +14,8 @@ judge it: a calm one, and one after an outage of fifteen timeouts.
 What the fluid says of the run with the outage (after_disturbance: whether half of the requests
 succeed in the end) is held against it as well.
 Scenarios in which a border is nearer than --border are counted apart, as are those of which the
-fluid says that they are in doubt. The exit status is 1 if any of the rest disagrees and is not
-among --known.
+fluid says that they are in doubt. The last line counts why there is no claim of the others. The
+exit status is 1 if any of the rest disagrees and is not among --known.
 
 Usage: scripts/compare_theory.py --program build/release/retrysim [--scenarios 300] [--seed 1]
 
@@ -590,7 +590,7 @@ def main():
     options = parser.parse_args()
     seeds = [options.only] if options.only is not None else \
         range(options.seed, options.seed + options.scenarios)
-    counts, by_phase, by_feature = (collections.Counter() for _ in range(3))
+    counts, by_phase, by_feature, why = (collections.Counter() for _ in range(4))
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         judge = Judge(options.program.resolve(), Path(folder))
@@ -606,6 +606,8 @@ def main():
             by_phase[verdict, str(predicted)] += 1
             for name in case.features:
                 by_feature[name, verdict] += 1
+            if verdict == "refused":
+                why[seen.rpartition(": ")[2]] += 1
             if verdict == "disagree" and seed not in options.known:
                 bad += 1
             if verdict not in ("agree", "in doubt", "refused") or options.only is not None:
@@ -621,6 +623,7 @@ def main():
     print("| **all** | " + " | ".join(str(counts[verdict]) for verdict in verdicts) + " |")
     print("\nagree: " + ", ".join(f"{phase} {n}" for (verdict, phase), n in sorted(by_phase.items())
                                   if verdict == "agree"))
+    print("no claim: " + "; ".join(f"{reason} {n}" for reason, n in why.most_common()))
     return 1 if bad or counts["invalid"] else 0
 
 

@@ -719,6 +719,24 @@ bool grows(const GroupCase& c) {
   return g.last_latency_s / g.last_ended > kMuchLonger * g.first_latency_s / g.first_ended;
 }
 
+/// Whether most of the requests that the disturbance makes wait are answered when it is over, of
+/// whose latency a mean says too little: next to nothing came back meanwhile.
+bool is_answered_later(const GroupCase& c) {
+  constexpr double kCollapse = 0.5;
+  return is_slower(normal(c), c.made.during) && c.made.during.made >= kFewest &&
+         static_cast<double>(c.during.group.successes) < kCollapse * c.made.during.succeeded;
+}
+
+/// "most of them when it is over"
+Sentence most_of_them_later(const GroupCase& c) {
+  constexpr double kCollapse = 0.5;
+  return say(
+      "{} {}",
+      claim("most of them", flow(c, "successes", "during") <=
+                                number(kCollapse) * made(c, c.made.during, "successes")),
+      c.disturbances.count > 1 ? Words("while no fault or surge is on") : Words("when it is over"));
+}
+
 Found only_slower(const GroupCase& c) {
   const Requests since = known_since(c);
   if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
@@ -742,6 +760,9 @@ Found only_slower(const GroupCase& c) {
     sentence =
         say("slower: {}; they {}",
             succeed_instead_of(c, slower, slower_during ? Words("during") : Words("after")), take);
+  } else if (is_answered_later(c)) {
+    sentence = say("answers come late: requests made during {} succeed {}, but {}; they {}",
+                   its_name(c), as_often, most_of_them_later(c), take);
   } else if (slower_during) {
     sentence =
         say("only slower: requests made during {} succeed {}, but {}", its_name(c), as_often, take);
@@ -766,8 +787,11 @@ Found still_on(const GroupCase& c) {
   if (is_made_only_during(c)) {
     const Requests& during = c.made.during;
     const bool well = during.success_share() >= kWell;
+    constexpr double kTimes = 10;
+    const bool long_waits = during.mean_latency_s() > kTimes * c.capacity.least_attempt_s;
     const Sentence how =
-        well ? say("{} of the requests made during {} succeed", success(c, during), its_name(c))
+        well ? say("{} of the requests made during {} succeed{}", success(c, during), its_name(c),
+                   long_waits ? say(", after {} on average", mean_latency(c, during)) : Sentence())
              : only_succeed(c, during, say("during {}", its_name(c)));
     return Finding{say("{}; {} is made at another time to compare with", how,
                        claim("no request", made(c, c.made.before, "requests") == number(0))),
@@ -837,24 +861,17 @@ Found degraded(const GroupCase& c) {
     return std::nullopt;
   }
   const Sentence late = later_than_usual(c, during);
-  // Goodput may have been nothing at all while the disturbance was on, if answers come later.
-  const bool answered_later =
-      !late.empty() && static_cast<double>(c.during.group.successes) < kCollapse * during.succeeded;
-  if (!answered_later) {
+  if (!is_answered_later(c)) {
     const Sentence slow = late.empty() ? Sentence()
                                        : say(", and requests take {} on average instead of {}",
                                              mean_latency(c, during), mean_latency(c, normal(c)));
     const Sentence back = say("recovers {} when {}", at_once_claim(c, "at once"), its_end(c));
     return with_end_of_run(c, {loss_and(c, back, slow) + but_slow(c), recovery(c)});
   }
-  const Figure mostly_later =
-      claim("most of them",
-            flow(c, "successes", "during") <= number(kCollapse) * made(c, during, "successes"));
   return with_end_of_run(
-      c, {say("answers come late: {} of the requests made during {} succeed, {} when {} is over{}, "
-              "and goodput is back {} when {}{}",
-              success(c, during), its_name(c), mostly_later,
-              c.disturbances.count > 1 ? Words("the last one") : Words("it"), late,
+      c, {say("answers come late: {} of the requests made during {} succeed, {}{}, and goodput is "
+              "back {} when {}{}",
+              success(c, during), its_name(c), most_of_them_later(c), late,
               at_once_claim(c, "at once"), its_end(c), but_slow(c)),
           recovery(c)});
 }
@@ -947,6 +964,13 @@ FigureSource steady_source(const GroupCase& c) {
   return metric(c, "successes") / (metric(c, "requests") - metric(c, "unfinished"));
 }
 
+/// "requests", or where that is another share, those of them that have ended.
+Words those_told(const GroupCase& c) {
+  return cut_off_at_end(c) > 0 && !said_alike(steady_share(c), c.success_share())
+             ? Words("finished requests")
+             : Words("requests");
+}
+
 Found failing(const GroupCase& c) {
   // Of a loop that stands still, the few requests that are made say little.
   if (2 * c.backlog.stalled > c.runs) return std::nullopt;
@@ -958,8 +982,8 @@ Found failing(const GroupCase& c) {
                roughly(c.cluster.from_s / n, not_in_files(kGoodputOverTime)),
                roughly(c.cluster.to_s / n, not_in_files(kGoodputOverTime)));
   }
-  return Finding{say("{} of the requests fail, with {} per request{}",
-                     share(1 - steady_share(c), number(1) - steady_source(c)),
+  return Finding{say("{} of the {} fail, with {} per request{}",
+                     share(1 - steady_share(c), number(1) - steady_source(c)), those_told(c),
                      attempts(c.amplification(), attempts_per_request(c)), when),
                  steady_figures(c)};
 }
@@ -1026,8 +1050,8 @@ Found slow(const GroupCase& c) {
 Found not_all_well(const GroupCase& c) {
   const std::vector<Flaw> wrong = flaws(c);
   if (wrong.empty()) return std::nullopt;
-  Finding f{say("{}: {} of the requests succeed", claim("not all is well", wrong.front().condition),
-                share(steady_share(c), steady_source(c))),
+  Finding f{say("{}: {} of the {} succeed", claim("not all is well", wrong.front().condition),
+                share(steady_share(c), steady_source(c)), those_told(c)),
             steady_figures(c)};
   add_flaws(wrong, f);
   return f;
@@ -1040,13 +1064,13 @@ Found well(const GroupCase& c) {
   const Figure succeed = share(steady_share(c), steady_source(c));
   const Sentence each = attempts(c.amplification(), attempts_per_request(c));
   const Figure is_well = claim("all is well", steady_source(c) >= number(kWell));
-  Finding f{say("{}{}: {} of the requests succeed, with {} each",
-                for_now ? Words("so far ") : Words(""), is_well, succeed, each),
+  Finding f{say("{}{}: {} of the {} succeed, with {} each", for_now ? Words("so far ") : Words(""),
+                is_well, succeed, those_told(c), each),
             steady_figures(c)};
   if (for_now) f.severity = kInfo;
   if (degraded_calls(c)) {  // a cause says which
-    f.sentence = say("degraded answers: {} of the requests succeed, with {} each, but {} are whole",
-                     succeed, each, not_all_answers());
+    f.sentence = say("degraded answers: {} of the {} succeed, with {} each, but {} are whole",
+                     succeed, those_told(c), each, not_all_answers());
     f.severity = kInfo;
   }
   return f;
@@ -1144,8 +1168,13 @@ Sentence loses_of_all(const GroupCase& c) {
   const double good = steady_share(c);
   if (good <= 0)
     return say("fails ({})", claim("no request succeeds", metric(c, "successes") == number(0)));
-  if (good < kMost) return say("fails ({} succeed)", share(good, steady_source(c)));
-  return say("loses {} of its requests", share(1 - good, number(1) - steady_source(c)));
+  const Words those = those_told(c);
+  if (good < kMost) {
+    return those.text() == "requests"
+               ? say("fails ({} succeed)", share(good, steady_source(c)))
+               : say("fails ({} of the {} succeed)", share(good, steady_source(c)), those);
+  }
+  return say("loses {} of its {}", share(1 - good, number(1) - steady_source(c)), those);
 }
 
 /// Of requests that wait rather than fail: "hardly succeeds after the fault (0.07 requests a second
@@ -1221,6 +1250,10 @@ Sentence flaw_of(const GroupCase& c) {
 }
 
 Sentence is_slower_by(const GroupCase& c) {
+  if (is_answered_later(c) && c.disturbances.count == 1) {
+    return say("waits until it is over ({} on average instead of {})",
+               mean_latency(c, c.made.during), mean_latency(c, normal(c)));
+  }
   const Requests since = known_since(c);
   const Requests& slower = is_slower(normal(c), c.made.during) ? c.made.during : since;
   return say("is slower ({} on average instead of {})", mean_latency(c, slower),

@@ -263,7 +263,14 @@ Figure first_attempts(const GroupCase& c) {
                first_attempt(c, "successes") / first_attempt(c, "sent"));
 }
 
+bool is_spread_by_retries(const GroupCase& c) {
+  constexpr double kAll = 0.99;
+  return c.client.arrivals.process == ArrivalProcess::kOnce && c.success_share() >= kAll &&
+         helped(c) && !c.client.retry.hedging.enabled;
+}
+
 Found retries_helped(const GroupCase& c) {
+  if (is_spread_by_retries(c)) return std::nullopt;  // which says as much
   if (!has_transient_errors(c) || c.retries_above_capacity.runs > 0 || !helped(c)) {
     return std::nullopt;
   }
@@ -277,11 +284,7 @@ Found retries_helped(const GroupCase& c) {
 }
 
 Found herd_was_served(const GroupCase& c) {
-  constexpr double kAll = 0.99;
-  if (c.client.arrivals.process != ArrivalProcess::kOnce || c.success_share() < kAll ||
-      !helped(c) || c.client.retry.hedging.enabled) {
-    return std::nullopt;
-  }
+  if (!is_spread_by_retries(c)) return std::nullopt;
   return Finding{
       say("retries spread the herd: {} of the requests succeed, {} at the first attempt, "
           "for {} attempts per request",
@@ -368,6 +371,9 @@ Found stuck(const GroupCase& c) {
   constexpr std::string_view kUnderWay =
       "requests under way, in the bins in which they are counted";
   const Figure many = count(std::round(some), not_in_files(kUnderWay));
+  // All of them in some runs and hardly any in others, say.
+  const Words mean =
+      c.runs > 1 && std::round(some) < std::round(all) ? Words("on average ") : Words("");
   Sentence who = counted(many, "request has", "requests have");
   if (closed && all == 1) {
     who = Words("the only client has");
@@ -377,8 +383,8 @@ Found stuck(const GroupCase& c) {
               many.said().text == "1" ? Words("has") : Words("have"));
   }
   return Finding{
-      say("when the {}, {} been without an answer for more than {}, {} the usual time",
-          c.scenario.drain ? Words("load stops") : Words("run ends"), who,
+      say("when the {}, {}{} been without an answer for more than {}, {} the usual time",
+          c.scenario.drain ? Words("load stops") : Words("run ends"), mean, who,
           roughly(kTimes * usual_s, not_in_files(kUnderWay)), times(kTimes, number(kTimes))),
       {{"stuck", some}, {"usual_latency_s", usual_s}}};
 }

@@ -15,6 +15,7 @@
 #include "explain/sources.hpp"
 #include "flow/calls.hpp"
 #include "flow/demand.hpp"
+#include "measure/analyse/recovery.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,6 +74,8 @@ struct Reason {
   bool by_fault_below = false;  ///< kPool: there would be enough, if calls took as long as usual
   /// Attempts that fail by it at most; infinite: not known, because they wait.
   double failed = std::numeric_limits<double>::infinity();
+  /// Where it is seen and how much of it, `when` and `size` included.
+  std::vector<std::pair<const GraphStretch*, double>> seen = {};
 };
 
 /// A service that is a cause.
@@ -180,9 +183,15 @@ class CauseFinder {
     const auto known = std::ranges::find(reasons, r.ill, &Reason::ill);
     if (known == reasons.end()) {
       reasons.push_back(r);
-    } else if (known->size < r.size && known->when->kind != PhaseKind::kBefore) {
+      reasons.back().seen = {{r.when, r.size}};
+      return;
+    }
+    std::vector<std::pair<const GraphStretch*, double>> seen = std::move(known->seen);
+    seen.emplace_back(r.when, r.size);
+    if (known->size < r.size && known->when->kind != PhaseKind::kBefore) {
       *known = r;  // what is wrong before the disturbance is no matter of that
     }
+    known->seen = std::move(seen);
   }
 
   double available_s(const GraphStretch& s, std::size_t service) const {
@@ -230,6 +239,13 @@ class CauseFinder {
     const ClientFlow none;
     const ClientFlow& then = before ? before->groups[group] : none;
     if (has_grown(failed(now), ended(now), failed(then), ended(then))) return true;
+    // A deadline ends requests without any attempt that fails.
+    const auto requests = [](const ClientFlow& f) { return number_of(f.failures + f.successes); };
+    if (g_.scenario.clients[group].timeouts.deadline != Duration::max() &&
+        has_grown(number_of(now.failures), requests(now), number_of(then.failures),
+                  requests(then))) {
+      return true;
+    }
     double noise = kDeviations / std::sqrt(number_of(now.attempts)), usual_s = 0;
     if (number_of(then.attempts) >= kMinAttempts) {
       usual_s = time_s(then);
@@ -249,6 +265,13 @@ class CauseFinder {
     return feels(group, s) || (is_held(service, s) && feels(group, s, nullptr));
   }
 
+  /// Whether attempts of the group make these calls, or wait for the servers that they hold: at the
+  /// services where it sends its operations, others may be made for other operations only.
+  bool is_on_the_way(std::size_t service, std::size_t calls, const GraphStretch& s) const {
+    return share_of_calls(c_.client, service) <= 0 || leads_to(c_, service, calls) ||
+           is_held(service, s);
+  }
+
   /// The services that the trouble of the group leads to, along edges on which it is felt.
   std::vector<bool> felt_services(const GraphStretch& s) const {
     std::vector<bool> felt(g_.scenario.services.size(), false);
@@ -261,7 +284,7 @@ class CauseFinder {
       if (!felt[service]) continue;
       stop_point();
       for (const std::size_t g : g_.calls.groups_of(service)) {
-        if (comes_from(service, g, s)) mark(g);
+        if (is_on_the_way(service, g, s) && comes_from(service, g, s)) mark(g);
       }
     }
     return felt;
@@ -438,12 +461,20 @@ class CauseFinder {
     double most = 0;
     for (std::size_t g = 0; g < s.groups.size(); ++g) {
       const ClientSpec& spec = g_.scenario.clients[g];
-      const double timeout_s = spec.timeouts.attempt.mean_seconds();
+      double timeout_s = spec.timeouts.has_attempt ? spec.timeouts.attempt.mean_seconds() : 0;
+      if (spec.timeouts.deadline != Duration::max()) {
+        const double deadline_s = spec.timeouts.deadline.in_seconds();
+        timeout_s = timeout_s > 0 ? std::min(timeout_s, deadline_s) : deadline_s;
+      }
       if (share_of_calls(spec, service) <= 0 || !calls_one_service(spec) || timeout_s <= 0)
         continue;
       const ClientFlow& f = s.groups[g];
-      const double ended = number_of(f.successes + f.errors + f.throttled + f.timeouts);
-      if (ended < kMinAttempts || number_of(f.timeouts) < kMost * ended) continue;
+      const double answered = number_of(f.successes + f.errors + f.throttled);
+      // An attempt that its deadline ends is no timeout, but its request fails.
+      const double late = std::max(number_of(f.timeouts),
+                                   number_of(f.failures) - number_of(f.errors + f.throttled));
+      const double ended = answered + late;
+      if (ended < kMinAttempts || late < kMost * ended) continue;
       most = std::max(most, idle_time(service) / timeout_s);
     }
     return most > 1 ? most : 0;
@@ -570,7 +601,7 @@ class CauseFinder {
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
       if (!felt[*at]) continue;
       for (const std::size_t g : g_.calls.groups_of(*at)) {
-        if (!comes_from(*at, g, s)) continue;
+        if (!is_on_the_way(*at, g, s) || !comes_from(*at, g, s)) continue;
         for (const std::size_t t : called(g)) {
           if (is_suspect(t) || leads_[t]) leads_[*at] = true;
         }
@@ -627,6 +658,56 @@ Sentence when_of(const GroupCase& c, const GraphStretch& s) {
   }
 }
 
+namespace {
+
+/// The stretches of disturbances in which it is nearly as bad as where it is worst.
+std::vector<const GraphStretch*> worst_of(const Reason& r) {
+  constexpr double kNearly = 0.9;
+  std::vector<const GraphStretch*> worst;
+  for (const auto& [stretch, size] : r.seen) {
+    if (stretch->kind == PhaseKind::kDuring && size >= kNearly * r.size) worst.push_back(stretch);
+  }
+  return worst;
+}
+
+/// " during one, two and both", " during the faults" if these are all.
+Sentence when_of(const GroupCase& c, const Reason& r) {
+  constexpr std::size_t kMost = 4;
+  const std::vector<const GraphStretch*> worst = worst_of(r);
+  if (!c.disturbed() || r.when->kind != PhaseKind::kDuring || worst.size() < 2) {
+    return when_of(c, *r.when);
+  }
+  // All stretches of one of them have its name.
+  for (const stats::Disturbance& d : stats::disturbances(c.scenario)) {
+    const auto is_on = [&](const GraphStretch& s) {
+      return s.kind == PhaseKind::kDuring && s.seconds > 0 &&
+             s.start_s < (d.end - Time::zero()).in_seconds() &&
+             s.end_s > (d.start - Time::zero()).in_seconds();
+    };
+    const auto on = std::ranges::count_if(c.graph->stretches, is_on);
+    const bool same = static_cast<std::size_t>(on) == worst.size() &&
+                      std::ranges::all_of(worst, [&](const GraphStretch* s) { return is_on(*s); });
+    if (same && c.disturbances.count > 1) return say(" during {}", Name{std::string(d.name)});
+  }
+  std::vector<std::string> names, all;
+  const auto add = [](std::vector<std::string>& to, const std::string& name) {
+    if (std::ranges::count(to, name) == 0) to.push_back(name);
+  };
+  for (const DisturbedStretch& d : c.disturbed_stretches) add(all, d.name);
+  for (const GraphStretch* s : worst) add(names, name_of(c, *s));
+  if (names.size() == all.size() || names.size() > kMost) return say(" during {}", its_name(c));
+  std::vector<Sentence> said;
+  for (const std::string& name : names) said.push_back(Name{name});
+  return say(" during {}", joined(said));
+}
+
+/// "up to " where a figure is that of the worst of several stretches.
+Words up_to(const Reason& r) {
+  return r.when->kind == PhaseKind::kDuring && worst_of(r).size() > 1 ? Words("up to ") : Words("");
+}
+
+}  // namespace
+
 bool leads_to(const GroupCase& c, std::size_t service, std::size_t group) {
   return std::ranges::any_of(c.graph->calls.calls_of(service), [&](std::size_t i) {
     const CallSpec& call = c.scenario.calls[i];
@@ -677,8 +758,9 @@ Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r
       : r.size < kAll
           ? say("{} of {}", claim("all", is_known ? work >= number(kLeavesNoRoom) : work), what)
           : say("{}{} {}", r.held_back ? Words("at least ") : Words(""), times(r.size, work), what);
-  Sentence text = say("is {} of capacity: attempts{} need {}",
-                      r.size < kLeavesNoRoom ? Words("short") : Words("out"), when_of(c, s), need);
+  Sentence text =
+      say("is {} of capacity: attempts{} need {}{}",
+          r.size < kLeavesNoRoom ? Words("short") : Words("out"), when_of(c, r), up_to(r), need);
   if (r.first_load < kFewer * r.size && !r.unsent) {
     const Figure first =
         r.first_load < kAll ? share(r.first_load, of_first) : times(r.first_load, of_first);
@@ -702,7 +784,8 @@ FigureSource per_arrival(const GroupCase& c, std::size_t service, const Reason& 
 }
 
 Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
-  const Sentence when = when_of(c, *r.when);
+  const Sentence when = when_of(c, r);
+  const Words most = up_to(r);
   const std::string& name = c.scenario.services[service].name;
   const Sentence some = r.instances == 0 ? Sentence()
                                          : say(" at {} of its {} instances",
@@ -720,26 +803,26 @@ Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
       return capacity_words(c, service, r);
     case Ill::kErrors:
       return say(
-          "answers {} of its attempts with errors of its own{}",
+          "answers {}{} of its attempts with errors of its own{}", most,
           share(r.size, c.graph->calls.calls_of(service).empty() &&
                                 c.scenario.services[service].model == ServiceModelKind::kQueue
                             ? per_arrival(c, service, r, "errors")
                             : not_in_files("errors at the service without those of calls")),
           when);
     case Ill::kThrottle:
-      return say("throttles {} of its attempts{}",
+      return say("throttles {}{} of its attempts{}", most,
                  share(r.size, per_arrival(c, service, r, "throttled")), when);
     case Ill::kSlow:
-      return say("works {} as long on an attempt{}",
+      return say("works {}{} as long on an attempt{}", most,
                  times(r.size, not_in_files("servers' busy time without that of calls")), when);
     case Ill::kFar:
-      return say("is farther away{}: messages there and back take {} more", when,
+      return say("is farther away{}: messages there and back take {}{} more", when, most,
                  time(r.size, not_in_files(kByScenario)));
     case Ill::kLoss:
-      return say("loses {} of its attempts or their answers on the way{}",
+      return say("loses {}{} of its attempts or their answers on the way{}", most,
                  share(r.size, not_in_files(kByScenario)), when);
     case Ill::kTurnsAway:
-      return say("turns away {} of its attempts{}",
+      return say("turns away {}{} of its attempts{}", most,
                  share(r.size, per_arrival(c, service, r, "rejected")), when);
     case Ill::kPool:
       return say("has too few connections for {}{}: they need {}{} what there is",
@@ -1129,7 +1212,7 @@ std::vector<Culprit> culprits_of(const GroupCase& c) {
     const bool by_retries = r.ill == Ill::kCapacity && r.first_load < kLeavesRoom;
     const bool may_be_effect =
         reasons.size() == 1 && (by_retries || r.ill == Ill::kTurnsAway || r.by_fault_below);
-    all.push_back({suspect.service, short_words_of(r), r.when, may_be_effect});
+    all.push_back({suspect.service, short_words_of(r), r.when, when_of(c, r), may_be_effect});
   }
   return all;
 }

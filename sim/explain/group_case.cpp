@@ -555,6 +555,24 @@ class CaseBuilder {
     }
   }
 
+  /// Faults of the services that the group's service calls, and so on.
+  std::vector<const FaultSpec*> faults_below() const {
+    std::vector<const FaultSpec*> found;
+    if (!flow::calls_others(c_.scenario, c_.client.service)) return found;
+    std::vector<bool> below(c_.scenario.services.size(), false);
+    const flow::CallGraph graph(c_.scenario);
+    for (const std::size_t s : flow::callers_first(c_.scenario)) {
+      if (s != c_.client.service && !below[s]) continue;
+      for (const std::size_t g : graph.groups_of(s)) {
+        for (const std::size_t t : called_services(c_.scenario.clients[g])) below[t] = true;
+      }
+    }
+    for (const FaultSpec& f : c_.scenario.faults) {
+      if (below[f.service]) found.push_back(&f);
+    }
+    return found;
+  }
+
   void find_retries_above_capacity(const RunResult& run) {
     if (!c_.capacity.limited || run.interval <= Duration::zero()) return;
     const stats::BinRange window = stats::window_bins(run, run.clients[c_.index].bins);
@@ -569,8 +587,14 @@ class CaseBuilder {
       above.bins += 1;
       above.work_s += work_s;
     };
+    // While calls fail at once, or take longer, an attempt holds no server for as long as usual.
+    const std::vector<const FaultSpec*> below = faults_below();
     for (std::size_t i = window.first; i < window.last; ++i) {
-      add(by_retries, work_of(i).retry_s, least_s);
+      const Time start = Time::zero() + run.interval * static_cast<std::int64_t>(i);
+      const bool as_usual = std::ranges::none_of(below, [&](const FaultSpec* f) {
+        return f->start < start + run.interval && f->start + f->duration > start;
+      });
+      if (as_usual) add(by_retries, work_of(i).retry_s, least_s);
       const double end_s = run.interval.in_seconds() * static_cast<double>(i + 1);
       const bool calm = !c_.disturbed() || end_s <= c_.disturbances.first_start_s;
       if (calm) add(by_first, work_of(i).first_s, sure_s);

@@ -1,8 +1,8 @@
 // The first line of a graph: which service is the cause, and what the users lose.
 //
-// A service is named with the client groups of whose trouble it is shown to be the only cause. One
-// that only retries overload, or whose queue is full because it waits for calls, does not count
-// beside another, which may have caused that.
+// A service is named with the client groups of whose trouble it is shown to be the only cause; two
+// or three together, where several faults meet, say. One that only retries overload, or whose queue
+// is full because it waits for calls, does not count beside another, which may have caused that.
 //
 // SPDX-License-Identifier: MIT
 #include "explain/rules.hpp"
@@ -33,10 +33,10 @@ std::vector<Culprit> culprits_for(const GroupCase& c) {
   return all;
 }
 
-/// What is said in one line: a service, and the groups of whose trouble it is the only cause; or
-/// those of which no single one is shown to be it.
+/// What is said in one line: a service, and the groups of whose trouble it is the only cause; a
+/// few, each of which is one; or groups of whose trouble none of a few services is shown to be it.
 struct Line {
-  std::optional<Culprit> culprit;
+  std::vector<Culprit> culprits;
   std::vector<const GroupCase*> lose;
   std::vector<const GroupCase*> unaffected = {};
 };
@@ -100,16 +100,15 @@ std::vector<Line> lines_of(const std::vector<const GroupCase*>& groups) {
   for (const GroupCase* c : groups) {
     if (!loses_something(*c) || loss_of(*c, false).empty()) continue;
     stop_point();
+    constexpr std::size_t kMost = 3;
     std::vector<Culprit> found = culprits_for(*c);
-    std::optional<Culprit> only;
-    if (found.size() == 1) only = std::move(found.front());
-    if (!only && succeeds_as_usual(*c)) continue;
+    if (found.size() != 1 && succeeds_as_usual(*c)) continue;
+    if (found.size() > kMost) found.clear();
     const auto known = std::ranges::find_if(lines, [&](const Line& line) {
-      return line.culprit.has_value() == only.has_value() &&
-             (!only || line.culprit->service == only->service);
+      return std::ranges::equal(line.culprits, found, {}, &Culprit::service, &Culprit::service);
     });
     if (known == lines.end()) {
-      lines.push_back({std::move(only), {c}});
+      lines.push_back({std::move(found), {c}});
     } else {
       known->lose.push_back(c);
     }
@@ -146,8 +145,9 @@ Headline said(const Line& line) {
     Severity severity = Severity::kGood;
     if (answer_of(*c, severity) != nullptr) worst = std::max(worst, severity);
     if (i >= told) continue;
-    parts.push_back(say("{} {}", Name{c->client.name},
-                        loss_of(*c, line.culprit && is_told_once(*c, *line.culprit))));
+    parts.push_back(
+        say("{} {}", Name{c->client.name},
+            loss_of(*c, line.culprits.size() == 1 && is_told_once(*c, line.culprits.front()))));
   }
   if (told < line.lose.size()) {
     parts.push_back(
@@ -162,16 +162,20 @@ Headline said(const Line& line) {
   std::vector<EvidenceFigure> evidence = {
       {"losing_groups", static_cast<double>(line.lose.size())},
       {"unaffected_groups", static_cast<double>(line.unaffected.size())}};
-  if (!line.culprit) {
+  if (line.culprits.empty()) {
     return {{say("no single service is shown to be the cause: {}", losses), std::move(evidence),
              worst}};
   }
   const bool earlier =
       std::ranges::all_of(line.lose, [](const GroupCase* c) { return is_sick_before_it(*c); });
-  const Name name{first.scenario.services[line.culprit->service].name};
-  const Sentence when = earlier ? Sentence() : when_of(first, *line.culprit->when);
-  return {{say("{} {}{}: {}", name, line.culprit->words, when, losses), std::move(evidence), worst},
-          name.text};
+  std::vector<Sentence> causes;
+  for (const Culprit& one : line.culprits) {
+    causes.push_back(say("{} {}{}", Name{first.scenario.services[one.service].name}, one.words,
+                         earlier ? Sentence() : one.during));
+  }
+  const bool single = line.culprits.size() == 1;
+  return {{say("{}: {}", joined(causes, ", ", ", and "), losses), std::move(evidence), worst},
+          single ? first.scenario.services[line.culprits.front().service].name : std::string()};
 }
 
 }  // namespace
@@ -179,8 +183,9 @@ Headline said(const Line& line) {
 const VerdictRule kHeadlineRule = {
     "culprit", Severity::kBad, false,
     "several services or client groups have to do with each other, and one of the groups has "
-    "trouble: the service that is the cause, if a single one is shown to be it, and what each "
-    "group loses; first of all lines, of the group all"};
+    "trouble: the service that is the cause, or two or three of which each is one, as far as that "
+    "is "
+    "shown, and what each group loses; first of all lines, of the group all"};
 
 std::vector<Headline> headlines(std::span<const GroupCase> groups) {
   std::vector<Headline> lines;
@@ -189,7 +194,10 @@ std::vector<Headline> headlines(std::span<const GroupCase> groups) {
   for (const GroupCase& c : groups) {
     if (!c.client.makes_calls() && c.total.requests > 0) users.push_back(&c);
   }
-  for (const Line& line : lines_of(users)) lines.push_back(said(line));
+  // What is known comes first.
+  std::vector<Line> all = lines_of(users);
+  std::ranges::stable_partition(all, [](const Line& line) { return !line.culprits.empty(); });
+  for (const Line& line : all) lines.push_back(said(line));
   return lines;
 }
 

@@ -33,9 +33,16 @@ bool is_herd(const GroupCase& c) { return c.client.arrivals.process == ArrivalPr
 
 }  // namespace
 
-/// Whether others wait so that this group does not.
+/// Whether others wait so that this group does not. One that is turned away at the door all the
+/// same has nothing of that.
 bool is_served_first(const GroupCase& c) {
-  if (c.service().queue.discipline != Discipline::kPriority) return false;
+  constexpr double kFew = 0.01;
+  const ClientFlow& calm = c.before.group;
+  const auto failed = static_cast<double>(calm.failures);
+  if (c.service().queue.discipline != Discipline::kPriority ||
+      failed > kFew * (failed + static_cast<double>(calm.successes))) {
+    return false;
+  }
   return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& other) {
     return share_of_calls(other, c.client.service) > 0 && other.priority < c.client.priority;
   });
@@ -232,13 +239,15 @@ Found unreachable(const GroupCase& c) {
                         "connections are refused");
   // What is refused has not reached the service, if nothing else keeps attempts from it.
   constexpr double kAttracted = 1.5;
+  const auto refuses = [](const DisturbedStretch& d) {
+    return std::ranges::any_of(d.faults, [](const FaultSpec* f) { return f->unreachable; });
+  };
   const bool only_refused =
       found && c.has_one_service() && prefers_idle(c.service()) &&
       c.scenario.network.request_loss == 0 &&
       std::ranges::all_of(c.disturbed_stretches, [](const DisturbedStretch& d) {
-        return std::ranges::any_of(d.faults, [](const FaultSpec* f) { return f->unreachable; }) &&
-               std::ranges::all_of(d.faults,
-                                   [](const FaultSpec* f) { return f->request_loss == 0; });
+        return std::ranges::all_of(
+            d.faults, [](const FaultSpec* f) { return f->request_loss == 0 && !f->black_hole; });
       });
   const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& other) {
     return share_of_calls(other, c.client.service) > 0;
@@ -250,9 +259,11 @@ Found unreachable(const GroupCase& c) {
   if (sick >= 1 || refused <= kAttracted * sick) return found;
   const Words it = sick * c.service().instances.count < 1.5 ? Words("it") : Words("them");
   found->sentence += say(
-      "; {} of the attempts then, retries included, go to {}: {} prefers {}, "
-      "because a refusal comes soon",
+      "; {} of the attempts {}, retries included, go to {}: {} prefers {}, because a refusal comes "
+      "soon",
       share(refused, number(1) - served(c, "arrivals", "during") / flow(c, "attempts", "during")),
+      std::ranges::all_of(c.disturbed_stretches, refuses) ? Sentence(Words("then"))
+                                                          : say("during {}", its_name(c)),
       it, Name{std::string(name(c.service().instances.balancing))}, it);
   found->evidence.push_back({"refused_share", refused});
   return found;
@@ -275,6 +286,12 @@ bool any_caller_retries(const GroupCase& c) {
   });
 }
 
+/// Of the attempts that ended, those that errors ended.
+FigureSource errors_to(const GroupCase& c, std::string_view window) {
+  const FigureSource errors = flow(c, "errors", window) + flow(c, "throttled", window);
+  return errors / (errors + flow(c, "timeouts", window) + flow(c, "successes", window));
+}
+
 Found answers_errors(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
   if (!c.has_one_service() || flow::calls_others(c.scenario, c.client.service)) {
@@ -283,8 +300,17 @@ Found answers_errors(const GroupCase& c) {
   const auto answered = [](const ServiceFlow& s) {
     return s.arrivals > 0 ? static_cast<double>(s.errors) / static_cast<double>(s.arrivals) : 0;
   };
+  // A service without a queue decides about errors when it answers: they are counted there.
+  const bool when_it_answers = c.service().model == ServiceModelKind::kIndependent;
+  const auto answered_in = [&](const Stretch& s) {
+    const ClientFlow& f = s.group;
+    const auto errors = static_cast<double>(f.errors + f.throttled);
+    if (!when_it_answers) return answered(s.service);
+    const auto others = static_cast<double>(f.timeouts + f.successes);
+    return errors > 0 ? errors / (errors + others) : 0;
+  };
   const bool always = !c.service().errors.empty();
-  const double usual = always ? answered(c.before.service) : 0;
+  const double usual = always ? answered_in(c.before) : 0;
   double most = 0;
   const DisturbedStretch* worst = nullptr;
   const auto answers = [](const DisturbedStretch& d) {
@@ -342,12 +368,14 @@ Found answers_errors(const GroupCase& c) {
   const ClientFlow& f = troubled(c).group;
   const auto failed = static_cast<double>(f.errors + f.throttled + f.timeouts);
   if (usual < kNoticeable || f.attempts == 0 || !has_trouble(c) ||
-      answered(troubled(c).service) < kMany * failed / static_cast<double>(f.attempts)) {
+      answered_in(troubled(c)) < kMany * failed / static_cast<double>(f.attempts)) {
     return std::nullopt;
   }
   return Finding{
-      say("the service answers {} of the attempts that reach it with errors{}",
-          share(usual, errors_source(c, calm_window(c))),
+      say("the service answers {} of the attempts {}with errors{}",
+          share(usual,
+                when_it_answers ? errors_to(c, calm_window(c)) : errors_source(c, calm_window(c))),
+          when_it_answers ? Words("") : Words("that reach it "),
           c.disturbed() ? say(", before the {}{} as well",
                               c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c))
                         : Sentence()),
@@ -669,7 +697,9 @@ FigureSource number_of_servers(const GroupCase& c) {
 
 Found throttle_is_bottleneck(const GroupCase& c) {
   constexpr double kNoticeable = 0.05;
-  const ServiceFlow& service = c.all.service;
+  // Of a time without trouble it says nothing.
+  const Stretch& then = troubled(c);
+  const ServiceFlow& service = then.service;
   const auto has_throttle = [](const ServiceSpec* s) { return s->throttle.rate > 0; };
   if (service.throttled == 0 || std::ranges::none_of(c.services, has_throttle)) {
     return std::nullopt;
@@ -679,29 +709,38 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   // Counted where it is done, at the service: answers may be lost on their way to the clients, and
   // random errors and full queues may answer as throttles do. Throttles may treat groups
   // differently; to one that none refuses nothing is said.
-  const double of_group = c.share_of_attempts(AttemptResult::kThrottled);
+  // An answer of its own may be an error to them.
+  const auto has_answer = [](const ServiceSpec* s) { return s->answers.throttled.has_value(); };
+  const auto refusals =
+      then.group.throttled +
+      (std::ranges::any_of(c.services, has_answer) ? then.group.errors : std::uint64_t{0});
+  const double of_group = then.group.attempts > 0 ? static_cast<double>(refusals) /
+                                                        static_cast<double>(then.group.attempts)
+                                                  : 0;
   const double throttled =
       static_cast<double>(service.throttled) / static_cast<double>(service.arrivals);
   if (throttled < kNoticeable || of_group < kNoticeable) return std::nullopt;
+  const std::string_view window = troubled_window(c);
+  const Words in_it = c.disturbed() ? Words(" in that time") : Words("");
   const Figure refused =
-      share(throttled, served(c, "throttled", "window") / served(c, "arrivals", "window"));
+      share(throttled, served(c, "throttled", window) / served(c, "arrivals", window));
   Sentence sentence =
       !c.has_one_service()
-          ? say("throttles refuse {} of the attempts that reach its services", refused)
+          ? say("throttles refuse {} of the attempts that reach its services{}", refused, in_it)
       : t.has_limits()
-          ? say("the throttle refuses {} of the attempts that reach it", refused)
-          : say("the throttle lets {} a second pass{} and refuses {} of those that reach it",
+          ? say("the throttle refuses {} of the attempts that reach it{}", refused, in_it)
+          : say("the throttle lets {} a second pass{} and refuses {} of those that reach it{}",
                 attempts(t.rate, key("service." + c.service().name + ".throttle.rate")),
-                each ? Words(" of each client") : Words(""), refused);
+                each ? Words(" of each client") : Words(""), refused, in_it);
   std::vector<EvidenceFigure> evidence = {{"throttled_share", throttled}};
   if (c.has_one_service() && !t.has_limits()) {
     evidence.insert(evidence.begin(), {"granted_per_s", t.rate});
   }
   if (c.capacity.limited) {
-    const double busy = c.load(c.all.service.busy_ns / 1e9, c.all.seconds);
+    const double busy = c.load(service.busy_ns / 1e9, then.seconds);
     if (busy < 1)
       sentence += say(", while {} of the servers' time is busy",
-                      share(busy, served(c, "busy_mean", "window", "mean") / number_of_servers(c)));
+                      share(busy, served(c, "busy_mean", window, "mean") / number_of_servers(c)));
     evidence.push_back({"busy_share", busy});
   }
   return Finding{std::move(sentence), std::move(evidence)};

@@ -67,6 +67,7 @@ struct Culprit {
   std::size_t service;
   Sentence words;            ///< "is out of capacity"
   const GraphStretch* when;  ///< where it is worst
+  Sentence during;           ///< " during the fault"; nothing of the whole window
   bool may_be_effect;        ///< of another one: overloaded by retries only, or a full queue
 };
 /// The deepest first; none of a group that fares well, or that makes calls.

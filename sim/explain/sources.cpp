@@ -238,8 +238,12 @@ FigureSource retries_above_source(const GroupCase& c, std::string_view over) {
 }
 
 FigureSource work_above_source(const GroupCase& c, LoadOf of, std::string_view over) {
-  if (!has_known_work(c)) return not_in_files(kWork);
   const bool retries = of == LoadOf::kRetries;
+  // Bins with faults of services below are left out.
+  const bool calls = flow::calls_others(c.scenario, c.client.service);
+  if (!has_known_work(c) || (retries && calls && !c.scenario.faults.empty())) {
+    return not_in_files(kWork);
+  }
   FigureSource source = flow(c, "attempts", retries || !c.disturbed() ? "window" : "before");
   source.text = c.client.name;
   source = work_in_bins(c, of, std::move(source));

@@ -52,7 +52,7 @@ NOT_IN_FILES = {
     "which unconfirmed recoveries count": {
         "quota-ran-dry", "quota-ran-dry-in-vain", "culprit", "sometimes-recovers",
         "queue-outlasts-timeout", "wasted-work", "degraded", "back-at-once", "recovers",
-        "recovers-late", "could-have-been-missed"},
+        "recovers-late", "could-have-been-missed", "throttle-is-bottleneck"},
     "replications in which requests are enough to tell": {
         "culprit", "sometimes-recovers", "could-have-been-missed"},
     "failures of calls over time": {"unaffected", "all-well", "only-slower", "not-all-well"},

@@ -419,7 +419,8 @@ def judge_loop(runs, start, end, stop):
 
 SAID = (("unaffected", "kept"), ("hardly affected", "kept"), ("only slower", "kept"),
         ("slower", "kept"), ("degraded answers", "kept"),
-        ("answers come late", "back"), ("so far all is well", "kept"),
+        ("answers come late: requests", "kept"), ("answers come late", "back"),
+        ("so far all is well", "kept"),
         ("too few", "few"), ("never", "down"), ("not recovered", "down"),
         ("failing before", "sick"), ("down before", "sick"), ("falls behind", "sick"),
         ("stalls", "sick"),
