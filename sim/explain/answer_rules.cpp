@@ -964,11 +964,10 @@ FigureSource steady_source(const GroupCase& c) {
   return metric(c, "successes") / (metric(c, "requests") - metric(c, "unfinished"));
 }
 
-/// "requests", or where that is another share, those of them that have ended.
+/// "requests", or where that is noticeably another share, those of them that have ended.
 Words those_told(const GroupCase& c) {
-  return cut_off_at_end(c) > 0 && !said_alike(steady_share(c), c.success_share())
-             ? Words("finished requests")
-             : Words("requests");
+  return steady_share(c) - c.success_share() >= kNoticeablyFewer ? Words("finished requests")
+                                                                 : Words("requests");
 }
 
 Found failing(const GroupCase& c) {

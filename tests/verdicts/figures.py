@@ -26,7 +26,7 @@ NOT_IN_FILES = {
     "worked out from the scenario": {
         "sent-nothing", "culprit", "stuck", "down-between",
         "overload-without-retries", "no-capacity", "unreachable", "silent", "answers-errors",
-        "lost-on-the-way", "queue-outlasts-timeout", "slow-queue-outlasts-timeout",
+        "queue-outlasts-timeout", "slow-queue-outlasts-timeout",
         "timeout-below-service-time", "slow-or-far", "cause-in-graph", "overload-below",
         "layers-multiply"},
     "attempts times the server time that the scenario gives them": {
@@ -36,8 +36,7 @@ NOT_IN_FILES = {
     "queue_max times the server time that the scenario gives": {"queue-outlasts-timeout"},
     "requests under way, in the bins in which they are counted": {
         "overloaded-before", "falls-behind", "stuck", "unaffected", "only-slower", "degraded",
-        "back-at-once", "recovers", "recovers-late", "failing-before", "never-recovers",
-        "too-short-to-tell", "too-few-to-tell", "sometimes-recovers", "still-on", "culprit"},
+        "back-at-once", "recovers", "recovers-late", "too-few-to-tell", "still-on", "culprit"},
     "successes over time": {
         "culprit", "failing", "overloaded-before", "falls-behind", "never-recovers",
         "too-short-to-tell", "sometimes-recovers", "down-between", "degraded", "back-at-once",
