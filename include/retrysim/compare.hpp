@@ -84,6 +84,12 @@ struct VariantsResult {
 /// Loads every combination of the values that `vary` names (texts as for `parse_variations`), after
 /// the `edits`, of the scenario file `file`. `baseline` is the name of a variant or its values
 /// alone; empty: the first. Throws RequestError if there are fewer than 2 or more than 1000
+
+  /// The variants; throws an InputError with all mistakes if there are any.
+  std::vector<NamedScenario> value() && {
+    check(errors);
+    return std::move(variants);
+  }
 /// variants, or none has the baseline's name.
 VariantsResult load_variants(const std::filesystem::path& file,
                              const std::vector<std::string>& edits,

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/error.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 #include <retrysim/store.hpp>
@@ -25,40 +26,6 @@
 #include <vector>
 
 namespace retrysim {
-
-/// A request that no scenario could satisfy: a comparison of one variant, a trigger that takes no
-/// numbers. The message says why ("trigger: ..."). A mistake in a scenario is a `Diagnostic`
-/// instead, with its place in the file.
-class RequestError : public std::invalid_argument {
- public:
-  /// What users call a part of the request is up to the program: messages name it by `part`.
-  explicit RequestError(std::string text)
-      : std::invalid_argument(named(text, [](const std::string& part) { return part; })),
-        text_(std::move(text)) {}
-
-  static std::string part(const std::string& name) { return kMark + name + kMark; }
-  /// The message with the name that `call` gives to each part: "--trigger", say.
-  std::string text(const std::function<std::string(const std::string&)>& call) const {
-    return named(text_, call);
-  }
-
- private:
-  static constexpr const char* kMark = "\x01";
-  static std::string named(const std::string& text,
-                           const std::function<std::string(const std::string&)>& call) {
-    std::string result;
-    for (std::size_t from = 0; from <= text.size();) {
-      const std::size_t begin = std::min(text.find(kMark, from), text.size());
-      const std::size_t end = std::min(text.find(kMark, begin + 1), text.size());
-      result += text.substr(from, begin - from);
-      if (begin < text.size()) result += call(text.substr(begin + 1, end - begin - 1));
-      from = std::max(begin, end) + 1;
-    }
-    return result;
-  }
-
-  std::string text_;
-};
 
 // --- Executors -----------------------------------------------------------------------------------
 

@@ -5,11 +5,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/error.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include <cstddef>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,13 +51,10 @@ struct ImportedConfiguration {
 
 /// The text is no such configuration, or a value in it makes no sense. `what()` begins with the
 /// place: "envoy.yaml:12:5: error: ...".
-class BadConfiguration : public std::runtime_error {
+class BadConfiguration : public InputError {
  public:
-  explicit BadConfiguration(Diagnostic diagnostic);
-  const Diagnostic& diagnostic() const { return diagnostic_; }
-
- private:
-  Diagnostic diagnostic_;
+  using InputError::InputError;
+  const Diagnostic& diagnostic() const { return diagnostics().front(); }
 };
 
 /// Translates `text`; `kind` is the name of one of the kinds, and `file` names the text in

@@ -75,6 +75,12 @@ struct PhaseMapResult {
 };
 
 /// Takes a tenth of a millisecond for each point, and up to a millisecond if the scenario has a
+
+  /// The map; throws an InputError with all mistakes if there are any.
+  PhaseMap value() && {
+    check(errors);
+    return *std::move(map);
+  }
 /// trigger. Throws RequestError for an invalid plane, for an unknown service, and where the fluid
 /// does not apply.
 PhaseMapResult map_phases(const PhaseMapRequest& request);

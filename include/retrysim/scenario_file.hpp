@@ -5,34 +5,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/error.hpp>
 #include <retrysim/scenario.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace retrysim {
-
-/// One mistake in an input: what is wrong, where, and what would be right.
-struct Diagnostic {
-  std::string file;         ///< path as given by the user, "--set" or "--vary"
-  int line = 0;             ///< from 1; 0: no line
-  int column = 0;           ///< from 1; 0: no column
-  std::string message;      ///< "what is wrong; what would be right"
-  std::string source_line;  ///< the line, if there is one; of a long one the part around the place
-  int caret = 0;            ///< where in `source_line` the mistake is, from 1; 0: nowhere
-};
-
-/// `file:line:column: error: message`, then the source line and a caret below the place. No newline
-/// at the end.
-std::string to_string(const Diagnostic& diagnostic);
 
 /// Where the value of a key comes from.
 enum class Origin : std::uint8_t {
@@ -83,7 +70,14 @@ std::vector<std::string> distinct_notes(const LoadedScenario& loaded);
 struct LoadResult {
   std::optional<LoadedScenario> loaded;
   std::vector<Diagnostic> errors;
+
+  /// The scenario; throws an InputError with all mistakes if there is none.
+  LoadedScenario value() &&;
 };
+
+/// The scenario in the file `path`, with `edits` as `load_scenario_file` takes them. Throws an
+/// InputError with all mistakes.
+LoadedScenario load(const std::filesystem::path& path, const std::vector<std::string>& edits = {});
 
 /// Reads the file `path`. `edits` are `PATH=VALUE` texts as given to --set, applied in order before
 /// validation; `variant_edits`, those of a `Variant`, follow them; their mistakes are reported as
@@ -151,6 +145,12 @@ VariationResult parse_variation(std::string_view text);
 struct VariationsResult {
   std::vector<Variation> variations;
   std::vector<Diagnostic> errors;
+
+  /// The variations; throws an InputError with all mistakes if there are any.
+  std::vector<Variation> value() && {
+    check(errors);
+    return std::move(variations);
+  }
 };
 
 /// Reads several texts; a path that occurs in two of them is an error too.
@@ -167,9 +167,9 @@ struct Variant {
 };
 
 /// A grid has more combinations than a list of them may have.
-class GridTooLarge : public std::length_error {
+class GridTooLarge : public InputError {
  public:
-  using std::length_error::length_error;
+  using InputError::InputError;
 };
 
 /// All combinations, the last variation changing fastest; without variations the scenario itself,

@@ -80,6 +80,12 @@ struct SweepPlanResult {
   std::vector<Diagnostic> errors;
 };
 
+
+  /// The plan; throws an InputError with all mistakes if there are any.
+  SweepPlan value() && {
+    check(errors);
+    return *std::move(plan);
+  }
 /// Loads the scenario and every point. Throws RequestError if there are too many points or one asks
 /// for an automatic warm-up, LimitExceeded if the list of points takes too much memory, and
 /// Interrupted.

@@ -216,6 +216,12 @@ struct TipPlanResult {
   std::vector<Diagnostic> errors;
 };
 
+
+  /// The plan; throws an InputError with all mistakes if there are any.
+  TipPlan value() && {
+    check(errors);
+    return *std::move(plan);
+  }
 /// Loads the scenario and every case at both ends of the trigger. Throws RequestError if the
 /// trigger is among the varied keys, if there are more than 10,000 cases or one of them asks for an
 /// automatic warm-up, and for an impossible search; Interrupted.

@@ -79,7 +79,7 @@ std::shared_ptr<const SweepGrid> SweepGrid::of(const SweepRequest& request, std:
           LimitKind::kMemory);
     }
     result->variants_ = grid(result->variations_);
-  } catch (const std::length_error& e) {
+  } catch (const GridTooLarge& e) {
     throw RequestError(fmt::format("{}: {}", RequestError::part("vary"), e.what()));
   }
   result->grid_points_ = result->variants_.size();

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/error.hpp>
 #include <retrysim/words.hpp>
 
 #include "fit/load_tests.hpp"
@@ -161,9 +162,9 @@ struct Log {
 };
 
 /// A log cannot be read, or not enough of it. The message has file and line.
-class BadLog : public std::runtime_error {
+class BadLog : public InputError {
  public:
-  using std::runtime_error::runtime_error;
+  using InputError::InputError;
 };
 
 /// Reads files one after the other, packed with gzip or not; "-" is standard input. A CSV file with

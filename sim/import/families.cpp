@@ -221,9 +221,6 @@ std::span<const Family> families() { return kFamilies; }
 
 namespace retrysim {
 
-BadConfiguration::BadConfiguration(Diagnostic diagnostic)
-    : std::runtime_error(to_string(diagnostic)), diagnostic_(std::move(diagnostic)) {}
-
 std::span<const ImportKind> import_kinds() {
   static const std::vector<ImportKind> kinds = [] {
     std::vector<ImportKind> all;

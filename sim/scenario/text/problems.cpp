@@ -76,6 +76,49 @@ std::string_view Sources::line(int source, int line) const {
   return rest;
 }
 
+namespace {
+
+/// The key that a line of TOML gives a value: what stands before its first equals sign. Empty if it
+/// gives none, as within a value of several lines.
+std::string_view key_of_line(std::string_view line) {
+  const std::size_t equals = line.find('=');
+  const std::string_view key = trimmed(line.substr(0, equals));
+  const bool is_key =
+      equals != std::string_view::npos && key.find_first_of("[]{}#,()") == std::string_view::npos;
+  return is_key ? key : std::string_view();
+}
+
+/// "client.web" for "[client.web]"; empty if the line is no heading of a table.
+std::string_view table_of_line(std::string_view line) {
+  const std::string_view text = trimmed(line.substr(0, line.find('#')));
+  const bool is_heading = text.size() > 2 && text.starts_with('[') && text.ends_with(']') &&
+                          text.find_first_of("=,") == std::string_view::npos;
+  return is_heading ? trimmed(text.substr(1, text.size() - 2)) : std::string_view();
+}
+
+/// The key whose name or value is at a place, with its table; of the heading of a table the table.
+std::string key_at(const Sources& sources, Place place) {
+  if (place.source != 0) return {};  // a CSV input
+  const std::string_view at = sources.line(place.source, place.line);
+  if (at.empty()) return {};
+  const std::string& whole = sources.text(place.source);
+  std::string_view before(whole.data(), static_cast<std::size_t>(at.data() - whole.data()));
+  std::string_view key;
+  for (std::string_view line = at;;) {  // upwards, to the heading
+    if (const std::string_view table = table_of_line(line); !table.empty()) {
+      return std::string(table) + (key.empty() ? "" : ".") + std::string(key);
+    }
+    if (key.empty()) key = key_of_line(line);
+    if (before.empty()) return std::string(key);
+    before.remove_suffix(1);  // the line feed
+    const std::size_t begin = before.rfind('\n') + 1;
+    line = before.substr(begin);
+    before = before.substr(0, begin);
+  }
+}
+
+}  // namespace
+
 bool Problems::wants(Place place) const {
   return found_.size() < kMost || place < found_.rbegin()->first;
 }
@@ -92,11 +135,15 @@ std::vector<Diagnostic> Problems::diagnostics() const {
     Diagnostic d;
     d.file = sources_->file(place.source);
     d.message = message;
+    d.nearest = suggested(message);
     if (is_edit(d.file)) {  // the argument is the place
-      excerpt(sources_->text(place.source), place.column, d);
+      const std::string& text = sources_->text(place.source);
+      d.key = trimmed(text.substr(0, text.find('=')));
+      excerpt(text, place.column, d);
     } else if (place.line > 0) {
       d.line = place.line;
       d.column = place.column;
+      d.key = key_at(*sources_, place);
       excerpt(sources_->line(place.source, place.line), place.column, d);
     }
     result.push_back(std::move(d));

@@ -132,6 +132,15 @@ LoadResult load_scenario_with_inputs(std::string_view text, const std::string& f
   return scenario::ScenarioReader(text, file, inputs, edits).load();
 }
 
+LoadedScenario LoadResult::value() && {
+  check(errors);
+  return *std::move(loaded);
+}
+
+LoadedScenario load(const std::filesystem::path& path, const std::vector<std::string>& edits) {
+  return load_scenario_file(path, edits).value();
+}
+
 LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits,
                               const std::vector<std::string>& variant_edits) {

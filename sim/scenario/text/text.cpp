@@ -256,6 +256,15 @@ std::string suggestion(std::string_view name, const std::vector<std::string_view
   return std::string(prefix) + ": " + joined_first(known);
 }
 
+std::string suggested(std::string_view message) {
+  constexpr std::string_view kBefore = "did you mean \"", kAfter = "\"?";
+  const std::size_t begin = message.find(kBefore);
+  if (begin == std::string_view::npos) return {};
+  message.remove_prefix(begin + kBefore.size());
+  const std::size_t end = message.find(kAfter);
+  return std::string(end == std::string_view::npos ? std::string_view() : message.substr(0, end));
+}
+
 std::string_view predecessor(std::string_view sdk) {
   sdk = canonical_sdk(sdk);
   if (sdk == "js-v3") return "js-v2";

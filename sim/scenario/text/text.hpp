@@ -92,6 +92,9 @@ std::string said_part(std::size_t part, std::size_t all, std::string_view noun);
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
                        std::string_view prefix);
 
+/// The name that a message suggests in this way for a misspelt one; empty if it has none.
+std::string suggested(std::string_view message);
+
 /// The SDK whose place this one took, and whose legacy mode people may mean; empty if there is
 /// none.
 std::string_view predecessor(std::string_view sdk);

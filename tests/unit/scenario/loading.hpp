@@ -41,6 +41,12 @@ inline LoadedScenario load(const std::string& text, const Edits& edits = {},
   return *std::move(result.loaded);
 }
 
+/// A literal is text, too, and no path.
+inline LoadedScenario load(const char* text, const Edits& edits = {},
+                           const std::filesystem::path& folder = {}) {
+  return load(std::string(text), edits, folder);
+}
+
 /// The value of a resolved key as TOML; empty if there is no such key.
 inline std::string value_of(const LoadedScenario& loaded, const std::string& path) {
   for (const ResolvedKey& key : loaded.keys) {

@@ -224,7 +224,7 @@ TEST_CASE("a key is varied once") {
 TEST_CASE("a grid has at most ten million combinations") {
   const Texts texts = {"a=1:1000:1", "b=1:1000:1", "c=1:11:1"};
   const auto variations = parse_variations(texts).variations;
-  CHECK_THROWS_AS(grid(variations), std::length_error);
+  CHECK_THROWS_AS(grid(variations), GridTooLarge);
 }
 
 TEST_CASE("edits of a variant follow those of --set and are named --vary") {

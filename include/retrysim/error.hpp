@@ -1,0 +1,82 @@
+// Mistakes in what the user gives: scenarios, edits, logs, configurations, requests. Functions that
+// return a result say every mistake in it (`errors`); all others throw an `InputError`, of which
+// there is one kind for programs to catch. Anything else that is thrown is no mistake of the user:
+// `Interrupted`, `LimitExceeded` and `InvariantViolated` (simulation.hpp), and std::logic_error for
+// a call that makes no sense.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retrysim {
+
+/// One mistake in an input: what is wrong, where, and what would be right.
+struct Diagnostic {
+  std::string file;         ///< path as given by the user, "--set" or "--vary"; empty: in no file
+  int line = 0;             ///< from 1; 0: no line
+  int column = 0;           ///< from 1; 0: no column
+  std::string message;      ///< "what is wrong; what would be right"
+  std::string source_line;  ///< the line, if there is one; of a long one the part around the place
+  int caret = 0;            ///< where in `source_line` the mistake is, from 1; 0: nowhere
+  /// The key at that place, with its table ("client.web.retry.max_attempts"), or the part of the
+  /// request ("trigger"); empty if there is none.
+  std::string key = {};
+  /// Of a misspelt name the known one that is nearest; empty if none is near.
+  std::string nearest = {};
+};
+
+/// `file:line:column: error: message`, then the source line and a caret below the place. No newline
+/// at the end.
+std::string to_string(const Diagnostic& diagnostic);
+
+/// An input with at least one mistake. `what()` is `to_string` of the first; of one that is in no
+/// file its message alone.
+class InputError : public std::runtime_error {
+ public:
+  explicit InputError(std::vector<Diagnostic> diagnostics);
+  explicit InputError(Diagnostic diagnostic)
+      : InputError(std::vector<Diagnostic>{std::move(diagnostic)}) {}
+  explicit InputError(std::string message);
+
+  /// All mistakes that were found, by place; at least one.
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+
+  // Of the first.
+  const std::string& message() const { return diagnostics_.front().message; }
+  const std::string& file() const { return diagnostics_.front().file; }
+  int line() const { return diagnostics_.front().line; }
+  const std::string& key() const { return diagnostics_.front().key; }
+  const std::string& nearest() const { return diagnostics_.front().nearest; }
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+};
+
+/// Throws an InputError if there are mistakes.
+inline void check(const std::vector<Diagnostic>& errors) {
+  if (!errors.empty()) throw InputError(errors);
+}
+
+/// A request that no scenario could satisfy: a comparison of one variant, a trigger that takes no
+/// numbers. The message says why ("trigger: ...").
+class RequestError : public InputError {
+ public:
+  /// What users call a part of the request is up to the program: messages name it by `part`.
+  explicit RequestError(const std::string& text);
+
+  static std::string part(const std::string& name) { return kMark + name + kMark; }
+  /// The message with the name that `call` gives to each part: "--trigger", say.
+  std::string text(const std::function<std::string(const std::string&)>& call) const;
+
+ private:
+  static constexpr const char* kMark = "\x01";
+
+  std::string text_;
+};
+
+}  // namespace retrysim

@@ -1,0 +1,66 @@
+// What is thrown for mistakes in inputs and requests.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/error.hpp>
+
+#include "scenario/text/text.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace retrysim {
+
+namespace {
+
+std::string what_of(const std::vector<Diagnostic>& diagnostics) {
+  if (diagnostics.empty()) throw std::logic_error("an InputError without a mistake");
+  const Diagnostic& first = diagnostics.front();
+  return first.file.empty() ? first.message : to_string(first);
+}
+
+/// The message of a RequestError with the names that `call` gives.
+std::string named(const std::string& text, char mark,
+                  const std::function<std::string(const std::string&)>& call) {
+  std::string result;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t begin = std::min(text.find(mark, from), text.size());
+    const std::size_t end = std::min(text.find(mark, begin + 1), text.size());
+    result += text.substr(from, begin - from);
+    if (begin < text.size()) result += call(text.substr(begin + 1, end - begin - 1));
+    from = std::max(begin, end) + 1;
+  }
+  return result;
+}
+
+/// The request as a mistake in no file; the part that is named first is its key.
+Diagnostic diagnostic_of_request(const std::string& text, char mark) {
+  Diagnostic d;
+  d.message = named(text, mark, [&](const std::string& part) {
+    if (d.key.empty()) d.key = part;
+    return part;
+  });
+  return d;
+}
+
+}  // namespace
+
+InputError::InputError(std::vector<Diagnostic> diagnostics)
+    : std::runtime_error(what_of(diagnostics)), diagnostics_(std::move(diagnostics)) {
+  for (Diagnostic& d : diagnostics_) {
+    if (d.nearest.empty()) d.nearest = scenario::suggested(d.message);
+  }
+}
+
+InputError::InputError(std::string message)
+    : InputError(Diagnostic{.file = {}, .message = std::move(message), .source_line = {}}) {}
+
+RequestError::RequestError(const std::string& text)
+    : InputError(diagnostic_of_request(text, *kMark)), text_(text) {}
+
+std::string RequestError::text(const std::function<std::string(const std::string&)>& call) const {
+  return named(text_, *kMark, call);
+}
+
+}  // namespace retrysim
