@@ -132,7 +132,7 @@ struct ReplicationOptions {
   Store* store = nullptr;
   /// Only every `count`-th unit that is not in the store is simulated; see `ShardDone`. Throws
   /// RequestError if no store is used.
-  std::optional<Shard> shard;
+  std::optional<Shard> shard = {};
   bool fingerprint = false;
   std::uint32_t first = 0;  ///< number of the first replication
   /// Events of all runs together; `LimitExceeded` beyond.
@@ -142,11 +142,17 @@ struct ReplicationOptions {
   /// before any is allocated.
   std::uint64_t max_memory = ~std::uint64_t{0};
   std::uint64_t kept_memory = 0;
-  const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
+  /// Called about ten times a second while units are simulated, in the calling thread, as
+  /// `progress`; once it gives true, the call ends with `Interrupted`. May be empty. What either
+  /// throws ends the call, too.
+  std::function<bool()> stop = {};
+  /// The same for signal handlers and other threads: ends with `Interrupted` once it is set. May be
+  /// null.
+  const std::atomic<bool>* stop_flag = nullptr;
   /// Wall-clock time that the whole call may take: `LimitExceeded` beyond, within about 100 ms.
-  std::optional<Duration> timeout;
-  /// Called from time to time with the share done, in [0, 1], by the calling thread.
-  std::function<void(double)> progress;
+  std::optional<Duration> timeout = {};
+  /// Called from time to time with the share done, in [0, 1], in the calling thread; may be empty.
+  std::function<void(double)> progress = {};
 };
 
 /// One run.

@@ -61,11 +61,12 @@ struct PhaseMap {
 
 struct PhaseMapRequest {
   std::filesystem::path scenario;
-  std::vector<std::string> edits;             ///< as given to --set
-  std::vector<Variation> plane;               ///< two, each of one key: across, up
-  std::optional<std::string> service;         ///< its name; may be missing if there is only one
-  const std::atomic<bool>* stop = nullptr;    ///< set from outside: ends with `Interrupted`
-  std::function<void(double)> progress = {};  ///< called with the share done; may be empty
+  std::vector<std::string> edits = {};      ///< as `load_scenario_file` takes them
+  std::vector<Variation> plane = {};        ///< two, each of one key: across, up
+  std::optional<std::string> service = {};  ///< its name; may be missing if there is only one
+  // Called for each point, in the calling thread; each may be empty.
+  std::function<bool()> stop = {};            ///< once it gives true: ends with `Interrupted`
+  std::function<void(double)> progress = {};  ///< takes the share done
 };
 
 /// A map, or the mistakes of a point's scenario.

@@ -103,7 +103,7 @@ int map(const MapCommand& options, const LoadedScenario& loaded, Session& sessio
   PhaseMapResult result;
   session.simulate(name, bar, [&](const ReplicationOptions& run) {
     PhaseMapRequest request = options.request;
-    request.stop = run.stop;
+    request.stop = [&run] { return run.stop_flag->load(); };
     request.progress = run.progress;
     result = map_phases(request);
   });

@@ -234,7 +234,7 @@ void write_access_log(const report::OutputFile& file, const Scenario& scenario,
     simulation.access_log = [&log](const AccessLogEntry& entry) { log.write(entry); };
     simulation.max_events = options.max_events;
     simulation.max_memory = options.max_memory;
-    simulation.stop = options.stop;
+    simulation.stop = options.stop_flag;
     simulate(scenario, options.first, simulation);
   });
 }

@@ -669,7 +669,7 @@ ReplicationOptions Session::replication_options(report::ProgressBar& bar) const 
   options.jobs = jobs();
   options.max_memory = max_memory_;
   options.max_events = settings_.max_events;
-  options.stop = interruption_.flag();
+  options.stop_flag = interruption_.flag();
   if (bar.visible()) options.progress = [&bar](double share) { bar.show(share); };
   return options;
 }

@@ -41,9 +41,9 @@ struct Done {
   std::string bytes;
 };
 
-class Run {
+class ThreadRun {
  public:
-  Run(const Task& task, std::size_t jobs, const std::atomic<bool>* stop)
+  ThreadRun(const Task& task, std::size_t jobs, const std::atomic<bool>* stop)
       : task_(task), stop_(stop), batches_(task.units, jobs, kBatchSeconds) {
     most_waiting_ = jobs * kMaxWaitingBytes;
     running_ = jobs;
@@ -202,7 +202,7 @@ class ThreadExecutor : public Executor {
   std::string share(std::string bytes) override { return bytes; }
   void agree(const std::string&) override {}
   void run(const Task& task) override {
-    if (task.units > 0) Run(task, std::min(jobs_, task.units), stop_).run();
+    if (task.units > 0) ThreadRun(task, std::min(jobs_, task.units), stop_).run();
   }
 
  private:

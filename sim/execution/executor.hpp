@@ -142,10 +142,10 @@ template <class Work>
 auto in_time(const ReplicationOptions& options, const Work& work) {
   if (!options.timeout) return work(options);
   std::atomic<bool> stop{false};
-  const StopTimer timer(stop, *options.timeout, options.stop);
+  const StopTimer timer(stop, *options.timeout, options.stop_flag);
   ReplicationOptions limited = options;
   limited.timeout.reset();
-  limited.stop = &stop;
+  limited.stop_flag = &stop;
   try {
     return work(limited);
   } catch (const Interrupted&) {

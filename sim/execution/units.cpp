@@ -261,7 +261,7 @@ class Request {
         store_(options.fingerprint ? nullptr : options.store) {}
 
   std::vector<UnitKey> get() {
-    const StopScope scope(options_.stop);
+    const StopScope scope(options_.stop_flag);
     stop_point();
     if (options_.shard && store_ == nullptr) {
       throw RequestError(
@@ -403,18 +403,19 @@ class Request {
         std::size_t number = 0;
         std::shared_ptr<const Scenario> scenario;
       };
-      return [this, first, known = Known(),
-              simulator = Simulator(settings_, options_.stop, memory_)](std::size_t m) mutable {
-        const std::size_t i = missing_[first + m];
-        const Unit unit = units_.unit(i);
-        if (!known.scenario || known.number != unit.scenario) {
-          known = {unit.scenario, units_.scenario(unit.scenario)};
-        }
-        const bool here = whole_ != nullptr && executor_.is_alone();
-        return simulator(*known.scenario, unit, units_.name ? units_.name(unit.scenario) : "",
-                         reached_ ? &reached_[first + m] : nullptr, here ? &(*whole_)[i] : nullptr,
-                         !here || store_ != nullptr);
-      };
+      return
+          [this, first, known = Known(),
+           simulator = Simulator(settings_, options_.stop_flag, memory_)](std::size_t m) mutable {
+            const std::size_t i = missing_[first + m];
+            const Unit unit = units_.unit(i);
+            if (!known.scenario || known.number != unit.scenario) {
+              known = {unit.scenario, units_.scenario(unit.scenario)};
+            }
+            const bool here = whole_ != nullptr && executor_.is_alone();
+            return simulator(*known.scenario, unit, units_.name ? units_.name(unit.scenario) : "",
+                             reached_ ? &reached_[first + m] : nullptr,
+                             here ? &(*whole_)[i] : nullptr, !here || store_ != nullptr);
+          };
     };
     task.deliver = [this, first](std::size_t m, std::string bytes) { take(first + m, bytes); };
     task.tick = [this] {
@@ -508,12 +509,38 @@ class Request {
 
 }  // namespace
 
+namespace {
+
+/// Calls `work` with the function `stop` of the options as a flag, which is set as progress is
+/// told.
+template <class Work>
+auto stoppable(const ReplicationOptions& options, const Work& work) {
+  if (options.stop()) throw Interrupted();
+  std::atomic<bool> flag{false};
+  ReplicationOptions with_flag = options;
+  with_flag.stop = {};
+  with_flag.stop_flag = &flag;
+  with_flag.progress = [&](double share) {
+    if (options.stop() || (options.stop_flag != nullptr && *options.stop_flag)) flag = true;
+    if (options.progress) options.progress(share);
+  };
+  return work(with_flag);
+}
+
+}  // namespace
+
 std::vector<UnitKey> get_units(const Units& units, const ReplicationOptions& options,
                                const Deliver& deliver, std::vector<RunResult>* whole) {
   if (units.count == 0) return {};
+  if (options.stop) {
+    return stoppable(options, [&](const ReplicationOptions& with_flag) {
+      return get_units(units, with_flag, deliver, whole);
+    });
+  }
   return in_time(options, [&](const ReplicationOptions& limited) {
     std::unique_ptr<Executor> threads;
-    if (limited.executor == nullptr) threads = make_thread_executor(limited.jobs, limited.stop);
+    if (limited.executor == nullptr)
+      threads = make_thread_executor(limited.jobs, limited.stop_flag);
     Executor& executor = limited.executor == nullptr ? *threads : *limited.executor;
     return Request(units, limited, executor, deliver, whole).get();
   });

@@ -68,7 +68,7 @@ PhaseMapResult map_phases(const PhaseMapRequest& request) {
   const std::vector<Variant> points = grid(request.plane);
   std::set<std::filesystem::path> inputs;
   for (const Variant& variant : points) {
-    if (request.stop != nullptr && *request.stop) throw Interrupted();
+    if (request.stop && request.stop()) throw Interrupted();
     const LoadResult loaded = load_scenario_file(request.scenario, request.edits, variant.edits);
     if (!loaded.loaded) return {std::nullopt, loaded.errors};
     const Scenario& scenario = loaded.loaded->scenario;

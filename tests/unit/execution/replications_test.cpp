@@ -8,6 +8,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <stdexcept>
+#include <thread>
+
 namespace retrysim {
 namespace {
 
@@ -86,10 +89,32 @@ TEST_CASE("A stop from outside interrupts all replications, progress reaches the
   run_replications(s, options);
   REQUIRE(last == 1);
   const std::atomic<bool> stop{true};
-  options.stop = &stop;
+  options.stop_flag = &stop;
   Scenario longer = s;
   longer.duration = Duration::seconds(2000);
   REQUIRE_THROWS_AS(run_replications(longer, options), Interrupted);
+}
+
+TEST_CASE("`stop` and `progress` are called by the thread that asks") {
+  Scenario s = busy_world();
+  s.duration = Duration::seconds(100'000);  // long enough to be asked three times
+  ReplicationOptions options;
+  options.jobs = 2;
+  const std::thread::id here = std::this_thread::get_id();
+  int asked = 0;
+  bool is_here = true;
+  options.progress = [&](double) { is_here = is_here && std::this_thread::get_id() == here; };
+  options.stop = [&] {
+    is_here = is_here && std::this_thread::get_id() == here;
+    return ++asked > 2;
+  };
+  CHECK_THROWS_AS(run_replications(s, options), Interrupted);
+  CHECK(asked == 3);
+  CHECK(is_here);
+  options.stop = [] { return true; };
+  CHECK_THROWS_AS(run_replications(s, options), Interrupted);
+  options.stop = []() -> bool { throw std::runtime_error("a signal of Python's"); };
+  CHECK_THROWS_WITH(run_replications(s, options), "a signal of Python's");
 }
 
 }  // namespace

@@ -318,7 +318,7 @@ TEST_CASE("Policies over a limit end the race and stopping interrupts it") {
   CHECK_THROWS_WITH(choose(policies(kAttempts), options), Catch::Contains("max_attempts=1"));
   options.run.max_events = 1000000;
   std::atomic<bool> stop{true};
-  options.run.stop = &stop;
+  options.run.stop_flag = &stop;
   CHECK_THROWS_AS(choose(policies(kAttempts), options), Interrupted);
 }
 
@@ -392,7 +392,7 @@ TEST_CASE("A race that is stopped goes on from its store and ends in the same wa
     std::atomic<bool> stop{false};
     ChooseOptions stopped = options;
     stopped.run.jobs = last % 2 == 0 ? 1 : 3;
-    stopped.run.stop = &stop;
+    stopped.run.stop_flag = &stop;
     stopped.stage = [&](std::size_t stage, std::size_t) { stop = stage == last; };
     CHECK_THROWS_AS(choose(policies(kAttempts), stopped), Interrupted);
     CHECK((last == 1 || store->units_kept > kept));

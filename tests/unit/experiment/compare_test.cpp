@@ -152,12 +152,12 @@ TEST_CASE("Limits and a request to stop end a comparison") {
   CHECK_THROWS_AS(compare(variants, options), LimitExceeded);
   options = {};
   const std::atomic<bool> stop{true};
-  options.run.stop = &stop;
+  options.run.stop_flag = &stop;
   CHECK_THROWS_AS(compare(variants, options), Interrupted);
   // A nanosecond is over before the first event; a stop that was asked for is told from it.
   options.run.timeout = Duration::nanoseconds(1);
   CHECK_THROWS_AS(compare(variants, options), Interrupted);
-  options.run.stop = nullptr;
+  options.run.stop_flag = nullptr;
   CHECK_THROWS_AS(compare(variants, options), LimitExceeded);
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("A sweep goes on from its store and does nothing twice") {
   const auto first = open_store(file.folder() / "store");
   options.store = first.get();
   std::atomic<bool> stop{false};
-  options.stop = &stop;
+  options.stop_flag = &stop;
   {
     // Stops at the third point.
     SweepPlan stopping = plan;
@@ -136,7 +136,7 @@ TEST_CASE("A sweep goes on from its store and does nothing twice") {
   }
   const auto second = open_store(file.folder() / "store");
   options.store = second.get();
-  options.stop = nullptr;
+  options.stop_flag = nullptr;
   Sweep sweep(plan, options);
   sweep.run();
   CHECK(second->units_found == 6);

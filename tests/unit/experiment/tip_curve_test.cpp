@@ -118,11 +118,11 @@ TEST_CASE("A search goes on from its store, whoever computes") {
   // Stopped at the fifth size.
   std::atomic<bool> stop{false};
   int sizes = 0;
-  options.run.stop = &stop;
+  options.run.stop_flag = &stop;
   options.probing = [&](const std::string&, int, double) { stop = ++sizes == 5; };
   CHECK_THROWS_AS(find_tipping_points(plan, options), Interrupted);
   CHECK(store->units_kept == 8);
-  options.run.stop = nullptr;
+  options.run.stop_flag = nullptr;
   options.run.jobs = 3;
   sizes = 100;
   check_same(find_tipping_points(plan, options), whole);

@@ -100,7 +100,7 @@ TEST_CASE("Limits and a request to stop end a search") {
   CHECK_THROWS_AS(find_tipping_point(outage_of, {0.05, 3, 0.3, false}, options), LimitExceeded);
   const std::atomic<bool> stop{true};
   options = {};
-  options.run.stop = &stop;
+  options.run.stop_flag = &stop;
   CHECK_THROWS_AS(find_tipping_point(outage_of, {0.05, 3, 0.3, false}, options), Interrupted);
 }
 
