@@ -25,6 +25,8 @@
 
 namespace retrysim {
 
+class Tables;
+
 // --- Remedies ------------------------------------------------------------------------------------
 
 /// Whether a remedy can be tried on a scenario.
@@ -137,5 +139,8 @@ struct Advice {
 /// `find_warmup` and `simulate_all` throw.
 Advice advise(LoadedScenario scenario, std::vector<Remedy> remedies,
               const ReplicationOptions& options = {});
+
+/// advice: a row for the scenario as it stands and for each remedy.
+Tables tables(const Advice& advice);
 
 }  // namespace retrysim

@@ -31,6 +31,8 @@
 
 namespace retrysim {
 
+class Tables;
+
 /// The aim of the best policy.
 struct ChoiceAim {
   const MetricInfo* metric = nullptr;  ///< never null
@@ -95,6 +97,7 @@ std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
 struct ChoicePolicy {
   std::string name;
   LoadedScenario loaded;
+  std::vector<std::string> values = {};         ///< one for each of `PolicyChoice::keys`
   SelectionFate fate = SelectionFate::kRacing;  ///< kRacing for the selected one
   std::size_t by = 0;     ///< with kBeaten, kAsGood, kSame: another policy; kBreaksLimit: a limit
   std::size_t stage = 0;  ///< after which it left the race; the last one if it did not
@@ -123,6 +126,7 @@ struct PolicyChoice {
   /// If none keeps the limits, the one that comes nearest.
   std::optional<std::size_t> nearest;
   std::vector<ChoicePolicy> policies;  ///< as given
+  std::vector<std::string> keys;       ///< varied by `load_variants`; none if made by hand
   ChoiceAim aim;
   std::vector<ChoiceLimit> limits;  ///< with their tolerances
   ChoiceProcedure procedure = ChoiceProcedure::kBounds;
@@ -170,5 +174,8 @@ struct PolicyChoice {
 /// out of the ranges above, a client or metric that does not exist, policies that differ in
 /// `replications` or ask for an automatic warm-up. Otherwise throws what `simulate` throws.
 PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
+
+/// choose (a row for each policy) and race (for each stage and policy in it).
+Tables tables(const PolicyChoice& choice);
 
 }  // namespace retrysim

@@ -30,6 +30,8 @@
 
 namespace retrysim {
 
+class Tables;
+
 namespace stats {
 struct Storm;
 }
@@ -72,6 +74,9 @@ struct PairedDifference {
 struct NamedScenario {
   std::string name;  ///< unique; "jitter=full"
   LoadedScenario loaded;
+  /// The keys that make it differ from the others, and their values, where `load_variants` has made
+  /// it.
+  std::vector<std::string> keys = {}, values = {};
 };
 
 /// Either all variants, the baseline first, or at least one error (each mistake once, at most 20).
@@ -79,17 +84,17 @@ struct NamedScenario {
 struct VariantsResult {
   std::vector<NamedScenario> variants;
   std::vector<Diagnostic> errors;
-};
-
-/// Loads every combination of the values that `vary` names (texts as for `parse_variations`), after
-/// the `edits`, of the scenario file `file`. `baseline` is the name of a variant or its values
-/// alone; empty: the first. Throws RequestError if there are fewer than 2 or more than 1000
 
   /// The variants; throws an InputError with all mistakes if there are any.
   std::vector<NamedScenario> value() && {
     check(errors);
     return std::move(variants);
   }
+};
+
+/// Loads every combination of the values that `vary` names (texts as for `parse_variations`), after
+/// the `edits`, of the scenario file `file`. `baseline` is the name of a variant or its values
+/// alone; empty: the first. Throws RequestError if there are fewer than 2 or more than 1000
 /// variants, or none has the baseline's name.
 VariantsResult load_variants(const std::filesystem::path& file,
                              const std::vector<std::string>& edits,
@@ -99,12 +104,12 @@ VariantsResult load_variants(const std::filesystem::path& file,
 struct CompareOptions {
   /// Never null; empty: `headline_metrics()`. `recovered` is added where there is a disturbance,
   /// and `success_rate_within_duration` beside `success_rate` where the drain makes another figure.
-  std::vector<const MetricInfo*> metrics;
+  std::vector<const MetricInfo*> metrics = {};
   /// Repeat each replication that does not recover, with no retries after the end of the fault or
   /// surge. This sets RunResult::metastable and provides the metric metastable_probability.
   bool twin = false;
   /// How to run; limits apply to all variants together. `first` is ignored.
-  ReplicationOptions run;
+  ReplicationOptions run = {};
 };
 
 /// One variant with its replications.
@@ -178,5 +183,9 @@ Comparison compare_runs(std::vector<ComparedVariant> variants,
 /// Puts a warm-up found for `warmup = "auto"` into the scenario; its key then says how it was
 /// found.
 void take_warmup(LoadedScenario& loaded, const FoundWarmup& found);
+
+/// Those of a run, of all variants together, and compare (a row for each variant, client and
+/// metric). The comparison must outlive them.
+Tables tables(const Comparison& comparison);
 
 }  // namespace retrysim

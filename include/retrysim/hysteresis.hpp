@@ -25,6 +25,8 @@
 
 namespace retrysim {
 
+class Tables;
+
 /// Loads from the lowest to the highest and back: of n loads the first n steps rise, and n - 1
 /// fall.
 struct LoadRamp {
@@ -81,8 +83,8 @@ LoadResult load_at(const std::filesystem::path& file, const std::vector<std::str
 struct HysteresisOptions {
   /// Time at each step, of which the second half counts; at least four bins (Scenario::interval).
   /// Empty: 20 rolling windows of attempt timeout + longest backoff.
-  std::optional<Duration> dwell;
-  ReplicationOptions run;  ///< how to run; `fingerprint` and `first` as in `run_replications`
+  std::optional<Duration> dwell = {};
+  ReplicationOptions run = {};  ///< how to run; `fingerprint` and `first` as in `run_replications`
 };
 
 /// Plans the ramp. `steady` is the scenario at the first load of `key`. Throws RequestError if the
@@ -102,5 +104,8 @@ struct HysteresisLoop {
 /// the first step. Throws what `plan_ramp` and `run_replications` throw.
 HysteresisLoop find_hysteresis(const Scenario& steady, const LoadKey& key,
                                const HysteresisOptions& options = {});
+
+/// hysteresis: a row for each step. `scenario` gives its name.
+Tables tables(const Scenario& scenario, const LoadKey& key, const HysteresisLoop& loop);
 
 }  // namespace retrysim

@@ -24,6 +24,8 @@
 
 namespace retrysim {
 
+class Tables;
+
 enum class MapState : std::uint8_t {
   kSafe,        ///< recovers from everything
   kVulnerable,  ///< another state sustains itself, but the scenario does not lead there
@@ -73,15 +75,15 @@ struct PhaseMapRequest {
 struct PhaseMapResult {
   std::optional<PhaseMap> map;
   std::vector<Diagnostic> errors;
-};
-
-/// Takes a tenth of a millisecond for each point, and up to a millisecond if the scenario has a
 
   /// The map; throws an InputError with all mistakes if there are any.
   PhaseMap value() && {
     check(errors);
     return *std::move(map);
   }
+};
+
+/// Takes a tenth of a millisecond for each point, and up to a millisecond if the scenario has a
 /// trigger. Throws RequestError for an invalid plane, for an unknown service, and where the fluid
 /// does not apply.
 PhaseMapResult map_phases(const PhaseMapRequest& request);
@@ -146,5 +148,8 @@ Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
 /// than half of the replications do what the fluid says. Throws what `simulate_all` throws.
 std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap& map,
                                          std::size_t count, const ReplicationOptions& options);
+
+/// map (a row for each point), and confirm if there are confirmations.
+Tables tables(const PhaseMap& map, const std::vector<MapConfirmation>& confirmed = {});
 
 }  // namespace retrysim

@@ -19,6 +19,8 @@
 
 namespace retrysim {
 
+class Tables;
+
 // --- Formulas ------------------------------------------------------------------------------------
 
 /// One delay before a retry, in seconds.
@@ -175,5 +177,10 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service);
 /// Solves the chain with an orbit so large that its edge is occupied for less than 1e-10 of the
 /// time, or as large as 40,000 states allow; sets `queue.orbit` to it.
 RetrialQueueLaw solve_with_orbit(RetrialQueue& queue);
+
+/// prediction: a row for each figure, remark and warning. If the fluid applies to a service, also
+/// trajectories and equilibria: its phase plane (fluid.hpp), a few dozen runs of the fluid for each
+/// service. `prediction` is that of the scenario.
+Tables tables(const Prediction& prediction, const Scenario& scenario);
 
 }  // namespace retrysim

@@ -32,6 +32,8 @@
 
 namespace retrysim {
 
+class Tables;
+
 namespace stats {
 struct MeanSeries;
 }
@@ -39,13 +41,13 @@ struct MeanSeries;
 /// The grid of a scenario file.
 struct SweepRequest {
   std::filesystem::path scenario;
-  std::vector<std::string> edits;    ///< as `load_scenario_file` takes them
-  std::vector<std::string> varying;  ///< as `parse_variations` takes them
+  std::vector<std::string> edits = {};    ///< as `load_scenario_file` takes them
+  std::vector<std::string> varying = {};  ///< as `parse_variations` takes them
   /// Only the points whose number in the grid, from 0, leaves `index` - 1 when divided by `count`.
-  std::optional<Shard> shard;
+  std::optional<Shard> shard = {};
   std::uint64_t max_memory = ~std::uint64_t{0};  ///< bytes that the list of points may take
   /// Called with each note on the scenario as it comes up; may be empty.
-  std::function<void(const std::string&)> note;
+  std::function<void(const std::string&)> note = {};
 };
 
 /// The plan of a sweep: its points, all of them valid.
@@ -78,14 +80,14 @@ struct SweepPlan {
 struct SweepPlanResult {
   std::optional<SweepPlan> plan;
   std::vector<Diagnostic> errors;
-};
-
 
   /// The plan; throws an InputError with all mistakes if there are any.
   SweepPlan value() && {
     check(errors);
     return *std::move(plan);
   }
+};
+
 /// Loads the scenario and every point. Throws RequestError if there are too many points or one asks
 /// for an automatic warm-up, LimitExceeded if the list of points takes too much memory, and
 /// Interrupted.
@@ -147,5 +149,10 @@ class Sweep {
 
 /// Runs a whole sweep and returns all points at once.
 std::vector<SweepPoint> run_sweep(SweepPlan plan, const ReplicationOptions& options = {});
+
+/// summary, replications, phases if there may be any, points (a row for each point); and if the
+/// grid is small (kMaxPointsWithSeries) verdicts, mean_timeseries and mean_service. Call it after
+/// `Sweep::run`; the sweep must outlive them.
+Tables tables(Sweep& sweep);
 
 }  // namespace retrysim

@@ -45,6 +45,8 @@
 
 namespace retrysim {
 
+class Tables;
+
 /// The response of one replication to one size of the trigger.
 enum class TippingResponse : std::uint8_t {
   kRecovers,
@@ -179,9 +181,9 @@ ScenarioAt scenarios_of(const std::filesystem::path& file, const std::vector<std
 /// Searches of a scenario file: one, or one for each combination of the varied keys.
 struct TipRequest {
   std::filesystem::path scenario;
-  std::vector<std::string> edits;    ///< as `load_scenario_file` takes them
-  std::vector<std::string> varying;  ///< as `parse_variations` takes them; may be empty
-  Trigger trigger;
+  std::vector<std::string> edits = {};    ///< as `load_scenario_file` takes them
+  std::vector<std::string> varying = {};  ///< as `parse_variations` takes them; may be empty
+  Trigger trigger = {};
   double tolerance = 0.01;  ///< as in `TippingSearch`
 };
 
@@ -214,14 +216,14 @@ struct TipPlan {
 struct TipPlanResult {
   std::optional<TipPlan> plan;
   std::vector<Diagnostic> errors;
-};
-
 
   /// The plan; throws an InputError with all mistakes if there are any.
   TipPlan value() && {
     check(errors);
     return *std::move(plan);
   }
+};
+
 /// Loads the scenario and every case at both ends of the trigger. Throws RequestError if the
 /// trigger is among the varied keys, if there are more than 10,000 cases or one of them asks for an
 /// automatic warm-up, and for an impossible search; Interrupted.
@@ -252,5 +254,9 @@ struct TipPoint {
 /// Finds all tipping points, in the order of the cases. Throws what `find_tipping_point` throws.
 std::vector<TipPoint> find_tipping_points(const TipPlan& plan,
                                           const TipSearchOptions& options = {});
+
+/// tip (a row for each size that was tried) and thresholds (for each replication); with variations
+/// also curve (for each case). `points` are those of the plan.
+Tables tables(const TipPlan& plan, const std::vector<TipPoint>& points);
 
 }  // namespace retrysim

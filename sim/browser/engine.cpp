@@ -26,6 +26,7 @@
 #include <exception>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 namespace retrysim::browser {
@@ -120,7 +121,7 @@ ReplicationOptions options_of(const Request& request, OwnThread& thread) {
 
 /// A result on the page, with what else there is to say of it.
 std::string page_text(const report::Document& document, const LoadedScenario& scenario,
-                      const report::ResultIdentity& answers, const std::vector<RunResult>& runs) {
+                      const report::ResultIdentity& answers, std::span<const RunResult> runs) {
   const report::PageResult page = report::page_result(document, scenario, answers, kMaxSeriesBytes);
   std::uint64_t events = 0;
   for (const RunResult& run : runs) events += run.events;
@@ -181,7 +182,7 @@ std::string comparison_of(std::vector<NamedScenario> variants, const Request& re
   Comparison comparison =
       compare(std::move(variants), {headline_metrics(), false, options_of(request, thread)});
   std::vector<report::ResultSet> sets;
-  for (ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
+  for (const ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
   const std::vector<report::Evaluation> evaluations(sets.begin(), sets.end());
   report::ResultIdentity answers(comparison.baseline().loaded.scenario.name);
   answers.command = "compare";

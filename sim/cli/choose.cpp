@@ -221,12 +221,7 @@ PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> polic
 int conclude(const ChooseCommand& options, const PolicyChoice& choice, std::uint64_t id,
              report::ResultFolder& folder, const std::vector<std::string>& notes) {
   const report::ResultIdentity& identity = folder.identity();
-  report::ChoiceReport found{choice, {}, {}, identity.options, identity.keys, id, notes};
-  const std::vector<Variation> variations = parse_variations(options.vary).variations;
-  for (const Variation& v : variations) {
-    found.paths.insert(found.paths.end(), v.paths.begin(), v.paths.end());
-  }
-  for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
+  const report::ChoiceReport found{choice, identity.options, identity.keys, id, notes};
   const report::Document document = report::choice_document(found);
   document.write_files(folder);
   print_result(options, {folder.path(), kChooseCsv, &document});

@@ -161,7 +161,7 @@ report::ResultIdentity identity(const CompareCommand& options,
 void write_and_print(const CompareCommand& options, Comparison comparison,
                      report::ResultFolder& folder) {
   std::vector<report::ResultSet> sets;
-  for (ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
+  for (const ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
   const std::vector<report::Evaluation> evaluations(sets.begin(), sets.end());
   const report::ComparisonReport found{comparison, evaluations, options.metrics_given, options.vary,
                                        options.variance};

@@ -1,7 +1,6 @@
 // `retrysim predict`: facts, fluid and Markov chain of a scenario, without simulating it.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario_file.hpp>
 
@@ -71,14 +70,9 @@ Options<PredictCommand> predict_options() {
 /// Writes the files into a folder.
 void write_folder(const LoadedScenario& loaded, const Prediction& prediction,
                   const std::string& out, bool force) {
-  report::Planes planes;
-  const Scenario& scenario = loaded.scenario;
   report::ResultFolder folder(out, report::identity_of({&loaded}, "predict"), force);
-  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
-    if (why_no_fluid(scenario, s)) continue;
-    planes.emplace_back(scenario.services[s].name, phase_plane(scenario, s));
-  }
-  report::prediction_document(loaded, prediction, planes).write_files(folder);
+  report::prediction_document(loaded, prediction, report::planes_of(loaded.scenario))
+      .write_files(folder);
 }
 
 }  // namespace

@@ -342,7 +342,7 @@ void run_one(const RunOptions& options, const PlannedRun& planned, Session& sess
     if (options.twin) {
       twins.add([&] {
         results.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
-            experiment::storms_with_twins(loaded.scenario, results.runs, run_options));
+            experiment::storms_with_twins(loaded.scenario, results.runs.own(), run_options));
       });
     }
     for (const experiment::TwinPart& part : options.twin_parts) {

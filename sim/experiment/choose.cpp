@@ -626,10 +626,12 @@ PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& op
     choice.limits = experiment::with_tolerances(options.limits);
     choice.confidence = options.confidence;
     choice.batch = options.batch;
+    choice.keys = policies.front().keys;
     for (NamedScenario& p : policies) {
       choice.policies.emplace_back();
       choice.policies.back().name = std::move(p.name);
       choice.policies.back().loaded = std::move(p.loaded);
+      choice.policies.back().values = std::move(p.values);
     }
     Race(choice, options, run).run();
     add_notes(choice);

@@ -341,6 +341,10 @@ VariantsResult load_variants(const std::filesystem::path& file,
     return result;
   }
   check_size(parsed.variations);
+  std::vector<std::string> keys;
+  for (const Variation& v : parsed.variations) {
+    keys.insert(keys.end(), v.paths.begin(), v.paths.end());
+  }
   std::set<std::tuple<std::string, int, int, std::string>> seen;
   for (const Variant& v : baseline_first(grid(parsed.variations), baseline)) {
     LoadResult one = load_scenario_file(file, edits, v.edits);
@@ -350,7 +354,7 @@ VariantsResult load_variants(const std::filesystem::path& file,
       if (is_new && result.errors.size() < kMaxErrors) result.errors.push_back(d);
     }
     if (!one.loaded) continue;
-    result.variants.push_back({v.name, std::move(*one.loaded)});
+    result.variants.push_back({v.name, std::move(*one.loaded), keys, v.values});
   }
   if (!result.errors.empty()) result.variants.clear();
   return result;

@@ -199,10 +199,12 @@ class AdviceText {
     return command_of(found_.trials.front().remedy);
   }
 
-  Table table() const {
+  CellTable table() const {
     Columns<AdviceRow> t;
     t.csv("scenario", always(scenario().name));
-    t.files("rank", [](auto& r) { return r.rank > 0 ? Cell(r.rank) : Cell(); });
+    t.files("rank", [](auto& r) {
+       return r.rank > 0 ? std::optional(r.rank) : std::nullopt;
+     }).unit("1");
     t.files("remedy", [](auto& r) {
       return r.remedy == nullptr ? std::string("as-it-stands") : r.remedy->name;
     });
@@ -210,20 +212,20 @@ class AdviceText {
       return r.remedy == nullptr ? std::string("the scenario as it stands") : r.remedy->words;
     });
     t.files("state",
-            [](auto& r) { return r.remedy == nullptr ? Cell() : Cell(name(r.remedy->state)); });
+            [](auto& r) { return r.remedy == nullptr ? Text() : Text(name(r.remedy->state)); });
     t.files("reason", [](auto& r) {
-      return r.remedy == nullptr || r.remedy->reason.empty() ? Cell() : Cell(r.remedy->reason);
+      return r.remedy == nullptr || r.remedy->reason.empty() ? Text() : Text(r.remedy->reason);
     });
     t.files("verdict",
-            [](auto& r) { return r.trial == nullptr ? Cell() : Cell(name(r.trial->verdict)); });
+            [](auto& r) { return r.trial == nullptr ? Text() : Text(name(r.trial->verdict)); });
     t.csv("as_good_as_first", [](auto& r) {
       return r.trial == nullptr ? "" : r.trial->as_good_as_first ? "yes" : "no";
     });
     t.json("as_good_as_first",
            [](auto& r) { return r.trial == nullptr ? Cell() : Cell(r.trial->as_good_as_first); });
     t.csv("edits", [](auto& r) {
-      return r.remedy == nullptr || r.remedy->edits.empty() ? Cell()
-                                                            : Cell(set_options(r.remedy->edits));
+      return r.remedy == nullptr || r.remedy->edits.empty() ? Text()
+                                                            : Text(set_options(r.remedy->edits));
     });
     t.json("edits", [](auto& r) {
       return r.remedy == nullptr ? Cell(Json::array()) : Cell(Json(r.remedy->edits));
@@ -233,15 +235,17 @@ class AdviceText {
     });
     for (std::size_t m = 0; m < advice_measures().size(); ++m) {
       const std::string name(advice_measures()[m].name);
-      t.files(name, [this, m](auto& r) { return mean_of(r, m); });
-      t.files(fmt::format("{0}_difference {0}_ci_low {0}_ci_high", name),
-              [m](auto& r) { return difference_of(r, m); });
+      const std::string_view unit = advice_measures()[m].metric->unit;
+      t.files(name, [this, m](auto& r) { return mean_of(r, m); }).unit(unit);
+      t.files(fmt::format("{0}_difference {0}_ci_low {0}_ci_high", name), [m](auto& r) {
+         return difference_of(r, m);
+       }).unit(unit);
       t.files(name + "_effect", [m](auto& r) { return effect_of(r, m); });
     }
     return {t, rows_};
   }
 
-  Json json(const Table& table) const {
+  Json json(const CellTable& table) const {
     Json json;
     json["outcome"] = found_.helping() > 0 ? "helps" : "nothing-helps";
     json["family_error"] = kFamilyError;
@@ -513,24 +517,26 @@ class AdviceText {
     return list;
   }
 
-  Cell mean_of(const AdviceRow& row, std::size_t m) const {
-    if (row.remedy == nullptr) return Cell(found_.means[m]);
+  using Text = std::optional<std::string>;
+
+  std::optional<double> mean_of(const AdviceRow& row, std::size_t m) const {
+    if (row.remedy == nullptr) return found_.means[m];
     if (row.trial == nullptr) return {};
-    return Cell(row.trial->means[m]);
+    return row.trial->means[m];
   }
 
-  static Cell difference_of(const AdviceRow& row, std::size_t m) {
-    if (row.trial == nullptr) return Cell(Ranged());
+  static Ranged difference_of(const AdviceRow& row, std::size_t m) {
+    if (row.trial == nullptr) return {};
     const PairedDifference& d = row.trial->effects[m].difference;
-    if (d.pairs == 0) return Cell(Ranged());
-    if (!d.interval) return Cell(Ranged{d.difference, {}, {}});
-    return Cell(Ranged{d.difference, d.interval->low, d.interval->high});
+    if (d.pairs == 0) return {};
+    if (!d.interval) return {d.difference, {}, {}};
+    return {d.difference, d.interval->low, d.interval->high};
   }
 
-  static Cell effect_of(const AdviceRow& row, std::size_t m) {
+  static Text effect_of(const AdviceRow& row, std::size_t m) {
     if (row.trial == nullptr || row.trial->effects[m].difference.pairs == 0) return {};
     const int direction = row.trial->effects[m].direction;
-    return Cell(direction > 0 ? "better" : direction < 0 ? "worse" : "none");
+    return direction > 0 ? "better" : direction < 0 ? "worse" : "none";
   }
 
   const AdviceReport& report_;
@@ -543,14 +549,24 @@ class AdviceText {
 Document advice_document(const AdviceReport& report) {
   const AdviceText text(report);
   const LoadedScenario& scenario = report.found.scenario;
-  const Table table = text.table();
+  const CellTable table = text.table();
   Document d;
   text.add_to(d);
   d.head("advise", heading_of(scenario), scenario.scenario,
          static_cast<std::size_t>(scenario.scenario.replications));
   d.member("advice", text.json(table));
   d.scenario_members(scenario);
-  return d.file("advice.csv", table).scenario_file(scenario);
+  return d.table(source_of("advice", table)).scenario_file(scenario);
+}
+
+std::vector<TableSource> advice_tables(const Advice& found) {
+  return {source_of("advice", AdviceText({found, "", {}}).table())};
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const Advice& advice) { return Tables(report::advice_tables(advice)); }
+
+}  // namespace retrysim

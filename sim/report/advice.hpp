@@ -24,4 +24,7 @@ struct AdviceReport {
 /// result.json the same rows.
 Document advice_document(const AdviceReport& report);
 
+/// advice.csv.
+std::vector<TableSource> advice_tables(const Advice& found);
+
 }  // namespace retrysim::report

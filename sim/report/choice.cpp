@@ -417,25 +417,29 @@ Json limits_json(const PolicyChoice& choice, const ChoicePolicy& p) {
   return limits;
 }
 
+/// Of a varied key; empty if the policy was made by hand.
+std::string value_of(const ChoicePolicy& policy, std::size_t key) {
+  return key < policy.values.size() ? policy.values[key] : "";
+}
+
 /// One row a policy: the varied keys, what became of it, its mean and those that have limits.
-Table policies_table(const ChoiceReport& report) {
-  const PolicyChoice& choice = report.found;
+CellTable policies_table(const PolicyChoice& choice) {
   const MetricInfo& metric = *choice.aim.metric;
   Columns<ChoicePolicy> t;
   t.csv("scenario", [](auto& p) { return p.loaded.scenario.name; });
   t.files("variant", [](auto& p) { return p.name; });
-  for (std::size_t k = 0; k < report.paths.size(); ++k) {
-    t.csv_key(report.paths[k], [&, k](auto& p) {
-      const auto number = static_cast<std::size_t>(&p - choice.policies.data());
-      return number < report.values.size() ? Cell(key_cell(report.values[number][k])) : Cell();
-    });
+  for (std::size_t k = 0; k < choice.keys.size(); ++k) {
+    std::vector<std::string> values;
+    for (const ChoicePolicy& p : choice.policies) values.push_back(value_of(p, k));
+    t.csv_key(key_column(choice.keys[k], values),
+              [k](auto& p) { return key_cell(value_of(p, k)); });
   }
   t.files("outcome", [&](auto& p) { return outcome_of(choice, p); });
   t.files("by", [&](auto& p) {
     const std::string reason = reason_of(choice, p);
-    return reason.empty() ? Cell() : Cell(reason);
+    return reason;
   });
-  t.files("stage", [](auto& p) { return p.stage; });
+  t.files("stage", [](auto& p) { return p.stage; }).unit("1");
   t.files("replications", {"replications", Side::kRight, 12},
           [](auto& p) { return p.replications; });
   t.json("not_recovered", [](auto& p) { return p.not_recovered; });
@@ -443,8 +447,9 @@ Table policies_table(const ChoiceReport& report) {
   t.csv("metric", always(metric.name));
   t.csv("unit", always(metric.unit));
   t.text({"policy", Side::kLeft}, [](auto& p) { return p.name; });
-  t.files("mean ci_low ci_high", {std::string(metric.label())},
-          [&](auto& p) { return Cell(mean_of(p.aim, metric), mean_text(p.aim, metric)); });
+  t.files("mean ci_low ci_high", {std::string(metric.label())}, [&](auto& p) {
+     return Shown{mean_of(p.aim, metric), mean_text(p.aim, metric)};
+   }).unit(metric.unit);
   t.text({"", Side::kLeft}, [&](auto& p) { return reason_text(choice, p); });
   for (std::size_t l = 0; l < choice.limits.size(); ++l) {
     const MetricInfo& limited = *choice.limits[l].metric;
@@ -458,7 +463,7 @@ Table policies_table(const ChoiceReport& report) {
 }
 
 /// One row for each stage and policy that was in the race: the mean so far, and who left.
-Table race_table(const PolicyChoice& choice) {
+CellTable race_table(const PolicyChoice& choice) {
   struct Stage {
     const ChoicePolicy& policy;
     std::size_t number, replications;
@@ -473,11 +478,11 @@ Table race_table(const PolicyChoice& choice) {
   Columns<Stage> t;
   t.csv("scenario", [](auto& s) { return s.policy.loaded.scenario.name; });
   t.csv("variant", [](auto& s) { return s.policy.name; });
-  t.csv("stage", [](auto& s) { return s.number; });
+  t.csv("stage", [](auto& s) { return s.number; }).unit("1");
   t.csv("replications", [](auto& s) { return s.replications; });
   t.csv("mean ci_low ci_high", [&](auto& s) {
-    return mean_of(s.policy.aim, *choice.aim.metric, s.replications / choice.batch);
-  });
+     return mean_of(s.policy.aim, *choice.aim.metric, s.replications / choice.batch);
+   }).unit(choice.aim.metric->unit);
   t.csv("outcome", [&](auto& s) { return s.is_last() ? outcome_of(choice, s.policy) : "racing"; });
   t.csv("by", [&](auto& s) { return s.is_last() ? reason_of(choice, s.policy) : ""; });
   return {t, rows};
@@ -539,7 +544,7 @@ Document choice_document(const ChoiceReport& report) {
   for (const ChoicePolicy& policy : choice.policies) variants.push_back(&policy.loaded);
   const Heading heading = heading_of(variants);
   const LoadedScenario& chosen = shown_policy(choice).loaded;
-  const Table policies = policies_table(report);
+  const CellTable policies = policies_table(choice);
   std::vector<std::size_t> order = order_of(choice);
   const std::size_t more = order.size() - std::min(order.size(), kMaxRows);
   order.resize(order.size() - more);
@@ -566,8 +571,17 @@ Document choice_document(const ChoiceReport& report) {
   Json keys = Json::object();
   for (const auto& [path, value] : report.keys) append_member(keys, path, value);
   d.member("keys", std::move(keys));
-  d.file("choose.csv", policies).file("race.csv", race_table(choice));
-  return d.scenario_file(chosen);
+  return d.tables(choice_tables(choice)).scenario_file(chosen);
+}
+
+std::vector<TableSource> choice_tables(const PolicyChoice& choice) {
+  return {source_of("choose", policies_table(choice)), source_of("race", race_table(choice))};
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const PolicyChoice& choice) { return Tables(report::choice_tables(choice)); }
+
+}  // namespace retrysim

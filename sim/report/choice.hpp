@@ -17,9 +17,7 @@ namespace retrysim::report {
 /// A race and what was asked for.
 struct ChoiceReport {
   const PolicyChoice& found;
-  std::vector<std::string> paths;                ///< the varied keys
-  std::vector<std::vector<std::string>> values;  ///< of each policy, one a key
-  std::vector<std::string> requests;             ///< those of `ResultIdentity`
+  std::vector<std::string> requests;  ///< those of `ResultIdentity`
   /// The keys that all policies share, and their values as TOML.
   std::vector<std::pair<std::string, std::string>> keys;
   std::uint64_t id = 0;                          ///< of the race (`id_of_choice`)
@@ -30,5 +28,8 @@ struct ChoiceReport {
 /// sentence that names the best. The result has the scenario of the best policy, else of the one
 /// nearest to the limits, else of the first.
 Document choice_document(const ChoiceReport& report);
+
+/// choose.csv and race.csv.
+std::vector<TableSource> choice_tables(const PolicyChoice& choice);
 
 }  // namespace retrysim::report

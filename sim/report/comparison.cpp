@@ -867,7 +867,7 @@ std::optional<double> of_pairs(const PairedDifference& d, double value) {
 }
 
 /// One row a variant, client and metric. What does not exist is empty.
-Table differences_table(const ComparisonReport& comparison) {
+CellTable differences_table(const ComparisonReport& comparison) {
   using Row = ComparisonRow;
   const auto of = [&](const Row& r) -> const Evaluation& {
     return comparison.evaluations[r.variant];
@@ -886,22 +886,22 @@ Table differences_table(const ComparisonReport& comparison) {
     return with_interval(of_pairs(r.difference, r.difference.difference), r.difference.interval);
   });
   t.files("relative_difference relative_ci_low relative_ci_high", [](auto& r) {
-    return with_interval(r.difference.relative, r.difference.relative_interval);
-  });
-  t.files("p_value", [](auto& r) { return r.difference.p_value; });
-  t.files("p_holm", [](auto& r) { return r.difference.p_holm; });
+     return with_interval(r.difference.relative, r.difference.relative_interval);
+   }).unit("1");
+  t.files("p_value", [](auto& r) { return r.difference.p_value; }).unit("1");
+  t.files("p_holm", [](auto& r) { return r.difference.p_holm; }).unit("1");
   t.csv("significant", [](auto& r) {
     return !r.difference.p_holm ? "" : r.difference.significant ? "yes" : "no";
   });
   t.json("significant",
          [](auto& r) { return r.difference.p_holm ? Cell(r.difference.significant) : Cell(); });
   t.files("correlation", [](auto& r) { return r.difference.correlation; });
-  t.files("variance_reduction", [](auto& r) { return r.difference.variance_reduction; });
-  t.files("pairs", [](auto& r) { return r.difference.pairs; });
+  t.files("variance_reduction", [](auto& r) { return r.difference.variance_reduction; }).unit("1");
+  t.files("pairs", [](auto& r) { return r.difference.pairs; }).unit("replications");
   return {t, comparison.found.rows};
 }
 
-Table effects_table(const Comparison& found) {
+CellTable effects_table(const Comparison& found) {
   using Row = KeyEffect;
   Columns<Row> t;
   t.json("key", [](auto& e) { return e.key; });
@@ -919,8 +919,12 @@ Table effects_table(const Comparison& found) {
 
 }  // namespace
 
+TableSource comparison_table(const ComparisonReport& comparison) {
+  return source_of("compare", differences_table(comparison));
+}
+
 Document comparison_document(const ComparisonReport& comparison) {
-  const Table differences = differences_table(comparison);
+  const CellTable differences = differences_table(comparison);
   Json json;
   json["baseline"] = comparison.baseline().set.variant;
   json["vary"] = comparison.vary;
@@ -933,7 +937,33 @@ Document comparison_document(const ComparisonReport& comparison) {
   Document d;
   ComparisonText(comparison).add_to(d);
   add_results(d, comparison.evaluations);
-  return d.member("comparison", std::move(json)).file("compare.csv", differences);
+  return d.member("comparison", std::move(json)).table(source_of("compare", differences));
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+namespace {
+
+/// All that the tables of a comparison are made of.
+struct ComparedRuns {
+  explicit ComparedRuns(const Comparison& comparison) {
+    for (const ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
+    for (const report::ResultSet& set : sets) evaluations.emplace_back(set);
+  }
+
+  std::vector<report::ResultSet> sets;
+  std::vector<report::Evaluation> evaluations;
+};
+
+}  // namespace
+
+Tables tables(const Comparison& comparison) {
+  const auto runs = std::make_shared<const ComparedRuns>(comparison);
+  std::vector<report::TableSource> sources = report::run_tables(runs->evaluations);
+  sources.push_back(report::comparison_table({comparison, runs->evaluations}));
+  return Tables(report::kept_with(runs, std::move(sources)));
+}
+
+}  // namespace retrysim

@@ -22,9 +22,9 @@ struct ComparisonReport {
   const Comparison& found;
   /// Of the variants, in their order.
   std::span<const Evaluation> evaluations;
-  bool was_asked_for = false;     ///< the user named the metrics
-  std::vector<std::string> vary;  ///< what was varied, as the user wrote it
-  bool show_variance = false;     ///< the table has the savings of common random numbers
+  bool was_asked_for = false;          ///< the user named the metrics
+  std::vector<std::string> vary = {};  ///< what was varied, as the user wrote it
+  bool show_variance = false;          ///< the table has the savings of common random numbers
 
   std::size_t variants() const { return evaluations.size() - 1; }  ///< without the baseline
   const Evaluation& baseline() const { return evaluations.front(); }
@@ -74,5 +74,8 @@ std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
 /// common random numbers; and notes. compare.csv has a row for each variant, client and metric, and
 /// result.json the same rows. The scenario files are up to the caller. Refers to the evaluations.
 Document comparison_document(const ComparisonReport& comparison);
+
+/// compare.csv.
+TableSource comparison_table(const ComparisonReport& comparison);
 
 }  // namespace retrysim::report

@@ -111,7 +111,7 @@ std::string figure_interval(const FittedFigure& f) {
                      text(*f.low), text(*f.high), unit.name);
 }
 
-Table fitted_table(const FitReport& r) {
+CellTable fitted_table(const FitReport& r) {
   Columns<FittedFigure> t;
   t.files("figure", {"", Side::kLeft}, [](auto& f) { return f.name; });
   t.files("unit", [](auto& f) { return f.unit; });
@@ -124,28 +124,30 @@ Table fitted_table(const FitReport& r) {
   return {t, fitted_figures(r)};
 }
 
-Table laws_table(const FitReport& r) {
+CellTable laws_table(const FitReport& r) {
   Columns<fit::Law> t;
   const std::vector<fit::Law> none;
   t.files("law", {"service time", Side::kLeft}, [](auto& l) { return fit::law_words(l); });
   const double least = r.fit.service_time && !r.fit.service_time->laws.empty()
                            ? r.fit.service_time->laws.front().aic
                            : 0;
-  t.files("aic_above_best", {"AIC above best"},
-          [least](auto& l) { return Cell(six_digits_of(l.aic - least)); });
-  t.files("kolmogorov_distance", {"Kolmogorov distance"},
-          [](auto& l) { return Cell(six_digits_of(l.distance)); });
+  t.files("aic_above_best", {"AIC above best"}, [least](auto& l) {
+     return six_digits_of(l.aic - least);
+   }).unit("1");
+  t.files("kolmogorov_distance", {"Kolmogorov distance"}, [](auto& l) {
+     return six_digits_of(l.distance);
+   }).unit("1");
   return {t, r.fit.service_time ? r.fit.service_time->laws : none};
 }
 
-Table durations_table(const FitReport& r) {
+CellTable durations_table(const FitReport& r) {
   using Row = fit::DurationAtLoad;
   Columns<Row> t;
   const std::vector<Row> none;
-  t.files("under_way_from", [](auto& d) { return d.least; });
-  t.files("under_way_to", [](auto& d) { return d.most; });
+  t.files("under_way_from", [](auto& d) { return d.least; }).unit("requests");
+  t.files("under_way_to", [](auto& d) { return d.most; }).unit("requests");
   t.files("requests", [](auto& d) { return d.requests; });
-  t.files("duration_mean_s", [](auto& d) { return Cell(six_digits_of(d.mean_s)); });
+  t.files("duration_mean_s", [](auto& d) { return six_digits_of(d.mean_s); });
   return {t, r.fit.capacity ? r.fit.capacity->durations : none};
 }
 
@@ -186,24 +188,23 @@ std::string status_words(const fit::Incident& i) {
   return words;
 }
 
-Table incidents_table(const FitReport& r) {
+CellTable incidents_table(const FitReport& r) {
   Columns<IncidentRow> t;
   t.files("incident", {"", Side::kLeft}, [](auto& i) { return i.name; });
-  t.files("begin_s", {"from [s]"}, [](auto& i) { return Cell(six_digits_of(i.begin_s)); });
-  t.files("end_s", {"to [s]"}, [](auto& i) { return Cell(six_digits_of(i.end_s)); });
+  t.files("begin_s", {"from [s]"}, [](auto& i) { return six_digits_of(i.begin_s); });
+  t.files("end_s", {"to [s]"}, [](auto& i) { return six_digits_of(i.end_s); });
   t.files("kind", {"kind", Side::kLeft}, [](auto& i) { return kind_words(*i.incident); });
-  t.files("lines", [](auto& i) { return i.incident->lines; });
+  t.files("lines", [](auto& i) { return i.incident->lines; }).unit("lines");
   t.text({"errors"}, [](auto& i) { return percent(i.incident->errors); });
   t.text({"otherwise"}, [](auto& i) { return percent(i.incident->usual_errors); });
   t.text({"median"}, [](auto& i) { return duration_words(i.incident->median_s); });
   t.text({"otherwise"}, [](auto& i) { return duration_words(i.incident->usual_median_s); });
-  t.files("error_share", [](auto& i) { return Cell(six_digits_of(i.incident->errors)); });
-  t.files("usual_error_share",
-          [](auto& i) { return Cell(six_digits_of(i.incident->usual_errors)); });
+  t.files("error_share", [](auto& i) { return six_digits_of(i.incident->errors); });
+  t.files("usual_error_share", [](auto& i) { return six_digits_of(i.incident->usual_errors); });
   t.files("duration_p50_s", [](auto& i) { return factor_of(i.incident->median_s); });
   t.files("usual_duration_p50_s", [](auto& i) { return factor_of(i.incident->usual_median_s); });
-  t.files("capacity", [](auto& i) { return factor_of(i.incident->capacity); });
-  t.files("speed", [](auto& i) { return factor_of(i.incident->speed); });
+  t.files("capacity", [](auto& i) { return factor_of(i.incident->capacity); }).unit("1");
+  t.files("speed", [](auto& i) { return factor_of(i.incident->speed); }).unit("1");
   t.files("added_errors", [](auto& i) { return status_words(*i.incident); });
   std::vector<IncidentRow> rows;
   for (const fit::Incident& i : r.fit.incidents.found) {
@@ -266,7 +267,7 @@ std::string in_unit_of(const BacktestRow& row, double value, bool with_unit = tr
   return format_plain(value * unit.scale) + std::string(with_unit ? unit.name : "");
 }
 
-Table backtest_table(const fit::Backtest& b, bool bins) {
+CellTable backtest_table(const fit::Backtest& b, bool bins) {
   Columns<BacktestRow> t;
   t.files("part", [](auto& r) { return r.part; });
   t.files("begin_s", [](auto& r) { return six_digits_of(r.begin_s); });
@@ -426,12 +427,17 @@ Document fit_document(const FitReport& r) {
                               {"verdict", b.verdict},
                               {"figures", rows_json(backtest_table(b, true))}});
   }
-  d.file("fit.csv", fitted_table(r));
-  d.file("laws.csv", laws_table(r));
-  d.file("durations.csv", durations_table(r));
-  if (!incidents.empty()) d.file("incidents.csv", incidents_table(r));
-  if (r.backtest) d.file("backtest.csv", backtest_table(*r.backtest, true));
-  return d;
+  return d.tables(fit_tables(r));
+}
+
+std::vector<TableSource> fit_tables(const FitReport& r) {
+  std::vector<TableSource> tables;
+  tables.push_back(source_of("fit", fitted_table(r)));
+  tables.push_back(source_of("laws", laws_table(r)));
+  tables.push_back(source_of("durations", durations_table(r)));
+  if (!r.fit.incidents.found.empty()) tables.push_back(source_of("incidents", incidents_table(r)));
+  if (r.backtest) tables.push_back(source_of("backtest", backtest_table(*r.backtest, true)));
+  return tables;
 }
 
 }  // namespace retrysim::report

@@ -27,4 +27,7 @@ struct FitReport {
 /// backtest.csv if there are any.
 Document fit_document(const FitReport& report);
 
+/// Those files.
+std::vector<TableSource> fit_tables(const FitReport& report);
+
 }  // namespace retrysim::report

@@ -53,24 +53,27 @@ class Step {
 };
 
 /// One row a step, in their order: means over the replications with the interval of the goodput.
-Table steps_table(const Scenario& scenario, const LoadKey& load, const HysteresisLoop& loop) {
+CellTable steps_table(const Scenario& scenario, const LoadKey& load, const HysteresisLoop& loop) {
   std::vector<Step> steps;
   for (std::size_t i = 0; i < loop.ramp.steps(); ++i) steps.emplace_back(loop, i);
   const std::size_t runs = loop.runs.size();
   Columns<Step> t;
   t.csv("scenario", always(scenario.name));
   t.csv("load_key", always(load.path));
-  t.csv("step", [](auto& s) { return s.number() + 1; });
+  t.csv("step", [](auto& s) { return s.number() + 1; }).unit("1");
   t.csv("branch", [](auto& s) { return s.is_rising() ? "up" : "down"; });
-  t.csv("load", [](auto& s) { return s.load(); });
+  t.csv("load", [](auto& s) { return s.load(); }).unit(load.unit);
   t.csv("unit", always(load.unit));
   t.csv("offered_load", [](auto& s) { return s.mean(&StepMeasurement::offered_load).mean; });
   t.csv("offered_work", [](auto& s) { return s.mean(&StepMeasurement::offered_work).mean; });
-  t.csv("goodput ci_low ci_high",
-        [](auto& s) { return ranged(s.mean(&StepMeasurement::goodput)); });
+  t.csv("goodput ci_low ci_high", [](auto& s) {
+     return ranged(s.mean(&StepMeasurement::goodput));
+   }).unit("1/s");
   t.csv("attempt_rate", [](auto& s) { return s.mean(&StepMeasurement::attempt_rate).mean; });
-  t.csv("down", [](auto& s) { return s.down(); });
-  t.csv("down_share down_ci_low down_ci_high", [runs](auto& s) { return share(s.down(), runs); });
+  t.csv("down", [](auto& s) { return s.down(); }).unit("replications");
+  t.csv("down_share down_ci_low down_ci_high", [runs](auto& s) {
+     return share(s.down(), runs);
+   }).unit("1");
   t.csv("replications", always(runs));
   return {t, steps};
 }
@@ -167,7 +170,20 @@ Document hysteresis_document(const LoadedScenario& loaded, const LoadKey& load,
   }
   d.gap().show(loads_table(loop)).notes(loop.notes);
   d.member("notes", loop.notes).scenario_members(loaded);
-  return d.file("hysteresis.csv", steps_table(scenario, load, loop)).scenario_file(loaded);
+  return d.tables(hysteresis_tables(scenario, load, loop)).scenario_file(loaded);
+}
+
+std::vector<TableSource> hysteresis_tables(const Scenario& scenario, const LoadKey& load,
+                                           const HysteresisLoop& loop) {
+  return {source_of("hysteresis", steps_table(scenario, load, loop))};
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const Scenario& scenario, const LoadKey& key, const HysteresisLoop& loop) {
+  return Tables(report::hysteresis_tables(scenario, key, loop));
+}
+
+}  // namespace retrysim

@@ -8,11 +8,17 @@
 
 #include "report/document/document.hpp"
 
+#include <vector>
+
 namespace retrysim::report {
 
 /// A loop of at least one replication: where it tips and recovers, and what happened at each load.
 /// `scenario` is as it is at constant load.
 Document hysteresis_document(const LoadedScenario& scenario, const LoadKey& load,
                              const HysteresisLoop& loop);
+
+/// hysteresis.csv: a row for each step.
+std::vector<TableSource> hysteresis_tables(const Scenario& scenario, const LoadKey& load,
+                                           const HysteresisLoop& loop);
 
 }  // namespace retrysim::report

@@ -137,49 +137,73 @@ std::vector<std::string> closing_sentences(const MapReport& r) {
 /// What the machine's mathematical functions may round differently is not written.
 double ten_digits(double value) { return std::stod(fmt::format("{:.10g}", value)); }
 
+/// The values of the key across (0) or up (1) at points or confirmations.
+template <class Places>
+std::vector<std::string> values_of(const Places& places, std::size_t key) {
+  std::vector<std::string> values;
+  for (const auto& place : places) values.push_back(place.values[key]);
+  return values;
+}
+
 /// One row a point: phase, loads, and whether the quota is why it is safe.
-Table points_table(const PhaseMap& map) {
+CellTable points_table(const PhaseMap& map) {
   const auto figure = [](double FluidEquilibria::*load) {
     return [load](const MapPoint& p) {
-      return p.balance ? Cell(ten_digits((*p.balance).*load)) : Cell();
+      return p.balance ? std::optional(ten_digits((*p.balance).*load)) : std::nullopt;
     };
   };
   Columns<MapPoint> t;
   for (const std::size_t i : {0u, 1u}) {
-    t.csv_key(map.names[i], [i](auto& p) { return p.values[i]; });
+    t.csv_key(cell_column(map.names[i], values_of(map.points, i)),
+              [i](auto& p) { return p.values[i]; });
   }
   t.csv("phase", [](auto& p) { return name(p.state); });
-  t.csv("load", figure(&FluidEquilibria::load));
-  t.csv("vulnerable_load", figure(&FluidEquilibria::vulnerable_load));
-  t.csv("tipping_load", figure(&FluidEquilibria::tipping_load));
-  t.csv("quota_saves", [](auto& p) { return p.balance ? Cell(p.balance->quota_saves) : Cell(); });
+  t.csv("load", figure(&FluidEquilibria::load)).unit("1");
+  t.csv("vulnerable_load", figure(&FluidEquilibria::vulnerable_load)).unit("1");
+  t.csv("tipping_load", figure(&FluidEquilibria::tipping_load)).unit("1");
+  t.csv("quota_saves",
+        [](auto& p) { return p.balance ? std::optional(p.balance->quota_saves) : std::nullopt; });
   return {t, map.points};
 }
 
 /// One row a confirmed point. `share_down` is that of the replications, with Wilson's interval.
-Table confirmations_table(const MapReport& r) {
+CellTable confirmations_table(const PhaseMap& map, const std::vector<MapConfirmation>& confirmed) {
   using Row = MapConfirmation;
   Columns<Row> t;
   for (const std::size_t i : {0u, 1u}) {
-    t.csv_key(r.map.names[i], {r.map.names[i]}, [i](auto& c) { return c.values[i]; });
+    t.csv_key(cell_column(map.names[i], values_of(confirmed, i)), {map.names[i]},
+              [i](auto& c) { return c.values[i]; });
   }
   t.csv("phase", {"phase", Side::kLeft, 10}, [](auto& c) { return name(c.state); });
   t.csv("beyond", [](auto& c) { return name(c.beyond); });
   t.text({"says", Side::kLeft}, [](auto& c) { return c.predicted_down ? "down" : "up"; });
-  t.csv("question", {"simulated", Side::kLeft, 27},
-        [](auto& c) { return Cell(name(c.question), words_of(c.question)); });
+  t.csv("question", {"simulated", Side::kLeft, 27}, [](auto& c) {
+    return Shown{name(c.question), words_of(c.question)};
+  });
   t.csv("predicted", [](auto& c) { return c.predicted_down ? "down" : "up"; });
-  t.csv("down", {"down", Side::kLeft, 12},
-        [](auto& c) { return Cell(c.down, n_of(c.down, c.replications)); });
+  t.csv("down", {"down", Side::kLeft, 12}, [](auto& c) {
+     return Shown{c.down, n_of(c.down, c.replications)};
+   }).unit("replications");
   t.csv("replications", [](auto& c) { return c.replications; });
-  t.csv("share_down ci_low ci_high", [](auto& c) { return share(c.down, c.replications); });
+  t.csv("share_down ci_low ci_high", [](auto& c) {
+     return share(c.down, c.replications);
+   }).unit("1");
   t.csv("duration_s", [](auto& c) { return ten_digits(c.duration); });
   t.csv("verdict", {"verdict", Side::kLeft}, [](auto& c) { return name(c.verdict); });
   t.csv("why", [](auto& c) { return c.why; });
-  return {t, r.confirmed};
+  return {t, confirmed};
 }
 
 }  // namespace
+
+std::vector<TableSource> map_tables(const PhaseMap& map,
+                                    const std::vector<MapConfirmation>& confirmed) {
+  std::vector<TableSource> tables = {source_of("map", points_table(map))};
+  if (!confirmed.empty()) {
+    tables.push_back(source_of("confirm", confirmations_table(map, confirmed)));
+  }
+  return tables;
+}
 
 Document map_document(const MapReport& r) {
   const Scenario& scenario = r.scenario.scenario;
@@ -187,10 +211,9 @@ Document map_document(const MapReport& r) {
   const std::vector<std::string> closing = closing_sentences(r);
   Document d;
   d.lines([r](std::size_t columns) { return picture_of(r.map, columns); });
-  d.file("map.csv", points_table(r.map));
+  d.tables(map_tables(r.map, r.confirmed));
   if (!r.confirmed.empty()) {
     d.lines([r](std::size_t columns) { return confirmations_text(r, columns); });
-    d.file("confirm.csv", confirmations_table(r));
   }
   if (r.asked > 0) d.gap();
   for (const std::string& sentence : closing) {
@@ -213,3 +236,11 @@ Document map_document(const MapReport& r) {
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const PhaseMap& map, const std::vector<MapConfirmation>& confirmed) {
+  return Tables(report::map_tables(map, confirmed));
+}
+
+}  // namespace retrysim

@@ -24,4 +24,8 @@ struct MapReport {
 /// The map as a picture, and the results of the points that were simulated.
 Document map_document(const MapReport& report);
 
+/// map.csv, and confirm.csv if there are confirmations.
+std::vector<TableSource> map_tables(const PhaseMap& map,
+                                    const std::vector<MapConfirmation>& confirmed);
+
 }  // namespace retrysim::report

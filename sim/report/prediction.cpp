@@ -56,7 +56,7 @@ std::vector<PredictionRow> all_rows(const Prediction& prediction) {
   return rows;
 }
 
-Table prediction_table(const std::vector<PredictionRow>& rows) {
+CellTable prediction_table(const std::vector<PredictionRow>& rows) {
   using Row = PredictionRow;
   Columns<Row> t;
   t.files("part", &Row::part);
@@ -184,7 +184,7 @@ struct TrajectoryPoint {
 };
 
 /// One row a point of a trajectory. `time_s` begins at the end of the trigger.
-Table trajectories_table(const Planes& planes) {
+CellTable trajectories_table(const Planes& planes) {
   using Row = TrajectoryPoint;
   std::vector<Row> rows;
   for (const auto& [service, plane] : planes) {
@@ -200,13 +200,13 @@ Table trajectories_table(const Planes& planes) {
   t.csv("separatrix", [](auto& r) { return r.trajectory.separatrix; });
   t.csv("time_s", [](auto& r) { return rounded(r.at.time); });
   t.csv("backlog_s", [](auto& r) { return rounded(r.at.backlog); });
-  t.csv("retrying", [](auto& r) { return rounded(r.at.retrying); });
+  t.csv("retrying", [](auto& r) { return rounded(r.at.retrying); }).unit("requests");
   t.csv("goodput", [](auto& r) { return rounded(r.at.goodput); });
   return {t, rows};
 }
 
 /// One row an equilibrium; an empty backlog grows for ever.
-Table equilibria_table(const Planes& planes) {
+CellTable equilibria_table(const Planes& planes) {
   using Row = std::pair<std::string, PhaseEquilibrium>;
   std::vector<Row> rows;
   for (const auto& [service, plane] : planes) {
@@ -216,15 +216,14 @@ Table equilibria_table(const Planes& planes) {
   t.csv("service", [](auto& r) { return r.first; });
   t.csv("name", [](auto& r) { return r.second.name; });
   t.csv("stable", [](auto& r) { return r.second.stable; });
-  t.csv("backlog_s",
-        [](auto& r) { return r.second.backlog ? Cell(rounded(*r.second.backlog)) : Cell(); });
-  t.csv("retrying", [](auto& r) { return rounded(r.second.retrying); });
+  t.csv("backlog_s", [](auto& r) {
+    return r.second.backlog ? std::optional(rounded(*r.second.backlog)) : std::nullopt;
+  });
+  t.csv("retrying", [](auto& r) { return rounded(r.second.retrying); }).unit("requests");
   return {t, rows};
 }
 
-}  // namespace
-
-Document prediction_document(const Prediction& prediction) {
+Document text_document(const Prediction& prediction) {
   Document d;
   show_figures(d, prediction.figures);
   show_refusals(d, prediction.refusals);
@@ -234,7 +233,33 @@ Document prediction_document(const Prediction& prediction) {
   for (const Warning& w : prediction.warnings) {
     d.say(fmt::format("{}: {} {} ({})", w.subject, w.message, w.remedy, w.keys), "  ", "    ");
   }
-  return d.file("prediction.csv", prediction_table(all_rows(prediction)));
+  return d;
+}
+
+}  // namespace
+
+Document prediction_document(const Prediction& prediction) {
+  Document d = text_document(prediction);
+  return d.tables(prediction_tables(prediction, {}));
+}
+
+Planes planes_of(const Scenario& scenario) {
+  Planes planes;
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    if (why_no_fluid(scenario, s)) continue;
+    planes.emplace_back(scenario.services[s].name, phase_plane(scenario, s));
+  }
+  return planes;
+}
+
+std::vector<TableSource> prediction_tables(const Prediction& prediction, const Planes& planes) {
+  std::vector<TableSource> tables = {
+      source_of("prediction", prediction_table(all_rows(prediction)))};
+  if (!planes.empty()) {
+    tables.push_back(source_of("trajectories", trajectories_table(planes)));
+    tables.push_back(source_of("equilibria", equilibria_table(planes)));
+  }
+  return tables;
 }
 
 namespace {
@@ -251,7 +276,8 @@ Json parts_json(const Prediction& prediction) {
 
 Document prediction_document(const LoadedScenario& loaded, const Prediction& prediction,
                              const Planes& planes) {
-  Document d = prediction_document(prediction);
+  Document d = text_document(prediction);
+  d.tables(prediction_tables(prediction, planes));
   Json of_planes = Json::array();
   for (const auto& [service, plane] : planes) {
     of_planes.push_back({{"service", service},
@@ -263,10 +289,6 @@ Document prediction_document(const LoadedScenario& loaded, const Prediction& pre
       .member("prediction", parts_json(prediction));
   d.member("planes", std::move(of_planes));
   d.scenario_members(loaded);
-  if (!planes.empty()) {
-    d.file("trajectories.csv", trajectories_table(planes));
-    d.file("equilibria.csv", equilibria_table(planes));
-  }
   return d.scenario_file(loaded);
 }
 
@@ -277,3 +299,11 @@ std::string prediction_json(const LoadedScenario& loaded, const Prediction& pred
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const Prediction& prediction, const Scenario& scenario) {
+  return Tables(report::prediction_tables(prediction, report::planes_of(scenario)));
+}
+
+}  // namespace retrysim

@@ -27,4 +27,10 @@ std::string prediction_json(const LoadedScenario& loaded, const Prediction& pred
 Document prediction_document(const LoadedScenario& scenario, const Prediction& prediction,
                              const Planes& planes);
 
+/// Of the services to which the fluid applies.
+Planes planes_of(const Scenario& scenario);
+
+/// prediction.csv, and with phase planes trajectories.csv and equilibria.csv.
+std::vector<TableSource> prediction_tables(const Prediction& prediction, const Planes& planes);
+
 }  // namespace retrysim::report

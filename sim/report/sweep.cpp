@@ -63,23 +63,24 @@ std::vector<std::optional<Estimate>> overview_of(const MetricValues& values) {
   return estimates;
 }
 
-void write_summary(Sink& sink, const SweepPlan& plan, const PointSource& point) {
-  CsvWriter csv(sink);
-  write_summary_header(csv);
-  for (std::size_t i = 0; i < plan.points(); ++i) {
-    const SweepPoint p = point(i);
-    if (p.limit) continue;
-    write_summary_rows(csv, plan.base.scenario.name, p.name, summarize(*p.scenario, p.values));
-  }
+TableSource summary_of(const SweepPlan& plan, const PointSource& point) {
+  return {"summary", summary_columns(), [&plan, point](TableBuilder& table) {
+            for (std::size_t i = 0; i < plan.points(); ++i) {
+              const SweepPoint p = point(i);
+              if (p.limit) continue;
+              add_summary_rows(table, plan.base.scenario.name, p.name,
+                               summarize(*p.scenario, p.values));
+            }
+          }};
 }
 
-void write_replications(Sink& sink, const SweepPlan& plan, const PointSource& point) {
-  CsvWriter csv(sink);
-  write_replications_header(csv);
-  for (std::size_t i = 0; i < plan.points(); ++i) {
-    const SweepPoint p = point(i);
-    write_replications_rows(csv, plan.base.scenario.name, p.name, *p.scenario, p.values);
-  }
+TableSource replications_of(const SweepPlan& plan, const PointSource& point) {
+  return {"replications", replications_columns(), [&plan, point](TableBuilder& table) {
+            for (std::size_t i = 0; i < plan.points(); ++i) {
+              const SweepPoint p = point(i);
+              add_replications_rows(table, plan.base.scenario.name, p.name, *p.scenario, p.values);
+            }
+          }};
 }
 
 /// Whether a point may have phases: of the whole grid, so that all shards have the same files.
@@ -95,39 +96,46 @@ bool may_have_phases(const SweepPlan& plan) {
          std::any_of(plan.paths.begin(), plan.paths.end(), is_disturbing);
 }
 
-void write_phases(Sink& sink, const SweepPlan& plan, const PointSource& point) {
-  CsvWriter csv(sink);
-  write_phases_header(csv);
-  for (std::size_t i = 0; i < plan.points(); ++i) {
-    const SweepPoint p = point(i);
-    if (p.limit) continue;
-    write_phases_rows(csv, plan.base.scenario.name, p.name,
-                      summarize_phases(*p.scenario, p.phases));
-  }
+TableSource phases_of(const SweepPlan& plan, const PointSource& point) {
+  return {"phases", phases_columns(), [&plan, point](TableBuilder& table) {
+            for (std::size_t i = 0; i < plan.points(); ++i) {
+              const SweepPoint p = point(i);
+              if (p.limit) continue;
+              add_phases_rows(table, plan.base.scenario.name, p.name,
+                              summarize_phases(*p.scenario, p.phases));
+            }
+          }};
 }
 
 /// What happened over time at the points.
-template <class WriteRows>
-void write_series(Sink& sink, const SweepPlan& plan, const PointSource& point,
-                  WriteRows write_rows) {
-  for (std::size_t i = 0; i < plan.points(); ++i) {
-    const SweepPoint p = point(i);
-    if (p.series) write_rows(sink, *plan.scenario(i), p.name, *p.series);
-  }
+template <class AddRows>
+TableSource series_of(std::string_view file, std::vector<ColumnInfo> columns, const SweepPlan& plan,
+                      const PointSource& point, AddRows add_rows) {
+  return {table_name(file), std::move(columns), [&plan, point, add_rows](TableBuilder& table) {
+            for (std::size_t i = 0; i < plan.points(); ++i) {
+              const SweepPoint p = point(i);
+              if (p.series) add_rows(table, *plan.scenario(i), p.name, *p.series);
+            }
+          }};
 }
 
 /// What became of each point and why, in sentences, if the sweep kept what that takes.
-void write_verdicts(Sink& sink, const SweepPlan& plan, const PointSource& point) {
-  CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "client", "rule", "severity", "sentence", "fate"});
-  for (std::size_t i = 0; i < plan.points(); ++i) {
-    const SweepPoint p = point(i);
-    if (p.verdict_figures.empty()) continue;
-    for (const Verdict& v : verdicts(*plan.scenario(i), p.verdict_figures)) {
-      csv.text(plan.base.scenario.name).text(p.name).text(v.client).text(v.rule);
-      csv.text(name(v.severity)).text(v.sentence).text(v.fate).end_row();
-    }
+TableSource verdicts_of(const SweepPlan& plan, const PointSource& point) {
+  std::vector<ColumnInfo> columns;
+  for (const char* name :
+       {"scenario", "variant", "client", "rule", "severity", "sentence", "fate"}) {
+    columns.push_back(text_column(name));
   }
+  return {table_name(kVerdicts), std::move(columns), [&plan, point](TableBuilder& table) {
+            for (std::size_t i = 0; i < plan.points(); ++i) {
+              const SweepPoint p = point(i);
+              if (p.verdict_figures.empty()) continue;
+              for (const Verdict& v : verdicts(*plan.scenario(i), p.verdict_figures)) {
+                table.text(plan.base.scenario.name).text(p.name).text(v.client).text(v.rule);
+                table.text(name(v.severity)).text(v.sentence).text(v.fate).end_row();
+              }
+            }
+          }};
 }
 
 /// How many expectations of a point fail, and how many are uncertain.
@@ -158,7 +166,9 @@ struct PointRow {
   }
 
   /// Nothing unless the point is complete.
-  Cell of_complete(Cell cell) const { return is_complete ? std::move(cell) : Cell(); }
+  std::optional<std::size_t> of_complete(std::size_t count) const {
+    return is_complete ? std::optional(count) : std::nullopt;
+  }
 
   const SweepPoint& point;
   bool is_complete;
@@ -167,11 +177,30 @@ struct PointRow {
   Misses misses;
 };
 
+void count_point(SweepOverview& overview, const PointRow& row) {
+  if (overview.rows.size() < kMaxOverviewRows) {
+    overview.rows.push_back({row.point.name, row.estimates});
+  }
+  ++overview.points;
+  overview.points_over_limit += !row.is_complete;
+  overview.points_with_two_modes += row.has_two_modes;
+  overview.points_that_fail += row.misses.failed > 0;
+  overview.points_uncertain += row.misses.uncertain > 0;
+}
+
+/// The values of a varied key at the points.
+std::vector<std::string> values_of(const SweepPlan& plan, std::size_t key) {
+  std::vector<std::string> values;
+  for (const Variant& v : *plan.variants) values.push_back(v.values[key]);
+  return values;
+}
+
 Columns<PointRow> point_columns(const SweepPlan& plan) {
   Columns<PointRow> t;
   t.csv("variant", [](auto& r) { return r.point.name; });
   for (std::size_t i = 0; i < plan.paths.size(); ++i) {
-    t.csv_key(plan.paths[i], [i](auto& r) { return key_cell(r.point.keys[i]); });
+    t.csv_key(key_column(plan.paths[i], values_of(plan, i)),
+              [i](auto& r) { return key_cell(r.point.keys[i]); });
   }
   t.csv("replications", [](auto& r) { return r.point.values.runs(); });
   t.csv("outcome", [](auto& r) { return outcome_of(r.point); });
@@ -183,29 +212,30 @@ Columns<PointRow> point_columns(const SweepPlan& plan) {
     t.csv(name + "_replications",
           [m](auto& r) { return r.of_complete(r.estimates[m] ? r.estimates[m]->count : 0); });
   }
-  t.csv("modes", [](auto& r) { return r.of_complete(r.has_two_modes ? 2u : 1u); });
+  t.csv("modes", [](auto& r) { return r.of_complete(r.has_two_modes ? 2 : 1); }).unit("1");
   if (!plan.base.scenario.expectations.empty()) {
-    t.csv("expectations_failed", [](auto& r) { return r.of_complete(r.misses.failed); });
-    t.csv("expectations_uncertain", [](auto& r) { return r.of_complete(r.misses.uncertain); });
+    t.csv("expectations_failed", [](auto& r) {
+       return r.of_complete(r.misses.failed);
+     }).unit("expectations");
+    t.csv("expectations_uncertain", [](auto& r) {
+       return r.of_complete(r.misses.uncertain);
+     }).unit("expectations");
   }
   return t;
 }
 
-/// One row a point; counts in the overview what the rows say.
-void write_points(Sink& sink, const SweepPlan& plan, const PointSource& point,
-                  SweepOverview& overview) {
-  CsvRows<PointRow> csv(sink, point_columns(plan));
-  for (std::size_t i = 0; i < plan.points(); ++i) {
-    const SweepPoint p = point(i);
-    const PointRow row(p);
-    csv.add(row);
-    if (overview.rows.size() < kMaxOverviewRows) overview.rows.push_back({p.name, row.estimates});
-    ++overview.points;
-    overview.points_over_limit += !row.is_complete;
-    overview.points_with_two_modes += row.has_two_modes;
-    overview.points_that_fail += row.misses.failed > 0;
-    overview.points_uncertain += row.misses.uncertain > 0;
-  }
+/// One row a point; counts in the overview, which may be null, what the rows say.
+TableSource points_of(const SweepPlan& plan, const PointSource& point, SweepOverview* overview) {
+  const Columns<PointRow> described = point_columns(plan);
+  return {"points", table_columns(described.columns()),
+          [&plan, point, overview, described](TableBuilder& table) {
+            for (std::size_t i = 0; i < plan.points(); ++i) {
+              const SweepPoint p = point(i);
+              const PointRow row(p);
+              add_row(table, described.columns(), described.cells(row));
+              if (overview != nullptr) count_point(*overview, row);
+            }
+          }};
 }
 
 Json sweep_json(const SweepPlan& plan, const SweepOverview& overview) {
@@ -230,14 +260,24 @@ Json sweep_json(const SweepPlan& plan, const SweepOverview& overview) {
 
 }  // namespace
 
-std::string key_cell(const std::string& value) {
-  const auto parsed = scenario::parse_duration(value);
-  return parsed ? number(parsed->duration.in_seconds()) : value;
-}
-
 const std::vector<const MetricInfo*>& overview_metrics() {
   static const std::vector<const MetricInfo*> metrics = metrics_of(MetricList::kSwept);
   return metrics;
+}
+
+std::vector<TableSource> sweep_tables(const SweepPlan& plan, const PointSource& point,
+                                      SweepOverview* overview) {
+  std::vector<TableSource> tables = {summary_of(plan, point), replications_of(plan, point)};
+  if (may_have_phases(plan)) tables.push_back(phases_of(plan, point));
+  tables.push_back(points_of(plan, point, overview));
+  if (plan.grid_points <= kMaxPointsWithSeries) {
+    tables.push_back(verdicts_of(plan, point));
+    tables.push_back(series_of(kMeanTimeseries, mean_timeseries_columns(), plan, point,
+                               add_mean_timeseries_rows));
+    tables.push_back(
+        series_of(kMeanService, mean_service_columns(), plan, point, add_mean_service_rows));
+  }
+  return tables;
 }
 
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
@@ -245,23 +285,7 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
   const Scenario& scenario = plan.base.scenario;
   SweepOverview overview;
   Document d;
-  d.file("summary.csv", [&](Sink& sink) { write_summary(sink, plan, point); });
-  d.file("replications.csv", [&](Sink& sink) { write_replications(sink, plan, point); });
-  if (may_have_phases(plan)) {
-    d.file("phases.csv", [&](Sink& sink) { write_phases(sink, plan, point); });
-  }
-  d.file("points.csv", [&](Sink& sink) { write_points(sink, plan, point, overview); });
-  if (plan.grid_points <= kMaxPointsWithSeries) {
-    d.file(std::string(kVerdicts), [&](Sink& sink) { write_verdicts(sink, plan, point); });
-    d.file(std::string(kMeanTimeseries), [&](Sink& sink) {
-      write_mean_timeseries_header(sink);
-      write_series(sink, plan, point, write_mean_timeseries_rows);
-    });
-    d.file(std::string(kMeanService), [&](Sink& sink) {
-      write_mean_service_header(sink);
-      write_series(sink, plan, point, write_mean_service_rows);
-    });
-  }
+  d.tables(sweep_tables(plan, point, &overview));
   d.head("", heading_of(plan.base, plan.paths), scenario,
          static_cast<std::size_t>(scenario.replications));
   // Once the points have been counted.
@@ -757,3 +781,12 @@ MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& ta
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(Sweep& sweep) {
+  return Tables(report::sweep_tables(
+      sweep.plan(), [&sweep](std::size_t point) { return sweep.point(point); }, nullptr));
+}
+
+}  // namespace retrysim

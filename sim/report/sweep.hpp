@@ -42,11 +42,14 @@ inline constexpr std::size_t kMaxOverviewRows = 40;
 /// The verdicts on the points of a sweep.
 inline constexpr std::string_view kVerdicts = "verdicts.csv";
 
-/// The value of a varied key in a file: of a duration the seconds, as everywhere in files.
-std::string key_cell(const std::string& value);
-
 /// The metrics of points.csv.
 const std::vector<const MetricInfo*>& overview_metrics();
+
+/// The tables of a sweep. `overview` may be null; otherwise it counts what the rows of points.csv
+/// say, while that is made. They refer to the plan and the overview.
+std::vector<TableSource> sweep_tables(const SweepPlan& plan,
+                                      const std::function<SweepPoint(std::size_t)>& point,
+                                      SweepOverview* overview);
 
 /// Writes summary.csv, replications.csv, phases.csv if there is a fault, surge or phase of the
 /// scenario's own, points.csv, verdicts.csv and

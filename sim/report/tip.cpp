@@ -80,23 +80,32 @@ Columns<Row> first_columns(const TipPlan& plan) {
 Columns<Probe> probe_columns(const TipPlan& plan) {
   const std::string& unit = plan.trigger.unit;
   auto t = first_columns<Probe>(plan);
-  t.files("value", {unit == "1" ? "value" : "value (" + unit + ")", Side::kRight, 12},
-          [](auto& p) { return p.of.value; });
+  t.files("value", {unit == "1" ? "value" : "value (" + unit + ")", Side::kRight, 12}, [](auto& p) {
+     return p.of.value;
+   }).unit(unit);
   t.csv("unit", always(unit));
   t.files("replications", [](auto& p) { return p.of.judged(); });
-  t.files("tipped", {"do not recover"},
-          [](auto& p) { return Cell(p.of.tipped(), n_of(p.of.tipped(), p.of.judged())); });
+  t.files("tipped", {"do not recover"}, [](auto& p) {
+     return Shown{p.of.tipped(), n_of(p.of.tipped(), p.of.judged())};
+   }).unit("replications");
   t.json("censored", [](auto& p) { return p.of.count(TippingResponse::kUnknown); });
-  t.files("probability ci_low ci_high",
-          [](auto& p) { return share(p.of.tipped(), p.of.judged()); });
-  t.files("metastable", {"metastable"}, [](auto& p) { return p.of.metastable; });
-  t.files("twin_recovered", [](auto& p) { return p.of.twin_recovered; });
-  t.csv("censored", [](auto& p) { return p.of.count(TippingResponse::kUnknown); });
+  t.files("probability ci_low ci_high", [](auto& p) {
+     return share(p.of.tipped(), p.of.judged());
+   }).unit("1");
+  t.files("metastable", {"metastable"}, [](auto& p) {
+     return p.of.metastable;
+   }).unit("replications");
+  t.files("twin_recovered", [](auto& p) { return p.of.twin_recovered; }).unit("replications");
+  t.csv("censored", [](auto& p) {
+     return p.of.count(TippingResponse::kUnknown);
+   }).unit("replications");
   t.files("metastable_probability metastable_ci_low metastable_ci_high",
-          {"P(metastable), 95 % interval", Side::kLeft}, [](auto& p) {
+          {"P(metastable), 95 % interval", Side::kLeft},
+          [](auto& p) {
             const Ranged part = share(p.of.metastable, p.of.judged());
-            return Cell(part, share_text(part, 13));
-          });
+            return Shown{part, share_text(part, 13)};
+          })
+      .unit("1");
   return t;
 }
 
@@ -112,18 +121,18 @@ auto all_of(std::span<const TipPoint> points) {
   return rows;
 }
 
-Table probes_of(const TipPlan& plan, std::span<const TipPoint> points) {
+CellTable probes_of(const TipPlan& plan, std::span<const TipPoint> points) {
   return {probe_columns(plan), all_of<&TippingPoint::probes>(points)};
 }
 
 /// One row a replication: between which values it tips. An empty cell is beyond the values tried.
-Table thresholds_of(const TipPlan& plan, std::span<const TipPoint> points) {
+CellTable thresholds_of(const TipPlan& plan, std::span<const TipPoint> points) {
   using Threshold = RowOf<TippingThreshold>;
   auto t = first_columns<Threshold>(plan);
   t.csv("replication", [](auto& row) { return row.number; });
   t.csv("unit", always(plan.trigger.unit));
-  t.csv("recovers_at", [](auto& row) { return row.of.low; });
-  t.csv("tips_at", [](auto& row) { return row.of.high; });
+  t.csv("recovers_at", [](auto& row) { return row.of.low; }).unit(plan.trigger.unit);
+  t.csv("tips_at", [](auto& row) { return row.of.high; }).unit(plan.trigger.unit);
   t.csv("monotone", [](auto& row) { return row.of.monotone; });
   return {t, all_of<&TippingPoint::thresholds>(points)};
 }
@@ -309,7 +318,7 @@ Document tip_document(const TipPlan& plan, const TipPoint& point) {
   const std::size_t runs = found.thresholds.size();
   std::vector<std::string> sentences = {answer_of(r)};
   if (const std::string twins = twins_text(r); !twins.empty()) sentences.push_back(twins);
-  const Table probes = probes_of(plan, {&point, 1});
+  const CellTable probes = probes_of(plan, {&point, 1});
   TextTable table = shown(probes);
   table.indent = 2;
   table.rows[found.nearest_probe()].mark = '*';
@@ -331,8 +340,7 @@ Document tip_document(const TipPlan& plan, const TipPoint& point) {
   d.member("not_monotone", found.not_monotone()).member("probes", rows_json(probes));
   d.member("sentences", sentences).member("notes", caveats(r)).scenario_members(plan.base);
 
-  d.file("tip.csv", probes).file("thresholds.csv", thresholds_of(plan, {&point, 1}));
-  return d.scenario_file(plan.base);
+  return d.tables(tip_tables(plan, {&point, 1})).scenario_file(plan.base);
 }
 
 namespace {
@@ -464,7 +472,7 @@ class CurveReport {
   }
 
   /// One row a point, in the order of the cases.
-  Table points() const {
+  CellTable points() const {
     std::vector<CurveRow> rows(points_.size());
     for (std::size_t line = 0; line < curve_.lines.size(); ++line) {
       for (const CurvePoint& at : curve_.lines[line].points) {
@@ -475,6 +483,18 @@ class CurveReport {
   }
 
  private:
+  /// The values of a varied key.
+  std::vector<std::string> values_of(std::size_t key) const {
+    std::vector<std::string> values;
+    for (const TipPoint& p : points_) values.push_back(p.keys[key]);
+    return values;
+  }
+  /// Of the two sizes between which the tipping point lies.
+  static std::optional<double> end_of(const CurveRow& row, double TippingBracket::*end) {
+    const std::optional<TippingBracket>& d50 = row.found().d50;
+    return d50 ? std::optional((*d50).*end) : std::nullopt;
+  }
+
   Columns<CurveRow> columns() const {
     using Row = CurveRow;
     const std::vector<std::string> paths = plan_.paths();
@@ -482,7 +502,8 @@ class CurveReport {
     t.csv("scenario", always(plan_.base.scenario.name));
     t.files("variant", [](auto& r) { return r.point->name; });
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      t.csv_key(paths[i], [i](auto& r) { return key_cell(r.point->keys[i]); });
+      t.csv_key(key_column(paths[i], values_of(i)),
+                [i](auto& r) { return key_cell(r.point->keys[i]); });
     }
     t.json("keys", [&](auto& r) { return keys(r); });
     t.json("line", [](auto& r) { return r.line; });
@@ -496,17 +517,20 @@ class CurveReport {
     t.files("outcome", [](auto& r) { return name(r.found().outcome); });
     t.json("d50", [](auto& r) { return d50_json(r.point->found); });
     t.csv("d50 ci_low ci_high", {headed("D50", plan_.trigger.unit)}, [](auto& r) {
-      const Ranged d50 = d50_of(r.point->found);
-      return Cell(d50, d50.value ? fmt::format("{:.5g}", *d50.value) : "-");
-    });
-    t.csv("bracket_low", [](auto& r) { return r.found().d50 ? Cell(r.found().d50->low) : Cell(); });
-    t.csv("bracket_high",
-          [](auto& r) { return r.found().d50 ? Cell(r.found().d50->high) : Cell(); });
+       const Ranged d50 = d50_of(r.point->found);
+       return Shown{d50, d50.value ? fmt::format("{:.5g}", *d50.value) : "-"};
+     }).unit(plan_.trigger.unit);
+    t.csv("bracket_low", [](auto& r) {
+       return end_of(r, &TippingBracket::low);
+     }).unit(plan_.trigger.unit);
+    t.csv("bracket_high", [](auto& r) {
+       return end_of(r, &TippingBracket::high);
+     }).unit(plan_.trigger.unit);
     t.text({"95 % interval", Side::kLeft}, [&](auto& r) { return interval(r); });
-    t.files("not_monotone", [](auto& r) { return r.found().not_monotone(); });
-    t.csv("nearest_value", [](auto& r) { return r.nearest().value; });
-    t.csv("tipped", [](auto& r) { return r.nearest().tipped(); });
-    t.csv("metastable", [](auto& r) { return r.nearest().metastable; });
+    t.files("not_monotone", [](auto& r) { return r.found().not_monotone(); }).unit("replications");
+    t.csv("nearest_value", [](auto& r) { return r.nearest().value; }).unit(plan_.trigger.unit);
+    t.csv("tipped", [](auto& r) { return r.nearest().tipped(); }).unit("replications");
+    t.csv("metastable", [](auto& r) { return r.nearest().metastable; }).unit("replications");
     t.text({"metastable", Side::kLeft}, [](auto& r) {
       const bool tips = r.found().d50 && r.nearest().tipped() > 0;
       return tips ? n_of(r.nearest().metastable, r.nearest().tipped()) : "";
@@ -660,7 +684,7 @@ class CurveReport {
 Document curve_document(const TipPlan& plan, std::span<const TipPoint> points) {
   const CurveReport report(plan, points);
   const TipCurve& curve = report.curve();
-  const Table table = report.points();
+  const CellTable table = report.points();
   Document d;
   const Heading heading = heading_of_search(plan);
   d.title(heading, report.title()).gap();
@@ -693,8 +717,25 @@ Document curve_document(const TipPlan& plan, std::span<const TipPoint> points) {
   d.member("search", {{"id", fmt::format("{:016x}", plan.id)}}).member("curve", std::move(json));
   d.member("notes", report.notes()).scenario_members(plan.base);
 
-  d.file("curve.csv", table).file("tip.csv", probes_of(plan, points));
-  return d.file("thresholds.csv", thresholds_of(plan, points)).scenario_file(plan.base);
+  return d.tables(tip_tables(plan, points)).scenario_file(plan.base);
+}
+
+std::vector<TableSource> tip_tables(const TipPlan& plan, std::span<const TipPoint> points) {
+  std::vector<TableSource> tables;
+  if (!plan.variations.empty()) {
+    tables.push_back(source_of("curve", CurveReport(plan, points).points()));
+  }
+  tables.push_back(source_of("tip", probes_of(plan, points)));
+  tables.push_back(source_of("thresholds", thresholds_of(plan, points)));
+  return tables;
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const TipPlan& plan, const std::vector<TipPoint>& points) {
+  return Tables(report::tip_tables(plan, points));
+}
+
+}  // namespace retrysim

@@ -25,6 +25,9 @@ Document tip_document(const TipPlan& plan, const TipPoint& point);
 /// and then its points, with D50, its interval, and the outcome of each search.
 Document curve_document(const TipPlan& plan, std::span<const TipPoint> points);
 
+/// tip.csv and thresholds.csv, and in front of them curve.csv if there are variations.
+std::vector<TableSource> tip_tables(const TipPlan& plan, std::span<const TipPoint> points);
+
 /// A point of a tipping curve in its place along a line.
 struct CurvePoint {
   std::size_t number = 0;   ///< of the case

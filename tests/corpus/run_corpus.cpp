@@ -16,6 +16,7 @@
 #include <retrysim/verdict.hpp>
 
 #include "experiment/twins.hpp"
+#include "report/document/csv_writer.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/prediction.hpp"
 #include "report/run/evaluation.hpp"
@@ -104,15 +105,21 @@ std::string figures_of(const report::Evaluation& e, const std::set<std::string_v
     return metrics.empty() || metrics.count(metric.name) > 0;
   };
   StringSink sink;
-  report::CsvWriter csv(sink);
   std::vector<SummaryRow> rows = e.summary;
   std::erase_if(rows, [&](const SummaryRow& row) { return !counts(*row.metric); });
-  report::write_summary_rows(csv, "", "", rows);
+  const auto write_rows = [&](std::vector<ColumnInfo> columns, auto add) {
+    report::TableBuilder table(std::move(columns));
+    add(table);
+    report::CsvWriter(sink).rows(table.finish());
+  };
+  write_rows(report::summary_columns(),
+             [&](auto& table) { report::add_summary_rows(table, "", "", rows); });
   std::vector<PhaseSummary> phases = e.phases;
   for (PhaseSummary& phase : phases) {
     std::erase_if(phase.metrics, [&](const PhaseEstimate& row) { return !counts(*row.metric); });
   }
-  report::write_phases_rows(csv, "", "", phases);
+  write_rows(report::phases_columns(),
+             [&](auto& table) { report::add_phases_rows(table, "", "", phases); });
   for (const ExpectationResult& expectation : e.expectations) {
     sink.write(expectation.holds() ? "met\n" : expectation.fails() ? "not met\n" : "uncertain\n");
   }
@@ -122,13 +129,13 @@ std::string figures_of(const report::Evaluation& e, const std::set<std::string_v
 std::string tables_of(const report::Evaluation& e) {
   StringSink sink;
   const report::Evaluations all(&e, 1);
-  report::write_timeseries_csv(sink, all);
-  report::write_service_csv(sink, all);
-  report::write_latency_csv(sink, all);
-  report::write_attempts_csv(sink, all);
-  report::write_burstiness_csv(sink, all);
-  report::write_storms_csv(sink, all);
-  report::write_instances_csv(sink, all);
+  report::write_csv(sink, report::timeseries_table(all));
+  report::write_csv(sink, report::service_table(all));
+  report::write_csv(sink, report::latency_table(all));
+  report::write_csv(sink, report::attempts_table(all));
+  report::write_csv(sink, report::burstiness_table(all));
+  report::write_csv(sink, report::storms_table(all));
+  report::write_csv(sink, report::instances_table(all));
   return sink.text();
 }
 
@@ -187,7 +194,7 @@ Shown shown_by(const report::Evaluation& e) {
   return shown;
 }
 
-std::string fingerprints(const std::vector<RunResult>& runs, std::uint64_t& events) {
+std::string fingerprints(std::span<const RunResult> runs, std::uint64_t& events) {
   std::string text;
   for (const RunResult& run : runs) {
     text += fmt::format("{} {:016x} {}\n", run.replication, run.fingerprint, run.ended.count());
@@ -229,7 +236,7 @@ Outcome run_entry(const Entry& entry, const std::set<std::string_view>& metrics)
   Experiment experiment = run_experiment(loaded.scenario, options);
   report::ResultSet set{loaded, "base", std::move(experiment.runs)};
   set.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
-      experiment::storms_with_twins(loaded.scenario, set.runs, options));
+      experiment::storms_with_twins(loaded.scenario, set.runs.own(), options));
   outcome.texts[kEvents] = fingerprints(set.runs, outcome.events);
   const report::Evaluation evaluation(set);
   outcome.texts[kFigures] = figures_of(evaluation, metrics);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrysim::report {
 namespace {
@@ -52,11 +53,6 @@ std::string csv_cell(std::string_view value) {
   return cell += '"';
 }
 
-void CsvWriter::header(std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) text(name);
-  end_row();
-}
-
 CsvWriter& CsvWriter::cells(std::string_view ready) {
   char* const begin = begin_cell(ready.size());
   end_cell(std::copy(ready.begin(), ready.end(), begin));
@@ -93,20 +89,6 @@ CsvWriter& CsvWriter::real(double value) {
   return *this;
 }
 
-CsvWriter& CsvWriter::real(std::optional<double> value) { return value ? real(*value) : empty(); }
-
-CsvWriter& CsvWriter::six_digits(std::optional<double> value) {
-  if (!value || !std::isfinite(*value)) return empty();
-  std::array<char, kNumber> text;
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), *value + 0.0,
-                                          std::chars_format::general, 6);
-  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
-  if (digits.find('e') == std::string_view::npos) return cells(digits);
-  double rounded = 0;
-  std::from_chars(text.data(), end, rounded);
-  return real(rounded);
-}
-
 CsvWriter& CsvWriter::empty() {
   end_cell(begin_cell(0));
   return *this;
@@ -118,6 +100,49 @@ void CsvWriter::end_row() {
   sink_.write(std::string_view(row_).substr(0, used_));
   used_ = 0;
   row_has_cells_ = false;
+}
+
+namespace {
+
+/// A column as rows are written from it: its values, and its texts as cells.
+struct ColumnCells {
+  explicit ColumnCells(const Column& c) : column(c), has_gaps(c.missing() > 0) {
+    if (column.type() == ColumnType::kReal) reals = column.reals().data();
+    if (column.type() == ColumnType::kInteger) integers = column.integers().data();
+    if (column.type() == ColumnType::kText) codes = column.codes().data();
+    for (std::size_t code = 0; code < column.categories(); ++code) {
+      texts.push_back(csv_cell(column.category(code)));
+    }
+  }
+
+  const Column& column;
+  bool has_gaps;
+  const double* reals = nullptr;
+  const std::int64_t* integers = nullptr;
+  const std::int32_t* codes = nullptr;
+  std::vector<std::string> texts;
+};
+
+}  // namespace
+
+void CsvWriter::rows(const Table& table) {
+  const std::vector<ColumnCells> columns(table.columns().begin(), table.columns().end());
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    for (const ColumnCells& c : columns) {
+      if (c.has_gaps && !c.column.has(row)) {
+        empty();
+      } else if (c.reals != nullptr) {
+        real(c.reals[row]);
+      } else if (c.integers != nullptr) {
+        integer(static_cast<std::uint64_t>(c.integers[row]));
+      } else if (c.codes != nullptr) {
+        cells(c.texts[static_cast<std::size_t>(c.codes[row])]);
+      } else {
+        cells(c.column.truth(row) ? "true" : "false");
+      }
+    }
+    end_row();
+  }
 }
 
 char* CsvWriter::room(std::size_t size) {

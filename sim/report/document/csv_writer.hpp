@@ -5,13 +5,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/table.hpp>
+
 #include "report/folder/output.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,18 +30,16 @@ class CsvWriter {
  public:
   explicit CsvWriter(Sink& sink) : sink_(sink) {}
 
-  void header(std::initializer_list<std::string_view> names);
   /// Cells that many rows share, ready made: `csv_cell`s with commas between them.
   CsvWriter& cells(std::string_view ready);
   /// A `csv_cell`.
   CsvWriter& text(std::string_view value);
   CsvWriter& integer(std::uint64_t value);
   CsvWriter& real(double value);
-  CsvWriter& real(std::optional<double> value);
-  /// Rounded to six digits: a picture shows no more.
-  CsvWriter& six_digits(std::optional<double> value);
   CsvWriter& empty();
   void end_row();
+  /// All rows of the table.
+  void rows(const Table& table);
 
  private:
   static constexpr std::size_t kNumber = 32;  // characters that suffice for any

@@ -2,11 +2,14 @@
 #include "report/document/document.hpp"
 
 #include "estimate/intervals.hpp"
+#include "report/document/csv_writer.hpp"
 #include "report/graph.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -228,6 +231,14 @@ namespace {
 /// The numbers that a value is in files: one, or three of a `Ranged`.
 std::array<std::optional<double>, 3> parts_of(const Ranged& r) { return {r.value, r.low, r.high}; }
 
+/// The number that is all of the text.
+std::optional<double> number_in(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && rest == end ? std::optional(value) : std::nullopt;
+}
+
 Json json_of(const Cell::Value& value) {
   return std::visit(
       [](const auto& v) -> Json {
@@ -243,42 +254,74 @@ Json json_of(const Cell::Value& value) {
 
 }  // namespace
 
-void write_csv_header(CsvWriter& csv, const std::vector<Column>& columns) {
-  for (const Column& column : columns) {
-    for (const std::string& name : column.csv) csv.text(name);
-  }
-  csv.end_row();
+ColumnInfo cell_column(const std::string& name, std::span<const std::string> cells) {
+  const bool numbers =
+      !cells.empty() && std::all_of(cells.begin(), cells.end(), [](const std::string& cell) {
+        const std::optional<double> read = number_in(cell);
+        return read && number(*read) == cell;
+      });
+  return {name, "", numbers ? ColumnType::kReal : ColumnType::kText};
 }
 
-void write_csv_row(CsvWriter& csv, const std::vector<Column>& columns,
-                   const std::vector<Cell>& cells) {
+ColumnInfo key_column(const std::string& name, std::span<const std::string> values) {
+  std::vector<std::string> cells;
+  for (const std::string& value : values) cells.push_back(key_cell(value));
+  ColumnInfo column = cell_column(name, cells);
+  const bool durations = column.type == ColumnType::kReal &&
+                         std::all_of(values.begin(), values.end(), [](const std::string& value) {
+                           return scenario::parse_duration(value).has_value();
+                         });
+  if (durations) column.unit = "s";
+  return column;
+}
+
+std::string key_cell(const std::string& value) {
+  const auto parsed = scenario::parse_duration(value);
+  return parsed ? number(parsed->duration.in_seconds()) : value;
+}
+
+std::vector<ColumnInfo> table_columns(const std::vector<CellColumn>& columns) {
+  std::vector<ColumnInfo> infos;
+  for (const CellColumn& column : columns) {
+    infos.insert(infos.end(), column.csv.begin(), column.csv.end());
+  }
+  return infos;
+}
+
+void add_row(TableBuilder& table, const std::vector<CellColumn>& columns,
+             const std::vector<Cell>& cells) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].csv.empty()) continue;
     const Cell::Value& value = cells[c].value();
     if (const auto* text = std::get_if<std::string>(&value)) {
-      csv.text(*text);
+      if (columns[c].csv.front().type == ColumnType::kReal) {  // of a key
+        table.real(number_in(*text));
+      } else {
+        table.text(*text);
+      }
     } else if (const auto* whole = std::get_if<std::uint64_t>(&value)) {
-      csv.integer(*whole);
+      table.integer(*whole);
     } else if (const auto* real = std::get_if<double>(&value)) {
-      csv.real(*real);
+      table.real(*real);
     } else if (const auto* truth = std::get_if<bool>(&value)) {
-      csv.text(*truth ? "true" : "false");
+      table.truth(*truth);
     } else if (const auto* three = std::get_if<Ranged>(&value)) {
-      for (const std::optional<double>& part : parts_of(*three)) csv.real(part);
+      for (const std::optional<double>& part : parts_of(*three)) table.real(part);
     } else {
-      for (std::size_t i = 0; i < columns[c].csv.size(); ++i) csv.empty();
+      for (std::size_t i = 0; i < columns[c].csv.size(); ++i) table.missing();
     }
   }
-  csv.end_row();
+  table.end_row();
 }
 
-void write_csv(Sink& sink, const Table& table) {
-  CsvWriter csv(sink);
-  write_csv_header(csv, table.columns);
-  for (const std::vector<Cell>& cells : table.rows) write_csv_row(csv, table.columns, cells);
+TableSource source_of(std::string name, CellTable cells) {
+  std::vector<ColumnInfo> columns = table_columns(cells.columns);
+  return {std::move(name), std::move(columns), [cells = std::move(cells)](TableBuilder& table) {
+            for (const std::vector<Cell>& row : cells.rows) add_row(table, cells.columns, row);
+          }};
 }
 
-Json rows_json(const Table& table) {
+Json rows_json(const CellTable& table) {
   Json rows = Json::array();
   for (const std::vector<Cell>& cells : table.rows) {
     Json& row = rows.emplace_back(Json::object());
@@ -297,15 +340,15 @@ Json rows_json(const Table& table) {
   return rows;
 }
 
-TextTable shown(const Table& table) {
+TextTable shown(const CellTable& table) {
   std::vector<std::size_t> order(table.rows.size());
   std::iota(order.begin(), order.end(), 0u);
   return shown(table, order);
 }
 
-TextTable shown(const Table& table, const std::vector<std::size_t>& order) {
+TextTable shown(const CellTable& table, const std::vector<std::size_t>& order) {
   TextTable text;
-  for (const Column& column : table.columns) {
+  for (const CellColumn& column : table.columns) {
     if (column.shown) text.columns.push_back(*column.shown);
   }
   for (const std::size_t i : order) {
@@ -443,8 +486,15 @@ Document& Document::scenario_members(const LoadedScenario& scenario) {
   return member("keys", keys_json(scenario));
 }
 
-Document& Document::file(std::string name, Table table) {
-  return file(std::move(name), [table = std::move(table)](Sink& sink) { write_csv(sink, table); });
+Document& Document::table(TableSource source) {
+  std::string name = source.name + ".csv";
+  return file(std::move(name),
+              [source = std::move(source)](Sink& sink) { write_csv(sink, source); });
+}
+
+Document& Document::tables(const std::vector<TableSource>& sources) {
+  for (const TableSource& source : sources) table(source);
+  return *this;
 }
 
 Document& Document::file(std::string name, Content write) {

@@ -7,10 +7,11 @@
 
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
+#include <retrysim/table.hpp>
 
-#include "report/document/csv_writer.hpp"
 #include "report/document/heading.hpp"
 #include "report/document/json.hpp"
+#include "report/document/table_builder.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
@@ -23,8 +24,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -43,6 +46,15 @@ Ranged share(std::size_t count, std::size_t all);
 /// "12 % (3 % to 30 %)", the share itself in at least this many columns. Empty if there is none.
 std::string share_text(const Ranged& share, std::size_t width = 0);
 
+/// A value that people read as a text of its own.
+template <class T>
+struct Shown {
+  T value;
+  std::string text;
+};
+template <class T>
+Shown(T, std::string) -> Shown<T>;
+
 /// The value of a row in a column. Files get the value; people the text, if it has one of its own.
 class Cell {
  public:
@@ -53,9 +65,12 @@ class Cell {
   Cell(const std::convertible_to<std::string_view> auto& text)
       : value_(std::string(std::string_view(text))) {}
   Cell(double value) : value_(value) {}
-  Cell(std::optional<double> value) {
-    if (value) value_ = *value;
+  template <class T>
+  Cell(const std::optional<T>& value) {
+    if (value) *this = Cell(*value);
   }
+  template <class T>
+  Cell(const Shown<T>& shown) : Cell(Cell(shown.value), shown.text) {}
   Cell(std::same_as<bool> auto value) : value_(value) {}
   Cell(std::unsigned_integral auto value) requires(!std::same_as<decltype(value), bool>)
       : value_(std::uint64_t{value}) {}
@@ -138,12 +153,39 @@ std::vector<std::string> split_at(std::string_view text, char separator);
 
 // Tables: each column is described once, with its name in every rendering and its cell of a row.
 
-/// The names in files are one, or three of a `Ranged`. A column without a name is not in such
-/// files, and one without a heading not in the text.
-struct Column {
-  std::vector<std::string> csv, json;
+/// What a column of such cells is in a table.
+template <class Value>
+constexpr ColumnType column_type() {
+  if constexpr (std::same_as<Value, bool>) {
+    return ColumnType::kTruth;
+  } else if constexpr (std::unsigned_integral<Value>) {
+    return ColumnType::kInteger;
+  } else if constexpr (std::same_as<Value, double> || std::same_as<Value, Ranged>) {
+    return ColumnType::kReal;
+  } else if constexpr (std::convertible_to<Value, std::string_view>) {
+    return ColumnType::kText;
+  } else if constexpr (requires(Value v) { v.text; }) {  // Shown
+    return column_type<std::decay_t<decltype(std::declval<Value>().value)>>();
+  } else {
+    return column_type<typename Value::value_type>();  // std::optional
+  }
+}
+
+/// In CSV files a column is one of a table, or three for a `Ranged`. A column without a name is not
+/// in such files, and one without a heading not in the text.
+struct CellColumn {
+  std::vector<ColumnInfo> csv;
+  std::vector<std::string> json;
   std::optional<TextColumn> shown;
 };
+
+/// A column for cells that the user has written: of numbers if all of them are.
+ColumnInfo cell_column(const std::string& name, std::span<const std::string> cells);
+/// A column for the values of a key that the user varies, whose cells are `key_cell`: with the unit
+/// s if all are durations.
+ColumnInfo key_column(const std::string& name, std::span<const std::string> values);
+/// The value of a varied key in a file: of a duration the seconds, as everywhere in files.
+std::string key_cell(const std::string& value);
 
 template <class Row>
 class Columns {
@@ -151,25 +193,45 @@ class Columns {
   using CellOf = std::function<Cell(const Row&)>;
 
   /// In both kinds of files, or in one of them, under names divided by blanks; with a heading also
-  /// in the text.
-  void files(std::string_view names, CellOf cell) { add(split(names), split(names), {}, cell); }
-  void csv(std::string_view names, CellOf cell) { add(split(names), {}, {}, cell); }
-  void json(std::string_view names, CellOf cell) { add({}, split(names), {}, cell); }
-  void files(std::string_view names, TextColumn heading, CellOf cell) {
-    add(split(names), split(names), std::move(heading), cell);
+  /// in the text. The type of the column in tables is that of the cell. Its unit follows from its
+  /// name (`unit_of_column`), or is set by `unit`.
+  template <class F>
+  Columns& files(std::string_view names, F cell) {
+    return add(infos<F>(names), split(names), {}, std::move(cell));
   }
-  void csv(std::string_view names, TextColumn heading, CellOf cell) {
-    add(split(names), {}, std::move(heading), cell);
+  template <class F>
+  Columns& files(std::string_view names, TextColumn heading, F cell) {
+    return add(infos<F>(names), split(names), std::move(heading), std::move(cell));
   }
-  /// In CSV files, under a name of the user's.
-  void csv_key(const std::string& name, CellOf cell) { add({name}, {}, {}, cell); }
-  void csv_key(const std::string& name, TextColumn heading, CellOf cell) {
-    add({name}, {}, std::move(heading), cell);
+  template <class F>
+  Columns& csv(std::string_view names, F cell) {
+    return add(infos<F>(names), {}, {}, std::move(cell));
+  }
+  template <class F>
+  Columns& csv(std::string_view names, TextColumn heading, F cell) {
+    return add(infos<F>(names), {}, std::move(heading), std::move(cell));
+  }
+  Columns& json(std::string_view names, CellOf cell) {
+    return add({}, split(names), {}, std::move(cell));
+  }
+  /// In CSV files, a `key_column`; cells are texts.
+  Columns& csv_key(ColumnInfo key, CellOf cell) {
+    return add({std::move(key)}, {}, {}, std::move(cell));
+  }
+  Columns& csv_key(ColumnInfo key, TextColumn heading, CellOf cell) {
+    return add({std::move(key)}, {}, std::move(heading), std::move(cell));
   }
   /// Only in the text.
-  void text(TextColumn heading, CellOf cell) { add({}, {}, std::move(heading), cell); }
+  Columns& text(TextColumn heading, CellOf cell) {
+    return add({}, {}, std::move(heading), std::move(cell));
+  }
+  /// Of the column that was added last.
+  Columns& unit(std::string_view unit) {
+    for (ColumnInfo& info : columns_.back().csv) info.unit = unit;
+    return *this;
+  }
 
-  const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<CellColumn>& columns() const { return columns_; }
   std::vector<Cell> cells(const Row& row) const {
     std::vector<Cell> cells;
     for (const CellOf& cell : cells_) cells.push_back(cell(row));
@@ -180,53 +242,55 @@ class Columns {
   using Names = std::vector<std::string>;
 
   static Names split(std::string_view names) { return split_at(names, ' '); }
-  void add(Names csv, Names json, std::optional<TextColumn> shown, CellOf& cell) {
+  template <class F>
+  static std::vector<ColumnInfo> infos(std::string_view names) {
+    constexpr ColumnType kType = column_type<std::decay_t<std::invoke_result_t<F, const Row&>>>();
+    std::vector<ColumnInfo> infos;
+    for (const std::string& name : split(names)) {
+      infos.push_back(named_column(name, kType));
+      infos.back().unit = infos.front().unit;  // ends of an interval have that of the value
+    }
+    return infos;
+  }
+  Columns& add(std::vector<ColumnInfo> csv, Names json, std::optional<TextColumn> shown,
+               CellOf cell) {
     columns_.push_back({std::move(csv), std::move(json), std::move(shown)});
     cells_.push_back(std::move(cell));
+    return *this;
   }
 
-  std::vector<Column> columns_;
+  std::vector<CellColumn> columns_;
   std::vector<CellOf> cells_;
 };
 
 /// The same cell in every row.
-inline auto always(Cell cell) {
-  return [cell = std::move(cell)](const auto&) { return cell; };
+template <class T>
+auto always(T value) {
+  return [value = std::move(value)](const auto&) { return value; };
 }
 
-struct Table {
+/// Rows of cells, for all renderings.
+struct CellTable {
   template <class Row, class Rows>
-  Table(const Columns<Row>& described, const Rows& content) : columns(described.columns()) {
+  CellTable(const Columns<Row>& described, const Rows& content) : columns(described.columns()) {
     for (const Row& row : content) rows.push_back(described.cells(row));
   }
 
-  std::vector<Column> columns;
+  std::vector<CellColumn> columns;
   std::vector<std::vector<Cell>> rows;
 };
 
-void write_csv_header(CsvWriter& csv, const std::vector<Column>& columns);
-void write_csv_row(CsvWriter& csv, const std::vector<Column>& columns,
-                   const std::vector<Cell>& cells);
-void write_csv(Sink& sink, const Table& table);
+/// The columns of `columns` that are in CSV files, and the cells of a row in them.
+std::vector<ColumnInfo> table_columns(const std::vector<CellColumn>& columns);
+void add_row(TableBuilder& table, const std::vector<CellColumn>& columns,
+             const std::vector<Cell>& cells);
+/// `name` is that of the file, without ".csv".
+TableSource source_of(std::string name, CellTable table);
 /// An array of objects; a cell of discarded JSON is left out.
-nlohmann::ordered_json rows_json(const Table& table);
+nlohmann::ordered_json rows_json(const CellTable& table);
 /// The columns that have headings; of all rows, or those of `order`.
-TextTable shown(const Table& table);
-TextTable shown(const Table& table, const std::vector<std::size_t>& order);
-
-/// The rows of a CSV table one by one, so that any number of them takes no memory.
-template <class Row>
-class CsvRows {
- public:
-  CsvRows(Sink& sink, Columns<Row> described) : csv_(sink), described_(std::move(described)) {
-    write_csv_header(csv_, described_.columns());
-  }
-  void add(const Row& row) { write_csv_row(csv_, described_.columns(), described_.cells(row)); }
-
- private:
-  CsvWriter csv_;
-  Columns<Row> described_;
-};
+TextTable shown(const CellTable& table);
+TextTable shown(const CellTable& table, const std::vector<std::size_t>& order);
 
 // Documents.
 
@@ -271,8 +335,9 @@ class Document {
   /// is not in the table of result files (scenario/text/result_names.hpp). The first scenario
   /// becomes scenario.toml, the second scenario-2.toml, each with its CSV inputs and with `comment`
   /// at its top. The document keeps a reference to the scenario.
-  Document& file(std::string name, Table table);
   Document& file(std::string name, Content write);
+  Document& table(TableSource source);
+  Document& tables(const std::vector<TableSource>& sources);
   Document& scenario_file(const LoadedScenario& scenario, std::string comment = "");
 
   void write_text(Sink& sink, std::size_t columns) const;

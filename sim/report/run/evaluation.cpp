@@ -24,10 +24,10 @@ void add_layers(const Scenario& scenario, const flow::CallGraph& calls, std::siz
 
 }  // namespace
 
-ResultSet result_set_of(ComparedVariant& variant) {
-  ResultSet set{variant.loaded, variant.name, std::move(variant.runs)};
+ResultSet result_set_of(const ComparedVariant& variant) {
+  ResultSet set{variant.loaded, variant.name, Runs::of(variant.runs)};
   set.storms_with_twins = variant.storms;
-  set.values = std::move(variant.values);
+  set.values = variant.values;
   return set;
 }
 

@@ -16,21 +16,50 @@
 
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retrysim::report {
+
+/// Replications: those of its own, or somebody else's that must outlive it.
+class Runs {
+ public:
+  Runs() = default;
+  Runs(std::vector<RunResult> own) : own_(std::move(own)) {}
+  Runs(std::initializer_list<RunResult> own) : own_(own) {}
+  static Runs of(const std::vector<RunResult>& theirs) {
+    Runs runs;
+    runs.theirs_ = &theirs;
+    return runs;
+  }
+
+  const RunResult* begin() const { return all().data(); }
+  const RunResult* end() const { return begin() + size(); }
+  std::size_t size() const { return all().size(); }
+  const RunResult& front() const { return all().front(); }
+  const RunResult& operator[](std::size_t i) const { return all()[i]; }
+  /// For changes.
+  std::vector<RunResult>& own() { return own_; }
+
+ private:
+  const std::vector<RunResult>& all() const { return theirs_ != nullptr ? *theirs_ : own_; }
+
+  std::vector<RunResult> own_;
+  const std::vector<RunResult>* theirs_ = nullptr;
+};
 
 /// The replications of one variant of a scenario, in the order of their numbers.
 struct ResultSet {
   const LoadedScenario& scenario;
   std::string variant = "base";
-  std::vector<RunResult> runs;
+  Runs runs;
   /// The storms of each run after the test with twins, if there was one.
   std::shared_ptr<const std::vector<std::vector<stats::Storm>>> storms_with_twins = nullptr;
   /// The differences without parts of the scenario, if they were asked for.
@@ -40,8 +69,8 @@ struct ResultSet {
   std::optional<MetricValues> values = std::nullopt;        ///< of `runs`, if they are known
 };
 
-/// Takes runs and values of the variant, which keeps its scenario.
-ResultSet result_set_of(ComparedVariant& variant);
+/// Refers to the variant.
+ResultSet result_set_of(const ComparedVariant& variant);
 
 /// Statistics of a result set. Keeps a reference to it.
 struct Evaluation {

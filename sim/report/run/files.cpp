@@ -178,44 +178,11 @@ JsonMember array_of(Evaluations evaluations, void (*write)(JsonText&, const Eval
   };
 }
 
-bool has_phases(const Evaluation& e) { return !e.phases.empty(); }
-
-bool has_several_instances(const Evaluation& e) {
-  return std::any_of(e.scenario().services.begin(), e.scenario().services.end(),
-                     [](const ServiceSpec& s) { return s.instances.count > 1; });
-}
-
-void add_tables(Document& d, Evaluations evaluations) {
-  const auto add = [&](std::string_view name, void (*write)(Sink&, Evaluations)) {
-    d.file(std::string(name), [evaluations, write](Sink& sink) { write(sink, evaluations); });
-  };
-  add("summary.csv", write_summary_csv);
-  add("replications.csv", write_replications_csv);
-  add("timeseries.csv", write_timeseries_csv);
-  add("service.csv", write_service_csv);
-  add("latency.csv", write_latency_csv);
-  add("attempts.csv", write_attempts_csv);
-  add("burstiness.csv", write_burstiness_csv);
-  add("storms.csv", write_storms_csv);
-  const auto mean_service = std::make_shared<StringSink>();  // small: a few hundred bins a service
-  d.file(std::string(kMeanTimeseries), [evaluations, mean_service](Sink& sink) {
-    write_mean_series_csv(sink, *mean_service, evaluations);
-  });
-  d.file(std::string(kMeanService),
-         [mean_service](Sink& sink) { sink.write(mean_service->text()); });
-  if (std::any_of(evaluations.begin(), evaluations.end(), has_phases)) {
-    add("phases.csv", write_phases_csv);
-  }
-  if (std::any_of(evaluations.begin(), evaluations.end(), has_several_instances)) {
-    add("instances.csv", write_instances_csv);
-  }
-}
-
 }  // namespace
 
 void add_results(Document& d, Evaluations evaluations) {
   const Evaluation& first = evaluations.front();
-  add_tables(d, evaluations);
+  d.tables(run_tables(evaluations));
   d.head("", heading_of(scenarios_of(evaluations)), first.scenario(), first.set.runs.size());
   d.streamed_member("variants", array_of(evaluations, write_variant));
   d.streamed_member("verdicts", array_of(evaluations, [](JsonText& text, const Evaluation& e) {

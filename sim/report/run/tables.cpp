@@ -8,131 +8,153 @@
 #include "estimate/intervals.hpp"
 #include "measure/analyse/burstiness.hpp"
 #include "measure/metrics/formulas.hpp"
-#include "report/document/csv_writer.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retrysim::report {
 
-void write_summary_header(CsvWriter& csv) {
-  csv.header({"scenario", "variant", "client", "metric", "unit", "mean", "ci_low", "ci_high",
-              "stddev", "min", "max", "replications"});
+namespace {
+
+/// What every table of runs begins with.
+std::vector<ColumnInfo> columns_of_variant(std::initializer_list<ColumnInfo> others) {
+  std::vector<ColumnInfo> columns = {text_column("scenario"), text_column("variant")};
+  columns.insert(columns.end(), others.begin(), others.end());
+  return columns;
 }
 
-void write_summary_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
-                        std::span<const SummaryRow> rows) {
-  const std::string first_cells = csv_cell(scenario) + ',' + csv_cell(variant) + ',';
-  std::string client, cells;
+TableBuilder& begin_row(TableBuilder& table, const Evaluation& e) {
+  return table.text(e.scenario().name).text(e.set.variant);
+}
+
+}  // namespace
+
+std::vector<ColumnInfo> summary_columns() {
+  return columns_of_variant({text_column("client"), text_column("metric"), text_column("unit"),
+                             real_column("mean", ""), real_column("ci_low", ""),
+                             real_column("ci_high", ""), real_column("stddev", ""),
+                             real_column("min", ""), real_column("max", ""),
+                             integer_column("replications", "replications")});
+}
+
+void add_summary_rows(TableBuilder& table, std::string_view scenario, std::string_view variant,
+                      std::span<const SummaryRow> rows) {
   for (const SummaryRow& row : rows) {
-    if (cells.empty() || row.client != client) {
-      client = row.client;
-      cells = first_cells + csv_cell(client);
-    }
-    // The names of metrics and units need no quotes.
-    csv.cells(cells).cells(row.metric->name).cells(row.metric->unit);
-    csv.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
-    csv.real(row.estimate.stddev).real(row.estimate.min).real(row.estimate.max);
-    csv.integer(row.estimate.count).end_row();
+    table.text(scenario).text(variant).text(row.client);
+    table.text(row.metric->name).text(row.metric->unit);
+    table.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
+    table.real(row.estimate.stddev).real(row.estimate.min).real(row.estimate.max);
+    table.integer(row.estimate.count).end_row();
   }
 }
 
-void write_summary_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  write_summary_header(csv);
-  for (const Evaluation& e : evaluations) {
-    write_summary_rows(csv, e.scenario().name, e.set.variant, e.summary);
-  }
+TableSource summary_table(Evaluations evaluations) {
+  return {"summary", summary_columns(), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              add_summary_rows(table, e.scenario().name, e.set.variant, e.summary);
+            }
+          }};
 }
 
-void write_phases_header(CsvWriter& csv) {
-  csv.header({"scenario", "variant", "client", "phase", "kind", "start_s", "end_s", "metric",
-              "unit", "mean", "ci_low", "ci_high", "replications"});
+std::vector<ColumnInfo> phases_columns() {
+  return columns_of_variant({text_column("client"), text_column("phase"), text_column("kind"),
+                             real_column("start_s", "s"), real_column("end_s", "s"),
+                             text_column("metric"), text_column("unit"), real_column("mean", ""),
+                             real_column("ci_low", ""), real_column("ci_high", ""),
+                             integer_column("replications", "replications")});
 }
 
-void write_phases_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
-                       std::span<const PhaseSummary> phases) {
+void add_phases_rows(TableBuilder& table, std::string_view scenario, std::string_view variant,
+                     std::span<const PhaseSummary> phases) {
   for (const PhaseSummary& p : phases) {
-    const std::string cells = csv_cell(scenario) + ',' + csv_cell(variant) + ',' +
-                              csv_cell(p.client) + ',' + csv_cell(p.phase.name) + ',' +
-                              std::string(name(p.phase.kind)) + ',' + number(p.start_s) + ',' +
-                              number(p.end_s);
     for (const PhaseEstimate& row : p.metrics) {
-      csv.cells(cells).cells(row.metric->name).cells(row.metric->unit);
-      csv.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
-      csv.integer(row.estimate.count).end_row();
+      table.text(scenario).text(variant).text(p.client).text(p.phase.name).text(name(p.phase.kind));
+      table.real(p.start_s).real(p.end_s).text(row.metric->name).text(row.metric->unit);
+      table.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
+      table.integer(row.estimate.count).end_row();
     }
   }
 }
 
-void write_phases_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  write_phases_header(csv);
-  for (const Evaluation& e : evaluations) {
-    write_phases_rows(csv, e.scenario().name, e.set.variant, e.phases);
-  }
+TableSource phases_table(Evaluations evaluations) {
+  return {"phases", phases_columns(), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              add_phases_rows(table, e.scenario().name, e.set.variant, e.phases);
+            }
+          }};
 }
 
-void write_replications_header(CsvWriter& csv) {
-  csv.header({"scenario", "variant", "replication", "seed", "client", "metric", "value"});
+std::vector<ColumnInfo> replications_columns() {
+  return columns_of_variant({integer_column("replication", "1"), integer_column("seed", "1"),
+                             text_column("client"), text_column("metric"),
+                             real_column("value", "")});
 }
 
-void write_replications_rows(CsvWriter& csv, std::string_view scenario_name,
-                             std::string_view variant, const Scenario& scenario,
-                             const MetricValues& values) {
-  const std::span<const MetricInfo> table = metric_table();
-  const std::string first_cells = csv_cell(scenario_name) + ',' + csv_cell(variant) + ',';
+void add_replications_rows(TableBuilder& table, std::string_view scenario_name,
+                           std::string_view variant, const Scenario& scenario,
+                           const MetricValues& values) {
+  const std::span<const MetricInfo> metrics = metric_table();
   for (std::size_t r = 0; r < values.runs(); ++r) {
     for (std::size_t c = 0; c < values.clients(); ++c) {
       const bool all = c == scenario.clients.size();
       const std::string_view client = all ? "all" : std::string_view(scenario.clients[c].name);
-      const std::string cells = first_cells + std::to_string(r) + ',' +
-                                std::to_string(scenario.seed) + ',' + csv_cell(client);
-      for (std::size_t m = 0; m < table.size(); ++m) {
+      for (std::size_t m = 0; m < metrics.size(); ++m) {
         const std::optional<double> value = values.at(r, c, m);
-        if (value) csv.cells(cells).cells(table[m].name).real(*value).end_row();
+        if (!value) continue;
+        table.text(scenario_name).text(variant).integer(r).integer(scenario.seed);
+        table.text(client).text(metrics[m].name).real(*value).end_row();
       }
     }
   }
 }
 
-void write_replications_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  write_replications_header(csv);
-  for (const Evaluation& e : evaluations) {
-    write_replications_rows(csv, e.scenario().name, e.set.variant, e.scenario(), e.values);
-  }
+TableSource replications_table(Evaluations evaluations) {
+  return {"replications", replications_columns(), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              add_replications_rows(table, e.scenario().name, e.set.variant, e.scenario(),
+                                    e.values);
+            }
+          }};
 }
 
-void write_storms_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "replication", "storm", "onset_s", "end_s",
-              "peak_attempt_rate", "peak_amplification", "extra_attempts", "trigger_end_s",
-              "recovery_s", "verdict", "duration_s", "peak_load_ratio", "predicted_drain_s",
-              "recovery_ratio", "offered_work", "twin_recovery_s"});
-  for (const Evaluation& e : evaluations) {
-    for (std::size_t r = 0; r < e.storms.size(); ++r) {
-      for (std::size_t s = 0; s < e.storms[r].size(); ++s) {
-        const stats::Storm& storm = e.storms[r][s];
-        csv.text(e.scenario().name).text(e.set.variant);
-        csv.integer(e.set.runs[r].replication).integer(s + 1);
-        csv.real(storm.onset_s).real(storm.end_s);
-        csv.real(storm.peak_attempt_rate).real(storm.peak_amplification);
-        csv.real(storm.extra_attempts).real(storm.trigger_end_s).real(storm.recovery_s);
-        csv.text(name(storm.verdict)).real(storm.duration_s()).real(storm.peak_load_ratio);
-        csv.real(storm.predicted_drain_s()).real(storm.recovery_ratio());
-        csv.real(storm.aftermath.offered_work).real(storm.twin_recovery_s).end_row();
-      }
-    }
-  }
+TableSource storms_table(Evaluations evaluations) {
+  std::vector<ColumnInfo> columns = columns_of_variant(
+      {integer_column("replication", "1"), integer_column("storm", "1"),
+       real_column("onset_s", "s"), real_column("end_s", "s"),
+       real_column("peak_attempt_rate", "1/s"), real_column("peak_amplification", "1"),
+       real_column("extra_attempts", "attempts"), real_column("trigger_end_s", "s"),
+       real_column("recovery_s", "s"), text_column("verdict"), real_column("duration_s", "s"),
+       real_column("peak_load_ratio", "1"), real_column("predicted_drain_s", "s"),
+       real_column("recovery_ratio", "1"), real_column("offered_work", "1"),
+       real_column("twin_recovery_s", "s")});
+  return {"storms", std::move(columns), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              for (std::size_t r = 0; r < e.storms.size(); ++r) {
+                for (std::size_t s = 0; s < e.storms[r].size(); ++s) {
+                  const stats::Storm& storm = e.storms[r][s];
+                  begin_row(table, e).integer(e.set.runs[r].replication).integer(s + 1);
+                  table.real(storm.onset_s).real(storm.end_s);
+                  table.real(storm.peak_attempt_rate).real(storm.peak_amplification);
+                  table.real(storm.extra_attempts).real(storm.trigger_end_s);
+                  table.real(storm.recovery_s).text(name(storm.verdict)).real(storm.duration_s());
+                  table.real(storm.peak_load_ratio).real(storm.predicted_drain_s());
+                  table.real(storm.recovery_ratio()).real(storm.aftermath.offered_work);
+                  table.real(storm.twin_recovery_s).end_row();
+                }
+              }
+            }
+          }};
 }
 
 // Tables over time: a row for each bin of each client group, or of each service.
@@ -148,79 +170,88 @@ double start_s(const RunResult& run, std::size_t bin) {
 /// Every bin is recorded over its whole width, the last one too: levels hold after the last event.
 double width_ns(const RunResult& run) { return static_cast<double>(run.interval.count()); }
 
-/// The cells that all bins of a client group or a service share.
-std::string first_cells_of_bins(const Evaluation& e, const RunResult& run,
-                                std::string_view bearer) {
-  return csv_cell(e.scenario().name) + ',' + csv_cell(e.set.variant) + ',' +
-         std::to_string(run.replication) + ',' + csv_cell(bearer);
-}
-
-void write_client_bin(CsvWriter& csv, const ClientBin& bin, double length_ns) {
+void add_client_bin(TableBuilder& table, const ClientBin& bin, double length_ns) {
   const ClientFlow& f = bin.flow;
   for (const std::uint64_t n : {f.requests, f.attempts, f.retries, f.successes, f.failures,
                                 f.throttled, f.errors, f.timeouts, f.quota_denied}) {
-    csv.integer(n);
+    table.integer(n);
   }
-  csv.real(f.limiter_waiting_ns / length_ns);
-  csv.real(f.in_backoff_ns / length_ns).real(f.in_flight_ns / length_ns);
+  table.real(f.limiter_waiting_ns / length_ns);
+  table.real(f.in_backoff_ns / length_ns).real(f.in_flight_ns / length_ns);
   if (bin.latency_count > 0) {
-    csv.real(bin.latency_p50_s).real(bin.latency_p99_s);
+    table.real(bin.latency_p50_s).real(bin.latency_p99_s);
   } else {
-    csv.empty().empty();
+    table.missing().missing();
   }
-  csv.end_row();
+  table.end_row();
+}
+
+void add_service_bin(TableBuilder& table, const ServiceFlow& f, bool unlimited, double length_ns) {
+  for (const std::uint64_t n :
+       {f.arrivals, f.admitted, f.rejected, f.throttled, f.completions, f.wasted}) {
+    table.integer(n);
+  }
+  table.real(f.queue_ns / length_ns).integer(f.queue_max).real(f.busy_ns / length_ns);
+  if (unlimited) {
+    table.missing();
+  } else {
+    table.real(f.servers_ns / length_ns);
+  }
+  table.real((f.in_system_ns - f.queue_ns) / length_ns).integer(f.errors).end_row();
 }
 
 }  // namespace
 
-void write_timeseries_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "replication", "client", "time_s", "requests", "attempts",
-              "retries", "successes", "failures", "throttled", "errors", "timeouts", "quota_denied",
-              "limiter_waiting", "in_backoff", "in_flight", "latency_p50_s", "latency_p99_s"});
-  for (const Evaluation& e : evaluations) {
-    for (const RunResult& run : e.set.runs) {
-      for (std::size_t c = 0; c < e.clients(); ++c) {
-        const auto& bins = c < run.clients.size() ? run.clients[c].bins : run.all_bins;
-        const std::string cells = first_cells_of_bins(e, run, e.client_name(c));
-        for (std::size_t i = 0; i < bins.size(); ++i) {
-          csv.cells(cells).real(start_s(run, i));
-          write_client_bin(csv, bins[i], width_ns(run));
-        }
-      }
-    }
-  }
+TableSource timeseries_table(Evaluations evaluations) {
+  std::vector<ColumnInfo> columns = columns_of_variant(
+      {integer_column("replication", "1"), text_column("client"), real_column("time_s", "s"),
+       integer_column("requests", "requests"), integer_column("attempts", "attempts"),
+       integer_column("retries", "attempts"), integer_column("successes", "requests"),
+       integer_column("failures", "requests"), integer_column("throttled", "attempts"),
+       integer_column("errors", "attempts"), integer_column("timeouts", "attempts"),
+       integer_column("quota_denied", "requests"), real_column("limiter_waiting", "requests"),
+       real_column("in_backoff", "requests"), real_column("in_flight", "attempts"),
+       real_column("latency_p50_s", "s"), real_column("latency_p99_s", "s")});
+  return {"timeseries", std::move(columns), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              for (const RunResult& run : e.set.runs) {
+                for (std::size_t c = 0; c < e.clients(); ++c) {
+                  const auto& bins = c < run.clients.size() ? run.clients[c].bins : run.all_bins;
+                  const std::string client = e.client_name(c);
+                  for (std::size_t i = 0; i < bins.size(); ++i) {
+                    begin_row(table, e).integer(run.replication).text(client);
+                    table.real(start_s(run, i));
+                    add_client_bin(table, bins[i], width_ns(run));
+                  }
+                }
+              }
+            }
+          }};
 }
 
-void write_service_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "replication", "service", "time_s", "arrivals", "admitted",
-              "rejected", "throttled", "completions", "wasted", "queue_mean", "queue_max",
-              "busy_mean", "servers", "in_service_mean", "errors"});
-  for (const Evaluation& e : evaluations) {
-    for (const RunResult& run : e.set.runs) {
-      for (std::size_t s = 0; s < run.services.size(); ++s) {
-        const ServiceResult& service = run.services[s];
-        const std::string cells = first_cells_of_bins(e, run, e.scenario().services[s].name);
-        for (std::size_t i = 0; i < service.bins.size(); ++i) {
-          const ServiceFlow& f = service.bins[i];
-          const double length_ns = width_ns(run);
-          csv.cells(cells).real(start_s(run, i));
-          for (const std::uint64_t n :
-               {f.arrivals, f.admitted, f.rejected, f.throttled, f.completions, f.wasted}) {
-            csv.integer(n);
-          }
-          csv.real(f.queue_ns / length_ns).integer(f.queue_max).real(f.busy_ns / length_ns);
-          if (service.unlimited) {
-            csv.empty();
-          } else {
-            csv.real(f.servers_ns / length_ns);
-          }
-          csv.real((f.in_system_ns - f.queue_ns) / length_ns).integer(f.errors).end_row();
-        }
-      }
-    }
-  }
+TableSource service_table(Evaluations evaluations) {
+  std::vector<ColumnInfo> columns = columns_of_variant(
+      {integer_column("replication", "1"), text_column("service"), real_column("time_s", "s"),
+       integer_column("arrivals", "attempts"), integer_column("admitted", "attempts"),
+       integer_column("rejected", "attempts"), integer_column("throttled", "attempts"),
+       integer_column("completions", "attempts"), integer_column("wasted", "attempts"),
+       real_column("queue_mean", "attempts"), integer_column("queue_max", "attempts"),
+       real_column("busy_mean", "servers"), real_column("servers", "servers"),
+       real_column("in_service_mean", "attempts"), integer_column("errors", "attempts")});
+  return {"service", std::move(columns), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              for (const RunResult& run : e.set.runs) {
+                for (std::size_t s = 0; s < run.services.size(); ++s) {
+                  const ServiceResult& service = run.services[s];
+                  for (std::size_t i = 0; i < service.bins.size(); ++i) {
+                    begin_row(table, e).integer(run.replication);
+                    table.text(e.scenario().services[s].name).real(start_s(run, i));
+                    add_service_bin(table, service.bins[i], service.unlimited, width_ns(run));
+                  }
+                }
+              }
+            }
+          }};
 }
 
 // Tables of distributions over the requests and attempts of the window: latency quantiles and
@@ -241,12 +272,6 @@ constexpr std::array<Kind, 5> kKinds = {{{"request", &ClientResult::latency},
 
 constexpr std::array<double, 17> kQuantiles = {0.01, 0.02, 0.05, 0.1,  0.2,  0.3,  0.4,   0.5,  0.6,
                                                0.7,  0.8,  0.9,  0.95, 0.98, 0.99, 0.995, 0.999};
-
-/// The cells that all rows of a client group share.
-std::string first_cells_of_group(const Evaluation& e, std::size_t client) {
-  return csv_cell(e.scenario().name) + ',' + csv_cell(e.set.variant) + ',' +
-         csv_cell(e.client_name(client));
-}
 
 bool is_all(const Evaluation& e, std::size_t client) {
   return client >= e.scenario().clients.size();
@@ -270,17 +295,16 @@ std::vector<const Histogram*> histograms_of(const Evaluation& e, std::size_t cli
   return histograms;
 }
 
-void write_kind(CsvWriter& csv, const Evaluation& e, std::size_t client, const Kind& kind) {
+void add_kind(TableBuilder& table, const Evaluation& e, std::size_t client, const Kind& kind) {
   std::vector<Histogram> merged;
   const std::vector<const Histogram*> replications = histograms_of(e, client, kind, merged);
   Histogram pooled;
   for (const Histogram* histogram : replications) pooled.merge(*histogram);
-  const std::string cells = first_cells_of_group(e, client);
   for (const double p : kQuantiles) {
     const auto quantile = stats::pooled_quantile(replications, pooled, p);
     if (!quantile) continue;
-    csv.cells(cells).text(kind.name).real(p).real(quantile->value_s);
-    csv.real(quantile->ci_low_s).real(quantile->ci_high_s).end_row();
+    begin_row(table, e).text(e.client_name(client)).text(kind.name).real(p);
+    table.real(quantile->value_s).real(quantile->ci_low_s).real(quantile->ci_high_s).end_row();
   }
 }
 
@@ -296,8 +320,16 @@ AttemptCounts attempts_of(const Evaluation& e, std::size_t client) {
   return counts;
 }
 
-constexpr std::array<std::string_view, 7> kAttemptColumns = {
-    "sent", "successes", "throttled", "errors", "timeouts", "peak_sends_100ms", "in_backoff_mean"};
+struct AttemptColumn {
+  std::string_view name, unit;
+};
+constexpr std::array<AttemptColumn, 7> kAttemptColumns = {{{"sent", "attempts"},
+                                                           {"successes", "attempts"},
+                                                           {"throttled", "attempts"},
+                                                           {"errors", "attempts"},
+                                                           {"timeouts", "attempts"},
+                                                           {"peak_sends_100ms", "attempts"},
+                                                           {"in_backoff_mean", "requests"}}};
 
 /// The numbers of one attempt number in one replication, by column.
 std::array<double, kAttemptColumns.size()> attempt_numbers(const RunResult& run,
@@ -334,53 +366,56 @@ std::array<Estimate, kAttemptColumns.size()> estimate_attempt(const Evaluation& 
   return estimates;
 }
 
-void write_attempts(CsvWriter& csv, const Evaluation& e, std::size_t client) {
+void add_attempts(TableBuilder& table, const Evaluation& e, std::size_t client) {
   const AttemptCounts by_run = attempts_of(e, client);
   std::size_t attempts = 0;
   for (const auto& counts : by_run) attempts = std::max(attempts, counts.size());
   const bool peak_known = !is_all(e, client) || e.scenario().clients.size() == 1;
   const auto known = [&](std::size_t column) {
-    return peak_known || kAttemptColumns[column] != "peak_sends_100ms";
+    return peak_known || kAttemptColumns[column].name != "peak_sends_100ms";
   };
-  const std::string cells = first_cells_of_group(e, client);
   for (std::size_t a = 0; a < attempts; ++a) {
     const auto estimates = estimate_attempt(e, by_run, a);
-    csv.cells(cells).integer(a + 1);
+    begin_row(table, e).text(e.client_name(client)).integer(a + 1);
     for (std::size_t i = 0; i < estimates.size(); ++i) {
-      csv.real(known(i) ? std::optional<double>(estimates[i].mean) : std::nullopt);
+      table.real(known(i) ? std::optional<double>(estimates[i].mean) : std::nullopt);
     }
     for (std::size_t i = 0; i < estimates.size(); ++i) {
-      csv.real(known(i) ? estimates[i].ci_low : std::nullopt);
-      csv.real(known(i) ? estimates[i].ci_high : std::nullopt);
+      table.real(known(i) ? estimates[i].ci_low : std::nullopt);
+      table.real(known(i) ? estimates[i].ci_high : std::nullopt);
     }
-    csv.end_row();
+    table.end_row();
   }
 }
 
 }  // namespace
 
-void write_latency_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  csv.header(
-      {"scenario", "variant", "client", "kind", "quantile", "latency_s", "ci_low_s", "ci_high_s"});
-  for (const Evaluation& e : evaluations) {
-    for (std::size_t c = 0; c < e.clients(); ++c) {
-      for (const Kind& kind : kKinds) write_kind(csv, e, c, kind);
-    }
-  }
+TableSource latency_table(Evaluations evaluations) {
+  std::vector<ColumnInfo> columns = columns_of_variant(
+      {text_column("client"), text_column("kind"), real_column("quantile", "1"),
+       real_column("latency_s", "s"), real_column("ci_low_s", "s"), real_column("ci_high_s", "s")});
+  return {"latency", std::move(columns), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              for (std::size_t c = 0; c < e.clients(); ++c) {
+                for (const Kind& kind : kKinds) add_kind(table, e, c, kind);
+              }
+            }
+          }};
 }
 
-void write_attempts_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  for (const char* name : {"scenario", "variant", "client", "attempt"}) csv.text(name);
-  for (const std::string_view name : kAttemptColumns) csv.text(name);
-  for (const std::string_view name : kAttemptColumns) {
-    csv.text(std::string(name) + "_ci_low").text(std::string(name) + "_ci_high");
+TableSource attempts_table(Evaluations evaluations) {
+  std::vector<ColumnInfo> columns =
+      columns_of_variant({text_column("client"), integer_column("attempt", "1")});
+  for (const AttemptColumn& c : kAttemptColumns) columns.push_back(real_column(c.name, c.unit));
+  for (const AttemptColumn& c : kAttemptColumns) {
+    columns.push_back(real_column(std::string(c.name) + "_ci_low", c.unit));
+    columns.push_back(real_column(std::string(c.name) + "_ci_high", c.unit));
   }
-  csv.end_row();
-  for (const Evaluation& e : evaluations) {
-    for (std::size_t c = 0; c < e.clients(); ++c) write_attempts(csv, e, c);
-  }
+  return {"attempts", std::move(columns), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              for (std::size_t c = 0; c < e.clients(); ++c) add_attempts(table, e, c);
+            }
+          }};
 }
 
 // burstiness.csv: how attempts arrive, by window width and by lag.
@@ -392,23 +427,17 @@ constexpr std::size_t kMaxLags = 100;
 /// The values of every replication by window width or lag, in seconds.
 using ByScale = std::map<double, std::vector<double>>;
 
-void write_rows(CsvWriter& csv, const Evaluation& e, std::size_t client, std::string_view statistic,
-                MetricRange range, const ByScale& values) {
-  const std::string cells = csv_cell(e.scenario().name) + ',' + csv_cell(e.set.variant) + ',' +
-                            csv_cell(e.client_name(client)) + ',' + csv_cell(statistic);
+void add_statistic(TableBuilder& table, const Evaluation& e, std::size_t client,
+                   std::string_view statistic, MetricRange range, const ByScale& values) {
   for (const auto& [scale_s, replications] : values) {
     auto of_all = estimate(replications);
     respect_range(*of_all, range);
-    csv.cells(cells)
-        .real(scale_s)
-        .real(of_all->mean)
-        .real(of_all->ci_low)
-        .real(of_all->ci_high)
-        .end_row();
+    begin_row(table, e).text(e.client_name(client)).text(statistic).real(scale_s);
+    table.real(of_all->mean).real(of_all->ci_low).real(of_all->ci_high).end_row();
   }
 }
 
-void write_client(CsvWriter& csv, const Evaluation& e, std::size_t client) {
+void add_burstiness(TableBuilder& table, const Evaluation& e, std::size_t client) {
   ByScale dispersion, correlation;
   for (const RunResult& run : e.set.runs) {
     stop_point();
@@ -425,91 +454,99 @@ void write_client(CsvWriter& csv, const Evaluation& e, std::size_t client) {
       correlation[static_cast<double>(lag) * arrivals.bin_s].push_back(lags[lag]);
     }
   }
-  write_rows(csv, e, client, "dispersion_index", MetricRange::kNotNegative, dispersion);
-  write_rows(csv, e, client, "autocorrelation", MetricRange::kCorrelation, correlation);
+  add_statistic(table, e, client, "dispersion_index", MetricRange::kNotNegative, dispersion);
+  add_statistic(table, e, client, "autocorrelation", MetricRange::kCorrelation, correlation);
 }
 
 }  // namespace
 
-void write_burstiness_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  csv.header(
-      {"scenario", "variant", "client", "statistic", "scale_s", "mean", "ci_low", "ci_high"});
-  for (const Evaluation& e : evaluations) {
-    for (std::size_t c = 0; c < e.clients(); ++c) write_client(csv, e, c);
-  }
+TableSource burstiness_table(Evaluations evaluations) {
+  std::vector<ColumnInfo> columns = columns_of_variant(
+      {text_column("client"), text_column("statistic"), real_column("scale_s", "s"),
+       real_column("mean", "1"), real_column("ci_low", "1"), real_column("ci_high", "1")});
+  return {"burstiness", std::move(columns), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              for (std::size_t c = 0; c < e.clients(); ++c) add_burstiness(table, e, c);
+            }
+          }};
 }
 
 // instances.csv: a row for each instance of each service that has several.
 
 namespace {
 
-void write_instance(CsvWriter& csv, const InstanceResult& r, double window_ns) {
-  csv.integer(r.attempts);
-  for (const std::uint64_t n : r.results) csv.integer(n);
+void add_instance(TableBuilder& table, const InstanceResult& r, double window_ns) {
+  table.integer(r.attempts);
+  for (const std::uint64_t n : r.results) table.integer(n);
   const auto mean = [&](double integral_ns) { return window_ns > 0 ? integral_ns / window_ns : 0; };
-  csv.real(mean(r.busy_ns)).real(mean(r.in_system_ns - r.queue_ns)).real(mean(r.queue_ns));
-  csv.integer(r.queue_max).real(mean(r.out_ns)).end_row();
+  table.real(mean(r.busy_ns)).real(mean(r.in_system_ns - r.queue_ns)).real(mean(r.queue_ns));
+  table.integer(r.queue_max).real(mean(r.out_ns)).end_row();
 }
 
 }  // namespace
 
-void write_instances_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "replication", "service", "instance", "attempts", "successes",
-              "throttled", "errors", "timeouts", "abandoned", "busy_mean", "in_service_mean",
-              "queue_mean", "queue_max", "out_of_rotation_share"});
-  for (const Evaluation& e : evaluations) {
-    for (const RunResult& run : e.set.runs) {
-      const auto window_ns = static_cast<double>((run.window_end - run.window_start).count());
-      for (std::size_t s = 0; s < run.services.size(); ++s) {
-        const std::vector<InstanceResult>& instances = run.services[s].instances;
-        for (std::size_t i = 0; i < instances.size(); ++i) {
-          csv.text(e.scenario().name).text(e.set.variant).integer(run.replication);
-          csv.text(e.scenario().services[s].name).integer(i + 1);
-          write_instance(csv, instances[i], window_ns);
-        }
-      }
-    }
-  }
+TableSource instances_table(Evaluations evaluations) {
+  std::vector<ColumnInfo> columns = columns_of_variant(
+      {integer_column("replication", "1"), text_column("service"), integer_column("instance", "1"),
+       integer_column("attempts", "attempts"), integer_column("successes", "attempts"),
+       integer_column("throttled", "attempts"), integer_column("errors", "attempts"),
+       integer_column("timeouts", "attempts"), integer_column("abandoned", "attempts"),
+       real_column("busy_mean", "servers"), real_column("in_service_mean", "attempts"),
+       real_column("queue_mean", "attempts"), integer_column("queue_max", "attempts"),
+       real_column("out_of_rotation_share", "1")});
+  return {"instances", std::move(columns), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              for (const RunResult& run : e.set.runs) {
+                const auto window_ns =
+                    static_cast<double>((run.window_end - run.window_start).count());
+                for (std::size_t s = 0; s < run.services.size(); ++s) {
+                  const std::vector<InstanceResult>& instances = run.services[s].instances;
+                  for (std::size_t i = 0; i < instances.size(); ++i) {
+                    begin_row(table, e).integer(run.replication);
+                    table.text(e.scenario().services[s].name).integer(i + 1);
+                    add_instance(table, instances[i], window_ns);
+                  }
+                }
+              }
+            }
+          }};
 }
+
+// What happened over time in the mean of the replications.
 
 namespace {
 
 using Estimates = std::vector<std::optional<Estimate>>;
-using SeriesColumns = std::span<const stats::SeriesColumn>;
 
-void write_header(Sink& sink, std::string_view bearer, SeriesColumns columns) {
-  CsvWriter csv(sink);
-  csv.text("scenario").text("variant").text(bearer).text("time_s").text("width_s");
-  for (const stats::SeriesColumn& column : columns) {
-    const std::string name(column.name);
-    csv.text(name).text(name + "_ci_low").text(name + "_ci_high");
+std::vector<ColumnInfo> mean_columns(std::string_view bearer,
+                                     std::span<const stats::SeriesColumn> series) {
+  std::vector<ColumnInfo> columns = columns_of_variant(
+      {text_column(bearer), real_column("time_s", "s"), real_column("width_s", "s")});
+  for (const stats::SeriesColumn& column : series) {
+    add_with_interval(columns, column.name, column.unit);
   }
-  csv.end_row();
+  return columns;
 }
 
-void write_rows(CsvWriter& csv, const std::string& first_cells, const stats::MeanSeries& series,
-                const Estimates& estimates, std::size_t columns) {
+/// Those of one client group or service.
+void add_mean_rows(TableBuilder& table, const Scenario& scenario, std::string_view variant,
+                   std::string_view bearer, const stats::MeanSeries& series,
+                   const Estimates& estimates, std::size_t columns) {
   for (std::size_t bin = 0; bin < series.bins; ++bin) {
     const Duration start =
         Duration::nanoseconds(series.width.count() * static_cast<std::int64_t>(bin));
-    csv.cells(first_cells).real(start.in_seconds()).real(series.width.in_seconds());
+    table.text(scenario.name).text(variant).text(bearer);
+    table.real(start.in_seconds()).real(series.width.in_seconds());
     for (std::size_t column = 0; column < columns; ++column) {
       const std::optional<Estimate>& e = estimates[bin * columns + column];
       if (!e) {
-        csv.empty().empty().empty();
+        table.missing().missing().missing();
         continue;
       }
-      csv.six_digits(e->mean).six_digits(e->ci_low).six_digits(e->ci_high);
+      table.six_digits(e->mean).six_digits(e->ci_low).six_digits(e->ci_high);
     }
-    csv.end_row();
+    table.end_row();
   }
-}
-
-std::string first_cells(const Scenario& scenario, std::string_view variant,
-                        std::string_view bearer) {
-  return csv_cell(scenario.name) + "," + csv_cell(variant) + "," + csv_cell(bearer);
 }
 
 stats::MeanSeries series_of(const Evaluation& e) {
@@ -520,43 +557,81 @@ stats::MeanSeries series_of(const Evaluation& e) {
   return stats::mean_series(std::move(runs));
 }
 
+/// The series of the evaluation that was asked for last: both tables of a run take the same.
+class LastSeries {
+ public:
+  const stats::MeanSeries& of(const Evaluation& e) {
+    if (of_ != &e) series_ = series_of(e);
+    of_ = &e;
+    return series_;
+  }
+
+ private:
+  const Evaluation* of_ = nullptr;
+  stats::MeanSeries series_;
+};
+
 }  // namespace
 
-void write_mean_timeseries_header(Sink& sink) {
-  write_header(sink, "client", stats::client_columns());
+std::vector<ColumnInfo> mean_timeseries_columns() {
+  return mean_columns("client", stats::client_columns());
 }
 
-void write_mean_timeseries_rows(Sink& sink, const Scenario& scenario, std::string_view variant,
-                                const stats::MeanSeries& series) {
-  CsvWriter csv(sink);
+void add_mean_timeseries_rows(TableBuilder& table, const Scenario& scenario,
+                              std::string_view variant, const stats::MeanSeries& series) {
   for (std::size_t c = 0; c < series.clients.size(); ++c) {
     const std::string client = c < scenario.clients.size() ? scenario.clients[c].name : "all";
-    write_rows(csv, first_cells(scenario, variant, client), series, series.clients[c],
-               stats::client_columns().size());
+    add_mean_rows(table, scenario, variant, client, series, series.clients[c],
+                  stats::client_columns().size());
   }
 }
 
-void write_mean_service_header(Sink& sink) {
-  write_header(sink, "service", stats::service_columns());
+std::vector<ColumnInfo> mean_service_columns() {
+  return mean_columns("service", stats::service_columns());
 }
 
-void write_mean_service_rows(Sink& sink, const Scenario& scenario, std::string_view variant,
-                             const stats::MeanSeries& series) {
-  CsvWriter csv(sink);
+void add_mean_service_rows(TableBuilder& table, const Scenario& scenario, std::string_view variant,
+                           const stats::MeanSeries& series) {
   for (std::size_t s = 0; s < series.services.size(); ++s) {
-    write_rows(csv, first_cells(scenario, variant, scenario.services[s].name), series,
-               series.services[s], stats::service_columns().size());
+    add_mean_rows(table, scenario, variant, scenario.services[s].name, series, series.services[s],
+                  stats::service_columns().size());
   }
 }
 
-void write_mean_series_csv(Sink& timeseries, Sink& service, Evaluations evaluations) {
-  write_mean_timeseries_header(timeseries);
-  write_mean_service_header(service);
-  for (const Evaluation& e : evaluations) {
-    const stats::MeanSeries series = series_of(e);
-    write_mean_timeseries_rows(timeseries, e.scenario(), e.set.variant, series);
-    write_mean_service_rows(service, e.scenario(), e.set.variant, series);
+namespace {
+
+bool has_phases(const Evaluation& e) { return !e.phases.empty(); }
+
+bool has_several_instances(const Evaluation& e) {
+  return std::any_of(e.scenario().services.begin(), e.scenario().services.end(),
+                     [](const ServiceSpec& s) { return s.instances.count > 1; });
+}
+
+}  // namespace
+
+std::vector<TableSource> run_tables(Evaluations evaluations) {
+  std::vector<TableSource> tables = {summary_table(evaluations),    replications_table(evaluations),
+                                     timeseries_table(evaluations), service_table(evaluations),
+                                     latency_table(evaluations),    attempts_table(evaluations),
+                                     burstiness_table(evaluations), storms_table(evaluations)};
+  const auto series = std::make_shared<LastSeries>();
+  const auto add = [&](std::string_view file, std::vector<ColumnInfo> columns, auto add_rows) {
+    tables.push_back({table_name(file), std::move(columns),
+                      [evaluations, series, add_rows](TableBuilder& table) {
+                        for (const Evaluation& e : evaluations) {
+                          add_rows(table, e.scenario(), e.set.variant, series->of(e));
+                        }
+                      }});
+  };
+  add(kMeanTimeseries, mean_timeseries_columns(), add_mean_timeseries_rows);
+  add(kMeanService, mean_service_columns(), add_mean_service_rows);
+  if (std::any_of(evaluations.begin(), evaluations.end(), has_phases)) {
+    tables.push_back(phases_table(evaluations));
   }
+  if (std::any_of(evaluations.begin(), evaluations.end(), has_several_instances)) {
+    tables.push_back(instances_table(evaluations));
+  }
+  return tables;
 }
 
 }  // namespace retrysim::report

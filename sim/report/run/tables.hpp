@@ -1,6 +1,6 @@
-// The tidy CSV tables of what was simulated: one observation a row, seconds everywhere. They may be
-// long, and so are written row by row. Each function writes a whole table with its header line;
-// several evaluations are several variants of a scenario in one table.
+// The tidy tables of what was simulated: one observation a row, seconds everywhere. They may be
+// long, and so are made row by row. Several evaluations are several variants of a scenario in one
+// table.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,77 +8,78 @@
 #include <retrysim/scenario.hpp>
 
 #include "estimate/intervals.hpp"
-#include "report/document/csv_writer.hpp"
-#include "report/folder/output.hpp"
+#include "report/document/table_builder.hpp"
 #include "report/run/evaluation.hpp"
 
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace retrysim::report {
 
+/// Sources keep the span, whose evaluations must outlive them.
 using Evaluations = std::span<const Evaluation>;
 
-void write_summary_csv(Sink& sink, Evaluations evaluations);
-void write_replications_csv(Sink& sink, Evaluations evaluations);
+/// All of those below that the evaluations have, and the mean series, in the order of the files.
+std::vector<TableSource> run_tables(Evaluations evaluations);
+
+TableSource summary_table(Evaluations evaluations);
+TableSource replications_table(Evaluations evaluations);
 /// Counts of each bin; levels (limiter_waiting, in_backoff, in_flight) are averages over the bin.
 /// `time_s` is its start.
-void write_timeseries_csv(Sink& sink, Evaluations evaluations);
+TableSource timeseries_table(Evaluations evaluations);
 /// `busy_mean` is the mean number of busy servers: under processor sharing all of them or none.
-/// `servers` is the mean number of working servers; empty for an unlimited service.
+/// `servers` is the mean number of working servers; missing for an unlimited service.
 /// `in_service_mean` is the mean number of attempts in service, however many share a server.
-void write_service_csv(Sink& sink, Evaluations evaluations);
+TableSource service_table(Evaluations evaluations);
 /// Quantiles of all replications pooled; the interval comes from the quantiles of the single
 /// replications and exists only if each of them has at least 100 values beyond the quantile.
-void write_latency_csv(Sink& sink, Evaluations evaluations);
+TableSource latency_table(Evaluations evaluations);
 /// Means over the replications of the counts by attempt number (1 is the first attempt), of the
-/// largest number sent in 100 ms (empty for several groups together), and of the mean number of
+/// largest number sent in 100 ms (missing for several groups together), and of the mean number of
 /// requests in the backoff before that attempt; then, from two replications on, the ends of their
 /// 95 % intervals. A replication without such an attempt counts with zero.
-void write_attempts_csv(Sink& sink, Evaluations evaluations);
+TableSource attempts_table(Evaluations evaluations);
 /// How attempts arrive, mean over the replications: `dispersion_index` by the width of the windows
 /// (`scale_s`), `autocorrelation` by lag, up to 100 bins or a quarter of the window.
-void write_burstiness_csv(Sink& sink, Evaluations evaluations);
-void write_storms_csv(Sink& sink, Evaluations evaluations);
+TableSource burstiness_table(Evaluations evaluations);
+TableSource storms_table(Evaluations evaluations);
 /// Every metric of every phase of every client group; `start_s` and `end_s` are means over the
 /// replications.
-void write_phases_csv(Sink& sink, Evaluations evaluations);
+TableSource phases_table(Evaluations evaluations);
 /// The instances of services that have several, in the window: attempts that were sent there and,
 /// as their clients saw it, how they ended; mean numbers of busy servers, of attempts in service
 /// and in the queue; the share of the time out of rotation.
-void write_instances_csv(Sink& sink, Evaluations evaluations);
+TableSource instances_table(Evaluations evaluations);
 
-// The parts of three of them, for tables that are written variant by variant.
-
-void write_summary_header(CsvWriter& csv);
-void write_summary_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
-                        std::span<const SummaryRow> rows);
-void write_phases_header(CsvWriter& csv);
-void write_phases_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
-                       std::span<const PhaseSummary> phases);
-void write_replications_header(CsvWriter& csv);
-/// `scenario` gives its seed and the names of the client groups.
-void write_replications_rows(CsvWriter& csv, std::string_view scenario_name,
-                             std::string_view variant, const Scenario& scenario,
-                             const MetricValues& values);
+// What happened over time in the mean of the replications, with 95 % intervals, in few bins: enough
+// for a picture, and small where the series of every replication would not be. Numbers are rounded
+// to six digits.
 
 inline constexpr std::string_view kMeanTimeseries = "mean_timeseries.csv";
 inline constexpr std::string_view kMeanService = "mean_service.csv";
 /// Bins of the series of a run or of a variant of a comparison.
 inline constexpr std::size_t kMaxBins = 400;
 
-/// What happened over time in the mean of the replications, with 95 % intervals, in few bins:
-/// enough for a picture, and small where the series of every replication would not be. Both tables
-/// follow from the same series. Numbers are rounded to six digits.
-void write_mean_series_csv(Sink& timeseries, Sink& service, Evaluations evaluations);
+// Columns and rows of tables that are also made variant by variant.
 
-/// The same tables, row by row of points: first the header, then the series of each.
-void write_mean_timeseries_header(Sink& sink);
-void write_mean_timeseries_rows(Sink& sink, const Scenario& scenario, std::string_view variant,
-                                const stats::MeanSeries& series);
-void write_mean_service_header(Sink& sink);
-void write_mean_service_rows(Sink& sink, const Scenario& scenario, std::string_view variant,
-                             const stats::MeanSeries& series);
+std::vector<ColumnInfo> summary_columns();
+void add_summary_rows(TableBuilder& table, std::string_view scenario, std::string_view variant,
+                      std::span<const SummaryRow> rows);
+std::vector<ColumnInfo> phases_columns();
+void add_phases_rows(TableBuilder& table, std::string_view scenario, std::string_view variant,
+                     std::span<const PhaseSummary> phases);
+std::vector<ColumnInfo> replications_columns();
+/// `scenario` gives its seed and the names of the client groups.
+void add_replications_rows(TableBuilder& table, std::string_view scenario_name,
+                           std::string_view variant, const Scenario& scenario,
+                           const MetricValues& values);
+std::vector<ColumnInfo> mean_timeseries_columns();
+void add_mean_timeseries_rows(TableBuilder& table, const Scenario& scenario,
+                              std::string_view variant, const stats::MeanSeries& series);
+std::vector<ColumnInfo> mean_service_columns();
+void add_mean_service_rows(TableBuilder& table, const Scenario& scenario, std::string_view variant,
+                           const stats::MeanSeries& series);
 
 }  // namespace retrysim::report

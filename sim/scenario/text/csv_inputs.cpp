@@ -354,13 +354,13 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
 namespace {
 
 /// The table of a file, from memory or from its text.
-template <typename Table>
-std::optional<Table> known_or_read(const CsvFile& file, CsvFiles& files,
-                                   std::optional<Table> (*read)(const CsvFile&, CsvFiles&)) {
+template <typename CsvTable>
+std::optional<CsvTable> known_or_read(const CsvFile& file, CsvFiles& files,
+                                      std::optional<CsvTable> (*read)(const CsvFile&, CsvFiles&)) {
   CsvMemory* const memory = files.memory();
   if (memory == nullptr) return read(file, files);
-  if (const auto known = memory->table<Table>(file.name)) return *known;
-  std::optional<Table> table = read(file, files);
+  if (const auto known = memory->table<CsvTable>(file.name)) return *known;
+  std::optional<CsvTable> table = read(file, files);
   if (table) memory->keep_table(file.name, *table);
   return table;
 }

@@ -41,13 +41,13 @@ class CsvMemory {
   void keep_text(const std::string& file, const std::string& text);
 
   /// A table of a file, one of each type; null if it is not known.
-  template <typename Table>
-  std::shared_ptr<const Table> table(const std::string& file) const {
-    return std::static_pointer_cast<const Table>(table(file, typeid(Table)));
+  template <typename CsvTable>
+  std::shared_ptr<const CsvTable> table(const std::string& file) const {
+    return std::static_pointer_cast<const CsvTable>(table(file, typeid(CsvTable)));
   }
-  template <typename Table>
-  void keep_table(const std::string& file, const Table& table) {
-    keep_table(file, typeid(Table), std::make_shared<const Table>(table));
+  template <typename CsvTable>
+  void keep_table(const std::string& file, const CsvTable& table) {
+    keep_table(file, typeid(CsvTable), std::make_shared<const CsvTable>(table));
   }
 
  private:

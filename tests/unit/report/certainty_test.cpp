@@ -37,7 +37,7 @@ ResultSet with_two_modes(const LoadedScenario& scenario) {
       for (ClientResult& c : run.clients) c.window.successes = 0;
       for (ClientBin& bin : run.all_bins) bin.flow.successes = 0;
     }
-    set.runs.push_back(run);
+    set.runs.own().push_back(run);
   }
   return set;
 }

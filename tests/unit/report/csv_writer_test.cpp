@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "report/document/table_builder.hpp"
+
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -54,9 +56,9 @@ TEST_CASE("no text becomes a formula and numbers stay numbers") {
 TEST_CASE("rows, quotes and empty cells") {
   StringSink sink;
   CsvWriter csv(sink);
-  csv.header({"a", "b"});
+  csv.text("a").text("b").end_row();
   csv.text("plain").text("has blank").text("a,b").text("say \"no\"").text("two\nlines").end_row();
-  csv.empty().integer(18446744073709551615U).real(1.5).real(std::nullopt).real(std::nan(""));
+  csv.empty().integer(18446744073709551615U).real(1.5).empty().real(std::nan(""));
   csv.end_row();
   csv.text("").text(" edge").end_row();
   CHECK(sink.text() ==
@@ -77,8 +79,10 @@ TEST_CASE("cells have the text of number()") {
 
 TEST_CASE("cells of six digits") {
   const auto cell = [](std::optional<double> value) {
+    TableBuilder table({text_column("a"), real_column("b", "1")});
+    table.text("x").six_digits(value).end_row();
     StringSink sink;
-    CsvWriter(sink).text("x").six_digits(value).end_row();
+    CsvWriter(sink).rows(table.finish());
     return sink.text();
   };
   CHECK(cell(1.0 / 3) == "x,0.333333\n");

@@ -26,13 +26,14 @@ struct Fruit {
 
 const std::vector<Fruit> kFruits = {{"apple", 1, 4, 0.25}, {"=fig", 0, 0, std::nullopt}};
 
-Table fruits() {
+CellTable fruits() {
   Columns<Fruit> t;
   t.files("name", {"fruit", Side::kLeft}, [](auto& f) { return f.name; });
   t.csv("kind", always("tree"));
   t.json("any", [](auto& f) { return f.all > 0; });
-  t.files("bad low high", {"bad"},
-          [](auto& f) { return Cell(share(f.bad, f.all), share_text(share(f.bad, f.all))); });
+  t.files("bad low high", {"bad"}, [](auto& f) {
+    return Shown{share(f.bad, f.all), share_text(share(f.bad, f.all))};
+  });
   t.files("weight", {"weight", Side::kRight, 8}, [](auto& f) { return f.weight; });
   t.text({"how many", Side::kLeft}, [](auto& f) { return n_of(f.bad, f.all); });
   t.json("more", [](auto& f) {
@@ -59,7 +60,7 @@ TextTable sentences() {
 
 TEST_CASE("A column has a name in each rendering, and a cell suits each of them") {
   StringSink csv;
-  write_csv(csv, fruits());
+  write_csv(csv, source_of("fruits", fruits()));
   CHECK(csv.text() ==
         "name,kind,bad,low,high,weight\n"
         "apple,tree,0.25,0.04558726080970055,0.6993581574175981,0.25\n"
@@ -169,7 +170,7 @@ TEST_CASE("A document is text in lines, and members of an object") {
 TEST_CASE("Files of a document are written when they are asked for") {
   Document d;
   int calls = 0;
-  d.file("tip.csv", fruits()).file("map.csv", [&](Sink& sink) {
+  d.table(source_of("tip", fruits())).file("map.csv", [&](Sink& sink) {
     ++calls;
     sink.write("x\n");
   });
@@ -178,7 +179,7 @@ TEST_CASE("Files of a document are written when they are asked for") {
   CHECK(sink.text() == "x\n");
   CHECK(calls == 1);
   // Else an input of a scenario might have the name, and an earlier result would keep the file.
-  CHECK_THROWS_AS(d.file("fruits.csv", fruits()), std::logic_error);
+  CHECK_THROWS_AS(d.table(source_of("fruits", fruits())), std::logic_error);
 }
 
 TEST_CASE("The README lists every file that results have") {

@@ -25,10 +25,12 @@ struct Sample {
   LoadedScenario loaded = sample_scenario();
   ResultSet set{loaded, "base", {sample_run(0, 2), sample_run(1, 4)}};
 
-  std::string text(void (*write)(Sink&, Evaluations)) const {
+  /// The file, which is the same from a whole table and from batches.
+  std::string text(TableSource (*source)(Evaluations)) const {
     const Evaluation evaluation(set);
     StringSink sink;
-    write(sink, {&evaluation, 1});
+    write_csv(sink, source({&evaluation, 1}));
+    CHECK(to_csv(table_of(source({&evaluation, 1}))) == sink.text());
     return sink.text();
   }
 };
@@ -48,7 +50,7 @@ bool has_line(const std::string& text, const std::string& line) {
 }  // namespace
 
 TEST_CASE_METHOD(Sample, "summary.csv") {
-  const std::string csv = text(write_summary_csv);
+  const std::string csv = text(summary_table);
   const auto lines = lines_of(csv);
   CHECK(lines.at(0) ==
         "scenario,variant,client,metric,unit,mean,ci_low,ci_high,stddev,min,max,replications");
@@ -78,7 +80,7 @@ TEST_CASE_METHOD(Sample, "summary.csv") {
 TEST_CASE_METHOD(Sample, "burstiness.csv") {
   // 64 bins in which 6 and 2 attempts arrive by turns, and in the second run 60 and 20.
   for (std::size_t r = 0; r < 2; ++r) {
-    RunResult& run = set.runs[r];
+    RunResult& run = set.runs.own()[r];
     run.window_end = Time::zero() + Duration::seconds(64);
     std::vector<ClientBin> bins(64);
     for (std::size_t i = 0; i < 64; ++i) {
@@ -86,7 +88,7 @@ TEST_CASE_METHOD(Sample, "burstiness.csv") {
     }
     run.clients[0].bins = run.clients[1].bins = run.all_bins = bins;
   }
-  const std::string csv = text(write_burstiness_csv);
+  const std::string csv = text(burstiness_table);
   CHECK(lines_of(csv).at(0) == "scenario,variant,client,statistic,scale_s,mean,ci_low,ci_high");
   // Variance over mean: 4 * 64 / 63 / 4, and ten times that; pairs of bins are all alike.
   CHECK(csv.find("\nsample,base,web,dispersion_index,1,5.58730158730158") != std::string::npos);
@@ -105,12 +107,12 @@ TEST_CASE_METHOD(Sample, "burstiness.csv") {
 }
 
 TEST_CASE_METHOD(Sample, "one replication leaves the interval cells empty") {
-  set.runs.pop_back();
-  CHECK(has_line(text(write_summary_csv), "sample,base,web,amplification,1,1.2,,,,1.2,1.2,1"));
+  set.runs.own().pop_back();
+  CHECK(has_line(text(summary_table), "sample,base,web,amplification,1,1.2,,,,1.2,1.2,1"));
 }
 
 TEST_CASE_METHOD(Sample, "replications.csv") {
-  const std::string csv = text(write_replications_csv);
+  const std::string csv = text(replications_table);
   CHECK(lines_of(csv).at(0) == "scenario,variant,replication,seed,client,metric,value");
   CHECK(has_line(csv, "sample,base,0,7,web,amplification,1.2"));
   CHECK(has_line(csv, "sample,base,1,7,web,amplification,1.4"));
@@ -119,9 +121,9 @@ TEST_CASE_METHOD(Sample, "replications.csv") {
 }
 
 TEST_CASE_METHOD(Sample, "timeseries.csv has the groups, then all") {
-  set.runs.pop_back();
+  set.runs.own().pop_back();
   // Levels: 250 ms / 1 s = 0.25.
-  CHECK(text(write_timeseries_csv) ==
+  CHECK(text(timeseries_table) ==
         "scenario,variant,replication,client,time_s,requests,attempts,retries,successes,failures,"
         "throttled,errors,timeouts,quota_denied,limiter_waiting,in_backoff,in_flight,"
         "latency_p50_s,latency_p99_s\n"
@@ -134,32 +136,32 @@ TEST_CASE_METHOD(Sample, "timeseries.csv has the groups, then all") {
 }
 
 TEST_CASE_METHOD(Sample, "times of bins are decimals, not sums of roundings") {
-  set.runs.pop_back();
-  set.runs[0].interval = Duration::milliseconds(100);
-  set.runs[0].window_end = Time::zero() + Duration::milliseconds(400);
-  set.runs[0].clients[0].bins.assign(4, ClientBin());
-  CHECK(has_line(text(write_timeseries_csv), "sample,base,0,web,0.3,0,0,0,0,0,0,0,0,0,0,0,0,,"));
+  set.runs.own().pop_back();
+  set.runs.own()[0].interval = Duration::milliseconds(100);
+  set.runs.own()[0].window_end = Time::zero() + Duration::milliseconds(400);
+  set.runs.own()[0].clients[0].bins.assign(4, ClientBin());
+  CHECK(has_line(text(timeseries_table), "sample,base,0,web,0.3,0,0,0,0,0,0,0,0,0,0,0,0,,"));
 }
 
 TEST_CASE_METHOD(Sample, "service.csv") {
-  set.runs.pop_back();
+  set.runs.own().pop_back();
   // The run ends within the second bin, but levels are recorded to the end of it.
-  set.runs[0].window_end = Time::from_nanoseconds(1'500'000'000);
-  set.runs[0].services[0].bins[1].servers_ns = 2e9;
+  set.runs.own()[0].window_end = Time::from_nanoseconds(1'500'000'000);
+  set.runs.own()[0].services[0].bins[1].servers_ns = 2e9;
   const std::string header =
       "scenario,variant,replication,service,time_s,arrivals,admitted,rejected,throttled,"
       "completions,wasted,queue_mean,queue_max,busy_mean,servers,in_service_mean,errors\n";
-  CHECK(text(write_service_csv) == header +
-                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,2,0.5,0\n"
-                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,2,0,0\n");
-  set.runs[0].services[0].unlimited = true;
-  CHECK(text(write_service_csv) == header +
-                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,,0.5,0\n"
-                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,,0,0\n");
+  CHECK(text(service_table) == header +
+                                   "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,2,0.5,0\n"
+                                   "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,2,0,0\n");
+  set.runs.own()[0].services[0].unlimited = true;
+  CHECK(text(service_table) == header +
+                                   "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,,0.5,0\n"
+                                   "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,,0,0\n");
 }
 
 TEST_CASE_METHOD(Sample, "latency.csv pools the replications") {
-  const std::string csv = text(write_latency_csv);
+  const std::string csv = text(latency_table);
   const auto lines = lines_of(csv);
   CHECK(lines.at(0) == "scenario,variant,client,kind,quantile,latency_s,ci_low_s,ci_high_s");
   // web: 20 values pooled: quantiles from 0.05 to 0.95 exist; no interval with 10 a replication.
@@ -181,12 +183,12 @@ TEST_CASE_METHOD(Sample, "latency.csv pools the replications") {
 }
 
 TEST_CASE_METHOD(Sample, "latency.csv has intervals where each replication has 100 values beyond") {
-  for (RunResult& run : set.runs) {
+  for (RunResult& run : set.runs.own()) {
     // Medians of 1000 ns and 2000 ns; that of all is 1000 ns. Distances from it 0 and 1000 ns, so
     // S = 1000 ns and the half-width 12.7062 * 1000 ns / sqrt(2) = 8984.6 ns.
     for (int i = 0; i < 1000; ++i) run.clients[0].attempt_latency.add(1000 * (run.replication + 1));
   }
-  const auto lines = lines_of(text(write_latency_csv));
+  const auto lines = lines_of(text(latency_table));
   const auto row = [&](const std::string& prefix) {
     const auto found = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
       return line.starts_with(prefix);
@@ -210,7 +212,7 @@ TEST_CASE_METHOD(Sample, "latency.csv has intervals where each replication has 1
 TEST_CASE_METHOD(Sample, "attempts.csv has means over the replications") {
   // web: 10 first attempts, retries 2 and 4; backoff 0.5 s of 2 s. All: peaks are not known. The
   // interval of two values is their mean +- 12.706 half differences, but nothing is below zero.
-  const auto lines = lines_of(text(write_attempts_csv));
+  const auto lines = lines_of(text(attempts_table));
   REQUIRE(lines.size() == 7);
   CHECK(lines[0] ==
         "scenario,variant,client,attempt,sent,successes,throttled,errors,timeouts,"
@@ -227,8 +229,8 @@ TEST_CASE_METHOD(Sample, "attempts.csv has means over the replications") {
   CHECK(lines[4].starts_with("sample,base,\"a \"\"b\"\", c\",2,0,0,0,0,0,1,0.25,0,0,"));
   CHECK(lines[5].starts_with("sample,base,all,1,30,27,3,0,0,,0,30,30,"));
   CHECK(lines[6].starts_with("sample,base,all,2,3,3,0,0,0,,0.5,0,15.7062047362,"));
-  set.runs.pop_back();
-  CHECK(lines_of(text(write_attempts_csv))[1] == "sample,base,web,1,10,8,2,0,0,4,0,,,,,,,,,,,,,,");
+  set.runs.own().pop_back();
+  CHECK(lines_of(text(attempts_table))[1] == "sample,base,web,1,10,8,2,0,0,4,0,,,,,,,,,,,,,,");
 }
 
 TEST_CASE_METHOD(Sample, "storms.csv") {
@@ -236,7 +238,7 @@ TEST_CASE_METHOD(Sample, "storms.csv") {
       "scenario,variant,replication,storm,onset_s,end_s,peak_attempt_rate,peak_amplification,"
       "extra_attempts,trigger_end_s,recovery_s,verdict,duration_s,peak_load_ratio,"
       "predicted_drain_s,recovery_ratio,offered_work,twin_recovery_s\n";
-  CHECK(text(write_storms_csv) == header);
+  CHECK(text(storms_table) == header);
   Evaluation evaluation(set);
   stats::Storm storm;
   storm.onset_s = 61;
@@ -257,7 +259,7 @@ TEST_CASE_METHOD(Sample, "storms.csv") {
   short_one.verdict = stats::StormVerdict::kTransient;
   evaluation.storms = {{}, {short_one, storm}};
   StringSink sink;
-  write_storms_csv(sink, {&evaluation, 1});
+  write_csv(sink, storms_table({&evaluation, 1}));
   CHECK(sink.text() ==
         header +
             "sample,base,1,1,61,120,2000,2.5,12345.5,90,10.25,transient,59,3.5,5,2.05,"
@@ -269,7 +271,7 @@ TEST_CASE_METHOD(Sample, "several variants share a table") {
   const ResultSet other{loaded, "seed=8", {sample_run(0, 0)}};
   const std::vector<Evaluation> both = {Evaluation(set), Evaluation(other)};
   StringSink sink;
-  write_summary_csv(sink, both);
+  write_csv(sink, summary_table(both));
   CHECK(has_line(sink.text(), "sample,base,web,requests,requests,10,10,10,0,10,10,2"));
   CHECK(has_line(sink.text(), "sample,seed=8,web,requests,requests,10,,,,10,10,1"));
 }
@@ -361,19 +363,19 @@ TEST_CASE_METHOD(Sample, "result.json has the capacity at each exact moment") {
 }
 
 TEST_CASE_METHOD(Sample, "instances.csv") {
-  CHECK(lines_of(text(write_instances_csv)).size() == 1);
+  CHECK(lines_of(text(instances_table)).size() == 1);
   loaded.scenario.services[0].instances.count = 2;
   const double window_ns =
-      static_cast<double>((set.runs[1].window_end - set.runs[1].window_start).count());
-  set.runs[1].services[0].instances = {{},
-                                       {.attempts = 15,
-                                        .results = {1, 2, 3, 4, 5},
-                                        .busy_ns = window_ns / 2,
-                                        .in_system_ns = window_ns * 2,
-                                        .queue_ns = window_ns * 1.25,
-                                        .out_ns = window_ns / 4,
-                                        .queue_max = 9}};
-  const auto lines = lines_of(text(write_instances_csv));
+      static_cast<double>((set.runs.own()[1].window_end - set.runs.own()[1].window_start).count());
+  set.runs.own()[1].services[0].instances = {{},
+                                             {.attempts = 15,
+                                              .results = {1, 2, 3, 4, 5},
+                                              .busy_ns = window_ns / 2,
+                                              .in_system_ns = window_ns * 2,
+                                              .queue_ns = window_ns * 1.25,
+                                              .out_ns = window_ns / 4,
+                                              .queue_max = 9}};
+  const auto lines = lines_of(text(instances_table));
   REQUIRE(lines.size() == 3);
   CHECK(lines[0] ==
         "scenario,variant,replication,service,instance,attempts,successes,throttled,errors,"

@@ -1,0 +1,110 @@
+// How the tables of results are made, row by row: whole, or in batches that are written to a file
+// and forgotten, so that a table of any length takes no memory. Both come from the same source,
+// which names the columns once.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/table.hpp>
+
+#include "report/folder/output.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::report {
+
+/// Takes the cells of a row from left to right. A cell of another type than its column throws
+/// std::logic_error.
+class TableBuilder {
+ public:
+  using Take = std::function<void(const Table&)>;
+
+  /// With `take`, which may be empty, rows are handed over in batches.
+  explicit TableBuilder(std::vector<ColumnInfo> columns, Take take = {});
+
+  /// An empty text is a missing one.
+  TableBuilder& text(std::string_view value);
+  TableBuilder& integer(std::uint64_t value);
+  TableBuilder& real(double value);  ///< NaN: missing
+  TableBuilder& real(std::optional<double> value) { return value ? real(*value) : missing(); }
+  /// Rounded to six digits: a picture shows no more.
+  TableBuilder& six_digits(std::optional<double> value);
+  TableBuilder& truth(bool value);
+  TableBuilder& missing();
+  void end_row();
+
+  /// The rest. Without `take` the whole table; with it an empty one, after it has been taken.
+  Table finish();
+
+ private:
+  using Codes = std::map<std::string, std::int32_t, std::less<>>;
+
+  Column& next(ColumnType type) {
+    if (at_ >= table_.columns_.size() || table_.columns_[at_].type() != type) wrong(type);
+    return table_.columns_[at_++];
+  }
+  [[noreturn]] void wrong(ColumnType type) const;
+  void add_validity(Column& column, bool has);
+  void ended(Column& column, bool has) {
+    if (!has || !column.validity_.empty()) add_validity(column, has);
+    ++column.size_;
+  }
+  std::int32_t code_of(Column& column, std::size_t number, std::string_view text);
+  void hand_over();
+
+  Table table_;
+  std::vector<Codes> codes_;  ///< of the categories of each column
+  Take take_;
+  std::size_t at_ = 0;  ///< the column of the next cell
+  std::size_t rows_ = 0;
+};
+
+/// A table that can be made: whole for the library, in batches for a file.
+struct TableSource {
+  std::string name;  ///< of the file, without ".csv"
+  std::vector<ColumnInfo> columns;
+  std::function<void(TableBuilder&)> fill;
+};
+
+/// "summary" for the file "summary.csv".
+std::string table_name(std::string_view file);
+
+/// The sources, which keep alive what they are made of.
+template <class Owner>
+std::vector<TableSource> kept_with(std::shared_ptr<const Owner> owner,
+                                   std::vector<TableSource> sources) {
+  for (TableSource& source : sources) {
+    source.fill = [owner, fill = std::move(source.fill)](TableBuilder& table) { fill(table); };
+  }
+  return sources;
+}
+
+Table table_of(const TableSource& source);
+void write_csv(Sink& sink, const TableSource& source);
+void write_csv(Sink& sink, const Table& table);
+
+/// The unit of numbers in a column of this name: that of the metric it is about, or what the end of
+/// the name says ("_s", "_per_s", "_share", ...). Empty if neither tells.
+std::string_view unit_of_column(std::string_view name);
+
+/// A column with the unit of its name.
+ColumnInfo named_column(std::string_view name, ColumnType type);
+ColumnInfo text_column(std::string_view name);
+/// Numbers; `unit` as in ColumnInfo.
+ColumnInfo real_column(std::string_view name, std::string_view unit);
+ColumnInfo integer_column(std::string_view name, std::string_view unit);
+/// NAME, NAME_ci_low and NAME_ci_high.
+void add_with_interval(std::vector<ColumnInfo>& columns, std::string_view name,
+                       std::string_view unit);
+
+}  // namespace retrysim::report
