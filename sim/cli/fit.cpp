@@ -4,7 +4,6 @@
 #include "fit/fit.hpp"
 
 #include <retrysim/scenario_file.hpp>
-#include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 
@@ -12,9 +11,9 @@
 #include "cli/options.hpp"
 #include "cli/retry_file.hpp"
 #include "cli/session.hpp"
-#include "fit/backtest.hpp"
 #include "fit/formats.hpp"
 #include "fit/log.hpp"
+#include "fit/whole_fit.hpp"
 #include "report/document/text.hpp"
 #include "report/fit.hpp"
 #include "report/folder/result_folder.hpp"
@@ -211,42 +210,6 @@ constexpr const char* kFitUsage =
     "Exit status: 3 if the log cannot be read, or more of its lines than\n"
     "--allow-bad-lines allows.\n";
 
-/// Simulates what a fit of the first half of the log says, against the second half.
-std::optional<fit::Backtest> backtest(const fit::Log& log, const fit::Fit& whole,
-                                      std::string& why_not) {
-  std::optional<fit::BacktestPlan> plan = fit::BacktestPlan::of(log, whole, why_not);
-  if (!plan) return std::nullopt;
-  InputTexts inputs;
-  for (auto& [file, content] : plan->files()) inputs[file] = std::move(content);
-  const LoadResult result = load_scenario_with_inputs(inputs["scenario.toml"], "backtest", inputs);
-  if (!result.loaded) {
-    why_not = fmt::format("the scenario of the first half does not load: {}",
-                          result.errors.front().message);
-    return std::nullopt;
-  }
-  for (std::uint32_t run = 0; run < plan->runs(); ++run) {
-    std::vector<fit::Observation> answers;
-    SimulationOptions options;
-    options.access_log = [&](const AccessLogEntry& entry) {
-      answers.push_back(fit::Observation::of(entry.answered.count() - entry.duration.count(),
-                                             entry.duration.count(), entry.status));
-    };
-    simulate(result.loaded->scenario, run, options);
-    plan->add_run(std::move(answers));
-  }
-  return plan->result();
-}
-
-/// Status 0 means that the scenario which is written loads.
-void check_that_it_loads(const std::vector<std::pair<std::string, std::string>>& files) {
-  InputTexts inputs(files.begin(), files.end());
-  const LoadResult result =
-      load_scenario_with_inputs(inputs["scenario.toml"], "scenario.toml", inputs);
-  if (result.loaded) return;
-  throw fit::BadLog(fmt::format("no scenario that loads can be made of this log: {}",
-                                to_string(result.errors.front())));
-}
-
 /// The configuration says what the clients do, in place of what the log shows of it.
 void put_policy(const FitCommand& command,
                 std::vector<std::pair<std::string, std::string>>& files) {
@@ -299,30 +262,16 @@ int fit_logs(const FitCommand& command) {
   }
   report::ResultFolder folder(out, identity, command.force);
   try {
-    const fit::Log log = fit::read_log(command.logs, command.log);
-    fit::Fit found = fit::fit_log(log);
-    std::string why_untested;
-    const std::optional<fit::Backtest> tested = backtest(log, found, why_untested);
-    // On a coarse clock the arrivals of the scenario are not quite those of the log.
-    if (tested && !log.is_coarse) {
-      if (const std::optional<std::string> why = tested->refusal(found)) {
-        fit::refuse_service_time(found, *why);
-      }
-    }
-    if (command.service_time) fit::give_service_time(found, *command.service_time);
-    std::string source = fmt::format("Fitted by retrysim {} from", RETRYSIM_VERSION);
-    for (const std::string& file : command.logs) {
-      source += " " + (file == "-" ? "standard input" : scenario::printable_line(file));
-    }
-    source += fmt::format(" ({} lines).", log.lines);
-    auto files = fit::scenario_files(found, name, source);
+    fit::WholeFit whole = fit::fit_files(command.logs, command.log);
+    if (command.service_time) fit::give_service_time(whole.fit, *command.service_time);
+    auto files = fit::scenario_files(whole.fit, name, fit::source_of(command.logs, whole.log));
     if (command.retry) put_policy(command, files);
-    check_that_it_loads(files);
+    fit::load_files(files);  // status 0 means that the scenario which is written loads
     for (const auto& [file, content] : files) {
       folder.write(file, [&text = content](report::Sink& sink) { sink.write(text); });
     }
-    const report::Document document =
-        report::fit_document({found, tested, why_untested, log, name, command.logs});
+    const report::Document document = report::fit_document(
+        {whole.fit, whole.backtest, whole.why_untested, whole.log, name, command.logs});
     document.write_files(folder);
     print_fit(command, folder, document);
   } catch (const fit::BadLog& bad) {

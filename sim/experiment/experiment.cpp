@@ -2,8 +2,10 @@
 // the intervals are narrow enough.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/compare.hpp>
 #include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/summary.hpp>
 
 #include "estimate/intervals.hpp"
@@ -183,6 +185,13 @@ Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options)
     }
     return experiment;
   });
+}
+
+Run run(LoadedScenario scenario, const ReplicationOptions& options) {
+  Experiment experiment = run_experiment(scenario.scenario, options);
+  if (experiment.warmup) take_warmup(scenario, *experiment.warmup);
+  return {std::move(scenario), std::move(experiment.runs), std::move(experiment.warmup),
+          std::move(experiment.precision)};
 }
 
 // --- The warm-up ---------------------------------------------------------------------------------

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "report/fit.hpp"
 
+#include <retrysim/fit.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/table.hpp>
 
+#include "fit/whole_fit.hpp"
 #include "report/document/text.hpp"
 
 #include <fmt/format.h>
@@ -441,3 +444,13 @@ std::vector<TableSource> fit_tables(const FitReport& r) {
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const FittedLog& fitted) {
+  const FittedLog::Details& d = *fitted.details;
+  return Tables(report::fit_tables(
+      {d.whole.fit, d.whole.backtest, d.whole.why_untested, d.whole.log, d.name, d.logs}));
+}
+
+}  // namespace retrysim

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The first example of include/retrysim/README.md is the program that the consumer test builds, and
-every place that names the version names that of the project.
+"""The first two examples of include/retrysim/README.md are programs that the consumer test builds,
+and every place that names the version names that of the project.
 
 SPDX-License-Identifier: MIT
 """
@@ -13,11 +13,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Readme(unittest.TestCase):
-    def test_first_example_is_the_tested_program(self):
+    def test_first_examples_are_the_tested_programs(self):
         readme = (ROOT / "include/retrysim/README.md").read_text(encoding="utf-8")
-        program = (ROOT / "tests/consumer/verdict.cpp").read_text(encoding="utf-8")
-        example = re.search(r"```cpp\n(.*?)```", readme, re.DOTALL).group(1)
-        self.assertEqual(example, program[program.index("#include"):])
+        examples = re.findall(r"```cpp\n(.*?)```", readme, re.DOTALL)
+        for example, name in zip(examples, ("verdict.cpp", "tour.cpp")):
+            program = (ROOT / "tests/consumer" / name).read_text(encoding="utf-8")
+            self.assertEqual(example, program[program.index("#include"):])
         output = re.search(r"it prints[^`]*```\n(.*?)\n", readme, re.DOTALL).group(1)
         tests = (ROOT / "tests/consumer/tests.cmake").read_text(encoding="utf-8")
         self.assertIn(f'"^{output}"', tests)

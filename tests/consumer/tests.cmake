@@ -30,6 +30,15 @@ set_tests_properties(consumer/first_example PROPERTIES
   LABELS consumer FIXTURES_REQUIRED built_consumer
   PASS_REGULAR_EXPRESSION
   "^web: 98 % of the requests made during the fault fail; it recovers at once when the fault ends")
+# The second one: verdicts, tables, a comparison, and a fit to a log of the program's own.
+add_test(NAME consumer/tour
+         COMMAND ${CMAKE_COMMAND} -DTOUR=${PROJECT_BINARY_DIR}/consumer/tour
+                 -DPROGRAM=$<TARGET_FILE:retrysim-cli>
+                 -DSCENARIO=${PROJECT_SOURCE_DIR}/scenarios/deploy.toml
+                 -DFOLDER=${PROJECT_BINARY_DIR}/consumer/toured
+                 -P ${CMAKE_CURRENT_LIST_DIR}/tour.cmake)
+set_tests_properties(consumer/tour PROPERTIES
+  LABELS consumer FIXTURES_REQUIRED built_consumer TIMEOUT 300)
 add_test(NAME consumer/first_example_is_in_the_readme
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/readme_test.py)
 set_tests_properties(consumer/first_example_is_in_the_readme PROPERTIES LABELS consumer)

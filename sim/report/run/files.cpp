@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/run/files.hpp"
 
+#include <retrysim/run.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "report/graph.hpp"
@@ -203,3 +204,29 @@ void add_results(Document& d, Evaluations evaluations) {
 }
 
 }  // namespace retrysim::report
+
+namespace retrysim {
+
+namespace {
+
+/// All that the tables of a run are made of.
+struct EvaluatedRun {
+  explicit EvaluatedRun(const Run& run)
+      : set{run.scenario, "base", report::Runs::of(run.replications)}, evaluation(set) {}
+
+  report::ResultSet set;
+  report::Evaluation evaluation;
+};
+
+}  // namespace
+
+Tables tables(const Run& run) {
+  const auto evaluated = std::make_shared<const EvaluatedRun>(run);
+  return Tables(report::kept_with(evaluated, report::run_tables({&evaluated->evaluation, 1})));
+}
+
+std::vector<Verdict> verdicts(const Run& run) {
+  return verdicts(run.scenario.scenario, run.replications);
+}
+
+}  // namespace retrysim
