@@ -308,7 +308,7 @@ def budget(case):
 
 @feature
 def breaker(case):
-    case.web("retry.breaker.failure_share", 0.5)
+    case.web("retry.retry_breaker.failure_share", 0.5)
 
 
 @feature

@@ -300,11 +300,12 @@ struct BudgetRules {
   bool operator==(const BudgetRules&) const = default;
 };
 
-/// A circuit breaker on retries: nothing is retried while at least `failure_share` of the attempts
-/// in the last `window` failed (of at least `min_attempts`), nor for `open` after it tripped. First
-/// attempts continue, so it closes by itself. Refusals count as `quota_exceeded`.
-struct BreakerRules {
-  static constexpr std::string_view kName = "breaker", kRefuser = "the open circuit breaker";
+/// A circuit breaker on retries alone (one that refuses first attempts, too: breaker.hpp): nothing
+/// is retried while at least `failure_share` of the attempts in the last `window` failed (of at
+/// least `min_attempts`), nor for `open` after it tripped. First attempts continue, so it closes by
+/// itself. Refusals count as `quota_exceeded`.
+struct RetryBreakerRules {
+  static constexpr std::string_view kName = "retry_breaker", kRefuser = "the open retry breaker";
 
   bool enabled = false;
   double failure_share = 0.5;
@@ -313,7 +314,7 @@ struct BreakerRules {
   Duration open;
 
   bool in_use() const { return enabled; }
-  bool operator==(const BreakerRules&) const = default;
+  bool operator==(const RetryBreakerRules&) const = default;
 };
 
 /// Whether the guard lets retries pass when the run begins.
@@ -413,7 +414,7 @@ struct RetryRules {
   QuotaRules quota;
   SendRateRules rate_limit;
   BudgetRules budget;
-  BreakerRules breaker;
+  RetryBreakerRules retry_breaker;
   GuardRules guard;
   ThrottleRules throttle;
   HedgingRules hedging;
@@ -433,8 +434,8 @@ struct RetryRules {
   }
 
   /// The limits beyond the SDKs. Code that treats them alike goes through this list.
-  static constexpr std::tuple kLimits{&RetryRules::budget, &RetryRules::breaker, &RetryRules::guard,
-                                      &RetryRules::throttle};
+  static constexpr std::tuple kLimits{&RetryRules::budget, &RetryRules::retry_breaker,
+                                      &RetryRules::guard, &RetryRules::throttle};
   /// The rules of one of them, such as BudgetRules.
   template <class Rules>
   const Rules& of_limit() const {

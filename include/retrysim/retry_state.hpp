@@ -196,13 +196,13 @@ class RetryBudget : public RetryLimit<BudgetRules> {
   std::uint64_t active_retries_ = 0;   // requests that have been granted one, in a backoff or not
 };
 
-/// A circuit breaker on retries (BreakerRules).
-class CircuitBreaker : public RetryLimit<BreakerRules> {
+/// A circuit breaker on retries (RetryBreakerRules).
+class RetryBreaker : public RetryLimit<RetryBreakerRules> {
  public:
-  explicit CircuitBreaker(const BreakerRules& rules) : counts_(rules.window) {}
+  explicit RetryBreaker(const RetryBreakerRules& rules) : counts_(rules.window) {}
 
-  void attempt_ended(const BreakerRules& rules, bool failed, Time now);
-  bool permits(const BreakerRules&, RetryAsked, Time now) { return !open(now); }
+  void attempt_ended(const RetryBreakerRules& rules, bool failed, Time now);
+  bool permits(const RetryBreakerRules&, RetryAsked, Time now) { return !open(now); }
   bool open(Time now) const { return now < open_until_; }
   std::size_t further_bytes() const { return counts_.bytes(); }
 
@@ -247,7 +247,7 @@ class ClientThrottle : public RetryLimit<ThrottleRules> {
 /// `Each<Limit>` for every limit whose rules `RetryRules::kLimits` lists, in that order.
 template <template <class> class Each>
 using ForRetryLimits =
-    std::tuple<Each<RetryBudget>, Each<CircuitBreaker>, Each<RetryGuard>, Each<ClientThrottle>>;
+    std::tuple<Each<RetryBudget>, Each<RetryBreaker>, Each<RetryGuard>, Each<ClientThrottle>>;
 
 /// Whether the rules have to be told when requests begin and end (`begin_request`, `end_request`):
 /// a limit has a function for that, or each request earns credit when it begins.

@@ -60,7 +60,7 @@ constexpr const char* kAdviseUsage =
     "Tries the usual remedies one by one on the scenario, with the same random\n"
     "numbers: a bounded or short queue, shedding, dropping what clients have given\n"
     "up, adaptive LIFO, outlier ejection, one attempt more, fewer attempts or none, a\n"
-    "retry quota or budget, a circuit breaker, a client-side throttle, full jitter, a\n"
+    "retry quota or budget, a retry breaker, a client-side throttle, full jitter, a\n"
     "longer backoff, adaptive mode, no hedging, a longer timeout, a larger connection\n"
     "pool, deadlines and retries of calls between services. Where services call each\n"
     "other, also at each caller alone (no-retries@front.back). Ranks them by what\n"

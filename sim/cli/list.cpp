@@ -105,9 +105,10 @@ std::string describe_budget(const RetryRules& rules) {
     add(fmt::format("{} % of attempts in {}, at least {}, under way", rules.budget.share * 100,
                     text(rules.budget.window), rules.budget.minimum));
   }
-  if (rules.breaker.enabled) {
-    add(fmt::format("open above {} % failures of {} in {}", rules.breaker.failure_share * 100,
-                    rules.breaker.min_attempts, text(rules.breaker.window)));
+  if (rules.retry_breaker.enabled) {
+    add(fmt::format("no retries above {} % failures of {} in {}",
+                    rules.retry_breaker.failure_share * 100, rules.retry_breaker.min_attempts,
+                    text(rules.retry_breaker.window)));
   }
   if (rules.guard.enabled) {
     add(fmt::format("off above {} % failures in {} x {}", rules.guard.failure_share * 100,

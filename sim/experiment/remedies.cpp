@@ -222,14 +222,14 @@ Treatment retry_budget(const GroupPlace& place) {
                fmt::format("retry.budget.window={}", to_text(b.window))});
 }
 
-Treatment circuit_breaker(const GroupPlace& place) {
+Treatment retry_breaker(const GroupPlace& place) {
   if (!place.retries()) return not_here(kNoRetries);
-  if (place.retry().breaker.in_use()) return in_place("there is a circuit breaker");
-  const BreakerRules& b = preset("custom", "", "circuit-breaker").breaker;
-  return edit({fmt::format("retry.breaker.failure_share={}", b.failure_share),
-               fmt::format("retry.breaker.min_attempts={}", b.min_attempts),
-               fmt::format("retry.breaker.window={}", to_text(b.window)),
-               fmt::format("retry.breaker.open={}", to_text(b.open))});
+  if (place.retry().retry_breaker.in_use()) return in_place("there is a retry breaker");
+  const RetryBreakerRules& b = preset("custom", "", "retry-breaker").retry_breaker;
+  return edit({fmt::format("retry.retry_breaker.failure_share={}", b.failure_share),
+               fmt::format("retry.retry_breaker.min_attempts={}", b.min_attempts),
+               fmt::format("retry.retry_breaker.window={}", to_text(b.window)),
+               fmt::format("retry.retry_breaker.open={}", to_text(b.open))});
 }
 
 Treatment client_throttle(const GroupPlace& place) {
@@ -400,8 +400,8 @@ const std::vector<RemedyRow>& remedy_table() {
       at_groups("retry-quota", "limit retries by the quota of standard mode", retry_quota),
       at_groups("retry-budget", "limit retries to 10 % of the requests, as in the SRE book",
                 retry_budget),
-      at_groups("circuit-breaker", "stop retrying while too many attempts fail (circuit breaker)",
-                circuit_breaker),
+      at_groups("retry-breaker", "stop retrying while too many attempts fail (retry breaker)",
+                retry_breaker),
       at_groups("client-throttle",
                 "let clients hold requests back while too few succeed, as in the SRE book",
                 client_throttle),

@@ -198,7 +198,7 @@ constexpr Modelled kModelled[] = {
     {kBalance, kQuotaKeys, "", "the time until a full retry quota has run dry"},
     {kFluid, "client.*.retry.quota.scope", "group"},
     {kFacts | kBound,
-     "client.*.unrepeatable client.*.retry.breaker.* client.*.retry.guard.* "
+     "client.*.unrepeatable client.*.retry.retry_breaker.* client.*.retry.guard.* "
      "client.*.retry.quota.scope client.*.retry.quota.on_empty client.*.retry.quota.partial "
      "client.*.retry.rate_limit.scope"},
     {kFacts | kBalance | kBound, kLimiterKeys},
@@ -417,7 +417,7 @@ bool has_heavy_operations(const Scenario& s, const ClientSpec& c, std::size_t se
 }
 bool shares_retryer(const Scenario&, const ClientSpec& c, std::size_t) {
   const RetryRules& r = c.retry;
-  const bool first_attempts = r.breaker.enabled || r.throttle.enabled || r.rate_limit.enabled;
+  const bool first_attempts = r.retry_breaker.enabled || r.throttle.enabled || r.rate_limit.enabled;
   return !c.retryer.empty() && r.remembers() && (retries(c) || first_attempts);
 }
 bool limiter_may_wake(const Scenario& s, const ClientSpec& c, std::size_t service) {

@@ -68,16 +68,16 @@ std::span<const Combination> combinations();
 
 /// Why a part has no figures for a service.
 struct Refusal {
-  std::string feature;  ///< "circuit breakers"; empty: no client calls the service
-  std::string place;    ///< "client.web.retry.breaker.failure_share"
+  std::string feature;  ///< "retry breakers"; empty: no client calls the service
+  std::string place;    ///< "client.web.retry.retry_breaker.failure_share"
   std::string why;      ///< "not modelled"
 };
 /// The first reason; empty: the part has figures.
 std::optional<Refusal> refusal(Theory theory, const Scenario& scenario, std::size_t service);
 /// The reason as "service.api.abandoned: ...".
 std::optional<std::string> why_not(Theory theory, const Scenario& scenario, std::size_t service);
-/// The reason as a sentence: "No phase for service.api: the fluid cannot model circuit breakers
-/// (client.web.retry.breaker.failure_share)".
+/// The reason as a sentence: "No phase for service.api: the fluid cannot model retry breakers
+/// (client.web.retry.retry_breaker.failure_share)".
 std::string sentence_of(const Refusal& refusal, std::string_view what, std::string_view theory,
                         std::string_view subject);
 /// The features that a part leaves out, a few words each.

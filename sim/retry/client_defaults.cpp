@@ -56,6 +56,7 @@ std::string_view canonical_sdk(std::string_view sdk) {
   if (sdk == "boto3" || sdk == "cli" || sdk == "aws-cli") return "botocore";
   if (sdk == "smithy-core") return "js-v3";
   if (sdk == "smithy-kotlin") return "kotlin";
+  if (sdk == "circuit-breaker") return "retry-breaker";  // as it was called
   return sdk == "powershell" ? "dotnet" : sdk;
 }
 

@@ -53,14 +53,14 @@ BackoffRules lengthened(Duration base, double jitter) {
 constexpr Comparison kComparisons[] = {
     {"fixed-delay", "three attempts, one second apart: the most common hand-written strategy",
      [](RetryRules& r) { constant_delay(r, ms(1000)); }},
-    {"circuit-breaker", "Brooker 2022, Fixing retries with token buckets and circuit breakers",
+    {"retry-breaker", "Brooker 2022, Fixing retries with token buckets and circuit breakers",
      [](RetryRules& r) {
        r.backoff = backoff(ms(100), ms(100), kCap, kFull);
-       r.breaker = {.enabled = true,
-                    .failure_share = 0.1,
-                    .min_attempts = 10,
-                    .window = ms(10'000),
-                    .open = {}};
+       r.retry_breaker = {.enabled = true,
+                          .failure_share = 0.1,
+                          .min_attempts = 10,
+                          .window = ms(10'000),
+                          .open = {}};
      }},
     // The numbers are those of the gRFC's example: a service config has to give its own.
     {"grpc", "gRFC A6, client retries (1fd061a, June 2026; example with 4 attempts)", grpc},
@@ -152,7 +152,7 @@ constexpr Comparison kComparisons[] = {
      }},
     {"retryguard",
      "RetryGuard (Tavori et al. 2025, arXiv 2511.23278), as the reimplementation "
-     "topfull-retryguard-workshop states it; attempts and backoff of circuit-breaker",
+     "topfull-retryguard-workshop states it; attempts and backoff of retry-breaker",
      [](RetryRules& r) {
        r.backoff = backoff(ms(100), ms(100), kCap, kFull);
        r.guard = {.enabled = true, .starts = GuardStart::kOff};

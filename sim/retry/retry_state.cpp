@@ -131,7 +131,7 @@ void RetryBudget::request_ends(bool retried) {
   if (retried && active_retries_ > 0) --active_retries_;
 }
 
-void CircuitBreaker::attempt_ended(const BreakerRules& rules, bool failed, Time now) {
+void RetryBreaker::attempt_ended(const RetryBreakerRules& rules, bool failed, Time now) {
   counts_.add_first(now);
   if (failed) counts_.add_second(now);
   const auto attempts = static_cast<double>(counts_.first(now));

@@ -609,8 +609,9 @@ NOT_SCALED = {"recovery_s", "recovery_median_s", "recovery_censored_s"}
 NO_LIMITS = {"precision", "service.*.autoscaling.target", "service.*.throttle.window",
              "service.*.throttle.operation.*.window", "service.*.throttle.key.*.window",
              "client.*.reconcile_read", "service.*.calls.*.reconcile_read",
-             "service.*.idempotency.window", "client.*.retry.breaker.failure_share",
-             "service.*.calls.*.retry.breaker.failure_share", "client.*.retry.client_throttle.k",
+             "service.*.idempotency.window", "client.*.retry.retry_breaker.failure_share",
+             "service.*.calls.*.retry.retry_breaker.failure_share",
+             "client.*.retry.client_throttle.k",
              "service.*.calls.*.retry.client_throttle.k", "client.*.retry.guard.failure_share",
              "service.*.calls.*.retry.guard.failure_share",
              # Whatever answers the instances give, some may be left out.

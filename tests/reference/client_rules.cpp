@@ -262,7 +262,7 @@ void attempt_ended(const RetryRules& rules, Breaker& breaker, bool failed, Time 
   breaker.counts.add_first(now);
   if (failed) breaker.counts.add_second(now);
   const double attempts = breaker.counts.first(now), failures = breaker.counts.second(now);
-  const BreakerRules& b = rules.breaker;
+  const RetryBreakerRules& b = rules.retry_breaker;
   if (attempts < b.min_attempts || failures == 0 || failures < b.failure_share * attempts) return;
   breaker.open_until = std::max(breaker.open_until, now + b.open + Duration::nanoseconds(1));
 }

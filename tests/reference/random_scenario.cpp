@@ -507,7 +507,8 @@ class Generator {
                   pick(kBudget, {0.0, 1.0}),           ms(100),
                   any(kBudget, BudgetOf::kSuccesses),  pick(kBudget, {10, 11, 3})};
     }
-    if (on(kBreaker, 0.1)) r.breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
+    if (on(kBreaker, 0.1))
+      r.retry_breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
     if (on(kGuard, 0.15)) {
       r.guard = {true, pick(kGuard, {0.2, 0.5}), pick(kGuard, {ms(10), ms(50)}),
                  pick(kGuard, {1, 2, 4}),

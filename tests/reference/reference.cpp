@@ -565,8 +565,8 @@ class World {
       const Budget fresh{Counts(rules.budget.window, rules.budget.slices)};
       state.budget = &all.budgets.emplace(r.client, fresh).first->second;
     }
-    if (rules.breaker.enabled) {
-      const Breaker fresh{Counts(rules.breaker.window), {}};
+    if (rules.retry_breaker.enabled) {
+      const Breaker fresh{Counts(rules.retry_breaker.window), {}};
       state.breaker = &all.breakers.emplace(r.client, fresh).first->second;
     }
     if (rules.guard.enabled) state.guard = &all.guards[r.client];

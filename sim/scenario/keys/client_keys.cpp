@@ -457,7 +457,7 @@ std::vector<KeyInfo> preset_keys() {
           Access{store_retryer}.used_as(into<&ClientSpec::retryer>),
           {.fallback = "none", .when = kRetries},
           "A name: groups with the same one share retry quota, send-rate limiter, budget, "
-          "breaker, guard and client throttle, client by client, like the SDK clients of one "
+          "retry breaker, guard and client throttle, client by client, like the SDK clients of one "
           "process that use the same retryer."),
   };
 }
@@ -707,10 +707,10 @@ constexpr KeyInfo kLimiterKeys[] = {
 };
 
 constexpr auto kBudget = &RetryRules::budget;
-constexpr auto kBreaker = &RetryRules::breaker;
+constexpr auto kRetryBreaker = &RetryRules::retry_breaker;
 constexpr auto kClientThrottle = &RetryRules::throttle;
 constexpr std::string_view kHasBudget = "retry.budget.kind != none";
-constexpr std::string_view kHasBreaker = "retry.breaker.failure_share != none";
+constexpr std::string_view kHasRetryBreaker = "retry.retry_breaker.failure_share != none";
 constexpr auto kGuard = &RetryRules::guard;
 constexpr std::string_view kHasGuard = "retry.guard.failure_share != none";
 constexpr std::string_view kHasThrottle = "retry.client_throttle.k != none";
@@ -736,17 +736,20 @@ constexpr KeyInfo kBeyondKeys[] = {
         {.when = "retry.budget.kind = window|interval"},
         "Tenths of the window that count, with the present one, which is not over yet (Finagle: "
         "10; tower and Linkerd: 11)."),
-    key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
-        into_switched<kBreaker, &BreakerRules::failure_share>,
-        {.when = kRetries, .thing = "circuit breakers"},
-        "Share of failed attempts at which a circuit breaker stops all retries."),
-    key("retry.breaker.min_attempts", count(kUpToBillion).in("attempts"),
-        into<kBreaker, &BreakerRules::min_attempts>, {.when = kHasBreaker},
+    key("retry.retry_breaker.failure_share", number(kPositiveShare).or_word("none"),
+        into_switched<kRetryBreaker, &RetryBreakerRules::failure_share>,
+        {.when = kRetries, .thing = "retry breakers"},
+        "Share of failed attempts at which a circuit breaker stops all retries; first attempts "
+        "are sent."),
+    key("retry.retry_breaker.min_attempts", count(kUpToBillion).in("attempts"),
+        into<kRetryBreaker, &RetryBreakerRules::min_attempts>, {.when = kHasRetryBreaker},
         "Least number of attempts in the window for the breaker to trip."),
-    key("retry.breaker.window", duration(kPositive), into<kBreaker, &BreakerRules::window>,
-        {.when = kHasBreaker}, "How far back attempts count."),
-    key("retry.breaker.open", duration(kNotNegative), into<kBreaker, &BreakerRules::open>,
-        {.when = kHasBreaker}, "Shortest time that it stays open."),
+    key("retry.retry_breaker.window", duration(kPositive),
+        into<kRetryBreaker, &RetryBreakerRules::window>, {.when = kHasRetryBreaker},
+        "How far back attempts count."),
+    key("retry.retry_breaker.open", duration(kNotNegative),
+        into<kRetryBreaker, &RetryBreakerRules::open>, {.when = kHasRetryBreaker},
+        "Shortest time that it stays open."),
     key("retry.guard.failure_share", number(kPositiveShare).or_word("none"),
         into_switched<kGuard, &GuardRules::failure_share>,
         {.when = kRetries, .thing = "retry guards"},

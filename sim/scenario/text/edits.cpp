@@ -52,6 +52,63 @@ std::string bad_entity_name(std::string_view name) {
          " is not possible; expected letters, digits, _ and -, not starting with -";
 }
 
+// --- Names of earlier versions
+
+/// A table, or key, of the retry rules of clients and calls.
+struct OldName {
+  std::string_view before, now, note;
+};
+constexpr OldName kOldNames[] = {
+    {"breaker", "retry_breaker",
+     "a breaker that refuses first attempts, too, is breaker, outside of retry"},
+};
+
+const OldName* old_name(std::string_view name) {
+  const auto* at = std::ranges::find(kOldNames, name, &OldName::before);
+  return at == std::end(kOldNames) ? nullptr : at;
+}
+
+void note_old_name(const std::string& retry, const OldName& name, std::vector<std::string>& notes) {
+  notes.push_back(join(retry, name.before) + " is called " + join(retry, name.now) + " now; " +
+                  std::string(name.note));
+}
+
+void rename_in_retry(Node& owner, const std::string& path, std::vector<std::string>& notes) {
+  Member* retry = owner.find("retry");
+  if (retry == nullptr || !retry->value.is_table()) return;
+  for (Member& member : retry->value.members) {
+    const OldName* name = old_name(member.name);
+    if (name == nullptr || retry->value.find(name->now) != nullptr) continue;
+    note_old_name(join(path, "retry"), *name, notes);
+    member.name = name->now;
+  }
+}
+
+/// Calls `f` with each member of the table `name` of `owner` that is itself a table.
+template <class F>
+void for_each_table(Node& owner, std::string_view name, F&& f) {
+  Member* tables = owner.find(name);
+  if (tables == nullptr || !tables->value.is_table()) return;
+  for (Member& member : tables->value.members) {
+    if (member.value.is_table()) f(member);
+  }
+}
+
+/// The path of an edit with the present names; `names` are its parts.
+void rename_in_path(std::vector<std::string>& names, std::vector<std::string>& notes) {
+  const bool of_client = names.size() > 3 && names[0] == "client" && names[2] == "retry";
+  const bool of_call =
+      names.size() > 5 && names[0] == "service" && names[2] == "calls" && names[4] == "retry";
+  if (!of_client && !of_call) return;
+  const std::size_t at = of_client ? 3 : 5;
+  const OldName* name = old_name(names[at]);
+  if (name == nullptr) return;
+  std::string retry;
+  for (std::size_t i = 0; i < at; ++i) retry = join(retry, names[i]);
+  note_old_name(retry, *name, notes);
+  names[at] = name->now;
+}
+
 class NameChecker {
  public:
   explicit NameChecker(Problems& problems) : problems_(problems) {}
@@ -88,8 +145,13 @@ class NameChecker {
 
 class Edit {
  public:
-  Edit(Node& root, const Sources& sources, int source, Problems& problems)
-      : root_(root), text_(sources.text(source)), source_(source), problems_(problems) {}
+  Edit(Node& root, const Sources& sources, int source, Problems& problems,
+       std::vector<std::string>& notes)
+      : root_(root),
+        text_(sources.text(source)),
+        source_(source),
+        problems_(problems),
+        notes_(notes) {}
 
   void apply() {
     const std::size_t equals = find_equals(text_);
@@ -106,6 +168,7 @@ class Edit {
       return;
     }
     names_ = *names;
+    rename_in_path(names_, notes_);
     if (!check_path() || !read_value(text_.substr(equals + 1), equals + 2)) return;
     if (set(root_, 0)) return;
     if (!failed_) fail(1, in_quotes(path_) + " matches nothing; there is no such name yet");
@@ -228,6 +291,7 @@ class Edit {
   std::string_view path_;
   int source_;
   Problems& problems_;
+  std::vector<std::string>& notes_;
   std::vector<std::string> names_;
   Node value_;
   Place value_place_;
@@ -236,8 +300,21 @@ class Edit {
 
 }  // namespace
 
-void apply_edit(Node& root, const Sources& sources, int source, Problems& problems) {
-  Edit(root, sources, source, problems).apply();
+void rename_old_keys(Node& root, std::vector<std::string>& notes) {
+  for_each_table(root, "client", [&](Member& client) {
+    rename_in_retry(client.value, join("client", client.name), notes);
+  });
+  for_each_table(root, "service", [&](Member& service) {
+    for_each_table(service.value, "calls", [&](Member& call) {
+      rename_in_retry(call.value, join(join(join("service", service.name), "calls"), call.name),
+                      notes);
+    });
+  });
+}
+
+void apply_edit(Node& root, const Sources& sources, int source, Problems& problems,
+                std::vector<std::string>& notes) {
+  Edit(root, sources, source, problems, notes).apply();
 }
 
 void check_names(const Node& root, Problems& problems) {

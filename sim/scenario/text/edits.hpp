@@ -10,6 +10,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace retrysim::scenario {
 
@@ -19,8 +20,13 @@ namespace retrysim::scenario {
 /// why.
 std::set<std::string> apply_like(Node& root, Problems& problems);
 
-/// Applies one edit to the tree. `source` is the edit's text in `sources`.
-void apply_edit(Node& root, const Sources& sources, int source, Problems& problems);
+/// Gives keys that are written by a name of earlier versions their present one, and notes it.
+void rename_old_keys(Node& root, std::vector<std::string>& notes);
+
+/// Applies one edit to the tree. `source` is the edit's text in `sources`. Paths may have names of
+/// earlier versions, which is noted.
+void apply_edit(Node& root, const Sources& sources, int source, Problems& problems,
+                std::vector<std::string>& notes);
 
 /// Reports every name in the tree that the table of keys does not know, with the nearest one that
 /// it does, and every value that stands where a table belongs.

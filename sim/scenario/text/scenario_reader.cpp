@@ -25,10 +25,11 @@ namespace retrysim::scenario {
 namespace {
 
 void apply(std::string_view option, const std::vector<std::string>& edits, Node& root,
-           Sources& sources, Problems& problems) {
+           Sources& sources, Problems& problems, std::vector<std::string>& notes) {
   for (const std::string& edit : edits) {
-    apply_edit(root, sources, sources.add(std::string(option), edit), problems);
+    apply_edit(root, sources, sources.add(std::string(option), edit), problems, notes);
   }
+  rename_old_keys(root, notes);
 }
 
 }  // namespace
@@ -39,8 +40,9 @@ ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
     : problems_(sources_), edits_(edits), directory_(std::move(directory)) {
   root_ = parse_document(sources_, sources_.add(file, std::string(text)), problems_);
   if (!root_) return;
+  rename_old_keys(*root_, notes_);
   if (!edits.empty()) file_ = root_;
-  apply(kEditFile, edits, *root_, sources_, problems_);
+  apply(kEditFile, edits, *root_, sources_, problems_, notes_);
 }
 
 ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
@@ -56,7 +58,8 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits,
   LoadResult result;
   if (root_) {
     Node root = *root_;
-    apply(kVaryFile, variant_edits, root, sources, problems);
+    std::vector<std::string> notes = notes_;
+    apply(kVaryFile, variant_edits, root, sources, problems, notes);
     std::vector<std::string> edits = edits_;
     edits.insert(edits.end(), variant_edits.begin(), variant_edits.end());
     std::vector<ScenarioChange> changes = changes_between(file_ ? *file_ : *root_, root, edits);
@@ -65,6 +68,7 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits,
     CsvFiles files(directory_, inputs_, memory, sources, problems);
     LoadedScenario loaded = resolve(root, incomplete, files);
     loaded.changes = std::move(changes);
+    loaded.notes.insert(loaded.notes.begin(), notes.begin(), notes.end());
     if (problems.empty()) result.loaded = std::move(loaded);
   }
   result.errors = problems.diagnostics();

@@ -48,6 +48,7 @@ class ScenarioReader {
   Problems problems_;
   std::optional<Node> file_;  // if it has been edited: as it was before
   std::vector<std::string> edits_;
+  std::vector<std::string> notes_;  ///< of names of earlier versions
   std::optional<Node> root_;
   std::filesystem::path directory_;
   const InputTexts* inputs_ = nullptr;

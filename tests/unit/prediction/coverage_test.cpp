@@ -180,7 +180,7 @@ TEST_CASE("A service with room for all attempts is safe, whatever its rules") {
        {Case{"abandoned = \"remove\"\n", ""}, Case{"queue.discipline = \"lifo\"\n", ""},
         Case{"timeout = \"500ms\"\n", ""}, Case{"throttle = { rate = 450, window = \"2s\" }\n", ""},
         Case{"", "deadline = 2\n"}, Case{"", "unrepeatable = 0.3\n"},
-        Case{"", "retry.breaker.failure_share = 0.5\n"},
+        Case{"", "retry.retry_breaker.failure_share = 0.5\n"},
         Case{"", "retry.budget = { kind = \"window\", minimum = 1 }\n"},
         Case{"", "retry.hedging.delay = \"500ms\"\n"}}) {
     INFO(service << client);
@@ -256,7 +256,7 @@ TEST_CASE("A phase that no number of retries changes is given, whatever limits t
     CHECK(phase("", rule, 600) == "dead");
     CHECK(phase("", rule, 300) == "");  // dead if all are retried, safe if none
   }
-  CHECK(phase(full, "retry.breaker.failure_share = 0.5\n", 300) == "");
+  CHECK(phase(full, "retry.retry_breaker.failure_share = 0.5\n", 300) == "");
 }
 
 TEST_CASE("A queue that chance fills is doubted") {

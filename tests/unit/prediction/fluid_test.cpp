@@ -452,9 +452,9 @@ TEST_CASE("What the fluid does not model it refuses, with the key") {
   CHECK_FALSE(why("", ""));
   REQUIRE(why("queue = { discipline = \"lifo\" }\n", ""));
   CHECK(why("queue = { discipline = \"lifo\" }\n", "")->find("service.api.queue.discipline") == 0);
-  REQUIRE(why("", "retry = { mode = \"custom\", sdk = \"circuit-breaker\" }\n"));
-  CHECK(why("", "retry = { mode = \"custom\", sdk = \"circuit-breaker\" }\n")
-            ->find("client.web.retry.breaker") == 0);
+  REQUIRE(why("", "retry = { mode = \"custom\", sdk = \"retry-breaker\" }\n"));
+  CHECK(why("", "retry = { mode = \"custom\", sdk = \"retry-breaker\" }\n")
+            ->find("client.web.retry.retry_breaker") == 0);
   const auto refuses = [&](const std::string& service, const std::string& client,
                            const std::string& key) {
     const auto reason = why(service, client);

@@ -259,7 +259,7 @@ TEST_CASE("every SDK of the field is there, in the modes it has") {
   }
   CHECK(exists("standard", "smithy", ""));
   for (const char* sdk :
-       {"fixed-delay", "circuit-breaker", "grpc", "grpc-go", "grpc-java", "grpc-js", "finagle",
+       {"fixed-delay", "retry-breaker", "grpc", "grpc-go", "grpc-java", "grpc-js", "finagle",
         "envoy", "envoy-interval", "istio", "linkerd", "resilience4j", "polly", "tower", "urllib3",
         "tenacity", "sre", "retryguard", "hedging"}) {
     CHECK(exists("custom", "", sdk));

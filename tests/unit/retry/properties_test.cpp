@@ -186,7 +186,7 @@ void check_invariants(const Preset& preset, std::uint64_t responses) {
   CHECK((retried > responses / 100'000) ==
         (rules.max_attempts > 1 && rules.guard.starts == GuardStart::kOn));
   const bool can_refuse = (q.enabled && q.on_empty == QuotaOnEmpty::kFail) ||
-                          rules.budget.kind == BudgetKind::kWindow || rules.breaker.enabled ||
+                          rules.budget.kind == BudgetKind::kWindow || rules.retry_breaker.enabled ||
                           rules.guard.enabled;
   CHECK((refused > responses / 10'000) == can_refuse);
   CHECK((granted > static_cast<double>(responses) / 10) == counts_grants);

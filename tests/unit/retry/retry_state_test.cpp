@@ -180,7 +180,7 @@ TEST_CASE("a budget of successes gets nothing from requests that fail") {
 TEST_CASE("clients have a state only if their rules remember something") {
   RetryRules rules = find_preset("custom", "", "fixed-delay", "")->rules;
   CHECK(RetryStates(rules, 3, Time::zero(), {}).empty());
-  rules.breaker.enabled = true;
+  rules.retry_breaker.enabled = true;
   CHECK_FALSE(RetryStates(rules, 3, Time::zero(), {}).empty());
 }
 
@@ -237,8 +237,8 @@ TEST_CASE("rules of a shared retryer are compared part by part") {
   CHECK(different_state_rules(a, b).empty());  // no part of the state
   b.guard.enabled = true;
   CHECK(different_state_rules(a, b) == "guard");
-  b.breaker.enabled = true;
-  CHECK(different_state_rules(a, b) == "breaker");
+  b.retry_breaker.enabled = true;
+  CHECK(different_state_rules(a, b) == "retry_breaker");
   b.rate_limit.min_rate = 2;
   CHECK(different_state_rules(a, b) == "rate_limit");
   b.quota.cost = 6;
@@ -260,7 +260,7 @@ TEST_CASE("a credit fills a bucket to its capacity and leaves no fraction on top
 }
 
 TEST_CASE("a circuit breaker stops retries while too many attempts fail") {
-  RetryRules rules = find_preset("custom", "", "circuit-breaker", "")->rules;
+  RetryRules rules = find_preset("custom", "", "retry-breaker", "")->rules;
   rules.max_attempts = RetryRules::kUnlimited;
   RetryStrategy strategy(rules, RandomKey(1, 0));
   const auto fails_at = [&strategy](std::int64_t time_ms) {
@@ -277,11 +277,11 @@ TEST_CASE("a circuit breaker stops retries while too many attempts fail") {
 }
 
 TEST_CASE("a circuit breaker trips at exactly its share of failures, from its least number on") {
-  BreakerRules rules;
+  RetryBreakerRules rules;
   rules.enabled = true;
   rules.failure_share = 0.5;
   rules.min_attempts = 4;
-  CircuitBreaker breaker(rules);
+  RetryBreaker breaker(rules);
   breaker.attempt_ended(rules, true, at_ms(0));
   breaker.attempt_ended(rules, true, at_ms(0));
   breaker.attempt_ended(rules, false, at_ms(0));
@@ -291,8 +291,8 @@ TEST_CASE("a circuit breaker trips at exactly its share of failures, from its le
 }
 
 TEST_CASE("a circuit breaker that tripped stays open as long as it is told") {
-  BreakerRules rules{true, 0.5, 1, Duration::seconds(10), Duration::seconds(5)};
-  CircuitBreaker breaker(rules);
+  RetryBreakerRules rules{true, 0.5, 1, Duration::seconds(10), Duration::seconds(5)};
+  RetryBreaker breaker(rules);
   breaker.attempt_ended(rules, true, at_ms(0));
   CHECK(breaker.open(at_ms(0)));
   for (int i = 0; i < 100; ++i) breaker.attempt_ended(rules, false, at_ms(1));
