@@ -33,13 +33,14 @@ enum class Outcome : std::uint8_t {
   kNoSendToken,          ///< the client refused to send: its limiter or its throttle
   kDeadlineExceeded,     ///< the request's deadline has passed, or would before the retry
   kUnfinished,           ///< still open when the run ended
+  kBreakerOpen,          ///< its circuit breaker refused the call (BreakerRules), and that was all
 };
-inline constexpr int kOutcomeCount = 8;
+inline constexpr int kOutcomeCount = 9;
 template <>
 inline constexpr std::string_view kWords<Outcome> =
     "success|retry|max_attempts_exceeded|quota_exceeded|not_retryable|no_send_token|"
-    "deadline_exceeded|unfinished";
-static_assert(words_end_with(Outcome::kUnfinished));
+    "deadline_exceeded|unfinished|breaker_open";
+static_assert(words_end_with(Outcome::kBreakerOpen));
 
 /// The retry state of one request.
 struct RetryProgress {

@@ -230,6 +230,8 @@ struct ClientFlow {
   std::uint64_t throttled = 0, errors = 0, timeouts = 0, quota_denied = 0;
   std::uint64_t arrivals = 0;  ///< attempts that reached the service
   double limiter_waiting_ns = 0, connection_waiting_ns = 0, in_backoff_ns = 0, in_flight_ns = 0;
+  std::uint64_t refused = 0;   ///< calls that a circuit breaker refused: they are no attempts
+  double breaker_open_ns = 0;  ///< number of open circuit breakers
 
   void merge(const ClientFlow& o);
 
@@ -404,6 +406,10 @@ struct AttemptTotals {
   Histogram attempt_latency;
   DurationMoments attempt_latency_m;
   std::vector<AttemptNumberCounts> by_attempt;  ///< [0] is attempt 1
+  std::uint64_t breaker_refusals = 0;           ///< calls that a circuit breaker refused,
+  std::uint64_t breaker_first_refusals = 0;     ///< of these the first of their request
+  std::uint64_t breaker_openings = 0;           ///< flow: times that a breaker opened in the window
+  std::uint64_t breakers = 0;                   ///< how many the group has
 
   bool operator==(const AttemptTotals&) const = default;
 };
@@ -580,7 +586,7 @@ RETRYSIM_FIELDS(AttemptNumberCounts, sent, results, peak_sends_100ms, in_backoff
 
 RETRYSIM_FIELDS(ClientFlow, requests, attempts, retries, successes, failures, throttled, errors,
                 timeouts, quota_denied, arrivals, limiter_waiting_ns, connection_waiting_ns,
-                in_backoff_ns, in_flight_ns)
+                in_backoff_ns, in_flight_ns, refused, breaker_open_ns)
 
 RETRYSIM_FIELDS(ClientBin, flow, latency_count, latency_sum_ns, latency_p50_s, latency_p99_s)
 
@@ -603,7 +609,8 @@ RETRYSIM_FIELDS(RequestTotals, requests, outcomes, ended_within, successes_withi
                 cache)
 
 RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, lost, attempt_latency,
-                attempt_latency_m, by_attempt)
+                attempt_latency_m, by_attempt, breaker_refusals, breaker_first_refusals,
+                breaker_openings, breakers)
 
 RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
                 dropped, degraded, degradable, service_latency, queueing_time, service_latency_m,

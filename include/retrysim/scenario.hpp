@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/breaker.hpp>
 #include <retrysim/distribution.hpp>
 #include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
@@ -229,10 +230,12 @@ struct ClientSpec {
   /// Probability that the body of a request cannot be sent again: it is neither retried nor hedged.
   double unrepeatable = 0;
   RetryRules retry;
+  BreakerRules breaker;                                ///< refuses calls; not shared by `retryer`
   RetryOnlyAt retry_only_at = RetryOnlyAt::kAnywhere;  ///< of a group that makes calls
   /// Groups that name the same retryer share its state, like a process whose clients of several
   /// services use one retryer. Client i of each is then the same client (or, in the scope `group`,
-  /// all are one), with the same quota, send-rate limiter, budget, breaker, guard and throttle;
+  /// all are one), with the same quota, send-rate limiter, budget, retry breaker, guard and
+  /// throttle;
   /// their rules must agree, too. Empty: nothing is shared.
   std::string retryer = {};
   /// A strategy of your own, used instead of `retry`, whose error classes still apply; may be

@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/breaker.hpp>
 #include <retrysim/distribution.hpp>
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/run_result.hpp>
@@ -87,6 +88,11 @@ inline constexpr bool kIsArray<std::array<T, n>> = true;
 template <class T, class Visit>
 concept PlainOnly = Plain<T> && !kIsArray<T> && !Archived<const T, Visit> && !stats::HasFields<T>;
 
+/// Those that a set of classes may have.
+inline constexpr std::array kClassesOfErrors = {ResponseClass::kThrottling,
+                                                ResponseClass::kTransient, ResponseClass::kTimeout,
+                                                ResponseClass::kNotRetryable};
+
 /// Writes values one after the other.
 class Writer {
  public:
@@ -117,6 +123,9 @@ class Writer {
   // Code of the user's, which stays where it is.
   void write(const StrategyFactory&) {}
   void write(const Distribution& distribution) { write(distribution.parts()); }
+  void write(const ErrorClasses& classes) {
+    for (const ResponseClass c : kClassesOfErrors) write(classes.has(c));
+  }
   void write(const std::string& text) {
     write(std::uint64_t{text.size()});
     bytes_ += text;
@@ -230,6 +239,12 @@ class Reader {
     bool exists = false, is_true = false;
     (*this)(exists, is_true);
     value = exists ? std::optional(is_true) : std::nullopt;
+  }
+  void read(ErrorClasses& classes) {
+    classes = {};
+    for (const ResponseClass c : kClassesOfErrors) {
+      if (next<std::uint8_t>() != 0) classes.add(c);
+    }
   }
   void read(Histogram& histogram) {
     Histogram::Parts parts;

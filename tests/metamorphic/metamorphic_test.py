@@ -611,9 +611,11 @@ NO_LIMITS = {"precision", "service.*.autoscaling.target", "service.*.throttle.wi
              "client.*.reconcile_read", "service.*.calls.*.reconcile_read",
              "service.*.idempotency.window", "client.*.retry.retry_breaker.failure_share",
              "service.*.calls.*.retry.retry_breaker.failure_share",
-             "client.*.retry.client_throttle.k",
-             "service.*.calls.*.retry.client_throttle.k", "client.*.retry.guard.failure_share",
+             "client.*.retry.client_throttle.k", "service.*.calls.*.retry.client_throttle.k",
+             "client.*.retry.guard.failure_share",
              "service.*.calls.*.retry.guard.failure_share",
+             "client.*.breaker.failure_share", "service.*.calls.*.breaker.failure_share",
+             "client.*.breaker.slow_share", "service.*.calls.*.breaker.slow_share",
              # Whatever answers the instances give, some may be left out.
              "service.*.ejection.interval", "service.*.ejection.consecutive_5xx",
              "service.*.ejection.consecutive_gateway_failure",

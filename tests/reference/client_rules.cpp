@@ -283,6 +283,129 @@ void take_note(const RetryRules& rules, const ClientState& state, const ErrorInf
 
 }  // namespace
 
+// --- A circuit breaker that refuses calls
+
+namespace {
+
+/// What there is of the entries in the window at `now`: the entries are cut into slices, the last
+/// of which count.
+std::vector<CallBreaker::Entry> in_window(const BreakerRules& rules, const CallBreaker& breaker,
+                                          Time now) {
+  using Entry = CallBreaker::Entry;
+  const std::vector<Entry>& all = breaker.entries;
+  if (rules.window_calls > 0) {
+    const std::size_t n = std::min<std::size_t>(all.size(), rules.window_calls);
+    return {all.end() - static_cast<std::ptrdiff_t>(n), all.end()};
+  }
+  const std::int64_t length = std::max<std::int64_t>(1, rules.window.count() / rules.slices);
+  std::vector<std::pair<std::int64_t, std::vector<Entry>>> slices;  // with their beginnings
+  for (const Entry& e : all) {
+    const std::int64_t at = e.at.count();
+    if (slices.empty() || at - slices.back().first >= length) {
+      const bool grid = rules.slicing == BreakerSlices::kGrid;
+      slices.push_back({grid ? at / length * length : at, {}});
+    }
+    slices.back().second.push_back(e);
+  }
+  std::vector<Entry> found;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const bool among_last = slices.size() - i <= rules.slices;
+    const bool young = now.count() - slices[i].first < length * rules.slices;
+    if (!among_last || (!young && rules.slicing != BreakerSlices::kRing)) continue;
+    found.insert(found.end(), slices[i].second.begin(), slices[i].second.end());
+  }
+  return found;
+}
+
+bool reaches_a_share(const BreakerRules& rules, const std::vector<CallBreaker::Entry>& entries,
+                     std::uint32_t least) {
+  double calls = 0, failed = 0, slow = 0;
+  for (const CallBreaker::Entry& e : entries) {
+    calls += e.call ? 1 : 0;
+    failed += e.failed ? 1 : 0;
+    slow += e.slow ? 1 : 0;
+  }
+  const auto reached = [&](double n, double share) {
+    if (share <= 0 || n == 0) return false;
+    return calls == 0 || (rules.above ? n / calls > share : n / calls >= share);
+  };
+  if (calls < least) return false;
+  return reached(failed, rules.failure_share) || reached(slow, rules.slow_share);
+}
+
+void open_breaker(const BreakerRules& rules, CallBreaker& b, Time now) {
+  double ns = static_cast<double>(rules.open.count());
+  if (b.openings > 0 && rules.open_factor != 1) ns *= kernel::pow(rules.open_factor, b.openings);
+  const Duration open =
+      b.openings == 0 || rules.open_factor == 1 ? rules.open : Duration::from_nanoseconds(ns);
+  ++b.openings;
+  b.open_until = now + std::min(open, rules.open_cap);
+  b.state = BreakerState::kOpen;
+  ++b.era;
+}
+
+}  // namespace
+
+bool ask(const BreakerRules& rules, CallBreaker& b, Time now) {
+  if (rules.counts_asked) b.entries.push_back({now, true, false, false});
+  if (b.state == BreakerState::kOpen && now >= b.open_until) {
+    b.state = BreakerState::kHalfOpen;
+    ++b.era;
+    b.permits = rules.probes;
+    b.probes.clear();
+  }
+  if (b.state == BreakerState::kClosed) return true;
+  if (b.state == BreakerState::kOpen || b.permits == 0) return false;
+  --b.permits;
+  return true;
+}
+
+void release(CallBreaker& b, int era) {
+  if (b.state == BreakerState::kHalfOpen && b.era == era) ++b.permits;
+}
+
+void record(const BreakerRules& rules, CallBreaker& b, int era, ResponseClass result,
+            Duration length, Time now) {
+  if (result != ResponseClass::kSuccess && rules.ignored.has(result)) return release(b, era);
+  if (era != b.era && !rules.counts_late) return;
+  const CallBreaker::Entry entry{now, true,
+                                 result != ResponseClass::kSuccess && rules.failures.has(result),
+                                 rules.slow_share > 0 && length > rules.slow_call};
+  const bool bad = entry.failed || entry.slow;
+  const auto note = [&] {
+    b.entries.push_back(entry);
+    b.entries.back().call = !rules.counts_asked;
+  };
+  if (b.state == BreakerState::kClosed || rules.keeps_counts) note();
+  if (b.state == BreakerState::kClosed) {
+    b.in_row = entry.failed ? b.in_row + 1 : 0;
+    if (!bad && !rules.judges_successes) return;
+    const std::uint32_t least =
+        rules.window_calls > 0 ? std::min(rules.window_calls, rules.min_calls) : rules.min_calls;
+    const bool in_row = rules.consecutive > 0 && b.in_row >= rules.consecutive;
+    if (in_row || reaches_a_share(rules, in_window(rules, b, now), least)) {
+      open_breaker(rules, b, now);
+    }
+    return;
+  }
+  if (b.state == BreakerState::kOpen) return;
+  b.probes.push_back(entry);
+  if (rules.close_on == BreakerClose::kShare) {
+    if (b.probes.size() < std::min(rules.probes, rules.min_calls)) return;
+    if (reaches_a_share(rules, b.probes, 1)) return open_breaker(rules, b, now);
+  } else {
+    if (bad) return open_breaker(rules, b, now);
+    const bool in_a_row = rules.close_on == BreakerClose::kConsecutive;
+    if (in_a_row) ++b.permits;
+    if (b.probes.size() < (in_a_row ? rules.close_after : rules.probes)) return;
+  }
+  b.state = BreakerState::kClosed;
+  ++b.era;
+  b.in_row = b.openings = 0;
+  if (!rules.keeps_counts) b.entries.clear();
+  if (rules.counts_probe) b.entries.push_back(entry);
+}
+
 void Quota::give(const QuotaRules& rules, double tokens) {
   if (!(tokens > 0)) return;
   const double most = rules.capacity - whole();

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/breaker.hpp>
 #include <retrysim/random.hpp>
 #include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
@@ -17,6 +18,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace retrysim::reference {
 
@@ -98,6 +100,27 @@ struct Guard {
   };
   std::map<std::int64_t, Sample> samples;
 };
+/// A circuit breaker that refuses calls: everything that it has counted, one by one.
+struct CallBreaker {
+  struct Entry {
+    Time at;
+    bool call = false, failed = false, slow = false;
+  };
+  std::vector<Entry> entries;  ///< since the counts began anew
+  BreakerState state = BreakerState::kClosed;
+  int era = 0;
+  std::uint32_t in_row = 0, openings = 0;
+  Time open_until;
+  std::uint32_t permits = 0;
+  std::vector<Entry> probes;  ///< that have ended
+};
+/// Whether a call may go.
+bool ask(const BreakerRules& rules, CallBreaker& breaker, Time now);
+/// It has ended so; or nobody saw how.
+void record(const BreakerRules& rules, CallBreaker& breaker, int era, ResponseClass result,
+            Duration length, Time now);
+void release(CallBreaker& breaker, int era);
+
 struct ClientThrottle {
   Counts counts;  ///< requests, accepts
 };

@@ -477,6 +477,7 @@ class Generator {
       if (on(kTokenOfContent, 0.4)) c.side_effects.token_from = TokenSource::kContent;
     }
     strategy(c.retry);
+    if (on(kCallBreaker, 0.2)) breaker(c.breaker);
     if (!on(kSharedRetryer, 0.15) || c.makes_calls()) return;
     c.retryer = "shared";
     for (const ClientSpec& other : scenario_.clients) {
@@ -528,6 +529,38 @@ class Generator {
       r.retry_after_max = pick(kRetryAfter, {Duration(), Duration(), ms(60), Duration::max()});
     }
     if (on(kLongPoll, 0.3)) r.long_poll = any(kLongPoll, LongPoll::kWaitBase);
+  }
+
+  // Breakers of libraries, with numbers that a short run reaches.
+  void breaker(BreakerRules& b) {
+    const auto all = breaker_presets();
+    b = all[draws(kCallBreaker).below(static_cast<std::uint32_t>(all.size()))].rules;
+    b.min_calls = pick(kCallBreaker, {0u, 1u, 3u, 10u});
+    b.open = pick(kCallBreaker, {ms(20), ms(100), ms(1000)});
+    if (b.window_calls > 0) b.window_calls = pick(kCallBreaker, {5u, 20u});
+    b.window = pick(kCallBreaker, {ms(50), ms(500)});
+    b.slices = std::min(b.slices, 10u);
+    b.order = any(kCallBreaker, BreakerOrder::kBreakerOutside);
+    b.scope = any(kCallBreaker, BreakerScope::kService);
+    if (!on(kBreakerRules, 0.5)) return;
+    b.failure_share = pick(kBreakerRules, {0.1, 0.5, 1.0});
+    b.slow_share = pick(kBreakerRules, {0.0, 0.5});
+    b.slow_call = pick(kBreakerRules, {ms(1), ms(20)});
+    b.consecutive = pick(kBreakerRules, {0u, 1u, 3u});
+    b.above = draws(kBreakerRules).uniform() < 0.5;
+    b.slicing = any(kBreakerRules, BreakerSlices::kRing);
+    b.judges_successes = draws(kBreakerRules).uniform() < 0.5;
+    b.counts_asked = b.window_calls == 0 && draws(kBreakerRules).uniform() < 0.3;
+    b.keeps_counts = draws(kBreakerRules).uniform() < 0.3;
+    b.counts_probe = draws(kBreakerRules).uniform() < 0.3;
+    b.counts_late = draws(kBreakerRules).uniform() < 0.5;
+    b.retry_refused = draws(kBreakerRules).uniform() < 0.7;
+    if (draws(kBreakerRules).uniform() < 0.3) b.ignored.add(ResponseClass::kThrottling);
+    b.open_factor = pick(kBreakerRules, {1.0, 1.5});
+    b.open_cap = pick(kBreakerRules, {ms(50), Duration::max()});
+    b.probes = pick(kBreakerRules, {1u, 2u, 5u});
+    b.close_on = any(kBreakerRules, BreakerClose::kConsecutive);
+    b.close_after = pick(kBreakerRules, {1u, 3u});
   }
 
   void backoff(BackoffRules& b) {

@@ -265,9 +265,9 @@ class Recount {
     }
     if (inner) return;
     same("requests", a.requests, b.requests);
-    for (const Outcome o :
-         {Outcome::kSuccess, Outcome::kMaxAttemptsExceeded, Outcome::kQuotaExceeded,
-          Outcome::kNotRetryable, Outcome::kNoSendToken, Outcome::kDeadlineExceeded}) {
+    for (const Outcome o : {Outcome::kSuccess, Outcome::kMaxAttemptsExceeded,
+                            Outcome::kQuotaExceeded, Outcome::kNotRetryable, Outcome::kNoSendToken,
+                            Outcome::kDeadlineExceeded, Outcome::kBreakerOpen}) {
       const auto i = static_cast<std::size_t>(o);
       same(name(o), a.outcomes[i], b.outcomes[i]);
     }

@@ -70,6 +70,9 @@ struct Request {
   std::optional<std::string> operation;  ///< of that attempt, if its service sees it
   double work = 1;                       ///< of that operation
   std::optional<std::uint32_t> key, priority;
+  std::optional<int> permit;  ///< of its circuit breaker: the state, by number, that gave it
+  int refusals = 0;           ///< tries that the breaker did not let go
+  ResponseClass last_failure = ResponseClass::kTransient;
 };
 
 /// A call in the stage of an attempt.
@@ -93,6 +96,7 @@ struct Attempt {
   int number = 0;
   bool given_up = false;
   bool new_connection = false;
+  int permit = 0;  ///< of its circuit breaker
   Time arrived;
   enum { kTravelling, kQueued, kServed, kHeld, kLost, kGone } stage = kTravelling;
   bool refused = false;     ///< what a server does, or is to do, is turning it away
@@ -222,6 +226,7 @@ struct Group {
   std::map<std::uint32_t, std::uint32_t> ordinals, thinks;                ///< by client
   std::map<std::uint32_t, std::uint64_t> last_tokens;                     ///< by client
   std::map<std::pair<std::uint32_t, std::size_t>, ConnectionPool> pools;  ///< client, service
+  std::map<std::pair<std::uint32_t, std::size_t>, CallBreaker> breakers;  ///< client, service
 };
 
 template <class Spec>
@@ -429,6 +434,9 @@ class World {
             limit, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
       }
     }
+    if (in_time && asks_per_request(r) && !may_go(r)) {
+      return end(r, Outcome::kBreakerOpen);  // its strategy does not hear of it
+    }
     request_begins(g.spec->retry, state_of(r), now());
     if (!in_time) return end(r, Outcome::kDeadlineExceeded);
     begin_attempt(r);
@@ -458,7 +466,22 @@ class World {
     r.phase = Request::kEnded;
     if (r.deadline) calendar_.cancel(*r.deadline);
     r.deadline.reset();
-    request_ends(state_of(r), r.retried);
+    if (asks_per_request(r) && r.permit) {
+      if (outcome == Outcome::kNoSendToken) {
+        release(breaker_of(r), *r.permit);
+      } else {
+        const ResponseClass result = outcome == Outcome::kSuccess ? ResponseClass::kSuccess
+                                     : outcome == Outcome::kDeadlineExceeded
+                                         ? ResponseClass::kTimeout
+                                         : r.last_failure;
+        record(g.spec->breaker, breaker_of(r), *r.permit, result, now() - r.submitted, now());
+      }
+    } else if (r.permit) {
+      release(breaker_of(r), *r.permit);
+    }
+    r.permit.reset();
+    const bool never_began = asks_per_request(r) && outcome == Outcome::kBreakerOpen;
+    if (!never_began) request_ends(state_of(r), r.retried);
     if (r.caller != nullptr) return call_ended(r, outcome == Outcome::kSuccess);
     if (g.spec->arrivals.process == ArrivalProcess::kClosed) think(g, r.client, r.submitted);
   }
@@ -578,9 +601,64 @@ class World {
     return state;
   }
 
-  // --- Before an attempt is sent: the client's throttle, send tokens, a connection
+  // --- Circuit breakers
+
+  static bool asks_per_attempt(const Request& r) {
+    const BreakerRules& rules = r.group->spec->breaker;
+    return rules.enabled && rules.order == BreakerOrder::kRetryOutside;
+  }
+  static bool asks_per_request(const Request& r) {
+    return r.group->spec->breaker.enabled && !asks_per_attempt(r);
+  }
+  CallBreaker& breaker_of(const Request& r) {
+    switch (r.group->spec->breaker.scope) {
+      case BreakerScope::kClient:
+        break;
+      case BreakerScope::kGroup:
+        return r.group->breakers[{0, 0}];
+      case BreakerScope::kService:
+        return r.group->breakers[{r.client, service_of(r).index}];
+    }
+    return r.group->breakers[{r.client, 0}];
+  }
+
+  bool may_go(Request& r) {
+    CallBreaker& b = breaker_of(r);
+    const bool goes = ask(r.group->spec->breaker, b, now());
+    tell(Step::kAsked, r, goes, static_cast<int>(b.state));
+    r.permit.reset();
+    if (goes) r.permit = b.era;
+    if (!goes && asks_per_attempt(r)) ++r.refusals;
+    return goes;
+  }
+
+  // --- Before an attempt is sent: its circuit breaker, the client's throttle, send tokens, a
+  // connection
 
   void begin_attempt(Request& r) {
+    const std::size_t others = r.under_way.size();
+    if (asks_per_attempt(r) && !may_go(r)) {
+      if (others == 0) refused(r);
+      return;
+    }
+    pass_gates(r);
+    const bool no_hedge = others > 0 && r.under_way.size() == others;
+    if (no_hedge && r.permit && asks_per_attempt(r)) {
+      release(breaker_of(r), *r.permit);
+      r.permit.reset();
+    }
+  }
+
+  void refused(Request& r) {
+    const RetryRules& rules = r.group->spec->retry;
+    if (!r.group->spec->breaker.retry_refused || rules.hedging.enabled) {
+      return end(r, Outcome::kBreakerOpen);
+    }
+    Failure failure{{ResponseClass::kTransient}};
+    fail(r, failure, true);
+  }
+
+  void pass_gates(Request& r) {
     const RetryRules& rules = r.group->spec->retry;
     if (rules.throttle.enabled) {
       Draws random(r.group->key, {r.entity, static_cast<std::uint32_t>(r.progress.attempts) + 1, 0,
@@ -727,6 +805,7 @@ class World {
     a.request = &r;
     a.group = &g;
     a.number = ++r.progress.attempts;
+    if (asks_per_attempt(r)) a.permit = *std::exchange(r.permit, std::nullopt);
     a.new_connection = r.new_connection && counts_connections(g);
     r.under_way.push_front(&a);
     set_timeout(r);
@@ -1702,12 +1781,17 @@ class World {
     r.under_way.remove(&a);
     if (r.under_way.empty()) stop_timeout(r);
     not_under_way(a, &a.answer);
+    if (asks_per_attempt(r)) {
+      record(g.spec->breaker, breaker_of(r), a.permit, error.response_class, now() - a.sent, now());
+    }
     const bool reusable = error.response_class != ResponseClass::kTransient &&
                           error.response_class != ResponseClass::kTimeout;
     give_connection_back(r, reusable);
     gone(a);
     if (!error.success()) return fail(r, a.answer);
+    r.progress.attempts += r.refusals;
     request_succeeds(g.spec->retry, state_of(r), r.progress, now());
+    r.progress.attempts -= r.refusals;
     limiter_changed(r);
     give_up_rest(r);
     end(r, Outcome::kSuccess);
@@ -1726,6 +1810,12 @@ class World {
       a.given_up = true;
       const Response timeout = no_response(TransportError::kTimeout);
       not_under_way(a, result == AttemptResult::kTimeout ? &timeout : nullptr);
+      if (asks_per_attempt(r) && result == AttemptResult::kTimeout) {
+        record(r.group->spec->breaker, breaker_of(r), a.permit, ResponseClass::kTimeout,
+               now() - a.sent, now());
+      } else if (asks_per_attempt(r)) {
+        release(breaker_of(r), a.permit);
+      }
       const Abandoned policy = a.at->service->spec->abandoned;
       const bool at_server = a.stage == Attempt::kServed || a.stage == Attempt::kHeld;
       if (a.stage == Attempt::kLost) {
@@ -1771,18 +1861,26 @@ class World {
   }
 
   void fail(Request& r, const Response& response, bool given_up = false) {
+    const RetryRules& rules = r.group->spec->retry;
+    fail(r, Failure{classify(rules.errors, rules.api, response), response.retry_after,
+                    r.group->spec->long_poll, is_repeatable(r), given_up});
+  }
+
+  /// `refused`: by its circuit breaker.
+  void fail(Request& r, const Failure& failure, bool refused = false) {
     RetryRules rules = r.group->spec->retry;
+    r.last_failure = failure.error.response_class;
     if (!may_repeat(r)) {
       rules.max_attempts = 1;
       rules.quota.order = QuotaOrder::kAfterAttempts;  // it is not charged
     }
-    const Failure failure{classify(rules.errors, rules.api, response), response.retry_after,
-                          r.group->spec->long_poll, is_repeatable(r), given_up};
     const ClientState state = state_of(r);
+    r.progress.attempts += r.refusals;
     const auto attempts = static_cast<std::uint32_t>(r.progress.attempts);
     const Decision decision =
         decide(rules, state, r.progress, failure, now(),
                Draws(r.group->key, {r.entity, attempts, 0, Purpose::kBackoff}));
+    r.progress.attempts -= r.refusals;
     if (state.any()) {
       tell(Step::kRetryState, r, state.quota == nullptr ? 0 : state.quota->whole(),
            bits(state.limiter == nullptr ? 0 : state.limiter->fill_rate()));
@@ -1791,6 +1889,7 @@ class World {
     tell(Step::kDecided, r, decision.delay.count(),
          static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
     if (decision.outcome != Outcome::kRetry) {
+      if (refused) return end(r, Outcome::kBreakerOpen);
       if (!r.under_way.empty() && failure.error.retryable()) return;  // another may still succeed
       give_up_rest(r);
       if (decision.delay > Duration::zero()) return back_off(r, decision.delay, true);

@@ -30,7 +30,7 @@ std::optional<double> ratio(double numerator, double denominator) {
 double failures(const MetricInput& in) {
   return outcome<Outcome::kMaxAttemptsExceeded>(in) + outcome<Outcome::kQuotaExceeded>(in) +
          outcome<Outcome::kNotRetryable>(in) + outcome<Outcome::kNoSendToken>(in) +
-         outcome<Outcome::kDeadlineExceeded>(in);
+         outcome<Outcome::kDeadlineExceeded>(in) + outcome<Outcome::kBreakerOpen>(in);
 }
 
 double finished_in_drain(const MetricInput& in) {
@@ -170,6 +170,14 @@ std::optional<double> attempts_variance(const MetricInput& in) {
   const auto square = ratio(cohort<&ClientResult::attempts_squared>(in), requests(in));
   if (!mean || !square) return std::nullopt;
   return std::max(0.0, *square - *mean * *mean);
+}
+
+double requests_with_breaker(const MetricInput& in) {
+  return in.client.breakers > 0 ? requests(in) : 0;
+}
+
+double breaker_time_ns(const MetricInput& in) {
+  return static_cast<double>(in.client.breakers) * in.window_s() * 1e9;
 }
 
 std::optional<double> quota_mean(const MetricInput& in) {

@@ -163,6 +163,15 @@ std::optional<double> in_system_variance(const MetricInput& in);
 // Others.
 std::optional<double> attempts_variance(const MetricInput& in);
 std::optional<double> quota_mean(const MetricInput& in);
+
+// Of groups that have circuit breakers; others have no such value, or 0.
+double requests_with_breaker(const MetricInput& in);
+double breaker_time_ns(const MetricInput& in);  ///< of the window, for each breaker
+template <auto count>
+std::optional<double> of_breakers(const MetricInput& in) {
+  if (in.client.breakers == 0) return std::nullopt;
+  return static_cast<double>(in.client.*count);
+}
 std::optional<double> peak_rate(const MetricInput& in);
 std::optional<double> peak_to_mean(const MetricInput& in);
 std::optional<double> peak_amplification_of(const MetricInput& in);

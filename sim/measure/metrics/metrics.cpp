@@ -161,6 +161,20 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
           "have before the next attempt, per request",
           outcome<Outcome::kDeadlineExceeded>, requests)
         .shown(Display().lower_is_better().line(kRequests, 6, "past their deadline", kZero)),
+    share("breaker_denied_share", "Requests that ended because a circuit breaker did not let their "
+          "call go, per request",
+          outcome<Outcome::kBreakerOpen>, requests_with_breaker)
+        .shown(Display().lower_is_better().line(kRequests, 10, "refused by the breaker", kZero)),
+    own(kCount, "breaker_refusals", "calls", "Calls that a circuit breaker refused; they are no "
+        "attempts", of_breakers<&C::breaker_refusals>),
+    own(kCount, "breaker_first_refusals", "requests", "Requests whose first call a circuit breaker "
+        "refused", of_breakers<&C::breaker_first_refusals>),
+    own(kCount, "breaker_openings", "1", "Times that a circuit breaker opened",
+        of_breakers<&C::breaker_openings>),
+    share("breaker_open_share", "Time in which a circuit breaker was open, from its opening to the "
+          "next call that it let through; on average over the breakers",
+          in_window<&F::breaker_open_ns>, breaker_time_ns)
+        .shown(Display().line(kRetries, 8, "breaker open", kZero)),
     own(kLevel, "quota_mean", "tokens", "Mean level of a retry quota over time and buckets",
         quota_mean)
         .shown(Display().line(kRetries, 3, "retry quota, mean")),

@@ -104,6 +104,7 @@ void ClientRecorder::fold_segment(Time end) {
   flow.connection_waiting_ns = connection_waits.waiting().fold(end);
   flow.in_backoff_ns = in_backoff_.fold(end);
   flow.in_flight_ns = in_flight_.fold(end);
+  flow.breaker_open_ns = breakers.open().fold(end);
   edges_.row.flow.merge(flow);
   if (in_window_) result_.window.merge(flow);
 }
@@ -140,12 +141,16 @@ GroupTotals ClientRecorder::totals(Time now) const {
           told(),
           passage.all_rejected(),
           {send_waits.waiting().total(now), connection_waits.waiting().total(now),
-           in_backoff_.total(now), in_flight_.total(now)}};
+           in_backoff_.total(now), in_flight_.total(now), breakers.open().total(now)}};
 }
 
 GroupLevels ClientRecorder::levels() const {
-  return {send_waits.waiting().now(), connection_waits.waiting().now(), in_backoff_.now(),
-          in_flight_.now(), quota.level()};
+  return {send_waits.waiting().now(),
+          connection_waits.waiting().now(),
+          in_backoff_.now(),
+          in_flight_.now(),
+          quota.level(),
+          breakers.open().now()};
 }
 
 void ClientRecorder::close_durations() {
@@ -185,6 +190,7 @@ ClientResult ClientRecorder::finish() {
   close_attempts();
   passage.close(r);
   quota.close(r);
+  breakers.close(r);
   r.jobs = jobs.counts();
   r.cache = cache_;
   by_client.close(r.successes_per_client, r.ended_per_client);

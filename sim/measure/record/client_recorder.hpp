@@ -70,6 +70,7 @@ struct RequestEffects {
 struct GroupLevels {
   std::int64_t limiter_waiting = 0, connection_waiting = 0, in_backoff = 0, in_flight = 0;
   std::int64_t quota = 0;
+  std::int64_t open_breakers = 0;
 
   bool operator==(const GroupLevels&) const = default;
 };
@@ -347,6 +348,40 @@ class QuotaRecorder {
   std::uint64_t denied_ = 0;
 };
 
+/// The circuit breakers of a group.
+class BreakerRecorder {
+ public:
+  /// So many.
+  void starts(std::uint64_t breakers) { breakers_ = breakers; }
+  /// One refuses a call. `first`: the first of its request.
+  void refused(bool in_cohort, bool first) {
+    ++all_refused_;
+    cohort_refused_ += in_cohort;
+    cohort_first_ += in_cohort && first;
+  }
+  /// One opens; one that was open lets a probe pass.
+  void opens(bool in_window, Time now) {
+    openings_ += in_window;
+    open_.rise(now);
+  }
+  void half_opens(Time now) { open_.fall(now); }
+
+  std::uint64_t all_refused() const { return all_refused_; }
+  Level& open() { return open_; }
+  const Level& open() const { return open_; }
+  void close(ClientResult& r) const {
+    r.breakers = breakers_;
+    r.breaker_openings = openings_;
+    r.breaker_refusals = cohort_refused_;
+    r.breaker_first_refusals = cohort_first_;
+  }
+
+ private:
+  std::uint64_t breakers_ = 0, openings_ = 0;
+  std::uint64_t all_refused_ = 0, cohort_refused_ = 0, cohort_first_ = 0;
+  Level open_;  // number of open ones
+};
+
 /// The jobs that the clients of a group begin and poll for.
 class JobRecorder {
  public:
@@ -384,6 +419,7 @@ class alignas(64) ClientRecorder {
   WaitRecorder send_waits;        ///< for send tokens
   WaitRecorder connection_waits;  ///< for pooled connections
   QuotaRecorder quota;
+  BreakerRecorder breakers;
   PassageCounts passage;  ///< of attempts through the services
   ClientEnds by_client;   ///< requests that have ended
   JobRecorder jobs;       ///< that are polled for
@@ -434,6 +470,8 @@ class alignas(64) ClientRecorder {
   /// A request that was due at a time of its own.
   void ended_after_due(bool in_cohort, Duration since_due);
   void side_effects(const RequestEffects& effects);
+
+  void breaker_opens(Time now) { breakers.opens(in_window_, now); }
 
   // An attempt, as its client sees it.
   [[gnu::always_inline]] void sent(bool in_cohort, std::uint32_t number, Time now) {
@@ -525,6 +563,7 @@ class alignas(64) ClientRecorder {
     flow.timeouts = tally_.attempts_ended_as(AttemptResult::kTimeout);
     flow.quota_denied = quota.all_denied();
     flow.arrivals = passage.all_arrived();
+    flow.refused = breakers.all_refused();
     return flow;
   }
   [[gnu::noinline]] void add_counts(std::size_t bin);

@@ -185,6 +185,7 @@ void PhaseLog::note_group(std::size_t group, const GroupTotals& totals,
   now.flow.connection_waiting_ns = level(1);
   now.flow.in_backoff_ns = level(2);
   now.flow.in_flight_ns = level(3);
+  now.flow.breaker_open_ns = level(4);
   now.rejected = totals.rejected - then.rejected;
   now.latencies = std::move(latencies);
   then = totals;

@@ -76,8 +76,9 @@ struct GroupTotals {
   PhaseRequests ended;  ///< in the stretch in which they were made
   ClientFlow told;      ///< counts only
   std::uint64_t rejected = 0;
-  /// Requests waiting for a send token, for a connection and in backoff, attempts in flight.
-  std::array<WideNanoseconds, 4> levels_ns{};
+  /// Requests waiting for a send token, for a connection and in backoff, attempts in flight, open
+  /// circuit breakers.
+  std::array<WideNanoseconds, 5> levels_ns{};
 };
 
 class PhaseLog {

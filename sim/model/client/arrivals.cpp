@@ -545,7 +545,7 @@ std::optional<JobEnd> Polling::after_check(RequestId request, Outcome outcome) c
   if (outcome == Outcome::kSuccess) {
     if (c.read >= j.done) return JobEnd::kSucceeded;
   } else if (outcome == Outcome::kDeadlineExceeded || outcome == Outcome::kNoSendToken ||
-             c.last_failure != ResponseClass::kThrottling) {
+             outcome == Outcome::kBreakerOpen || c.last_failure != ResponseClass::kThrottling) {
     return JobEnd::kFailed;
   }
   if (j.checks >= spec_->poll.max_checks) return JobEnd::kGivenUp;

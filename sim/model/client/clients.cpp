@@ -142,6 +142,7 @@ void Clients::prepare() {
   }
   loops_.prepare();
   connections_.prepare();
+  breakers_.prepare();
   decisions_.prepare();
 }
 
@@ -245,6 +246,11 @@ bool Clients::begin_extras(ClientGroup& g, Request& r) {
   } else if (g.timers.deadline_source != kNone) {
     timeouts_.arm_deadline(g, r);
   }
+  if (g.has_breaker()) breakers_.begin(g, r);
+  if (in_time && g.breaker_of_requests && !breakers_.ask_for_request(g, r)) {
+    finish(g, r, Outcome::kBreakerOpen);  // before its retry strategy hears of it
+    return false;
+  }
   const Duration held = decisions_.open(g, r);
   if (!in_time) {
     finish(g, r, Outcome::kDeadlineExceeded);
@@ -268,7 +274,29 @@ RETRYSIM_IN_LOOP void Clients::begin_attempt(ClientGroup& g, Request& r) {
 }
 
 bool Clients::pass_gates(ClientGroup& g, Request& r) {
-  return passes(g, r, gate_.pass(g, r)) && connections_.take(g, r);
+  if (!g.breaker_of_attempts) return passes(g, r, gate_.pass(g, r)) && connections_.take(g, r);
+  const bool is_hedge = r.attempt.exists();
+  if (!breakers_.ask(g, r)) {
+    if (!is_hedge) refuse(g, r);
+    return false;
+  }
+  if (passes(g, r, gate_.pass(g, r)) && connections_.take(g, r)) return true;
+  if (is_hedge) breakers_.release_pending(g, r);  // it does not wait
+  return false;
+}
+
+// The circuit breaker has refused the attempt, which fails at once.
+void Clients::refuse(ClientGroup& g, Request& r) {
+  if (g.polling) g.polling->failed(r.id, ResponseClass::kTransient);
+  // With hedging a retry would ask again at once.
+  if (!g.spec->breaker.retry_refused || g.hedges) return finish(g, r, Outcome::kBreakerOpen);
+  const RetryDecision decision =
+      decisions_.decide(g, r, {.error = {ResponseClass::kTransient}, .retry_after = {}});
+  gate_.limiter_changed(g, r);
+  RETRYSIM_TELL(Step::kDecided, state_.now, r, decision.delay.count(),
+                static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
+  if (decision.outcome == Outcome::kRetry) return retry(g, r, decision);
+  finish(g, r, Outcome::kBreakerOpen);
 }
 
 bool Clients::passes(ClientGroup& g, Request& r, GateResult result) {
@@ -327,6 +355,7 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
 
 // What only the attempts of some groups need before they are sent.
 void Clients::prepare_extras(ClientGroup& g, Request& r, Attempt& a) {
+  if (g.breaker_of_attempts) breakers_.sent(r, a);
   if (r.connecting) a.set(Attempt::kConnecting);
   if (r.for_retry) a.set(Attempt::kForRetry);
   if (g.takes_over != nullptr) {
@@ -406,6 +435,7 @@ RETRYSIM_IN_LOOP void Clients::end_attempt(ClientGroup& g, Request& r, Attempt& 
 void Clients::end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                              ResponseClass answer) {
   if (g.balanced) network_.ended(a, result_of(answer));
+  if (g.breaker_of_attempts) breakers_.ended(g, r, a, answer);
   if (!g.pools_connections) return;
   connections_.give_back(g, r, leaves_connection_usable(answer));
 }
@@ -510,6 +540,8 @@ RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptR
     a.gave_up = state_.now;
     if (g.balanced) [[unlikely]]
       network_.ended(a, result);
+    if (g.breaker_of_attempts) [[unlikely]]
+      breakers_.gave_up(g, r, a, result);
     services_.abandon(a);
     if (g.pools_connections) connections_.give_back(g, r, false);
   }
@@ -606,7 +638,12 @@ void Clients::end_extras(ClientGroup& g, Request& r, Outcome outcome) {
   if (const Time* due = loops_.due_time(g, r.client)) {
     g.recorder->ended_after_due(r.in_cohort, state_.now - *due);
   }
-  if (g.counts_requests) end_request(g.spec->retry, g.states->of(r.client), r.retrying);
+  if (g.has_breaker()) breakers_.end(g, r, outcome);
+  // A request that the breaker refused has not begun for the strategy.
+  const bool never_began = g.breaker_of_requests && outcome == Outcome::kBreakerOpen;
+  if (g.counts_requests && !never_began) {
+    end_request(g.spec->retry, g.states->of(r.client), r.retrying);
+  }
   if (g.hedges) hedging_.cancel(r.id);
   if (r.mutating) effects_.request_ended(r.id, outcome != Outcome::kSuccess);
 }
@@ -755,12 +792,19 @@ RETRYSIM_IN_LOOP const RetryRules& RetryDecisions::rules_of(const ClientGroup& g
   return state_.retries_are_over() ? by_group_[g.index].rules_after_retries_end : g.spec->retry;
 }
 
-// With a strategy of the user's own, or where only some requests are retried.
+// With a strategy of the user's own, where only some requests are retried, or with a breaker, whose
+// refusals count as attempts to the strategy.
 RetryDecision RetryDecisions::decide_extras(ClientGroup& g, Request& r, const Failure& failure) {
-  if (g.spec->strategy) return ask_strategy(g, r, failure);
+  const std::uint32_t refusals = g.has_breaker() ? breakers_.note_failure(r, failure) : 0;
+  r.progress.attempts += refusals;
   const bool once = !g.may_repeat(r);
-  return decide_and_note(g, r, once ? by_group_[g.index].rules_without_retry : rules_of(g),
-                         failure);
+  const RetryDecision decision =
+      g.spec->strategy
+          ? ask_strategy(g, r, failure)
+          : decide_and_note(g, r, once ? by_group_[g.index].rules_without_retry : rules_of(g),
+                            failure);
+  r.progress.attempts -= refusals;
+  return decision;
 }
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_and_note(ClientGroup& g, Request& r,
@@ -805,6 +849,13 @@ RETRYSIM_IN_LOOP bool RetryDecisions::learns_from_success(const ClientGroup& g,
 }
 
 void RetryDecisions::book_success(ClientGroup& g, Request& r) {
+  const std::uint32_t refusals = g.has_breaker() ? breakers_.refusals(r) : 0;
+  r.progress.attempts += refusals;
+  book_success_of(g, r);
+  r.progress.attempts -= refusals;
+}
+
+void RetryDecisions::book_success_of(ClientGroup& g, const Request& r) {
   OfGroup& own = by_group_[g.index];
   if (g.spec->strategy) [[unlikely]] {
     own.strategies[r.client]->record_success(request_numbers_[r.id], r.progress.attempts,

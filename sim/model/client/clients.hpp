@@ -12,6 +12,7 @@
 #include "kernel/indexed_heap.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"
+#include "model/client/breakers.hpp"
 #include "model/client/gates.hpp"
 #include "model/client/group.hpp"
 #include "model/client/workload.hpp"
@@ -128,7 +129,8 @@ class RetryDecisions {
     }
   };
 
-  RetryDecisions(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
+  RetryDecisions(RunState& state, ClientGroups& groups, Breakers& breakers)
+      : state_(state), groups_(groups), breakers_(breakers) {}
 
   /// Takes the memory for all groups, and makes the custom strategies.
   void prepare();
@@ -162,10 +164,12 @@ class RetryDecisions {
                                                  const Failure& failure);
   [[gnu::noinline]] RetryDecision decide_extras(ClientGroup& g, Request& r, const Failure& failure);
   RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
+  void book_success_of(ClientGroup& g, const Request& r);
   std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
 
   RunState& state_;
   ClientGroups& groups_;
+  Breakers& breakers_;
   ByGroup<OfGroup> by_group_;
   // By request of a group with custom strategies: its number at its client.
   ByRequest<std::uint64_t> request_numbers_;
@@ -212,7 +216,8 @@ class Clients {
         timeouts_(state, groups_),
         gate_(state, groups_, timeouts_),
         connections_(state, groups_, agenda),
-        decisions_(state, groups_),
+        breakers_(state, groups_),
+        decisions_(state, groups_, breakers_),
         hedging_(state),
         loops_(state, groups_),
         jobs_(state, groups_) {}
@@ -263,12 +268,13 @@ class Clients {
   // For limits and books.
   const ClientGroups& groups() const { return groups_; }
   const RetryDecisions& decisions() const { return decisions_; }
+  const Breakers& breakers() const { return breakers_; }
   bool jobs_are_open() const { return jobs_.are_open(); }
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t ended() const { return ended_; }
   std::uint64_t bytes() const {
     return timeouts_.bytes() + hedging_.bytes() + decisions_.bytes() + jobs_.bytes() +
-           callers_.bytes();
+           callers_.bytes() + breakers_.bytes();
   }
 
  private:
@@ -281,6 +287,7 @@ class Clients {
   RETRYSIM_IN_LOOP void begin_attempt(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool pass_gates(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool passes(ClientGroup& g, Request& r, GateResult result);
+  [[gnu::noinline]] void refuse(ClientGroup& g, Request& r);
   void go_on(ClientGroup& g, Request& r);
   RETRYSIM_IN_LOOP void send(ClientGroup& g, Request& r);
   [[gnu::noinline]] void prepare_extras(ClientGroup& g, Request& r, Attempt& a);
@@ -321,6 +328,7 @@ class Clients {
   Timeouts timeouts_;
   SendGate gate_;
   Connections connections_;
+  Breakers breakers_;
   RetryDecisions decisions_;
   Hedging hedging_;
   ClosedLoop loops_;

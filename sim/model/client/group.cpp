@@ -35,7 +35,11 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   mutates = spec->side_effects.mutating > 0;
   pools_connections = Connections::are_simulated(state.scenario, *spec);
   hedges = !spec->strategy && rules.hedging.enabled;
-  gated = states->limit_send_rate() || states->throttle() || pools_connections || hedges;
+  const bool inside = spec->breaker.order == BreakerOrder::kRetryOutside;
+  breaker_of_attempts = spec->breaker.in_use() && inside;
+  breaker_of_requests = spec->breaker.in_use() && !inside;
+  gated = states->limit_send_rate() || states->throttle() || pools_connections || hedges ||
+          breaker_of_attempts;
   counts_requests = !spec->strategy && retrysim::counts_requests(rules);
   for (const ServiceShare& called : service_shares(*spec)) {
     balanced |= state.scenario.services[called.service].instances.count > 1;
@@ -47,18 +51,21 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   };
   const bool passes_mark_on =
       spec->makes_calls() && std::ranges::any_of(state.scenario.clients, minds_retries);
-  extras_at_send =
-      hedges || pools_connections || mutates || takes_over != nullptr || passes_mark_on;
-  ends_connections = pools_connections || balanced;
+  extras_at_send = hedges || pools_connections || mutates || takes_over != nullptr ||
+                   passes_mark_on || breaker_of_attempts;
+  ends_connections = pools_connections || balanced || breaker_of_attempts;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
   const TimeoutSpec& timeouts = spec->timeouts;
   const bool has_deadline = timeouts.deadline != Duration::max() || timeouts.deadline_of_caller;
-  extras_at_decision = spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere;
+  extras_at_decision =
+      spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere || has_breaker();
   const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
-  extras_at_begin = counts_requests || spec->strategy || mutates || has_deadline || polls;
+  extras_at_begin =
+      counts_requests || spec->strategy || mutates || has_deadline || polls || has_breaker();
   reports_ends = spec->makes_calls() || polls;
-  extras_at_end = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
+  extras_at_end =
+      has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates || has_breaker();
   new_request.group = new_attempt.group = index;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
   new_attempt.clients = this;

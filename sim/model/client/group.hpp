@@ -48,6 +48,10 @@ struct ClientTraits {
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
   bool extras_at_decision = false;  ///< there is more to a retry decision than the rules
+  /// A circuit breaker is asked before each attempt, or before each request.
+  bool breaker_of_attempts = false, breaker_of_requests = false;
+
+  bool has_breaker() const { return breaker_of_attempts || breaker_of_requests; }
 };
 
 struct ClientGroup : Group, ClientTraits {

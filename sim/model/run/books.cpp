@@ -355,8 +355,8 @@ double rounding_of(std::uint64_t events) { return 1e-9 + static_cast<double>(eve
 std::string in_words(const stats::GroupLevels& l) {
   return fmt::format(
       "{} waiting to send, {} for a connection, {} in backoff, {} in flight, {} "
-      "tokens",
-      l.limiter_waiting, l.connection_waiting, l.in_backoff, l.in_flight, l.quota);
+      "tokens, {} open breakers",
+      l.limiter_waiting, l.connection_waiting, l.in_backoff, l.in_flight, l.quota, l.open_breakers);
 }
 
 std::string in_words(const stats::StationLevels& l) {
@@ -453,6 +453,7 @@ ByGroup<stats::GroupLevels> Books::group_levels() const {
   }
   for (const ClientGroup& g : clients_.groups()) {
     for (const RetryQuota& quota : g.states->quotas()) levels[g.index].quota += quota.available;
+    levels[g.index].open_breakers = clients_.breakers().open_now(g.index);
   }
   return levels;
 }

@@ -206,7 +206,8 @@ std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   model::Effects::LastTokens().take_memory(c, tally);
   model::Connections::Pools().take_memory(scenario, c, tally);
   model::RetryDecisions::OfGroup().take_memory(c, tally);
-  std::uint64_t bytes = tally.bytes() + model::KeyChoice::bytes(c.keys);
+  std::uint64_t bytes =
+      tally.bytes() + model::KeyChoice::bytes(c.keys) + model::Breakers::bytes_of(scenario, c);
   if (!c.strategy) bytes += bytes_of_states(scenario, c);
   const bool open = c.arrivals.process != ArrivalProcess::kClosed && !c.makes_calls();
   if (open) bytes += model::ArrivalStream::bytes(c);

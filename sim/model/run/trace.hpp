@@ -48,6 +48,7 @@ enum class Step : std::uint8_t {
   kRetryState,  ///< level of the quota, bits of the limiter's fill rate
   kWaiting,     ///< to be sent: ns; -1 in the limiter's line; -2 for a connection
   kEnded,       ///< outcome, attempts
+  kAsked,       ///< its circuit breaker: 1 if the call may go; the breaker's state then
 };
 
 struct TraceStep {
@@ -93,7 +94,7 @@ inline std::int64_t bits_of_rate(const SendRateLimiter* limiter) {
 template <>
 inline constexpr std::string_view kWords<model::Step> =
     "submitted|sent|arrived|queued|working|holding|served|calling|called|aborted|left queue|"
-    "answering|lost|delivered|unused|given up|decided|retry state|waiting|ended";
-static_assert(words_end_with(model::Step::kEnded));
+    "answering|lost|delivered|unused|given up|decided|retry state|waiting|ended|asked";
+static_assert(words_end_with(model::Step::kAsked));
 
 }  // namespace retrysim

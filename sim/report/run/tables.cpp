@@ -183,7 +183,7 @@ void add_client_bin(TableBuilder& table, const ClientBin& bin, double length_ns)
   } else {
     table.missing().missing();
   }
-  table.end_row();
+  table.integer(f.refused).real(f.breaker_open_ns / length_ns).end_row();
 }
 
 void add_service_bin(TableBuilder& table, const ServiceFlow& f, bool unlimited, double length_ns) {
@@ -211,7 +211,8 @@ TableSource timeseries_table(Evaluations evaluations) {
        integer_column("errors", "attempts"), integer_column("timeouts", "attempts"),
        integer_column("quota_denied", "requests"), real_column("limiter_waiting", "requests"),
        real_column("in_backoff", "requests"), real_column("in_flight", "attempts"),
-       real_column("latency_p50_s", "s"), real_column("latency_p99_s", "s")});
+       real_column("latency_p50_s", "s"), real_column("latency_p99_s", "s"),
+       integer_column("breaker_refused", "attempts"), real_column("breakers_open", "clients")});
   return {"timeseries", std::move(columns), [evaluations](TableBuilder& table) {
             for (const Evaluation& e : evaluations) {
               for (const RunResult& run : e.set.runs) {

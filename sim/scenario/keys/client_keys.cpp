@@ -209,6 +209,131 @@ constexpr KeyInfo kConnectionKeys[] = {
         "order."),
 };
 
+using R = BreakerRules;
+constexpr auto kBr = &ClientSpec::breaker;
+constexpr std::string_view kHasBreaker = "breaker.preset != none";
+constexpr std::string_view kNoBreaker = "breaker.preset = none";
+constexpr std::string_view kBreakers = "circuit breakers that refuse calls";
+constexpr KeyTraits kOfBreaker{.when = kHasBreaker, .idle_when = kNoBreaker, .thing = kBreakers};
+
+std::string_view breaker_words() {
+  static const std::string words = [] {
+    std::string list = "none";
+    for (const BreakerPreset& preset : breaker_presets()) list.append("|").append(preset.name);
+    return list;
+  }();
+  return words;
+}
+
+void store_breaker_preset(const Slots& s, const Value& v) {
+  const BreakerPreset* preset = find_breaker_preset(v.text);
+  s.to<ClientSpec>().breaker = preset == nullptr ? BreakerRules() : preset->rules;
+}
+
+void store_consecutive(const Slots& s, const Value& v) {
+  s.to<ClientSpec>().breaker.consecutive = v.is_else_word ? 0 : static_cast<std::uint32_t>(v.count);
+}
+
+// A window of time replaces one of calls.
+void store_breaker_window(const Slots& s, const Value& v) {
+  s.to<ClientSpec>().breaker.window = v.duration;
+  s.to<ClientSpec>().breaker.window_calls = 0;
+}
+
+template <auto kClasses>
+void store_error_classes(const Slots& s, const Value& v) {
+  ErrorClasses& classes = s.to<ClientSpec>().breaker.*kClasses;
+  classes = {};
+  for (const std::string& word : v.names) {
+    if (const auto c = error_class(word)) classes.add(*c);
+  }
+}
+
+template <auto kClasses>
+bool has_own_classes(const FilledSlots& s) {
+  const R& breaker = s.to<ClientSpec>().breaker;
+  return breaker.in_use() && breaker.*kClasses != R().*kClasses;
+}
+
+std::vector<KeyInfo> breaker_keys() {
+  constexpr KeyTraits of_breaker = kOfBreaker;
+  return {
+      key("breaker.preset", word(breaker_words()),
+          Access{store_breaker_preset}.used_as(into<kBr, &R::enabled>),
+          {.fallback = "none", .thing = kBreakers},
+          "Circuit breaker that refuses calls, first attempts too: that of a library, with its "
+          "defaults, or custom; custom is also what a table without this key begins with."),
+      key("breaker.order", word(), into<kBr, &R::order>, of_breaker,
+          "retry-outside: each attempt asks the breaker and is recorded; breaker-outside: each "
+          "request asks once and is recorded once, with all its attempts (retry-outside if not "
+          "given)."),
+      key("breaker.scope", word(), into<kBr, &R::scope>, of_breaker,
+          "One breaker for each virtual client, for the whole group, or for each service that a "
+          "client calls (client if not given)."),
+      key("breaker.failure_share", number(kPositiveShare).or_word("none"),
+          into<kBr, &R::failure_share>, of_breaker,
+          "Share of failed calls in the window at which it opens."),
+      key("breaker.slow_share", number(kPositiveShare).or_word("none"), into<kBr, &R::slow_share>,
+          of_breaker, "Share of slow calls in the window at which it opens; slow probes fail."),
+      key("breaker.slow_call", request_time(kNotNegative).or_word("none"), into<kBr, &R::slow_call>,
+          of_breaker, "A call that takes longer is slow."),
+      key("breaker.opens", word("at|above"), into<kBr, &R::above>, of_breaker,
+          "Whether a share opens it when it is reached, or only when it is exceeded."),
+      key("breaker.consecutive", count(kUpToBillion).or_word("none").in("calls"),
+          Access{store_consecutive}.used_as(into<kBr, &R::consecutive>), of_breaker,
+          "Failures in a row that open it."),
+      key("breaker.min_calls", count({.min = 0, .max = 1e9}).in("calls"), into<kBr, &R::min_calls>,
+          of_breaker, "Least number of calls in the window before a share opens it."),
+      key("breaker.window", duration(kPositive),
+          Access{store_breaker_window}.used_as(into<kBr, &R::window>), of_breaker,
+          "How far back calls count."),
+      key("breaker.window_calls", count(kUpToMillion).in("calls"), into<kBr, &R::window_calls>,
+          {.when = "breaker.window unset", .idle_when = kNoBreaker, .thing = kBreakers},
+          "Count so many last calls instead."),
+      key("breaker.slices", count({.min = 1, .max = 1000}), into<kBr, &R::slices>, of_breaker,
+          "Slices into which the time of the window is cut."),
+      key("breaker.slicing", word(), into<kBr, &R::slicing>, of_breaker,
+          "grid: slices begin at multiples of their length; calls: with the first call after the "
+          "end of the one before (Polly); ring: likewise, but they leave only when the next one "
+          "begins (cockatiel)."),
+      key("breaker.judged", word("failures|results"), into<kBr, &R::judges_successes>, of_breaker,
+          "Whether only failures open it, or also a success that completes min_calls."),
+      key("breaker.counted", word("results|calls"), into<kBr, &R::counts_asked>, of_breaker,
+          "Whether calls count when they end, or when they ask, refused ones included (opossum)."),
+      key("breaker.keeps_counts", boolean(), into<kBr, &R::keeps_counts>, of_breaker,
+          "Whether the window goes on through all states, or begins anew when it closes."),
+      key("breaker.counts_probe", boolean(), into<kBr, &R::counts_probe>, of_breaker,
+          "Whether the probe that closes it is the first call of the new window."),
+      key("breaker.failures", names(),
+          Access{store_error_classes<&R::failures>}.used_if(has_own_classes<&R::failures>),
+          of_breaker,
+          "Errors that are failures to the breaker: throttling, transient, timeout, not-retryable, "
+          "as the retry strategy classifies them; others are successes."),
+      key("breaker.ignored", names(),
+          Access{store_error_classes<&R::ignored>}.used_if(has_own_classes<&R::ignored>),
+          of_breaker, "Errors that are neither: to the breaker the call has not been made."),
+      key("breaker.open", duration(kNotNegative), into<kBr, &R::open>, of_breaker,
+          "How long it stays open before it lets probes pass."),
+      key("breaker.open_factor", number({.min = 1, .max = 1e6}), into<kBr, &R::open_factor>,
+          of_breaker, "Growth of that time each time in a row that the probes fail."),
+      key("breaker.open_cap", duration(kPositive).or_word("none"), into<kBr, &R::open_cap>,
+          of_breaker, "Longest time that it stays open."),
+      key("breaker.probes", count(kUpToMillion).in("calls"), into<kBr, &R::probes>, of_breaker,
+          "Calls that a half-open breaker lets pass; with close_on = consecutive, at once."),
+      key("breaker.close_on", word(), into<kBr, &R::close_on>, of_breaker,
+          "What closes it: all: no probe fails; share: when they have ended, or min_calls of them, "
+          "less than what opens it; consecutive: close_after successes in a row."),
+      key("breaker.close_after", count(kUpToMillion).in("calls"), into<kBr, &R::close_after>,
+          {.when = "breaker.close_on = consecutive", .idle_when = kNoBreaker, .thing = kBreakers},
+          "Successes in a row that close it."),
+      key("breaker.counts_late", boolean(), into<kBr, &R::counts_late>, of_breaker,
+          "Whether results of calls that began in an earlier state of the breaker count."),
+      key("breaker.retry_refused", boolean(), into<kBr, &R::retry_refused>, of_breaker,
+          "Whether a refused call is an error that may be retried, after a backoff; if not, its "
+          "request ends with breaker_open."),
+  };
+}
+
 using K = KeySpec;
 constexpr auto kKeys = &ClientSpec::keys;
 
@@ -353,13 +478,13 @@ constexpr KeyInfo kOperationKeys[] = {
 std::vector<KeyInfo> client_keys() {
   return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kTimeoutKeys, kDeadlineKeys,
                       kConnectionKeys, kSideEffectKeys, kOtherKeys, kBurstAndPollKeys, kKeyKeys,
-                      kRepeatKeys, retry_keys()});
+                      kRepeatKeys, breaker_keys(), retry_keys()});
 }
 
 std::vector<KeyInfo> call_keys() {
   return joined_keys({kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys,
                       kSideEffectKeys, kKeyKeys, kRepeatKeys, kRetryPlaceKeys, kCacheKeys,
-                      retry_keys()});
+                      breaker_keys(), retry_keys()});
 }
 
 std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }
@@ -458,7 +583,9 @@ std::vector<KeyInfo> preset_keys() {
           {.fallback = "none", .when = kRetries},
           "A name: groups with the same one share retry quota, send-rate limiter, budget, "
           "retry breaker, guard and client throttle, client by client, like the SDK clients of one "
-          "process that use the same retryer."),
+          "process that use the same retryer. A circuit breaker that refuses calls (breaker) is "
+          "not "
+          "shared with it."),
   };
 }
 
@@ -740,7 +867,7 @@ constexpr KeyInfo kBeyondKeys[] = {
         into_switched<kRetryBreaker, &RetryBreakerRules::failure_share>,
         {.when = kRetries, .thing = "retry breakers"},
         "Share of failed attempts at which a circuit breaker stops all retries; first attempts "
-        "are sent."),
+        "are sent. One that refuses them, too: breaker."),
     key("retry.retry_breaker.min_attempts", count(kUpToBillion).in("attempts"),
         into<kRetryBreaker, &RetryBreakerRules::min_attempts>, {.when = kHasRetryBreaker},
         "Least number of attempts in the window for the breaker to trip."),

@@ -118,6 +118,64 @@ void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec
                      "the result of the previous attempt; expected one of them");
 }
 
+// A table that names no library's breaker describes one of its own.
+void set_default_breaker(KeyResolution& keys, const Member& member) {
+  const Member* breaker = member.value.find("breaker");
+  const bool is_written =
+      breaker != nullptr && breaker->value.is_table() && !breaker->value.members.empty();
+  if (is_written) keys.set_default("breaker.preset", render_text("custom"));
+}
+
+void check_error_classes(Tables& t, const KeyResolution& keys, std::string_view key) {
+  const Node* list = keys.find(key);
+  if (list == nullptr || list->kind != Node::Kind::kArray) return;
+  for (const Member& word : list->members) {
+    if (!word.value.is_text() || error_class(word.value.text)) continue;
+    t.problems.add(word.value.place,
+                   keys.full_path(key) + ": there are no errors called " +
+                       in_quotes(word.value.text) +
+                       "; expected throttling, transient, timeout or not-retryable");
+  }
+}
+
+void check_breaker(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  check_error_classes(t, keys, "breaker.failures");
+  check_error_classes(t, keys, "breaker.ignored");
+  const BreakerRules& b = spec.breaker;
+  if (!b.in_use()) return;
+  const auto add = [&](std::string_view key, const std::string& text) {
+    t.problems.add(keys.place_of(key), keys.full_path(key) + text);
+  };
+  if (b.failure_share <= 0 && b.consecutive == 0 &&
+      (b.slow_share <= 0 || b.slow_call == Duration::max())) {
+    add("breaker",
+        ": nothing opens it; expected a failure_share, consecutive failures, or a "
+        "slow_share with its slow_call");
+  }
+  if (b.counts_asked && b.window_calls > 0) {
+    add("breaker.counted", " = \"calls\" does not go with window_calls; expected a window of time");
+  }
+  const BackoffRules& backoff = spec.retry.backoff;
+  const bool at_once = backoff.delays.empty()
+                           ? backoff.base == Duration::zero()
+                           : backoff.delays.back().is_constant() &&
+                                 backoff.delays.back().constant_value() == Duration::zero();
+  if (b.order == BreakerOrder::kRetryOutside && b.retry_refused && at_once &&
+      spec.retry.mode != RetryMode::kNone && spec.retry.max_attempts == RetryRules::kUnlimited &&
+      !spec.retry.hedging.enabled) {
+    add("breaker",
+        ": a refused call would be retried at once, and refused again, for ever; expected "
+        "a backoff, a max_attempts, or breaker.retry_refused = false");
+  }
+  constexpr double kMaxRemembered = 1e8;  // of all breakers of a group
+  const double each = b.window_calls > 0 ? b.window_calls : b.slices;
+  const double breakers = b.scope == BreakerScope::kGroup ? 1 : spec.count;
+  if (each * breakers > kMaxRemembered) {
+    add(b.window_calls > 0 ? "breaker.window_calls" : "breaker.slices",
+        " times count is more than a hundred million to remember; expected fewer");
+  }
+}
+
 void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   ClientSpec spec;
   spec.name = member.name;
@@ -127,7 +185,9 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   const Slots slots(&spec, &spec.retry, &services, &arrivals, &preset);
   KeyResolution keys = t.keys_of("client.*", "client." + member.name, member, siblings, slots);
   t.default_service(keys, "calls");
+  set_default_breaker(keys, member);
   keys.resolve();
+  check_breaker(t, keys, spec);
   apply_client_defaults(t, keys, spec);
   if (member.name == "all") {
     t.problems.add(member.place,
@@ -206,7 +266,9 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   const std::string path = "service." + service.name + ".calls." + member.name;
   KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);
   if (t.incomplete.count("service." + service.name) > 0) keys.expect_missing_keys();
+  set_default_breaker(keys, member);
   keys.resolve();
+  check_breaker(t, keys, spec);
   apply_client_defaults(t, keys, spec);
   check_quota(t, keys, spec);
   if (keys.is_wrong("service")) return;

@@ -126,13 +126,13 @@ TEST_CASE_METHOD(Sample, "timeseries.csv has the groups, then all") {
   CHECK(text(timeseries_table) ==
         "scenario,variant,replication,client,time_s,requests,attempts,retries,successes,failures,"
         "throttled,errors,timeouts,quota_denied,limiter_waiting,in_backoff,in_flight,"
-        "latency_p50_s,latency_p99_s\n"
-        "sample,base,0,web,0,10,12,2,10,0,2,0,0,0,0,0.25,0.5,0.1,0.3\n"
-        "sample,base,0,web,1,0,0,0,0,0,0,0,0,0,0,0,0,,\n"
-        "sample,base,0,\"a \"\"b\"\", c\",0,20,20,0,20,0,0,0,0,0,0,0.25,0.5,0.1,0.3\n"
-        "sample,base,0,\"a \"\"b\"\", c\",1,0,0,0,0,0,0,0,0,0,0,0,0,,\n"
-        "sample,base,0,all,0,30,32,2,30,0,2,0,0,0,0,0.25,0.5,0.1,0.3\n"
-        "sample,base,0,all,1,0,0,0,0,0,0,0,0,0,0,0,0,,\n");
+        "latency_p50_s,latency_p99_s,breaker_refused,breakers_open\n"
+        "sample,base,0,web,0,10,12,2,10,0,2,0,0,0,0,0.25,0.5,0.1,0.3,0,0\n"
+        "sample,base,0,web,1,0,0,0,0,0,0,0,0,0,0,0,0,,,0,0\n"
+        "sample,base,0,\"a \"\"b\"\", c\",0,20,20,0,20,0,0,0,0,0,0,0.25,0.5,0.1,0.3,0,0\n"
+        "sample,base,0,\"a \"\"b\"\", c\",1,0,0,0,0,0,0,0,0,0,0,0,0,,,0,0\n"
+        "sample,base,0,all,0,30,32,2,30,0,2,0,0,0,0,0.25,0.5,0.1,0.3,0,0\n"
+        "sample,base,0,all,1,0,0,0,0,0,0,0,0,0,0,0,0,,,0,0\n");
 }
 
 TEST_CASE_METHOD(Sample, "times of bins are decimals, not sums of roundings") {
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(Sample, "times of bins are decimals, not sums of roundings") {
   set.runs.own()[0].interval = Duration::milliseconds(100);
   set.runs.own()[0].window_end = Time::zero() + Duration::milliseconds(400);
   set.runs.own()[0].clients[0].bins.assign(4, ClientBin());
-  CHECK(has_line(text(timeseries_table), "sample,base,0,web,0.3,0,0,0,0,0,0,0,0,0,0,0,0,,"));
+  CHECK(has_line(text(timeseries_table), "sample,base,0,web,0.3,0,0,0,0,0,0,0,0,0,0,0,0,,,0,0"));
 }
 
 TEST_CASE_METHOD(Sample, "service.csv") {

@@ -223,8 +223,9 @@ TEST_CASE("libraries and proxies wait and give up as without a configuration of 
 
 TEST_CASE("outcomes and classes have the names that results use") {
   const std::vector<std::string_view> outcomes = {
-      "success",       "retry",         "max_attempts_exceeded", "quota_exceeded",
-      "not_retryable", "no_send_token", "deadline_exceeded",     "unfinished"};
+      "success",           "retry",         "max_attempts_exceeded",
+      "quota_exceeded",    "not_retryable", "no_send_token",
+      "deadline_exceeded", "unfinished",    "breaker_open"};
   REQUIRE(outcomes.size() == static_cast<std::size_t>(kOutcomeCount));
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     CHECK(name(static_cast<Outcome>(i)) == outcomes[i]);

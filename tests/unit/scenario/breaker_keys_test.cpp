@@ -1,0 +1,96 @@
+// Keys of circuit breakers, and the old name of the breaker that stops retries.
+//
+// SPDX-License-Identifier: MIT
+#include <catch2/catch.hpp>
+
+#include "loading.hpp"
+
+#include <algorithm>
+
+using namespace retrysim;
+
+namespace {
+
+BreakerRules breaker_of(const std::string& table) {
+  return load(kSmall, {"client.web.breaker=" + table}).scenario.clients[0].breaker;
+}
+
+bool has_note(const LoadedScenario& loaded, const std::string& text) {
+  return std::ranges::any_of(
+      loaded.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a breaker begins with those of a library, and takes what is written", "[breaker]") {
+  CHECK_FALSE(load(kSmall).scenario.clients[0].breaker.in_use());
+  CHECK(breaker_of("{preset='polly'}") == find_breaker_preset("polly")->rules);
+  const BreakerRules b = breaker_of(
+      "{preset='resilience4j', window_calls=20, open='5s', open_factor=2, open_cap='1min', "
+      "probes=3, failures=['timeout'], ignored=['not-retryable'], order='breaker-outside', "
+      "scope='group', retry_refused=false}");
+  CHECK(b.window_calls == 20);
+  CHECK(b.open == Duration::seconds(5));
+  CHECK(b.open_cap == Duration::seconds(60));
+  CHECK(b.failures == ErrorClasses{ResponseClass::kTimeout});
+  CHECK(b.ignored == ErrorClasses{ResponseClass::kNotRetryable});
+  CHECK(b.order == BreakerOrder::kBreakerOutside);
+  CHECK(b.scope == BreakerScope::kGroup);
+  CHECK_FALSE(b.retry_refused);
+  CHECK(b.failure_share == 0.5);
+  // A time in the place of a number of calls.
+  CHECK(breaker_of("{preset='resilience4j', window='30s'}").window_calls == 0);
+}
+
+TEST_CASE("a table that names no library describes a breaker of its own", "[breaker]") {
+  const BreakerRules b = breaker_of("{failure_share=0.2}");
+  CHECK(b.in_use());
+  CHECK(b.failure_share == 0.2);
+  CHECK(value_of(load(kSmall, {"client.web.breaker={consecutive=3}"}),
+                 "client.web.breaker.preset") == "\"custom\"");
+  CHECK(breaker_of("{consecutive=3, failure_share='none'}").failure_share == 0);
+}
+
+TEST_CASE("calls between services have breakers, too", "[breaker]") {
+  const LoadedScenario loaded =
+      load(kSmall, {"service.db.service_time=1ms", "client.web.calls=api",
+                    "service.api.calls.db={retry={mode='none'}, breaker={preset='hystrix'}}"});
+  CHECK(loaded.scenario.clients[1].breaker.min_calls == 20);
+}
+
+TEST_CASE("what makes no sense for a breaker is refused", "[breaker]") {
+  const auto errors = [](const std::string& table) {
+    return errors_of(kSmall, {"client.web.breaker=" + table});
+  };
+  CHECK_THAT(errors("{failures=['timeouts']}"), Catch::Contains("there are no errors called"));
+  CHECK_THAT(errors("{failure_share='none'}"), Catch::Contains("nothing opens it"));
+  CHECK_THAT(errors("{preset='opossum', window_calls=5}"), Catch::Contains("window_calls"));
+  CHECK_THAT(errors("{preset='hystrx'}"), Catch::Contains("hystrix"));
+  CHECK_THAT(errors("{close_after=5}"), Catch::Contains("close_after"));
+  CHECK_THAT(errors_of(kSmall, {"client.web.breaker={preset='polly'}",
+                                "client.web.retry={mode='custom', sdk='tenacity'}"}),
+             Catch::Contains("for ever"));
+  CHECK(has_note(load(kSmall, {"client.web.breaker={preset='none', open='5s'}"}),
+                 "client.web.breaker.open has no effect"));
+}
+
+TEST_CASE("the breaker that stops retries is read by its old name", "[breaker]") {
+  const Edits old = {"client.web.retry={mode='custom', breaker={failure_share=0.3, open='2s'}}"};
+  const LoadedScenario loaded = load(kSmall, old);
+  const RetryBreakerRules& b = loaded.scenario.clients[0].retry.retry_breaker;
+  CHECK(b.enabled);
+  CHECK(b.failure_share == 0.3);
+  CHECK(has_note(loaded, "client.web.retry.breaker is called client.web.retry.retry_breaker now"));
+  CHECK(value_of(loaded, "client.web.retry.retry_breaker.open") == "\"2s\"");
+  CHECK_FALSE(loaded.scenario.clients[0].breaker.in_use());
+  // In an edit, too, whatever the file calls it.
+  const Edits edited = {"client.web.retry={mode='custom', retry_breaker={failure_share=0.3}}",
+                        "client.web.retry.breaker.open=7s"};
+  const LoadedScenario by_edit = load(kSmall, edited);
+  CHECK(by_edit.scenario.clients[0].retry.retry_breaker.open == Duration::seconds(7));
+  CHECK(has_note(by_edit, "is called client.web.retry.retry_breaker now"));
+  // And the preset.
+  const LoadedScenario preset =
+      load(kSmall, {"client.web.retry={mode='custom', sdk='circuit-breaker'}"});
+  CHECK(preset.scenario.clients[0].retry.retry_breaker.enabled);
+}
