@@ -27,6 +27,25 @@ std::string backoff_type(const std::string& text) {
   return plain_name(text);
 }
 
+// CircuitBreakerStrategyOptions; the standard handler always has one, inside its retries.
+void read_breaker(ImportedPolicy& p, const Field& breaker, bool standard) {
+  if (!breaker.is_map() && !standard) return;
+  set(p, "breaker.preset", text_in_toml("polly"),
+      breaker.is_map() ? breaker.path() : "the handler's default");
+  if (!breaker.is_map()) return;
+  breaker.block();
+  const Field ratio = breaker["failure_ratio"], least = breaker["minimum_throughput"],
+              sampling = breaker["sampling_duration"], open = breaker["break_duration"];
+  if (ratio) set(p, "breaker.failure_share", in_toml(ratio.number(0, 1)), ratio);
+  if (least) set(p, "breaker.min_calls", in_toml(static_cast<double>(least.count())), least);
+  if (sampling) set(p, "breaker.window", in_toml(sampling.duration()), sampling);
+  if (open) set(p, "breaker.open", in_toml(open.duration()), open);
+  for (const char* name : {"break_duration_generator", "should_handle", "on_opened", "on_closed",
+                           "on_half_opened", "manual_control", "state_provider", "name"}) {
+    breaker[name].leave("is code, or a name");
+  }
+}
+
 }  // namespace
 
 void import_polly(const Documents& documents, Reading&, ImportedConfiguration& result) {
@@ -120,7 +139,7 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
       }
       pipeline["hedging"].leave(
           "retries and hedges in one pipeline have no counterpart: write retry.hedging.delay");
-      pipeline["circuit_breaker"].leave("stops requests, whereas retry.breaker stops retries only");
+      read_breaker(p, pipeline["circuit_breaker"], standard);
       pipeline["rate_limiter"].leave("clients do not limit the requests under way");
       result.policies.push_back(std::move(p));
     }

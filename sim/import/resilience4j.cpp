@@ -1,4 +1,4 @@
-// Resilience4j: the retries and timeouts of Spring Boot's configuration.
+// Resilience4j: the retries, timeouts and circuit breakers of Spring Boot's configuration.
 //
 // resilience4j CommonRetryConfigurationProperties, RetryConfig, IntervalFunction (2.4.0): 3
 // attempts, 500 ms; multiplier 1.5, randomization 0.5 where these are switched on. The longest wait
@@ -108,6 +108,60 @@ void read_retry(ImportedPolicy& p, const std::vector<Field>& chain) {
   setting("fail_after_max_attempts").leave("a request fails after its last attempt");
 }
 
+/// A percentage as a share.
+std::string share_of(const Field& percent) { return in_toml(percent.number(0, 100) / 100); }
+
+// CircuitBreakerConfig, CommonCircuitBreakerConfigurationProperties (2.4.0). Retries are around the
+// breaker, as in the order of Spring Boot's aspects.
+void read_breaker(ImportedPolicy& p, const std::vector<Field>& chain) {
+  const auto setting = [&](std::string_view key) { return setting_of(chain, key); };
+  const Field type = setting("sliding_window_type"), size = setting("sliding_window_size");
+  const bool by_time = type && plain_name(type.text()) == "timebased";
+  set(p, "breaker.preset", text_in_toml(by_time ? "resilience4j-time" : "resilience4j"),
+      type ? type.source() : "Resilience4j's default");
+  const auto take = [&](std::string_view key, const Field& from, const auto& value) {
+    if (from) set(p, key, value(from), from);
+  };
+  const auto number = [](const Field& f) { return in_toml(static_cast<double>(f.count())); };
+  const auto time = [](const Field& f) { return in_toml(f.duration(1e-3)); };
+  if (size && by_time) {
+    set(p, "breaker.window", in_toml(Duration::seconds(size.count())), size);
+    set(p, "breaker.slices", number(size), size);
+  } else {
+    take("breaker.window_calls", size, number);
+  }
+  take("breaker.failure_share", setting("failure_rate_threshold"), share_of);
+  take("breaker.slow_share", setting("slow_call_rate_threshold"), share_of);
+  take("breaker.slow_call", setting("slow_call_duration_threshold"), time);
+  take("breaker.min_calls", setting("minimum_number_of_calls"), number);
+  take("breaker.open", setting("wait_duration_in_open_state"), time);
+  take("breaker.probes", setting("permitted_number_of_calls_in_half_open_state"), number);
+  const Field grows = setting("enable_exponential_backoff"),
+              factor = setting("exponential_backoff_multiplier"),
+              cap = setting("exponential_max_wait_duration_in_open_state");
+  if (grows && grows.flag()) {
+    set(p, "breaker.open_factor", factor ? in_toml(factor.number(1, 1e6)) : "1.5",
+        factor ? factor.source() : grows.path() + ", Resilience4j's default");
+    take("breaker.open_cap", cap, time);
+  } else {
+    factor.leave("enableExponentialBackoff is off");
+    cap.leave("enableExponentialBackoff is off");
+  }
+  setting("automatic_transition_from_open_to_half_open_enabled")
+      .leave("the first call after the wait is a probe either way");
+  setting("max_wait_duration_in_half_open_state").leave("probes are waited for");
+  for (const std::string_view list :
+       {"record_exceptions", "ignore_exceptions", "record_failure_predicate",
+        "ignore_exception_predicate", "record_result_predicate"}) {
+    setting(list).leave("exceptions of Java have no counterpart; each error is a failure here");
+  }
+  for (const std::string_view shown :
+       {"register_health_indicator", "event_consumer_buffer_size", "writable_stack_trace_enabled",
+        "allow_health_indicator_to_fail"}) {
+    setting(shown).leave("changes what is shown, not what is called");
+  }
+}
+
 /// Where Spring finds the settings of one kind: under the prefix, or, of a part of a file, alone.
 Field settings_of(const Field& document, std::string_view kind) {
   const Field root = document["resilience4j"];
@@ -128,14 +182,14 @@ std::vector<std::pair<std::string, Field>> instances_of(const Field& settings) {
 void import_document(const Field& document, const std::string& profile,
                      std::vector<ImportedPolicy>& policies) {
   const Field retry = settings_of(document, "retry"),
-              limiter = settings_of(document, "timelimiter");
-  const Field configs = retry["configs"], limit_configs = limiter["configs"];
-  for (const auto& [name, instance] : instances_of(retry)) {
-    retry.block();
-    if (instance.map().members().empty()) instance.use();
-    ImportedPolicy p =
-        new_policy(group_name(profile.empty() ? name : name + "-" + profile), instance.path());
-    read_retry(p, chain_of(instance, name, configs));
+              limiter = settings_of(document, "timelimiter"),
+              breaker = settings_of(document, "circuitbreaker");
+  const Field configs = retry["configs"], limit_configs = limiter["configs"],
+              breaker_configs = breaker["configs"];
+  const auto full_name = [&](const std::string& name) {
+    return group_name(profile.empty() ? name : name + "-" + profile);
+  };
+  const auto read_time_limit = [&](ImportedPolicy& p, const std::string& name) {
     const Field limited = limiter["instances"].named(name);
     const std::vector<Field> limits =
         limited || limit_configs ? chain_of(limited, name, limit_configs) : std::vector<Field>();
@@ -147,6 +201,32 @@ void import_document(const Field& document, const std::string& profile,
         set(p, "attempt_timeout", text_in_toml("1s"), "Resilience4j's default");
       }
     }
+  };
+  std::set<std::string> with_retries;
+  for (const auto& [name, instance] : instances_of(retry)) {
+    retry.block();
+    if (instance.map().members().empty()) instance.use();
+    with_retries.insert(name);
+    ImportedPolicy p = new_policy(full_name(name), instance.path());
+    read_retry(p, chain_of(instance, name, configs));
+    if (const Field own = breaker["instances"].named(name); own) {
+      breaker.block();
+      own.block();
+      read_breaker(p, chain_of(own, name, breaker_configs));
+    }
+    read_time_limit(p, name);
+    policies.push_back(std::move(p));
+  }
+  // A breaker alone: what it protects is not retried.
+  for (const auto& [name, instance] : instances_of(breaker)) {
+    if (with_retries.contains(name)) continue;
+    breaker.block();
+    if (instance.map().members().empty()) instance.use();
+    ImportedPolicy p = new_policy(full_name(name), instance.path());
+    begin(p, "", "");
+    set(p, "retry.max_attempts", "1", "there is no retry of this name");
+    read_breaker(p, chain_of(instance, name, breaker_configs));
+    read_time_limit(p, name);
     policies.push_back(std::move(p));
   }
   for (const auto& [name, limited] : limiter["instances"].members()) {
@@ -161,7 +241,7 @@ void import_document(const Field& document, const std::string& profile,
       }
     }
   }
-  for (const char* other : {"circuitbreaker", "bulkhead", "thread-pool-bulkhead", "ratelimiter"}) {
+  for (const char* other : {"bulkhead", "thread-pool-bulkhead", "ratelimiter"}) {
     settings_of(document, other).leave("limits requests, whereas limits of clients are on retries");
   }
 }

@@ -51,6 +51,59 @@ TEST_CASE("Unrelated fields are counted unless they are asked for", "[import]") 
   CHECK(to_toml(imported, all).find("routes[0].match: is not about retries") != std::string::npos);
 }
 
+TEST_CASE("Circuit breakers of Resilience4j and Polly become those of the client", "[import]") {
+  const ImportedConfiguration spring = import_configuration("resilience4j", R"(
+resilience4j:
+  circuitbreaker:
+    configs:
+      default: {slidingWindowSize: 40, minimumNumberOfCalls: 10}
+    instances:
+      pay:
+        failureRateThreshold: 30
+        waitDurationInOpenState: 10s
+        permittedNumberOfCallsInHalfOpenState: 4
+        enableExponentialBackoff: true
+      stock: {slidingWindowType: TIME_BASED, slidingWindowSize: 20}
+  retry:
+    instances:
+      pay: {maxAttempts: 4}
+)",
+                                                            "application.yml");
+  REQUIRE(spring.policies.size() == 2);
+  const ImportedPolicy& pay = spring.policies[0];
+  CHECK(pay.name == "pay");
+  CHECK(value_of(pay, "retry.max_attempts") == "4");
+  CHECK(value_of(pay, "breaker.preset") == "\"resilience4j\"");
+  CHECK(value_of(pay, "breaker.window_calls") == "40");
+  CHECK(value_of(pay, "breaker.min_calls") == "10");
+  CHECK(value_of(pay, "breaker.failure_share") == "0.3");
+  CHECK(value_of(pay, "breaker.open") == "\"10s\"");
+  CHECK(value_of(pay, "breaker.open_factor") == "1.5");
+  CHECK(value_of(pay, "breaker.probes") == "4");
+  const ImportedPolicy& stock = spring.policies[1];
+  CHECK(stock.name == "stock");
+  CHECK(value_of(stock, "retry.max_attempts") == "1");
+  CHECK(value_of(stock, "breaker.preset") == "\"resilience4j-time\"");
+  CHECK(value_of(stock, "breaker.window") == "\"20s\"");
+
+  const auto polly = [](const std::string& breaker) {
+    return import_configuration("polly",
+                                "{\"Http\": {\"Retry\": {\"MaxRetryAttempts\": 5}" + breaker + "}}",
+                                "appsettings.json")
+        .policies.at(0);
+  };
+  CHECK(value_of(polly(""), "breaker.preset") == "");
+  const ImportedPolicy own = polly(
+      ", \"CircuitBreaker\": {\"FailureRatio\": 0.5, "
+      "\"BreakDuration\": \"00:00:15\"}");
+  CHECK(value_of(own, "breaker.preset") == "\"polly\"");
+  CHECK(value_of(own, "breaker.failure_share") == "0.5");
+  CHECK(value_of(own, "breaker.open") == "\"15s\"");
+  // The standard handler always has one.
+  CHECK(value_of(polly(", \"AttemptTimeout\": {\"Timeout\": \"00:00:05\"}"), "breaker.preset") ==
+        "\"polly\"");
+}
+
 TEST_CASE("Mistakes have their place", "[import]") {
   const auto place_of = [](std::string_view kind, const std::string& text) {
     try {
