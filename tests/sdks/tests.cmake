@@ -31,3 +31,15 @@ foreach(library cockatiel p-retry axios-retry got @grpc/grpc-js)
   set_tests_properties(sdks/${name} PROPERTIES
     LABELS "conformance;no-sanitizer" SKIP_RETURN_CODE 77)
 endforeach()
+
+# Circuit breakers of libraries for JavaScript.
+add_executable(breaker_decisions ${CMAKE_CURRENT_LIST_DIR}/breaker_decisions.cpp)
+target_link_libraries(breaker_decisions PRIVATE retrysim retrysim_flags)
+foreach(library opossum cockatiel)
+  add_test(NAME sdks/${library}-breaker
+    COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/breakers_test.py --library ${library}
+            --program $<TARGET_FILE:breaker_decisions>
+            --modules ${PROJECT_SOURCE_DIR}/build/sdks/js-peers/node_modules)
+  set_tests_properties(sdks/${library}-breaker PROPERTIES
+    LABELS "conformance;no-sanitizer" SKIP_RETURN_CODE 77)
+endforeach()
