@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/list.hpp"
 
+#include <retrysim/breaker.hpp>
 #include <retrysim/metrics.hpp>
 #include <retrysim/presets.hpp>
 #include <retrysim/verdict.hpp>
@@ -240,6 +241,7 @@ constexpr const char* kListUsage =
     "  releases       releases of SDKs at which the rules changed, for\n"
     "                 sdk = \"NAME@VERSION\"\n"
     "  defects        known defects of SDKs that retry.defect switches on\n"
+    "  breakers       circuit breakers of libraries, for breaker.preset\n"
     "  distributions  distributions and their parameters\n"
     "  metrics        metrics of summary.csv with unit and meaning\n"
     "  keys           keys of scenario files with type, unit, default and meaning\n"
@@ -306,6 +308,34 @@ Table list_defects() {
   Table table{{"defect", "meaning", "source"}, {}, 1, "meaning"};
   for (const Defect& d : defects()) {
     table.rows.push_back({std::string(d.name), std::string(d.meaning), std::string(d.source)});
+  }
+  return table;
+}
+
+std::string when_it_opens(const BreakerRules& b) {
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  const std::string_view relation = b.above ? "above " : "";
+  const std::string of = b.window_calls > 0 ? fmt::format("the last {} calls", b.window_calls)
+                                            : "those of " + cli::text(b.window);
+  if (b.failure_share > 0) {
+    add(fmt::format("{}{} % failures of {}", relation, b.failure_share * 100, of));
+  }
+  if (b.slow_share > 0) {
+    add(fmt::format("{}{} % longer than {}", relation, b.slow_share * 100, cli::text(b.slow_call)));
+  }
+  if (text.size() > 0) text += fmt::format(", at least {}", b.min_calls);
+  if (b.consecutive > 0) add(fmt::format("{} failures in a row", b.consecutive));
+  return text;
+}
+
+Table list_breakers() {
+  Table table{{"breaker", "opens", "open", "probes", "closes", "source"}, {}, 1, "source"};
+  for (const BreakerPreset& p : breaker_presets()) {
+    const BreakerRules& b = p.rules;
+    table.rows.push_back({std::string(p.name), when_it_opens(b), text(b.open),
+                          std::to_string(b.probes), std::string(name(b.close_on)),
+                          std::string(p.source)});
   }
   return table;
 }
@@ -434,15 +464,11 @@ struct Topic {
   std::string_view name;
   Table (*make)();
 };
-constexpr Topic kTopics[] = {{"modes", list_modes},
-                             {"sdks", list_sdks},
-                             {"releases", list_releases},
-                             {"defects", list_defects},
-                             {"distributions", list_distributions},
-                             {"metrics", list_metrics},
-                             {"keys", list_keys},
-                             {"verdicts", list_verdicts},
-                             {"theory", list_theory}};
+constexpr Topic kTopics[] = {{"modes", list_modes},       {"sdks", list_sdks},
+                             {"releases", list_releases}, {"defects", list_defects},
+                             {"breakers", list_breakers}, {"distributions", list_distributions},
+                             {"metrics", list_metrics},   {"keys", list_keys},
+                             {"verdicts", list_verdicts}, {"theory", list_theory}};
 
 std::string to_csv(const Table& table) {
   std::string result;

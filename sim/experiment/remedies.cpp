@@ -41,6 +41,7 @@ struct GroupPlace {
   std::string path;  ///< "client.web", "service.front.calls.back"
 
   const RetryRules& retry() const { return spec.retry; }
+  const BreakerRules& breaker() const { return spec.breaker; }
   /// Whether it makes a second attempt of anything.
   bool retries() const { return retry().mode != RetryMode::kNone && retry().max_attempts > 1; }
   bool has(std::string_view key) const {
@@ -232,6 +233,11 @@ Treatment retry_breaker(const GroupPlace& place) {
                fmt::format("retry.retry_breaker.open={}", to_text(b.open))});
 }
 
+Treatment circuit_breaker(const GroupPlace& place) {
+  if (place.breaker().in_use()) return in_place("there is a circuit breaker");
+  return edit({"breaker.preset=custom"});
+}
+
 Treatment client_throttle(const GroupPlace& place) {
   if (place.retry().mode == RetryMode::kNone) return not_here("clients of mode none have none");
   if (place.retry().throttle.in_use()) return in_place("there is a client-side throttle");
@@ -402,6 +408,9 @@ const std::vector<RemedyRow>& remedy_table() {
                 retry_budget),
       at_groups("retry-breaker", "stop retrying while too many attempts fail (retry breaker)",
                 retry_breaker),
+      at_groups("circuit-breaker",
+                "refuse calls for 5 s when half of those of 10 s fail (circuit breaker)",
+                circuit_breaker),
       at_groups("client-throttle",
                 "let clients hold requests back while too few succeed, as in the SRE book",
                 client_throttle),

@@ -158,6 +158,61 @@ Found denied_by_client(const GroupCase& c) {
                  {{"denied_share_of_failures", denied}, {"success_share", c.success_share()}}};
 }
 
+constexpr std::string_view kOfPreset = "rules of a circuit breaker, which its preset has";
+
+/// The mean share of the window in which one of the group's circuit breakers is open.
+double breaker_open_share(const GroupCase& c) {
+  const Duration window = c.scenario.duration - c.scenario.warmup;
+  const double time_ns =
+      static_cast<double>(c.total.breakers) * static_cast<double>(window.count());
+  return c.total.window.breaker_open_ns / time_ns;
+}
+
+Found breaker_refused(const GroupCase& c) {
+  constexpr double kSome = 0.01;
+  if (c.total.breakers == 0 || c.total.breaker_refusals == 0) return std::nullopt;
+  const double open = breaker_open_share(c);
+  const auto first = static_cast<double>(c.total.breaker_first_refusals);
+  if (open < kSome && first < kSome * c.requests()) return std::nullopt;
+  const bool one = c.total.breakers == c.runs;
+  const Sentence refused =
+      say("{} open {} of the time and refused {}",
+          one ? Words("the circuit breaker was") : Words("its circuit breakers were, on average,"),
+          share(open, metric(c, "breaker_open_share", "mean")),
+          counted(whole(first, metric(c, "breaker_first_refusals")), "first attempt",
+                  "first attempts"));
+  const std::vector<EvidenceFigure> figures = {{"open_share", open},
+                                               {"refused_first_attempts", first}};
+  const double ended = c.share_of_failures(Outcome::kBreakerOpen);
+  if (!fails_noticeably(c) || ended <= 0) return Finding{refused, figures};
+  return Finding{say("{}; {} of the requests that failed ended so", refused,
+                     share(ended, ended_of_failed(c, "breaker_denied_share"))),
+                 figures};
+}
+
+/// Failures that a circuit breaker is there for, and that did not open it.
+Found breaker_never_opened(const GroupCase& c) {
+  const BreakerRules& rules = c.client.breaker;
+  const ClientFlow& f = c.disturbed() ? c.during.group : c.all.group;
+  const auto failed = static_cast<double>(f.throttled + f.errors + f.timeouts);
+  const auto attempts = static_cast<double>(f.attempts);
+  constexpr double kMany = 0.5, kFew = 20;
+  if (c.total.breakers == 0 || c.total.breaker_openings > 0 || !fails_noticeably(c)) {
+    return std::nullopt;
+  }
+  if (attempts < kFew || failed < kMany * attempts) return std::nullopt;
+  const std::string_view window = c.disturbed() ? "during" : "window";
+  return Finding{
+      say("the circuit breaker did not open, although {} of the attempts failed{}: it judges by {} "
+          "calls at least",
+          share(failed / attempts, (flow(c, "throttled", window) + flow(c, "errors", window) +
+                                    flow(c, "timeouts", window)) /
+                                       flow(c, "attempts", window)),
+          c.disturbed() ? Words(" during the disturbance") : Words(""),
+          whole(rules.min_calls, not_in_files(kOfPreset))),
+      {{"failed_share", failed / attempts}, {"min_calls", static_cast<double>(rules.min_calls)}}};
+}
+
 Found past_deadline(const GroupCase& c) {
   const double late = c.share_of_failures(Outcome::kDeadlineExceeded);
   if (!fails_noticeably(c) || late < kMaxRequests) return std::nullopt;
@@ -445,6 +500,16 @@ constexpr std::array kClientRules = {
     Rule{{"denied-by-client", kInfo, false,
           "the client itself did not send most of the requests that failed"},
          denied_by_client},
+    Rule{
+        {"breaker-refused", kInfo, false,
+         "a circuit breaker was open for 1 % of the time or more, or refused the first attempts of "
+         "1 % of the requests or more"},
+        breaker_refused},
+    Rule{
+        {"breaker-never-opened", kInfo, false,
+         "there is a circuit breaker, requests fail, half of the attempts or more fail, during the "
+         "disturbance if there is one, and it does not open"},
+        breaker_never_opened},
     Rule{{"past-deadline", kInfo, false, "most of the requests that failed ran out of time"},
          past_deadline},
     Rule{{"not-retryable", kInfo, false,

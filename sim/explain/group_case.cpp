@@ -203,6 +203,11 @@ class CaseBuilder {
     t.send_wait_ns += r.send_wait_ns;
     t.connection_wait_ns += r.connection_wait_ns;
     t.attempt_total_ns += r.attempt_total_ns;
+    t.window.breaker_open_ns += r.window.breaker_open_ns;
+    t.breakers += r.breakers;
+    t.breaker_openings += r.breaker_openings;
+    t.breaker_refusals += r.breaker_refusals;
+    t.breaker_first_refusals += r.breaker_first_refusals;
     for (std::size_t i = 0; i < r.outcomes.size(); ++i) t.outcomes[i] += r.outcomes[i];
     for (std::size_t i = 0; i < r.results.size(); ++i) t.results[i] += r.results[i];
     if (r.by_attempt.empty()) return;
@@ -1128,8 +1133,9 @@ class FigureWalk {
   void add_counts(FieldsOf<ClientResult> auto& t) {
     visit(t.requests, t.successes_within, t.ended_within, t.attempts, t.rejected, t.late,
           t.mutating, t.duplicated, t.degraded, t.degradable, t.latency_m.count, t.latency_m.sum_ns,
-          t.send_wait_ns, t.connection_wait_ns, t.attempt_total_ns, t.token_races, t.outcomes,
-          t.results);
+          t.send_wait_ns, t.connection_wait_ns, t.attempt_total_ns, t.token_races,
+          t.window.breaker_open_ns, t.breakers, t.breaker_openings, t.breaker_refusals,
+          t.breaker_first_refusals, t.outcomes, t.results);
     // Of attempts by their number only the first, which may not exist.
     AttemptNumberCounts none;
     auto& first = first_of(t, none);
@@ -1179,6 +1185,11 @@ void merge(ClientResult& to, const ClientResult& r) {
   to.connection_wait_ns += r.connection_wait_ns;
   to.attempt_total_ns += r.attempt_total_ns;
   to.token_races += r.token_races;
+  to.window.breaker_open_ns += r.window.breaker_open_ns;
+  to.breakers += r.breakers;
+  to.breaker_openings += r.breaker_openings;
+  to.breaker_refusals += r.breaker_refusals;
+  to.breaker_first_refusals += r.breaker_first_refusals;
   for (std::size_t i = 0; i < r.outcomes.size(); ++i) to.outcomes[i] += r.outcomes[i];
   to.by_attempt.resize(1);
   to.by_attempt[0].sent += r.by_attempt[0].sent;
