@@ -313,20 +313,23 @@ Table list_defects() {
 }
 
 std::string when_it_opens(const BreakerRules& b) {
-  std::string text;
-  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  std::string result;
+  const auto add = [&result](const std::string& part) {
+    result += (result.empty() ? "" : "; ") + part;
+  };
   const std::string_view relation = b.above ? "above " : "";
-  const std::string of = b.window_calls > 0 ? fmt::format("the last {} calls", b.window_calls)
-                                            : "those of " + cli::text(b.window);
+  const std::string in = b.window_calls > 0 ? fmt::format("in the last {} calls", b.window_calls)
+                                            : "in " + text(b.window);
   if (b.failure_share > 0) {
-    add(fmt::format("{}{} % failures of {}", relation, b.failure_share * 100, of));
+    add(fmt::format("{}{} % failures {}", relation, b.failure_share * 100, in));
   }
   if (b.slow_share > 0) {
-    add(fmt::format("{}{} % longer than {}", relation, b.slow_share * 100, cli::text(b.slow_call)));
+    add(fmt::format("{}{} % slower than {}", relation, b.slow_share * 100, text(b.slow_call)));
   }
-  if (text.size() > 0) text += fmt::format(", at least {}", b.min_calls);
-  if (b.consecutive > 0) add(fmt::format("{} failures in a row", b.consecutive));
-  return text;
+  if (!result.empty() && b.min_calls > 1) result += fmt::format("; of {} at least", b.min_calls);
+  if (b.consecutive == 1) add("one failure");
+  if (b.consecutive > 1) add(fmt::format("{} failures in a row", b.consecutive));
+  return result;
 }
 
 Table list_breakers() {
