@@ -422,6 +422,25 @@ class Mender:
                 not self.get(prefix, "retry.quota.refill_rate"):
             self.put(prefix, "retry.quota.refill_rate", 10)
 
+    def fit_breaker(self, prefix):
+        """Something must open a breaker; calls that count as they ask need a window of time."""
+        if not any(path[:-1] == (*prefix, "breaker") for path in self.keys):
+            return
+        if self.get(prefix, "breaker.consecutive") == "none":
+            self.drop(prefix, "breaker.consecutive")
+        if self.get(prefix, "breaker.failure_share") == "none" and \
+                not self.given(prefix, "breaker.consecutive"):
+            self.drop(prefix, "breaker.failure_share")
+        preset = self.get(prefix, "breaker.preset")
+        if preset == "opossum" or self.get(prefix, "breaker.counted") == "calls":
+            self.drop(prefix, "breaker.window_calls")
+        if preset == "resilience4j":
+            self.drop(prefix, "breaker.counted")
+        if self.get(prefix, "retry.max_attempts") == "unlimited" or \
+                self.get(prefix, "retry.max_retries") == "unlimited" or \
+                self.get(prefix, "retry.sdk") in ("tenacity", "tower"):
+            self.put(prefix, "breaker.retry_refused", False)
+
     def share_retryer(self, prefix):
         """Who shares a retryer has the same rules: those of the first."""
         name = self.get(prefix, "retry.retryer")
@@ -531,11 +550,13 @@ RULES = {
     "service.*": [Mender.limit_probabilities, Mender.fit_servers, Mender.fit_window,
                   Mender.fit_limits, Mender.fit_answers, Mender.fit_tokens],
     "service.*.calls.*": [Mender.fit_call, Mender.share_retryer, Mender.fit_sdk,
-                          Mender.end_lost_requests, Mender.fit_retry, Mender.fit_reconciliation],
+                          Mender.end_lost_requests, Mender.fit_retry, Mender.fit_reconciliation,
+                          Mender.fit_breaker],
     "fault.*": [Mender.limit_probabilities, Mender.fit_fault],
     "client.*": [Mender.share_retryer, Mender.choose_arrivals, Mender.fit_arrival_file,
                  Mender.limit_load, Mender.fit_prices, Mender.fit_sdk,
-                 Mender.end_lost_requests, Mender.fit_retry, Mender.fit_reconciliation],
+                 Mender.end_lost_requests, Mender.fit_retry, Mender.fit_reconciliation,
+                 Mender.fit_breaker],
     "expect.*": [Mender.fit_expectation],
     "phase.*": [Mender.fit_phase],
 }

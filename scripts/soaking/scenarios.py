@@ -20,6 +20,7 @@ DURATIONS = ["0s", "0s", "1ns", "2ns", "1us", "1ms", "1ms", "5ms", "10ms", "20ms
              "100ms", "250ms", "500ms", "1s", "1s", "2s", 0.5, "1min", "1h"]
 NUMBERS = [0, 0, 1e-9, 0.01, 0.1, 0.5, 0.9, 1, 1, 1.5, 2, 3, 10, 100, 1e6]
 COUNTS = [0, 0, 1, 1, 2, 3, 5, 10, 20, 100]
+ERROR_CLASSES = ["throttling", "transient", "timeout", "not-retryable"]
 ERROR_NAMES = ["429", "400", "404", "500", "502", "503", "504", "509", "599", "503:SlowDown",
                "400:ThrottlingException", "400:RequestTimeout", "403:RequestTimeTooSkewed",
                "400:IDPCommunicationError", "500:InternalError", "400:Whatever.x",
@@ -388,6 +389,8 @@ class Generator:
                        self.random.sample(self.vocabulary.metrics, self.random.choice([1, 3])))}
         if key.name == "operation":
             return self.random.choice(["o0", "o1", ["o0", "o1"]])
+        if key.name in ("breaker.failures", "breaker.ignored"):
+            return self.random.sample(ERROR_CLASSES, self.random.choice([1, 2, 3]))
         if key.kind == "names":
             return self.draw_services()
         if key.kind == "text" and key.name.startswith("answers."):

@@ -107,7 +107,8 @@ TEST_CASE("a dependency that always fails gets 20 attempts in 300 s", "[breaker]
   s.clients[0].retry.max_attempts = 3;
   s.clients[0].retry.backoff.base = ms(100);
   const ClientResult c = first_client(s);
-  CHECK(c.attempts == 20);
+  CHECK(c.attempts >= 20);
+  CHECK(c.attempts <= 22);  // those under way when it opened
   CHECK(c.requests == 3000);
   CHECK(count(c, Outcome::kSuccess) == 0);
   CHECK(count(c, Outcome::kBreakerOpen) > 2980);
