@@ -3,18 +3,12 @@
 
     plot.py RESULTS_DIR [--format png|svg|pdf] [--out DIR] [--variant NAME]
 
-overview: load against capacity for each service, then goodput, success rate, amplification, latency
-and who waits where, over the time in which anything happens; faults, surges and retry storms are
-shaded. latency: quantiles of the whole window and what became of the attempts. A client group has
-one colour everywhere. Lines are means over replications; bands reach from the 10 % to the 90 %
-quantile of the replications, because a storm in some of them is no normal distribution.
-
-Results of `retrysim compare` have a third picture, compare: the differences from the baseline.
-Those of `retrysim sweep` have one, sweep: metrics over the varied keys, as lines with their
-intervals (one key) or heat maps (two); those of `retrysim tip` tip or hysteresis; those of
-`retrysim choose` choose, with the first stage of all policies and the race; those of
-`retrysim advise` advise, with what each remedy changes; those of `retrysim map` map, with the
-points confirmed; those of `retrysim predict --out` phase_plane.
+What the pictures are, and every word and colour in them, stands in result.json as `pictures`;
+this program draws it, and the page of `retrysim report` draws the same. Of a run they are glance
+(attempts and successes around the disturbance), overview (load against capacity and what follows
+from it, over time) and latency (quantiles, and what became of the attempts); a comparison has
+compare as well, and other commands a picture of their own. With --variant one variant of a
+comparison is drawn alone.
 
 Reads only the files of the result folder; the same files give the same picture, byte for byte.
 Exit status: 0 done, 2 bad command line, 3 a result file is missing or wrong, 4 cannot write.
@@ -26,9 +20,8 @@ import sys
 
 try:
     import matplotlib
-    import pandas  # noqa: F401
 except ImportError as missing:
-    sys.exit(f"{sys.argv[0]}: error: {missing}; install python3-matplotlib and python3-pandas")
+    sys.exit(f"{sys.argv[0]}: error: {missing}; install python3-matplotlib")
 
 matplotlib.use("Agg")  # before anything is drawn: no window, no display
 sys.dont_write_bytecode = True  # an installation has no folder for it

@@ -25,11 +25,12 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from plotting.drawing import BLUE, GREEN, LIMIT_STYLE, ORANGE, RED, STYLE  # noqa: E402
+from plotting.draw import STYLE  # noqa: E402
 from plotting.file import save  # noqa: E402
-from plotting.looks import TIME  # noqa: E402
-from plotting.overview import limit_of  # noqa: E402
+from plotting.looks import colour  # noqa: E402
 from plotting.results import Results  # noqa: E402
+
+BLUE, GREEN, ORANGE, RED = map(colour, ("blue", "green", "orange", "red"))
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "capacity-dip.toml"
@@ -42,34 +43,40 @@ MODES = [("none", "no retries", GREEN, (98.5, 70)),
          ("legacy", "legacy", RED, (195, 8))]
 DIP = {"color": "#999999", "alpha": 0.35, "linewidth": 0}
 BINS = 2  # one-second bins averaged into one point
-SHOWN_S = 270  # of 600 s; nothing changes after that
+SHOWN_S = 270  # nothing changes after that
+END_S = 600
 NUMBER = re.compile(r"-?\d+\.\d+")
 TOLERANCE = 0.02  # in SVG units, of which the picture is 720 wide
 
 
 def series(results, group, column):
     """Mean rate over the replications, as two columns: time and rate."""
-    rate = results.pivot(group, column).mean(axis=1) / results.interval
-    rate = rate[rate.index < SHOWN_S]
-    rate = rate.groupby((rate.index // (BINS * results.interval)).astype(int)).mean()
-    return (rate.index + 0.5) * BINS * results.interval, rate
+    interval, sums, runs = results.info["variants"][0]["interval_s"], {}, set()
+    for row in results.table("timeseries.csv"):
+        runs.add(row["replication"])
+        if row["client"] == group and float(row["time_s"]) < SHOWN_S:
+            point = int(float(row["time_s"]) // (BINS * interval))
+            sums[point] = sums.get(point, 0) + float(row[column])
+    return ([(point + 0.5) * BINS * interval for point in sorted(sums)],
+            [sums[point] / (BINS * interval * len(runs)) for point in sorted(sums)])
 
 
 def fate(results, group):
     """What became of a mode after the dip, in words."""
-    row = results.summary("recovery_s", group)
-    if row is None:
-        return "still down after 10 min"
-    return f"back after\n{row['mean']:.0f} s"
+    for row in results.info["summary"]:
+        if (row["metric"], row["client"]) == ("recovery_s", group):
+            return f"back after\n{row['mean']:.0f} s"
+    return "still down after 10 min"
 
 
 def draw_panel(axis, results, column, title):
-    for group, _, colour, _ in MODES:
-        axis.plot(*series(results, group, column), color=colour)
-    dip = results.details["disturbances"][0]
+    for group, _, ink, _ in MODES:
+        axis.plot(*series(results, group, column), color=ink)
+    details = results.info["variants"][0]
+    dip, steps = details["disturbances"][0], details["services"][0]["capacity_steps"]
     axis.axvspan(dip["start_s"], dip["end_s"], **DIP)
-    _, times, rates = limit_of(results, results.details["services"][0])
-    axis.step(times, rates, color="black", linestyle=LIMIT_STYLE, where="post", linewidth=1.2)
+    axis.step([start for start, _ in steps] + [END_S], [rate for _, rate in [*steps, steps[-1]]],
+              color="black", linestyle=(0, (4, 2)), where="post", linewidth=1.2)
     axis.set_xlim(30, SHOWN_S)
     axis.set_ylim(bottom=0)
     axis.set_title(title)
@@ -80,14 +87,14 @@ def figure_of(results):
     figure, (sent, succeeded) = plt.subplots(2, 1, figsize=(10, 6.4), sharex=True)
     draw_panel(sent, results, "attempts", "Attempts that the clients send")
     draw_panel(succeeded, results, "successes", "Requests that succeed")
-    succeeded.set_xlabel(TIME)
+    succeeded.set_xlabel("time, s")
     sent.text(75, 75, "30 %", ha="center", va="bottom")
     sent.text(SHOWN_S - 1, 214, "capacity", ha="right", va="bottom")
     sent.text(150, 735, "legacy: five attempts for every request", color=RED, fontweight="bold")
-    for group, name, colour, place in MODES:
+    for group, name, ink, place in MODES:
         text = f"{name}: {fate(results, group)}" if group == "legacy" else (
             f"{name}:\n{fate(results, group)}")
-        succeeded.text(*place, text, color=colour, fontweight="bold", linespacing=1.3)
+        succeeded.text(*place, text, color=ink, fontweight="bold", linespacing=1.3)
     figure.suptitle("A 30 s dip in capacity: legacy retries keep the service down long after it",
                     x=0.075, y=0.975, ha="left", fontsize=14, fontweight="bold")
     figure.subplots_adjust(left=0.075, right=0.98, top=0.87, bottom=0.09, hspace=0.28)
@@ -101,7 +108,7 @@ def draw(program, folder):
     style = {**STYLE, "svg.fonttype": "none", "savefig.facecolor": "white"}
     picture = pathlib.Path(folder) / PICTURE.name
     with plt.rc_context(style):
-        save(figure_of(Results(str(results), None)), picture)
+        save(figure_of(Results(results)), picture)
     return picture
 
 

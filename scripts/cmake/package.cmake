@@ -50,7 +50,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # dpkg-shlibdeps adds the libraries. retrysim-plot is written in Python and draws with Matplotlib.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3:any")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
-    "bash-completion, python3-matplotlib, python3-numpy, python3-pandas")
+    "bash-completion, python3-matplotlib, python3-numpy")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "cmake, g++, libfmt-dev, librandom123-dev, libtomlplusplus-dev, \
 libyaml-cpp-dev, openmpi-bin, pkg-config, zlib1g-dev")

@@ -3,7 +3,7 @@
 
 set(page_folder ${PROJECT_SOURCE_DIR}/sim/report/page)
 # In the order in which they use each other.
-set(page_scripts format chart time_charts value_charts tables scenario answer sweep curve tip
+set(page_scripts format chart panels time_charts tables scenario answer sweep curve tip
                  choice advice map prediction fit kinds picture page)
 # Before these in a page that has the engine.
 set(page_live_scripts engine share offers live)

@@ -4,62 +4,55 @@ SPDX-License-Identifier: MIT
 """
 
 import argparse
+import copy
+import difflib
 import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from plotting.advice import advice_figure
-from plotting.choose import choose_figures
-from plotting.comparison import comparison_figure
-from plotting.drawing import BLUE, GROUP_COLOURS, STYLE
+from plotting.draw import STYLE, draw_picture
 from plotting.file import save
-from plotting.latency import latency
-from plotting.map import map_figure
-from plotting.overview import overview
-from plotting.phase_plane import phase_plane_figure
 from plotting.results import ResultError, Results
-from plotting.sweep import sweep_figure
-from plotting.sweep_clients import has_groups, sweep_clients_figure
-from plotting.tip import tip_figures
-from plotting.tip_curve import tip_curve_figure
 
 PROGRAM = Path(sys.argv[0]).name  # retrysim-plot, where it is installed
 
 
-def sweep_pictures(folder, metrics):
-    """All clients together and, where there are several groups, each of them; the metrics that were
-    asked for instead."""
-    if metrics:
-        return [("sweep_clients", lambda: sweep_clients_figure(folder, metrics.split(",")))]
-    both = [("sweep", lambda: sweep_figure(folder, BLUE))]
-    if has_groups(folder):
-        both.append(("sweep_clients", lambda: sweep_clients_figure(folder)))
-    return both
+def with_metrics(results, metrics):
+    """The picture of a sweep by client group, with these metrics of summary.csv instead."""
+    found = [p for p in results.pictures() if p["name"] == "sweep_clients"] or results.pictures()
+    picture = copy.deepcopy(found[0])
+    known = sorted({row["metric"] for row in results.table("summary.csv")})
+    first = picture["panels"][0].get("metric")
+    template = [panel for panel in picture["panels"] if panel.get("metric") == first]
+    picture["name"], picture["panels"] = "sweep_clients", []
+    for metric in metrics:
+        if metric not in known:
+            near = difflib.get_close_matches(metric, known, 1)
+            raise ResultError(f"{results.folder / 'summary.csv'}: has no metric {metric}" +
+                              (f"; did you mean {near[0]}?" if near else ""))
+        picture["panels"] += [of_metric(copy.deepcopy(panel), metric) for panel in template]
+    return picture
 
 
-def pictures(options):
-    """(name, function that draws) of each picture that a folder has data for."""
-    folder = Path(options.results)
-    figures = tip_figures(options.results) or choose_figures(options.results)
-    if (folder / "curve.csv").is_file():
-        figures = [("tip_curve", lambda: tip_curve_figure(folder))]
-    if (folder / "points.csv").is_file():
-        figures = sweep_pictures(folder, options.metrics)
-    if (folder / "advice.csv").is_file():
-        figures = [("advise", lambda: advice_figure(folder))]
-    if (folder / "map.csv").is_file():
-        figures = [("map", lambda: map_figure(folder))]
-    if (folder / "trajectories.csv").is_file():
-        figures = [("phase_plane", lambda: phase_plane_figure(folder))]
-    if figures:
-        yield from figures
-        return
-    results = Results(options.results, options.variant)
-    yield "overview", lambda: overview(results)
-    yield "latency", lambda: latency(results)
-    if (results.folder / "compare.csv").is_file():
-        yield "compare", lambda: comparison_figure(results.folder, GROUP_COLOURS)
+def of_metric(panel, metric):
+    """Another metric in a panel, which then has the scale of its figures."""
+    group, colon, _ = panel["title"].partition(": ")
+    panel["title"] = f"{group}: {metric}" if colon else metric
+    panel["y"] = {"label": ""} if "names" not in panel["y"] else panel["y"]
+    for one in [*panel["series"], *([panel["cells"]] if "cells" in panel else [])]:
+        source = one["from"]
+        ends = {"low": "ci_low", "high": "ci_high"}
+        value = "value" if "value" in source else "y"
+        if source["file"] == "points.csv":
+            source.update(file="summary.csv", where={"client": "all"},
+                          by={"file": "points.csv", "column": "variant", "where": source["where"]})
+        source.update({value: "mean", **{end: column for end, column in ends.items()
+                                         if value == "y"}})
+        source["where"]["metric"] = metric
+    if "cells" in panel:
+        panel["cells"] = {"from": panel["cells"]["from"]}
+    return panel
 
 
 def parse(arguments):
@@ -73,7 +66,7 @@ def parse(arguments):
     parser.add_argument("--out", metavar="DIR",
                         help="folder for the pictures (default: the result folder)")
     parser.add_argument("--variant", metavar="NAME",
-                        help="the variant to draw (default: the first)")
+                        help="one variant of a comparison alone (default: all of them)")
     parser.add_argument("--metrics", metavar="METRIC,...",
                         help="of a sweep: these metrics, by client group")
     options = parser.parse_args(arguments)
@@ -82,15 +75,32 @@ def parse(arguments):
     return options
 
 
+def drawn(options):
+    """The pictures that are to be drawn, and the folder with their figures."""
+    results = Results(options.results)
+    if options.metrics:
+        return results, [with_metrics(results, options.metrics.split(","))]
+    pictures = results.pictures(options.variant)
+    if not pictures:
+        raise ResultError(f"{options.results}: has nothing to draw")
+    return results, pictures
+
+
 def main(arguments=None):
     options = parse(arguments)
     out = Path(options.out or options.results)
     try:
         with plt.rc_context(STYLE):
-            for name, draw_figure in pictures(options):
+            results, pictures = drawn(options)
+            for picture in pictures:
+                try:
+                    figure = draw_picture(picture, results)
+                except (KeyError, TypeError, IndexError) as error:
+                    raise ResultError(f"{results.folder / 'result.json'}: cannot be used: "
+                                      f"{error!r}") from None
                 out.mkdir(parents=True, exist_ok=True)
-                path = out / f"{name}.{options.format}"
-                save(draw_figure(), path)
+                path = out / f"{picture['name']}.{options.format}"
+                save(figure, path)
                 print(path)
     except ResultError as error:
         print(f"{PROGRAM}: error: {error}", file=sys.stderr)

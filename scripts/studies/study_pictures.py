@@ -28,16 +28,16 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
+from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: E402
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from plotting.drawing import BLUE, DASHES, GREEN, GREY, PURPLE, RED, STYLE, pale  # noqa: E402
+from plotting.draw import STYLE  # noqa: E402
 from plotting.file import save  # noqa: E402
-from plotting.looks import TIME  # noqa: E402
-from plotting.results import seconds_label  # noqa: E402
+from plotting.looks import colour as colour_of  # noqa: E402
 
 SCENARIO = ROOT / "scenarios" / "study-backoff-and-jitter.toml"
 PUBLISHED = pathlib.Path(__file__).with_name("published_results.csv")
@@ -46,6 +46,9 @@ BIN_S = 0.02
 MOST_RUNS = 20  # enough for a mean in each bin; without jitter a run has thousands of them
 SHOWN_S = 2.0  # by then nearly all calls have been made
 CLIENTS = (10, 20, 50, 100, 200)
+BLUE, GREEN, GREY, PURPLE, RED = map(colour_of, ("blue", "green", "grey", "purple", "red"))
+# Lines that lie on top of each other show through the gaps of the one above.
+DASHES = ["-", (0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (1.5, 1.5)), (0, (9, 3, 3, 3))]
 # Word of the jitter, base of the backoff, name for the reader as in published_results.csv, colour.
 KINDS = (("none", "0s", "no backoff", GREY), ("none", "5ms", "no jitter", RED),
          ("full", "5ms", "full jitter", BLUE), ("equal", "5ms", "equal jitter", GREEN),
@@ -53,6 +56,18 @@ KINDS = (("none", "0s", "no backoff", GREY), ("none", "5ms", "no jitter", RED),
 WORDS = [jitter for jitter, base, *_ in KINDS if base != "0s"]
 METRICS = (("attempts", "Calls until all have written", "calls"),
            ("completion_time_s", "Time until all have written", "time"))
+
+
+def pale(colour):
+    """An opaque tint for bands."""
+    return tuple(1 - 0.22 * (1 - part) for part in to_rgb(colour))
+
+
+def seconds_label(value, _position=None):
+    for size, scale, unit in ((1, 1, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0, 1e9, "ns")):
+        if value >= size * 0.999999:
+            return f"{value * scale:.4g} {unit}"
+    return ""
 
 
 def fail(message, status):
@@ -147,7 +162,7 @@ def draw_arrivals(table, replications):
                        f"{later:.0f} of them after {SHOWN_S:g} s")
         axis.set_ylabel(f"calls / {1000 * BIN_S:g} ms")
         axis.set_xlim(0, SHOWN_S)
-    axes[-1].set_xlabel(TIME)
+    axes[-1].set_xlabel("time, s")
     top = headline(figure, "100 clients contend for one row: when do they call?",
                    f"means of {replications} replications; one scale for all panels")
     figure.tight_layout(rect=(0, 0, 1, top), h_pad=1.0)

@@ -11,6 +11,7 @@
 #include "report/document/document.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/page/page.hpp"
+#include "report/pictures/pictures.hpp"
 #include "report/run/evaluation.hpp"
 #include "report/run/text.hpp"
 #include "scenario/keys/keys.hpp"
@@ -261,6 +262,7 @@ Json keys_json(const LoadedScenario& loaded) {
     if (const scenario::KeyInfo* info = scenario::find_key(key.path)) {
       const scenario::ValueRules& rules = info->rules;
       row["meaning"] = info->meaning;
+      row["words_of_key"] = report::key_words(key.path);
       row["kind"] = name_of(rules.kind);
       if (!rules.words.empty()) row["words"] = scenario::split_words(rules.words);
       if (std::isfinite(rules.range.min)) row["min"] = rules.range.min;

@@ -31,9 +31,9 @@ namespace retrysim::browser {
 /// takes them.
 ///
 /// With "ask": "describe" nothing runs, and instead of a result there are "keys": of every key that
-/// applies its "path", "toml" (the value), "origin", "meaning", the "kind" of its values and, where
-/// it has them, "words", "min", "max" and "others" (further words beside numbers). The words of
-/// `retry.sdk` are the SDKs that have rules in the mode.
+/// applies its "path", "toml" (the value), "origin", "meaning", "words_of_key" (what it is called),
+/// the "kind" of its values and, where it has them, "words", "min", "max" and "others" (further
+/// words beside numbers). The words of `retry.sdk` are the SDKs that have rules in the mode.
 ///
 /// With "ask": "offers" nothing runs either. "offers" is a list of lists of further edits, each of
 /// which a page would like to offer; the answer has "refusals": for each null, or why the scenario

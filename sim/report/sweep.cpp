@@ -524,6 +524,7 @@ ShardFolder open_shard(const fs::path& path) {
     sweep["points_over_limit"] = 0;
     json.erase("checksums");
     json.erase("crc32_of_this_file");
+    json.erase("pictures");
     auto options = json.at("options").get<std::vector<std::string>>();
     std::erase_if(options, [](const auto& option) { return option.starts_with("--shard "); });
     json["options"] = std::move(options);
@@ -752,14 +753,16 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   // The names of the points come first, but every file has its place in the list.
   StringSink points;
   const std::vector<MergedPoint> of_points = merge_points(points, shards, merged.points);
+  KeptTables tables(true);
   for (const std::string& name : result["files"].get<std::vector<std::string>>()) {
     if (name == kPoints) {
-      folder.write(name, [&](Sink& sink) { sink.write(points.text()); });
+      tables.write(folder, name, [&](Sink& sink) { sink.write(points.text()); });
     } else if (is_table_of_points(name)) {
-      folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
+      tables.write(folder, name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
     } else if (name == kResult) {
       Json whole = result;
       for (const char* added : {"command", "options", "files"}) whole.erase(added);
+      whole["pictures"] = tables.pictures(whole);
       folder.write(
           name, [&](Sink& sink) { sink.write(sealed(whole, folder.identity(), folder.files())); });
     } else {

@@ -11,3 +11,9 @@ add_test(NAME report_page/shipped
                  --program $<TARGET_FILE:retrysim-cli> --scenarios ${PROJECT_SOURCE_DIR}/scenarios)
 set_tests_properties(report_page/shipped PROPERTIES
   LABELS "nightly;no-sanitizer" TIMEOUT 7200 SKIP_RETURN_CODE 77)
+# That pages and Matplotlib draw the same.
+retrysim_add_sized_test(report_page/pictures
+  COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/pictures_test.py
+          --program $<TARGET_FILE:retrysim-cli>
+  FULL --all
+  PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 40)

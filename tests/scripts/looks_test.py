@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What pictures and pages have in common (scripts/plotting/looks.json).
+"""What pictures and pages have in common (scripts/plotting/looks.json), and the words of keys.
 
 Usage: looks_test.py --program RETRYSIM
 
@@ -8,6 +8,7 @@ SPDX-License-Identifier: MIT
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -25,20 +26,17 @@ class LooksTest(unittest.TestCase):
         listed = subprocess.run([PROGRAM, "list", "keys", "--format", "json"], check=True,
                                 capture_output=True, text=True).stdout
         units = {key["key"]: key["unit"] for key in json.loads(listed)}
-        for key, (_, unit) in looks.LOOKS["keys"].items():
+        text = (ROOT / "sim/report/pictures/pictures.cpp").read_text(encoding="utf-8")
+        words = re.findall(r'\{"([a-z_.*]+)", "([^"]*)", "([^"]*)"\}', text)
+        self.assertGreater(len(words), 20)
+        for key, _, unit in words:
             self.assertIn(key, units)
             self.assertEqual(unit == "s", units[key] == "s", key)
-        names = [name for name, _ in looks.LOOKS["keys"].values()]
-        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(len(words), len({name for _, name, _ in words}))
 
-    def test_axes_in_words(self):
-        self.assertEqual(looks.key_words("client.java.arrivals.total_rate", "1/s"),
-                         "offered load, requests/s")
-        self.assertEqual(looks.key_words("client.web.surge.peak.duration", "s"),
-                         "length of the surge, s")
-        self.assertEqual(looks.key_words("fault.*.duration"), "length of the fault")
-        self.assertEqual(looks.key_words("no.such.key", "1/s"), "no.such.key, 1/s")
-        self.assertEqual(looks.key_words("no.such.key", "1"), "no.such.key")
+    def test_each_ground_has_its_colours(self):
+        for name, colours in looks.LOOKS["colours"].items():
+            self.assertEqual(set(colours), {"light", "dark"}, name)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""The pictures of shipped scenarios are drawn without any warning, each with two replications.
+"""Pictures of shipped scenarios and of each search are drawn without any warning, and their words
+are those of result.json.
 
-Usage: shipped_pictures_test.py --program RETRYSIM [--brief]. With --brief only those of a few: the
-largest graph, many groups, a herd.
+Usage: shipped_pictures_test.py --program RETRYSIM [--brief]. With --brief only those of a few
+scenarios: the largest graph, many groups, a herd.
 
 SPDX-License-Identifier: MIT
 """
@@ -16,29 +17,67 @@ import warnings
 from pathlib import Path
 
 from plot_call import ROOT, plot
+from picture_texts import along_axes, drawn, plain, words_of
+
+import matplotlib.pyplot as plt
+
+from plotting.draw import STYLE
+from plotting.results import Results
+from shipped_results import SEARCHES
 
 BRIEF = ["layers-that-retry", "sick-instance", "thundering-herd"]
 OPTIONS = None  # set by main
 
 
 class ShippedPictures(unittest.TestCase):
-    def test_none_of_them_warns(self):
-        root = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="retrysim-pictures-")))
+    def setUp(self):
+        self.root = Path(self.enterContext(
+            tempfile.TemporaryDirectory(prefix="retrysim-pictures-")))
+
+    def result(self, name, *arguments):
+        folder = self.root / name
+        done = subprocess.run([OPTIONS.program, *arguments, "--out", folder], cwd=ROOT,
+                              capture_output=True, text=True, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)  # expectations may fail
+        return folder
+
+    def check(self, folder):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            done = plot(folder)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            results = Results(folder)
+            with plt.rc_context(STYLE):
+                for picture in results.pictures():
+                    with self.subTest(picture["name"]):
+                        self.assertTrue((folder / f"{picture['name']}.png").is_file())
+                        self.check_words(picture, drawn(picture, results))
+        plt.close("all")
+
+    def check_words(self, picture, texts):
+        """All words but those along the axes, of which some may lack room."""
+        said, along = {plain(picture["title"]), *map(plain, [" ".join(picture["text"])])}, set()
+        for panel in picture["panels"]:
+            said |= words_of(panel)
+            along |= along_axes(panel)
+        self.assertEqual(said - texts - {""}, set(), "not drawn")
+        rest = {text for text in texts - said - along
+                if not any(text.endswith("…") and long.startswith(text[:-1].rstrip())
+                           for long in along)}
+        self.assertEqual(rest, set(), "drawn, but not in result.json")
+
+    def test_runs(self):
         names = sorted(file.stem for file in (ROOT / "scenarios").glob("*.toml"))
         self.assertGreater(len(names), 30)
         for name in BRIEF if OPTIONS.brief else names:
             with self.subTest(name):
-                folder = root / name
-                done = subprocess.run(
-                    [OPTIONS.program, "run", ROOT / "scenarios" / f"{name}.toml", "--quiet",
-                     "--replications", "2", "--out", folder],
-                    capture_output=True, text=True, check=False)
-                self.assertIn(done.returncode, (0, 1), done.stderr)  # expectations may fail
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error")
-                    drawn = plot(folder)
-                self.assertEqual((drawn.returncode, drawn.stderr), (0, ""))
-                self.assertTrue((folder / "overview.png").is_file())
+                self.check(self.result(name, "run", f"scenarios/{name}.toml", "--quiet",
+                                       "--replications", "2"))
+
+    def test_searches(self):
+        for name, arguments in SEARCHES.items():
+            with self.subTest(name):
+                self.check(self.result(name, *arguments))
 
 
 if __name__ == "__main__":

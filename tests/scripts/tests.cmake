@@ -13,7 +13,7 @@ foreach(file IN LISTS script_tests)
   else()
     set(arguments)
   endif()
-  if(name MATCHES "^(plot|shipped_pictures)$")
+  if(name MATCHES "^shipped_pictures$")
     retrysim_add_sized_test(scripts/${name}
       COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/${file} ${arguments}
       BRIEF --brief

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/document/document.hpp"
 
+#include "report/pictures/pictures.hpp"
+
 #include "estimate/intervals.hpp"
 #include "report/document/csv_writer.hpp"
 #include "report/graph.hpp"
@@ -568,19 +570,78 @@ std::vector<std::string> Document::file_names() const {
   return names;
 }
 
-void Document::write_json(Sink& sink, const ResultIdentity& answers,
-                          const std::vector<FileRecord>& files) const {
+JsonText Document::members_text() const {
   JsonText text;
   text.begin_object();
   for (const auto& [name, write] : members_) {
     text.key(name);
     write(text);
   }
-  sink.write(sealed(std::move(text), answers, files));
+  return text;
+}
+
+void Document::write_json(Sink& sink, const ResultIdentity& answers,
+                          const std::vector<FileRecord>& files) const {
+  sink.write(sealed(members_text(), answers, files));
+}
+
+namespace {
+
+/// Writes to a sink, and keeps what pictures are concluded from.
+class KeepingSink : public Sink {
+ public:
+  KeepingSink(Sink& to, std::string& kept, std::size_t most) : to_(to), kept_(kept), most_(most) {}
+  void write(std::string_view text) override {
+    to_.write(text);
+    if (kept_.size() < most_) kept_ += text;
+  }
+
+ private:
+  Sink& to_;
+  std::string& kept_;
+  std::size_t most_;
+};
+
+}  // namespace
+
+KeptTables::KeptTables(bool is_sweep) : is_sweep_(is_sweep) {}
+
+void KeptTables::write(ResultFolder& folder, const std::string& name,
+                       const std::function<void(Sink&)>& content) {
+  // Over time a sweep needs its first point only.
+  constexpr std::size_t kMaxBytes = 200'000'000, kMaxOfFirstPoint = 2'000'000;
+  if (!is_for_pictures(name)) {
+    folder.write(name, content);
+    return;
+  }
+  const bool is_first = is_sweep_ && name.starts_with("mean_");
+  const std::size_t most = is_first ? kMaxOfFirstPoint : kMaxBytes;
+  std::string& kept = tables_[name];
+  folder.write(name, [&](Sink& sink) {
+    kept.clear();
+    KeepingSink keeping(sink, kept, most);
+    content(keeping);
+  });
+  if (kept.size() < most) return;
+  if (is_first) {
+    kept.erase(kept.find_last_of('\n') + 1);
+  } else {
+    kept.erase(std::min(kept.find('\n') + 1, kept.size()));  // too much for a picture
+  }
+}
+
+nlohmann::ordered_json KeptTables::pictures(const nlohmann::ordered_json& result) const {
+  return pictures_of(result, [this](std::string_view name) -> std::optional<std::string> {
+    const auto found = tables_.find(std::string(name));
+    return found == tables_.end() ? std::nullopt : std::optional(found->second);
+  });
 }
 
 void Document::write_files(ResultFolder& folder) const {
-  for (const auto& [name, write] : files_) folder.write(name, write);
+  const bool is_sweep = std::any_of(members_.begin(), members_.end(),
+                                    [](const auto& member) { return member.first == "sweep"; });
+  KeptTables tables(is_sweep);
+  for (const auto& [name, write] : files_) tables.write(folder, name, write);
   std::vector<std::filesystem::path> copied;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     const ScenarioFile& file = scenarios_[i];
@@ -593,8 +654,13 @@ void Document::write_files(ResultFolder& folder) const {
       copied.push_back(input);
     }
   }
-  folder.write(std::string(kResultJson),
-               [&](Sink& sink) { write_json(sink, folder.identity(), folder.files()); });
+  folder.write(std::string(kResultJson), [&](Sink& sink) {
+    JsonText text = members_text();
+    JsonText whole = text;
+    const auto members = nlohmann::ordered_json::parse(whole.end_object().take());
+    text.key("pictures").json(tables.pictures(members));
+    sink.write(sealed(std::move(text), folder.identity(), folder.files()));
+  });
   folder.commit();
 }
 

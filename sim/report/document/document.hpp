@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -297,6 +298,20 @@ TextTable shown(const CellTable& table, const std::vector<std::size_t>& order);
 /// Writes the value of a member of result.json.
 using JsonMember = std::function<void(JsonText&)>;
 
+/// The files of a result as they are written, of which it keeps what pictures are concluded from.
+class KeptTables {
+ public:
+  explicit KeptTables(bool is_sweep);
+  void write(ResultFolder& folder, const std::string& name,
+             const std::function<void(Sink&)>& content);
+  /// The member `pictures` of a result.json that has the members of `result`.
+  nlohmann::ordered_json pictures(const nlohmann::ordered_json& result) const;
+
+ private:
+  bool is_sweep_;
+  std::map<std::string, std::string> tables_;
+};
+
 class Document {
  public:
   using Content = std::function<void(Sink&)>;
@@ -365,6 +380,7 @@ class Document {
 
   using LinesOfWidth = std::function<std::string(std::size_t)>;
   using Part = std::variant<Paragraph, std::string, TextTable, LinesOfWidth>;
+  JsonText members_text() const;  ///< an object without its end
   static std::string text_of_part(const Part& part, std::size_t columns);
   static void write_part(StandardOutput& out, const Part& part, std::size_t columns);
 

@@ -69,7 +69,7 @@ function logarithmic(low, high, from, to) {
  * calls it with whether the entry is shown from now on.
  */
 class Figure {
-  constructor({ title, unit, legend = [], draw, said, table, note, kind = "chart" }) {
+  constructor({ title, unit, legend = [], legendTitle, draw, said, table, note, kind = "chart" }) {
     this.draw = draw;
     this.said = () => [title, said ? said() : ""].filter(Boolean).join(": ");
     this.drawing = el("div", { class: "drawing" });
@@ -84,7 +84,8 @@ class Figure {
           ["SVG", "PNG"].map((format) => el("button", { type: "button", class: "as-file",
             "aria-label": `${title}, save as ${format}`,
             onclick: () => this.save(title, format) }, format)))),
-      entries.length > 0 ? el("ul", { class: "legend" }, entries) : null,
+      entries.length > 0 ? el("ul", { class: "legend" },
+        legendTitle ? el("li", { class: "of" }, legendTitle) : null, entries) : null,
       this.gauge, this.drawing, this.behind, note ? el("p", { class: "note" }, note) : null);
     this.width = 0;
     if (!Figure.observer) {
@@ -107,21 +108,21 @@ class Figure {
     return button;
   }
 
-  entry({ name, colour, dash, band, block, mark, pick, off }) {
-    const sample = svg("svg", { class: "sample", width: 22, height: 10, "aria-hidden": "true" },
+  entry({ name, label = name, colour, dash, band, block, mark, solid, opacity, nothing, pick, off }) {
+    const sample = nothing ? null : svg("svg", { class: "sample", width: 22, height: 10, "aria-hidden": "true" },
       block ? svg("rect", { width: 22, height: 10, class: block })
-        : mark ? svg("circle", { cx: 11, cy: 5, r: 4, fill: "none", stroke: colour,
-          "stroke-width": 1.6 }) : [
+        : solid ? svg("rect", { width: 22, height: 10, fill: colour, opacity })
+        : mark ? symbol({ mark }, [11, 5], colour, 3.6) : [
         band ? svg("rect", { width: 22, height: 10, fill: colour, opacity: 0.18 }) : null,
         svg("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, "stroke-width": 2,
           "stroke-dasharray": dash || null, class: colour === "ink" ? "ink" : null })]);
-    if (!pick) return el("li", {}, sample, name);
+    if (!pick) return el("li", {}, sample, label);
     const button = el("button", { type: "button", "aria-pressed": String(!off), title: "show or hide",
       onclick: () => {
         const shown = button.getAttribute("aria-pressed") === "false";
         button.setAttribute("aria-pressed", String(shown));
         pick(shown);
-      } }, sample, name);
+      } }, sample, label);
     return el("li", {}, button);
   }
 
@@ -177,17 +178,18 @@ class Figure {
 }
 
 /** An empty drawing with axes; gives the group for what is drawn. */
-function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel }) {
+function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel, left = MARGIN.left,
+  isDense }) {
   const right = width - MARGIN.right, bottom = height - MARGIN.bottom;
   const id = `clip-${++frame.count}`;
   const axes = svg("g", { class: "axes" });
   let last = Infinity;
   for (const value of yTicks) {
     const at = y(value);
-    if (last - at < 13) continue;
+    if (!isDense && last - at < 13) continue;
     last = at;
-    axes.append(svg("line", { x1: MARGIN.left, x2: right, y1: at, y2: at, class: "grid" }),
-      svg("text", { x: MARGIN.left - 6, y: at + 4, "text-anchor": "end" }, yText(value)));
+    axes.append(svg("line", { x1: left, x2: right, y1: at, y2: at, class: "grid" }),
+      svg("text", { x: left - 6, y: at + 4, "text-anchor": "end" }, fitting(yText(value), left - 8)));
   }
   let end = -Infinity;
   for (const value of xTicks) {
@@ -199,18 +201,25 @@ function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel }) {
       svg("text", { x: anchor === "end" ? width : at, y: bottom + 16, "text-anchor": anchor },
         text));
   }
-  axes.append(svg("line", { x1: MARGIN.left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
+  axes.append(svg("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
   if (xLabel) {
-    axes.append(svg("text", { x: (MARGIN.left + right) / 2, y: height - 3,
+    axes.append(svg("text", { x: (left + right) / 2, y: height - 3,
       "text-anchor": "middle", class: "label" }, xLabel));
   }
   const plot = svg("g", { "clip-path": `url(#${id})` });
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" },
-    svg("clipPath", { id }, svg("rect", { x: MARGIN.left, y: MARGIN.top - 3,
-      width: Math.max(0, right - MARGIN.left), height: bottom - MARGIN.top + 4 })), axes, plot);
+    svg("clipPath", { id }, svg("rect", { x: left, y: MARGIN.top - 3,
+      width: Math.max(0, right - left), height: bottom - MARGIN.top + 4 })), axes, plot);
   return { root, plot, axes, right, bottom };
 }
 frame.count = 0;
+
+/** What a text has room for; the whole of it for who points at it. */
+function fitting(text, width) {
+  const most = Math.max(4, Math.floor(width / 6.8));
+  if (text.length <= most) return text;
+  return [`${text.slice(0, most - 1)}…`, svg("title", {}, text)];
+}
 
 /** Path through points that may be missing (null). One that stands alone becomes a dot. */
 function pathOf(points) {

@@ -56,11 +56,10 @@ const AGREEMENTS = { met: "met", chance: "missed by chance", off: "not met" };
 
 /** The log's second half beside the simulation of what its first half gives. */
 function backtest(result) {
-  const { backtest: test, incidents } = result.fitted;
+  const { backtest: test } = result.fitted;
   const share = (f) => f.figure === "error_share";
   const cell = (name) => (f) => quantity(f[name], f.unit || "1", share(f));
   const overall = test.figures.filter((f) => f.part === "all");
-  const bins = test.figures.filter((f) => f.part === "bin");
   const table = sortable({ caption: "Second half of the log", rows: overall, columns: [
     { title: "figure", text: (f) => BACKTEST_FIGURES[f.figure] },
     { title: "log", value: (f) => f.logged, node: cell("logged") },
@@ -68,20 +67,5 @@ function backtest(result) {
     { title: "least run", value: (f) => f.simulated_least, node: cell("simulated_least") },
     { title: "largest run", value: (f) => f.simulated_most, node: cell("simulated_most") },
     { title: "", text: (f) => AGREEMENTS[f.agreement] }] });
-  const shown = Object.keys(BACKTEST_FIGURES)
-    .map((name) => bins.filter((f) => f.figure === name))
-    .filter((of) => of.length > 1 && of.some((f) => f.logged !== 0 || f.simulated !== 0));
-  const from = Math.min(...bins.map((f) => f.begin_s)), to = Math.max(...bins.map((f) => f.end_s));
-  const lines = (incidents || []).filter((i) => i.end_s > from && i.begin_s < to).map((i) => ({
-    at: Math.max(from, i.begin_s), from: Math.max(from, i.begin_s), to: Math.min(to, i.end_s),
-    name: i.incident, colour: lookOf(3).colour }));
-  const charts = shown.map((of) => valueChart({ title: `Backtest: ${BACKTEST_FIGURES[of[0].figure]}`,
-    yUnit: of[0].unit || "1", share: share(of[0]), xLabel: "time in the log [s]", lines, series: [
-      { ...lookOf(0), name: "simulated, least to largest run", joined: true,
-        points: of.map((f) => [(f.begin_s + f.end_s) / 2, f.simulated, f.simulated_least,
-          f.simulated_most]) },
-      { ...lookOf(1), name: "log", mark: "ring",
-        points: of.map((f) => [(f.begin_s + f.end_s) / 2, f.logged]) }] }));
-  return [test.verdict.map((text) => el("p", {}, text)), table,
-    charts.length === 0 ? null : el("div", { class: "charts" }, charts)];
+  return [test.verdict.map((text) => el("p", {}, text)), table, pictureCharts(result, "fit")];
 }

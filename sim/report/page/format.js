@@ -34,14 +34,6 @@ function save(name, blob) {
 // LOOKS is scripts/plotting/looks.json. Each ground has its own colours.
 const [BLUE, RED, GREEN, PURPLE, ORANGE, SKY, GREY] = ["blue", "red", "green", "purple", "orange", "sky",
   "grey"].map((name) => `var(--${name})`);
-const COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY];
-// Colours come again with another pattern.
-const DASHES = ["", "6 3", "2 3", "9 3 2 3"];
-const LIMIT_DASH = "5 4";
-const COINCIDING = ["9 6", "4 5", "2 4"];  // the second, third and further lines on each other
-
-const lookOf = (i) =>
-  ({ colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length) % 4] });
 
 const exists = (x) => x !== null && x !== undefined && Number.isFinite(x);
 
@@ -104,20 +96,8 @@ function rangeText(low, high, unit, share) {
 
 const plural = (n, one, many = `${one}s`) => `${digits(n, 6)} ${n === 1 ? one : many}`;
 
-/** What a key is called, with its unit if the numbers beside it need one; as key_words in looks.py. */
-function keyWords(path, unit) {
-  const pattern = path.replace(/\b(client|fault|service|surge)\.[^.]+/g, "$1.*");
-  const [name, own] = LOOKS.keys[pattern] || [path, unit];
-  return unit && unit !== "1" ? `${name}, ${own || unit}` : name;
-}
-
-/** The keys of a slider in words; with the names in them, where two sliders would be called the same. */
-function sliderWords(slider, all) {
-  const words = (paths) => [...new Set(paths.map((path) => keyWords(path)))].join(", ");
-  const same = all.filter((other) => words(other.paths) === words(slider.paths)).length > 1;
-  return words(slider.paths) + (same ? ` (${slider.paths.map((path) => path.split(".")[1]).join(", ")})`
-    : "");
-}
+/** What a key is called, as the program says. */
+const keyWords = (result, path) => (result.words || {})[path] || path;
 
 /** "fault.*.duration" in two lines would be "duration" of "fault.*". */
 const lastKey = (path) => path.split(".").slice(-2).join(".");

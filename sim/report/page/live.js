@@ -351,7 +351,8 @@ function startLive() {
       const alike = state.keys.filter((key) => isLike(key.path, pattern) &&
         (key.kind !== "text" || wordsOf(key)) &&
         !(IN_EVENTS.test(pattern) && key.origin === "default"));
-      const base = (key) => state.base.get(key.path) ?? key.toml, words = keyWords(pattern);
+      const base = (key) => state.base.get(key.path) ?? key.toml;
+      const words = alike.length > 0 ? alike[0].words_of_key : "";
       const namesOf = (keys) => new Set(keys.map((key) => key.path.split(".")[1])).size;
       const bearers = namesOf(state.keys.filter((key) => key.path.startsWith(pattern.split("*")[0])));
       if (alike.length > 1 && namesOf(alike) === bearers &&

@@ -23,21 +23,10 @@ function mapAnswer(result) {
     ? "info" : "bad", `${n} of ${plural(points.length, "point")}: ${PHASE_WORDS[phase]}`, phase));
 }
 
-/** Over two keys as a field of cells, otherwise as a table. */
-function mapPicture(result) {
+/** A map over other than two keys, as a table. */
+function mapTable(result) {
   const { points, columns, keys } = result.map;
-  if (columns.length !== 2) {
-    return sortable({ className: "tall", rows: points, columns: [...columns.map((_, i) =>
-      ({ title: keyWords(keys[i]), hint: keys[i], text: (p) => p.at[i] })), { title: "phase", text: (p) => p.phase }] });
-  }
-  const values = (i) => [...new Set(points.map((p) => p.at[i]))];
-  const [xs, ys] = [values(0), values(1).reverse()];
-  const phaseAt = new Map(points.map((p) => [p.at.join("\n"), p.phase]));
-  return heatMap({ title: `What the fluid model predicts for ${result.map.service}`, xs, ys,
-    xLabel: keyWords(keys[0]), yLabel: keyWords(keys[1]), chosen: [], onpick: () => {},
-    shade: (place) => place / (PHASES.length - 1),
-    value: (i, k) => {
-      const phase = phaseAt.get(`${xs[i]}\n${ys[k]}`);
-      return phase ? [PHASES.indexOf(phase), phase] : [null, "–"];
-    } });
+  return sortable({ className: "tall", rows: points, columns: [...columns.map((_, i) =>
+    ({ title: keyWords(result, keys[i]), hint: keys[i], text: (p) => p.at[i] })),
+  { title: "phase", text: (p) => p.phase }] });
 }

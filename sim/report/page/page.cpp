@@ -5,12 +5,15 @@
 
 #include "report/document/json.hpp"
 #include "report/folder/result_folder.hpp"
+#include "report/pictures/draft.hpp"
+#include "report/pictures/pictures.hpp"
 #include "report/run/answer.hpp"
 #include "report/run/tables.hpp"
 #include "report/sweep.hpp"
 #include "scenario/text/result_names.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -29,74 +32,6 @@
 #include <vector>
 
 namespace retrysim::report {
-
-CsvReader::CsvReader(const std::filesystem::path& file) : CsvReader(file, content_of(file)) {}
-
-CsvReader::CsvReader(std::filesystem::path file, std::string content)
-    : file_(std::move(file)), content_(std::move(content)) {
-  if (!read_row()) fail("the header is missing");
-  header_ = cells_;
-}
-
-bool CsvReader::has_column(std::string_view name) const {
-  return std::find(header_.begin(), header_.end(), name) != header_.end();
-}
-
-std::size_t CsvReader::column(std::string_view name) const {
-  const auto found = std::find(header_.begin(), header_.end(), name);
-  if (found == header_.end()) {
-    throw DamagedResult(file_, fmt::format("has no column {}", name));
-  }
-  return static_cast<std::size_t>(found - header_.begin());
-}
-
-bool CsvReader::next() {
-  if (!read_row()) return false;
-  if (cells_.size() != header_.size()) {
-    fail(fmt::format("has {} cells instead of {}", cells_.size(), header_.size()));
-  }
-  return true;
-}
-
-std::optional<double> CsvReader::number(std::size_t column) const {
-  const std::string& cell = cells_[column];
-  if (cell.empty()) return std::nullopt;
-  double value = 0;
-  const char* const end = cell.data() + cell.size();
-  const auto [rest, error] = std::from_chars(cell.data(), end, value);
-  if (error != std::errc() || rest != end) {
-    fail(fmt::format("'{}' in column {} is not a number", cell, header_[column]));
-  }
-  return value;
-}
-
-bool CsvReader::read_row() {
-  if (at_ >= content_.size()) return false;
-  row_line_ = ++line_;
-  cells_.assign(1, "");
-  bool quoted = false;
-  for (; at_ < content_.size(); ++at_) {
-    const char c = content_[at_];
-    line_ += c == '\n' && quoted;
-    if (c == '"') {
-      const bool doubled = quoted && at_ + 1 < content_.size() && content_[at_ + 1] == '"';
-      if (doubled) cells_.back() += content_[at_++];
-      quoted = doubled || !quoted;
-    } else if (quoted || (c != ',' && c != '\n')) {
-      cells_.back() += c;
-    } else if (c == ',') {
-      cells_.emplace_back();
-    } else {
-      ++at_;
-      return true;
-    }
-  }
-  fail(quoted ? "a quote is not closed" : "the line has no end");
-}
-
-void CsvReader::fail(std::string_view what) const {
-  throw DamagedResult(file_, fmt::format("is damaged: line {}: {}", row_line_, what));
-}
 
 namespace {
 
@@ -430,6 +365,7 @@ class Metadata {
     if (result_.has("hysteresis.csv")) out_["hysteresis"]["rows"] = table("hysteresis.csv");
     if (result_.has("map.csv")) out_["map"]["points"] = map_points();
     out_["toml"] = result_.content(std::string(kScenarioToml));
+    add_pictures();
     out_["clients"] = clients_.all();
     out_["metrics"] = std::move(metrics_);
     return json_for_script(out_);
@@ -438,6 +374,28 @@ class Metadata {
   const std::vector<std::string>& variants() const { return names_.all(); }
 
  private:
+  /// Those of the whole result with the figures that are not over time, and what keys are called.
+  /// Of results of older programs they are concluded now.
+  void add_pictures() {
+    const PictureTables tables = [&](std::string_view name) -> std::optional<std::string> {
+      return result_.has(name) ? std::optional(result_.content(std::string(name))) : std::nullopt;
+    };
+    const Json& json = result_.json;
+    Json all = json.contains("pictures") ? json.at("pictures") : pictures_of(json, tables);
+    Json& pictures = out_["pictures"] = Json::array();
+    for (Json& picture : all) {
+      if (!picture.contains("variant") || picture["variant"].is_null()) {
+        pictures.push_back(std::move(picture));
+      }
+    }
+    report::add_points(pictures, tables);
+    Json& words = out_["words"] = Json::object();
+    for (const char* section : {"curve", "map"}) {
+      const Json keys = json.value(section, Json::object()).value("keys", Json::array());
+      for (const std::string path : keys) words[path] = key_words(path);
+    }
+  }
+
   /// Of a run or a comparison from result.json, of a sweep from points.csv.
   void add_variants() {
     out_["variants"] = Json::array();
@@ -628,6 +586,52 @@ class Metadata {
                     points, rows));
   }
 
+  static std::string words_of(const std::vector<std::string>& paths) {
+    std::vector<std::string> words;
+    for (const std::string& path : paths) {
+      if (const std::string own = key_words(path);
+          std::find(words.begin(), words.end(), own) == words.end()) {
+        words.push_back(own);
+      }
+    }
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+
+  /// The keys of a slider in words; with the names in them where two sliders would be called the
+  /// same.
+  static std::string slider_label(const Variation& own, const std::vector<Variation>& all) {
+    const std::string words = words_of(own.paths);
+    const auto same = std::count_if(all.begin(), all.end(), [&](const Variation& other) {
+      return words_of(other.paths) == words;
+    });
+    if (same < 2) return words;
+    std::vector<std::string> names;
+    for (const std::string& path : own.paths) {
+      const std::size_t dot = path.find('.') + 1;  // 0 without one
+      names.push_back(path.substr(dot, path.find('.', dot) - dot));
+    }
+    return fmt::format("{} ({})", words, fmt::join(names, ", "));
+  }
+
+  /// What the choices of a slider are called: of tables only what differs.
+  static std::vector<std::string> choice_labels(const Variation& variation) {
+    std::vector<std::string> labels(variation.choices.size());
+    for (std::size_t path = 0; path < variation.paths.size(); ++path) {
+      std::vector<std::string> values;
+      for (const auto& choice : variation.choices) values.push_back(without_quotes(choice[path]));
+      const std::vector<std::string> own = value_labels(values);
+      for (std::size_t i = 0; i < labels.size(); ++i) {
+        labels[i] += (path > 0 ? ", " : "") + own[i];
+      }
+    }
+    return labels;
+  }
+
+  static std::string without_quotes(const std::string& value) {
+    const bool quoted = value.size() > 1 && value.front() == '"' && value.back() == '"';
+    return quoted ? value.substr(1, value.size() - 2) : value;
+  }
+
   void add_sweep() {
     const Json& sweep = result_.json.at("sweep");
     Json& out = out_["sweep"];
@@ -644,7 +648,9 @@ class Metadata {
     for (const Variation& variation : parsed.variations) {
       out["sliders"].push_back({{"paths", variation.paths},
                                 {"short", short_names(variation.paths)},
-                                {"choices", variation.choices}});
+                                {"choices", variation.choices},
+                                {"label", slider_label(variation, parsed.variations)},
+                                {"labels", choice_labels(variation)}});
     }
     std::map<std::string, std::size_t> grid_places;
     check_grid(parsed.variations);

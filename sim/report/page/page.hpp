@@ -5,6 +5,7 @@
 
 #include <retrysim/scenario_file.hpp>
 
+#include "report/document/csv_reader.hpp"
 #include "report/document/document.hpp"
 #include "report/folder/manifest.hpp"
 
@@ -36,41 +37,6 @@ std::string engine_of_page(const std::filesystem::path& page);
 /// The page of the result of `run` in `folder`, which computes on with the engine. Throws
 /// DamagedResult, also if the result is of another command.
 std::string live_page(const std::filesystem::path& folder, std::string_view engine);
-
-// The tables of a result, whose columns are known only once their header has been read.
-
-/// The rows of a table as RFC 4180 has them. Damage is reported as `DamagedResult` with file and
-/// line.
-class CsvReader {
- public:
-  /// Reads the file and its header.
-  explicit CsvReader(const std::filesystem::path& file);
-  /// The same of a text; `file` is for messages.
-  CsvReader(std::filesystem::path file, std::string content);
-
-  const std::filesystem::path& file() const { return file_; }
-  const std::vector<std::string>& header() const { return header_; }
-  bool has_column(std::string_view name) const;
-  /// The place of a column that the table must have.
-  std::size_t column(std::string_view name) const;
-  /// Goes to the next row; false at the end.
-  bool next();
-
-  const std::string& text(std::size_t column) const { return cells_[column]; }
-  /// The number in a cell; nothing if it is empty.
-  std::optional<double> number(std::size_t column) const;
-
- private:
-  bool read_row();
-  [[noreturn]] void fail(std::string_view what) const;
-
-  std::filesystem::path file_;
-  std::string content_;
-  std::size_t at_ = 0;
-  std::size_t line_ = 0;      ///< that the next row begins with, from 0
-  std::size_t row_line_ = 0;  ///< of the row at hand, from 1
-  std::vector<std::string> header_, cells_;
-};
 
 // JSON inside a page: short numbers, and texts that no browser takes for markup.
 

@@ -34,162 +34,48 @@ function lineOf(result, v, bearers, name, quantity_, look) {
   return { means, halves, dt: series.dt, bins: binsOf(series), v, ...look };
 }
 
-/** The capacity of a service as the line of a chart: what the scenario says, at its exact moments;
- * null if there is no limit. Where the number of servers follows the load, what the bins say. */
-function capacityLine(result, v, service) {
-  const line = lineOf(result, v, "s", service, "capacity",
-    { name: "capacity", colour: "ink", dash: LIMIT_DASH });
-  if (isNothing(line)) return null;
-  const { capacity_steps: own, autoscaled } = (graphIsOwn(result, v) &&
-    (graphAt(result, v).services || []).find((one) => one.name === service)) || {};
-  return { ...line, halves: null, steps: own && !autoscaled ? own : stepsOfBins(line, own || []) };
+/** A series of a picture over time as the line of a chart; null where it does not exist. At a point
+ * of a sweep, whose pictures have the series of the first one, it is that of the point. */
+function seriesLine(result, v, series) {
+  const look = { name: series.name, said: series.said, dash: dashOf(series),
+    colour: series.colour === "ink" ? "ink" : colourOf(series.colour) };
+  if (series.steps) {
+    const line = lineOf(result, v, "s", series.service, "capacity", look);
+    if (!result.sweep) return line && { ...line, halves: null, steps: series.steps };
+    const { capacity_steps: own, autoscaled } = (graphIsOwn(result, v) &&
+      (graphAt(result, v).services || []).find((one) => one.name === series.service)) || {};
+    return isNothing(line) ? null : { ...line, halves: null, steps: !autoscaled && own || null };
+  }
+  const { where, y, low } = series.from;
+  const line = where.service !== undefined ? lineOf(result, v, "s", where.service, y, look)
+    : lineOf(result, v, "c", result.comparison && where.client === "all" ? result.client
+      : where.client, y, look);
+  return line && (series.band || result.sweep ? line : { ...line, halves: null });
 }
 
-/** The steps that bins have. At a moment in `own`, where a fault or a profile changes the capacity,
- * the bin around it would blur the step: on either side of it stands what the next whole bin there
- * has. A step without a whole bin changes what was before as `own` does. As in overview.py. */
-function stepsOfBins({ means, dt, bins }, own) {
-  const steps = [], ends = own.slice(1).map(([start]) => start);
-  if (own.length === 0) own = [[0, at(means, 0)]];
-  own.forEach(([start, rate], i) => {
-    const first = Math.ceil(start / dt - 1e-9);
-    const last = i < ends.length ? Math.min(bins, Math.floor(ends[i] / dt + 1e-9)) : bins;
-    if (first < last) {
-      steps.push([start, at(means, first)]);
-      for (let k = first + 1; k < last; ++k) steps.push([k * dt, at(means, k)]);
-    } else {
-      const before = i > 0 ? own[i - 1][1] : 0;
-      steps.push([start, before > 0 ? steps[steps.length - 1][1] * rate / before : rate]);
-    }
-  });
-  return steps.filter(([, value]) => exists(value));
+/** The lines of a panel over time: those of a comparison that are not hidden. */
+function linesOf(result, panel, v) {
+  return panel.series.map((series) => {
+    const name = series.variant || (series.from && series.from.where.variant);
+    const own = result.sweep || name === undefined ? v
+      : result.variants.findIndex((variant) => variant.variant === name);
+    return result.hidden.has(own) && result.comparison ? null : seriesLine(result, own, series);
+  }).filter(Boolean);
 }
 
 const isNothing = (line) => !line || line.means === 0 ||
   (Array.isArray(line.means) && line.means.every((x) => !exists(x) || x === 0));
 
-/** Whether a group calls a service. */
-const callsService = (result, v, group, service) => {
-  const { clients, calls } = graphAt(result, v);
-  const found = [...(clients || []), ...(calls || [])].find((one) => one.name === group);
-  return !found || found.calls.includes(service);
-};
-
-/** Who the lines of a chart stand for: the groups of a variant, or the variants of a group. */
-function entries(result, v) {
-  if (result.comparison) {
-    return result.variants.map((_, i) => ({ v: i, client: result.client,
-      name: variantName(result, i), ...lookOf(i) })).filter((e) => !result.hidden.has(e.v));
-  }
-  return groupsOf(result).map((client, i) => ({ v, client, name: client, ...lookOf(i) }));
-}
-
-/** Load and capacity of one service. */
-function loadLines(result, v, service) {
-  const lines = [];
-  const ofService = (variant, name, look) => lineOf(result, variant, "s", service, name, look);
-  if (result.comparison) {
-    for (const e of entries(result, v)) {
-      lines.push(ofService(e.v, "arrival_rate", { name: e.name, colour: e.colour, dash: e.dash }));
-    }
-  } else {
-    const callers = groupsOf(result).map((client, i) => ({ client, ...lookOf(i) }))
-      .filter((e) => callsService(result, v, e.client, service));
-    if (callers.length === 1) {
-      const one = (name, look) => lineOf(result, v, "c", callers[0].client, name, look);
-      lines.push(one("offered_load", { name: "requests", colour: GREY }),
-        one("attempt_rate", { name: "attempts", colour: RED }),
-        one("goodput", { name: "goodput", colour: GREEN }));
-    } else {
-      for (const e of callers) {
-        lines.push(lineOf(result, v, "c", e.client, "attempt_rate",
-          { name: e.client, colour: e.colour, dash: e.dash }));
-      }
-      lines.push(ofService(v, "arrival_rate", { name: "all attempts", colour: "ink" }));
-    }
-  }
-  const shown = result.comparison ? entries(result, v).map((e) => e.v) : [v];
-  const capacities = shown.map((i) => capacityLine(result, i, service)).filter(Boolean);
-  const texts = new Set(capacities.map((c) => JSON.stringify(c.steps)));
-  if (texts.size === 1) lines.push(capacities[0]);
-  else capacities.forEach((c) => lines.push({ ...c, colour: lookOf(c.v).colour,
-    name: `capacity, ${variantName(result, c.v)}` }));
-  return lines.filter(Boolean);
-}
-
-function latencyLines(result, v) {
-  return entries(result, v).flatMap((e) => [
-    lineOf(result, e.v, "c", e.client, "latency_p99", { ...e, name: `${e.name} p99` }),
-    { ...lineOf(result, e.v, "c", e.client, "latency_p50", { ...e, name: `${e.name} median`,
-      dash: "2 3" }), halves: null }]).filter((line) => line && line.means !== undefined);
-}
-
-function failureLines(result, v) {
-  const client = groupsOf(result).length > 1 ? "all" : groupsOf(result)[0];
-  return [["timeouts", RED], ["errors", BLUE], ["throttled", ORANGE]].map(([name, colour]) =>
-    lineOf(result, v, "c", client, name, { name, colour })).filter((line) => !isNothing(line));
-}
-
-/** Whether attempts can wait at a service: not where every one finds a server. */
-const hasQueue = (result, v, service) =>
-  ((graphAt(result, v).services || []).find((one) => one.name === service) || {}).servers !== null;
-
-/** The pictures of a result that have something in them, in their order. */
-function panels(result, v) {
-  if (result.series.length === 0) return [];
-  const services = Object.keys((result.series[v] || result.series.find(Boolean) || { s: {} }).s);
-  const several = services.length > 1, groups = groupsOf(result).length;
-  const perEntry = (name) => entries(result, v).map((e) =>
-    lineOf(result, e.v, "c", e.client, name, e)).filter(Boolean);
-  const limited = (service) => loadLines(result, v, service).some((line) =>
-    line.name.startsWith("capacity"));
-  const found = services.map((service, i) => ({ key: `load ${several ? service : ""}`,
-    title: several ? `Load of ${service}` : limited(service) ? "Load against capacity" : "Load",
-    unit: "1/s", section: "services", scale: "stretched", together: "load", service, lines: (u) => loadLines(result, u, service),
-    order: i, note: result.comparison ? "attempts per second" : null }));
-  const add = (key, title, unit, lines, more = {}) =>
-    found.push({ key, title, unit, lines, section: "retries", ...more });
-  const ofEntries = (name) => (u) => entries(result, u).map((e) =>
-    lineOf(result, e.v, "c", e.client, name, e)).filter(Boolean);
-  if (groups > 1 || result.comparison) {
-    add("goodput", "Goodput: requests that succeed", "1/s", ofEntries("goodput"),
-      { section: "latency" });
-  }
-  add("success", "Success rate of the requests that end", "1", ofEntries("success_rate"),
-    { share: true, section: "latency" });
-  // Where nearly no bin has a new request there is nothing to draw a line through.
-  if (perEntry("amplification").some((line) => !Array.isArray(line.means) ||
-      line.means.filter(exists).length > 4)) {
-    add("amplification", "Amplification: attempts per request", "1", ofEntries("amplification"));
-  }
-  add("latency", "Latency", "s", (u) => latencyLines(result, u), { scale: "log", section: "latency" });
-  if (result.comparison) {
-    for (const service of services) {
-      add(`queue ${service}`, several ? `Queue of ${service}` : "Queue", "attempts", (u) =>
-        entries(result, u).filter((e) => hasQueue(result, e.v, service))
-          .map((e) => lineOf(result, e.v, "s", service, "queue_mean", e)).filter(Boolean),
-      { optional: true, section: "services" });
-    }
-  } else {
-    add("queue", several ? "Queues" : "Queue", "attempts", (u) => services.map((service, i) =>
-      hasQueue(result, u, service) &&
-        lineOf(result, u, "s", service, "queue_mean", { name: service, ...lookOf(i) }))
-      .filter(Boolean), { optional: true, section: "services" });
-  }
-  add("retries", "Retries", "1/s", ofEntries("retry_rate"), { optional: true });
-  add("backoff", "Waiting to retry (in backoff)", "requests", ofEntries("in_backoff"),
-    { optional: true });
-  add("limiter", "Waiting for the send-rate limiter", "requests", ofEntries("limiter_waiting"),
-    { optional: true });
-  add("quota", "Retry quota: retries it denied", "1/s", ofEntries("quota_denied"),
-    { optional: true });
-  if (!result.comparison) {
-    add("failures", "Attempts that failed, by reason", "1/s", (u) => failureLines(result, u),
-      { optional: true });
-  }
-  // What is empty at every point is left out; at one point only, it stays in its place.
-  return found.filter((panel) => !panel.optional || everyVariant(result).some((u) =>
-    panel.lines(u).some((line) => !isNothing(line))));
+/** The panels of a picture over time that have something in them, in their order. What is empty at
+ * every point of a sweep is left out; at one point only, it stays in its place. */
+function panels(result, name = "overview") {
+  const picture = pictureOf(result, name);
+  if (!picture || result.series.length === 0) return [];
+  return picture.panels.map((panel) => ({ ...panel, key: panel.id,
+    lines: (v) => linesOf(result, panel, v) })).filter((panel) => everyVariant(result).some((v) => {
+    const lines = panel.lines(v);
+    return panel.optional && result.sweep ? lines.some((line) => !isNothing(line)) : lines.length > 0;
+  }));
 }
 
 const everyVariant = (result) =>
@@ -204,24 +90,26 @@ function topOfPanel(result, panel) {
   return result.tops.get(panel.key);
 }
 
-/** Faults and surges as the charts shade them: from the phases, if there are any. */
-function shadesOf(result, v) {
-  const during = (result.phases || []).filter((p) => p.v === v && p.kind === "during");
-  const windows = during.length > 0
-    ? during.map((p) => ({ name: phaseName(result, p), start: p.start, end: p.end,
-      parts: windowsOf(result, v).filter((w) => p.phase.split("+").includes(w.name)) }))
-    : joinedWindows(windowsOf(result, v));
-  const seen = new Set();
-  return windows.filter((w) => {
-    const key = `${w.start} ${w.end}`;
-    return exists(w.start) && exists(w.end) && !seen.has(key) && seen.add(key);
-  });
+/** The times that a panel shades; at a point of a sweep its own. */
+function shadesOf(result, v, panel) {
+  if (!result.sweep) {
+    return panel.spans.map(({ from, to, ...span }) => ({ ...span, start: from, end: to }));
+  }
+  return joinedWindows(windowsOf(result, v)).map((w, i, all) => ({ ...w, role: "fault",
+    legend: all.length <= 3 ? w.name : i === 0 ? plural(all.length, "fault or surge",
+      "faults and surges") : null }));
 }
 
-/** The end of what is worth drawing: a herd may be over long before the run is. */
+/** The end of what is worth drawing, at any point of a sweep: a herd may be over long before the run
+ * is. */
 function endOfAction() {
   let end = 0;
   for (const result of results) {
+    const picture = !result.sweep && pictureOf(result, "overview");
+    if (picture && picture.panels.length > 0) {
+      end = Math.max(end, picture.panels[0].x.high);
+      continue;
+    }
     for (const series of result.series) {
       if (!series) continue;
       for (const quantities of Object.values(series.c)) {
@@ -257,7 +145,7 @@ const MOST_APART = 2;  // loads that one scale shows well
 function sharedTop(panel) {
   const tops = new Map();  // by the keys of panels
   for (const result of results) {
-    for (const other of panels(result, result.v)) {
+    for (const other of panels(result)) {
       if (panel.together ? other.together !== panel.together : other.key !== panel.key) continue;
       tops.set(other.key, Math.max(tops.get(other.key) || 0, topOfPanel(result, other)));
     }
@@ -271,20 +159,20 @@ function sharedTop(panel) {
   return shared;
 }
 
+/** Whether a panel stands alone, so that it has the scale that the program has concluded. */
+const isExact = (result) => results.length === 1 && !result.sweep && result.client === "all";
+
 /** The charts of a section. */
 function charts(result, section) {
   result.charts = result.charts || {};
   for (const chart of result.charts[section] || []) chart.remove();
   result.charts[section] = [];
-  const own = panels(result, result.v).filter((panel) => panel.section === section);
+  const own = panels(result).filter((panel) => panel.group === section);
   const rows = own.map((panel) => {
     const lines = panel.lines(result.v);
     const top = (result.fit && topOf(lines)) || sharedTop(panel);
-    const limit = topOf(lines.filter((line) => line.name.startsWith("capacity")));
-    const windows = shadesOf(result, result.v);
-    const chart = new TimeChart({ title: panel.title, unit: panel.unit, share: panel.share,
-      scale: panel.scale, off: offOf(result, panel.key),
-      state: () => ({ lines, windows, top, limit }) });
+    const chart = new TimeChart({ panel, off: offOf(result, panel.key), isExact: isExact(result),
+      state: () => ({ lines, windows: shadesOf(result, result.v, panel), top }) });
     result.charts[section].push(chart);
     return chart.element;
   });
@@ -322,10 +210,9 @@ function chartControls(result) {
   return el("div", { class: "controls" }, controls);
 }
 
-function intervalsNote(result) {
-  return `Lines: means over ${plural(result.replications, "replication")}` +
-    (result.replications > 1 ? "; bands: 95 % intervals of the mean." : "; no intervals.");
-}
+/** What the program says under the title of the picture. */
+const intervalsNote = (result) => pictureOf(result, "overview").text
+  .filter((text) => text !== result.description).join(" ");
 
 /** The command line that made a result, without what its scenario.toml says. */
 function commandOf(result) {
@@ -399,21 +286,22 @@ const SECTIONS = [
   { title: "Is the fit any good?", id: "backtest", open: true,
     has: (r) => r.fitted && r.fitted.backtest, show: backtest },
   { title: "What theory says", id: "prediction", open: true, has: (r) => r.prediction,
-    show: predictionTables },
+    show: (r) => [pictureCharts(r, "phase_plane"), predictionTables(r)] },
   { id: "figures", has: (r) => r.summary, show: mainFigures },
   { title: "Before, during and after", id: "phases", has: (r) => r.phases && r.phases.length > 0,
     show: (r) => phaseTables(r, r.v) },
   { title: "Causes, and how sure this is", id: "causes", has: () => true,
     show: (r) => kindOf(r).answer(r) },
   { title: "Success and latency", id: "latency", has: (r) => r.series.length > 0,
-    show: (r) => charts(r, "latency") },
+    show: (r) => [charts(r, "latency"), pictureCharts(r, "latency")] },
   { title: () => (results.every(isGraph) ? "Services: load and queues"
     : "Services: who calls whom, load and queues"), id: "services",
   has: (r) => (graphAt(r, r.v).services || []).length > 0,
   show: (r) => [isGraph(r) ? null : scenarioDrawing(r, r.v), charts(r, "services")] },
   { title: "Retries and failures", id: "retries", has: (r) => r.series.length > 0,
     show: (r) => charts(r, "retries") },
-  { title: "Differences", id: "differences", has: (r) => r.comparison, show: comparisonTable },
+  { title: "Differences", id: "differences", has: (r) => r.comparison,
+    show: (r) => [pictureCharts(r, "compare"), comparisonTable(r)] },
   { title: "Expectations", id: "expectations", has: (r) => expectationTable(r, r.v),
     show: (r) => expectationTable(r, r.v) },
   { title: "Points", id: "points", has: (r) => r.sweep,

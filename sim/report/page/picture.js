@@ -3,11 +3,14 @@
 
 /** What there is to tell apart: the client groups that send requests of their own, or the variants. */
 function told(result) {
-  if (result.comparison) return entries(result, result.v);
+  if (result.comparison) {
+    return result.variants.map((_, v) => ({ v, client: result.client, name: variantName(result, v) }))
+      .filter(({ v }) => !result.hidden.has(v));
+  }
   const own = new Set((graphAt(result, result.v).clients || []).map((client) => client.name));
   const groups = groupsOf(result).filter((name) => own.has(name));
-  return (groups.length > 0 ? groups : groupsOf(result)).map((client, i) =>
-    ({ v: result.v, client, name: client, ...lookOf(i) }));
+  return (groups.length > 0 ? groups : groupsOf(result)).map((client) =>
+    ({ v: result.v, client, name: client }));
 }
 
 // --- In one sentence -----------------------------------------------------------------------------
@@ -19,11 +22,6 @@ const sizeOf = (text) => parseFloat(text) * (TIMES[text.split(" ")[1]] || 1);
 
 /** The heart of a sentence: what comes before the reasons. */
 const heartOf = (words) => words.split(/: |; | \(|, with /)[0];
-
-/** The same at a line, where the picture shows the rest. */
-const shortFate = (words) => words.replace(/ during the [a-z ]+(?=,|$)/, "")
-  .replace(/at once after \w+$/, "at once").replace(/ after (it|them)$/, " later")
-  .replace(/^recovers (\S+ \S+) after .*/, "back after $1").replace(/ when the .* ends?$/, "");
 
 /** Same fates are one, also where only numbers differ: "back 5.6 s to 88 s after ...". */
 function fates(rows) {
@@ -103,55 +101,6 @@ function headline(result) {
 
 // --- The picture ---------------------------------------------------------------------------------
 
-/** The stretch of time around what happened; null where that is everything. */
-function aroundDisturbance(all) {
-  let [first, last, down] = [Infinity, 0, 0];
-  for (const result of all) {
-    for (const { v, client } of told(result)) {
-      const windows = windowsOf(result, v).filter((w) => exists(w.start) && exists(w.end));
-      if (windows.length === 0) continue;
-      const start = Math.min(...windows.map((w) => w.start));
-      const end = Math.max(...windows.map((w) => w.end));
-      const recovery = summaryOf(result, v, client, "recovery_s");
-      const recovered = summaryOf(result, v, client, "recovered");
-      first = Math.min(first, start);
-      last = Math.max(last, end + (recovery ? recovery[0] : 0));
-      if (recovered && recovered[0] < 1) down = Math.max(down, end + 2 * (end - start));
-    }
-  }
-  const end = Math.max(last, Math.min(down, timeline.end)), span = end - first;
-  if (!(span > 0)) return null;
-  const range = [Math.max(0, first - 0.3 * span), Math.min(timeline.end, end + 0.6 * span)];
-  return range[1] - range[0] < 0.75 * timeline.end ? range : null;
-}
-
-const MOST_DRAWN = 9;  // more lines cannot be told apart
-
-/** Whose lines the picture has: of very many groups the sum, which is the load that counts. */
-function drawn(result) {
-  const who = told(result), { c: clients = {} } = result.series[result.v] || {};
-  return result.comparison || who.length <= MOST_DRAWN || !clients.all ? who
-    : [{ v: result.v, client: "all", of: `, ${who.length} groups`, ...lookOf(0) }];
-}
-
-/** Lines of one quantity, and the capacity if there is one. */
-function pictureLines(result, quantity_, range) {
-  const who = drawn(result);
-  const lines = who.map((e) => lineOf(result, e.v, "c", e.client, quantity_, e)).filter(Boolean);
-  if (who.length === 1 && quantity_ === "attempt_rate") {
-    const load = lineOf(result, who[0].v, "c", who[0].client, "offered_load",
-      { name: "requests", colour: GREY, dash: DASHES[1] });
-    if (load) lines.push(load);
-  }
-  const top = topOf(lines, ...range);
-  const called = new Set((graphAt(result, result.v).clients || []).flatMap((c) => c.calls));
-  const capacities = [...called].map((service) => capacityLine(result, result.v, service))
-    .filter(Boolean);
-  const one = new Set(capacities.map((c) => JSON.stringify(c.steps))).size === 1;
-  if (one && topOf(capacities.slice(0, 1)) < 1.6 * top) lines.push(capacities[0]);
-  return lines;
-}
-
 /** How high each of the two charts may be, so that both are on the first screen. */
 function heightOnScreen(chart) {
   const hero = chart.element.closest(".picture");
@@ -163,19 +112,19 @@ function picture(result) {
   for (const chart of result.picture || []) chart.remove();
   result.picture = [];
   if (!result.series.some(Boolean)) return null;
-  const range = aroundDisturbance(results) || [0, timeline.end];
-  const windows = shadesOf(result, result.v);
-  const words = new Map(verdictRows(result).map(({ name, heart }) => [name, shortFate(heart)]));
-  const who = drawn(result), single = who.length === 1, differ = new Set(words.values()).size > 1;
-  return el("div", { class: "picture" }, [["attempt_rate", "Attempts that the clients send"],
-    ["goodput", "Requests that succeed"]].map(([quantity_, title], i) => {
-    const lines = pictureLines(result, quantity_, range);
-    const top = Math.max(...results.map((r) => topOf(pictureLines(r, quantity_, range), ...range)));
-    if (single && lines.length > 0) lines[0].name = (i === 0 ? "attempts" : "successes") + (who[0].of || "");
-    const chart = new TimeChart({ title, unit: "1/s", scale: "stretched", range,
-      height: heightOnScreen, direct: i === 1 && differ ? words : new Map(),
-      state: () => ({ lines, windows, top,
-        limit: topOf(lines.filter((line) => line.name === "capacity")) }) });
+  const glances = results.map((one) => pictureOf(one, "glance")).filter(Boolean);
+  const ends = glances.flatMap(({ panels: own }) => own.map(({ x }) => x));
+  if (!pictureOf(result, "glance")) return null;
+  const range = [Math.min(...ends.map(({ low }) => low)), result.sweep ? timeline.end
+    : Math.max(...ends.map(({ high }) => high))];
+  return el("div", { class: "picture" }, panels(result, "glance").map((panel) => {
+    const lines = panel.lines(result.v);
+    const top = Math.max(...results.map((one) => topOf(panels(one, "glance").filter((other) =>
+      other.key === panel.key).flatMap((other) => other.lines(one.v)), ...range)));
+    const words = new Map(lines.filter(({ said }) => said).map(({ name, said }) => [name, said]));
+    const chart = new TimeChart({ panel, range, height: heightOnScreen, direct: words,
+      isExact: isExact(result),
+      state: () => ({ lines, windows: shadesOf(result, result.v, panel), top }) });
     result.picture.push(chart);
     return chart.element;
   }));

@@ -30,14 +30,15 @@ function prepareSweep(result) {
   }
 }
 
-const choiceText = (choice) => choice.map(tomlValue).join(", ");
+/** What the choice number `i` of a slider is called. */
+const choiceText = (slider, i) => slider.labels[i];
 
 /** The sliders, which call `move(v)`. */
 function sliders(result, move) {
   const rows = result.sweep.sliders.map((slider, s) => {
-    const value = el("output", {}, ""), name = sliderWords(slider, result.sweep.sliders);
+    const value = el("output", {}, ""), name = slider.label;
     const show = () => {
-      value.textContent = choiceText(slider.choices[choicesOf(result, result.v)[s]]);
+      value.textContent = choiceText(slider, choicesOf(result, result.v)[s]);
     };
     const input = el("input", { type: "range", min: 0, max: slider.choices.length - 1, step: 1,
       "aria-label": name, oninput: () => {
@@ -45,7 +46,7 @@ function sliders(result, move) {
         choices[s] = Number(input.value);
         const point = pointAt(result, choices);
         if (point === undefined) {
-          value.textContent = `${choiceText(slider.choices[choices[s]])}: not in this shard`;
+          value.textContent = `${choiceText(slider, choices[s])}: not in this shard`;
           return;
         }
         move(point);
@@ -65,37 +66,33 @@ function sliders(result, move) {
   return box;
 }
 
-const SWEPT = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
-  "latency_mean", "recovery_s", "recovered", "peak_attempt_rate", "wasted_share", "queue_mean",
-  "completion_time_s", "cost_per_success"];
-
-/** A metric over the keys: over one as a line, over two as a map, the others as they are set. */
-function sweepPicture(result, move, change) {
-  const { sliders: keys } = result.sweep;
-  const rows = (name) => sweepRows(result, name);
-  const metrics = SWEPT.filter((name) => rows(name).some((row) => row !== null));
-  if (metrics.length === 0) return null;
-  if (!metrics.includes(result.metric)) result.metric = metrics[0];
-  const metric = result.metrics[result.metric];
-  const select = el("select", { onchange: () => { result.metric = select.value; change(); } },
-    metrics.map((name) => el("option", { value: name, selected: name === result.metric },
-      result.metrics[name].label)));
-  const choices = choicesOf(result, result.v);
-  const long = keys.map((_, s) => s).filter((s) => keys[s].choices.length > 1);
-  const [a, b] = long.length > 1 ? long.slice(-2) : [long[0] ?? 0, undefined];
-  const pick = (i, k) => {
-    const wanted = [...choices];
-    wanted[a] = i;
-    if (b !== undefined) wanted[b] = k;
-    const point = pointAt(result, wanted);
-    if (point !== undefined) move(point);
+/** The metrics over the keys that a picture has, of which a click chooses a point; the other keys are
+ * as they are set. */
+function sweepPicture(result, move) {
+  const options = (panel) => {
+    const keys = [panel.x, panel.y].map((axis) => axis.key).filter(Boolean);
+    if (panel.line_key) keys.push(panel.line_key);
+    const fixed = result.sweep.sliders.map((slider, s) => s).filter((s) =>
+      !result.sweep.sliders[s].paths.some((path) => keys.includes(path)));
+    const now = choicesOf(result, result.v);
+    const v = (name) => result.sweep.names.indexOf(name);
+    return { chosen: result.sweep.names[result.v], onpick: (name) => move(v(name)),
+      isShown: (name) => {
+        const point = v(name);
+        if (point < 0 || result.sweep.places[point] === undefined) return false;
+        const own = choicesOf(result, point);
+        return fixed.every((s) => own[s] === now[s]);
+      } };
   };
-  const others = keys.map((slider, s) => (s === a || s === b || slider.choices.length < 2 ? null
-    : `${sliderWords(slider, keys)} = ${choiceText(slider.choices[choices[s]])}`)).filter(Boolean);
-  const title = metric.label + (others.length > 0 ? ` at ${others.join(", ")}` : "");
-  const picture = b === undefined ? sweepLine(result, metric, title, a, pick)
-    : sweepMap(result, metric, title, a, b, pick);
-  return [el("label", { class: "choose" }, "metric ", select), picture];
+  const drawn = (name) => {
+    const found = pictureOf(result, name);
+    return found && [el("p", { class: "note picture-text" }, found.text.filter((text) =>
+      text !== result.description).join(" ")), el("div", { class: "charts" },
+      found.panels.map((panel) => panelChart(panel, options(panel))))];
+  };
+  const of = pictureOf(result, "sweep_clients");
+  return [drawn("sweep"), of ? el("details", {}, el("summary", {}, "by client group"),
+    drawn("sweep_clients")) : null];
 }
 
 /** [mean, low, high] of a metric for all clients, by point. */
@@ -103,61 +100,12 @@ function sweepRows(result, name) {
   return result.sweep.names.map((_, v) => summaryOf(result, v, "all", name));
 }
 
-function sweepLine(result, metric, title, s, pick) {
-  const slider = result.sweep.sliders[s];
-  const choices = choicesOf(result, result.v);
-  const values = slider.choices.map((choice) => {
-    const value = tomlValue(choice[0]);
-    return typeof value === "number" ? value : durationOf(value);
-  });
-  const numeric = values.every(exists);
-  const points = [], numbers = [];
-  slider.choices.forEach((_, i) => {
-    const at = [...choices];
-    at[s] = i;
-    const v = pointAt(result, at), row = v === undefined ? null
-      : summaryOf(result, v, "all", result.metric);
-    if (!row) return;
-    points.push([numeric ? values[i] : i, ...row.slice(0, 3)]);
-    numbers.push(i);
-  });
-  return valueChart({ title, yUnit: metric.unit, share: metric.percentage,
-    xLabel: sliderWords(slider, result.sweep.sliders) +
-      (numeric && typeof tomlValue(slider.choices[0][0]) === "string" ? ", s" : ""),
-    names: numeric ? null : slider.choices.map(choiceText),
-    chosen: numbers.indexOf(choices[s]), onpick: (n) => pick(numbers[n]),
-    series: [{ name: "all clients, mean and 95 % interval", colour: BLUE, points, joined: numeric }] });
-}
-
-function sweepMap(result, metric, title, a, b, pick) {
-  const keys = result.sweep.sliders, choices = choicesOf(result, result.v);
-  const row = (i, k) => {
-    const at = [...choices];
-    at[a] = i;
-    at[b] = k;
-    const v = pointAt(result, at);
-    return v === undefined ? null : summaryOf(result, v, "all", result.metric);
-  };
-  const means = sweepRows(result, result.metric).map((r) => (r ? r[0] : null)).filter(exists);
-  const low = Math.min(...means), high = Math.max(...means);
-  const wide = low > 0 && high > 20 * low;
-  const shade = (x) => (high === low ? 0 : wide ? Math.log(x / low) / Math.log(high / low)
-    : (x - low) / (high - low));
-  return heatMap({ title, xs: keys[a].choices.map(choiceText), ys: keys[b].choices.map(choiceText),
-    xLabel: sliderWords(keys[a], keys), yLabel: sliderWords(keys[b], keys), shade,
-    chosen: [choices[a], choices[b]], onpick: pick,
-    value: (i, k) => {
-      const found = row(i, k);
-      return found ? [found[0], quantity(found[0], metric.unit, metric.percentage)] : [null, "–"];
-    } });
-}
-
 /** All points, of which a click chooses one. */
 function pointTable(result, move) {
   const keys = result.sweep.sliders;
   const metrics = FIGURES.filter((name) => sweepRows(result, name).some((row) => row));
-  const columns = keys.map((slider, s) => ({ title: sliderWords(slider, keys),
-    hint: slider.paths.join(", "), text: (v) => choiceText(slider.choices[choicesOf(result, v)[s]]) }));
+  const columns = keys.map((slider, s) => ({ title: slider.label,
+    hint: slider.paths.join(", "), text: (v) => choiceText(slider, choicesOf(result, v)[s]) }));
   for (const name of metrics) {
     columns.push(metricColumn(result, name, (v) => summaryOf(result, v, "all", name)));
   }

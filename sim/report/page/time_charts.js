@@ -48,21 +48,24 @@ function valuesOf(line, low, high) {
  * next.
  */
 class TimeChart {
-  /** `state`: () => {lines, windows, top, limit} of what is shown now; `off`: names of lines that are
-   * not to be seen, which clicks on the legend change; `range`: of the time, if it is not all; `height`: (chart) => pixels; `direct`: where names stand
-   * at the lines instead of in the legend, what else is to be said of each. */
-  constructor({ title, unit, share = false, scale = "linear", state, off, range, height, direct }) {
-    this.options = { unit, share, scale, direct, whole: range, height: height || (() => HEIGHT) };
+  /** `panel`: what the program has concluded; `state`: () => {lines, windows, top} of what is shown
+   * now; `isExact`: whether the axes are those of the panel; `off`: names of lines that are not to be
+   * seen, which clicks on the legend change; `range`: of the time, if it is not all; `height`:
+   * (chart) => pixels; `direct`: where names stand at the lines as well, what else is to be said of
+   * each. */
+  constructor({ panel, state, isExact, off, range, height, direct }) {
+    const { title, y: { unit, share = false, label, scale } } = panel;
+    this.panel = panel;
+    this.options = { unit, share, scale, direct, isExact, whole: range, height: height || (() => HEIGHT) };
     this.state = () => ({ ...state(), lines: state().lines.filter((line) => !off || !off.has(line.name)) });
-    const { lines, windows, top } = state();
-    dashCoinciding(lines, top);
-    const legend = lines.map((line) => ({ ...line, band: hasInterval(line),
+    const { lines, windows } = state();
+    const legend = lines.map((line) => ({ ...line, label: legendText(line), band: hasInterval(line),
       off: off && off.has(line.name), pick: off && ((shown) => {
         if (shown) off.delete(line.name); else off.add(line.name);
         this.figure.redraw();
       }) }));
-    if (windows.length > 0) legend.push({ name: windowNames(windows), block: "fault" });
-    this.figure = new Figure({ title, unit: unitText(unit, share), legend,
+    for (const w of windows) if (w.legend) legend.push({ name: w.legend, block: w.role });
+    this.figure = new Figure({ title, unit: label, legend,
       draw: (width) => this.draw(width), said: () => this.said(), table: () => this.table() });
     this.element = this.figure.element;
     this.tip = el("div", { class: "tip" });
@@ -93,26 +96,34 @@ class TimeChart {
   table() {
     const [low, high] = this.range(), { lines } = this.state();
     const rows = Array.from({ length: 21 }, (_, i) => low + (high - low) * (i / 20) * 0.999);
-    return sortable({ className: "tall", rows, columns: [{ title: LOOKS.time, value: (time) => time,
+    return sortable({ className: "tall", rows, columns: [{ title: this.panel.x.label, value: (time) => time,
       node: (time) => digits(time, 4) }, ...lines.map((line) => ({ title: line.name,
       value: (time) => valueAt(line, time),
       node: (time) => quantity(valueAt(line, time), this.options.unit, this.options.share) }))] });
   }
 
   draw(width) {
-    const { lines, windows, top, limit } = this.state();
+    const { lines, windows, top } = this.state(), { panel } = this;
     const [low, high] = this.range();
+    const limit = topOf(lines.filter((line) => line.steps), low, high);
     const height = this.options.height(this), bottom = height - MARGIN.bottom;
     this.height = height;
     const x = linear(low, high, MARGIN.left, width - MARGIN.right);
-    const y = this.scale(timeline.zoom ? topOf(lines, low, high) : top, limit, bottom, lines);
-    const yText = (value) => (this.options.share ? `${digits(100 * value)} %`
+    // Alone and whole it has the very axes that the program has concluded; else those that fit.
+    const isWhole = low === panel.x.low && high === panel.x.high;
+    const isOwn = this.options.isExact && isWhole;
+    const y = isOwn ? scaleOf(panel.y, bottom, MARGIN.top)
+      : this.scale(timeline.zoom ? topOf(lines, low, high) : top, limit, bottom, lines);
+    const known = new Map(isOwn ? panel.y.ticks : []), times = new Map(isWhole ? panel.x.ticks : []);
+    const yText = (value) => known.get(value) || (this.options.share ? `${digits(100 * value)} %`
       : this.options.unit === "s" ? seconds(value) : digits(value));
-    const parts = frame(width, height, { x, y, xTicks: timeTicks(low, high, width / 75),
-      yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: LOOKS.time });
+    const parts = frame(width, height, { x, y, yText, xLabel: panel.x.label,
+      xTicks: isWhole ? [...times.keys()] : timeTicks(low, high, width / 75),
+      yTicks: isOwn ? [...known.keys()] : y.ticks(5), xText: (t) => times.get(t) || digits(t, 6) });
     for (const w of windows) {
       parts.plot.append(svg("rect", { x: x(w.start), width: Math.max(1.5, x(w.end) - x(w.start)),
-        y: MARGIN.top - 3, height: bottom - MARGIN.top + 3, class: "fault" },
+        y: MARGIN.top - 3, height: w.role === "storm" ? 10 : bottom - MARGIN.top + 3,
+        class: w.role },
         svg("title", {}, `${w.name}: ${seconds(w.start)} to ${seconds(w.end)}`)));
     }
     for (const line of lines) this.drawBand(parts.plot, line, x, y);
@@ -128,7 +139,7 @@ class TimeChart {
   scale(top, limit, bottom, lines) {
     if (this.options.share) return linear(0, 1.03, bottom, MARGIN.top);
     const high = top > 0 ? top * 1.06 : 1;
-    if (this.options.scale === "stretched" && limit > 0 && high > 12 * limit) {
+    if (this.panel.group !== "latency" && limit > 0 && high > 12 * limit) {
       return stretched(limit, high, bottom, MARGIN.top);
     }
     if (this.options.scale === "log") {
@@ -172,7 +183,8 @@ class TimeChart {
    * is said, have one. */
   drawNames(root, x, y, width, bottom) {
     const STEP = 4, LEFT = MARGIN.left + 4, RIGHT = width - MARGIN.right;
-    const { lines, windows } = this.state();
+    const { lines } = this.state();
+    const windows = this.state().windows.filter((w) => w.role === "fault");
     const heights = lines.map((line) => {  // of the lines, every few pixels
       const found = [];
       for (let px = LEFT; px <= RIGHT; px += STEP) {
@@ -190,7 +202,7 @@ class TimeChart {
       const box = { x: from + 4, y: MARGIN.top - 2, w: textWidth(w.name), h: 14 };
       if (to <= from || box.x + box.w > RIGHT || taken.some((b) => b.x + b.w + 6 > box.x)) continue;
       taken.push(box);
-      root.append(svg("text", { x: box.x, y: box.y + 11 }, w.name));
+      root.append(svg("text", { x: box.x, y: box.y + 11, class: "span-name" }, w.name));
     }
     const shown = lines.map((line, n) => ({ line, n, said: this.options.direct.get(line.name) || "" }));
     const together = (a, b) => {
@@ -354,38 +366,7 @@ class TimeChart {
   }
 }
 
-/** Where a line runs for long upon an earlier one, both are seen: that shows in the gaps. */
-function dashCoinciding(lines, top) {
-  lines.forEach((line, n) => {
-    if (line.dash || line.steps) return;
-    const below = lines.slice(0, n).filter((other) => {
-      if (other.steps || other.dt !== line.dt) return false;
-      let [near, all] = [0, 0];
-      for (let i = 0; i < Math.min(line.bins, other.bins); ++i) {
-        const [a, b] = [at(line.means, i), at(other.means, i)];
-        if (!exists(a) || !exists(b)) continue;
-        ++all;
-        if (Math.abs(a - b) < 0.012 * top) ++near;
-      }
-      return near > 0.15 * all;
-    });
-    if (below.length > 0) line.dash = COINCIDING[Math.min(below.length, COINCIDING.length) - 1];
-  });
-}
-
-const unitText = (unit, share) => (share || unit === "1" || !unit ? ""
-  : LOOKS.units[unit] || unit);
-
 const hasInterval = (line) => Array.isArray(line.halves) && line.halves.some((h) => h > 0);
-
-function windowNames(windows) {
-  const names = [...new Set(windows.map((w) => w.name))];
-  if (names.length > 3) {
-    const parts = windows.flatMap((w) => w.parts || [w]);
-    return countOf([...new Set(parts.map((w) => w.name))], parts);
-  }
-  return names.join(", ");
-}
 
 /** The largest value of lines in a stretch of time. */
 function topOf(lines, low = 0, high = Infinity) {

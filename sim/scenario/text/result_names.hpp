@@ -22,9 +22,9 @@ inline constexpr std::array<std::string_view, 34> kResultFiles = {
     "timeseries.csv", "tip.csv",        "trajectories.csv", "verdicts.csv"};
 
 /// Pictures that scripts/plot.py puts beside the data, each in one of the formats.
-inline constexpr std::array<std::string_view, 12> kPictures = {
-    "advise", "overview",  "latency",    "compare", "sweep", "sweep_clients",
-    "tip",    "tip_curve", "hysteresis", "choose",  "map",   "phase_plane"};
+inline constexpr std::array<std::string_view, 14> kPictures = {
+    "advise",        "glance", "fit",       "overview",   "latency", "compare", "sweep",
+    "sweep_clients", "tip",    "tip_curve", "hysteresis", "choose",  "map",     "phase_plane"};
 inline constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
 /// The page that `retrysim report` puts there.

@@ -1,0 +1,151 @@
+// What pictures of all kinds are made of: rows of tables, numbers as texts, ticks, axes, looks and
+// the names of what is varied.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/pictures/pictures.hpp"
+
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::report {
+
+using PictureJson = nlohmann::ordered_json;
+
+// --- Tables --------------------------------------------------------------------------------------
+
+/// A table of a result in memory. Cells of columns that it does not have are empty.
+class PictureRows {
+ public:
+  PictureRows() = default;
+  PictureRows(std::string_view name, std::string text);
+
+  std::size_t size() const { return rows_.size(); }
+  bool has(std::string_view column) const { return columns_.contains(column); }
+  const std::string& text(std::size_t row, std::string_view column) const;
+  std::optional<double> number(std::size_t row, std::string_view column) const;
+  /// The values of a column in the order in which they come first.
+  std::vector<std::string> values(std::string_view column) const;
+  /// Whether the row has these values: of a list any of them.
+  bool fits(std::size_t row, const PictureJson& where) const;
+
+ private:
+  std::map<std::string, std::size_t, std::less<>> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// A result, as pictures are concluded from it.
+class PictureResult {
+ public:
+  PictureResult(const PictureJson& members, const PictureTables& tables)
+      : json(members), tables_(tables) {}
+
+  const PictureJson& json;
+  /// Empty if there is none.
+  const PictureRows& table(const std::string& name) const;
+
+ private:
+  const PictureTables& tables_;
+  mutable std::map<std::string, PictureRows> read_;
+};
+
+// --- Numbers as texts ----------------------------------------------------------------------------
+
+/// Three significant digits or as many as are asked for, thousands apart; without an exponent from
+/// 0.0001 to 1e9.
+std::string picture_digits(double value, int significant = 3);
+/// In the unit of time that suits it.
+std::string picture_seconds(double value, int significant = 3);
+/// With its unit; a share in percent.
+std::string picture_quantity(double value, std::string_view unit, bool is_share = false,
+                             int significant = 3);
+/// "91.8 to 96 %": the unit once, if both ends have the same.
+std::string picture_range(double low, double high, std::string_view unit, bool is_share = false);
+/// "20 replications".
+std::string counted(std::size_t count, std::string_view one);
+/// The name of a unit along an axis: "per second". Empty where a number says it all.
+std::string unit_words(std::string_view unit, bool is_share = false);
+/// A metric's label as a title: "Mean latency", but "p99 latency".
+std::string as_title(std::string label);
+/// The number that a text is, with or without a unit of time.
+std::optional<double> number_in(std::string_view text);
+
+// --- Axes ----------------------------------------------------------------------------------------
+
+/// What a value axis shows.
+struct AxisOf {
+  std::string label, unit = "1";
+  bool is_share = false;
+};
+
+/// Linear from `low` to `high`, with about `count` ticks.
+PictureJson linear_axis(const AxisOf& what, double low, double high, std::size_t count = 5);
+/// Logarithmic from `low` to `high`, both above 0.
+PictureJson log_axis(const AxisOf& what, double low, double high);
+/// From 0 to a little above `top`; a share to 100 %. Above `knee`, if that is not 0, logarithmic
+/// where a herd would flatten all the rest.
+PictureJson upright_axis(const AxisOf& what, double top, double knee = 0);
+/// The time of a run.
+PictureJson time_axis(double low, double high);
+/// A place for each name, [key, text]: a series has the key in the column of this axis.
+PictureJson names_axis(std::string label, const std::vector<std::string>& keys,
+                       const std::vector<std::string>& texts);
+/// At the values that were gone through, if these are few; logarithmic where their steps grow.
+PictureJson swept_axis(const AxisOf& what, const std::vector<double>& values);
+/// Whether steps grow, as those of a log-spaced range do.
+bool is_geometric(std::span<const double> values);
+
+// --- Looks ---------------------------------------------------------------------------------------
+
+/// Colour and dashes of the line number i of a picture. Colours are named as in looks.json.
+PictureJson look_of(std::size_t i);
+inline const PictureJson kLimitDash = {5, 4};
+
+/// A series: its name, its look, and where its figures are.
+PictureJson series_json(std::string name, const PictureJson& look, PictureJson from);
+/// `from` of a table: columns along both axes, and of the ends of intervals.
+PictureJson from_table(std::string_view file, PictureJson where, PictureJson x, PictureJson y,
+                       std::string_view low = "", std::string_view high = "");
+
+PictureJson panel_json(std::string id, std::string title, PictureJson x, PictureJson y);
+/// A picture without panels, whose title begins with that of the result.
+PictureJson picture_json(const PictureJson& result, std::string name, std::string_view title,
+                         std::vector<std::string> text);
+
+// --- Names of what is varied ---------------------------------------------------------------------
+
+inline constexpr std::size_t kMaxLabel = 32;  ///< characters
+
+std::string clipped(std::string text, std::size_t most = kMaxLabel);
+/// A label for each of the values of a key, all different. Of tables only what tells them apart.
+std::vector<std::string> value_labels(const std::vector<std::string>& values);
+/// The same for the names of variants, without the keys that all of them name: these as well.
+struct VariantLabels {
+  std::vector<std::string> labels, keys;
+};
+VariantLabels variant_labels(const std::vector<std::string>& names);
+
+// --- Pictures by kind of result ------------------------------------------------------------------
+
+void add_run_pictures(PictureJson& pictures, const PictureResult& result);
+/// The template of the pictures of every point of a sweep, from the first one: with `variant` null.
+void add_point_pictures(PictureJson& pictures, const PictureResult& result,
+                        const PictureJson& graph, const std::string& point);
+void add_comparison_picture(PictureJson& pictures, const PictureResult& result);
+void add_sweep_pictures(PictureJson& pictures, const PictureResult& result);
+void add_tip_pictures(PictureJson& pictures, const PictureResult& result);
+void add_choice_picture(PictureJson& pictures, const PictureResult& result);
+void add_advice_picture(PictureJson& pictures, const PictureResult& result);
+void add_map_picture(PictureJson& pictures, const PictureResult& result);
+void add_fit_picture(PictureJson& pictures, const PictureResult& result);
+void add_prediction_picture(PictureJson& pictures, const PictureResult& result);
+
+}  // namespace retrysim::report

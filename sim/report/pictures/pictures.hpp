@@ -1,0 +1,37 @@
+// The pictures of a result, concluded once: which there are, what they and their lines are called,
+// in which colours and order, which stretches of time are shaded, what stands along the axes. Both
+// those that draw, scripts/plot.py and the page, draw only this. The figures stay in the tables of
+// the result: a series names its file, columns and filters.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace retrysim::report {
+
+/// The text of a table of a result; nothing if the result has no such table.
+using PictureTables = std::function<std::optional<std::string>(std::string_view name)>;
+
+/// Whether pictures are concluded from the table of this name.
+bool is_for_pictures(std::string_view table);
+
+/// The member `pictures` of a result.json with the other members of `result`, as an array
+/// (sim/report/README.md has its terms); empty where there is nothing to draw. Throws DamagedResult
+/// if a table is damaged, and an exception of nlohmann::json if `result` lacks a member.
+nlohmann::ordered_json pictures_of(const nlohmann::ordered_json& result,
+                                   const PictureTables& tables);
+
+/// What a key is called on an axis or beside a slider, with its unit if the numbers there need one:
+/// "offered load, requests/s". A key that has no words is called what it is.
+std::string key_words(std::string_view path, std::string_view unit = "");
+
+/// Appends to each series of the pictures that is not over time `points`: the rows of its table as
+/// [x, y, low, high], the places of names as numbers.
+void add_points(nlohmann::ordered_json& pictures, const PictureTables& tables);
+
+}  // namespace retrysim::report

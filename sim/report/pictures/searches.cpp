@@ -1,0 +1,1103 @@
+// What was searched for or gone through: sweeps, tipping points, choices, advice, maps,
+// predictions.
+//
+// SPDX-License-Identifier: MIT
+#include "report/pictures/draft.hpp"
+
+#include "scenario/keys/keys.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace retrysim::report {
+
+namespace {
+
+using Json = PictureJson;
+using PictureTexts = std::vector<std::string>;
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// The least and the greatest of what is added.
+struct Extent {
+  double low = kInfinite, high = -kInfinite;
+  void add(const std::optional<double>& value) {
+    if (!value) return;
+    low = std::min(low, *value);
+    high = std::max(high, *value);
+  }
+  bool is_empty() const { return low > high; }
+};
+
+std::optional<double> number_of(const Json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name) || !object.at(name).is_number()) return {};
+  return object.at(name).get<double>();
+}
+
+Json where_all(const PictureTexts& wanted) {
+  Json list = Json::array();
+  for (const std::string& one : wanted) list.push_back(one);
+  return list;
+}
+
+std::optional<double> bare_number(const std::string& text) {
+  if (text.empty() || (text.back() >= 'a' && text.back() <= 'z')) return std::nullopt;
+  return number_in(text);
+}
+
+// --- Sweeps --------------------------------------------------------------------------------------
+
+struct SweptMetric {
+  const char* name;
+  bool is_log = false;
+};
+constexpr std::array<SweptMetric, 5> kSwept = {
+    {{"goodput"}, {"success_rate"}, {"amplification"}, {"latency_p99", true}, {"recovered"}}};
+constexpr std::array kByClient = {"success_rate", "recovered", "amplification", "latency_p99"};
+
+class SweepPictures {
+ public:
+  explicit SweepPictures(const PictureResult& result)
+      : result_(result), points_(result.table("points.csv")), sweep_(result.json.at("sweep")) {
+    for (std::size_t row = 0; row < points_.size(); ++row) shown_.push_back(row);
+    choose_keys();
+    for (const Json& graphs : sweep_.value("graphs", Json::array())) {
+      for (const char* list : {"clients", "calls"}) {
+        for (const Json& group : graphs.value(list, Json::array())) {
+          const std::string name = group.at("name");
+          if (std::find(groups_.begin(), groups_.end(), name) == groups_.end()) {
+            groups_.push_back(name);
+          }
+        }
+      }
+    }
+  }
+
+  void add_to(Json& pictures) const {
+    Json picture = picture_json(result_.json, "sweep", "", {note()});
+    for (const SweptMetric& metric : kSwept) {
+      Json own = panel(metric.name, "all", metric.is_log);
+      if (!own.is_null()) picture["panels"].push_back(std::move(own));
+    }
+    if (!picture["panels"].empty()) pictures.push_back(std::move(picture));
+    if (groups_.size() < 2) return;
+    Json by_client = picture_json(result_.json, "sweep_clients", "by client group", {note()});
+    constexpr std::size_t kMaxGroups = 6;
+    PictureTexts groups(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                               groups_.size(), kMaxGroups - 1)));
+    groups.emplace_back("all");
+    for (const char* metric : kByClient) {
+      if (lines_ && line_key_.empty()) {
+        add_panel(by_client, panel_of_groups(metric, groups));
+        continue;
+      }
+      for (const std::string& group : groups) {
+        Json own = panel(metric, group, std::string_view(metric) == "latency_p99");
+        if (own.is_null()) continue;
+        own["title"] = fmt::format("{}: {}", group == "all" ? "all together" : group,
+                                   own["title"].get<std::string>());
+        add_panel(by_client, std::move(own));
+      }
+    }
+    if (!by_client["panels"].empty()) pictures.push_back(std::move(by_client));
+  }
+
+ private:
+  static void add_panel(Json& picture, Json panel) {
+    if (!panel.is_null()) picture["panels"].push_back(std::move(panel));
+  }
+
+  PictureTexts levels(const std::string& key) const {
+    PictureTexts found;
+    for (const std::size_t row : shown_) {
+      const std::string& value = points_.text(row, key);
+      if (std::find(found.begin(), found.end(), value) == found.end()) found.push_back(value);
+    }
+    if (is_numeric(found)) {
+      std::sort(found.begin(), found.end(), [](const std::string& a, const std::string& b) {
+        return *bare_number(a) < *bare_number(b);
+      });
+    }
+    return found;
+  }
+
+  static bool is_numeric(const PictureTexts& values) {
+    return std::all_of(values.begin(), values.end(),
+                       [](const std::string& v) { return bare_number(v).has_value(); });
+  }
+
+  /// Whether every value of `other` has one value of `key`: it moves together with it.
+  bool follows(const std::string& key, const std::string& other) const {
+    std::map<std::string, std::string> known;
+    return std::all_of(shown_.begin(), shown_.end(), [&](std::size_t row) {
+      const auto [at, added] = known.emplace(points_.text(row, other), points_.text(row, key));
+      return added || at->second == points_.text(row, key);
+    });
+  }
+
+  /// At most two keys: those with the most values. The others keep their first value.
+  void choose_keys() {
+    PictureTexts varied, all;
+    for (const Json& key : sweep_.at("keys")) {
+      const std::string path = key;
+      all.push_back(path);
+      if (levels(path).size() < 2) continue;
+      const bool moves = std::any_of(varied.begin(), varied.end(), [&](const std::string& other) {
+        return follows(path, other);
+      });
+      if (!moves) varied.push_back(path);
+    }
+    PictureTexts by_size = varied;
+    std::stable_sort(by_size.begin(), by_size.end(),
+                     [&](const std::string& a, const std::string& b) {
+                       return levels(a).size() > levels(b).size();
+                     });
+    by_size.resize(std::min<std::size_t>(by_size.size(), 2));
+    for (const std::string& key : varied) {
+      if (std::find(by_size.begin(), by_size.end(), key) != by_size.end()) {
+        keys_.push_back(key);
+        continue;
+      }
+      const PictureTexts of_key = levels(key);
+      const std::string first = points_.text(shown_.front(), key);
+      const auto place = std::find(of_key.begin(), of_key.end(), first) - of_key.begin();
+      fixed_.emplace_back(key_words(key) + " = " +
+                          value_labels(of_key)[static_cast<std::size_t>(place)]);
+      at_[key] = first;
+      std::erase_if(shown_, [&](std::size_t row) { return points_.text(row, key) != first; });
+    }
+    if (keys_.empty() && !all.empty()) keys_.push_back(all.front());
+    // A key of words has a line for each of them, if they are few; two of numbers make a map.
+    constexpr std::size_t kMaxWords = 12;
+    lines_ = keys_.size() == 1;
+    if (keys_.size() != 2) return;
+    PictureTexts words;
+    for (const std::string& key : keys_) {
+      if (!is_numeric(levels(key))) words.push_back(key);
+    }
+    std::stable_sort(words.begin(), words.end(), [&](const std::string& a, const std::string& b) {
+      return levels(a).size() < levels(b).size();
+    });
+    if (words.empty() || levels(words[0]).size() > kMaxWords) return;
+    lines_ = true;
+    line_key_ = words[0];
+    if (keys_[0] == line_key_) std::swap(keys_[0], keys_[1]);
+  }
+
+  std::string unit_of(const std::string& key) const {
+    if (!is_numeric(levels(key))) return "1";
+    const scenario::KeyInfo* info = scenario::find_key(key);
+    if (info == nullptr) return "1";
+    using scenario::ValueKind;
+    const ValueKind kind = info->rules.kind;
+    if (kind == ValueKind::kDuration || kind == ValueKind::kDistribution) return "s";
+    return info->rules.unit.empty() ? "1" : std::string(info->rules.unit);
+  }
+
+  Json axis_of(const std::string& key) const {
+    const PictureTexts values = levels(key);
+    if (is_numeric(values)) {
+      std::vector<double> numbers;
+      for (const std::string& v : values) numbers.push_back(*bare_number(v));
+      Json axis = swept_axis({key_words(key, unit_of(key))}, numbers);
+      axis["key"] = key;
+      return axis;
+    }
+    Json axis = names_axis(key_words(key), values, value_labels(values));
+    axis["key"] = key;
+    return axis;
+  }
+
+  std::string note() const {
+    const std::size_t runs = result_.json.value("replications", std::size_t{1});
+    std::string text =
+        fmt::format("{}, {} each", counted(points_.size(), "point"), counted(runs, "replication"));
+    text += runs == 1 ? ": no intervals" : lines_ ? "; 95 % intervals" : "";
+    if (!fixed_.empty()) text += fmt::format("; drawn at {}", fmt::join(fixed_, ", "));
+    return text;
+  }
+
+  bool is_of_points(const std::string& metric, const std::string& client) const {
+    return client == "all" && points_.has(metric);
+  }
+
+  /// Where a metric is: the points have those of all clients, the summary all others.
+  Json from(const std::string& metric, const std::string& client, Json where) const {
+    Json own;
+    if (is_of_points(metric, client)) {
+      own = from_table("points.csv", std::move(where), keys_[0], metric, metric + "_ci_low",
+                       metric + "_ci_high");
+    } else {
+      own = from_table("summary.csv", {{"metric", metric}, {"client", client}}, keys_[0], "mean",
+                       "ci_low", "ci_high");
+      // The keys of a point are in another table, which has its name as well.
+      own["by"] = {{"file", "points.csv"}, {"column", "variant"}, {"where", std::move(where)}};
+    }
+    if (!at_.empty()) own["at"] = at_;
+    return own;
+  }
+
+  /// The means and, of lines, the ends of intervals that are drawn.
+  Extent extent(const std::string& metric, const std::string& client, bool with_ends) const {
+    Extent found;
+    if (is_of_points(metric, client)) {
+      for (std::size_t row = 0; row < points_.size(); ++row) {  // also those that a page shows
+        found.add(points_.number(row, metric));
+        if (with_ends) found.add(points_.number(row, metric + "_ci_high"));
+      }
+      return found;
+    }
+    const PictureRows& summary = result_.table("summary.csv");
+    const Json where = {{"metric", metric}, {"client", client}};
+    for (std::size_t row = 0; row < summary.size(); ++row) {
+      if (!summary.fits(row, where)) continue;
+      found.add(summary.number(row, "mean"));
+      if (with_ends) found.add(summary.number(row, "ci_high"));
+    }
+    return found;
+  }
+
+  AxisOf value_of(const std::string& metric) const {
+    const Json about = sweep_.value("metrics", Json::object()).value(metric, Json::object());
+    const bool share = about.value("percentage", metric == "recovered");
+    const std::string unit = about.value("unit", std::string("1"));
+    return {unit_words(unit, share), unit, share};
+  }
+
+  std::string title_of(const std::string& metric) const {
+    if (metric == "recovered") return "Share of the replications that recover";
+    const Json about = sweep_.value("metrics", Json::object()).value(metric, Json::object());
+    return as_title(about.value("label", metric));
+  }
+
+  Json panel(const std::string& metric, const std::string& client, bool is_log) const {
+    const Extent values = extent(metric, client, lines_);
+    if (values.is_empty()) return {};
+    if (!lines_ && keys_.size() == 2) return map_of(metric, client, is_log);
+    Json own = panel_json(metric, title_of(metric), axis_of(keys_[0]),
+                          upright_axis(value_of(metric), values.high));
+    own["metric"] = metric;
+    if (line_key_.empty()) {
+      own["series"].push_back(of_points("all clients, mean and 95 % interval", look_of(0),
+                                        from(metric, client, Json::object())));
+      return own;
+    }
+    own["legend"] = key_words(line_key_);
+    own["line_key"] = line_key_;
+    const PictureTexts values_of_lines = levels(line_key_), labels = value_labels(values_of_lines);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      Json where = Json::object();
+      where[line_key_] = values_of_lines[i];
+      own["series"].push_back(of_points(labels[i], look_of(i), from(metric, client, where)));
+    }
+    return own;
+  }
+
+  Json of_points(const std::string& name, const Json& look, Json from) const {
+    Json one = series_json(name, look, std::move(from));
+    one["mark"] = "dot";
+    one["whiskers"] = true;
+    if (is_numeric(levels(keys_[0]))) one["line"] = true;
+    return one;
+  }
+
+  Json panel_of_groups(const std::string& metric, const PictureTexts& groups) const {
+    Extent values;
+    Json series = Json::array();
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const Extent own = extent(metric, groups[i], true);
+      if (own.is_empty()) continue;
+      values.add(own.low);
+      values.add(own.high);
+      series.push_back(of_points(groups[i] == "all" ? "all together" : groups[i], look_of(i),
+                                 from(metric, groups[i], Json::object())));
+    }
+    if (values.is_empty()) return {};
+    Json own = panel_json(metric, title_of(metric), axis_of(keys_[0]),
+                          upright_axis(value_of(metric), values.high));
+    own["metric"] = metric;
+    own["series"] = std::move(series);
+    return own;
+  }
+
+  Json map_of(const std::string& metric, const std::string& client, bool is_log) const {
+    constexpr double kWide = 20;
+    constexpr std::size_t kMaxTexts = 144;
+    const AxisOf what = value_of(metric);
+    Json own = panel_json(metric, title_of(metric), named_axis(keys_[0]), named_axis(keys_[1]));
+    own["metric"] = metric;
+    const Extent range = extent(metric, client, false);
+    Json from_cells = from(metric, client, Json::object());
+    from_cells["value"] = from_cells["y"];
+    from_cells["y"] = keys_[1];
+    from_cells.erase("low");
+    from_cells.erase("high");
+    Json cells = {{"from", std::move(from_cells)},
+                  {"low", range.low},
+                  {"high", range.high},
+                  {"log", is_log && range.low > 0 && range.high > kWide * range.low}};
+    cells["scale"] = {{range.low, picture_quantity(range.low, what.unit, what.is_share)},
+                      {range.high, picture_quantity(range.high, what.unit, what.is_share)}};
+    const PictureTexts xs = levels(keys_[0]), ys = levels(keys_[1]);
+    if (xs.size() * ys.size() <= kMaxTexts) cells["texts"] = texts_of(metric, client, xs, ys, what);
+    own["cells"] = std::move(cells);
+    return own;
+  }
+
+  /// The values of a key as names, also of numbers: every cell is one value.
+  Json named_axis(const std::string& key) const {
+    const PictureTexts values = levels(key);
+    PictureTexts labels = value_labels(values);
+    if (is_numeric(values)) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        labels[i] = picture_digits(*bare_number(values[i]), 4);
+      }
+    }
+    Json axis = names_axis(key_words(key, unit_of(key)), values, labels);
+    axis["key"] = key;
+    return axis;
+  }
+
+  /// What stands in the cells, row by row.
+  Json texts_of(const std::string& metric, const std::string& client, const PictureTexts& xs,
+                const PictureTexts& ys, const AxisOf& what) const {
+    std::map<std::string, std::optional<double>> by_point;
+    const bool of_points = is_of_points(metric, client);
+    if (!of_points) {
+      const PictureRows& summary = result_.table("summary.csv");
+      const Json where = {{"metric", metric}, {"client", client}};
+      for (std::size_t row = 0; row < summary.size(); ++row) {
+        if (summary.fits(row, where)) {
+          by_point[summary.text(row, "variant")] = summary.number(row, "mean");
+        }
+      }
+    }
+    std::map<std::pair<std::string, std::string>, std::string> texts;
+    for (const std::size_t row : shown_) {
+      const std::optional<double> value =
+          of_points ? points_.number(row, metric) : by_point[points_.text(row, "variant")];
+      texts.emplace(std::pair(points_.text(row, keys_[0]), points_.text(row, keys_[1])),
+                    value ? picture_quantity(*value, what.unit, what.is_share) : "–");
+    }
+    Json rows = Json::array();
+    for (const std::string& y : ys) {
+      Json row = Json::array();
+      for (const std::string& x : xs) row.push_back(texts.contains({x, y}) ? texts[{x, y}] : "–");
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  const PictureResult& result_;
+  const PictureRows& points_;
+  const Json& sweep_;
+  std::vector<std::size_t> shown_;  ///< rows of points.csv
+  PictureTexts keys_, fixed_, groups_;
+  Json at_ = Json::object();  ///< the values of the keys that are not drawn
+  bool lines_ = false;        ///< along the first key; else a map over both
+  std::string line_key_;
+};
+
+}  // namespace
+
+void add_sweep_pictures(PictureJson& pictures, const PictureResult& result) {
+  const PictureRows& points = result.table("points.csv");
+  if (points.size() == 0) return;
+  SweepPictures(result).add_to(pictures);
+  const Json graphs = result.json.at("sweep").value("graphs", Json::array());
+  if (!graphs.empty())
+    add_point_pictures(pictures, result, graphs.front(), points.text(0, "variant"));
+}
+
+// --- Tipping points ------------------------------------------------------------------------------
+
+namespace {
+
+void add_tip(Json& pictures, const PictureResult& result) {
+  const Json& info = result.json;
+  const Json& trigger = info.at("trigger");
+  const PictureRows& table = result.table("tip.csv");
+  const std::string unit = trigger.at("unit");
+  Extent inner;
+  std::vector<double> tried;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const auto value = table.number(row, "value"), share = table.number(row, "probability");
+    if (!value || !share) continue;
+    tried.push_back(*value);
+    if (*share > 0 && *share < 1) inner.add(value);
+  }
+  if (tried.empty()) return;
+  std::sort(tried.begin(), tried.end());
+  const Json d50 = info.value("d50", Json());
+  for (const char* end : {"value", "ci_low", "ci_high"}) inner.add(number_of(d50, end));
+  // One more value on either side: the ends that were searched may lie far away.
+  double low = tried.front(), high = tried.back();
+  if (!inner.is_empty()) {
+    for (const double v : tried) {
+      if (v < inner.low) low = v;
+    }
+    for (auto v = tried.rbegin(); v != tried.rend(); ++v) {
+      if (*v > inner.high) high = *v;
+    }
+  }
+  const double pad = 0.04 * (high > low ? high - low : 1);
+  Json panel = panel_json("tip", "Where does it tip?",
+                          linear_axis({key_words(trigger.at("path").get<std::string>(), unit)},
+                                      low - pad, high + pad, 7),
+                          upright_axis({"share that does not recover", "1", true}, 1));
+  Json share = series_json(
+      fmt::format("do not recover, of {}",
+                  counted(info.value("replications", std::size_t{1}), "replication")),
+      {{"colour", "blue"}},
+      from_table("tip.csv", Json::object(), "value", "probability", "ci_low", "ci_high"));
+  share["mark"] = "dot";
+  share["whiskers"] = share["line"] = true;
+  panel["series"].push_back(std::move(share));
+  PictureTexts tipped;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const auto count = table.number(row, "tipped");
+    if (count && *count > 0) tipped.push_back(table.text(row, "tipped"));
+  }
+  if (!tipped.empty()) {
+    Json metastable = series_json(
+        "metastable: would recover without retries", {{"colour", "green"}},
+        from_table("tip.csv", {{"tipped", where_all(tipped)}}, "value", "metastable_probability"));
+    metastable["mark"] = "ring";
+    panel["series"].push_back(std::move(metastable));
+  }
+  if (const auto value = number_of(d50, "value")) {
+    Json mark = {{"at", *value}, {"colour", "red"}};
+    std::string text = "half do not recover: " + picture_quantity(*value, unit, false, 4);
+    const auto from = number_of(d50, "ci_low"), to = number_of(d50, "ci_high");
+    if (from && to) {
+      mark["from"] = *from;
+      mark["to"] = *to;
+      const std::string range = picture_range(*from, *to, unit);
+      if (!range.empty()) text += ", 95 % interval " + range;
+    }
+    mark["name"] = std::move(text);
+    panel["marks"] = {std::move(mark)};
+  }
+  Json picture = picture_json(info, "tip", "where does it tip?", {});
+  picture["panels"].push_back(std::move(panel));
+  pictures.push_back(std::move(picture));
+}
+
+/// Short names of lines and points; "service_time={...}" is called by what is in its table.
+PictureTexts line_labels(const PictureTexts& names) {
+  return names.size() == 1 && names[0].empty() ? names : variant_labels(names).labels;
+}
+
+void add_curve(Json& pictures, const PictureResult& result) {
+  const Json& info = result.json;
+  const Json &trigger = info.at("trigger"), &curve = info.at("curve");
+  const std::string unit = trigger.at("unit");
+  const bool numeric = curve.at("axis").is_string();
+  PictureTexts lines, names;
+  for (const Json& line : curve.at("lines")) lines.push_back(line);
+  const PictureTexts labels = line_labels(lines);
+  Extent values;
+  std::vector<double> places;
+  std::size_t unjudged = 0;
+  std::vector<std::map<std::string, PictureTexts>> by_outcome(lines.size());
+  bool any_interval = false;
+  for (const Json& point : curve.at("points")) {
+    const std::string name = point.at("variant"), outcome = point.at("outcome");
+    names.push_back(name);
+    if (const auto x = number_of(point, "x")) places.push_back(*x);
+    by_outcome.at(point.at("line").get<std::size_t>())[outcome].push_back(name);
+    unjudged += outcome == "not_judged" || outcome == "ends_exchanged";
+    const Json d50 = point.value("d50", Json());
+    for (const char* end : {"value", "ci_low", "ci_high"}) values.add(number_of(d50, end));
+    any_interval = any_interval || number_of(d50, "ci_low");
+  }
+  const double first = trigger.at("first"), last = trigger.at("last");
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  Json series = Json::array();
+  const std::string x = numeric ? curve.at("axis").get<std::string>() : "variant";
+  struct End {
+    const char *outcome, *words;
+    double value;
+  };
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string name = labels[i].empty() ? "half do not recover" : labels[i];
+    if (by_outcome[i].contains("found")) {
+      Json one =
+          series_json(name, look_of(i),
+                      from_table("curve.csv", {{"variant", where_all(by_outcome[i]["found"])}}, x,
+                                 "d50", "ci_low", "ci_high"));
+      one["mark"] = "dot";
+      one["whiskers"] = true;
+      if (numeric) one["line"] = true;
+      series.push_back(std::move(one));
+    }
+    for (const End& end : {End{"recovers_at_last_value", "recovers even from", last},
+                           End{"tips_at_first_value", "tips already at", first}}) {
+      if (!by_outcome[i].contains(end.outcome)) continue;
+      values.add(end.value);
+      Json one =
+          series_json(fmt::format("{}{} {}", labels[i].empty() ? "" : labels[i] + ": ", end.words,
+                                  picture_quantity(end.value, unit, false, 4)),
+                      look_of(i),
+                      from_table("curve.csv", {{"variant", where_all(by_outcome[i][end.outcome])}},
+                                 x, end.value));
+      one["mark"] = "ring";
+      series.push_back(std::move(one));
+    }
+  }
+  if (series.empty()) return;
+  PictureTexts keys;
+  for (const Json& key : curve.at("keys")) keys.push_back(key_words(key.get<std::string>()));
+  const Json axis =
+      numeric ? swept_axis({key_words(x, curve.at("axis_unit").get<std::string>())}, places)
+              : names_axis(fmt::format("{}", fmt::join(keys, ", ")), names, line_labels(names));
+  Json y = values.low < 0 ? linear_axis({"", unit}, values.low, values.high)
+                          : upright_axis({"", unit}, values.high);
+  y["label"] = key_words(trigger.at("path").get<std::string>(), unit);
+  Json panel = panel_json("curve", "Tipping point: half do not recover", axis, std::move(y));
+  panel["series"] = std::move(series);
+  std::string note = counted(info.value("replications", std::size_t{1}), "replication");
+  note += any_interval ? "; 95 % intervals" : "; too few for intervals";
+  if (unjudged > 0)
+    note += fmt::format("; {} without an answer left out", counted(unjudged, "point"));
+  Json picture = picture_json(info, "tip_curve", "how does the tipping point move?", {note});
+  picture["panels"].push_back(std::move(panel));
+  pictures.push_back(std::move(picture));
+}
+
+void add_hysteresis(Json& pictures, const PictureResult& result) {
+  const Json& info = result.json;
+  const Json& load = info.at("load");
+  const PictureRows& table = result.table("hysteresis.csv");
+  const std::string unit = load.at("unit");
+  Extent loads, values;
+  PictureTexts down;
+  std::string top;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    loads.add(table.number(row, "load"));
+    for (const char* column : {"offered_load", "goodput", "ci_high"}) {
+      values.add(table.number(row, column));
+    }
+    // The step at the highest load belongs to both branches.
+    if (table.text(row, "branch") == "up") top = table.text(row, "step");
+    if (table.text(row, "branch") == "down") down.push_back(table.text(row, "step"));
+  }
+  if (loads.is_empty()) return;
+  down.push_back(top);
+  const double pad = 0.04 * (loads.high > loads.low ? loads.high - loads.low : 1);
+  Json panel = panel_json("hysteresis", "Does it go back the way it came?",
+                          linear_axis({key_words(load.at("path").get<std::string>(), unit)},
+                                      loads.low - pad, loads.high + pad, 7),
+                          upright_axis({"requests per second", "1/s"}, values.high));
+  const auto add = [&](const char* name, Json look, Json from, bool marked) {
+    Json one = series_json(name, look, std::move(from));
+    one["line"] = true;
+    if (marked) {
+      one["mark"] = "dot";
+      one["whiskers"] = true;
+    }
+    panel["series"].push_back(std::move(one));
+  };
+  const auto from = [](Json where, const char* column, bool ends) {
+    return from_table("hysteresis.csv", std::move(where), "load", column, ends ? "ci_low" : "",
+                      ends ? "ci_high" : "");
+  };
+  add("offered load", {{"colour", "grey"}, {"dash", kLimitDash}},
+      from({{"branch", "up"}}, "offered_load", false), false);
+  add("goodput, load going up", {{"colour", "blue"}}, from({{"branch", "up"}}, "goodput", true),
+      true);
+  add("goodput, load coming back", {{"colour", "red"}},
+      from({{"step", where_all(down)}}, "goodput", true), true);
+  panel["marks"] = Json::array();
+  for (const auto& [name, colour, words] : {std::tuple("tip_load", "blue", "tips at"),
+                                            std::tuple("recover_load", "red", "recovers at")}) {
+    const auto mean = number_of(info.value(name, Json()), "mean");
+    if (!mean) continue;
+    panel["marks"].push_back(
+        {{"at", *mean},
+         {"colour", colour},
+         {"dash", kLimitDash},
+         {"name", fmt::format("{} {}", words, picture_quantity(*mean, unit, false, 4))}});
+  }
+  Json picture = picture_json(info, "hysteresis", "does it go back the way it came?", {});
+  picture["panels"].push_back(std::move(panel));
+  pictures.push_back(std::move(picture));
+}
+
+}  // namespace
+
+void add_tip_pictures(PictureJson& pictures, const PictureResult& result) {
+  if (result.json.contains("curve")) {
+    add_curve(pictures, result);
+  } else if (result.json.contains("trigger")) {
+    add_tip(pictures, result);
+  } else {
+    add_hysteresis(pictures, result);
+  }
+}
+
+// --- Choices -------------------------------------------------------------------------------------
+
+void add_choice_picture(PictureJson& pictures, const PictureResult& result) {
+  struct Fate {
+    const char *words, *colour;
+    PictureTexts outcomes;
+  };
+  static const std::array<Fate, 7> kFates = {{{"the best", "green", {"chosen"}},
+                                              {"goes on", "blue", {"racing", "undecided"}},
+                                              {"beaten", "grey", {"beaten"}},
+                                              {"as good within the zone", "sky", {"as_good"}},
+                                              {"the same as another one", "purple", {"same"}},
+                                              {"breaks a limit", "orange", {"breaks_limit"}},
+                                              {"has no value", "red", {"no_value"}}}};
+  constexpr std::size_t kMaxList = 60, kMaxRace = 6;
+  const Json& info = result.json;
+  const Json& choice = info.at("choice");
+  const PictureRows& table = result.table("race.csv");
+  if (table.size() == 0) return;
+  const bool maximize = choice.at("direction") == "maximize";
+  const bool share = choice.value("percentage", false);
+  const std::string unit = choice.at("unit");
+  const std::string best =
+      choice.at("best").is_string() ? choice.at("best").get<std::string>() : "";
+  const PictureTexts all = table.values("variant");
+  const VariantLabels said = variant_labels(all);
+  std::map<std::string, std::string> labels;
+  for (std::size_t i = 0; i < all.size(); ++i) labels[all[i]] = said.labels[i];
+
+  // The first stage: the greatest gain at the top.
+  std::vector<std::size_t> first;
+  std::map<std::string, std::size_t> last_stage;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const auto stage = static_cast<std::size_t>(table.number(row, "stage").value_or(0));
+    std::size_t& known = last_stage[table.text(row, "variant")];
+    known = std::max(known, stage);
+    if (stage == 1 && table.number(row, "mean")) first.push_back(row);
+  }
+  if (first.empty()) return;
+  std::stable_sort(first.begin(), first.end(), [&](std::size_t a, std::size_t b) {
+    const double x = *table.number(a, "mean"), y = *table.number(b, "mean");
+    return maximize ? x > y : x < y;
+  });
+  const std::size_t left_out = first.size() - std::min(first.size(), kMaxList);
+  first.resize(first.size() - left_out);
+  PictureTexts names, texts;
+  Extent values;
+  std::optional<double> zone_at, keeping, any;
+  for (const std::size_t row : first) {
+    names.push_back(table.text(row, "variant"));
+    texts.push_back(labels[names.back()]);
+    for (const char* end : {"mean", "ci_low", "ci_high"}) values.add(table.number(row, end));
+    const double mean = *table.number(row, "mean");
+    if (!any) any = mean;
+    if (!keeping && table.text(row, "outcome") != "breaks_limit") keeping = mean;
+    if (names.back() == best) zone_at = mean;
+  }
+  if (!zone_at) zone_at = keeping ? keeping : any;
+  const double zone = choice.at("indifference").get<double>() * (maximize ? -1 : 1);
+  values.add(*zone_at + zone);
+  std::string label = choice.at("label");
+  if (choice.at("client") != "all") {
+    label += " of client " + choice.at("client").get<std::string>();
+  }
+  const double pad = 0.05 * (values.high > values.low ? values.high - values.low : 1);
+  const AxisOf what{label, unit, share};
+  const std::size_t runs = choice.at("stages")[0];
+  Json panel = panel_json("first", fmt::format("After {}", counted(runs, "replication")),
+                          linear_axis({label + ", mean with 95 % interval", unit, share},
+                                      values.low - pad, values.high + pad),
+                          names_axis(fmt::format("{}", fmt::join(said.keys, ", ")), names, texts));
+  panel["marks"] = {{{"at", *zone_at},
+                     {"from", std::min(*zone_at, *zone_at + zone)},
+                     {"to", std::max(*zone_at, *zone_at + zone)},
+                     {"colour", "grey"},
+                     {"name", "indifference zone"}}};
+  for (const Fate& fate : kFates) {
+    const bool there = std::any_of(first.begin(), first.end(), [&](std::size_t row) {
+      return std::find(fate.outcomes.begin(), fate.outcomes.end(), table.text(row, "outcome")) !=
+             fate.outcomes.end();
+    });
+    if (!there) continue;
+    Json one =
+        series_json(fate.words, {{"colour", fate.colour}},
+                    from_table("race.csv", {{"stage", "1"}, {"outcome", where_all(fate.outcomes)}},
+                               "mean", "variant", "ci_low", "ci_high"));
+    one["mark"] = "dot";
+    one["whiskers"] = true;
+    panel["series"].push_back(std::move(one));
+  }
+  if (left_out > 0) panel["notes"] = {fmt::format("{} more, all worse", left_out)};
+  Json picture = picture_json(
+      info, "choose", best.empty() ? "no policy wins" : fmt::format("{} wins", labels[best]), {});
+  picture["panels"].push_back(std::move(panel));
+
+  // The race of those that went on, the best first.
+  PictureTexts race;
+  for (const std::string& name : all) {
+    if (last_stage[name] > 1) race.push_back(name);
+  }
+  std::stable_sort(race.begin(), race.end(), [&](const std::string& a, const std::string& b) {
+    if ((a == best) != (b == best)) return a == best;
+    return last_stage[a] > last_stage[b];
+  });
+  if (!race.empty()) {
+    Extent heights;
+    std::set<double> stages;
+    Json series = Json::array();
+    for (std::size_t i = 0; i < race.size(); ++i) {
+      std::string outcome;
+      for (std::size_t row = 0; row < table.size(); ++row) {
+        if (table.text(row, "variant") != race[i]) continue;
+        for (const char* end : {"mean", "ci_low", "ci_high"}) heights.add(table.number(row, end));
+        stages.insert(table.number(row, "replications").value_or(1));
+        outcome = table.text(row, "outcome");
+      }
+      const bool named = i < kMaxRace;
+      Json one = series_json(named ? labels[race[i]] : counted(race.size() - kMaxRace, "other"),
+                             named ? look_of(i) : Json{{"colour", "grey"}},
+                             from_table("race.csv", {{"variant", race[i]}}, "replications", "mean",
+                                        "ci_low", "ci_high"));
+      one["line"] = one["band"] = true;
+      one["end"] = outcome == "chosen" ? "star" : outcome == "undecided" ? "arrow" : "cross";
+      series.push_back(std::move(one));
+    }
+    const double tall = 0.05 * (heights.high > heights.low ? heights.high - heights.low : 1);
+    constexpr double kBeside = 1.1;
+    Json own = panel_json("race", "The race of those that go on (star: the best, cross: leaves)",
+                          log_axis({"replications (log scale)"}, *stages.begin() / kBeside,
+                                   *stages.rbegin() * kBeside),
+                          linear_axis(what, heights.low - tall, heights.high + tall));
+    own["series"] = std::move(series);
+    picture["panels"].push_back(std::move(own));
+  }
+  pictures.push_back(std::move(picture));
+}
+
+// --- Advice --------------------------------------------------------------------------------------
+
+void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
+  static constexpr std::array<std::array<const char*, 4>, 3> kEffects = {
+      {{"better", "better", "green", "dot"},
+       {"worse", "worse", "red", "square"},
+       {"none", "no difference that is sure", "grey", "dot"}}};
+  constexpr std::size_t kMaxPanels = 6;
+  const Json& info = result.json;
+  const Json& advice = info.at("advice");
+  std::vector<const Json*> tried;
+  for (const Json& row : advice.at("rows")) {
+    if (row.at("state") == "tried") tried.push_back(&row);
+  }
+  if (tried.empty()) return;
+  const auto is_changed = [&](const Json& measure) {
+    const std::string effect = measure.at("name").get<std::string>() + "_effect";
+    return std::any_of(tried.begin(), tried.end(), [&](const Json* row) {
+      return row->at(effect) == "better" || row->at(effect) == "worse";
+    });
+  };
+  std::vector<const Json*> measures;
+  for (const Json& measure : advice.at("measures")) {
+    if (is_changed(measure)) measures.push_back(&measure);
+  }
+  if (measures.empty()) {
+    for (const Json& measure : advice.at("measures")) {
+      if (measure.at("aim") == true) measures.push_back(&measure);
+    }
+  }
+  measures.resize(std::min(measures.size(), kMaxPanels));
+  const auto words_of = [](const Json& row) {
+    const std::string words = row.at("words");
+    return words.substr(0, words.find(':'));
+  };
+  PictureTexts keys, texts;
+  for (const Json* row : tried) {
+    keys.push_back(row->at("remedy"));
+    texts.push_back(clipped(words_of(*row)));
+  }
+  Json picture = picture_json(
+      info, "advise",
+      advice.at("outcome") == "helps" ? words_of(*tried.front()) + " helps most"
+                                      : "no remedy helps for sure",
+      {"difference from the scenario as it stands, with 95 % intervals for all together"});
+  for (const Json* measure : measures) {
+    const std::string name = measure->at("name");
+    const bool share = measure->at("percentage");
+    const double factor = share ? 100 : 1;
+    Extent values;
+    values.add(0);
+    for (const Json* row : tried) {
+      for (const char* end : {"_difference", "_ci_low", "_ci_high"}) {
+        const auto value = number_of(*row, (name + end).c_str());
+        if (value) values.add(factor * *value);
+      }
+    }
+    const double pad = 0.05 * (values.high > values.low ? values.high - values.low : 1);
+    const std::string unit = share ? "points" : unit_words(measure->at("unit").get<std::string>());
+    Json panel = panel_json(name, as_title(measure->at("label")),
+                            linear_axis({unit.empty() ? "difference" : "difference, " + unit},
+                                        values.low - pad, values.high + pad, 4),
+                            names_axis("", keys, texts));
+    panel["marks"] = {{{"at", 0}, {"colour", "ink"}}};
+    for (const auto& [effect, words, colour, mark] : kEffects) {
+      const bool there = std::any_of(tried.begin(), tried.end(), [&](const Json* row) {
+        return row->at(name + "_effect") == effect &&
+               number_of(*row, (name + "_difference").c_str());
+      });
+      if (!there) continue;
+      Json from = from_table("advice.csv", {{"state", "tried"}, {name + "_effect", effect}},
+                             name + "_difference", "remedy", name + "_ci_low", name + "_ci_high");
+      from["factor"] = factor;
+      Json one = series_json(words, {{"colour", colour}}, std::move(from));
+      one["mark"] = mark;
+      one["whiskers"] = true;
+      panel["series"].push_back(std::move(one));
+    }
+    picture["panels"].push_back(std::move(panel));
+  }
+  pictures.push_back(std::move(picture));
+}
+
+// --- Maps ----------------------------------------------------------------------------------------
+
+void add_map_picture(PictureJson& pictures, const PictureResult& result) {
+  static constexpr std::array<std::array<const char*, 2>, 5> kPhases = {
+      {{"safe", "safe: comes back after any disturbance"},
+       {"vulnerable", "vulnerable: would not recover from a large enough disturbance"},
+       {"tipped", "tipped: stays down after the faults and surges of the scenario"},
+       {"overloaded",
+        "overloaded: short of capacity without any disturbance, but most requests "
+        "succeed"},
+       {"dead", "dead: down without any disturbance"}}};
+  static constexpr std::array<std::array<const char*, 3>, 3> kMarksOfVerdicts = {
+      {{"agree", "green", "dot"},
+       {"disagree", "red", "cross"},
+       {"outside validity", "grey", "square"}}};
+  const Json& info = result.json;
+  const Json& map = info.at("map");
+  const PictureRows& points = result.table("map.csv");
+  const PictureRows& confirmed = result.table("confirm.csv");
+  if (map.at("columns").size() != 2 || points.size() == 0) return;
+  std::array<Json, 2> axes;
+  PictureTexts columns;
+  for (std::size_t i = 0; i < 2; ++i) {
+    columns.push_back(map.at("columns")[i]);
+    const PictureTexts values = points.values(columns[i]);
+    // Times that are all written in seconds, as bare numbers; other values as they are.
+    const bool bare = std::all_of(values.begin(), values.end(),
+                                  [](auto& v) { return bare_number(v).has_value(); });
+    const auto in_seconds = [](const std::string& v) {
+      return v.size() > 1 && v.back() == 's' && bare_number(v.substr(0, v.size() - 1));
+    };
+    const bool times = !bare && std::all_of(values.begin(), values.end(), in_seconds);
+    PictureTexts labels;
+    for (const std::string& value : values) {
+      labels.push_back(bare || times ? picture_digits(*number_in(value), 4) : value);
+    }
+    const std::string key = map.at("keys")[i];
+    const scenario::KeyInfo* known = scenario::find_key(key);
+    const std::string unit = times                      ? "s"
+                             : bare && known != nullptr ? std::string(known->rules.unit)
+                                                        : "";
+    axes[i] = names_axis(key_words(key, unit), values, labels);
+  }
+  Json panel = panel_json(
+      "map",
+      fmt::format("What the fluid model predicts for {}", map.at("service").get<std::string>()),
+      std::move(axes[0]), std::move(axes[1]));
+  Json from = from_table("map.csv", Json::object(), columns[0], columns[1]);
+  from["value"] = "phase";
+  panel["cells"] = {{"from", std::move(from)}, {"classes", Json::array()}};
+  const PictureTexts present = points.values("phase");
+  for (const auto& [phase, words] : kPhases) {
+    if (std::find(present.begin(), present.end(), phase) == present.end()) continue;
+    panel["cells"]["classes"].push_back({phase, words, phase});
+  }
+  PictureTexts counts;
+  for (const auto& [verdict, colour, mark] : kMarksOfVerdicts) {
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < confirmed.size(); ++row) {
+      count += confirmed.text(row, "verdict") == verdict;
+    }
+    if (count == 0) continue;
+    counts.push_back(fmt::format("{} {}", count, verdict));
+    Json one =
+        series_json(fmt::format("simulated: {}", verdict), {{"colour", colour}},
+                    from_table("confirm.csv", {{"verdict", verdict}}, columns[0], columns[1]));
+    one["mark"] = mark;
+    panel["series"].push_back(std::move(one));
+  }
+  PictureTexts text;
+  if (!counts.empty()) {
+    text.push_back(fmt::format("Of {} simulated: {}.", counted(confirmed.size(), "point"),
+                               fmt::join(counts, ", ")));
+  }
+  Json picture = picture_json(info, "map", "where is it safe?", std::move(text));
+  picture["panels"].push_back(std::move(panel));
+  pictures.push_back(std::move(picture));
+}
+
+// --- Fits ----------------------------------------------------------------------------------------
+
+void add_fit_picture(PictureJson& pictures, const PictureResult& result) {
+  static constexpr std::array<std::array<const char*, 2>, 5> kFigures = {
+      {{"rate", "rate"},
+       {"p50", "median"},
+       {"p90", "90 % quantile"},
+       {"p99", "99 % quantile"},
+       {"error_share", "share of errors"}}};
+  const PictureRows& table = result.table("backtest.csv");
+  if (table.size() == 0 || !result.json.contains("backtest")) return;
+  Json picture =
+      picture_json(result.json, "fit", "the log beside the simulation of its first half", {});
+  for (const auto& [figure, words] : kFigures) {
+    const Json where = {{"part", "bin"}, {"figure", figure}};
+    Extent times, values;
+    std::size_t bins = 0;
+    std::string unit = "1";
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      if (!table.fits(row, where)) continue;
+      ++bins;
+      if (!table.text(row, "unit").empty()) unit = table.text(row, "unit");
+      times.add(table.number(row, "begin_s"));
+      for (const char* column : {"logged", "simulated", "simulated_most"}) {
+        values.add(table.number(row, column));
+      }
+    }
+    if (bins < 2 || !(values.high > 0)) continue;
+    const bool share = std::string_view(figure) == "error_share";
+    const double pad = 0.04 * (times.high - times.low);
+    Json panel =
+        panel_json(figure, fmt::format("Backtest: {}", words),
+                   linear_axis({"time in the log, s"}, times.low - pad, times.high + pad, 6),
+                   upright_axis({unit_words(unit, share), unit, share}, values.high));
+    Json simulated = series_json("simulated, least to largest run", look_of(0),
+                                 from_table("backtest.csv", where, "begin_s", "simulated",
+                                            "simulated_least", "simulated_most"));
+    simulated["mark"] = "dot";
+    simulated["line"] = simulated["whiskers"] = true;
+    Json log =
+        series_json("log", look_of(1), from_table("backtest.csv", where, "begin_s", "logged"));
+    log["mark"] = "ring";
+    panel["series"] = {std::move(simulated), std::move(log)};
+    panel["marks"] = Json::array();
+    for (const Json& incident : result.json.value("incidents", Json::array())) {
+      const auto from = number_of(incident, "begin_s"), to = number_of(incident, "end_s");
+      if (!from || !to || *to <= times.low || *from >= times.high) continue;
+      panel["marks"].push_back({{"at", std::max(times.low, *from)},
+                                {"from", std::max(times.low, *from)},
+                                {"to", std::min(times.high, *to)},
+                                {"colour", "purple"},
+                                {"name", incident.value("incident", std::string("incident"))}});
+    }
+    picture["panels"].push_back(std::move(panel));
+  }
+  if (!picture["panels"].empty()) pictures.push_back(std::move(picture));
+}
+
+// --- Predictions ---------------------------------------------------------------------------------
+
+void add_prediction_picture(PictureJson& pictures, const PictureResult& result) {
+  struct Mark {
+    const char *state, *mark, *colour;
+  };
+  static constexpr std::array<Mark, 4> kMarks = {{{"healthy", "dot", "blue"},
+                                                  {"tipping point", "diamond", "ink"},
+                                                  {"overloaded", "square", "orange"},
+                                                  {"dead", "cross", "red"}}};
+  const PictureRows& curves = result.table("trajectories.csv");
+  const PictureRows& states = result.table("equilibria.csv");
+  if (curves.size() == 0) return;
+  Json picture = picture_json(result.json, "phase_plane",
+                              "phase plane of the fluid, from the end of a trigger on", {});
+  for (const Json& plane : result.json.value("planes", Json::array())) {
+    const std::string service = plane.at("service");
+    const double timeout = plane.at("attempt_timeout_s");
+    // Where something happens: dead states that grow for ever leave the picture.
+    Extent starts, heights;
+    std::set<std::string> triggers;
+    for (std::size_t row = 0; row < curves.size(); ++row) {
+      if (curves.text(row, "service") != service) continue;
+      if (triggers.insert(curves.text(row, "trigger_s")).second) {
+        starts.add(curves.number(row, "backlog_s"));
+      }
+    }
+    if (starts.is_empty()) continue;
+    starts.add(2 * timeout);
+    for (std::size_t row = 0; row < states.size(); ++row) {
+      if (states.text(row, "service") == service) starts.add(states.number(row, "backlog_s"));
+    }
+    const double right = 1.3 * std::max(starts.high, 1e-9);
+    for (std::size_t row = 0; row < curves.size(); ++row) {
+      if (curves.text(row, "service") != service) continue;
+      if (curves.number(row, "backlog_s").value_or(0) <= right) {
+        heights.add(curves.number(row, "retrying"));
+      }
+    }
+    for (std::size_t row = 0; row < states.size(); ++row) {
+      if (states.text(row, "service") == service) heights.add(states.number(row, "retrying"));
+    }
+    const double top = 1.12 * std::max(heights.high, 1e-9);
+    const auto tipping = number_of(plane, "tipping_s");
+    Json panel = panel_json(
+        service,
+        fmt::format("{}: after {}{}", service, plane.at("trigger").get<std::string>(),
+                    tipping ? fmt::format(", which tips it from {:.4g} s on", *tipping) : ""),
+        linear_axis({"work that waits, s"}, -0.03 * right, right, 6),
+        linear_axis({"requests on their way back"}, -0.03 * top, top));
+    std::set<std::string> drawn;
+    for (std::size_t row = 0; row < curves.size(); ++row) {
+      if (curves.text(row, "service") != service) continue;
+      const std::string trigger = curves.text(row, "trigger_s"),
+                        outcome = curves.text(row, "outcome");
+      if (!drawn.insert(trigger + " " + outcome).second) continue;
+      const bool near =
+          curves.text(row, "separatrix") == "true" || curves.text(row, "separatrix") == "yes";
+      Json look = near ? Json{{"colour", "ink"}, {"dash", {5, 2}}}
+                       : Json{{"colour", outcome == "down" ? "red" : "blue"}};
+      Json one = series_json(
+          near                ? "next to the separatrix"
+          : outcome == "down" ? "stays down"
+                              : "recovers",
+          look,
+          from_table("trajectories.csv",
+                     {{"service", service}, {"trigger_s", trigger}, {"outcome", outcome}},
+                     "backlog_s", "retrying"));
+      one["line"] = one["arrow"] = true;
+      panel["series"].push_back(std::move(one));
+    }
+    if (timeout > 0 && timeout < right) {
+      panel["marks"] = {
+          {{"at", timeout}, {"colour", "grey"}, {"dash", {2, 3}}, {"name", "attempt timeout"}}};
+    }
+    for (std::size_t row = 0; row < states.size(); ++row) {
+      if (states.text(row, "service") != service) continue;
+      const std::string name = states.text(row, "name");
+      const auto look = std::find_if(kMarks.begin(), kMarks.end(),
+                                     [&](const Mark& m) { return name == m.state; });
+      if (look == kMarks.end()) continue;
+      const bool stable =
+          states.text(row, "stable") == "true" || states.text(row, "stable") == "yes";
+      const auto x = states.number(row, "backlog_s");
+      const bool beyond = !x || *x > right;
+      std::string words = name + (stable ? "" : " (unstable)");
+      if (beyond) words += x ? fmt::format(", at {}", picture_seconds(*x)) : ", backlog grows";
+      constexpr double kAtTheEdge = 0.985;
+      Json one = series_json(
+          words, {{"colour", look->colour}},
+          from_table("equilibria.csv", {{"service", service}, {"name", name}},
+                     beyond ? Json(kAtTheEdge * right) : Json("backlog_s"), "retrying"));
+      one["mark"] = look->mark;
+      if (!stable) one["hollow"] = true;
+      panel["series"].push_back(std::move(one));
+    }
+    picture["panels"].push_back(std::move(panel));
+  }
+  if (!picture["panels"].empty()) pictures.push_back(std::move(picture));
+}
+
+}  // namespace retrysim::report

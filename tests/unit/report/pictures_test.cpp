@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "report/pictures/pictures.hpp"
+
+#include "report/pictures/draft.hpp"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Strings = std::vector<std::string>;
+
+std::vector<std::string> tick_texts(const Json& axis) {
+  Strings texts;
+  for (const Json& tick : axis.at("ticks")) texts.push_back(tick[1]);
+  return texts;
+}
+
+Json pictures_from(const Json& result, const std::map<std::string, std::string>& tables) {
+  return pictures_of(result, [&](std::string_view name) -> std::optional<std::string> {
+    const auto found = tables.find(std::string(name));
+    return found == tables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+TEST_CASE("Keys are called by words, with the unit of the numbers beside them", "[pictures]") {
+  CHECK(key_words("client.java.arrivals.total_rate", "1/s") == "offered load, requests/s");
+  CHECK(key_words("client.web.surge.peak.duration", "s") == "length of the surge, s");
+  CHECK(key_words("fault.*.duration") == "length of the fault");
+  CHECK(key_words("no.such.key", "1/s") == "no.such.key, 1/s");
+  CHECK(key_words("no.such.key", "1") == "no.such.key");
+}
+
+TEST_CASE("Numbers in pictures are written as people write them", "[pictures]") {
+  CHECK(picture_digits(0) == "0");
+  CHECK(picture_digits(1234.56) == "1235");
+  CHECK(picture_digits(-12345) == "-12\u202f345");
+  CHECK(picture_digits(1234567) == "1\u202f234\u202f567");
+  CHECK(picture_digits(0.012345) == "0.0123");
+  CHECK(picture_seconds(0.25) == "250 ms");
+  CHECK(picture_quantity(0.99999, "1", true) == "99.999 %");
+  CHECK(picture_range(1.25, 1.75, "s") == "1.25 to 1.75 s");
+  CHECK(picture_range(0.5, 1.75, "s") == "500 ms to 1.75 s");
+}
+
+TEST_CASE("Values that are tables are called by what differs", "[pictures]") {
+  CHECK(value_labels({R"({distribution="constant",mean="100ms"})",
+                      R"({distribution="exponential",mean="100ms"})"}) ==
+        Strings{"constant", "exponential"});
+  CHECK(value_labels({R"({ distribution = "lognormal", mean = "1s", cv = 2 })",
+                      R"({ distribution = "lognormal", mean = "1s", cv = 4 })"}) ==
+        Strings{"cv 2", "cv 4"});
+  CHECK(value_labels({"a", "a"}) == Strings{"a", "a (2)"});
+  const VariantLabels named =
+      variant_labels({R"(service_time={distribution="constant",mean="1s"} mode=none)",
+                      R"(service_time={distribution="exponential",mean="1s"} mode=none)"});
+  CHECK(named.keys == Strings{"service_time", "mode"});
+  CHECK(named.labels == Strings{"constant none", "exponential none"});
+}
+
+TEST_CASE("A herd does not flatten the axis of a load", "[pictures]") {
+  const Json flat = upright_axis({"", "1/s"}, 110, 100);
+  CHECK(flat.at("scale") == "linear");
+  const Json herd = upright_axis({"", "1/s"}, 20'000, 100);
+  CHECK(herd.at("scale") == "stretched");
+  CHECK(tick_texts(herd) == Strings{"0", "100", "1000", "10\u202f000"});
+  CHECK(tick_texts(upright_axis({"", "1", true}, 1)) ==
+        Strings{"0 %", "20 %", "40 %", "60 %", "80 %", "100 %"});
+}
+
+TEST_CASE("A sweep over tables has their labels on its axis", "[pictures]") {
+  const Json result = {{"title", "t"},
+                       {"replications", 3},
+                       {"sweep",
+                        {{"keys", {"service.*.service_time"}},
+                         {"metrics", {{"goodput", {{"label", "goodput"}, {"unit", "1/s"}}}}}}}};
+  const std::string points =
+      "variant,service.*.service_time,goodput,goodput_ci_low,goodput_ci_high\n"
+      "a,\"{distribution=\"\"constant\"\",mean=\"\"1s\"\"}\",1,,\n"
+      "b,\"{distribution=\"\"exponential\"\",mean=\"\"1s\"\"}\",2,,\n";
+  Json pictures = pictures_from(result, {{"points.csv", points}});
+  REQUIRE(pictures.size() == 1);
+  const Json& panel = pictures[0].at("panels").at(0);
+  CHECK(panel.at("title") == "Goodput");
+  CHECK(panel.at("x").at("label") == "mean service time");
+  CHECK(panel.at("x").at("names")[0][1] == "constant");
+  CHECK(panel.at("x").at("names")[1][1] == "exponential");
+  // A page has the figures beside the words.
+  add_points(pictures, [&](std::string_view) { return std::optional(points); });
+  const Json& series = pictures[0].at("panels").at(0).at("series").at(0);
+  CHECK(series.at("points") == Json::parse("[[0,1.0,null,null],[1,2.0,null,null]]"));
+  CHECK(series.at("names") == Json::parse(R"(["a","b"])"));
+}
+
+TEST_CASE("Windows of the same time are one, and many are counted", "[pictures]") {
+  Json windows = Json::array();
+  for (int i = 0; i < 5; ++i) {
+    windows.push_back(
+        {{"kind", "fault"}, {"name", "f" + std::to_string(i)}, {"start_s", 2}, {"end_s", 4}});
+  }
+  const Json variant = {{"variant", "base"},
+                        {"seed", 1},
+                        {"replications", 1},
+                        {"window_start_s", 0},
+                        {"window_end_s", 20},
+                        {"services", Json::array()},
+                        {"clients", {{{"name", "web"}, {"calls", Json::array()}}}},
+                        {"calls", Json::array()},
+                        {"disturbances", windows}};
+  const Json result = {{"title", "t"}, {"variants", {variant}}};
+  std::string series =
+      "scenario,variant,client,time_s,width_s,attempt_rate,attempt_rate_ci_low,"
+      "attempt_rate_ci_high,success_rate,success_rate_ci_low,success_rate_ci_high\n";
+  for (int i = 0; i < 20; ++i) {
+    series += "s,base,web," + std::to_string(i) + ",1,5,,,1,,\n";
+  }
+  const Json pictures = pictures_from(result, {{"mean_timeseries.csv", series}});
+  REQUIRE(pictures.size() == 2);  // at a glance, and the overview; there is no latency
+  const Json& spans = pictures[1].at("panels").at(0).at("spans");
+  REQUIRE(spans.size() == 1);
+  CHECK(spans[0].at("legend") == "5 faults, 2 to 4 s");
+}
+
+TEST_CASE("What has nothing to draw has no pictures", "[pictures]") {
+  CHECK(pictures_from({{"title", "t"}}, {}).empty());
+  CHECK(pictures_from({{"title", "t"}, {"variants", Json::array()}}, {}).empty());
+}
+
+}  // namespace
+}  // namespace retrysim::report
