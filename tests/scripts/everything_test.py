@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -55,8 +56,11 @@ class Everything(unittest.TestCase):
         page = calls.index("page ")
         self.assertTrue(any("--label-regex ^browser$" in call for call in calls[page:]), calls)
         self.assertIn("100% tests passed, 0 tests failed out of 1", text)
-        for part in ("build", "sanitizers", "tests", "page"):
-            self.assertRegex(text, rf"(?m)^{part} +\d+ +\d+$")
+        budget = re.findall(r"(?m)^\| (build|sanitizers|tests|page)\b[^|]*\| (\d+) \|$",
+                            (ROOT / "tests/README.md").read_text(encoding="utf-8"))
+        self.assertEqual(len(budget), 4)
+        for part, minutes in budget:
+            self.assertRegex(text, rf"(?m)^{part} +\d+ +{60 * int(minutes)}$")
 
     def test_skips(self):
         skipped = "<testcase name='{}' status='notrun'><skipped/></testcase>"
