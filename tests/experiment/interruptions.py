@@ -207,10 +207,14 @@ class Command(Checker):
         if self.name == "sweep":
             self.sharded_sweep()
             return
-        (self.folder / "shards").mkdir()
+        for store in ("once", "shards"):
+            (self.folder / store).mkdir()
+        if self.name in ONE_ROUND:
+            self.array(1, "once")
+            self.check_complete("once")
         most = 40
         for arrays in range(1, most):
-            errors = self.array(arrays)
+            errors = self.array(arrays, "shards")
             if errors is None:
                 break
             if arrays == 1:
@@ -225,13 +229,13 @@ class Command(Checker):
         self.check_complete("shards")
         print(f"{self.name}: {arrays} times three tasks: same files")
 
-    def array(self, number):
+    def array(self, number, store):
         """Three tasks at once: none sees what the others add to the store. What one of them says;
         None if there is an answer."""
         errors = None
         for task in TASKS:
             own = self.folder / "own"
-            shutil.copytree(self.folder / "shards", own)
+            shutil.copytree(self.folder / store, own)
             done = run_job([self.program, *self.arguments("part"), "--store", "own", "--shard",
                             f"{task}/{len(TASKS)}"], self.folder)
             if (self.folder / "part").exists():
@@ -250,8 +254,8 @@ class Command(Checker):
         for task in TASKS:
             own = self.folder / f"own-{task}"
             for path in own.iterdir():
-                if not (self.folder / "shards" / path.name).exists():
-                    path.rename(self.folder / "shards" / f"{number}-{task}-{path.name}")
+                if not (self.folder / store / path.name).exists():
+                    path.rename(self.folder / store / f"{number}-{task}-{path.name}")
             shutil.rmtree(own)
         return errors
 
