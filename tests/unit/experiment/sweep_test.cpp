@@ -11,7 +11,9 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,6 +70,41 @@ TEST_CASE("A sweep has the replications of every combination for any number of t
       CHECK_FALSE(points[i].limit);
     }
   }
+}
+
+TEST_CASE("A CSV input that changes during a sweep plays no part in it") {
+  const test::RequestFile file(R"(
+name = "traced"
+duration = "4s"
+replications = 2
+[service.api]
+servers = 1
+service_time = "100ms"
+[client.web]
+count = 10
+arrivals = { process = "trace", file = "trace.csv" }
+retry.mode = "standard"
+)");
+  const auto trace = [&](const char* times) {
+    std::ofstream(file.folder() / "trace.csv") << "time_s\n" << times;
+  };
+  trace("0.5\n1\n");
+  const SweepRequest request = request_for(file, {"client.web.count=10,20"});
+  const auto store = make_store();
+  ReplicationOptions options;
+  options.store = store.get();
+  SweepPlan plan = plan_of(request);
+  trace("0.5\n1\n2\n");
+  const std::vector<SweepPoint> points = run_sweep(std::move(plan), options);
+  CHECK(*points[0].values.at(0, 0, index_of(*find_metric("requests"))) == 2);
+  // What is kept is found for the file as it was, and for no other.
+  trace("0.5\n1\n");
+  CHECK(values_of(run_sweep(plan_of(request), options)[1]) == values_of(points[1]));
+  CHECK(store->units_found == 4);
+  trace("0.5\n1\n2\n");
+  const std::vector<SweepPoint> others = run_sweep(plan_of(request), options);
+  CHECK(*others[0].values.at(0, 0, index_of(*find_metric("requests"))) == 3);
+  CHECK(store->units_found == 4);
 }
 
 TEST_CASE("The points of a sweep have the phases of their runs") {
