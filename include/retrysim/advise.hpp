@@ -49,7 +49,7 @@ struct Remedy {
   RemedyState state = RemedyState::kTried;
   std::string reason;  ///< why it is not tried; empty if it is
   /// PATH=VALUE texts as given to --set, which come after those that the scenario was loaded with.
-  /// None if it is not tried.
+  /// Empty if it is not tried.
   std::vector<std::string> edits;
   std::optional<LoadedScenario> loaded;  ///< with the edits, if it is tried
 };

@@ -48,11 +48,11 @@ struct PairedDifference {
   std::size_t pairs = 0;  ///< replications in which both sides have the value
   std::size_t only_variant = 0, only_baseline = 0;  ///< in which only one side has it
 
-  // Of the pairs, in the metric's unit; zero if there are none.
+  // Over the pairs, in the metric's unit; zero without pairs.
   double mean = 0, baseline_mean = 0, difference = 0;
 
-  /// Of the difference; exists from two pairs on. Those of all variants hold jointly with
-  /// probability 1 - kFamilyError.
+  /// Interval of the difference; exists from two pairs on. The intervals of all variants hold
+  /// jointly with probability 1 - kFamilyError.
   std::optional<Interval> interval;
   /// mean / baseline_mean - 1; exists if the baseline's mean is above zero.
   std::optional<double> relative;
@@ -60,7 +60,7 @@ struct PairedDifference {
   std::optional<Interval> relative_interval;
   std::optional<double> p_value, p_holm;  ///< exist with the interval
   bool significant = false;               ///< p_holm <= kFamilyError
-  /// Of the two sides over the pairs; exists if both vary.
+  /// Correlation of the two sides over the pairs; exists if both vary.
   std::optional<double> correlation;
   /// (variance of the variant + variance of the baseline) / variance of the difference: how many
   /// times as many replications independent runs would need. Exists if the difference varies.
@@ -136,8 +136,8 @@ struct ComparisonRow {
 struct KeyEffect {
   std::string key, value, base_value;
   const MetricInfo* metric = nullptr;  ///< never null
-  /// Of the averages over the combinations, replication by replication. The intervals of all values
-  /// of a key hold jointly.
+  /// Differences of the averages over the combinations, replication by replication. The intervals
+  /// of all values of a key hold jointly.
   PairedDifference difference;
   std::size_t combinations = 0;  ///< of the other keys, with both values
   /// Smallest and largest mean difference of a combination: how far the effect depends on it.

@@ -29,7 +29,7 @@ extern const ZigguratLayer kNormalLayers[256];
 /// `unit_exponential` for a first word that is not inside its layer (2.2 % of them).
 double unit_exponential_outside(Draws& draws, std::uint64_t word);
 
-/// The same for `unit_normal` (1.5 % of them).
+/// As above, for `unit_normal` (1.5 % of them).
 double unit_normal_outside(Draws& draws, std::uint64_t word);
 
 /// A length with the sign of a normal variate, which is the word's bit above that of the layer.
@@ -108,7 +108,7 @@ class Distribution {
   static Distribution weibull(double mean_s, double shape);  ///< shape >= kMinWeibullShape
   /// With coefficient of variation 1 / sqrt(shape), kMinGammaShape <= shape <= kMaxGammaShape.
   static Distribution gamma(double mean_s, double shape);
-  /// The same with mean shape * scale.
+  /// A gamma distribution with mean shape * scale.
   static Distribution gamma_scaled(double shape, double scale_s);
   /// Draws one of `values_s` with probability proportional to its weight. Same length, at least
   /// one; values >= 0; weights >= 0 and not all 0.

@@ -69,13 +69,13 @@ struct FluidGroup {
   double quota_denied = 0;                                       ///< requests
   double refused = 0;       ///< requests that a client-side throttle or limiter ends
   double goodput = 0;       ///< per second of the window, inside it
-  double attempt_rate = 0;  ///< the same of attempts that arrive at the service
-  double offered = 0;       ///< the same of requests
+  double attempt_rate = 0;  ///< attempts that arrive at the service, in the same unit
+  double offered = 0;       ///< new requests, in the same unit
 };
 
 struct FluidRun {
   std::vector<FluidSample> series;
-  std::vector<FluidGroup> groups;  ///< those that call the service, in the scenario's order
+  std::vector<FluidGroup> groups;  ///< the groups that call the service, in the scenario's order
   double backlog = 0;              ///< at the end, s
   /// Time from the end of the last disturbance until goodput has recovered for good
   /// (RecoverySpec::share), s; empty if that does not happen within the duration, or there is no

@@ -49,7 +49,7 @@ struct ImportedConfiguration {
   std::vector<ImportRemark> remarks;     ///< every field that no key was made of
 };
 
-/// The text is no such configuration, or a value in it makes no sense. `what()` begins with the
+/// The text is not such a configuration, or a value in it makes no sense. `what()` begins with the
 /// place: "envoy.yaml:12:5: error: ...".
 class BadConfiguration : public InputError {
  public:

@@ -37,9 +37,9 @@ class MarkovChain {
   /// state; otherwise std::domain_error. States that cannot be reached have probability 0.
   std::vector<double> stationary() const;
 
-  /// The same, and the mean time from each state until the chain is in one of the first `targets`
-  /// states, at the cost of one of the two. The chain must be able to reach state 0 from every
-  /// state.
+  /// The stationary law, and the mean time from each state until the chain is in one of the first
+  /// `targets` states, at the cost of one of the two. The chain must be able to reach state 0 from
+  /// every state.
   struct LawAndReturn {
     std::vector<double> law, time;
   };
@@ -127,10 +127,10 @@ struct RetrialQueueOptions {
 RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& options = {});
 /// Mean time from empty until q >= 0.9 K.
 double collapse_time(const RetrialQueue& queue);
-/// The same from a finer chain, of the waiting work instead of the number of attempts. It decides
-/// at arrival whether an attempt will be late, so neighbours share their fate. `collapse_time`
-/// gives times that are up to six times longer where collapses are rare. Empty if it would take
-/// more than `most_steps` multiplications.
+/// The mean time to collapse from a finer chain, of the waiting work instead of the number of
+/// attempts. It decides at arrival whether an attempt will be late, so neighbours share their fate.
+/// `collapse_time` gives times that are up to six times longer where collapses are rare. Empty if
+/// it would take more than `most_steps` multiplications.
 std::optional<double> collapse_time_by_work(const RetrialQueue& queue, double most_steps = 1e9);
 
 /// The chain itself; state (q, o) has the number that `index` gives.

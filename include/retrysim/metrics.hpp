@@ -125,7 +125,7 @@ struct MetricDisplay {
   }
 };
 
-/// The same metric bin by bin, where it exists: what to sum up for a bin of a client group or of a
+/// The metric bin by bin, where it exists: what to sum up for a bin of a client group or of a
 /// service, in the unit of `MetricInfo::sum`. At most one of the first two is not null.
 struct MetricSeries {
   double (*of_clients)(const ClientBin&) = nullptr;
@@ -134,8 +134,8 @@ struct MetricSeries {
   double (*per)(const ClientBin&) = nullptr;
 };
 
-/// The same metric phase by phase (summary.hpp), where the bins do not give it: `sum` and `per` as
-/// in MetricInfo, over the phase, or a formula of its own.
+/// The metric phase by phase (summary.hpp), where the bins do not give it: `sum` and `per` as in
+/// MetricInfo, over the phase, or a formula of its own.
 struct MetricOfPhase {
   double (*sum)(const PhaseResult&) = nullptr;
   double (*per)(const PhaseResult&) = nullptr;
@@ -154,7 +154,7 @@ struct MetricInfo {
 
   /// See MetricKind; null for a metric with a formula of its own.
   double (*sum)(const MetricInput&) = nullptr;
-  /// Of a ratio of two sums over the run (requests, attempts, ...): the divisor, which differs
+  /// The divisor of a ratio of two sums over the run (requests, attempts, ...), which differs
   /// between replications. Null for all others, also for metrics divided by the length of the
   /// window or the number of servers.
   double (*per)(const MetricInput&) = nullptr;

@@ -34,8 +34,8 @@ constexpr WideProduct product_of_halves(std::uint64_t a, std::uint64_t b) {
   return {(a >> 32) * (b >> 32) + (left >> 32) + (right >> 32) + (middle >> 32), a * b};
 }
 
-/// The same in whatever is fastest: an instruction of most processors, while WebAssembly would call
-/// a function for it.
+/// The product by whatever is fastest: an instruction of most processors, while WebAssembly would
+/// call a function for it.
 constexpr WideProduct wide_product(std::uint64_t a, std::uint64_t b) {
 #if defined(__wasm__)
   return product_of_halves(a, b);
@@ -58,7 +58,7 @@ enum class Purpose : std::uint8_t {
   kTimeout = 7,       ///< attempt timeout, where it is a distribution
   kThinkTime = 8,     ///< closed-loop think time
   kQueuePick = 9,     ///< which attempt a queue of discipline "random" serves next
-  // The same, for the second message of an attempt that sends two.
+  // As the purpose above, for the second message of an attempt that sends two.
   kSecondNetwork = 10,
   kSecondResponse = 11,
   kSecondServiceTime = 12,
@@ -153,7 +153,7 @@ class Draws {
 
   /// Uniform on {0, ..., n - 1}; 0 < n < 2^32 (bias below n / 2^64).
   std::uint32_t below(std::uint32_t n) { return below(next(), n); }
-  /// The same, from a word that has already been drawn.
+  /// As above, from a word that has already been drawn.
   static std::uint32_t below(std::uint64_t word, std::uint32_t n) {
     return static_cast<std::uint32_t>(wide_product(word, n).high);
   }

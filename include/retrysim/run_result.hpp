@@ -46,7 +46,7 @@ class LogLinearHistogram {
       largest_ = value;
   }
 
-  /// The same for many values, at less than half the cost for each.
+  /// Adds many values, at less than half the cost for each.
   void add(std::span<const std::uint64_t> values);
   /// `times` times the same value.
   void add(std::uint64_t value, std::uint64_t times);
@@ -252,7 +252,7 @@ struct ClientBin {
 /// width depends only on the length of the run (see RunResult::count_width).
 struct RequestCounts {
   std::uint32_t requests = 0;         ///< submitted in the bin
-  std::uint32_t failed = 0;           ///< of those, the ones that failed, whenever they did
+  std::uint32_t failed = 0;           ///< those of them that failed, whenever they did
   std::uint32_t successes = 0;        ///< requests that succeeded in the bin, whenever submitted
   std::uint32_t failures = 0;         ///< requests that failed in the bin
   std::uint32_t failed_attempts = 0;  ///< that ended in the bin with an error, or timed out
@@ -349,11 +349,11 @@ struct PhaseRequests {
   bool operator==(const PhaseRequests&) const = default;
 };
 
-/// Latencies of those requests that ended.
+/// Latencies of the requests that ended.
 struct PhaseLatency {
   std::uint64_t count = 0;
   double sum_ns = 0;
-  /// Of `kPhaseQuantiles`; zero for those that need more requests (`quantile_exists`).
+  /// The quantiles of `kPhaseQuantiles`; zero where there are too few requests (`quantile_exists`).
   std::array<double, kPhaseQuantiles.size()> quantiles_s{};
 
   bool operator==(const PhaseLatency&) const = default;
@@ -369,7 +369,7 @@ struct PhaseResult {
   /// with an answer other than a throttling error.
   std::uint64_t rejected = 0;
   PhaseLatency latency, latency_ok;
-  /// Of the service that only this group calls, if there is one; for all together the sum over the
+  /// Metrics of the service that only this group calls, if any; for all together the sum over the
   /// services. Without `queue_max`, which is not a sum.
   ServiceFlow service;
 
@@ -396,7 +396,7 @@ struct RequestTotals {
   bool operator==(const RequestTotals&) const = default;
 };
 
-/// The attempts of those requests, as their clients see them.
+/// The attempts of these requests, as their clients see them.
 struct AttemptTotals {
   std::uint64_t attempts = 0;          ///< sends
   std::uint64_t attempts_squared = 0;  ///< sum over requests of attempts^2
@@ -443,9 +443,9 @@ struct SideEffectTotals {
   std::uint64_t mutating = 0;         ///< their number
   std::uint64_t effects = 0;          ///< successful executions of them
   std::uint64_t duplicated = 0;       ///< of the requests, those with two effects or more
-  std::uint64_t ambiguous = 0;        ///< those that failed, but had an effect
-  std::uint64_t lost_effects = 0;     ///< those that succeeded, but of which there is no effect
-  std::uint64_t swallowed = 0;        ///< those that succeeded by the effect of another request
+  std::uint64_t ambiguous = 0;        ///< requests that failed, but had an effect
+  std::uint64_t lost_effects = 0;     ///< requests that succeeded without an effect
+  std::uint64_t swallowed = 0;        ///< requests that succeeded by the effect of another one
   std::uint64_t replays = 0;          ///< attempts answered because the effect was there already
   std::uint64_t mismatches = 0;       ///< attempts whose token belonged to another request
   std::uint64_t expired_replays = 0;  ///< attempts executed again: their token was forgotten
@@ -503,7 +503,7 @@ struct InstanceResult {
   std::array<std::uint64_t, kAttemptResultCount> results{};
   double busy_ns = 0;       ///< time integrals: busy servers,
   double in_system_ns = 0;  ///< attempts waiting and in service,
-  double queue_ns = 0;      ///< of those, waiting
+  double queue_ns = 0;      ///< those of them that wait
   /// Time out of rotation; with balancers of single clients, on average over them.
   double out_ns = 0;
   double ejected_ns = 0;  ///< of that, because of its answers

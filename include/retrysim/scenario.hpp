@@ -169,9 +169,8 @@ struct TimeoutSpec {
   bool has_attempt = false;
   Duration connect = Duration::max();   ///< for a new connection (`NetworkSpec::connect`)
   Duration deadline = Duration::max();  ///< for the result of a whole request
-  /// Of the calls of a service: the deadline is what remains of that of the caller, the moment at
-  /// which the client of the attempt that the call is made for stops waiting. `deadline` is
-  /// `max()` then.
+  /// For calls of a service: their deadline is what remains of the caller's, the moment at which
+  /// the client of the attempt that the call is made for stops waiting. `deadline` is `max()` then.
   bool deadline_of_caller = false;
 };
 
@@ -306,8 +305,8 @@ struct CallSpec {
   std::uint32_t count = 1;
   /// Instead of `count`: seconds are a number of requests, rounded to a whole one.
   std::optional<Distribution> random_count = {};
-  /// The call has succeeded as soon as so many of them have, and failed when that can no longer
-  /// happen; all: as many as are sent.
+  /// The call has succeeded as soon as this many of its requests have, and failed when that can no
+  /// longer happen; all: as many as are sent.
   std::uint32_t need = kAll;
   CallFailure on_failure = CallFailure::kFail;
   /// kFallback: the name of the client that makes the other call of the same service, which is made
@@ -334,7 +333,7 @@ struct ServiceShare {
 std::vector<ServiceShare> service_shares(const ClientSpec& client);
 /// The share of a group's requests that go to a service.
 double share_of_calls(const ClientSpec& client, std::size_t service);
-/// The same, with each request weighted by the work of its operation (`OperationSpec::work`).
+/// As above, with each request weighted by the work of its operation (`OperationSpec::work`).
 double mean_work(const ClientSpec& client, std::size_t service);
 /// Whether all of its requests go to one service.
 bool calls_one_service(const ClientSpec& client);
@@ -398,7 +397,7 @@ struct Scenario {
   std::vector<FaultSpec> faults;
   std::vector<ClientSpec> clients;
   std::vector<CallSpec> calls;    ///< those of one service are made in this order (see `stage`)
-  std::vector<PhaseSpec> phases;  ///< besides those that faults and surges make
+  std::vector<PhaseSpec> phases;  ///< besides the phases that faults and surges make
   std::vector<Expectation> expectations;
 };
 

@@ -86,7 +86,7 @@ LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits = {},
                               const std::vector<std::string>& variant_edits = {});
 
-/// The same from text. `file` names it in messages; CSV inputs are relative to `directory`.
+/// Loads a scenario from text. `file` names it in messages; CSV inputs are relative to `directory`.
 LoadResult load_scenario_text(std::string_view text, const std::string& file,
                               const std::filesystem::path& directory,
                               const std::vector<std::string>& edits = {},
@@ -95,7 +95,7 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
 /// CSV inputs by the names that scenarios use for them.
 using InputTexts = std::map<std::string, std::string, std::less<>>;
 
-/// The same without any file: CSV inputs are among `inputs`.
+/// Loads a scenario without any file: CSV inputs are among `inputs`.
 LoadResult load_scenario_with_inputs(std::string_view text, const std::string& file,
                                      const InputTexts& inputs,
                                      const std::vector<std::string>& edits = {});

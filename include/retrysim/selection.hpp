@@ -114,7 +114,7 @@ struct SelectionRules {
   std::optional<SelectionRange> range = std::nullopt;  ///< if given, Bounds, otherwise Normal
   std::size_t patience = 1000;
   /// For skewed laws, whose samples look normal until the first of the rare large values comes:
-  /// Normal decides nothing before so many observations, and beyond 2 it looks at outliers.
+  /// Normal decides nothing before this many observations, and beyond 2 it looks at outliers.
   std::size_t least_observations = 2;
   /// By how much the means of two systems may differ because of what is too rare to be counted in
   /// so many observations of each: Normal decides nothing between two whose means are no farther
@@ -179,7 +179,8 @@ class Selection {
   /// observations are like those so far (Bounds; empty if it would never end). Call it after the
   /// first judgement.
   std::optional<std::size_t> most_observations() const;
-  /// Of those still racing, the one with the best mean of those that are known to keep all limits.
+  /// Among the systems that still race, the one with the best mean of those that are known to keep
+  /// all limits.
   std::optional<std::size_t> leader() const;
   /// No system still racing has a mean that is better than `system`'s by more than this, with
   /// probability `confidence` (Bounds: at any time; Normal: Student intervals by Bonferroni, if it
@@ -205,7 +206,7 @@ class Selection {
 
  private:
   enum class Decision : std::uint8_t { kOpen, kFirstWins, kSecondWins };
-  /// Of two numbers, or of one against a bound, observation by observation.
+  /// The statistics of two numbers, or of one against a bound, observation by observation.
   struct Spread {
     std::size_t count = 0;
     double mean = 0, squares = 0;  ///< of what was added; sum of squared distances from the mean

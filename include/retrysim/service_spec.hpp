@@ -132,8 +132,8 @@ struct QueueSpec {
   CodelSpec codel = {};  ///< of `Discipline::kCodel`
   /// `Discipline::kAdaptiveLifo`: while more attempts wait than this, the newest one is next.
   std::int64_t lifo_above = kAsServers;
-  /// Before a free server takes an attempt, those that have waited for longer than this are turned
-  /// away, the oldest first. `max()`: none.
+  /// Before a free server takes an attempt, attempts that have waited for longer are turned away,
+  /// the oldest first. `max()`: none.
   Duration max_age = Duration::max();
   /// Drop an attempt when its turn comes if its answer could not arrive in time.
   bool drop_expired = false;
@@ -308,8 +308,8 @@ enum class Balancing : std::uint8_t {
   kRandom,            ///< each is equally likely
   kLeastConnections,  ///< the one with the fewest attempts under way
   kTwoChoices,        ///< of two instances chosen at random, the one with fewer attempts under way
-  /// Of two instances chosen at random, the one of lower cost: the moving average of its latency,
-  /// which follows peaks at once, times the attempts under way and one (Finagle, Linkerd).
+  /// Among two instances chosen at random, the one of lower cost: the moving average of its
+  /// latency, which follows peaks at once, times the attempts under way and one (Finagle, Linkerd).
   kPeakEwma,
 };
 template <>
@@ -366,7 +366,7 @@ struct EjectionSpec {
   std::uint32_t failure_percentage_minimum_hosts = 5, failure_percentage_request_volume = 50;
 
   bool enabled() const { return interval != Duration::max(); }
-  /// How many of so many instances may be ejected at once.
+  /// How many of `instances` may be ejected at once.
   std::uint32_t most_of(std::uint32_t instances) const {
     constexpr double kRounding = 1e-9;  // 10 percent of 30 are 3
     const double most = std::floor(max_ejection_percent * instances / 100 + kRounding);
@@ -384,9 +384,10 @@ template <>
 inline constexpr std::string_view kWords<Penalties> = "exponential|equal-jittered";
 static_assert(words_end_with(Penalties::kEqualJittered));
 
-/// Failure accrual: an instance that failed so many times in a row is left out for a penalty, and
-/// then has to pass a single attempt (rule: sim/model/network/ejection.hpp). Names and defaults are
-/// those of Linkerd's consecutive failures, apart from `max_failures`, which switches it on.
+/// Failure accrual: an instance that failed `max_failures` times in a row is left out for a
+/// penalty, and then has to pass a single attempt (rule: sim/model/network/ejection.hpp). Names and
+/// defaults are those of Linkerd's consecutive failures, apart from `max_failures`, which switches
+/// it on.
 struct AccrualSpec {
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
@@ -424,8 +425,8 @@ struct InstancesSpec {
 
   static constexpr std::uint32_t kMost = 1000;
 
-  /// Whether a balancer that knows `known` instances uses all of them while so many, of which there
-  /// are some, are in rotation (Envoy's load_balancer_impl.cc).
+  /// Whether a balancer that knows `known` instances uses all of them while `in_rotation`, at least
+  /// one, are in rotation (Envoy's load_balancer_impl.cc).
   bool panics(std::size_t in_rotation, std::size_t known) const {
     const double share = static_cast<double>(in_rotation) / static_cast<double>(known);
     const auto percent = static_cast<std::uint64_t>(panic_overprovisioning * 100 + 0.5);

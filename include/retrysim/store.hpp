@@ -41,8 +41,8 @@ class Store {
   /// Called about ten times a second while units are simulated.
   virtual void tick() {}
 
-  /// Units that searches have asked for, those of them that were there already, and those that were
-  /// simulated and are now there.
+  /// Units that searches have asked for; how many were there already; and how many were simulated
+  /// and are now there.
   std::size_t units_asked = 0, units_found = 0, units_kept = 0;
 };
 

@@ -58,8 +58,8 @@ enum class TippingResponse : std::uint8_t {
 struct TippingProbe {
   double value = 0;
   std::vector<TippingResponse> responses;  ///< by replication
-  /// From the twins of those that tipped: how many recovered in time, and how many replications are
-  /// therefore metastable.
+  /// From the twins of the replications that tipped: how many recovered in time, and how many
+  /// replications are therefore metastable.
   std::size_t twin_recovered = 0, metastable = 0;
 
   std::size_t count(TippingResponse response) const;
@@ -201,7 +201,7 @@ struct TipPlan {
   TippingSearch search;
   std::vector<Variation> variations;
   std::vector<TipCase> cases;  ///< at least one; the last variation changes fastest
-  /// Of the question: equal for plans that ask the same. 0 without a file.
+  /// A hash of the question: equal for plans that ask the same. 0 without a file.
   std::uint64_t id = 0;
   std::vector<std::filesystem::path> inputs = {};  ///< the CSV files that any case reads
 

@@ -48,7 +48,7 @@ struct FigureSource {
   std::string_view file = {}, column = {};  ///< a column, or a metric
   std::string_view weight = {};             ///< a metric of the same row that each is multiplied by
   std::string of = {};                      ///< name of the client group or service
-  /// Of rows over time and phases; from `from_s` to `to_s` where it is empty.
+  /// The value in rows over time and phases; from `from_s` to `to_s` where it is empty.
   std::string_view window = {};
   double from_s = 0, to_s = 0;
   std::string_view over = "sum";  ///< what is made of the cells: sum, mean, median, min, max, count
@@ -72,7 +72,7 @@ struct Verdict {
   std::vector<EvidenceFigure> evidence;
   std::vector<SaidFigure> figures = {};  ///< in the sentence, in their order
   std::string culprit = {};  ///< the service that is named as the only cause; empty: none is
-  /// Of an answer: what became of the group, in the few words that a picture has room for: "12 %
+  /// For an answer: what became of the group, in the few words that a picture has room for: "12 %
   /// succeed during the fault, back 21 s after it". Empty: of a cause.
   std::string fate = {};
 };

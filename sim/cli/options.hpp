@@ -62,7 +62,7 @@ std::string help_entry(std::string name, std::string_view meaning, std::size_t w
 /// What was written on the command line.
 struct GivenOptions {
   std::vector<std::vector<std::string>> values;  ///< of each row; of a flag an empty one
-  std::vector<std::string> words;                ///< those that belong to no option
+  std::vector<std::string> words;                ///< words that belong to no option
 };
 
 /// Parses `arguments` with Boost.Program_options: abbreviations are not guessed, and every mistake

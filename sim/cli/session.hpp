@@ -110,7 +110,7 @@ std::uint64_t free_memory(const std::filesystem::path& root = "/");
 void keep_freed_memory();
 
 /// A number of bytes: "4GiB", "512 MiB", "1.5G", "2GB", "1000000". K, M, G, T, alone or with "iB",
-/// are powers of 1024; with "B" powers of 1000. Nothing if it is none, or 0.
+/// are powers of 1024; with "B" powers of 1000. Empty if it is not one, or 0.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 // --- Shared options ------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ int default_jobs();
 /// Unless the environment variable RETRYSIM_NO_REUSE says otherwise, for tests and benchmarks.
 bool reuse_by_default();
 
-/// The values of those options.
+/// The values of the options that simulating commands share.
 struct SimulationSettings {
   std::vector<std::string> edits;  ///< --set, then --seed and --replications as further edits
   int jobs = default_jobs();

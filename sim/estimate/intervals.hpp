@@ -57,8 +57,8 @@ std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
 Estimate bounded_jackknife_ratio(std::span<const double> numerators,
                                  std::span<const double> denominators);
 
-/// The same if there are `kMinToJackknife` replications, one of them has few below the line, and
-/// these are not equally many in all; else empty.
+/// The jackknifed estimate if there are `kMinToJackknife` replications, one of them has few below
+/// the line, and these are not equally many in all; else empty.
 std::optional<Estimate> estimate_of_small_counts(std::span<const double> numerators,
                                                  std::span<const double> denominators);
 
@@ -91,8 +91,8 @@ std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> 
 
 // --- Means bin by bin ----------------------------------------------------------------------------
 
-/// Of the replications of one scenario. Each estimate counts the replications in which the quantity
-/// exists in that bin; it is empty where there are none.
+/// Means over the replications of one scenario. Each estimate counts the replications in which the
+/// quantity exists in that bin; it is empty where there are none.
 struct MeanSeries {
   Duration width;
   std::size_t bins = 0;

@@ -82,7 +82,7 @@ struct ModeSwitch {
 /// Goodput of all clients together in two modes.
 struct Bistability {
   double low_goodput = 0, high_goodput = 0;  ///< means of the modes, per second
-  /// Of replications that stay in their mode on the whole; empty if the modes are stretches of the
+  /// For replications that stay in their mode on the whole; empty if the modes are stretches of the
   /// same runs instead.
   std::optional<ModeDescription> low, high;
   std::size_t runs_with_both = 0;  ///< runs that show both modes inside

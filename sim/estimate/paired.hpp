@@ -50,7 +50,7 @@ std::vector<PairedDifference> paired_differences(std::span<const Series> variant
 /// or falls by more than 100 points, and what is never negative falls by 100 % at most.
 void respect_range(PairedDifference& difference, MetricRange range);
 
-/// The same for a metric, within its range and with the test that fits its values: McNemar's for
+/// Differences of a metric, within its range and with the test that fits its values: McNemar's for
 /// those that are 0 or 1.
 std::vector<PairedDifference> metric_differences(const MetricInfo& metric,
                                                  std::span<const Series> variants,

@@ -86,7 +86,7 @@ double lag1_correlation(std::span<const double> series);
 // Intervals by batch means where there is one replication only, in a steady state.
 
 struct SingleRunIntervals {
-  /// Why there are none at all, if so: "fault.dip is a disturbance".
+  /// Why there are no intervals at all, if so: "fault.dip is a disturbance".
   std::optional<std::string> none_because;
   std::size_t rows = 0;        ///< rows of the summary that got an interval
   std::size_t correlated = 0;  ///< rows without, because even 10 batches depended on each other

@@ -116,7 +116,7 @@ class Writer {
     write(static_cast<std::uint64_t>(value >> 64));
   }
   void write(WideNanoseconds value) { write(static_cast<SquareNanoseconds>(value)); }
-  // Of whole numbers the last bytes are zero: they come first, and so take none.
+  // The last bytes of whole numbers are zero: they come first, and so take no space.
   void write(double value) { write(__builtin_bswap64(std::bit_cast<std::uint64_t>(value))); }
   void write(Time value) { write(value.count()); }
   void write(Duration value) { write(value.count()); }

@@ -13,7 +13,7 @@ namespace retrysim::execution {
 template <class T>
 concept Plain = std::is_class_v<T> && std::is_aggregate_v<T>;
 
-// So many pairs of braces, and so many names: more than any struct of a scenario has members.
+// This many pairs of braces, and of names: more than any struct of a scenario has members.
 // clang-format off
 
 #define RETRYSIM_BRACES_1 {}

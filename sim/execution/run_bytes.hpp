@@ -63,7 +63,7 @@ UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t m
 /// The result of a replication that went over a limit.
 UnitResult over_limit(const LimitExceeded& error);
 
-/// Little-endian; doubles bit by bit, those that exist only.
+/// Little-endian; doubles bit by bit, and only values that exist.
 std::string encode(const UnitResult& result);
 /// Nothing if `bytes` are not what `encode` made with the same table of metrics.
 std::optional<UnitResult> decode(std::string_view bytes);

@@ -18,7 +18,7 @@ class UnseenTimes {
   explicit UnseenTimes(const Scenario& scenario);
 
   /// The part of the mean service times of a request, in seconds, that is made of times of which
-  /// fewer than ten are expected in so many replications. Times beyond what clients wait for an
+  /// fewer than ten are expected in that many replications. Times beyond what clients wait for an
   /// answer count as that. Found from 2^18 draws of each law: what is rarer than one in 100,000 is
   /// not looked for.
   double in_mean(std::size_t replications) const;

@@ -32,7 +32,8 @@ struct ServicePart {
   double own_s() const { return first_s + retry_s; }
   double needed_s() const { return own_s() + idle_calls_s; }
   double available_s() const { return flow.servers_ns / 1e9; }
-  /// What it is asked for of what there is; 0 if there are no servers, or any number of them.
+  /// The share of its capacity that it is asked for; 0 if there are no servers, or any number of
+  /// them.
   double load() const { return available_s() > 0 ? needed_s() / available_s() : 0; }
 };
 
@@ -49,7 +50,7 @@ struct GraphStretch {
   double seconds = 0;                      ///< of all replications together, in whole bins
   std::vector<ServicePart> services = {};  ///< as in the scenario
   std::vector<ClientFlow> groups = {};     ///< as in the scenario
-  /// Of each group: the requests made in it (for calls: on behalf of measured requests), with all
+  /// For each group: the requests made in it (for calls: on behalf of measured requests), with all
   /// of their attempts, those after its end and in the drain as well.
   std::vector<GroupVolume> made = {};
 };

@@ -34,7 +34,8 @@ struct Stretch {
   double first_work_s = 0;  ///< server time that new requests of all groups ask of the first one,
   double retry_work_s = 0;  ///< and that their retries ask for
 
-  /// Attempts without an answer in time, of those that were served in time or not in time.
+  /// Share of attempts without an answer in time, among those that were served in time or not in
+  /// time.
   double too_late_share() const;
 };
 
@@ -45,7 +46,7 @@ struct Requests {
   std::string_view phases = {};     ///< the kinds of phases that it is made in: "recovering+after"
   bool as_counted = true;           ///< false: without some that were under way at a border
 
-  /// Of those made; 1 if none was.
+  /// Share of the requests made; 1 if there was none.
   double success_share() const { return made > 0 ? succeeded / made : 1; }
   double mean_latency_s() const { return ended > 0 ? latency_s / ended : 0; }
   void merge(const Requests& o);
@@ -72,7 +73,7 @@ struct DisturbedStretch {
   double seconds = 0;        ///< of all replications together
   double first_work_s = 0;   ///< as in Stretch
   ServiceFlow service = {};  ///< of the group's services, in whole bins inside it
-  /// Of those on the only service that the group calls, the ones that are on throughout.
+  /// Among the faults of the only service that the group calls, those that are on throughout.
   std::vector<const FaultSpec*> faults = {};
 };
 
@@ -98,13 +99,14 @@ struct Backlog {
   double work_s = 0, seconds = 0;  ///< server time that they and others ask for, and its length
   double first_latency_s = 0, first_ended = 0;  ///< of the requests that end in the first quarter
   double last_latency_s = 0, last_ended = 0;    ///< and in the last one
-  /// Of closed loops: replications in whose last quarter less than half as many requests succeed as
-  /// in their best one, and in these together the successes per second of both.
+  /// For closed loops: replications in whose last quarter less than half as many requests succeed
+  /// as in their best one, and in these together the successes per second of both.
   std::size_t stalled = 0;
   double best_per_s = 0, last_per_s = 0;
 };
 
-/// Of the answers given while a disturbance is on: in the first quarter of that time, in the last.
+/// Latencies of the answers given while a disturbance is on: in the first quarter of that time, in
+/// the last.
 struct Growth {
   double first_latency_s = 0, first_ended = 0;
   double last_latency_s = 0, last_ended = 0;
@@ -132,10 +134,10 @@ struct Recoveries {
   std::size_t few = 0;         ///< in which too few requests came to tell
   std::size_t gone = 0;        ///< in which it did not recover, although there was time enough
   std::size_t unknown = 0;     ///< in which it did not, and the run ended too early to tell
-  std::size_t metastable = 0;  ///< of those gone: without retries they would have recovered
-  double mean_s = 0;           ///< of those that recovered: the time it took,
+  std::size_t metastable = 0;  ///< those gone that would have recovered without retries
+  double mean_s = 0;           ///< the time that recoveries took on average,
   double least_s = 0, most_s = 0;
-  std::vector<double> late_s = {};  ///< of those that were not back at once, in order
+  std::vector<double> late_s = {};  ///< those of replications not back at once, in order
   double watched_s = 0;  ///< from the end of the last disturbance to the end of the window
   /// Replications that were back for all of the hold and collapsed again: how many, how many of
   /// them are back in the end, and the mean time of the collapse after the disturbance.
@@ -164,7 +166,7 @@ struct Gap {
 /// Requests that were under way when the window ended; sums over the replications.
 struct Unanswered {
   double all = 0;
-  double stuck = 0;    ///< of these at least so many for more than ten times the usual time
+  double stuck = 0;    ///< at least this many of them for more than ten times the usual time
   double usual_s = 0;  ///< the usual time, from before the disturbance
 };
 
@@ -196,7 +198,7 @@ struct Capacity {
 /// From which work of attempts on a time in which the servers do `offered_s` of it is too short for
 /// them; where that is little, by more than chance explains.
 double least_work_above_capacity(const Capacity& capacity, double offered_s);
-/// The same, by more than chance explains however much that is.
+/// As above, but always by more than chance explains.
 double sure_work_above_capacity(const Capacity& capacity, double offered_s);
 
 struct GroupCase {
@@ -243,7 +245,7 @@ struct GroupCase {
   /// group is back; `seconds`: when, since the start of the run; `ratio`: the share.
   Occurrence quota_dry = {};
 
-  /// What is said of the service is of the only one that the group calls.
+  /// Statements about the service are about the only one that the group calls.
   const ServiceSpec& service() const { return *services.front(); }
   bool has_one_service() const { return services.size() == 1; }
   bool disturbed() const { return disturbances.count > 0; }
@@ -269,7 +271,7 @@ struct GroupCase {
   double success_share() const { return share_of_requests(Outcome::kSuccess); }
   double first_attempt_success_share() const;
   double amplification() const;
-  /// Of the requests that failed, those that ended so; 0 if none failed.
+  /// The share of failed requests that ended so; 0 if no request failed.
   double share_of_failures(Outcome outcome) const;
 };
 
@@ -283,8 +285,8 @@ class CaseFacts {
     std::size_t group;
     double work_s;  ///< of an attempt, on average
   };
-  /// Of a server: not that of attempts which do not reach the service, or which it answers without
-  /// one: with random errors on arrival, and with its throttle.
+  /// The work of a server: not that of attempts which do not reach the service, or which it answers
+  /// without one: with random errors on arrival, and with its throttle.
   struct AskedWork {
     double first_s = 0, retry_s = 0;
   };
@@ -331,7 +333,8 @@ class CaseFacts {
   std::map<std::size_t, std::vector<AskingFrom>> asking_;
   std::optional<prediction::Demands> demands_;
   std::map<std::size_t, std::optional<prediction::SteadyNeed>> needs_;
-  // Of the service that was asked about last: groups of one service mostly follow each other.
+  // The answer for the service that was asked about last: groups of one service mostly follow each
+  // other.
   std::optional<std::size_t> last_service_;
   std::map<const RunResult*, OfRun> of_runs_;
   std::map<const RunResult*, bool> storms_;

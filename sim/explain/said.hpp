@@ -113,7 +113,7 @@ Figure time(double seconds, FigureSource source);
 Figure roughly(double seconds, FigureSource source);
 /// A share as a percentage; one that is not whole is never called 100 %, nor 0 % if it is not zero.
 Figure share(double value, FigureSource source);
-/// A number of things with three significant digits, or so many: "3120", "0.5".
+/// A number of things with three significant digits, or `digits`: "3120", "0.5".
 Figure count(double number, FigureSource source, int digits = 3);
 /// All of its digits, and none behind the point.
 Figure whole(double number, FigureSource source);
@@ -172,7 +172,7 @@ Sentence say(std::type_identity_t<Frame<Parts...>> frame, const Parts&... parts)
 Sentence joined(const std::vector<Sentence>& parts, std::string_view between = ", ",
                 std::string_view last = " and ");
 
-/// A number and what there are so many of: "1 request is", "3 requests are".
+/// A number and the things that it counts: "1 request is", "3 requests are".
 Sentence counted(const Figure& number, Words one, Words many);
 
 /// "1 attempt", "1.24 attempts".

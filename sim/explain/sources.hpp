@@ -59,10 +59,10 @@ bool has_known_mean(const Distribution& time);
 /// The work that first attempts ask for by the keys of the scenario, in servers, and the servers.
 FigureSource planned_work(const GroupCase& c);
 FigureSource servers_source(const GroupCase& c);
-/// Of the bins in which the retries of the groups that call ask for more than the capacity:
+/// About the bins in which the retries of the groups that call ask for more than the capacity:
 /// their load ("mean of means"), or their number ("mean count"), as the mean over replications.
 FigureSource retries_above_source(const GroupCase& c, std::string_view over);
-/// The same of any attempts; of first ones in the time in which nothing is wrong.
+/// The load of all attempts there; that of first ones in the time in which nothing is wrong.
 FigureSource work_above_source(const GroupCase& c, LoadOf of, std::string_view over);
 /// The share of the capacity that the faults of a stretch leave, all of it: by their keys.
 FigureSource left_source(const GroupCase& c, const DisturbedStretch& d);
@@ -78,7 +78,7 @@ FigureSource served_by(const std::string& service, std::string_view column, doub
 /// A column of attempts.csv of the first attempts.
 FigureSource first_attempt(const GroupCase& c, std::string_view column);
 
-/// Of the requests of all replications.
+/// Shares of the requests of all replications.
 FigureSource success_source(const GroupCase& c);
 FigureSource attempts_per_request(const GroupCase& c);
 FigureSource latency_source(const GroupCase& c);

@@ -36,7 +36,7 @@ class ServerClock {
  public:
   explicit ServerClock(std::size_t servers) : servers_(servers) {}
 
-  /// Of the next visit, in the order of starts.
+  /// When the next visit, in the order of starts, begins to be served.
   std::int64_t begin_of(const Visit& v) {
     visits_.count();
     const bool busy = ends_.size() == servers_;
@@ -59,7 +59,7 @@ class ServerClock {
 
 /// A number of servers, or any that leaves no waiting, and what the order of lines says of it.
 struct PossibleWait {
-  std::size_t servers = 0;  ///< 0: so many that nobody waits
+  std::size_t servers = 0;  ///< 0: enough that nobody waits
   double share = 0;         ///< of the mean duration that is waiting
   double share_error = 0;   ///< standard error of that
   double weight = 0;        ///< its probability; all together have 1
@@ -81,11 +81,11 @@ struct FittedCapacity {
   std::size_t most_under_way = 0;      ///< requests at once, in the whole log
   std::size_t most_usual = 0;          ///< the same without the stretches that are left out
   std::optional<std::size_t> servers;  ///< nothing: cannot be told
-  std::size_t low = 1;                 ///< at least so many
+  std::size_t low = 1;                 ///< at least this many
   std::optional<std::size_t> high;     ///< nothing: there may be any number
   /// No number of servers explains the log: it is no such queue, or something else was slow.
   bool contradictory = false;
-  /// Of a log with a coarse clock: the share of the mean duration that was waiting, from the order
+  /// For a log with a coarse clock: the share of the mean duration that was waiting, from the order
   /// of the lines (coarse.hpp). Nothing: the order does not tell, or the clock is fine.
   bool by_order = false;
   std::optional<Estimate> wait_share;

@@ -16,7 +16,7 @@
 
 namespace retrysim::fit {
 
-/// What a value of a line is. The first seven are those that --column names (Role).
+/// What a value of a line is. The first seven are the roles that --column names (Role).
 enum class LinePart : std::uint8_t {
   kTime,
   kDuration,
@@ -70,7 +70,7 @@ class Pattern {
   std::vector<Piece> pieces;
   std::string end;           ///< the text behind the last value
   bool open_end = false;     ///< more may follow
-  std::size_t required = 0;  ///< a line may end after so many values; 0: after none
+  std::size_t required = 0;  ///< a line may end after this many values; 0: it must be whole
 
   /// Whether the line has that form. LineValues live as long as the line.
   bool match(std::string_view line, LineValues& values) const;
@@ -89,7 +89,7 @@ struct Format {
   std::string word;  ///< what it is called
   Shape shape = Shape::kPattern;
   Pattern pattern;
-  /// Of parts that the format has; the others are kNothing.
+  /// The places of parts that the format has; the others are kNothing.
   std::array<Meaning, kLineParts> meanings;
   /// JSON: names of members, those of nested ones with dots. CSV and W3C: of columns.
   std::array<std::string, kLineParts> names;
@@ -128,13 +128,13 @@ std::optional<Format> described_format(std::string_view text, std::string& why_n
 std::optional<Format> known_format(std::span<const std::string_view> lines, std::string_view word,
                                    std::size_t& matched);
 
-/// That of columns or members with usual names.
+/// The meaning of columns or members with usual names.
 Meaning usual_meaning(std::string_view name);
 
 /// The unit that the name of a column of durations tells; otherwise all of them.
 std::uint8_t duration_unit_of(std::string_view name);
 
-/// That of the fields of W3C's extended log format.
+/// The meaning of the fields of W3C's extended log format.
 Meaning w3c_meaning(std::string_view field);
 
 /// Whether values are those that they should be: a time, a status, a duration.

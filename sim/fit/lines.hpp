@@ -23,7 +23,7 @@ class LineReader {
 
   /// The file, as messages call it.
   const std::string& name() const { return name_; }
-  /// Of the line that was read last, from 1.
+  /// Number of the line that was read last, from 1.
   std::uint64_t number() const { return number_; }
 
   /// The next line, without its end; nothing at the end of the file. It lives until the next call.

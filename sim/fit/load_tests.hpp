@@ -45,7 +45,7 @@ inline constexpr int kNoAnswer = 599;
 /// `message` is that of the error column.
 bool is_sum_of_requests(const LoadTestFormat& test, std::string_view message);
 
-/// Of the tool's words for the status and for the error.
+/// The meaning of the tool's words for the status and for the error.
 LoadTestAnswer answer_of(LoadTool tool, std::string_view status, std::string_view error);
 
 /// What is known of a load test besides its requests.

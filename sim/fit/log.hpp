@@ -49,7 +49,7 @@ struct LogOptions {
 
 /// What nginx and most others log of a client that closed its connection before it had an answer.
 inline constexpr int kClientGaveUp = 499;
-/// The same of an AWS load balancer.
+/// What an AWS load balancer logs then.
 inline constexpr int kClientGaveUpAlb = 460;
 
 /// Whether a status is that of a client that did not wait for the answer.
@@ -84,7 +84,7 @@ struct Observation {
     row.gave_up = says_gave_up(status);
     return row;
   }
-  /// Of a line without a duration.
+  /// A line that has no duration.
   static Observation without_duration(std::int64_t time_ns, int status) {
     Observation row = of(time_ns, 0, status);
     row.has_duration = false;

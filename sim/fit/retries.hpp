@@ -22,9 +22,9 @@ struct FittedRetries {
   bool by_name = true;
   // If not:
   std::size_t failed = 0;    ///< attempts
-  std::size_t followed = 0;  ///< those that a line of the same client and path follows in time
+  std::size_t followed = 0;  ///< lines that another one of the same client and path follows in time
   double window_s = 0;       ///< how soon that is
-  double by_chance = 0;      ///< of those that are followed: expected if there were no retries
+  double by_chance = 0;      ///< expected number of these if there were no retries
   Estimate retries;          ///< the rest
 
   bool any() const { return attempts > requests; }

@@ -44,15 +44,15 @@ struct Law {
 
 struct FittedServiceTime {
   std::size_t values = 0;  ///< that were used
-  /// They are all durations, shortened by this share, which was waiting; nothing: they are those of
-  /// requests that did not wait.
+  /// They are all durations, shortened by this share, which was waiting; nothing: they are
+  /// durations of requests that did not wait.
   std::optional<double> wait_share;
-  /// Of the values, in seconds, with intervals that need no law: that of the mean allows for
-  /// skewness (Hall's transformation of Student's t), those of the quantiles count values; all
+  /// Statistics of the values, in seconds, with intervals that need no law: that of the mean allows
+  /// for skewness (Hall's transformation of Student's t), those of the quantiles count values; all
   /// allow for the rounding of values.
   Estimate mean, p50, p99;
   double cv = 0;          ///< standard deviation / mean
-  std::vector<Law> laws;  ///< those that were tried, the best (least AIC) first
+  std::vector<Law> laws;  ///< the laws that were tried, the best (least AIC) first
   Law chosen;             ///< what the scenario has
   std::string why;        ///< it was chosen, as a sentence
   /// Two kinds of requests can be told apart: the sentence says how many and how long.
@@ -60,8 +60,8 @@ struct FittedServiceTime {
   std::vector<double> quantiles_s;  ///< of the values, if the chosen law is empirical
 };
 
-/// Of service times in seconds, not negative, at least one; independent of each other. They are
-/// measured in multiples of `resolution_s`; where they are cut off, half of it is added.
+/// The law of service times in seconds, not negative, at least one; independent of each other. They
+/// are measured in multiples of `resolution_s`; where they are cut off, half of it is added.
 FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s);
 
 /// The value in the middle of some values, which are put into another order; the upper one of two.

@@ -18,14 +18,14 @@ namespace retrysim::fit {
 std::optional<std::int64_t> parse_log_time(std::string_view text);
 
 /// A decimal number in units of `unit_ns`, a power of ten, in nanoseconds: exactly, further
-/// decimals are cut off. Nothing if it is none, negative, or does not fit.
+/// decimals are cut off. Nothing if it is not one, negative, or does not fit.
 std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t unit_ns);
 
-/// Of a number >= 0 that may have an exponent.
+/// A number >= 0, which may have an exponent.
 std::optional<double> parse_number(std::string_view text);
 
 /// Nanoseconds of a duration that names its units: `13.49ms`, `1m2.5s`, `0.2 s`, `PT1M0.2S`.
-/// Nothing if it is none, or longer than 39 hours.
+/// Nothing if it is not one, or longer than 39 hours.
 std::optional<std::int64_t> parse_duration_with_units(std::string_view text);
 
 /// 0 if there is nothing to tell: no text, or `-`.

@@ -38,8 +38,8 @@ struct AttemptsNeeded {
   double success = 1;   ///< share of requests that succeed
 };
 
-/// Of requests that make `most` attempts at most (1 and above; may be infinite). `fate` is that of
-/// the first attempt, `later` that of the others, if it differs.
+/// What becomes of requests that make `most` attempts at most (1 and above; may be infinite).
+/// `fate` is that of the first attempt, `later` that of the others, if it differs.
 AttemptsNeeded attempts_needed(const ClientSpec& client, double most, const AttemptFate& fate,
                                const AttemptFate* later = nullptr);
 

@@ -59,7 +59,7 @@ bool calls_others(const Scenario& scenario, std::size_t service);
 /// Whether another service calls this one, and nothing else does.
 bool is_called_by_services_only(const Scenario& scenario, std::size_t service);
 
-/// The services in an order in which those that call others come before these.
+/// The services in an order in which callers come before the services that they call.
 std::vector<std::size_t> callers_first(const Scenario& scenario);
 /// The services, by index and in the order of the calls, of a circle in which services call each
 /// other; empty if no such circle exists.

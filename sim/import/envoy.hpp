@@ -17,7 +17,7 @@ namespace retrysim::imports {
 bool compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
                         const std::vector<std::string>& statuses);
 
-/// The same, and whether a 429 is retried. `status_list` counts with retriable-status-codes.
+/// What is retried, and whether a 429 is retried. `status_list` counts with retriable-status-codes.
 void set_conditions(ImportedPolicy& p, const Field& retry_on, const Field& status_list);
 
 /// Delays from `base` up to `longest`, which Envoy makes ten times `base` where it is absent.

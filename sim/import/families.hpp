@@ -16,7 +16,7 @@ namespace retrysim::imports {
 /// Adds a policy for each that the documents have.
 using FromDocuments = void (*)(const Documents& documents, Reading& reading,
                                ImportedConfiguration& result);
-/// The same from a text that is neither YAML nor JSON.
+/// Reads a text that is neither YAML nor JSON.
 using FromText = void (*)(const std::string& text, Reading& reading, ImportedConfiguration& result);
 
 /// How a text is read before it is translated.

@@ -86,7 +86,7 @@ void set_backoff(ImportedPolicy& p, Duration base, double factor, std::optional<
 /// middle; the cap comes last.
 void lengthen_backoff(ImportedPolicy& p, Duration base, double share, const std::string& source);
 
-/// Delays of base, base + step, base + 2 step, ... for so many retries, each drawn from a part
+/// Delays of base, base + step, base + 2 step, ... for `retries` retries, each drawn from a part
 /// `share` of it below to as much above; the last one goes on.
 struct LinearDelays {
   std::string text;

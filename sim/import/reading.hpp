@@ -36,7 +36,7 @@ std::vector<std::string> split_list(std::string_view text);
 /// A finite number, all of `text`.
 std::optional<double> number_in(std::string_view text);
 
-/// "1m30s", "PT0.5S", "00:01:30", in seconds; a bare number is in units of so many.
+/// "1m30s", "PT0.5S", "00:01:30", in seconds; a bare number is in units of this many seconds.
 std::optional<double> seconds_in(std::string_view text, double bare_unit);
 
 /// Where a field's value stands in the file, from 1; 0: nowhere.
@@ -106,7 +106,7 @@ class Field {
   double number(double least = 0, double most = 1e15) const;
   std::int64_t count() const;
   bool flag() const;
-  /// Bare numbers are in units of so many seconds.
+  /// Bare numbers are in units of this many seconds.
   Duration duration(double bare_unit = 1) const;
   /// A list, or a text with commas.
   std::vector<std::string> words() const;
@@ -120,7 +120,7 @@ class Field {
   bool is_listed() const;
   /// Notes that it is about retries: what is not read of it is not unrelated.
   const Field& block() const;
-  /// It has no counterpart. An absent field is none that could be left out.
+  /// The field has no counterpart. An absent field is not listed.
   void leave(std::string why) const;
   /// A key is made of it, which does not say all that it does, or all that it does if it is absent.
   void leave_in_part(std::string why) const;
@@ -142,7 +142,7 @@ class Field {
 /// The documents of a file; a list of Kubernetes stands for its items.
 using Documents = std::vector<Field>;
 
-/// The paths of those that are there.
+/// The paths of the fields that are there.
 std::string paths(const std::vector<Field>& fields);
 
 /// `visit` sees all maps, outer ones first.

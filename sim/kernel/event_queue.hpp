@@ -29,8 +29,8 @@ struct EventKey {
   std::uint64_t sequence = ~std::uint64_t{0};
 
   friend constexpr auto operator<=>(const EventKey&, const EventKey&) = default;
-  /// The same order as one comparison of 128 bits, without a branch: which of two events is first
-  /// is close to a coin toss. Times are not negative.
+  /// The order of events as one comparison of 128 bits, without a branch: which of two events is
+  /// first is close to a coin toss. Times are not negative.
   friend constexpr bool operator<(const EventKey& a, const EventKey& b) {
     return a.position() < b.position();
   }

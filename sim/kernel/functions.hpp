@@ -15,7 +15,7 @@ namespace retrysim::kernel {
 double exp(double x);
 /// 2 to the power of `x`.
 double exp2(double x);
-/// Of 0 minus infinity, below 0 NaN.
+/// Natural logarithm; minus infinity at 0, NaN below.
 double log(double x);
 /// log(1 + x), exact also for small `x`.
 double log1p(double x);

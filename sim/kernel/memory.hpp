@@ -263,8 +263,8 @@ class Pool {
   std::vector<std::uint32_t> free_;
 };
 
-/// The same for objects that know their place: `T` has a member `id`, which is set once for all,
-/// and a member `next_free`, which the pool uses while the object is not in use.
+/// A pool for objects that know their place: `T` has a member `id`, which is set once for all, and
+/// a member `next_free`, which the pool uses while the object is not in use.
 template <class T>
 class LinkedPool {
  public:

@@ -489,7 +489,7 @@ class TimerQueue {
     ++few_;
   }
 
-  // Nothing is sorted.
+  // The entries are not sorted.
   template <class Soon>
   [[gnu::noinline]] void refill(Soon soon) {
     if (!sorted_) {

@@ -20,7 +20,7 @@ namespace retrysim::report {
 
 struct ComparisonReport {
   const Comparison& found;
-  /// Of the variants, in their order.
+  /// Evaluations of the variants, in their order.
   std::span<const Evaluation> evaluations;
   bool was_asked_for = false;          ///< the user named the metrics
   std::vector<std::string> vary = {};  ///< what was varied, as the user wrote it

@@ -20,10 +20,10 @@ using Planes = std::vector<std::pair<std::string, PhasePlane>>;
 
 /// The figures by part and subject, what does not apply or is doubtful, and warnings.
 Document prediction_document(const Prediction& prediction);
-/// The same for programs, as standard output has it.
+/// The prediction for programs, as standard output has it.
 std::string prediction_json(const LoadedScenario& loaded, const Prediction& prediction);
 
-/// The same as a result, with the phase planes.
+/// The prediction as a result, with the phase planes.
 Document prediction_document(const LoadedScenario& scenario, const Prediction& prediction,
                              const Planes& planes);
 

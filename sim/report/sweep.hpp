@@ -30,7 +30,7 @@ struct SweepOverview {
   std::size_t points_that_fail = 0;  ///< those with an expectation that fails
   std::size_t points_uncertain = 0;  ///< those with one that is uncertain
   std::size_t points_with_two_modes = 0;
-  std::size_t points_over_limit = 0;  ///< those that are not complete
+  std::size_t points_over_limit = 0;  ///< points that are not complete
   /// The first points, with their estimates for all clients together.
   struct Row {
     std::string name;

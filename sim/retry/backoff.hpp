@@ -74,7 +74,7 @@ inline double spread(Jitter jitter, double share, double v, double uniform) {
   return v;
 }
 
-// Of what few rules ask for.
+// State that only few rules need.
 Duration from_distribution(const BackoffRules& rules, const RetryProgress& progress, Draws& draws);
 Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgress& progress,
                       double uniform);

@@ -22,8 +22,8 @@
 
 namespace retrysim {
 
-/// The same words as `Draws(key, id)`, none of which is computed before it is needed: nearly always
-/// one word is enough, and often none is.
+/// The words of `Draws(key, id)`, each computed when it is needed: nearly always one word is
+/// enough, and often none is.
 class DrawsOnDemand {
  public:
   DrawsOnDemand(const RandomKey& key, DrawId id) : key_(key), id_(id) {}
@@ -217,7 +217,7 @@ template <class BackoffDraws>
   Duration delay = failure.retry_after ? with_suggestion(rules, failure, backoff) : backoff;
   if (charge.refused()) return {Outcome::kQuotaExceeded, delay, 0};
 
-  // It is retried.
+  // The request is retried.
   progress.held_cost = charge.amount();
   progress.previous_delay = backoff;
   limits_grant(rules, state, progress, now);

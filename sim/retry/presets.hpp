@@ -20,7 +20,7 @@ constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
 
 // --- Backoff -------------------------------------------------------------------------------------
 
-/// The same jitter after every error.
+/// One kind of jitter after every error.
 constexpr BackoffRules backoff(Duration base, Duration throttle_base, Duration cap, Jitter jitter) {
   BackoffRules rules;
   rules.base = base;

@@ -50,8 +50,7 @@ struct FirstQuestion {
   std::string_view value;   ///< what stands for the answer there: "D", or "a|b" if words are chosen
   std::string_view asks;    ///< in a few words, without the option: "mean time to serve a request"
   std::string_view help;    ///< more about it, for --help; begins where `asks` ends
-  /// The answer of those who give none, after the answers to the questions before; empty: there
-  /// must be one.
+  /// The default, after the answers to the questions before; empty: there must be one.
   std::string (*usual)(const FirstAnswers& earlier);
   /// What can be chosen, as the user may want to see it; empty: nothing in particular.
   std::vector<std::string_view> (*choices)();

@@ -68,7 +68,7 @@ std::optional<Echo> strongest_echo(const ArrivalCounts& arrivals);
 struct SpectralPeak {
   double frequency;  ///< per second
   double ratio;      ///< to the median ordinate
-  double p_value;    ///< of Fisher's test: the probability of such a peak without any rhythm
+  double p_value;  ///< p value of Fisher's test: the probability of such a peak without any rhythm
 };
 
 /// Empty for fewer than 8 bins, or if more than half of the ordinates are zero.

@@ -59,7 +59,7 @@ class ReachParts {
   std::size_t services_;
   std::vector<std::size_t> of_;  // services, then groups
 };
-/// The same without names.
+/// The triggers without names.
 std::vector<Trigger> triggers(const Scenario& scenario);
 
 /// The bins [first, last) that lie wholly inside the window [warmup, duration).
@@ -74,7 +74,7 @@ BinRange count_bins(const RunResult& run, Time from, Time to);
 /// What one client group did, or all together, in each count bin.
 struct Course {
   std::vector<RequestCounts> counts;
-  /// Of these requests, those of closed loops, and how many of them ended; empty: there are none.
+  /// The requests of closed loops among them, and how many of these ended; empty without loops.
   struct OfLoops {
     std::uint32_t requests = 0, ended = 0;
   };
@@ -82,8 +82,8 @@ struct Course {
   std::optional<std::size_t> group = {};  ///< whose it is
 };
 
-/// Of client group `group`; empty: of all together, without those by which services call others.
-/// Calls between services are those of a loop if all client groups are closed loops.
+/// The counts of client group `group`; empty: of all together, without those by which services call
+/// others. Calls between services are those of a loop if all client groups are closed loops.
 Course course_of(const Scenario& scenario, const RunResult& run, std::optional<std::size_t> group);
 
 /// The normal state, from the part of the window before the first disturbance.
@@ -110,11 +110,11 @@ struct Recovery {
     double back_s = 0, at_s = 0;
   };
   std::optional<Relapse> relapse = {};
-  /// The same: successes that were due since then, none of which is missing; in all since the end
+  /// As figures: successes that were due since then, none of which is missing; in all since the end
   /// of the trigger; and as many as it takes to tell a system that is up from one that is down.
   double due_since = 0, due = 0, due_to_tell = 0;
 
-  /// It is not confirmed, but goodput is back for longer than chance explains.
+  /// The recovery is not confirmed, but goodput is back for longer than chance explains.
   bool seems_back() const { return !seconds && due_since > 0 && due_since >= due_to_tell; }
   /// Too few requests came to confirm a recovery, had they come for all of the hold or not.
   bool too_few() const { return !seconds && !seems_back() && due < 2 * due_to_tell; }
@@ -146,7 +146,8 @@ bool can_confirm_recovery(const Scenario& scenario);
 struct Disturbed {
   std::uint64_t requests = 0, failed = 0;
 };
-/// Of the count bins that lie wholly or in part inside a trigger. Empty if there is no trigger.
+/// The requests in the count bins that lie wholly or in part inside a trigger. Empty if there is no
+/// trigger.
 std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& run,
                                    std::optional<std::size_t> group);
 
@@ -208,7 +209,7 @@ std::optional<double> least_duration_to_judge_s(const Scenario& scenario);
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
                                     const Aftermath& aftermath);
 
-/// The same of one client group, which is compared with its own goodput in `run`.
+/// The recovery of one client group, which is compared with its own goodput in `run`.
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& run,
                                     const RunResult& twin, const Aftermath& aftermath,
                                     std::size_t group);

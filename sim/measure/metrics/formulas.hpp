@@ -24,12 +24,12 @@ double cohort(const MetricInput& in) {
   return static_cast<double>(in.client.*Member);
 }
 
-/// Of the caches before calls.
+/// Counts of the caches before calls.
 template <auto Member>
 double cached(const MetricInput& in) {
   return static_cast<double>(in.client.cache.*Member);
 }
-/// Of the waits at services that have a `wait_within`.
+/// Counts of the waits at services that have a `wait_within`.
 template <auto Member>
 double waits(const MetricInput& in) {
   return static_cast<double>(in.client.waits.*Member);
@@ -117,7 +117,7 @@ template <auto Member>
 double in_phase(const PhaseResult& phase) {
   return static_cast<double>(phase.flow.*Member);
 }
-/// Of the requests made in the phase: a count of PhaseRequests, or a sum of its counts.
+/// About the requests made in the phase: a count of PhaseRequests, or a sum of its counts.
 template <auto Member>
 double made(const PhaseResult& phase) {
   return static_cast<double>(std::invoke(Member, phase.made));
@@ -204,11 +204,11 @@ namespace retrysim::stats {
 // Jain's index (sum x)^2 / (n sum x^2): 1 if all clients have the same, 1/n if one has everything.
 // It is 1 as well if all have nothing.
 
-/// Of the requests that ended with success in the window. Empty if they were not recorded by
+/// Jain's index of the successes of clients in the window. Empty if they were not recorded by
 /// client.
 std::optional<double> jain_index(const MetricInput& in);
 
-/// Of the share of requests that did, among clients any of whose requests ended.
+/// Jain's index of success rates, among clients any of whose requests ended.
 std::optional<double> jain_index_of_success(const MetricInput& in);
 
 // --- All client groups together ------------------------------------------------------------------

@@ -18,7 +18,7 @@ struct MeasuredPhase {
   std::vector<double> per;
 };
 
-/// Of a phase of client group `client`, or (empty) of all together.
+/// Values of a phase of client group `client`, or (empty) of all together.
 MeasuredPhase measure_phase(const Scenario& scenario, const RunResult& run,
                             std::optional<std::size_t> client, const PhaseResult& phase);
 

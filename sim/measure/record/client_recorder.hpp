@@ -190,11 +190,11 @@ class alignas(64) AttemptRow {
   bool had_backoff_ = false;
 };
 
-/// Those of all numbers.
+/// The counts of attempts of all numbers.
 class AttemptRows {
  public:
   AttemptRow& first() { return few_[0]; }
-  /// That of attempts of the number `number`. Clients that never give up make any number of
+  /// The count of attempts with the number `number`. Clients that never give up make any number of
   /// attempts; their counts need not grow without end.
   AttemptRow& of(std::uint32_t number) {
     if (number > kFew) [[unlikely]]
@@ -290,9 +290,9 @@ class PassageCounts {
   }
   void add_noted();
 
-  // Of others, and of the cohort.
+  // Counts of other requests, and of the cohort.
   std::array<std::uint64_t, 2> arrived_{}, rejected_{};
-  // Of the cohort: those that found a free server, and those that did not.
+  // Attempts of the cohort that found a free server, and those that did not.
   std::array<std::uint64_t, 2> admitted_{};
   std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, dropped_ = 0, lost_ = 0, degraded_ = 0;
   WaitCounts timed_;
@@ -504,7 +504,7 @@ class alignas(64) ClientRecorder {
     rows_.of(number).in_backoff(span_->inside_window_ns(since, now));
     if (in_cohort) result_.backoff_time_m.add(now - since);
   }
-  /// The same for one that has not ended when the run is over: its level stays. `number`: of the
+  /// Records a backoff that has not ended when the run is over: its level stays. `number`: of the
   /// attempt that would have followed.
   void backoff_goes_on(std::uint32_t number, Time since);
 

@@ -130,7 +130,7 @@ class StationLog {
 
   /// Up to the levels noted last, which are then the first.
   void integrate();
-  /// The same two at a time, in any order; false if a sum is so large that the order matters.
+  /// Integrates two at a time, in any order; false if a sum is so large that the order matters.
   bool integrate_whole_numbers();
   void integrate_in_order();
 

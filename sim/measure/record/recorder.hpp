@@ -45,7 +45,7 @@ class Recorder {
       cross_boundaries(now);
   }
 
-  /// Those of one group and of one service; they stay where they are.
+  /// The recorders of one group and of one service; they stay where they are.
   ClientRecorder& client(std::size_t group) { return clients_[group]; }
   ServiceRecorder& service(std::size_t service) { return services_[service]; }
 

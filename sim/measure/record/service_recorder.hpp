@@ -194,7 +194,7 @@ class alignas(64) ServiceRecorder {
   Time servers_since_;
   double servers_ns_ = 0;
   std::int64_t nominal_, extra_ = 0;
-  std::int64_t quiet_busy_ = -1;  // so many may be busy without being more than nominal
+  std::int64_t quiet_busy_ = -1;  // this many may be busy without being more than nominal
   Time extra_since_;
   double extra_ns_ = 0;
   Time wasted_since_;

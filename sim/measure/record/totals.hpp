@@ -65,7 +65,7 @@ struct DurationTotals {
   }
 };
 
-/// Those of a time-series bin. The sum is exact, so that durations may come in any order.
+/// The durations of a time-series bin. The sum is exact, so that durations may come in any order.
 struct BinTotals {
   BinHistogram histogram;
   WideNanoseconds sum_ns = 0;
@@ -86,7 +86,7 @@ struct BinTotals {
 /// Adds a block of durations to either; `bin` may be null.
 void add_block(std::span<const std::uint64_t> durations_ns, DurationTotals& totals, BinTotals* bin);
 
-/// The same, only for a bin.
+/// Adds to a bin only.
 void add_block(std::span<const std::uint64_t> durations_ns, BinTotals& bin);
 
 // --- Booking -------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class DurationBooks {
   static constexpr std::size_t kSets = 64;
 
   // What was booked under a set of headings: the first `count` of `noted`, none of which is zero,
-  // and so many zeros are not in the totals yet.
+  // and that many zeros are not in the totals yet.
   struct Log {
     std::size_t count = 0;
     std::uint64_t zeros = 0;

@@ -239,8 +239,8 @@ class ArrivalStream {
   kernel::EventKey head_ = kernel::EventKey::never();
   Arrival next_;
   std::uint64_t ordinal_ = 0;  // requests scheduled so far
-  // Of the requests from the last multiple of the block's length on: draws that do not wait for
-  // each other take the processor half the time.
+  // The draws of the requests from the last multiple of the block's length on: draws that do not
+  // wait for each other take the processor half the time.
   std::array<Drawn, 16> drawn_;
   double mean_gap_ns_ = 0;            // constant rates: between requests of the whole stream
   double carried_ns_ = 0;             // kPoisson: fraction of a nanosecond before the next gap
@@ -283,7 +283,7 @@ class Polling {
 
   /// The next check of the job begins: its name for random draws.
   std::uint64_t begin_check(std::uint32_t job);
-  /// It is this request.
+  /// The event is this request.
   void attach(RequestId request);
   /// An attempt of the check has succeeded; the service looked at the job's state at `read`.
   void succeeded(RequestId request, Time read) { check_of(request).read = read; }

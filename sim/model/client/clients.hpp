@@ -59,7 +59,7 @@ class Timeouts {
   }
   Request& past_callers_deadline() { return state_.requests[RequestId(of_callers_.front())]; }
 
-  /// Keys of those.
+  /// Keys of the next timeouts and deadlines.
   RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
   kernel::EventKey next_varying_timeout() const { return varying_.head(); }
   kernel::EventKey next_deadline(GroupId group) const;
@@ -70,7 +70,7 @@ class Timeouts {
   }
 
  private:
-  // Of clients whose timeout varies, or who have none.
+  // Timers of clients whose timeout varies, or who have none.
   [[gnu::noinline]] void arm_other(ClientGroup& g, Request& r);
   [[gnu::noinline]] void disarm_other(ClientGroup& g, Request& r);
   /// When the timer of `r`, which will be the first one of its group, expires; null: there is none.
@@ -78,7 +78,7 @@ class Timeouts {
   auto deadline_link();
   auto position();
   auto callers_position();
-  /// Of a group that has them.
+  /// The deadline of a request in a group that has them.
   Time deadline_of(const ClientGroup& g, const Request& r) const {
     if (g.timers.deadlines_of_callers) [[unlikely]]
       return callers_deadlines_[r.id].at;
@@ -110,7 +110,7 @@ class Services;
 /// and how to go on when an attempt has failed. The rules themselves are in sim/retry.
 class RetryDecisions {
  public:
-  /// Of all retry quotas of one group, for the check at the end.
+  /// Sums over all retry quotas of one group, for the check at the end.
   struct TokenBooks {
     std::int64_t refunded = 0;    ///< by successes after retries
     std::int64_t refundable = 0;  ///< what the rules let those give back at most
@@ -240,7 +240,7 @@ class Clients {
   /// The client has its answer, for which it has waited. The last step of an event, or of the
   /// agenda.
   RETRYSIM_IN_LOOP void answered(Attempt& a);
-  /// The same for an answer other than a success.
+  /// The client has an answer other than a success.
   RETRYSIM_IN_LOOP void answered_with_error(Attempt& a);
   /// A request that waited for a connection has got one, and goes on.
   void connected(RequestId request);

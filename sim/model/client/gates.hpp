@@ -55,7 +55,7 @@ class SendGate {
   struct Queue : Waiters {  ///< for a send token
     std::uint32_t wake_position = kNone;
   };
-  /// Of one group in adaptive mode, or of all groups whose limiters it holds.
+  /// The queues of one group in adaptive mode, or of all groups whose limiters it holds.
   struct Queues {
     std::vector<Queue> of_limiters;
     kernel::IndexedHeap wakes;  ///< by limiter: when its first waiter can have a token
@@ -112,11 +112,11 @@ class SendGate {
 /// The connection pools of clients.
 class Connections {
  public:
-  /// Those of one client, and the requests that wait for one.
+  /// The connections of one client, and the requests that wait for one.
   struct Pool : Waiters {
     std::uint32_t open = 0, idle = 0;
   };
-  /// Of one group, if its connections are simulated.
+  /// The pools of one group, if its connections are simulated.
   struct Pools {
     std::vector<Pool> of_clients;  ///< of a group that calls several services, one for each
 

@@ -115,7 +115,7 @@ class Sessions {
     sessions_.erase(at);
   }
 
-  /// Of a session that is done.
+  /// Whether a session that is done has had its effect.
   bool has_effect(TokenKey key) const { return sessions_.find(key)->second.has_effect; }
 
  private:
@@ -228,7 +228,7 @@ class TokenWaits {
   /// The attempt waits until the session of its token ends.
   void wait(AttemptId attempt, const Token& token);
   bool waits_for(const Token& token) const { return !waiting_.empty() && waiting_.contains(token); }
-  /// Those that wait for it, in the order of their arrival, wait no more.
+  /// The attempts that wait for it, in the order of their arrival, stop waiting.
   std::vector<AttemptId> take(const Token& token);
   /// The attempt does not wait any more. False if it did not wait for a token.
   bool cancel(AttemptId attempt);
@@ -261,7 +261,7 @@ bool is_read(const Attempt& a);
 
 class Effects {
  public:
-  /// Of one group, if tokens are reused: the last one of each client.
+  /// The last token of each client of one group, if tokens are reused.
   struct LastTokens {
     ByClient<std::uint64_t> last;
 

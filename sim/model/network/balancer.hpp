@@ -154,9 +154,9 @@ class Balancer {
 };
 
 /// Health checks: every `interval` the balancer asks each instance how it is, one instance after
-/// the other with equal pauses between them. After so many failures in a row it takes the instance
-/// out of rotation, and after so many passes in a row it brings it back. What is under way at the
-/// instance stays there.
+/// the other with equal pauses between them. After `unhealthy_threshold` failures in a row it takes
+/// the instance out of rotation, and after `healthy_threshold` passes in a row it brings it back.
+/// What is under way at the instance stays there.
 ///
 /// A check is a short message over the network that the attempts use. It fails
 ///

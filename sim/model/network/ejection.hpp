@@ -34,9 +34,9 @@ Verdict verdict_of(const Response& answer);
 /// Envoy's outlier detection (source/common/upstream/outlier_detection_impl.cc, since 1.31;
 /// meaning of the numbers: `EjectionSpec`).
 ///
-///   - A host is ejected as soon as so many attempts there have failed in a row. At each look it is
-///     ejected if its success rate since the look before is an outlier, or its share of failures
-///     too large, among hosts with enough attempts.
+///   - A host is ejected as soon as `consecutive_5xx` attempts there have failed in a row. At each
+///     look it is ejected if its success rate since the look before is an outlier, or its share of
+///     failures too large, among hosts with enough attempts.
 ///   - It is ejected only if the limit on ejected hosts allows one more.
 ///   - The k-th ejection lasts k times the base time, up to the largest time, and ends at the first
 ///     look after that. k falls by one at each look at which the host has been back for at least an
@@ -90,7 +90,7 @@ class OutlierDetection {
 /// the same with 5 failures and the penalties of Backoff.equalJittered(5.seconds, 300.seconds).
 /// Meaning of the numbers: `AccrualSpec`.
 ///
-///   - After so many failures in a row the host is out for a penalty.
+///   - After `max_failures` in a row the host is out for a penalty.
 ///   - Then it gets one attempt. The next answer from the host decides: a success brings it back; a
 ///     failure is followed by the next penalty, which is twice as long, up to the longest. What
 ///     comes during a penalty is not listened to.

@@ -58,7 +58,7 @@ enum class EventKind : std::uint8_t {
   kCheckDue,
   kHealthCheck,
   kEjection,  ///< a balancer looks at its instances, or the penalty of one is over
-  // Of sources only; their events are of a kind above.
+  // Kinds of sources only; their events are of a kind above.
   kVaryingTimeout,
   kCallersDeadline,
   kAttemptOutOfOrder,
@@ -70,7 +70,7 @@ enum class EventKind : std::uint8_t {
 struct EventSource {
   EventKind kind = EventKind::kTimer;
   std::uint32_t index = 0;  ///< of the group or service it belongs to
-  /// The same for the two kinds that nearly all events are of.
+  /// As above, for the two kinds that nearly all events are of.
   union {
     ClientGroup* group = nullptr;  ///< kArrival
     Instance* instance;            ///< kCompletion

@@ -68,7 +68,7 @@ class IndexedBy : public Base {
 
   decltype(auto) operator[](IdType id) { return Base::operator[](id); }
   decltype(auto) operator[](IdType id) const { return Base::operator[](id); }
-  /// Of an array in blocks: room for the element `id`.
+  /// Makes room in an array of blocks for the element `id`.
   void reach(IdType id) { Base::reach(id); }
   // An id of another type, or a bare number, finds nothing.
   template <class Other>
@@ -112,7 +112,7 @@ class Ids {
   std::size_t first_ = 0, end_;
 };
 
-/// A source or a place of which there is none.
+/// No source, or no place.
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 /// A request's place among those whose attempt may time out: in the lane or in the heap.
@@ -208,7 +208,7 @@ struct alignas(64) Attempt {
     kMutating = 1 << 5,    ///< its request has side effects
     kReplay = 1 << 6,      ///< answered because of its token, not executed
     kHasSession = 1 << 7,  ///< its execution is the one that its token stands for
-    // Of an attempt that consists of two messages (model "occ", a read before a retry).
+    // The stage of an attempt that consists of two messages (model "occ", a read before a retry).
     kGoesOn = 1 << 8,         ///< the answer under way asks for the second message
     kSecondMessage = 1 << 9,  ///< the first one is answered
     kDegraded = 1 << 10,      ///< it succeeds, but a call that was made for it has failed
@@ -295,7 +295,7 @@ class AttemptPool : public IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> {
 /// in which that began. All steps take a constant time.
 class Holders {
  public:
-  /// The attempt, which is at this instance, is none of them yet.
+  /// Adds an attempt that is at this instance and is not in the list yet.
   void begin(AttemptId attempt, InstanceId at) {
     if (at >= ends_.size()) ends_.resize(std::size_t{at} + 1);
     Ends& ends = ends_[at];
@@ -304,7 +304,7 @@ class Holders {
     (ends.last.exists() ? links_[ends.last].next : ends.first) = attempt;
     ends.last = attempt;
   }
-  /// It is one of them no more.
+  /// Takes the attempt out of the list.
   void end(AttemptId attempt) {
     const Link& own = links_[attempt];
     Ends& ends = ends_[own.at];
@@ -408,7 +408,7 @@ class Streams {
   const RandomKey& of_group(std::size_t group) const { return groups_[group]; }
   /// For what a service draws for itself.
   const RandomKey& of_service(std::size_t service) const { return services_[service]; }
-  /// The same for one of its instances, if it has several; `number` counts them.
+  /// The key of one of its instances, if it has several; `number` counts them.
   RandomKey of_instance(std::size_t service, std::uint32_t number) const {
     return services_[service].named("instance", std::to_string(number));
   }
@@ -454,9 +454,9 @@ class KeyChoice {
 class OperationNames {
  public:
   explicit OperationNames(const Scenario& scenario);
-  /// Of a name that no group has: that of no request.
+  /// The number of a name: that of no request if no group has it.
   std::uint32_t number(std::string_view name) const;
-  /// Of a number; empty for 0.
+  /// The name of a number; empty for 0.
   std::string_view name(std::uint32_t number) const {
     return number == 0 ? std::string_view() : names_[number - 1];
   }

@@ -214,12 +214,12 @@ struct RunState {
   IndexedBy<RequestId, kernel::LinkedPool<Request>> requests;
   AttemptPool attempts;
   Holders holders;
-  // Of requests and attempts of groups that take something over.
+  // What requests and attempts have taken over, for groups that take something over.
   ByRequest<TakenOver> taken_over_by_request;
   ByAttempt<TakenOver> taken_over;
   ByRequest<JobCheck> checks;  ///< of jobs that are polled for
   Instances instances;
-  /// Of single instances; only where a service has several.
+  /// Levels of single instances; only where a service has several.
   std::optional<stats::InstanceLog> instance_log;
 
   std::optional<OperationNames> operation_names;  ///< only for the access log
@@ -316,7 +316,7 @@ class RunLimits {
   Services& services_;
   const Effects& effects_;
   std::uint64_t done_ = 0;        // units of work: events, steps and others
-  std::uint64_t next_check_ = 0;  // at so many of them
+  std::uint64_t next_check_ = 0;  // at this number of them
   // Apart from `done_`: as neighbours the two would be loaded together, just after one was stored.
   std::uint64_t steps_ = 0, other_ = 0;
   std::uint64_t instant_began_ = 0;  // `done_` when this instant began, and the other work since

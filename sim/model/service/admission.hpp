@@ -21,7 +21,7 @@ namespace retrysim::model {
 /// refill all the time (a token bucket) or at the start of each window.
 class Allowances {
  public:
-  /// Those who share one.
+  /// What is left for the attempts that share a limit.
   struct Allowance {
     double left = 0;  ///< attempts
     Time since;       ///< the last refill
@@ -106,8 +106,8 @@ class Throttle {
   bool pass(std::uint16_t group, std::uint32_t number, Time now) {
     return others_.pass(group, number, now);
   }
-  /// The same for an attempt whose operation or key, if there is a limit of its own for that, has
-  /// the number `about`.
+  /// Admits an attempt whose operation or key, if there is a limit of its own for that, has the
+  /// number `about`.
   bool pass(std::uint16_t group, std::uint32_t number, Time now, std::uint32_t about) {
     const auto limit = std::ranges::lower_bound(limits_, about, {}, &Limit::concerns);
     if (limit == limits_.end() || limit->concerns != about) return others_.pass(group, number, now);

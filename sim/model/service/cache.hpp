@@ -28,7 +28,7 @@ class Cache {
   void clear();
 
   std::uint32_t size() const { return size_; }
-  /// The memory of one for so many keys.
+  /// The memory of a cache for this many keys.
   static std::uint64_t bytes(std::uint32_t keys) {
     return sizeof(Cache) + (std::uint64_t{keys} + 1) * sizeof(Entry);
   }

@@ -101,7 +101,7 @@ class Calls {
     std::vector<std::vector<std::uint16_t>> choices;  // calls of which one is made
   };
 
-  /// Of an attempt.
+  /// How far the calls of an attempt have got.
   struct Progress {
     std::uint32_t serial = 0;  // of the stage
     std::uint16_t stage = 0;

@@ -147,7 +147,7 @@ class ServicePower {
     if (spec_->servers == ServiceSpec::kUnlimited) {
       working_ = impairment_.capacity > 0 ? ServiceSpec::kUnlimited : 0;
     } else {
-      // Those of all instances together still count as an integer.
+      // The servers of all instances together still count as an integer.
       constexpr double kMost = 9e18 / InstancesSpec::kMost;
       const auto servers =
           static_cast<double>(autoscaler_ ? autoscaler_->servers() : spec_->servers);
@@ -237,7 +237,7 @@ class AttemptsInService {
   void start(Attempt& a, Time now);
   /// Takes out all that servers work on, in order of completion; not those for which one is held.
   std::vector<std::uint32_t> take_all(Time now);
-  /// From now on so many servers work, at this speed. Work in progress goes on.
+  /// From now on this many servers work, at this speed. Work in progress goes on.
   void set_power(std::int64_t servers, double speed, Time now) {
     servers_.set_power(servers, speed, now);
   }
@@ -337,7 +337,7 @@ class Instance {
 
   /// An attempt leaves the queue before it is served.
   void remove_from_queue(const Attempt& a, Time now);
-  /// The same for an attempt that has been taken from the queue but is not started, or that has
+  /// As above, for an attempt that has been taken from the queue but is not started, or that has
   /// arrived but is not admitted.
   void leave_unserved(const Attempt& a, Time now) { time_queued_ += time_between(a.arrived, now); }
 

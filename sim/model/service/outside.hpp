@@ -87,8 +87,8 @@ class FaultTimeline {
   /// The faults of a service, by their places in `order_`.
   struct FaultsOfService {
     std::vector<std::size_t> by_start;
-    std::size_t begun = 0;     ///< so many of these have begun
-    std::set<std::size_t> on;  ///< those that have, less some that are over
+    std::size_t begun = 0;     ///< how many of these have begun
+    std::set<std::size_t> on;  ///< the ones that have begun, less some that are over
   };
 
   template <class AnswerOf>

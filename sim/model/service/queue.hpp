@@ -55,7 +55,7 @@ class Codel {
   }
 
  private:
-  // A queue of one attempt is no standing queue, however long it has waited.
+  // A queue of one attempt is not a standing queue, however long it has waited.
   bool waited_too_long(Duration waited, std::uint64_t left, Time now) {
     if (waited < target_ || left <= 1) {
       long_from_ = Time::max();

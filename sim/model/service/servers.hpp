@@ -138,7 +138,7 @@ class OperationMix {
  public:
   /// Every request is like the others.
   OperationMix() = default;
-  /// Of the client groups that call service `service`.
+  /// The mix of the client groups that call service `service`.
   OperationMix(std::size_t service, const std::vector<ClientSpec>& clients);
 
   /// Whether all requests are alike.
@@ -391,7 +391,7 @@ class OwnServers {
     return in_service_.take_all();
   }
 
-  /// From now on so many servers work, at this speed. Work in progress goes on.
+  /// From now on this many servers work, at this speed. Work in progress goes on.
   void set_power(std::int64_t servers, double speed, Time now) {
     working_ = servers;
     if (speed == speed_) return;
@@ -589,7 +589,7 @@ class SharedServers {
     leave(attempt);
     return attempt;
   }
-  /// What is held takes nothing from the others.
+  /// A held server takes nothing from the others.
   std::uint32_t hold(Time now) {
     ++held_;
     return complete(now);

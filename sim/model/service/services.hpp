@@ -37,7 +37,7 @@ class AttemptWatch {
 
   /// An attempt has been admitted by a service that watches over its attempts.
   [[gnu::noinline]] void enter(Attempt& a);
-  /// It is served, or it goes in another way.
+  /// The attempt is served, or goes in another way.
   RETRYSIM_IN_LOOP void leave(Attempt& a);
   /// The attempt that the service's own timeout ends now: its oldest one.
   Attempt& expired(ServiceId service);
@@ -74,7 +74,7 @@ class Services {
   /// Makes the instances. `Calls` are linked, and levels begin, when all are there.
   void prepare();
   void add_completion_sources();
-  /// Those of faults and autoscaling; those of the services' own timeouts.
+  /// Events of faults and autoscaling; of the services' own timeouts.
   void add_outside_sources();
   void add_timeout_sources() { watch_.add_sources(); }
   /// Offers the first faults and looks of autoscalers.
@@ -82,7 +82,7 @@ class Services {
 
   /// An attempt has come to the instance that it goes to.
   RETRYSIM_IN_LOOP void arrive(Attempt& a);
-  /// The same where the arrival is an event of its own, in which nothing else happens.
+  /// An arrival that is an event of its own, in which nothing else happens.
   void arrive_by_event(Attempt& a);
   /// The client of the attempt has stopped waiting. Servers that this sets free take their next
   /// attempt at `refill_freed`, when all attempts of the request have been given up.

@@ -45,7 +45,7 @@ double most_of(const DelayLaw& law);
 /// before is the law of that delay: exact for each retry, blind to the dependence between them.
 DelayLaw backoff_law(const BackoffRules& rules, bool throttling, int retry);
 
-/// The same for one retry after another, where it costs no more than the last of them alone. The
+/// The law for one retry after another, where it costs no more than the last of them alone. The
 /// rules must outlive it.
 class BackoffLaws {
  public:
@@ -54,7 +54,7 @@ class BackoffLaws {
   BackoffLaws(const BackoffLaws&) = delete;
   BackoffLaws& operator=(const BackoffLaws&) = delete;
 
-  /// Of retry number 1, then 2, ...
+  /// The delay of retry number 1, then 2, ...
   DelayLaw next();
   /// Leaves one out.
   void skip();
@@ -101,8 +101,8 @@ class DecorrelatedStep {
 
  private:
   void make_grid(double low, double high);
-  /// Of the first point that is not below x. `near` is the place of the x before: they mostly come
-  /// in ascending order.
+  /// The place of the first point that is not below x. `near` is the place of the x before: they
+  /// mostly come in ascending order.
   std::size_t index(double x, std::size_t& near) const;
 
   std::vector<double> grid_, mass_, slope_, shift_;
@@ -116,7 +116,7 @@ class DecorrelatedBackoff {
 
   /// Goes on to the next retry.
   void next();
-  /// Of the present retry; empty before the first.
+  /// The law of the present retry; empty before the first.
   const DelayLaw& law() const { return law_; }
 
  private:

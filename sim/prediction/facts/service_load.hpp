@@ -43,7 +43,7 @@ struct Demands {
   explicit Demands(const Scenario& scenario);
   flow::Demand first, needed, most;
   std::vector<std::vector<std::size_t>> callers;  ///< of each service: the groups that call it
-  /// Of each group: whether its requests vary by more than chance, and whether no answer is waited
+  /// For each group: whether its requests vary by more than chance, and whether no answer is waited
   /// for before the next request. Groups of calls are as those that make the service call.
   std::vector<bool> varies, open;
 };
@@ -78,8 +78,8 @@ bool has_plain_quota(const ClientSpec& client);
 /// Whether a group of clients or another service calls it.
 bool is_called(const Scenario& scenario, std::size_t service);
 
-/// Of a request all of whose attempts last for `attempt` (s, may be infinite) and fail; hedged ones
-/// overlap. Seconds, may be infinite.
+/// The time of a request all of whose attempts last for `attempt` (s, may be infinite) and fail;
+/// hedged ones overlap. Seconds, may be infinite.
 struct RequestTimes {
   double longest = 0;    ///< with every backoff at its longest, or until the deadline
   double mean = 0;       ///< without the deadline

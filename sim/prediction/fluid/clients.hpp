@@ -31,7 +31,7 @@ class BucketLaw {
 
   // What happens to the buckets of all clients together, in numbers of events since the last call
   // of `advance`.
-  void ask(double cost, double events);  ///< for a retry; those that can pay do
+  void ask(double cost, double events);  ///< for a retry; whoever can pay does
   void fail(double events);              ///< retryable failures (QuotaRules::failure_cost)
   void begin(double events);             ///< requests that begin
   void succeed_first(double events);     ///< on the first attempt

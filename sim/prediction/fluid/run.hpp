@@ -29,7 +29,7 @@ class Runner {
       return false;
     });
   }
-  /// The same until `visit` gives true. Throws Interrupted if asked to stop.
+  /// Runs until `visit` gives true. Throws Interrupted if asked to stop.
   template <class Visit>
   void run_until(Visit visit) {
     for (std::size_t k = 0; k < steps_; ++k) {
@@ -94,7 +94,7 @@ bool has_disturbance(const Scenario& scenario, std::size_t service);
 /// The scenario without them.
 Scenario calm_scenario(Scenario scenario, std::size_t service);
 
-/// The same with an outage of many timeouts instead; where servers are unlimited, with a surge.
+/// The scenario with an outage of many timeouts instead; where servers are unlimited, with a surge.
 Scenario pushed_scenario(Scenario scenario, std::size_t service);
 
 /// Ten timeouts of calm, then an outage of the service, or a surge where servers are unlimited.

@@ -79,14 +79,14 @@ struct Shares {
   double success = 0, answered = 0;
   double arriving = 1;         ///< that come to the service
   double error_retryable = 1;  ///< of error answers
-  double throttled = 0;        ///< of those that arrive: refused by the service's token bucket
+  double throttled = 0;        ///< share of arrivals refused by the service's token bucket
   bool strained = false;       ///< some fail for lack of capacity
-  double lack = 0;             ///< share of those that would not fail at an idle service
+  double lack = 0;             ///< share of attempts that would not fail at an idle service
 };
 
 class FluidService {
  public:
-  /// Of `steps` bins of `step` seconds.
+  /// For `steps` bins of `step` seconds.
   FluidService(const FluidSystem& system, double step, std::size_t steps);
 
   /// The bin that starts at `now` begins.
@@ -113,7 +113,7 @@ class FluidService {
   double room_now() const;
   /// Share of attempts whose answer comes too late if their wait grows from `first` to `last`.
   double late_share(const FluidClients& g, double first, double last) const;
-  /// The same at a service that has nothing else to do.
+  /// The share at a service that has nothing else to do.
   double late_when_idle(const FluidClients& g) const;
   double next_restart() const;
 

@@ -46,7 +46,7 @@ class CsvWriter {
 
   /// Where the next `size` characters of the row go.
   char* room(std::size_t size);
-  /// The same for a cell of at most that size, after the comma that it may need.
+  /// Room for a cell of at most this size, after the comma that it may need.
   char* begin_cell(std::size_t size);
   /// The cell, and so the row, ends there.
   void end_cell(const char* end);

@@ -264,7 +264,7 @@ class Columns {
   std::vector<CellOf> cells_;
 };
 
-/// The same cell in every row.
+/// A column with one cell for every row.
 template <class T>
 auto always(T value) {
   return [value = std::move(value)](const auto&) { return value; };
@@ -339,7 +339,7 @@ class Document {
   /// Members of result.json, in the order of the calls.
   Document& member(std::string name, nlohmann::ordered_json value);
   Document& streamed_member(std::string name, JsonMember write);
-  /// Those of `object`.
+  /// Adds the members of `object`.
   Document& members(const nlohmann::ordered_json& object);
   /// What result.json begins with (`result_head`), and what it has of the scenario at its end.
   Document& head(std::string_view command, const Heading& heading, const Scenario& scenario,
@@ -356,8 +356,8 @@ class Document {
   Document& scenario_file(const LoadedScenario& scenario, std::string comment = "");
 
   void write_text(Sink& sink, std::size_t columns) const;
-  /// The same on standard output, with `closing` below it; then the answers again if the first of
-  /// them is out of sight.
+  /// Writes the text on standard output, with `closing` below it; then the answers again if the
+  /// first of them is out of sight.
   void write_text(StandardOutput& out, std::size_t columns, std::string_view closing = "") const;
   /// A file of those added with `file`.
   void write_file(Sink& sink, std::string_view name) const;

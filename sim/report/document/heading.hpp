@@ -28,12 +28,12 @@ struct Heading {
   std::string text() const;
 };
 
-/// Of a result of one scenario. What it goes through itself is no change: the paths in `varied`,
-/// such as those of --vary and --trigger.
+/// The heading of a result of one scenario. What it goes through itself is no change: the paths in
+/// `varied`, such as those of --vary and --trigger.
 Heading heading_of(const LoadedScenario& scenario, std::span<const std::string> varied = {});
 
-/// Of a result of several variants, at least one, the first of which gives name and description:
-/// with the changes that they all have. Their names say what they differ in.
+/// The heading of a result of several variants, at least one, the first of which gives name and
+/// description: with the changes that they all have. Their names say what they differ in.
 Heading heading_of(const std::vector<const LoadedScenario*>& variants);
 
 }  // namespace retrysim::report

@@ -93,7 +93,7 @@ class StandardOutput : public Sink {
   void emphasize(Emphasis emphasis);
   /// Lines written so far.
   std::size_t lines() const { return lines_; }
-  /// Whether the last so many lines do not all fit on the terminal; false if it is none.
+  /// Whether the last `lines` lines do not all fit on the terminal; false without a terminal.
   bool is_out_of_sight(std::size_t lines) const;
   void flush() { output_.flush(); }
 

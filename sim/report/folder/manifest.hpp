@@ -54,7 +54,7 @@ std::string content_of(const std::filesystem::path& file);
 nlohmann::ordered_json read_json(const std::filesystem::path& file,
                                  std::span<const std::string_view> skip = {});
 
-/// The same of `text`, the content of `file`.
+/// The JSON of `text`, the content of `file`.
 nlohmann::ordered_json json_in(const std::filesystem::path& file, const std::string& text);
 
 /// Calls `read` and turns a member of `file` that is missing or of another type than expected into
@@ -75,15 +75,15 @@ std::string fault_of(const std::filesystem::path& folder, const FileRecord& reco
 
 /// Which question a result answers.
 struct ResultIdentity {
-  /// Of a result of which only the scenario is known.
+  /// The identity of a result of which only the scenario is known.
   ResultIdentity(std::string scenario_name) : scenario(std::move(scenario_name)) {}
   ResultIdentity(const char* scenario_name) : scenario(scenario_name) {}
 
   std::string scenario;
   std::string version;
   std::string command;               ///< its name, such as "run"; empty: not known
-  std::vector<std::string> options;  ///< those that matter to the answer: "--vary PATH=VALUES"
-  /// The effective keys and their values as TOML; of several variants those that they share.
+  std::vector<std::string> options;  ///< options that matter to the answer: "--vary PATH=VALUES"
+  /// The effective keys and their values as TOML; for several variants the ones that they share.
   std::vector<std::pair<std::string, std::string>> keys;
   std::vector<FileRecord> files;  ///< with the CSV inputs among them
   /// Files and folders that the command reads, which it must not replace.
@@ -97,20 +97,21 @@ struct ResultIdentity {
 /// result.json itself need not be among `files`. Bytes that are not UTF-8 are replaced.
 std::string sealed(JsonText document, const ResultIdentity& answers,
                    const std::vector<FileRecord>& files);
-/// The same with the members of `json`, an object.
+/// result.json with the members of `json`, an object.
 std::string sealed(const nlohmann::ordered_json& json, const ResultIdentity& answers,
                    const std::vector<FileRecord>& files);
 
-/// Of a result that `command` is about to compute of these variants, at least one.
+/// The identity of a result that `command` is about to compute of these variants, at least one.
 ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, std::string command,
                            std::vector<std::string> options = {});
 
-/// The same of one scenario from which others are made that read these files, too.
+/// The identity of a result of one scenario from which others are made that read these files, too.
 ResultIdentity identity_of(const LoadedScenario& base,
                            const std::vector<std::filesystem::path>& further_reads,
                            std::string command, std::vector<std::string> options);
 
-/// Of the result that a result.json describes. `path` is for messages. Throws DamagedResult.
+/// The identity of the result that a result.json describes. `path` is for messages. Throws
+/// DamagedResult.
 ResultIdentity identity_of(const nlohmann::ordered_json& json, const std::filesystem::path& path);
 
 /// In what `now` asks another question than `earlier`, its first differences in words; empty if

@@ -106,7 +106,7 @@ class OutputFile {
 
   /// Throws OutputError. Does not wait for a reader of a pipe.
   void write(std::string_view text) const;
-  /// The same with what `content` writes, piece by piece; nothing is left if it throws.
+  /// Writes what `content` writes, piece by piece; nothing is left if it throws.
   void write(const std::function<void(Sink&)>& content) const;
 
  private:

@@ -31,7 +31,7 @@ std::string html_page(std::span<const std::filesystem::path> folders);
 inline constexpr const char* kEnginePageHead = "<!doctype html><!-- retrysim page -->\n";
 
 /// The engine in a page that scripts/page has written, as such pages carry it. Throws DamagedResult
-/// if the file is none, or was made by another version.
+/// if the file is not one, or was made by another version.
 std::string engine_of_page(const std::filesystem::path& page);
 
 /// The page of the result of `run` in `folder`, which computes on with the engine. Throws
@@ -40,10 +40,10 @@ std::string live_page(const std::filesystem::path& folder, std::string_view engi
 
 // JSON inside a page: short numbers, and texts that no browser takes for markup.
 
-/// Appends `value`, a finite number, rounded to so many significant digits.
+/// Appends `value`, a finite number, rounded to `digits` significant digits.
 void append_compact(std::string& out, double value, int digits);
 
-/// `value` rounded to so many digits, as a whole number where it is one; null if it is not finite.
+/// `value` rounded to `digits` digits, as a whole number where it is one; null if it is not finite.
 nlohmann::ordered_json compact(double value, int digits = 6);
 
 /// A JSON string in quotes; bytes that are not UTF-8 are replaced.
@@ -59,7 +59,7 @@ struct PageParts {
   std::string style_sha256, script_sha256;  ///< in hexadecimal digits
 };
 
-/// Those of a report, or of one that has the engine.
+/// The parts of a report, or of one that has the engine.
 const PageParts& page_parts(bool live);
 
 // The mean series of a result as compact JSON for its page.
@@ -111,7 +111,7 @@ struct PageResult {
 /// DamagedResult if a file is missing, damaged or not as expected.
 PageResult read_page_result(const std::filesystem::path& folder, std::size_t most_bytes);
 
-/// The same of a result of `scenario` that has not been written: what the folder would give whose
+/// The data of a result of `scenario` that has not been written: what the folder would give whose
 /// files `document` describes, and whose name is that of the scenario.
 PageResult page_result(const Document& document, const LoadedScenario& scenario,
                        const ResultIdentity& answers, std::size_t most_bytes);

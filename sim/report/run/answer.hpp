@@ -28,7 +28,7 @@ struct Saying {
 /// What is said of the client groups whose answer is the same.
 struct AnswerBlock {
   Saying answer;
-  /// Those of the most groups first. What only some groups of the block have names these.
+  /// The causes of the most groups first. What only some groups of the block have names these.
   std::vector<Saying> causes;
 };
 

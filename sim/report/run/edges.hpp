@@ -35,7 +35,7 @@ struct Edge {
   bool is_back = true;
 };
 
-/// Of each client group, in the order of calls.
+/// The edges of each client group, in the order of calls.
 std::vector<Edge> edges_of(const Evaluation& evaluation);
 
 /// An array of them.

@@ -56,7 +56,7 @@ void show_phases(Document& document, const Evaluation& evaluation);
 /// the precision; without an interval the value has four significant digits.
 std::string format_estimate(const Estimate& estimate, std::string_view unit);
 
-/// The same for a metric: shares in percent.
+/// The text of a metric: shares in percent.
 std::string format_metric(const Estimate& estimate, const MetricInfo& metric);
 
 /// A number without interval, in the unit that suits it.

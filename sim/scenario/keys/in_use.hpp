@@ -28,7 +28,7 @@ struct KeyInUse {
   /// What the scenario has, in words: "hedging", or the key's name with its help.
   std::string thing() const;
 
-  // Of its table.
+  // The struct of its table.
   const FilledSlots& slots;
   const std::function<std::string()>& table;  ///< its path
 };

@@ -22,14 +22,14 @@ inline constexpr Range kPositiveShare{.min = 0, .max = 1, .above_min = true};
 inline constexpr Range kRunLength{.min = 0, .max = kLongestDuration.in_seconds()};
 inline constexpr Range kPositiveRunLength{
     .min = 0, .max = kLongestDuration.in_seconds(), .above_min = true};
-// Enough for any study, and few enough that the memory for so many can be had.
+// Enough for any study, and few enough to have the memory for them.
 inline constexpr Range kUpToBillion{.min = 1, .max = 1e9};
 inline constexpr Range kUpToMillion{.min = 1, .max = 1e6};
 
 constexpr ValueRules duration(Range range) {
   return {.kind = ValueKind::kDuration, .range = range, .words = {}, .else_word = {}, .unit = "s"};
 }
-/// Of a request or a part of one.
+/// The time of a request or a part of one.
 constexpr ValueRules request_time(Range range) {
   return duration(range).of(Quantity::kRequestTime);
 }

@@ -103,9 +103,9 @@ class SlotsOf {
              To<ThrottleLimit>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>>
       parts_{};
 };
-/// Of a table that is being read.
+/// The slots of a table that is being read.
 using Slots = SlotsOf<false>;
-/// Of a table of a finished scenario.
+/// The slots of a table of a finished scenario.
 using FilledSlots = SlotsOf<true>;
 
 // --- The table -----------------------------------------------------------------------------------
@@ -221,8 +221,8 @@ const NameTree& name_tree();
 /// descriptions, expectations and phases only say what is shown and judged.
 bool changes_a_run(std::string_view path);
 
-/// The same but for how often and how exactly the system is simulated: seed, replications and
-/// precision.
+/// As above, but without seed, replications and precision: how often and how exactly the system is
+/// simulated.
 bool describes_system(std::string_view path);
 
 /// The key that a dotted path names; null if it names a table or a part of a value, or is unknown.

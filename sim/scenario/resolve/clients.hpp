@@ -28,8 +28,8 @@ void note_idle_content(Tables& t, const KeyResolution& keys, const ClientSpec& s
 /// The price of an attempt must not depend on which of a group's services it goes to.
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 
-/// Of all groups together: the rules of those that name the same retryer, and the memory of states
-/// that are kept apart.
+/// For all groups together: the rules of groups that name the same retryer, and the memory of
+/// states that are kept apart.
 void check_retryers(Tables& t);
 /// Calls whose deadline is that of their caller, or of which only some are retried.
 void check_calls(Tables& t);

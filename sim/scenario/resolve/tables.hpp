@@ -55,7 +55,7 @@ class Tables {
   /// The index of the service called `name`; an error if there is none.
   std::optional<std::size_t> find_service(const KeyResolution& keys, std::string_view key,
                                           const std::string& name);
-  /// The same without an error.
+  /// The index without an error.
   std::optional<std::size_t> index_of_service(std::string_view name);
   std::vector<std::string_view> service_names() const;
 

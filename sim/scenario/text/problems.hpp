@@ -59,7 +59,7 @@ class Problems {
   static constexpr std::size_t kMost = 20;
 
   explicit Problems(const Sources& sources) : sources_(&sources) {}
-  /// Those of `other`, whose sources `sources` begins with.
+  /// Takes over the problems of `other`, whose sources `sources` begins with.
   Problems(const Problems& other, const Sources& sources)
       : sources_(&sources), found_(other.found_) {}
   Problems(const Problems&) = delete;

@@ -27,7 +27,7 @@ class ScenarioReader {
   /// are relative to `directory`. Mistakes come with every `load`.
   ScenarioReader(std::string_view text, const std::string& file, std::filesystem::path directory,
                  const std::vector<std::string>& edits);
-  /// The same with CSV inputs of `inputs` only, which must outlive the object.
+  /// A reader with CSV inputs of `inputs` only, which must outlive the object.
   ScenarioReader(std::string_view text, const std::string& file, const InputTexts& inputs,
                  const std::vector<std::string>& edits);
 
@@ -36,7 +36,7 @@ class ScenarioReader {
   LoadResult load(const std::vector<std::string>& variant_edits = {}) const& {
     return load(variant_edits, memory_.get());
   }
-  /// Of a reader that loads only once, which keeps nothing for later.
+  /// For a reader that loads only once, which keeps nothing for later.
   LoadResult load(const std::vector<std::string>& variant_edits = {}) && {
     return load(variant_edits, nullptr);
   }

@@ -34,11 +34,11 @@ class ScenarioWriter {
   void blank();
   /// `[path]`, with a blank line above. Names in it are quoted where they must be.
   void table(std::string_view path);
-  /// The same without the blank line.
+  /// A table without the blank line.
   void section(std::string_view path);
   /// A line as it is.
   void line(std::string_view text);
-  /// `value` is TOML. An empty comment is none.
+  /// `value` is TOML. An empty comment is left out.
   void key(std::string_view name, std::string_view value, std::string_view comment = "");
 
   /// The file so far.

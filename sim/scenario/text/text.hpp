@@ -43,7 +43,7 @@ bool is_printable(std::string_view character);
 /// `text` with everything that is not printable written as an escape: \t, \r, \x1B, \u202E. Line
 /// feeds stay.
 std::string printable(std::string_view text);
-/// The same for a piece of one line: a line feed becomes \n.
+/// The text of a piece of one line: a line feed becomes \n.
 std::string printable_line(std::string_view text);
 
 /// Number of columns that a text takes on a terminal: its UTF-8 characters, as `printable` shows
@@ -59,7 +59,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The nearest of `known`, the first of equals; empty if none is near enough to be a misspelling.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
-/// The same of the first ten of them: "a, b, ... and 99,990 more". For messages about lists of any
+/// At most the first ten of them: "a, b, ... and 99,990 more". For messages about lists of any
 /// length.
 std::string joined_first(const std::vector<std::string_view>& words);
 
@@ -70,7 +70,7 @@ std::string grouped(std::size_t number);
 // is "more than 1000000000000000", what is too small "less than 0.000000001", and what is no number
 // at all "an unknown number". Those below zero are 0.
 
-/// A number of things with so many significant digits: "3120", "0.5", "0.000012".
+/// A number of things with `digits` significant digits: "3120", "0.5", "0.000012".
 std::string said_count(double number, int digits = 3);
 /// All of its digits, and none behind the point.
 std::string said_whole(double number);
@@ -112,7 +112,7 @@ std::string joined(const std::vector<std::string_view>& words);
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);
-  /// Of a file that is open, and stays so.
+  /// A reader of a file that is open, and stays so.
   explicit InputFile(int descriptor);
   ~InputFile();
   InputFile(const InputFile&) = delete;

@@ -30,7 +30,7 @@ enum class ValueKind : std::uint8_t {
   kNames,              ///< a text, or a list of some
   kFile,               ///< the name of a CSV file
   kDistribution,       ///< a duration, or { distribution = ..., ... }
-  kDistributionList,   ///< [ ... ] of those, at least one
+  kDistributionList,   ///< [ ... ] of these, at least one
   kCountDistribution,  ///< a whole number, or { distribution = ..., ... } of a number
 };
 
@@ -52,7 +52,7 @@ std::string to_string(const Range& range);
 enum class Quantity : std::uint8_t {
   kOther,
   kFactor,       ///< 1 is as usual; some write 50 for 50 %
-  kName,         ///< text that others are told apart by; empty is none
+  kName,         ///< text that tells tables apart; not empty
   kRequestTime,  ///< of a request or a part of one; some write 2000 for 2000 ms
 };
 
@@ -69,27 +69,27 @@ struct ValueRules {
   std::string_view also_word = {};  ///< a second such word; may be empty
   Quantity quantity = Quantity::kOther;
 
-  /// The same, but for the word that is accepted as well.
+  /// These rules, with a word that is accepted as well.
   constexpr ValueRules or_word(std::string_view word) const {
     ValueRules rules = *this;
     rules.else_word = word;
     return rules;
   }
-  /// The same, but this word is accepted, too.
+  /// These rules, with a word that is accepted, too.
   constexpr ValueRules or_also_word(std::string_view word) const {
     ValueRules rules = *this;
     rules.also_word = word;
     return rules;
   }
-  /// The same, but "sdk" is accepted as well: as the SDK has it.
+  /// These rules, with "sdk" accepted as well: as the SDK has it.
   constexpr ValueRules or_as_the_sdk() const { return or_also_word(kAsTheSdk); }
-  /// The same of such a kind.
+  /// These rules for a quantity of such a kind.
   constexpr ValueRules of(Quantity its_kind) const {
     ValueRules rules = *this;
     rules.quantity = its_kind;
     return rules;
   }
-  /// The same in a unit.
+  /// These rules for a number in a unit.
   constexpr ValueRules in(std::string_view its_unit) const {
     ValueRules rules = *this;
     rules.unit = its_unit;
