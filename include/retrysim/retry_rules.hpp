@@ -387,6 +387,16 @@ inline constexpr std::string_view kWords<RetryAfter> =
     "ignore|minimum|clamp|add|replace|minimum-capped|add-when-throttled";
 static_assert(words_end_with(RetryAfter::kAddWhenThrottled));
 
+/// What a client does when the service suggests a longer delay than it obeys.
+enum class RetryAfterOver : std::uint8_t {
+  kLimit,    ///< it waits as long as it obeys
+  kBackoff,  ///< it ignores the suggestion
+  kFail,     ///< it does not retry
+};
+template <>
+inline constexpr std::string_view kWords<RetryAfterOver> = "limit|backoff|fail";
+static_assert(words_end_with(RetryAfterOver::kFail));
+
 /// What a long-polling operation does when the quota refuses its retry. Waiting keeps it from
 /// polling in a tight loop while the quota is empty.
 enum class LongPoll : std::uint8_t {
@@ -422,14 +432,20 @@ struct RetryRules {
   /// one in rotation.
   std::uint32_t avoid_hosts = 0;
   RetryAfter retry_after = RetryAfter::kIgnore;
-  /// The limit on a suggested delay that replaces the backoff, or is a limited minimum; zero: the
-  /// cap of the backoff; `Duration::max()`: none.
+  /// The longest suggested delay that is obeyed; `Duration::max()`: any. Zero: the cap of the
+  /// backoff where the suggestion replaces the backoff or is a limited minimum, elsewhere any.
   Duration retry_after_max;
+  RetryAfterOver retry_after_over = RetryAfterOver::kLimit;
+  /// An obeyed suggestion is lengthened by up to this share of it, at random; 0: it is not.
+  double retry_after_jitter = 0;
   LongPoll long_poll = LongPoll::kReturn;
 
-  /// The longest suggested delay that is obeyed, where one has a limit of its own.
+  /// The longest suggested delay that is obeyed; `Duration::max()`: any.
   Duration suggestion_limit() const {
-    return retry_after_max > Duration::zero() ? retry_after_max : backoff.cap;
+    if (retry_after_max > Duration::zero()) return retry_after_max;
+    const bool limited =
+        retry_after == RetryAfter::kReplace || retry_after == RetryAfter::kMinimumCapped;
+    return limited ? backoff.cap : Duration::max();
   }
 
   /// The limits beyond the SDKs. Code that treats them alike goes through this list.

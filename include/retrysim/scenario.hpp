@@ -115,6 +115,9 @@ struct OperationSpec {
   double work = 1;   ///< factor on the service time
   /// Index of the service that they go to; none: the service of the group.
   std::optional<std::size_t> service = {};
+  /// Errors after which they are not retried, whatever the rules of the group say. With
+  /// `ErrorPattern::Of::kAny` among them they are not hedged, either.
+  std::vector<ErrorPattern> not_retried_on = {};
 };
 
 /// How often each of a number of keys (rows, partitions, tables) is requested.

@@ -442,7 +442,11 @@ class Generator {
 
   void operations(ClientSpec& c) {
     if (on(kOperations, 0.25)) {
-      c.operations = {{"get", 2, 1, {}}, {"put", 1, 2.5, {}}};
+      c.operations = {{"get", 2, 1, {}, {}}, {"put", 1, 2.5, {}, {}}};
+      if (on(kErrorLists, 0.3)) {
+        c.operations[1].not_retried_on = {{ErrorPattern::Of::kHundred, 5, ""}};
+        if (draws(kErrorLists).uniform() < 0.3) c.operations[1].not_retried_on = {{}};
+      }
       if (draws(kOperations).uniform() < 0.3) c.operations[1].service = services_count() - 1;
     }
     if (!on(kKeys, 0.25)) return;
@@ -526,7 +530,36 @@ class Generator {
       r.retry_after = any(kRetryAfter, RetryAfter::kAddWhenThrottled);
       r.retry_after_max = pick(kRetryAfter, {Duration(), Duration(), ms(60), Duration::max()});
     }
+    if (on(kSuggestionLimit, 0.3)) {
+      r.retry_after_max = pick(kSuggestionLimit, {ms(5), ms(20), ms(60), Duration::max()});
+      r.retry_after_over = any(kSuggestionLimit, RetryAfterOver::kFail);
+      r.retry_after_jitter = pick(kSuggestionLimit, {0.0, 0.1, 1.0});
+    }
+    if (on(kErrorLists, 0.2)) error_lists(r.errors);
     if (on(kLongPoll, 0.3)) r.long_poll = any(kLongPoll, LongPoll::kWaitBase);
+  }
+
+  void error_lists(ErrorRules& e) {
+    using Of = ErrorPattern::Of;
+    const std::vector<ErrorPattern> all = {{Of::kAny, 0, ""},
+                                           {Of::kStatus, 503, ""},
+                                           {Of::kStatus, 400, ""},
+                                           {Of::kStatus, 429, ""},
+                                           {Of::kHundred, 5, ""},
+                                           {Of::kHundred, 4, ""},
+                                           {Of::kThrottled, 0, ""},
+                                           {Of::kTimeout, 0, ""},
+                                           {Of::kConnection, 0, ""},
+                                           {Of::kCode, 0, "SlowDown"},
+                                           {Of::kStatus, 400, "ThrottlingException"}};
+    const auto one = [&] {
+      return all[draws(kErrorLists).below(static_cast<std::uint32_t>(all.size()))];
+    };
+    for (std::uint32_t n = draws(kErrorLists).below(5); n > 0; --n) e.on.push_back(one());
+    for (std::uint32_t n = draws(kErrorLists).below(3); n > 0; --n) e.not_on.push_back(one());
+    for (std::uint32_t n = draws(kErrorLists).below(3); n > 0; --n) {
+      e.bases.push_back({one(), time(kErrorLists)});
+    }
   }
 
   void backoff(BackoffRules& b) {

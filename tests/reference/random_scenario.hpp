@@ -122,8 +122,10 @@ enum class Feature : std::uint8_t {
   kEjection,
   kAccrual,
   kAvoidHosts,
+  kSuggestionLimit,
+  kErrorLists,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kAvoidHosts) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kErrorLists) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -161,7 +163,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "token first|token of content|no drain|"
     "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
     "stages|calls to one service|"
-    "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts";
-static_assert(words_end_with(reference::Feature::kAvoidHosts));
+    "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts|"
+    "limited suggestions|lists of errors";
+static_assert(words_end_with(reference::Feature::kErrorLists));
 
 }  // namespace retrysim

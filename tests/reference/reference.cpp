@@ -525,9 +525,14 @@ class World {
         random.below(static_cast<std::uint32_t>(spec.more_services.size()) + 1);
     return services_[chosen == 0 ? spec.service : spec.more_services[chosen - 1]];
   }
-  bool is_repeatable(const Request& r) const {
+  /// After this answer, or without one.
+  bool is_repeatable(const Request& r, const Response* answer) const {
     const double share = r.group->spec->unrepeatable;
-    return share <= 0 || draws(r, Purpose::kBody).uniform() >= share;
+    if (share > 0 && draws(r, Purpose::kBody).uniform() < share) return false;
+    const ClientSpec& spec = *r.group->spec;
+    if (spec.operations.empty()) return true;
+    const OperationSpec& operation = spec.operations[operation_index(r)];
+    return !is_final_for(spec.retry, operation.not_retried_on, answer);
   }
 
   // --- Retry state, and who shares it
@@ -1698,7 +1703,7 @@ class World {
     }
     const Group& g = *r.group;
     tell(Step::kDelivered, a, model::mark_of(a.answer));
-    const ErrorInfo error = classify(g.spec->retry.errors, g.spec->retry.api, a.answer);
+    const ErrorInfo error = what_it_means(g.spec->retry, a.answer);
     r.under_way.remove(&a);
     if (r.under_way.empty()) stop_timeout(r);
     not_under_way(a, &a.answer);
@@ -1776,8 +1781,8 @@ class World {
       rules.max_attempts = 1;
       rules.quota.order = QuotaOrder::kAfterAttempts;  // it is not charged
     }
-    const Failure failure{classify(rules.errors, rules.api, response), response.retry_after,
-                          r.group->spec->long_poll, is_repeatable(r), given_up};
+    const Failure failure{what_it_means(rules, response), response.retry_after,
+                          r.group->spec->long_poll, is_repeatable(r, &response), given_up};
     const ClientState state = state_of(r);
     const auto attempts = static_cast<std::uint32_t>(r.progress.attempts);
     const Decision decision =
@@ -1830,7 +1835,7 @@ class World {
     }
     r.hedge = calendar_.in(rules.hedging.delay, [this, &r] {
       r.hedge.reset();
-      if (r.under_way.empty() || !is_repeatable(r)) return;
+      if (r.under_way.empty() || !is_repeatable(r, nullptr)) return;
       if (!permit_hedge(r.group->spec->retry, state_of(r), r.progress, now())) return;
       r.retried = true;
       const SendRateRules& limit = r.group->spec->retry.rate_limit;

@@ -71,6 +71,11 @@ int largest_refund(const QuotaRules& rules, const RetryProgress& progress) {
   return 0;
 }
 
+/// Whether the request could be sent again after this answer.
+inline bool can_be_repeated(const ClientGroup& g, const Request& r, std::uint16_t answer) {
+  return !g.asks_what_repeats || g.can_repeat_after(r, answer);
+}
+
 AttemptResult result_of(ResponseClass response_class) {
   switch (response_class) {
     case ResponseClass::kSuccess:
@@ -381,7 +386,7 @@ RETRYSIM_IN_LOOP void Clients::answered_with_error(Attempt& a) {
   Request& r = *a.request;
   const ErrorInfo error = g.errors[a.answer];
   const Failure failure{error, state_.answers[a.answer].retry_after, g.spec->long_poll,
-                        decisions_.can_be_repeated(g, r)};
+                        can_be_repeated(g, r, a.answer)};
   if (a.is(Attempt::kExecuted)) services_.execution_failed(a);
   end_attempt(g, r, a, error.response_class);
   fail(g, r, failure);
@@ -452,7 +457,7 @@ RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
        {.error = g.errors[Answers::kNoAnswer],
         .retry_after = {},
         .long_poll = g.spec->long_poll,
-        .repeatable = decisions_.can_be_repeated(g, r),
+        .repeatable = can_be_repeated(g, r, Answers::kNoAnswer),
         .given_up = true});
 }
 
@@ -822,7 +827,7 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
 }
 
 bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
-  if (!can_be_repeated(g, r)) return false;
+  if (g.asks_what_repeats && !g.can_be_hedged(r)) return false;
   const RetryState state = g.state_of(r);
   const std::int32_t before = quota_of(state);
   const bool permitted = acquire_hedge(g.spec->retry, state, r.progress, state_.now);

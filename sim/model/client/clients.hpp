@@ -141,13 +141,6 @@ class RetryDecisions {
   RETRYSIM_IN_LOOP bool learns_from_success(const ClientGroup& g, const Request& r) const;
   /// What follows a failed attempt: by rules, or by a custom strategy.
   RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
-  /// Whether its body could be sent again.
-  bool can_be_repeated(const ClientGroup& g, const Request& r) const {
-    if (g.spec->unrepeatable <= 0) [[likely]]
-      return true;
-    Draws draws(*g.key, {r.entity, 0, 0, Purpose::kBody});
-    return draws.uniform() >= g.spec->unrepeatable;
-  }
   bool permit_hedge(ClientGroup& g, Request& r);
 
   std::uint64_t bytes() const { return request_numbers_.bytes(); }

@@ -31,6 +31,8 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   for (const Response& a : state.answers.all()) {
     errors.push_back(classify(rules.errors, rules.api, a));
   }
+  note_final_errors(state);
+  asks_what_repeats = spec->unrepeatable > 0 || !final_errors_.empty();
   share_states(state, groups);
   mutates = spec->side_effects.mutating > 0;
   pools_connections = Connections::are_simulated(state.scenario, *spec);
@@ -69,6 +71,42 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   arrivals.emplace(*spec, *key, &state.sequence, state.end_of_submissions,
                    state.options.max_events);
   if (polls) polling.emplace(spec->arrivals, *key, &state.checks);
+}
+
+void ClientGroup::note_final_errors(const RunState& state) {
+  const auto has_some = [](const OperationSpec& o) { return !o.not_retried_on.empty(); };
+  if (std::ranges::none_of(spec->operations, has_some)) return;
+  ErrorRules table = spec->retry.errors;
+  table.on = table.not_on = {};
+  for (const OperationSpec& operation : spec->operations) {
+    FinalErrors& own = final_errors_.emplace_back();
+    for (const Response& a : state.answers.all()) {
+      const ResponseClass by_table = classify(table, spec->retry.api, a).response_class;
+      own.answers.push_back(
+          std::ranges::any_of(operation.not_retried_on,
+                              [&](const ErrorPattern& p) { return matches(p, a, by_table); }));
+    }
+    own.all = std::ranges::any_of(operation.not_retried_on, [](const ErrorPattern& p) {
+      return p.of == ErrorPattern::Of::kAny;
+    });
+  }
+}
+
+bool ClientGroup::has_repeatable_body(const Request& r) const {
+  if (spec->unrepeatable <= 0) return true;
+  Draws draws(*key, {r.entity, 0, 0, Purpose::kBody});
+  return draws.uniform() >= spec->unrepeatable;
+}
+
+bool ClientGroup::can_repeat_after(const Request& r, std::uint16_t answer) const {
+  if (!has_repeatable_body(r)) return false;
+  return final_errors_.empty() ||
+         !final_errors_[about.own_operation(*key, r.entity)].answers[answer];
+}
+
+bool ClientGroup::can_be_hedged(const Request& r) const {
+  if (!has_repeatable_body(r)) return false;
+  return final_errors_.empty() || !final_errors_[about.own_operation(*key, r.entity)].all;
 }
 
 // The first group, by name, of those that name the same retryer holds the states of all.

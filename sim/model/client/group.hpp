@@ -48,6 +48,7 @@ struct ClientTraits {
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
   bool extras_at_decision = false;  ///< there is more to a retry decision than the rules
+  bool asks_what_repeats = false;   ///< not each of its requests can be repeated after each error
 };
 
 struct ClientGroup : Group, ClientTraits {
@@ -89,6 +90,11 @@ struct ClientGroup : Group, ClientTraits {
     return true;
   }
 
+  /// Whether the request can be sent again, by its body and its operation: after this answer, or
+  /// beside an attempt that has none yet.
+  bool can_repeat_after(const Request& r, std::uint16_t answer) const;
+  bool can_be_hedged(const Request& r) const;
+
   std::optional<ArrivalStream> arrivals;  ///< open processes
   std::uint32_t arrival_source = kNone;
   std::optional<Polling> polling;  ///< arrivals are jobs
@@ -103,6 +109,15 @@ struct ClientGroup : Group, ClientTraits {
 
  private:
   void share_states(const RunState& state, ByGroup<ClientGroup>& groups);
+  void note_final_errors(const RunState& state);
+  bool has_repeatable_body(const Request& r) const;
+
+  /// Of one operation.
+  struct FinalErrors {
+    std::vector<bool> answers;  ///< by number: those after which it is not retried
+    bool all = false;
+  };
+  std::vector<FinalErrors> final_errors_;  // by operation; empty: there are none
 };
 
 using ClientGroups = ByGroup<ClientGroup>;

@@ -479,6 +479,10 @@ class Addressing {
   ServiceId service(const RandomKey& key, std::uint64_t entity) const;
   /// By its number among those of all groups.
   std::uint32_t operation(const RandomKey& key, std::uint64_t entity) const;
+  /// The same among those of its group, which has some.
+  std::size_t own_operation(const RandomKey& key, std::uint64_t entity) const {
+    return choice_.of(key, entity);
+  }
   /// The factor of that operation on service times.
   double work(const RandomKey& key, std::uint64_t entity) const;
   std::uint32_t key(const RandomKey& key, std::uint64_t entity) const {

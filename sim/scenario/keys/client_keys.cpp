@@ -346,6 +346,12 @@ constexpr KeyInfo kOperationKeys[] = {
         {.fallback = "1.0", .thing = kOperations}, "Factor on the service time of their attempts."),
     key("calls", text(), into<&ServiceName::name>, {},
         "The service that they call; if not given, that of the group's other requests."),
+    key("retry_not_on", names(), into<&ErrorTexts::not_on>.used_if([](const FilledSlots& s) {
+      return !s.to<OperationSpec>().not_retried_on.empty();
+    }),
+        {.thing = "operations that are not retried"},
+        "Errors after which these requests are not retried, written as in retry.on; any: they are "
+        "neither retried nor hedged."),
 };
 
 }  // namespace
@@ -380,6 +386,8 @@ constexpr std::string_view kAdaptive = "retry.mode = adaptive";
 constexpr std::string_view kHasPresets = "retry.mode = legacy|standard|adaptive|custom";
 constexpr std::string_view kFormula = "retry.delays unset";
 constexpr std::string_view kHasQuota = "retry.quota.capacity != unlimited";
+
+constexpr std::string_view kReadsSuggestions = "retry.retry_after != ignore";
 
 constexpr Range kAmount{.min = 0, .max = 1e9};
 
@@ -498,8 +506,10 @@ void store_retry_after_max(const Slots& s, const Value& v) {
 }
 
 std::string retry_after_max_of(const RetryRules& r, std::string_view else_word) {
-  return r.retry_after_max == Duration::zero() ? render_text(else_word)
-                                               : toml_of(r.retry_after_max, "none");
+  const bool by_cap =
+      r.retry_after == RetryAfter::kReplace || r.retry_after == RetryAfter::kMinimumCapped;
+  if (by_cap && r.retry_after_max == Duration::zero()) return render_text(else_word);
+  return toml_of(r.suggestion_limit(), "none");
 }
 
 std::string capacity_of(const RetryRules& r, std::string_view else_word) {
@@ -535,6 +545,23 @@ constexpr KeyInfo kAttemptKeys[] = {
 };
 
 constexpr KeyInfo kErrorClassKeys[] = {
+    key("retry.on", names(), into<&ErrorTexts::on>.used_if([](const FilledSlots& s) {
+      return !s.to<RetryRules>().errors.on.empty();
+    }),
+        {.when = kRetries},
+        "The errors that are retried, in place of those of the classifier, each of them one of: "
+        "503; 5xx; SlowDown (a code); 503:SlowDown; internal (500); unavailable (503); throttled; "
+        "timeout; connection; any."),
+    key("retry.not_on", names(), into<&ErrorTexts::not_on>.used_if([](const FilledSlots& s) {
+      return !s.to<RetryRules>().errors.not_on.empty();
+    }),
+        {.when = kRetries}, "Errors that are not retried, written as in retry.on; goes before it."),
+    key("retry.base_after", names(), into<&ErrorTexts::bases>.used_if([](const FilledSlots& s) {
+      return !s.to<RetryRules>().errors.bases.empty();
+    }),
+        {.when = kFormula, .thing = "backoffs that depend on the error"},
+        "Another base after some errors, such as [\"429=5s\", \"timeout=0s\"]: an error as in "
+        "retry.on, and the base after it. The first that fits counts."),
     key("retry.classifier", word(), into<&RetryRules::errors, &ErrorRules::classifier>,
         {.when = kRetries}, "Whose table of error codes and statuses applies."),
     key("retry.status_429", word(), into<&RetryRules::errors, &ErrorRules::status_429>,
@@ -699,8 +726,16 @@ constexpr KeyInfo kLimiterKeys[] = {
     key("retry.retry_after_max", request_time(kPositive).or_word("cap").or_also_word("none"),
         Access{store_retry_after_max, retry_after_max_of}.used_as(
             into<&RetryRules::retry_after_max>),
-        {.when = "retry.retry_after = replace|minimum-capped"},
-        "Limit on the suggested delay; cap: that of the backoff."),
+        {.when = kReadsSuggestions},
+        "The longest suggested delay that is obeyed; cap: that of the backoff, only with replace "
+        "and minimum-capped."),
+    key("retry.retry_after_over", word(), into<&RetryRules::retry_after_over>,
+        {.when = kReadsSuggestions},
+        "What a client does when a longer delay is suggested: limit: it waits as long as it obeys; "
+        "backoff: it ignores the suggestion; fail: it does not retry."),
+    key("retry.retry_after_jitter", number({.min = 0, .max = 10}),
+        into<&RetryRules::retry_after_jitter>, {.when = kReadsSuggestions},
+        "Largest share by which an obeyed suggestion is lengthened, at random."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
         "What a long-polling operation does if the quota refuses its retry: return: return the "
         "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),
