@@ -38,12 +38,23 @@ double power(double base, std::int64_t exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
-/// The formula v = base x factor^(first_exponent + i), i = 0 for the first retry.
+/// The formula v = base x g(first_exponent + i), i = 0 for the first retry.
 double grown(const BackoffRules& rules, double base, int attempts) {
   if (base == 0) return 0;
-  const std::int64_t i = attempts - 1;
-  return base *
-         power(rules.factor, std::min<std::int64_t>(rules.first_exponent + i, rules.max_exponent));
+  const std::int64_t n =
+      std::min<std::int64_t>(rules.first_exponent + attempts - 1, rules.max_exponent);
+  if (rules.growth == Growth::kExponential) return base * power(rules.factor, n);
+  const auto steps = static_cast<double>(n);
+  if (rules.growth == Growth::kLinear) {
+    return base * std::max(0.0, 1 + steps * (rules.factor - 1));
+  }
+  if (n < 0) return 0;
+  if (rules.growth == Growth::kPolynomial) return base * kernel::pow(steps + 1, rules.power);
+  std::vector<double> fibonacci = {1, 1};
+  while (fibonacci.size() <= static_cast<std::size_t>(n)) {
+    fibonacci.push_back(fibonacci.back() + fibonacci[fibonacci.size() - 2]);
+  }
+  return base * fibonacci[static_cast<std::size_t>(n)];
 }
 
 double spread(Jitter jitter, double share, double v, double u) {
@@ -115,8 +126,16 @@ Duration backoff(const BackoffRules& written, std::optional<Duration> own_base, 
   BackoffRules rules = written;
   if (own_base) rules.base = rules.throttle_base = *own_base;
   if (!rules.delays.empty()) {
-    const auto retry = static_cast<std::size_t>(progress.attempts - 1);
-    return rules.delays[std::min(retry, rules.delays.size() - 1)].sample(draws);
+    auto retry = static_cast<std::size_t>(progress.attempts - 1);
+    const std::size_t listed = rules.delays.size();
+    if (rules.delays_then == DelaysThen::kRepeat) retry %= listed;
+    const Duration delay = rules.delays[std::min(retry, listed - 1)].sample(draws);
+    if (retry < listed || rules.delays_then == DelaysThen::kLast || delay == Duration::zero()) {
+      return delay;
+    }
+    const auto more = static_cast<std::int64_t>(retry - (listed - 1));
+    return std::min(rules.delays_cap, Duration::from_nanoseconds(
+                                          in_ns(delay) * power(rules.delays_factor, more)));
   }
   const Duration base = throttling ? rules.throttle_base : rules.base;
   const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
@@ -132,6 +151,17 @@ Duration backoff(const BackoffRules& written, std::optional<Duration> own_base, 
 
   Duration delay;
   const double quantum = static_cast<double>(rules.quantum.count());
+  if (jitter == Jitter::kPlusWidth || jitter == Jitter::kPlusMinusWidth) {
+    const double w = in_ns(rules.jitter_width);
+    const double least = jitter == Jitter::kPlusWidth ? v : v - w;
+    if (v < kInfinity) v = std::max(0.0, least + u * (v + w - least));
+    delay = Duration::from_nanoseconds(v);
+    if (quantum > 0 && delay != Duration::max()) {
+      delay = rules.quantum * (delay.count() / rules.quantum.count());
+    }
+    const bool cap_first = rules.over_cap == OverCap::kLimit && !rules.jitter_before_cap;
+    return cap_first ? delay : std::min(delay, rules.cap);
+  }
   if (quantum == 0) {
     delay = Duration::from_nanoseconds(spread(jitter, rules.jitter_share, v, u));
   } else if (rules.rounding == Rounding::kIntegers ||

@@ -581,7 +581,22 @@ class Generator {
       b.quantum = pick(kQuantum, {ms(1), ms(3)});
       b.rounding = any(kQuantum, Rounding::kMantissa);
     }
+    if (on(kGrowth, 0.3)) {
+      b.growth = any(kGrowth, Growth::kPolynomial);
+      b.power = pick(kGrowth, {0.0, 0.5, 2.0, 3.0});
+    }
+    if (on(kJitterWidth, 0.2)) {
+      b.jitter_width = pick(kJitterWidth, {ms(0), ms(5), ms(30)});
+      b.jitter = pick(kJitterWidth, {Jitter::kPlusWidth, Jitter::kPlusMinusWidth});
+      b.throttle_jitter =
+          pick(kJitterWidth, {Jitter::kPlusWidth, Jitter::kPlusMinusWidth, Jitter::kFull});
+    }
     if (on(kDelays, 0.1)) b.delays = {length(kDelays), length(kDelays)};
+    if (on(kDelaysGoOn, 0.5)) {
+      b.delays_then = any(kDelaysGoOn, DelaysThen::kGrow);
+      b.delays_factor = pick(kDelaysGoOn, {0.5, 1.5, 2.0});
+      b.delays_cap = pick(kDelaysGoOn, {ms(20), ms(50), Duration::max()});
+    }
   }
 
   void quota(QuotaRules& q) {

@@ -124,8 +124,11 @@ enum class Feature : std::uint8_t {
   kAvoidHosts,
   kSuggestionLimit,
   kErrorLists,
+  kGrowth,
+  kJitterWidth,
+  kDelaysGoOn,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kErrorLists) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kDelaysGoOn) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -164,7 +167,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
     "stages|calls to one service|"
     "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts|"
-    "limited suggestions|lists of errors";
-static_assert(words_end_with(reference::Feature::kErrorLists));
+    "limited suggestions|lists of errors|growth of backoffs|jitter of constant width|"
+    "delays that go on";
+static_assert(words_end_with(reference::Feature::kDelaysGoOn));
 
 }  // namespace retrysim

@@ -541,7 +541,14 @@ constexpr KeyInfo kAttemptKeys[] = {
         "Chance that a permitted retry is made."),
     key("retry.delays", distributions().of(Quantity::kRequestTime), into<kB, &B::delays>,
         {.when = kCustom},
-        "Delay before each retry, instead of the backoff formula; the last one is repeated."),
+        "Delay before each retry, instead of the backoff formula."),
+    key("retry.delays_then", word(), into<kB, &B::delays_then>, {.when = kCustom},
+        "How the list of delays goes on: last: with its last one; repeat: from its first one "
+        "again; grow: with its last one, which grows."),
+    key("retry.delays_factor", number(kPositive), into<kB, &B::delays_factor>,
+        {.when = "retry.delays_then = grow"}, "That growth, from one retry to the next."),
+    key("retry.delays_cap", request_time(kNotNegative).or_word("none"), into<kB, &B::delays_cap>,
+        {.when = "retry.delays_then = grow"}, "The longest of the delays that have grown."),
 };
 
 constexpr KeyInfo kErrorClassKeys[] = {
@@ -590,6 +597,12 @@ constexpr KeyInfo kBackoffKeys[] = {
         {.when = kFormula}, "The same after a throttling error."),
     key("retry.backoff.factor", number(kPositive), into<kB, &B::factor>, {.when = kFormula},
         "Growth of the backoff from one retry to the next."),
+    key("retry.backoff.growth", word(), into<kB, &B::growth>, {.when = kFormula},
+        "How the backoff grows: exponential: by the factor from retry to retry; linear: each retry "
+        "adds factor - 1 times the base; fibonacci: 1, 1, 2, 3, 5, ... times the base; polynomial: "
+        "the number of the retry, to a power, times the base."),
+    key("retry.backoff.power", number({.min = 0, .max = 100}), into<kB, &B::power>,
+        {.when = "retry.backoff.growth = polynomial"}, "That power."),
     key("retry.backoff.cap", request_time(kNotNegative).or_word("none"), into<kB, &B::cap>,
         {.when = kFormula}, "Longest backoff."),
     key("retry.backoff.jitter", word(),
@@ -598,12 +611,17 @@ constexpr KeyInfo kBackoffKeys[] = {
         {.when = kFormula},
         "How the backoff is spread at random; also after throttling errors. proportional: by a "
         "factor from 1 - jitter_share to 1 + jitter_share, applied after the cap; "
-        "decorrelated-v2: Polly's, which doubles whatever the factor."),
+        "decorrelated-v2: Polly's, which doubles whatever the factor; plus-width: by up to "
+        "jitter_width more; plus-minus-width: by up to that more or less."),
     key("retry.backoff.throttle_jitter", word(), into<kB, &B::throttle_jitter>, {.when = kFormula},
         "How the backoff after a throttling error is spread."),
     key("retry.backoff.jitter_share", number(kShare), into<kB, &B::jitter_share>,
         {.when = kFormula},
         "How far jitter \"proportional\" moves the backoff up or down, as a share of it."),
+    key("retry.backoff.jitter_width", request_time(kNotNegative), into<kB, &B::jitter_width>,
+        {.when = kFormula},
+        "How far jitter of constant width moves the backoff, after the cap (with "
+        "jitter_before_cap: before it)."),
     key("retry.backoff.first_exponent", count({.min = 0, .max = 64}), into<kB, &B::first_exponent>,
         {.when = kFormula}, "Power of the factor before the first retry."),
     key("retry.backoff.max_exponent", count({.min = 0, .max = 1000}).or_word("unlimited"),
