@@ -138,6 +138,10 @@ class Generator {
              std::to_string(scenario_.services.size());
     s.service_time = length(kNoServiceTime);
     if (on(kNoServiceTime, 0.05)) s.service_time = {};
+    if (on(kTimePerRequest, 0.2)) {
+      s.service_time_per = ServiceTimePer::kRequest;
+      s.service_time_repeats = pick(kTimePerRequest, {1.0, 1.0, 0.5, 0.0});
+    }
     s.servers = pick<std::int64_t>(kUnlimitedServers, {1, 1, 2, 2, 3, 5, 30});
     if (on(kUnlimitedServers, 0.05)) s.servers = ServiceSpec::kUnlimited;
     if (on(kErrors, 0.3)) s.errors = errors(kErrors);

@@ -127,8 +127,9 @@ enum class Feature : std::uint8_t {
   kGrowth,
   kJitterWidth,
   kDelaysGoOn,
+  kTimePerRequest,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kDelaysGoOn) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kTimePerRequest) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -168,7 +169,7 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "stages|calls to one service|"
     "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts|"
     "limited suggestions|lists of errors|growth of backoffs|jitter of constant width|"
-    "delays that go on";
-static_assert(words_end_with(reference::Feature::kDelaysGoOn));
+    "delays that go on|service time per request";
+static_assert(words_end_with(reference::Feature::kTimePerRequest));
 
 }  // namespace retrysim

@@ -1336,6 +1336,12 @@ class World {
     if (a.replayed) return static_cast<double>(spec.idempotency.replay_cost.count());
     Draws random = draws(a, Purpose::kServiceTime);
     auto ns = static_cast<double>(spec.service_time.sample(random).count());
+    const bool as_first = spec.service_time_per == ServiceTimePer::kRequest && a.number > 1 &&
+                          draws(a, Purpose::kSameWork).uniform() < spec.service_time_repeats;
+    if (as_first) {
+      Draws of_first(a.group->key, {a.request->entity, 1, 0, Purpose::kServiceTime});
+      ns = static_cast<double>(spec.service_time.sample(of_first).count());
+    }
     ns = std::round(ns * work_of(*a.request));
     if (spec.slowdown.enabled()) ns = std::round(ns * slowdown(spec.slowdown, a.at->taken()));
     return ns;

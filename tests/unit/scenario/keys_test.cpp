@@ -209,6 +209,8 @@ TEST_CASE("the documented defaults") {
       {"service.*.concurrency.long_window", "600.0"},
       {"service.*.concurrency.backoff_ratio", "0.9"},
       {"service.*.concurrency.slow", "\"5s\""},
+      {"service.*.service_time_per", "\"attempt\""},
+      {"service.*.service_time_repeats", "1.0"},
       {"service.*.reject_cost", "\"0s\""},
       {"service.*.timeout", "\"none\""},
       {"service.*.abandoned", "\"serve\""},
