@@ -34,6 +34,10 @@ enum class TransportError : std::uint8_t {
   kNone,
   kTimeout,     ///< no connection, or no whole response, in time
   kConnection,  ///< connection refused or broken
+  // The client itself has not sent the attempt.
+  kNoConnection,  ///< none of its connections became free in time
+  kBulkheadFull,  ///< too many of its attempts were under way
+  kNotPermitted,  ///< its limit on the send rate
 };
 
 /// Whether an error may be retried, as in the Smithy reference's retry interface.
@@ -137,6 +141,9 @@ struct ErrorPattern {
     kThrottled,   ///< what the table of the classifier takes for throttling
     kTimeout,     ///< no connection, or no whole answer, in time
     kConnection,  ///< connection refused or broken
+    kNoConnection,
+    kBulkheadFull,
+    kNotPermitted,
   };
 
   Of of = Of::kAny;
@@ -146,7 +153,8 @@ struct ErrorPattern {
   bool operator==(const ErrorPattern&) const = default;
 };
 
-/// Reads "any", "503", "5xx", "SlowDown", "503:SlowDown", "throttled", "timeout" or "connection";
+/// Reads "any", "503", "5xx", "SlowDown", "503:SlowDown", "throttled", "timeout", "connection",
+/// "no-connection", "bulkhead-full" or "not-permitted";
 /// "internal" is 500 and "unavailable" 503. Statuses go from 400 to 599. A code is a word of
 /// letters, digits and . _ - that begins with a capital letter. Nothing if it is none of these.
 std::optional<ErrorPattern> parse_error_pattern(std::string_view text);
@@ -173,7 +181,7 @@ struct ErrorRules {
   std::vector<ErrorPattern> not_on = {};  ///< these are final, also where `on` has them
   std::vector<ErrorBase> bases = {};      ///< the first that fits replaces the base of the backoff
 
-  static constexpr std::size_t kMostBases = 255;
+  static constexpr std::size_t kMostBases = 127;
 };
 
 /// How a client has classified one answer.
@@ -181,9 +189,9 @@ struct ErrorInfo {
   ResponseClass response_class = ResponseClass::kSuccess;
   bool timeout = false;  ///< its retry pays the timeout price
   Fault fault = Fault::kNone;
-  bool no_retry_after = false;  ///< a delay that the service suggests with it is ignored
+  bool no_retry_after : 1 = false;  ///< a delay that the service suggests with it is ignored
   /// Which of `ErrorRules::bases` is the base of the backoff after it, counted from 1; 0: none.
-  std::uint8_t own_base = 0;
+  std::uint8_t own_base : 7 = 0;
 
   bool success() const { return response_class == ResponseClass::kSuccess; }
   bool retryable() const {
@@ -199,7 +207,8 @@ bool matches(const ErrorPattern& pattern, const Response& response, ResponseClas
 /// error has none of these. The lists of `rules` come last and have the last word. `api` selects
 /// the additions of one service ("default" for none). Only a missing answer, or an error modelled
 /// as a timeout, is `kTimeout`; a refused or broken connection is `kTransient`, for classifier
-/// `kSmithyPython` final. A status of 2xx without an error code is a success.
+/// `kSmithyPython` final. What the client itself has not sent is `kTransient`. A status of 2xx
+/// without an error code is a success.
 ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response);
 
 /// The delay that an x-amz-retry-after header suggests: a whole number of milliseconds, not

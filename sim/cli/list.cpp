@@ -222,6 +222,10 @@ std::string describe_client(std::string_view sdk) {
   const std::string connections = d->max_connections == RetryRules::kUnlimited
                                       ? "unlimited"
                                       : std::to_string(d->max_connections);
+  if (d->connection_wait != Duration::max()) {
+    return fmt::format("{} / {} / {} ({})", time(d->attempt_timeout), time(d->connect_timeout),
+                       connections, time(d->connection_wait));
+  }
   return fmt::format("{} / {} / {}", time(d->attempt_timeout), time(d->connect_timeout),
                      connections);
 }

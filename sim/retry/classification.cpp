@@ -589,8 +589,10 @@ ResponseClass class_by_lists(const ErrorRules& rules, const Response& response,
   return response.status == 429 ? ResponseClass::kThrottling : ResponseClass::kTransient;
 }
 
-std::uint8_t own_base(const ErrorRules& rules, const Response& response, ResponseClass by_table) {
-  for (std::size_t i = 0; i < rules.bases.size(); ++i) {
+std::uint8_t number_of_base(const ErrorRules& rules, const Response& response,
+                            ResponseClass by_table) {
+  const std::size_t most = std::min(rules.bases.size(), ErrorRules::kMostBases);
+  for (std::size_t i = 0; i < most; ++i) {
     if (matches(rules.bases[i].after, response, by_table)) return static_cast<std::uint8_t>(i + 1);
   }
   return 0;
@@ -609,6 +611,9 @@ std::optional<ErrorPattern> parse_error_pattern(std::string_view text) {
                               {"throttled", Of::kThrottled},
                               {"timeout", Of::kTimeout},
                               {"connection", Of::kConnection},
+                              {"no-connection", Of::kNoConnection},
+                              {"bulkhead-full", Of::kBulkheadFull},
+                              {"not-permitted", Of::kNotPermitted},
                               {"internal", Of::kStatus, 500},
                               {"unavailable", Of::kStatus, 503},
                               {"4xx", Of::kHundred, 4},
@@ -652,6 +657,12 @@ bool matches(const ErrorPattern& pattern, const Response& response, ResponseClas
       return response.transport == TransportError::kTimeout;
     case ErrorPattern::Of::kConnection:
       return response.transport == TransportError::kConnection;
+    case ErrorPattern::Of::kNoConnection:
+      return response.transport == TransportError::kNoConnection;
+    case ErrorPattern::Of::kBulkheadFull:
+      return response.transport == TransportError::kBulkheadFull;
+    case ErrorPattern::Of::kNotPermitted:
+      return response.transport == TransportError::kNotPermitted;
   }
   return false;
 }
@@ -659,7 +670,8 @@ bool matches(const ErrorPattern& pattern, const Response& response, ResponseClas
 ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response) {
   ErrorInfo info;
   if (response.transport != TransportError::kNone) {
-    const bool final = error_table(rules.classifier).connections_are_final;
+    const bool final = response.transport == TransportError::kConnection &&
+                       error_table(rules.classifier).connections_are_final;
     info.response_class = response.transport == TransportError::kTimeout ? ResponseClass::kTimeout
                           : final ? ResponseClass::kNotRetryable
                                   : ResponseClass::kTransient;
@@ -675,7 +687,7 @@ ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response
   info.no_retry_after = ignores_suggestion(rules, api, response);
   info.timeout = info.retryable() && pays_timeout_price(rules, api, response, info.response_class);
   const ResponseClass by_table = info.response_class;
-  info.own_base = own_base(rules, response, by_table);
+  info.own_base = number_of_base(rules, response, by_table) & 127;
   info.response_class = class_by_lists(rules, response, by_table);
   info.timeout = info.timeout && info.retryable();
   return info;

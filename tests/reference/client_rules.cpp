@@ -134,8 +134,8 @@ Duration backoff(const BackoffRules& written, std::optional<Duration> own_base, 
       return delay;
     }
     const auto more = static_cast<std::int64_t>(retry - (listed - 1));
-    return std::min(rules.delays_cap, Duration::from_nanoseconds(
-                                          in_ns(delay) * power(rules.delays_factor, more)));
+    return std::min(rules.delays_cap,
+                    Duration::from_nanoseconds(in_ns(delay) * power(rules.delays_factor, more)));
   }
   const Duration base = throttling ? rules.throttle_base : rules.base;
   const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
@@ -472,6 +472,15 @@ bool is_named(const ErrorPattern& p, const Response& response, ResponseClass by_
   std::vector<ErrorPattern> names = {{Of::kAny, 0, ""}};
   if (response.transport == TransportError::kTimeout) names.push_back({Of::kTimeout, 0, ""});
   if (response.transport == TransportError::kConnection) names.push_back({Of::kConnection, 0, ""});
+  if (response.transport == TransportError::kNoConnection) {
+    names.push_back({Of::kNoConnection, 0, ""});
+  }
+  if (response.transport == TransportError::kBulkheadFull) {
+    names.push_back({Of::kBulkheadFull, 0, ""});
+  }
+  if (response.transport == TransportError::kNotPermitted) {
+    names.push_back({Of::kNotPermitted, 0, ""});
+  }
   if (by_table == ResponseClass::kThrottling) names.push_back({Of::kThrottled, 0, ""});
   if (response.transport == TransportError::kNone) {
     names.push_back({Of::kStatus, response.status, ""});
@@ -508,7 +517,7 @@ ErrorInfo what_it_means(const RetryRules& rules, const Response& response) {
   }
   for (std::size_t i = rules.errors.bases.size(); i > 0; --i) {
     if (!is_named(rules.errors.bases[i - 1].after, response, by_table)) continue;
-    info.own_base = static_cast<std::uint8_t>(i);
+    info.own_base = static_cast<std::uint8_t>(i) & 127;
   }
   return info;
 }

@@ -57,6 +57,7 @@ class Generator {
          kStages},
         {kSecondService, kCalls, kSecondCall, kExtraCall, kOperations, kKeys, kThrottle,
          kThrottleScope, kThrottleLimits, kCallsByOperation, kTakesOver, kPriority},
+        {kPool, kConnectionWait, kBulkhead, kSendRate, kErrors, kErrorLists, kSecondGroup},
     };
     return theme_ < themes.size() && std::ranges::find(themes[theme_], f) != themes[theme_].end();
   }
@@ -476,6 +477,21 @@ class Generator {
       c.timeouts.deadline = pick(kDeadline, {ms(10), ms(50), ms(100), ms(300)});
     }
     if (on(kPool, 0.1)) c.max_connections = pick<std::uint32_t>(kPool, {1, 2, 5});
+    if (on(kConnectionWait, 0.5)) {
+      c.connection_wait = pick(kConnectionWait, {ms(0), ms(5), ms(20), ms(50), Duration::max()});
+      c.connection_queue = pick<std::uint32_t>(kConnectionWait, {0, 2, ClientSpec::kUnlimited});
+      if (draws(kConnectionWait).uniform() < 0.3) c.max_connections = 2;
+    }
+    if (on(kBulkhead, 0.15)) {
+      c.bulkhead = {pick<std::uint32_t>(kBulkhead, {1, 2, 5}),
+                    pick(kBulkhead, {ms(0), ms(5), ms(20), Duration::max()}),
+                    pick<std::uint32_t>(kBulkhead, {0, 3, BulkheadSpec::kUnlimited})};
+    }
+    if (on(kSendRate, 0.15)) {
+      c.send_rate = {pick(kSendRate, {10.0, 50.0, 100.0}), pick(kSendRate, {1.0, 2.0, 10.0}),
+                     any(kSendRate, SendRateOnEmpty::kFail),
+                     pick(kSendRate, {ms(5), ms(50), Duration::max(), Duration::max()})};
+    }
     if (on(kLongPoll, 0.15)) c.long_poll = true;
     if (on(kUnrepeatable, 0.1)) c.unrepeatable = 0.3;
     if (on(kSideEffects, 0.4)) {
@@ -545,17 +561,14 @@ class Generator {
 
   void error_lists(ErrorRules& e) {
     using Of = ErrorPattern::Of;
-    const std::vector<ErrorPattern> all = {{Of::kAny, 0, ""},
-                                           {Of::kStatus, 503, ""},
-                                           {Of::kStatus, 400, ""},
-                                           {Of::kStatus, 429, ""},
-                                           {Of::kHundred, 5, ""},
-                                           {Of::kHundred, 4, ""},
-                                           {Of::kThrottled, 0, ""},
-                                           {Of::kTimeout, 0, ""},
-                                           {Of::kConnection, 0, ""},
-                                           {Of::kCode, 0, "SlowDown"},
-                                           {Of::kStatus, 400, "ThrottlingException"}};
+    const std::vector<ErrorPattern> all = {
+        {Of::kAny, 0, ""},          {Of::kStatus, 503, ""},
+        {Of::kStatus, 400, ""},     {Of::kStatus, 429, ""},
+        {Of::kHundred, 5, ""},      {Of::kHundred, 4, ""},
+        {Of::kNoConnection, 0, ""}, {Of::kBulkheadFull, 0, ""},
+        {Of::kNotPermitted, 0, ""}, {Of::kThrottled, 0, ""},
+        {Of::kTimeout, 0, ""},      {Of::kConnection, 0, ""},
+        {Of::kCode, 0, "SlowDown"}, {Of::kStatus, 400, "ThrottlingException"}};
     const auto one = [&] {
       return all[draws(kErrorLists).below(static_cast<std::uint32_t>(all.size()))];
     };

@@ -128,8 +128,11 @@ enum class Feature : std::uint8_t {
   kJitterWidth,
   kDelaysGoOn,
   kTimePerRequest,
+  kConnectionWait,
+  kBulkhead,
+  kSendRate,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kTimePerRequest) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kSendRate) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -169,7 +172,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "stages|calls to one service|"
     "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts|"
     "limited suggestions|lists of errors|growth of backoffs|jitter of constant width|"
-    "delays that go on|service time per request";
-static_assert(words_end_with(reference::Feature::kTimePerRequest));
+    "delays that go on|service time per request|longest wait for a connection|bulkhead|"
+    "limit on the send rate";
+static_assert(words_end_with(reference::Feature::kSendRate));
 
 }  // namespace retrysim

@@ -35,9 +35,12 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   asks_what_repeats = spec->unrepeatable > 0 || !final_errors_.empty();
   share_states(state, groups);
   mutates = spec->side_effects.mutating > 0;
-  pools_connections = Connections::are_simulated(state.scenario, *spec);
+  counts_connections = Connections::are_simulated(state.scenario, *spec);
+  has_bulkhead = spec->bulkhead.in_use();
+  pools_connections = counts_connections || has_bulkhead;
+  may_not_send = pools_connections || spec->send_rate.in_use();
   hedges = !spec->strategy && rules.hedging.enabled;
-  gated = states->limit_send_rate() || states->throttle() || pools_connections || hedges;
+  gated = states->limit_send_rate() || states->throttle() || may_not_send || hedges;
   counts_requests = !spec->strategy && retrysim::counts_requests(rules);
   for (const ServiceShare& called : service_shares(*spec)) {
     balanced |= state.scenario.services[called.service].instances.count > 1;
@@ -49,8 +52,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   };
   const bool passes_mark_on =
       spec->makes_calls() && std::ranges::any_of(state.scenario.clients, minds_retries);
-  extras_at_send =
-      hedges || pools_connections || mutates || takes_over != nullptr || passes_mark_on;
+  extras_at_send = hedges || may_not_send || mutates || takes_over != nullptr || passes_mark_on;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
@@ -58,7 +60,8 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   const bool has_deadline = timeouts.deadline != Duration::max() || timeouts.deadline_of_caller;
   extras_at_decision = spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere;
   const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
-  extras_at_begin = counts_requests || spec->strategy || mutates || has_deadline || polls;
+  extras_at_begin =
+      counts_requests || spec->strategy || mutates || has_deadline || polls || may_not_send;
   reports_ends = spec->makes_calls() || polls;
   extras_at_end = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
   new_request.group = new_attempt.group = index;

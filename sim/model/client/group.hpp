@@ -32,9 +32,13 @@ struct ClientTimers {
 
 /// The steps that the requests of a group need, so that simple groups skip the others.
 struct ClientTraits {
-  /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
+  /// Sending may have to wait, or be refused: a limiter, a throttle, a limit on the send rate, a
+  /// bulkhead, a connection pool, hedging.
   bool gated = false;
-  bool pools_connections = false;
+  bool pools_connections = false;  ///< it has connections, or a bulkhead
+  bool counts_connections = false;
+  bool has_bulkhead = false;
+  bool may_not_send = false;  ///< an attempt may fail because its client does not send it
   bool hedges = false;
   bool extras_at_send = false;      ///< there is more to do when an attempt is sent
   bool ends_connections = false;    ///< the connections of its attempts are counted

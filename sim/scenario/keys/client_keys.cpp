@@ -199,6 +199,10 @@ constexpr KeyInfo kDeadlineOfCallKeys[] = {
         "of the attempt that the call is made for stops waiting."),
 };
 
+constexpr std::string_view kPooled = "max_connections != unlimited";
+constexpr std::string_view kUnsent = "attempts that find no connection in time";
+constexpr Range kUpToBillionOrNone{.min = 0, .max = 1e9};
+
 constexpr KeyInfo kConnectionKeys[] = {
     key("connect_timeout", request_time(kPositive).or_word("none").or_as_the_sdk(),
         into<kTimeouts, &TimeoutSpec::connect>, {.fallback = "none"},
@@ -207,6 +211,52 @@ constexpr KeyInfo kConnectionKeys[] = {
         into<&ClientSpec::max_connections>, {.fallback = "unlimited"},
         "Connections of each client, one attempt at a time on each; further attempts wait in "
         "order."),
+    key("connection_wait", request_time(kNotNegative).or_word("none").or_as_the_sdk(),
+        into<&ClientSpec::connection_wait>, {.fallback = "none", .when = kPooled, .thing = kUnsent},
+        "The longest wait for a connection; then the attempt fails unsent (no-connection), and the "
+        "retry strategy decides. \"sdk\" if max_connections is."),
+    key("connection_queue", count(kUpToBillionOrNone).or_word("unlimited"),
+        into<&ClientSpec::connection_queue>,
+        {.fallback = "unlimited", .when = kPooled, .thing = kUnsent},
+        "Attempts of each client that may wait for a connection; further ones fail at once."),
+};
+
+constexpr auto kBulkhead = &ClientSpec::bulkhead;
+constexpr std::string_view kHasBulkhead = "bulkhead.max_concurrent != unlimited";
+constexpr auto kSendRate = &ClientSpec::send_rate;
+constexpr std::string_view kHasSendRate = "send_rate.rate != unlimited";
+
+constexpr KeyInfo kOwnLimitKeys[] = {
+    key("bulkhead.max_concurrent", count(kUpToBillion).or_word("unlimited").in("attempts"),
+        into<kBulkhead, &BulkheadSpec::max_concurrent>,
+        {.fallback = "unlimited", .thing = "bulkheads"},
+        "Attempts that each client has under way at once; a backoff takes no place."),
+    key("bulkhead.longest_wait", request_time(kNotNegative).or_word("none"),
+        into<kBulkhead, &BulkheadSpec::longest_wait>,
+        {.fallback = "0s", .when = kHasBulkhead, .thing = "bulkheads"},
+        "The longest wait for a place; then the attempt fails unsent (bulkhead-full), and the "
+        "retry strategy decides."),
+    key("bulkhead.queue", count(kUpToBillionOrNone).or_word("unlimited").in("attempts"),
+        into<kBulkhead, &BulkheadSpec::queue>,
+        {.fallback = "unlimited", .when = kHasBulkhead, .thing = "bulkheads"},
+        "Attempts of each client that may wait for a place; further ones fail at once."),
+    key("send_rate.rate", number(kPositive).or_word("unlimited").in("1/s"),
+        into<kSendRate, &SendRateSpec::rate>,
+        {.fallback = "unlimited", .thing = "limits on the send rate"},
+        "Attempts per second that each client lets itself send, first ones and retries."),
+    key("send_rate.burst", number({.min = 1, .max = 1e9}), into<kSendRate, &SendRateSpec::burst>,
+        {.fallback = "1.0", .when = kHasSendRate, .thing = "limits on the send rate"},
+        "Attempts that it may send at once after a pause."),
+    key("send_rate.on_empty", word(), into<kSendRate, &SendRateSpec::on_empty>,
+        {.fallback = "wait", .when = kHasSendRate, .thing = "limits on the send rate"},
+        "What an attempt above the rate does: wait its turn, or fail unsent (not-permitted), so "
+        "that the retry strategy decides."),
+    key("send_rate.longest_wait", request_time(kNotNegative).or_word("none"),
+        into<kSendRate, &SendRateSpec::longest_wait>,
+        {.fallback = "none",
+         .when = "send_rate.on_empty = wait",
+         .thing = "limits on the send rate"},
+        "An attempt that would have to wait longer fails at once."),
 };
 
 using K = KeySpec;
@@ -358,12 +408,12 @@ constexpr KeyInfo kOperationKeys[] = {
 
 std::vector<KeyInfo> client_keys() {
   return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kTimeoutKeys, kDeadlineKeys,
-                      kConnectionKeys, kSideEffectKeys, kOtherKeys, kBurstAndPollKeys, kKeyKeys,
-                      kRepeatKeys, retry_keys()});
+                      kConnectionKeys, kOwnLimitKeys, kSideEffectKeys, kOtherKeys,
+                      kBurstAndPollKeys, kKeyKeys, kRepeatKeys, retry_keys()});
 }
 
 std::vector<KeyInfo> call_keys() {
-  return joined_keys({kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys,
+  return joined_keys({kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys, kOwnLimitKeys,
                       kSideEffectKeys, kKeyKeys, kRepeatKeys, kRetryPlaceKeys, kCacheKeys,
                       retry_keys()});
 }
@@ -540,8 +590,7 @@ constexpr KeyInfo kAttemptKeys[] = {
     key("retry.probability", number(kShare), into<&RetryRules::probability>, {.when = kCustom},
         "Chance that a permitted retry is made."),
     key("retry.delays", distributions().of(Quantity::kRequestTime), into<kB, &B::delays>,
-        {.when = kCustom},
-        "Delay before each retry, instead of the backoff formula."),
+        {.when = kCustom}, "Delay before each retry, instead of the backoff formula."),
     key("retry.delays_then", word(), into<kB, &B::delays_then>, {.when = kCustom},
         "How the list of delays goes on: last: with its last one; repeat: from its first one "
         "again; grow: with its last one, which grows."),
@@ -558,7 +607,9 @@ constexpr KeyInfo kErrorClassKeys[] = {
         {.when = kRetries},
         "The errors that are retried, in place of those of the classifier, each of them one of: "
         "503; 5xx; SlowDown (a code); 503:SlowDown; internal (500); unavailable (503); throttled; "
-        "timeout; connection; any."),
+        "timeout; connection; no-connection, bulkhead-full and not-permitted (what the client does "
+        "not "
+        "send); any."),
     key("retry.not_on", names(), into<&ErrorTexts::not_on>.used_if([](const FilledSlots& s) {
       return !s.to<RetryRules>().errors.not_on.empty();
     }),

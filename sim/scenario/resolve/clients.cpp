@@ -71,7 +71,8 @@ void resolve_surges(Tables& t, const Member& client, ClientSpec& spec) {
 
 constexpr std::string_view kExpectedErrors =
     "a status from 400 to 599, 4xx, 5xx, a code such as SlowDown or 503:SlowDown, internal, "
-    "unavailable, throttled, timeout, connection or any";
+    "unavailable, throttled, timeout, connection, no-connection, bulkhead-full, not-permitted or "
+    "any";
 
 // The errors that a key lists.
 std::vector<ErrorPattern> read_errors(Tables& t, const KeyResolution& keys, std::string_view key,
@@ -185,6 +186,7 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   const Slots slots(&spec, &spec.retry, &services, &arrivals, &preset, &errors);
   KeyResolution keys = t.keys_of("client.*", "client." + member.name, member, siblings, slots);
   t.default_service(keys, "calls");
+  follow_pool_of_sdk(keys);
   keys.resolve();
   read_error_lists(t, keys, errors, spec.retry);
   apply_client_defaults(t, keys, spec);
@@ -266,6 +268,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   const std::string path = "service." + service.name + ".calls." + member.name;
   KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);
   if (t.incomplete.count("service." + service.name) > 0) keys.expect_missing_keys();
+  follow_pool_of_sdk(keys);
   keys.resolve();
   read_error_lists(t, keys, errors, spec.retry);
   apply_client_defaults(t, keys, spec);
@@ -832,8 +835,16 @@ std::string toml_of_time(Duration time) {
 
 }  // namespace
 
-void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spec) {
-  for (const std::string_view key : {"attempt_timeout", "connect_timeout", "max_connections"}) {
+// Who takes the SDK's pool takes its patience, too.
+void follow_pool_of_sdk(KeyResolution& keys) {
+  const Node* pool = keys.find("max_connections");
+  if (pool == nullptr || !pool->is_text() || pool->text != kAsTheSdk) return;
+  keys.set_default("connection_wait", render_text(kAsTheSdk));
+}
+
+void apply_client_defaults(Tables& t, KeyResolution& keys, ClientSpec& spec) {
+  for (const std::string_view key :
+       {"attempt_timeout", "connect_timeout", "connection_wait", "max_connections"}) {
     if (keys.text_of(key) != kAsTheSdk) continue;
     const std::string sdk = sdk_of(keys);
     const ClientDefaults* defaults = find_client_defaults(sdk);
@@ -855,6 +866,9 @@ void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spe
     } else if (key == "connect_timeout") {
       spec.timeouts.connect = defaults->connect_timeout;
       toml = toml_of_time(defaults->connect_timeout);
+    } else if (key == "connection_wait") {
+      spec.connection_wait = defaults->connection_wait;
+      toml = toml_of_time(defaults->connection_wait);
     } else {
       spec.max_connections = defaults->max_connections;
       toml = defaults->max_connections == ClientSpec::kUnlimited
@@ -862,6 +876,11 @@ void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spe
                  : std::to_string(defaults->max_connections);
     }
     write_out(t, keys.full_path(key), toml, defaults->sdk);
+  }
+  if (keys.text_of("max_connections") != kAsTheSdk) return;
+  if (spec.max_connections != ClientSpec::kUnlimited) return;
+  for (const std::string_view key : {"connection_wait", "connection_queue"}) {
+    keys.withdraw(key, "the clients of this SDK have as many connections as they need");
   }
 }
 
