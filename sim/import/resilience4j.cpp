@@ -108,6 +108,32 @@ void read_retry(ImportedPolicy& p, const std::vector<Field>& chain) {
   setting("fail_after_max_attempts").leave("a request fails after its last attempt");
 }
 
+// CommonBulkheadConfigurationProperties, BulkheadConfig: 25 calls, no wait.
+void read_bulkhead(ImportedPolicy& p, const std::vector<Field>& chain) {
+  const Field most = setting_of(chain, "max_concurrent_calls"),
+              wait = setting_of(chain, "max_wait_duration");
+  set(p, "bulkhead.max_concurrent", most ? in_toml(static_cast<double>(most.count())) : "25",
+      most ? most.source() : "Resilience4j's default");
+  set(p, "bulkhead.longest_wait", in_toml(wait ? wait.duration(1e-3) : Duration::zero()),
+      wait ? wait.source() : "Resilience4j's default");
+}
+
+// CommonRateLimiterConfigurationProperties, RateLimiterConfig: 50 calls in 500 ns, 5 s of patience.
+void read_rate_limiter(ImportedPolicy& p, const std::vector<Field>& chain) {
+  const Field limit = setting_of(chain, "limit_for_period"),
+              period = setting_of(chain, "limit_refresh_period"),
+              wait = setting_of(chain, "timeout_duration");
+  const double calls = limit ? static_cast<double>(limit.count()) : 50;
+  const Duration length = period ? period.duration(1e-3) : Duration::nanoseconds(500);
+  if (length <= Duration::zero()) period.fail("Resilience4j expects a duration above zero");
+  const std::string from = limit ? limit.source() : "Resilience4j's default";
+  set(p, "send_rate.rate", in_toml(calls / length.in_seconds()), from);
+  set(p, "send_rate.burst", in_toml(calls), from);
+  set(p, "send_rate.longest_wait", in_toml(wait ? wait.duration(1e-3) : Duration::seconds(5)),
+      wait ? wait.source() : "Resilience4j's default");
+  if (period) period.leave_in_part("permits come evenly, not all when a period begins");
+}
+
 /// Where Spring finds the settings of one kind: under the prefix, or, of a part of a file, alone.
 Field settings_of(const Field& document, std::string_view kind) {
   const Field root = document["resilience4j"];
@@ -128,7 +154,9 @@ std::vector<std::pair<std::string, Field>> instances_of(const Field& settings) {
 void import_document(const Field& document, const std::string& profile,
                      std::vector<ImportedPolicy>& policies) {
   const Field retry = settings_of(document, "retry"),
-              limiter = settings_of(document, "timelimiter");
+              limiter = settings_of(document, "timelimiter"),
+              bulkheads = settings_of(document, "bulkhead"),
+              rates = settings_of(document, "ratelimiter");
   const Field configs = retry["configs"], limit_configs = limiter["configs"];
   for (const auto& [name, instance] : instances_of(retry)) {
     retry.block();
@@ -147,7 +175,22 @@ void import_document(const Field& document, const std::string& profile,
         set(p, "attempt_timeout", text_in_toml("1s"), "Resilience4j's default");
       }
     }
+    const auto own = [&name](const Field& kind) {
+      const Field its = kind["instances"].named(name);
+      if (!its) return std::vector<Field>();
+      its.block();
+      return chain_of(its, name, kind["configs"]);
+    };
+    if (const std::vector<Field> chain = own(bulkheads); !chain.empty()) read_bulkhead(p, chain);
+    if (const std::vector<Field> chain = own(rates); !chain.empty()) read_rate_limiter(p, chain);
     policies.push_back(std::move(p));
+  }
+  for (const Field& kind : {bulkheads, rates}) {
+    for (const auto& [name, instance] : kind["instances"].members()) {
+      const auto retries = instances_of(retry);
+      const auto has_it = [&name](const auto& one) { return one.first == name; };
+      if (std::ranges::none_of(retries, has_it)) instance.leave("no retry has this name");
+    }
   }
   for (const Field& all : {configs, limit_configs}) {
     for (const auto& [name, config] : all.members()) {
@@ -156,7 +199,7 @@ void import_document(const Field& document, const std::string& profile,
       }
     }
   }
-  for (const char* other : {"circuitbreaker", "bulkhead", "thread-pool-bulkhead", "ratelimiter"}) {
+  for (const char* other : {"circuitbreaker", "thread-pool-bulkhead"}) {
     settings_of(document, other).leave("limits requests, whereas limits of clients are on retries");
   }
 }
