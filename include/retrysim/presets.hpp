@@ -82,6 +82,7 @@ struct ClientDefaults {
   Duration connect_timeout;       ///< `max()`: for ever, or as long as the operating system does
   std::uint32_t max_connections;  ///< `RetryRules::kUnlimited`: as many as are needed
   std::string_view source;
+  Duration connection_wait = Duration::max();  ///< for one of these; `max()`: for ever
 };
 /// The defaults of the SDKs whose source could be read.
 std::span<const ClientDefaults> client_defaults();

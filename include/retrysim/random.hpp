@@ -78,6 +78,7 @@ enum class Purpose : std::uint8_t {
   kCache = 62,           ///< does an attempt need no call, where that is a matter of chance
   kCallChoice = 70,      ///< which calls a service makes for a request
   kCallCount = 71,       ///< how many copies of a call
+  kSameWork = 72,        ///< does an attempt take the service time of the first one
 };
 
 /// The random numbers of one replication, key = (seed, replication), or of a named part of it.

@@ -7,10 +7,12 @@
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrysim {
 
@@ -32,6 +34,10 @@ enum class TransportError : std::uint8_t {
   kNone,
   kTimeout,     ///< no connection, or no whole response, in time
   kConnection,  ///< connection refused or broken
+  // The client itself has not sent the attempt.
+  kNoConnection,  ///< none of its connections became free in time
+  kBulkheadFull,  ///< too many of its attempts were under way
+  kNotPermitted,  ///< its limit on the send rate
 };
 
 /// Whether an error may be retried, as in the Smithy reference's retry interface.
@@ -125,6 +131,42 @@ template <>
 inline constexpr std::string_view kWords<Status429> = "throttling|not-retryable|transient";
 static_assert(words_end_with(Status429::kTransient));
 
+/// Some of the errors that an attempt can end with.
+struct ErrorPattern {
+  enum class Of : std::uint8_t {
+    kAny,
+    kStatus,      ///< an answer with `status`, and with `code` if that is not empty
+    kHundred,     ///< an answer with a status from 100 x `status` on: 5 for 500 to 599
+    kCode,        ///< an answer with `code`, whatever its status
+    kThrottled,   ///< what the table of the classifier takes for throttling
+    kTimeout,     ///< no connection, or no whole answer, in time
+    kConnection,  ///< connection refused or broken
+    kNoConnection,
+    kBulkheadFull,
+    kNotPermitted,
+  };
+
+  Of of = Of::kAny;
+  int status = 0;
+  std::string code = {};
+
+  bool operator==(const ErrorPattern&) const = default;
+};
+
+/// Reads "any", "503", "5xx", "SlowDown", "503:SlowDown", "throttled", "timeout", "connection",
+/// "no-connection", "bulkhead-full" or "not-permitted";
+/// "internal" is 500 and "unavailable" 503. Statuses go from 400 to 599. A code is a word of
+/// letters, digits and . _ - that begins with a capital letter. Nothing if it is none of these.
+std::optional<ErrorPattern> parse_error_pattern(std::string_view text);
+
+/// The base of the backoff after some errors.
+struct ErrorBase {
+  ErrorPattern after;
+  Duration base;
+
+  bool operator==(const ErrorBase&) const = default;
+};
+
 /// How the errors of one group of clients are classified.
 struct ErrorRules {
   Classifier classifier = Classifier::kStandard;
@@ -133,6 +175,13 @@ struct ErrorRules {
   /// Whether the client can fetch new credentials: only then does classifier `kRuby` retry errors
   /// that report expired ones.
   bool refreshable_credentials = false;
+  /// If not empty, these errors are retried and no others. One that is final by the table becomes
+  /// a transient error, or throttling if its status is 429.
+  std::vector<ErrorPattern> on = {};
+  std::vector<ErrorPattern> not_on = {};  ///< these are final, also where `on` has them
+  std::vector<ErrorBase> bases = {};      ///< the first that fits replaces the base of the backoff
+
+  static constexpr std::size_t kMostBases = 127;
 };
 
 /// How a client has classified one answer.
@@ -140,7 +189,9 @@ struct ErrorInfo {
   ResponseClass response_class = ResponseClass::kSuccess;
   bool timeout = false;  ///< its retry pays the timeout price
   Fault fault = Fault::kNone;
-  bool no_retry_after = false;  ///< a delay that the service suggests with it is ignored
+  bool no_retry_after : 1 = false;  ///< a delay that the service suggests with it is ignored
+  /// Which of `ErrorRules::bases` is the base of the backoff after it, counted from 1; 0: none.
+  std::uint8_t own_base : 7 = 0;
 
   bool success() const { return response_class == ResponseClass::kSuccess; }
   bool retryable() const {
@@ -149,11 +200,15 @@ struct ErrorInfo {
   }
 };
 
+/// Whether the pattern has this error, which is of this class by the table of the classifier.
+bool matches(const ErrorPattern& pattern, const Response& response, ResponseClass by_table);
+
 /// Classifies by the error's modelled traits first, then its code, then HTTP status; a transport
-/// error has none of these. `api` selects the additions of one service ("default" for none). Only a
-/// missing answer, or an error modelled as a timeout, is `kTimeout`; a refused or broken connection
-/// is `kTransient`, for classifier `kSmithyPython` final. A status of 2xx without an error code is
-/// a success.
+/// error has none of these. The lists of `rules` come last and have the last word. `api` selects
+/// the additions of one service ("default" for none). Only a missing answer, or an error modelled
+/// as a timeout, is `kTimeout`; a refused or broken connection is `kTransient`, for classifier
+/// `kSmithyPython` final. What the client itself has not sent is `kTransient`. A status of 2xx
+/// without an error code is a success.
 ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response);
 
 /// The delay that an x-amz-retry-after header suggests: a whole number of milliseconds, not

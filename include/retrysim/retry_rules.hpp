@@ -33,11 +33,30 @@ enum class Jitter : std::uint8_t {
   kAdditive,
   kProportional,
   kDecorrelatedV2,
+  kPlusWidth,
+  kPlusMinusWidth,
 };
 template <>
 inline constexpr std::string_view kWords<Jitter> =
-    "none|full|equal|decorrelated|additive|proportional|decorrelated-v2";
-static_assert(words_end_with(Jitter::kDecorrelatedV2));
+    "none|full|equal|decorrelated|additive|proportional|decorrelated-v2|plus-width|"
+    "plus-minus-width";
+static_assert(words_end_with(Jitter::kPlusMinusWidth));
+
+/// How the backoff grows from retry to retry.
+enum class Growth : std::uint8_t { kExponential, kLinear, kFibonacci, kPolynomial };
+template <>
+inline constexpr std::string_view kWords<Growth> = "exponential|linear|fibonacci|polynomial";
+static_assert(words_end_with(Growth::kPolynomial));
+
+/// How a list of delays goes on.
+enum class DelaysThen : std::uint8_t {
+  kLast,    ///< with the last one, again and again
+  kRepeat,  ///< from the first one again
+  kGrow,    ///< with the last one, which grows
+};
+template <>
+inline constexpr std::string_view kWords<DelaysThen> = "last|repeat|grow";
+static_assert(words_end_with(DelaysThen::kGrow));
 
 /// How a backoff above the cap is limited.
 enum class OverCap : std::uint8_t {
@@ -60,12 +79,16 @@ template <>
 inline constexpr std::string_view kWords<Rounding> = "down|integers|integers-inclusive|mantissa";
 static_assert(words_end_with(Rounding::kMantissa));
 
-/// Backoff before retry i (i = 0 for the first): v = base * factor^(first_exponent + i), limited by
+/// Backoff before retry i (i = 0 for the first): v = base * g(first_exponent + i), limited by
 /// `cap`, then spread by the jitter. The class of the latest error picks the base; i counts all
-/// retries of the request, of any class.
+/// retries of the request, of any class. g by `growth`: exponential factor^n; linear 1 + n (factor
+/// - 1); Fibonacci 1, 1, 2, 3, 5, ...; polynomial (n + 1)^power. It is not negative, and for n < 0
+/// that of the last two is 0.
 ///
 /// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v;
-/// proportional v (1 - j + 2 R j) with j = `jitter_share`, which may exceed the cap by the share.
+/// proportional v (1 - j + 2 R j) with j = `jitter_share`, which may exceed the cap by the share;
+/// plus-width v + R w, plus-minus-width max(0, v - w + 2 R w) with w = `jitter_width`, which may
+/// exceed the cap by the width.
 /// Decorrelated jitter replaces the formula: min(cap, base + R (3 s - base)), where s is the
 /// previous delay, or `base` before the first. So does decorrelated-v2, that of Polly 8:
 /// min(cap, base (g(i + R) - g(i - 1 + R')) / 1.4) with g(t) = 2^t tanh(2 sqrt(t)), where R' is the
@@ -80,6 +103,9 @@ struct BackoffRules {
   Jitter jitter = Jitter::kNone;
   Jitter throttle_jitter = Jitter::kNone;  ///< jitter after a throttling error
   double jitter_share = 0.2;               ///< of proportional jitter, in [0, 1]
+  Duration jitter_width;                   ///< of jitter of constant width
+  Growth growth = Growth::kExponential;
+  double power = 2;  ///< of polynomial growth, >= 0
   int first_exponent = 0;
   int max_exponent = kUnlimited;   ///< limit on first_exponent + i
   bool jitter_before_cap = false;  ///< min(cap, jittered v) instead of jittered min(cap, v)
@@ -91,9 +117,11 @@ struct BackoffRules {
   /// Decorrelated jitter as in aws-c-io: full jitter before the first retry, then uniform between
   /// base and x = min(cap, 3 s), whichever is larger.
   bool decorrelated_from_full = false;
-  /// Mode "custom": the distribution of each retry's delay, the last one repeated; replaces the
-  /// formula when not empty.
+  /// Mode "custom": the distribution of each retry's delay; replaces the formula when not empty.
   std::vector<Distribution> delays;
+  DelaysThen delays_then = DelaysThen::kLast;
+  double delays_factor = 2;               ///< kGrow: from retry to retry, > 0
+  Duration delays_cap = Duration::max();  ///< kGrow: the longest delay after those of the list
 };
 
 // --- Quota ---------------------------------------------------------------------------------------
@@ -388,6 +416,16 @@ inline constexpr std::string_view kWords<RetryAfter> =
     "ignore|minimum|clamp|add|replace|minimum-capped|add-when-throttled";
 static_assert(words_end_with(RetryAfter::kAddWhenThrottled));
 
+/// What a client does when the service suggests a longer delay than it obeys.
+enum class RetryAfterOver : std::uint8_t {
+  kLimit,    ///< it waits as long as it obeys
+  kBackoff,  ///< it ignores the suggestion
+  kFail,     ///< it does not retry
+};
+template <>
+inline constexpr std::string_view kWords<RetryAfterOver> = "limit|backoff|fail";
+static_assert(words_end_with(RetryAfterOver::kFail));
+
 /// What a long-polling operation does when the quota refuses its retry. Waiting keeps it from
 /// polling in a tight loop while the quota is empty.
 enum class LongPoll : std::uint8_t {
@@ -423,14 +461,20 @@ struct RetryRules {
   /// one in rotation.
   std::uint32_t avoid_hosts = 0;
   RetryAfter retry_after = RetryAfter::kIgnore;
-  /// The limit on a suggested delay that replaces the backoff, or is a limited minimum; zero: the
-  /// cap of the backoff; `Duration::max()`: none.
+  /// The longest suggested delay that is obeyed; `Duration::max()`: any. Zero: the cap of the
+  /// backoff where the suggestion replaces the backoff or is a limited minimum, elsewhere any.
   Duration retry_after_max;
+  RetryAfterOver retry_after_over = RetryAfterOver::kLimit;
+  /// An obeyed suggestion is lengthened by up to this share of it, at random; 0: it is not.
+  double retry_after_jitter = 0;
   LongPoll long_poll = LongPoll::kReturn;
 
-  /// The longest suggested delay that is obeyed, where one has a limit of its own.
+  /// The longest suggested delay that is obeyed; `Duration::max()`: any.
   Duration suggestion_limit() const {
-    return retry_after_max > Duration::zero() ? retry_after_max : backoff.cap;
+    if (retry_after_max > Duration::zero()) return retry_after_max;
+    const bool limited =
+        retry_after == RetryAfter::kReplace || retry_after == RetryAfter::kMinimumCapped;
+    return limited ? backoff.cap : Duration::max();
   }
 
   /// The limits beyond the SDKs. Code that treats them alike goes through this list.

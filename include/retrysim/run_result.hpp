@@ -461,9 +461,12 @@ struct SideEffectTotals {
 struct WaitTotals {
   DurationMoments backoff_time_m;          ///< each backoff that was waited for
   WideNanoseconds send_wait_ns = 0;        ///< total waiting for send tokens
-  WideNanoseconds connection_wait_ns = 0;  ///< total waiting for pooled connections
-  WideNanoseconds backoff_total_ns = 0;    ///< parts of the latencies: backoff,
-  WideNanoseconds attempt_total_ns = 0;    ///< attempts under way,
+  WideNanoseconds connection_wait_ns = 0;  ///< total waiting for pooled connections, bulkheads
+  // Attempts that their clients did not send; they are no part of `attempts`.
+  std::uint64_t unconnected = 0;         ///< no connection, or no place in the bulkhead, in time
+  std::uint64_t unpermitted = 0;         ///< the client's limit on its send rate
+  WideNanoseconds backoff_total_ns = 0;  ///< parts of the latencies: backoff,
+  WideNanoseconds attempt_total_ns = 0;  ///< attempts under way,
   // latency_m.sum_ns is the sum of these four for ended requests, if no attempts overlap (hedging)
   /// Time average over the window, mean over the buckets. What `refill_rate` adds is counted from
   /// the next retry or success of the client on.
@@ -620,8 +623,8 @@ RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, lost
                 replays, mismatches, expired_replays, token_races, token_waits, reconciliations,
                 reconciled)
 
-RETRYSIM_FIELDS(WaitTotals, backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
-                attempt_total_ns, quota_mean, has_quota)
+RETRYSIM_FIELDS(WaitTotals, backoff_time_m, send_wait_ns, connection_wait_ns, unconnected,
+                unpermitted, backoff_total_ns, attempt_total_ns, quota_mean, has_quota)
 
 RETRYSIM_FIELDS(ClientSeries, window, bins, counts, phases, successes_per_client, ended_per_client)
 

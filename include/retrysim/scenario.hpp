@@ -116,6 +116,9 @@ struct OperationSpec {
   double work = 1;   ///< factor on the service time
   /// Index of the service that they go to; none: the service of the group.
   std::optional<std::size_t> service = {};
+  /// Errors after which they are not retried, whatever the rules of the group say. With
+  /// `ErrorPattern::Of::kAny` among them they are not hedged, either.
+  std::vector<ErrorPattern> not_retried_on = {};
 };
 
 /// How often each of a number of keys (rows, partitions, tables) is requested.
@@ -208,6 +211,39 @@ struct SideEffectSpec {
   Distribution reconcile_read = {};
 };
 
+/// How many attempts one client has under way at once, whatever connections it has. An attempt has
+/// its place from before it gets a connection until it ends, but not in a backoff.
+struct BulkheadSpec {
+  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t max_concurrent = kUnlimited;
+  Duration longest_wait;             ///< for a place; zero: it is refused at once
+  std::uint32_t queue = kUnlimited;  ///< attempts that may wait
+
+  bool in_use() const { return max_concurrent != kUnlimited; }
+};
+
+/// What happens to an attempt that exceeds the send rate.
+enum class SendRateOnEmpty : std::uint8_t {
+  kWait,  ///< it waits its turn, for at most `SendRateSpec::longest_wait`
+  kFail,
+};
+template <>
+inline constexpr std::string_view kWords<SendRateOnEmpty> = "wait|fail";
+static_assert(words_end_with(SendRateOnEmpty::kFail));
+
+/// A client's own limit on how often it sends attempts, first ones and retries: a bucket of `burst`
+/// tokens, full at the start, which gets `rate` tokens a second. An attempt that is refused has
+/// taken none.
+struct SendRateSpec {
+  double rate = 0;   ///< per second and client; 0: no limit
+  double burst = 1;  ///< >= 1
+  SendRateOnEmpty on_empty = SendRateOnEmpty::kWait;
+  Duration longest_wait = Duration::max();  ///< who would wait longer is refused at once
+
+  bool in_use() const { return rate > 0; }
+};
+
 /// A group of identical clients.
 struct ClientSpec {
   std::string name;
@@ -224,6 +260,10 @@ struct ClientSpec {
   /// Connections of one client, each carrying one attempt at a time; further attempts wait in
   /// order. A connection is kept after any answer but a transient error.
   std::uint32_t max_connections = kUnlimited;
+  Duration connection_wait = Duration::max();   ///< the longest for one of them; zero: none
+  std::uint32_t connection_queue = kUnlimited;  ///< attempts that may wait for one
+  BulkheadSpec bulkhead;
+  SendRateSpec send_rate;
   SideEffectSpec side_effects;
   bool long_poll = false;  ///< requests are long-polling operations (RetryRules::long_poll)
   /// Probability that the body of a request cannot be sent again: it is neither retried nor hedged.

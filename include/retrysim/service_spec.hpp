@@ -464,6 +464,15 @@ struct SlowdownSpec {
   bool enabled() const { return per_attempt != 0 || curve == SlowdownCurve::kTable; }
 };
 
+/// What the draw of a service time belongs to.
+enum class ServiceTimePer : std::uint8_t {
+  kAttempt,  ///< each attempt has one of its own
+  kRequest,  ///< the attempts of a request share one
+};
+template <>
+inline constexpr std::string_view kWords<ServiceTimePer> = "attempt|request";
+static_assert(words_end_with(ServiceTimePer::kRequest));
+
 /// A service. The members have the names that the keys of [service.NAME] have in scenario files;
 /// keys that belong together are a struct.
 struct ServiceSpec {
@@ -477,6 +486,10 @@ struct ServiceSpec {
   /// Factor on the number of servers; servers that are removed finish their attempts first.
   std::optional<CapacityProfile> profile;
   Distribution service_time;
+  ServiceTimePer service_time_per = ServiceTimePer::kAttempt;
+  /// kRequest: the probability that a later attempt takes the service time of the first one; else
+  /// it draws its own. So it is the correlation of the two, whatever the distribution.
+  double service_time_repeats = 1;
   SlowdownSpec slowdown;
   QueueSpec queue;
   /// The waiting time up to which an attempt counts as served promptly; `max()`: not counted.

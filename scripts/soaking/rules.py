@@ -213,10 +213,13 @@ class Mender:
         preset = self.scenario.preset(prefix)
         known = preset is not None and \
             base_sdk(preset.sdk) in self.scenario.vocabulary.sdks_with_defaults
-        for name in ("attempt_timeout", "connect_timeout", "max_connections"):
+        for name in ("attempt_timeout", "connect_timeout", "connection_wait", "max_connections"):
             if self.get(prefix, name) == "sdk" and (not known or name == "attempt_timeout" and
                                                     self.loses_messages(self.target_of(prefix))):
                 self.drop(prefix, name)
+        if self.get(prefix, "max_connections") == "sdk":  # some have as many as they need
+            self.drop(prefix, "connection_wait")
+            self.drop(prefix, "connection_queue")
 
     def target_of(self, prefix):
         if prefix[0] != "service":
@@ -402,6 +405,9 @@ class Mender:
         """A defect needs the part that it breaks; a quota must be able to give tokens."""
         defect = self.get(prefix, "retry.defect")
         preset = self.scenario.preset(prefix)
+        if self.get(prefix, "retry.retry_after_max") == "cap" and \
+                self.get(prefix, "retry.retry_after") not in ("replace", "minimum-capped"):
+            self.drop(prefix, "retry.retry_after_max")
         if defect not in (None, "none"):
             part = preset.defaults.get("retry.quota.capacity") not in (None, "unlimited") \
                 if "quota" in defect else preset.mode == "adaptive"

@@ -102,6 +102,11 @@ POOLS = {
     "speed": [0, 0, 0.1, 0.5, 1, 2, 10],
     "count": [1, 1, 2, 3, 5, 20],
     "max_connections": [1, 1, 2, 5],
+    "connection_queue": [0, 1, 2, 5],
+    "bulkhead.max_concurrent": [1, 1, 2, 5],
+    "bulkhead.queue": [0, 1, 2, 5],
+    "send_rate.rate": [0.5, 1, 5, 20, 100],
+    "send_rate.burst": [1, 1, 1.5, 2, 10],
     "arrivals.rate": [0.1, 0.5, 1, 2, 5, 10],
     "arrivals.total_rate": [0.01, 1, 5, 10, 20, 50],
     "arrivals.concurrency": [1, 1, 2, 5],
@@ -124,11 +129,17 @@ POOLS = {
     "retry.max_attempts": [1, 2, 2, 3, 3, 5, 20, 4000000000],
     "retry.max_retries": [0, 1, 2, 5, 4000000000],
     "retry.backoff.factor": [1e-9, 0.5, 1, 1, 1.5, 2, 4],
+    "retry.backoff.power": [0, 0.5, 1, 2, 3],
+    "retry.delays_factor": [0.5, 1, 1.5, 2],
     "retry.quota.capacity": [0, 1, 5, 10, 14, 20, 500],
     "retry.quota.cost": [0, 1, 5, 5, 14],
     "retry.client_throttle.window_calls": [0, 1, 10, 100],
     "retry.hedging.delay": ["0s", "0s", "1ns", "1ms", "5ms", "10ms", "50ms", "100ms", "200ms"],
 }
+# What retry.on and its like may name.
+ERRORS = ["any", "503", "500", "429", "400", "4xx", "5xx", "internal", "unavailable", "throttled",
+          "timeout", "connection", "no-connection", "bulkhead-full", "not-permitted", "SlowDown",
+          "400:ThrottlingException"]
 # Keys whose combinations have much to get wrong: given in more scenarios than others are.
 FAVOURED = {"retry.max_attempts", "retry.hedging.delay", "attempt_timeout", "deadline",
             "max_connections", "queue.discipline", "queue.capacity", "queue.drop_expired",
@@ -391,6 +402,8 @@ class Generator:
             return self.random.choice(["o0", "o1", ["o0", "o1"]])
         if key.name in ("breaker.failures", "breaker.ignored"):
             return self.random.sample(ERROR_CLASSES, self.random.choice([1, 2, 3]))
+        if key.name in ("retry.on", "retry.not_on", "retry_not_on", "retry.base_after"):
+            return self.draw_errors(key.name == "retry.base_after")
         if key.kind == "names":
             return self.draw_services()
         if key.kind == "text" and key.name.startswith("answers."):
@@ -414,6 +427,13 @@ class Generator:
         if self.chance(0.8):
             return self.random.choice(self.services)
         return [self.random.choice(self.services) for _ in range(self.random.choice([1, 2, 3]))]
+
+    def draw_errors(self, with_bases):
+        """A list of errors, with or without a base of the backoff for each."""
+        errors = [self.random.choice(ERRORS) for _ in range(self.random.choice([1, 1, 2, 4]))]
+        if not with_bases:
+            return errors
+        return [f"{error}={self.random.choice(self.ticks)}" for error in errors]
 
     def draw_client(self):
         groups = [path[1] for path in self.case.keys if path[0] == "client"]

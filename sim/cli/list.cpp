@@ -44,9 +44,12 @@ std::string text(Duration d) {
 /// "a / b", or "a" if both are the same.
 std::string pair(const std::string& a, const std::string& b) { return a == b ? a : a + " / " + b; }
 
-std::string text(Jitter jitter, double share) {
+std::string text(Jitter jitter, const BackoffRules& rules) {
+  if (jitter >= Jitter::kPlusWidth) {
+    return fmt::format("{} {}", name(jitter), text(rules.jitter_width));
+  }
   if (jitter != Jitter::kProportional) return std::string(name(jitter));
-  return fmt::format("{} {:.4g} %", name(jitter), share * 100);
+  return fmt::format("{} {:.4g} %", name(jitter), rules.jitter_share * 100);
 }
 
 }  // namespace
@@ -55,10 +58,10 @@ std::string describe_backoff(const RetryRules& rules) {
   const BackoffRules& b = rules.backoff;
   std::string result = pair(text(b.base), text(b.throttle_base));
   if (b.base > Duration::zero() || b.throttle_base > Duration::zero()) {
-    result +=
-        fmt::format(", x {}, cap {}, {}", b.factor, text(b.cap),
-                    pair(text(b.jitter, b.jitter_share), text(b.throttle_jitter, b.jitter_share)));
+    result += fmt::format(", x {}, cap {}, {}", b.factor, text(b.cap),
+                          pair(text(b.jitter, b), text(b.throttle_jitter, b)));
   }
+  if (b.growth != Growth::kExponential) result += fmt::format(", {}", name(b.growth));
   if (b.first_exponent != 0) result += fmt::format(", exponent from {}", b.first_exponent);
   if (b.max_exponent != BackoffRules::kUnlimited) {
     result += fmt::format(", exponent up to {}", b.max_exponent);
@@ -220,6 +223,10 @@ std::string describe_client(std::string_view sdk) {
   const std::string connections = d->max_connections == RetryRules::kUnlimited
                                       ? "unlimited"
                                       : std::to_string(d->max_connections);
+  if (d->connection_wait != Duration::max()) {
+    return fmt::format("{} / {} / {} ({})", time(d->attempt_timeout), time(d->connect_timeout),
+                       connections, time(d->connection_wait));
+  }
   return fmt::format("{} / {} / {}", time(d->attempt_timeout), time(d->connect_timeout),
                      connections);
 }

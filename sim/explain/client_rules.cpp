@@ -213,6 +213,53 @@ Found breaker_never_opened(const GroupCase& c) {
       {{"failed_share", failed / attempts}, {"min_calls", static_cast<double>(rules.min_calls)}}};
 }
 
+/// What the clients' own limits stopped, of all attempts, sent or not.
+Found not_sent(const GroupCase& c) {
+  constexpr double kNoticeable = 0.01;
+  const auto unconnected = static_cast<double>(c.total.unconnected);
+  const auto unpermitted = static_cast<double>(c.total.unpermitted);
+  const double all = static_cast<double>(c.total.attempts) + unconnected + unpermitted;
+  if (all == 0 || unconnected + unpermitted < kNoticeable * all) return std::nullopt;
+  const FigureSource of_pool = weighted(c, "unconnected_per_request", "requests");
+  const FigureSource of_rate = weighted(c, "unpermitted_per_request", "requests");
+  const FigureSource of_all = metric(c, "attempts") + of_pool + of_rate;
+  const std::string path = scenario::path_of(c.client);
+  const ClientSpec& client = c.client;
+  std::vector<EvidenceFigure> evidence = {{"unconnected_share", unconnected / all},
+                                          {"unpermitted_share", unpermitted / all}};
+  if (unpermitted > unconnected) {
+    return Finding{say("{} of the attempts failed unsent: the clients' own limit on their send "
+                       "rate did not permit them",
+                       share(unpermitted / all, of_rate / of_all)),
+                   std::move(evidence)};
+  }
+  const Figure lost = share(unconnected / all, of_pool / of_all);
+  const bool pool = client.max_connections != ClientSpec::kUnlimited &&
+                    (client.connection_wait != Duration::max() ||
+                     client.connection_queue != ClientSpec::kUnlimited);
+  if (pool && client.bulkhead.in_use()) {
+    return Finding{say("{} of the attempts failed unsent: there was no connection for them, or no "
+                       "place in the bulkhead",
+                       lost),
+                   std::move(evidence)};
+  }
+  const Duration longest = pool ? client.connection_wait : client.bulkhead.longest_wait;
+  const Figure limit =
+      pool ? whole(client.max_connections, key(path + ".max_connections"))
+           : whole(client.bulkhead.max_concurrent, key(path + ".bulkhead.max_concurrent"));
+  const Words one = pool ? Words("no connection") : Words("no place in the bulkhead");
+  const Words who = client.makes_calls() ? Words("its caller") : Words("each client");
+  if (longest == Duration::zero() || longest == Duration::max()) {
+    return Finding{
+        say("{} of the attempts failed unsent: {} was free; {} has {}", lost, one, who, limit),
+        std::move(evidence)};
+  }
+  const std::string_view name = pool ? ".connection_wait" : ".bulkhead.longest_wait";
+  return Finding{say("{} of the attempts failed unsent: {} became free within {}; {} has {}", lost,
+                     one, time(longest.in_seconds(), key(path + std::string(name))), who, limit),
+                 std::move(evidence)};
+}
+
 Found past_deadline(const GroupCase& c) {
   const double late = c.share_of_failures(Outcome::kDeadlineExceeded);
   if (!fails_noticeably(c) || late < kMaxRequests) return std::nullopt;
@@ -276,13 +323,16 @@ Found limiter_never_woke(const GroupCase& c) {
 
 Found limiter_held_back(const GroupCase& c) {
   constexpr double kMuch = 0.1;
-  if (!c.client.retry.rate_limit.enabled || c.requests() == 0) return std::nullopt;
+  const bool adaptive = c.client.retry.rate_limit.enabled;
+  if ((!adaptive && !c.client.send_rate.in_use()) || c.requests() == 0) return std::nullopt;
   const double wait_s = static_cast<double>(c.total.send_wait_ns) / 1e9 / c.requests();
   const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.requests();
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
   return Finding{
-      say("adaptive mode slowed the clients down: requests waited {} on average for a send token",
-          roughly(wait_s, weighted(c, "send_wait_mean", "requests") / metric(c, "requests"))),
+      say("{} slowed the clients down: requests waited {} on average {}",
+          adaptive ? Words("adaptive mode") : Words("the clients' own limit on their send rate"),
+          roughly(wait_s, weighted(c, "send_wait_mean", "requests") / metric(c, "requests")),
+          adaptive ? Words("for a send token") : Words("before they were sent")),
       {{"send_wait_s", wait_s}, {"latency_s", latency_s}}};
 }
 
@@ -510,6 +560,10 @@ constexpr std::array kClientRules = {
          "there is a circuit breaker, requests fail, half of the attempts or more fail, during the "
          "disturbance if there is one, and it does not open"},
         breaker_never_opened},
+    Rule{{"not-sent", kInfo, false,
+          "clients did not send one attempt in a hundred or more, for want of a connection or a "
+          "place in their bulkhead, or because of their send rate"},
+         not_sent},
     Rule{{"past-deadline", kInfo, false, "most of the requests that failed ran out of time"},
          past_deadline},
     Rule{{"not-retryable", kInfo, false,

@@ -202,6 +202,8 @@ class CaseBuilder {
     t.latency_m.merge(r.latency_m);
     t.send_wait_ns += r.send_wait_ns;
     t.connection_wait_ns += r.connection_wait_ns;
+    t.unconnected += r.unconnected;
+    t.unpermitted += r.unpermitted;
     t.attempt_total_ns += r.attempt_total_ns;
     t.window.breaker_open_ns += r.window.breaker_open_ns;
     t.breakers += r.breakers;
@@ -1133,9 +1135,9 @@ class FigureWalk {
   void add_counts(FieldsOf<ClientResult> auto& t) {
     visit(t.requests, t.successes_within, t.ended_within, t.attempts, t.rejected, t.late,
           t.mutating, t.duplicated, t.degraded, t.degradable, t.latency_m.count, t.latency_m.sum_ns,
-          t.send_wait_ns, t.connection_wait_ns, t.attempt_total_ns, t.token_races,
-          t.window.breaker_open_ns, t.breakers, t.breaker_openings, t.breaker_refusals,
-          t.breaker_first_refusals, t.outcomes, t.results);
+          t.send_wait_ns, t.connection_wait_ns, t.unconnected, t.unpermitted, t.attempt_total_ns,
+          t.token_races, t.window.breaker_open_ns, t.breakers, t.breaker_openings,
+          t.breaker_refusals, t.breaker_first_refusals, t.outcomes, t.results);
     // Of attempts by their number only the first, which may not exist.
     AttemptNumberCounts none;
     auto& first = first_of(t, none);
@@ -1183,6 +1185,8 @@ void merge(ClientResult& to, const ClientResult& r) {
   to.latency_m.sum_ns += r.latency_m.sum_ns;
   to.send_wait_ns += r.send_wait_ns;
   to.connection_wait_ns += r.connection_wait_ns;
+  to.unconnected += r.unconnected;
+  to.unpermitted += r.unpermitted;
   to.attempt_total_ns += r.attempt_total_ns;
   to.token_races += r.token_races;
   to.window.breaker_open_ns += r.window.breaker_open_ns;

@@ -755,18 +755,22 @@ Found connections_are_bottleneck(const GroupCase& c) {
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
   const FigureSource waits =
       weighted(c, "connection_wait_mean", "requests") / metric(c, "requests");
+  const bool pooled = c.client.max_connections != ClientSpec::kUnlimited;
+  const std::uint32_t most = pooled ? c.client.max_connections : c.client.bulkhead.max_concurrent;
   const Figure connections =
-      whole(c.client.max_connections, key(scenario::path_of(c.client) + ".max_connections"));
+      whole(most, key(scenario::path_of(c.client) +
+                      (pooled ? ".max_connections" : ".bulkhead.max_concurrent")));
+  const Words what = pooled ? Words("a connection") : Words("a place in the bulkhead");
   const Words who = c.client.makes_calls() ? Words("its caller") : Words("each client");
   // Requests without an answer when the run ends have waited, but have no latency.
-  return Finding{wait_s < latency_s
-                     ? say("{} of the latency is waiting for a connection: {} has {}",
-                           share(wait_s / latency_s, waits / latency_source(c)), who, connections)
-                     : say("requests wait {} on average for a connection: {} has {}",
-                           roughly(wait_s, waits), who, connections),
+  return Finding{wait_s < latency_s ? say("{} of the latency is waiting for {}: {} has {}",
+                                          share(wait_s / latency_s, waits / latency_source(c)),
+                                          what, who, connections)
+                                    : say("requests wait {} on average for {}: {} has {}",
+                                          roughly(wait_s, waits), what, who, connections),
                  {{"connection_wait_s", wait_s},
                   {"latency_s", latency_s},
-                  {"max_connections", static_cast<double>(c.client.max_connections)}}};
+                  {pooled ? "max_connections" : "max_concurrent", static_cast<double>(most)}}};
 }
 
 /// What faults make of an attempt that waits for nothing in a stretch of time.

@@ -21,57 +21,63 @@ namespace retrysim::imports {
 
 constexpr std::string_view kByList = "retriable-status-codes";
 
-bool compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
-                        const std::vector<std::string>& statuses) {
-  constexpr std::string_view kOfErrors[] = {"5xx", "gateway-error"};
-  constexpr std::string_view kOfConnections[] = {"connect-failure", "reset", "reset-before-request",
-                                                 "refused-stream", kByList};
-  constexpr std::string_view kOfGrpc[] = {"cancelled", "deadline-exceeded", "internal",
-                                          "resource-exhausted", "unavailable"};
-  std::vector<std::string> unknown, of_grpc;
-  std::size_t known = 0;
-  const auto is_one_of = [](std::span<const std::string_view> words, const std::string& word) {
-    return std::ranges::find(words, word) != words.end();
+namespace {
+
+/// The errors that a condition stands for; none of an unknown one.
+std::vector<std::string> errors_of(const std::string& condition) {
+  struct Condition {
+    std::string_view name;
+    std::vector<std::string> errors;
   };
-  bool errors = std::ranges::any_of(statuses, [](const auto& s) { return s.starts_with('5'); });
-  for (const std::string& c : conditions) {
-    const bool is_status = number_in(c).has_value();  // Istio has them in this list, too
-    errors = errors || is_one_of(kOfErrors, c) || (is_status && c.starts_with('5'));
-    if (is_one_of(kOfGrpc, c)) {
-      of_grpc.push_back(c);
-    } else if (is_status || is_one_of(kOfErrors, c) ||
-               (is_one_of(kOfConnections, c) && (c != kByList || !statuses.empty()))) {
-      ++known;
-    } else if (!is_status && !is_one_of(kOfErrors, c) && !is_one_of(kOfConnections, c)) {
-      unknown.push_back(c);
-    }
+  // Without any answer at all (a reset, a timeout) a request is retried by the first three, too.
+  static const std::vector<Condition> kConditions = {
+      {"5xx", {"5xx", "timeout", "connection"}},
+      {"gateway-error", {"502", "503", "504", "timeout", "connection"}},
+      {"reset", {"timeout", "connection"}},
+      {"reset-before-request", {"connection"}},
+      {"connect-failure", {"connection"}},
+      {"refused-stream", {"connection"}},
+      {"retriable-4xx", {"409"}},
+      // Of gRPC, by the statuses that stand for these codes in HTTP.
+      {"cancelled", {"499"}},
+      {"deadline-exceeded", {"504"}},
+      {"internal", {"500"}},
+      {"resource-exhausted", {"429"}},
+      {"unavailable", {"503"}},
+  };
+  for (const Condition& c : kConditions) {
+    if (c.name == condition) return c.errors;
   }
-  std::string why(kRetriedHere);
-  if (!errors) why += "; the file does not ask for errors of the server";
-  if (!of_grpc.empty()) {
-    why += fmt::format("; for answers of gRPC only: {}", fmt::join(of_grpc, ", "));
-  }
-  if (!unknown.empty()) {
-    why += fmt::format("; no counterpart: {}", fmt::join(unknown, ", "));
-  }
-  if (retry_on) retry_on.leave_in_part(std::move(why));
-  return known > 0 || !of_grpc.empty();
+  const std::optional<double> status = number_in(condition);  // Istio has them in this list, too
+  if (status && *status >= 400 && *status < 600) return {condition};
+  return {};
 }
+
+}  // namespace
 
 void set_conditions(ImportedPolicy& p, const Field& retry_on, const Field& status_list) {
   const std::vector<std::string> conditions = retry_on.words();
   const bool reads_list = std::ranges::count(conditions, kByList) > 0;
-  std::vector<std::string> statuses;
-  if (status_list && reads_list) statuses = status_list.words();
-  if (!compare_conditions(retry_on, conditions, statuses)) {
-    set(p, "retry.max_retries", "0", retry_on.path() + " asks for nothing that fails here");
+  std::vector<std::string> errors, unknown;
+  const auto add = [&](const std::string& condition) {
+    const std::vector<std::string> its = errors_of(condition);
+    errors.insert(errors.end(), its.begin(), its.end());
+    if (its.empty() && condition != kByList) unknown.push_back(condition);
+  };
+  for (const std::string& c : conditions) add(c);
+  if (status_list && reads_list) {
+    for (const std::string& status : status_list.words()) add(status);
   }
-  if (!status_list || !reads_list) {
-    const bool throttled = std::ranges::count(conditions, "429") > 0;
-    set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), retry_on);
-    status_list.leave("Envoy reads it only if retry_on names retriable-status-codes");
+  if (!unknown.empty()) {
+    retry_on.leave_in_part(fmt::format("no counterpart: {}", fmt::join(unknown, ", ")));
+  }
+  if (errors.empty()) {
+    set(p, "retry.max_retries", "0", retry_on.path() + " asks for nothing that fails here");
   } else {
-    set_statuses(p, status_list);
+    set_errors(p, errors, retry_on.path());
+  }
+  if (status_list && !reads_list) {
+    status_list.leave("Envoy reads it only if retry_on names retriable-status-codes");
   }
 }
 

@@ -12,12 +12,8 @@
 
 namespace retrysim::imports {
 
-/// Names the conditions of `retry_on` that differ from what is retried in the simulation.
-/// `statuses` are those of a list beside it. Returns whether any asks for what may fail here.
-bool compare_conditions(const Field& retry_on, const std::vector<std::string>& conditions,
-                        const std::vector<std::string>& statuses);
-
-/// What is retried, and whether a 429 is retried. `status_list` counts with retriable-status-codes.
+/// What is retried by the conditions of `retry_on`. `status_list` counts with
+/// retriable-status-codes.
 void set_conditions(ImportedPolicy& p, const Field& retry_on, const Field& status_list);
 
 /// Delays from `base` up to `longest`, which Envoy makes ten times `base` where it is absent.

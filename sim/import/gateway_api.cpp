@@ -37,9 +37,7 @@ void read_gateway_rule(ImportedPolicy& p, const Field& rule) {
   if (codes) {
     set_statuses(p, codes);
   } else if (retry) {
-    set(p, "retry.status_429", text_in_toml("not-retryable"), "the rule names no codes");
-    codes.leave_in_part(fmt::format(
-        "without codes gateways retry only broken connections and timeouts; {}", kRetriedHere));
+    set_errors(p, {"timeout", "connection"}, "without codes gateways retry only these");
   }
   if (backoff) {
     set_backoff(p, backoff.duration(), 1, std::nullopt, "none", backoff.path());
@@ -162,12 +160,8 @@ void read_envoy_gateway(ImportedPolicy& p, const Field& policy, bool has_own_ret
     if (triggers) {
       set_conditions(p, triggers, codes);
     } else {
-      set(p, "retry.status_429", text_in_toml("not-retryable"), "Envoy Gateway's default");
+      set_errors(p, {"connection", "503", "499"}, "Envoy Gateway's default");
       codes.leave("Envoy reads it only if triggers name retriable-status-codes");
-      on.leave_in_part(
-          fmt::format("Envoy Gateway's default is connect-failure, refused-stream, "
-                      "unavailable, cancelled and 503; {}",
-                      kRetriedHere));
     }
     set_timeout(p, "attempt_timeout", per_retry["timeout"]);
     set_envoy_backoff(p, backoff["base_interval"], backoff["max_interval"], "baseInterval");

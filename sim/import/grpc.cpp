@@ -44,6 +44,30 @@ std::string method_name(const Field& name) {
   return text;
 }
 
+/// The errors that a status code of gRPC stands for: its HTTP status by google/rpc/code.proto, and
+/// what happens here without an answer. Empty: there is no such code.
+std::vector<std::string> errors_of_grpc(const std::string& code) {
+  struct Code {
+    std::string_view name, number;
+    std::vector<std::string> errors;
+  };
+  static const std::vector<Code> kCodes = {
+      {"cancelled", "1", {"499"}},          {"unknown", "2", {"500"}},
+      {"invalidargument", "3", {"400"}},    {"deadlineexceeded", "4", {"504", "timeout"}},
+      {"notfound", "5", {"404"}},           {"alreadyexists", "6", {"409"}},
+      {"permissiondenied", "7", {"403"}},   {"resourceexhausted", "8", {"429"}},
+      {"failedprecondition", "9", {"400"}}, {"aborted", "10", {"409"}},
+      {"outofrange", "11", {"400"}},        {"unimplemented", "12", {"501"}},
+      {"internal", "13", {"500"}},          {"unavailable", "14", {"503", "connection"}},
+      {"dataloss", "15", {"500"}},          {"unauthenticated", "16", {"401"}},
+  };
+  const std::string plain = plain_name(code);
+  for (const Code& c : kCodes) {
+    if (c.name == plain || c.number == plain) return c.errors;
+  }
+  return {};
+}
+
 void read_policy(ImportedPolicy& p, const Field& retry, const Field& hedging) {
   const Field policy = retry ? retry : hedging;
   begin(p, "grpc", "gRPC");
@@ -73,8 +97,13 @@ void read_policy(ImportedPolicy& p, const Field& retry, const Field& hedging) {
     hedging["non_fatal_status_codes"].leave(std::string(kRetriedHere));
   }
   if (const Field codes = policy["retryable_status_codes"]; codes) {
-    codes.use();
-    codes.leave_in_part(std::string(kRetriedHere));
+    std::vector<std::string> errors;
+    for (const std::string& code : codes.words()) {
+      const std::vector<std::string> its = errors_of_grpc(code);
+      if (its.empty()) codes.fail(fmt::format("gRPC has no status code {}", code));
+      errors.insert(errors.end(), its.begin(), its.end());
+    }
+    set_errors(p, errors, codes.path());
   }
 }
 

@@ -227,12 +227,7 @@ void read_retries(ImportedPolicy& p, const Field& own, const Field& otherwise) {
   if (on) {
     set_conditions(p, on, retries["-"]);
   } else if (!off) {
-    set(p, "retry.status_429", text_in_toml("not-retryable"), "Istio's default");
-    if (own) {
-      on.leave_in_part(fmt::format(
-          "Istio's default is connect-failure, refused-stream, unavailable, cancelled; {}",
-          kRetriedHere));
-    }
+    set_errors(p, {"connection", "503", "499"}, "Istio's default");
   }
   if (off) {
     retries["per_try_timeout"].leave("Istio has it for retries only, and here there are none");

@@ -161,27 +161,32 @@ void set_timeout(ImportedPolicy& p, std::string_view key, const Field& from) {
   set(p, key, d > Duration::zero() ? in_toml(d) : text_in_toml("none"), from);
 }
 
-namespace {
-
-/// What to say of a list of statuses that are retried there.
-std::string of_statuses(const std::vector<std::string>& codes) {
-  constexpr std::string_view kKnown[] = {"429", "500", "502", "503", "504"};
-  std::vector<std::string> others;
-  std::ranges::copy_if(codes, std::back_inserter(others), [&](const std::string& code) {
-    return std::ranges::count(kKnown, code) == 0;
-  });
-  std::string why(kRetriedHere);
-  if (!others.empty()) why += fmt::format("; no counterpart: {}", fmt::join(others, ", "));
-  return why;
+void set_errors(ImportedPolicy& p, const std::vector<std::string>& errors,
+                const std::string& from) {
+  std::vector<std::string> once;
+  for (const std::string& error : errors) {
+    if (std::ranges::count(once, error) == 0) once.push_back(error);
+  }
+  std::string list;
+  for (const std::string& error : once) {
+    list += (list.empty() ? "" : ", ") + text_in_toml(error);
+  }
+  set(p, "retry.on", "[" + list + "]", from);
 }
 
-}  // namespace
-
 void set_statuses(ImportedPolicy& p, const Field& list, std::string_view more) {
-  const std::vector<std::string> codes = list.words();
-  set(p, "retry.status_429",
-      text_in_toml(std::ranges::count(codes, "429") > 0 ? "transient" : "not-retryable"), list);
-  list.leave_in_part(of_statuses(codes) + std::string(more));
+  std::vector<std::string> errors, others;
+  for (const std::string& code : list.words()) {
+    const std::optional<double> status = number_in(code);
+    const bool fails = status && *status >= 400 && *status < 600;
+    (fails ? errors : others).push_back(code);
+  }
+  errors.insert(errors.end(), {"timeout", "connection"});
+  set_errors(p, errors, list.path());
+  if (others.empty() && more.empty()) return;
+  std::string why = others.empty() ? "" : fmt::format("no error here: {}", fmt::join(others, ", "));
+  if (!why.empty() && !more.empty()) why += "; ";
+  list.leave_in_part(why + std::string(more));
 }
 
 void set_active_budget(ImportedPolicy& p, double share, double minimum, const std::string& source) {

@@ -98,7 +98,11 @@ LinearDelays linear_delays(Duration base, Duration step, std::int64_t retries,
 /// A timeout of which zero means that there is none.
 void set_timeout(ImportedPolicy& p, std::string_view key, const Field& from);
 
-/// 429 is retried if the list has it. `more` is another sentence on what differs.
+/// What is retried: these errors, as `retry.on` has them, and no others. Each once, in this order.
+void set_errors(ImportedPolicy& p, const std::vector<std::string>& errors, const std::string& from);
+
+/// The statuses of a list are retried, and broken connections and timeouts. `more` is a sentence on
+/// what differs.
 void set_statuses(ImportedPolicy& p, const Field& list, std::string_view more = "");
 
 /// At most so many retries under way, or a share of the requests under way if that is more.

@@ -162,6 +162,32 @@ void read_breaker(ImportedPolicy& p, const std::vector<Field>& chain) {
   }
 }
 
+// CommonBulkheadConfigurationProperties, BulkheadConfig: 25 calls, no wait.
+void read_bulkhead(ImportedPolicy& p, const std::vector<Field>& chain) {
+  const Field most = setting_of(chain, "max_concurrent_calls"),
+              wait = setting_of(chain, "max_wait_duration");
+  set(p, "bulkhead.max_concurrent", most ? in_toml(static_cast<double>(most.count())) : "25",
+      most ? most.source() : "Resilience4j's default");
+  set(p, "bulkhead.longest_wait", in_toml(wait ? wait.duration(1e-3) : Duration::zero()),
+      wait ? wait.source() : "Resilience4j's default");
+}
+
+// CommonRateLimiterConfigurationProperties, RateLimiterConfig: 50 calls in 500 ns, 5 s of patience.
+void read_rate_limiter(ImportedPolicy& p, const std::vector<Field>& chain) {
+  const Field limit = setting_of(chain, "limit_for_period"),
+              period = setting_of(chain, "limit_refresh_period"),
+              wait = setting_of(chain, "timeout_duration");
+  const double calls = limit ? static_cast<double>(limit.count()) : 50;
+  const Duration length = period ? period.duration(1e-3) : Duration::nanoseconds(500);
+  if (length <= Duration::zero()) period.fail("Resilience4j expects a duration above zero");
+  const std::string from = limit ? limit.source() : "Resilience4j's default";
+  set(p, "send_rate.rate", in_toml(calls / length.in_seconds()), from);
+  set(p, "send_rate.burst", in_toml(calls), from);
+  set(p, "send_rate.longest_wait", in_toml(wait ? wait.duration(1e-3) : Duration::seconds(5)),
+      wait ? wait.source() : "Resilience4j's default");
+  if (period) period.leave_in_part("permits come evenly, not all when a period begins");
+}
+
 /// Where Spring finds the settings of one kind: under the prefix, or, of a part of a file, alone.
 Field settings_of(const Field& document, std::string_view kind) {
   const Field root = document["resilience4j"];
@@ -183,7 +209,9 @@ void import_document(const Field& document, const std::string& profile,
                      std::vector<ImportedPolicy>& policies) {
   const Field retry = settings_of(document, "retry"),
               limiter = settings_of(document, "timelimiter"),
-              breaker = settings_of(document, "circuitbreaker");
+              breaker = settings_of(document, "circuitbreaker"),
+              bulkheads = settings_of(document, "bulkhead"),
+              rates = settings_of(document, "ratelimiter");
   const Field configs = retry["configs"], limit_configs = limiter["configs"],
               breaker_configs = breaker["configs"];
   const auto full_name = [&](const std::string& name) {
@@ -202,11 +230,22 @@ void import_document(const Field& document, const std::string& profile,
       }
     }
   };
-  std::set<std::string> with_retries;
+  const auto read_limits = [&](ImportedPolicy& p, const std::string& name) {
+    const auto own = [&name](const Field& kind) {
+      const Field its = kind["instances"].named(name);
+      if (!its) return std::vector<Field>();
+      its.block();
+      return chain_of(its, name, kind["configs"]);
+    };
+    if (const std::vector<Field> chain = own(bulkheads); !chain.empty()) read_bulkhead(p, chain);
+    if (const std::vector<Field> chain = own(rates); !chain.empty()) read_rate_limiter(p, chain);
+    read_time_limit(p, name);
+  };
+  std::set<std::string> with_policy;
   for (const auto& [name, instance] : instances_of(retry)) {
     retry.block();
     if (instance.map().members().empty()) instance.use();
-    with_retries.insert(name);
+    with_policy.insert(name);
     ImportedPolicy p = new_policy(full_name(name), instance.path());
     read_retry(p, chain_of(instance, name, configs));
     if (const Field own = breaker["instances"].named(name); own) {
@@ -214,24 +253,29 @@ void import_document(const Field& document, const std::string& profile,
       own.block();
       read_breaker(p, chain_of(own, name, breaker_configs));
     }
-    read_time_limit(p, name);
+    read_limits(p, name);
     policies.push_back(std::move(p));
   }
   // A breaker alone: what it protects is not retried.
   for (const auto& [name, instance] : instances_of(breaker)) {
-    if (with_retries.contains(name)) continue;
+    if (!with_policy.insert(name).second) continue;
     breaker.block();
     if (instance.map().members().empty()) instance.use();
     ImportedPolicy p = new_policy(full_name(name), instance.path());
     begin(p, "", "");
     set(p, "retry.max_attempts", "1", "there is no retry of this name");
     read_breaker(p, chain_of(instance, name, breaker_configs));
-    read_time_limit(p, name);
+    read_limits(p, name);
     policies.push_back(std::move(p));
   }
   for (const auto& [name, limited] : limiter["instances"].members()) {
     if (const Field f = limited["timeout_duration"]; f && !f.is_used()) {
       f.leave("no instance of retry has this name: write attempt_timeout where it belongs");
+    }
+  }
+  for (const Field& kind : {bulkheads, rates}) {
+    for (const auto& [name, instance] : kind["instances"].members()) {
+      if (!with_policy.contains(name)) instance.leave("no retry has this name");
     }
   }
   for (const Field& all : {configs, limit_configs}) {
@@ -241,9 +285,8 @@ void import_document(const Field& document, const std::string& profile,
       }
     }
   }
-  for (const char* other : {"bulkhead", "thread-pool-bulkhead", "ratelimiter"}) {
-    settings_of(document, other).leave("limits requests, whereas limits of clients are on retries");
-  }
+  settings_of(document, "thread-pool-bulkhead")
+      .leave("limits requests, whereas limits of clients are on retries");
 }
 
 }  // namespace

@@ -35,10 +35,12 @@ void read_tenacity(ImportedPolicy& p, const Field& f) {
   if (const Field w = f["wait_exponential_jitter"]; w) {
     exponential(w, "none", "initial");
     const Field jitter = w["jitter"];
-    if (!jitter || jitter.duration() > Duration::zero()) {
-      jitter.leave_in_part(
-          "a spread that does not grow with the delay has no counterpart; Tenacity's default is "
-          "1s");
+    const Duration width = jitter ? jitter.duration() : Duration::seconds(1);
+    if (width > Duration::zero()) {
+      const std::string from = jitter ? jitter.path() : "Tenacity's default";
+      set(p, "retry.backoff.jitter", text_in_toml("plus-width"), from);
+      set(p, "retry.backoff.jitter_width", in_toml(width), from);
+      set(p, "retry.backoff.jitter_before_cap", "true", "the cap limits the sum");
     }
   }
   if (const Field w = f["wait_incrementing"]; w) {

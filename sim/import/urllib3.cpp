@@ -12,16 +12,14 @@ namespace retrysim::imports {
 
 namespace {
 
-/// What it retries beside the list where an answer suggests a delay, and the standard table does
-/// not.
+/// What it retries beside the list where an answer suggests a delay.
 std::string suggestions_of_urllib3(const std::vector<std::string>& listed) {
   std::vector<std::string> others;
-  for (const char* code : {"413", "429"}) {
+  for (const char* code : {"413", "429", "503"}) {
     if (std::ranges::count(listed, code) == 0) others.emplace_back(code);
   }
   if (others.empty()) return "";
-  return fmt::format("; urllib3 also retries a {} that suggests a delay",
-                     fmt::join(others, " or "));
+  return fmt::format("urllib3 also retries a {} that suggests a delay", fmt::join(others, " or "));
 }
 
 /// A suggested delay takes the place of the backoff, up to a limit of its own. Where that is zero,
@@ -75,7 +73,9 @@ void read_urllib3(ImportedPolicy& p, const Field& f) {
   if (most) set(p, "retry.backoff.cap", in_toml(most.duration()), most);
   set(p, "retry.backoff.immediate_retries", "1", "urllib3 makes the first retry at once");
   if (jitter && jitter.number() > 0) {
-    jitter.leave_in_part("a spread that does not grow with the delay has no counterpart");
+    set(p, "retry.backoff.jitter", text_in_toml("plus-width"), jitter);
+    set(p, "retry.backoff.jitter_width", in_toml(Duration::from_seconds(jitter.number())), jitter);
+    set(p, "retry.backoff.jitter_before_cap", "true", "the cap limits the sum");
   }
   read_urllib3_suggestions(p, respect, f["retry_after_max"]);
   const bool respects = !respect || respect.flag();

@@ -190,7 +190,8 @@ constexpr Modelled kModelled[] = {
      "client.*.retry.from_environment client.*.retry.mode client.*.retry.revision "
      "client.*.retry.sdk client.*.retry.api client.*.retry.defect client.*.retry.retryer "
      "client.*.retry.max_retries client.*.retry.max_attempts client.*.retry.probability "
-     "client.*.retry.delays client.*.retry.classifier client.*.retry.status_429 "
+     "client.*.retry.delays client.*.retry.on client.*.retry.not_on "
+     "client.*.retry.classifier client.*.retry.status_429 "
      "client.*.retry.timeout_class client.*.retry.refreshable_credentials client.*.retry.backoff.* "
      "client.*.retry.retry_after client.*.retry.retry_after_max client.*.retry.long_poll "
      "client.*.retry.budget.* client.*.retry.avoid_hosts"},

@@ -39,6 +39,8 @@ std::int64_t spread_integers(Jitter jitter, double share, std::int64_t v, double
     case Jitter::kNone:
     case Jitter::kDecorrelated:
     case Jitter::kDecorrelatedV2:
+    case Jitter::kPlusWidth:
+    case Jitter::kPlusMinusWidth:
       break;
   }
   return v;
@@ -90,9 +92,49 @@ double power_by_squaring(double factor, std::int64_t exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
+double other_growth(const BackoffRules& rules, std::int64_t n) {
+  switch (rules.growth) {
+    case Growth::kExponential:
+      return power(rules.factor, n);
+    case Growth::kLinear:
+      return std::max(0.0, 1 + static_cast<double>(n) * (rules.factor - 1));
+    case Growth::kFibonacci: {
+      double before = 0, now = n < 0 ? 0 : 1;
+      constexpr double kForever = std::numeric_limits<double>::infinity();
+      for (std::int64_t i = 0; i < n && now < kForever; ++i) {
+        before += now;
+        std::swap(before, now);
+      }
+      return now;
+    }
+    case Growth::kPolynomial:
+      return n < 0 ? 0 : kernel::pow(static_cast<double>(n + 1), rules.power);
+  }
+  return 1;
+}
+
 Duration from_distribution(const BackoffRules& rules, const RetryProgress& progress, Draws& draws) {
-  const std::size_t last = rules.delays.size() - 1;
-  return rules.delays[std::min<std::size_t>(progress.attempts - 1, last)].sample(draws);
+  const std::size_t retry = progress.attempts - 1, listed = rules.delays.size();
+  if (retry < listed) return rules.delays[retry].sample(draws);
+  if (rules.delays_then == DelaysThen::kRepeat) return rules.delays[retry % listed].sample(draws);
+  const Duration last = rules.delays.back().sample(draws);
+  if (rules.delays_then == DelaysThen::kLast) return last;
+  const double factor = power(rules.delays_factor, static_cast<std::int64_t>(retry + 1 - listed));
+  const double grown = last == Duration::zero() ? 0 : nanoseconds(last) * factor;
+  return std::min(Duration::from_nanoseconds(grown), rules.delays_cap);
+}
+
+// It is added to a backoff that has been limited, or the sum is limited, as `jitter_before_cap`
+// says.
+Duration with_width(const BackoffRules& rules, Jitter jitter, double v, double uniform) {
+  const auto width = static_cast<double>(rules.jitter_width.count());
+  const double low = jitter == Jitter::kPlusWidth ? v : v - width;
+  const double high = v + width;
+  const double drawn =
+      v < std::numeric_limits<double>::infinity() ? std::max(0.0, low + uniform * (high - low)) : v;
+  const Duration delay = floor_to_quantum(Duration::from_nanoseconds(drawn), rules.quantum);
+  return rules.jitter_before_cap || rules.over_cap != OverCap::kLimit ? std::min(delay, rules.cap)
+                                                                      : delay;
 }
 
 Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgress& progress,
@@ -139,9 +181,25 @@ Duration longest_delay(const RetryRules& rules) {
   if (!its.delays.empty()) {
     double longest = 0;
     for (const Distribution& d : its.delays) longest = std::max(longest, d.mean_seconds());
-    return Duration::from_seconds(longest);
+    if (its.delays_then != DelaysThen::kGrow || rules.max_attempts <= its.delays.size() + 1) {
+      return Duration::from_seconds(longest);
+    }
+    const auto further = static_cast<std::int64_t>(rules.max_attempts - 1 - its.delays.size());
+    const double grown = its.delays.back().mean_seconds() * power(its.delays_factor, further);
+    const Duration last = Duration::from_seconds(std::isnan(grown) ? 0 : grown);
+    return std::max(Duration::from_seconds(longest), std::min(last, its.delays_cap));
   }
-  const Duration base = std::max(its.base, its.throttle_base);
+  Duration base = std::max(its.base, its.throttle_base);
+  for (const ErrorBase& own : rules.errors.bases) base = std::max(base, own.base);
+  const bool width = its.jitter >= Jitter::kPlusWidth || its.throttle_jitter >= Jitter::kPlusWidth;
+  const Duration beyond = width ? its.jitter_width : Duration::zero();
+  if (its.growth != Growth::kExponential) {
+    // Not more than a retry that is far off: most clients have a limit of attempts.
+    constexpr std::uint32_t kFarOff = 1'000'000;
+    const double most = growth(its, std::min(rules.max_attempts - 1, kFarOff));
+    const double v = base == Duration::zero() ? 0 : static_cast<double>(base.count()) * most;
+    return std::min(Duration::from_nanoseconds(v), its.cap) + beyond;
+  }
   const bool decorrelated =
       its.jitter == Jitter::kDecorrelated || its.throttle_jitter == Jitter::kDecorrelated;
   // Decorrelated jitter draws up to three times the last delay.
@@ -157,7 +215,7 @@ Duration longest_delay(const RetryRules& rules) {
   const bool proportional =
       its.jitter == Jitter::kProportional || its.throttle_jitter == Jitter::kProportional;
   if (proportional && !its.jitter_before_cap) longest *= 1 + its.jitter_share;
-  return Duration::from_nanoseconds(longest);
+  return Duration::from_nanoseconds(longest) + beyond;
 }
 
 }  // namespace backoff

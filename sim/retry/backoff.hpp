@@ -39,11 +39,16 @@ inline double power(double factor, std::int64_t exponent) {
   return power_by_squaring(factor, exponent);
 }
 
-/// factor^(first_exponent + i) for the retry after attempt `attempts`.
+/// g(n) where it is no power of the factor.
+double other_growth(const BackoffRules& rules, std::int64_t n);
+
+/// g(first_exponent + i) for the retry after attempt `attempts`.
 inline double growth(const BackoffRules& rules, std::uint32_t attempts) {
   const std::int64_t retry_index = static_cast<std::int64_t>(attempts) - 1;
   const std::int64_t exponent =
       std::min<std::int64_t>(rules.first_exponent + retry_index, rules.max_exponent);
+  if (rules.growth != Growth::kExponential) [[unlikely]]
+    return other_growth(rules, exponent);
   return power(rules.factor, exponent);
 }
 
@@ -69,6 +74,8 @@ inline double spread(Jitter jitter, double share, double v, double uniform) {
     case Jitter::kNone:
     case Jitter::kDecorrelated:
     case Jitter::kDecorrelatedV2:
+    case Jitter::kPlusWidth:
+    case Jitter::kPlusMinusWidth:
       break;
   }
   return v;
@@ -81,6 +88,8 @@ Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgr
 /// `level`: the growth that the retry before has reached; set to that of this one.
 Duration decorrelated_v2(const BackoffRules& rules, Duration base, std::uint32_t attempts,
                          double uniform, double& level);
+/// `v` nanoseconds, which has been limited, with a jitter of constant width.
+Duration with_width(const BackoffRules& rules, Jitter jitter, double v, double uniform);
 /// `v` nanoseconds, not yet spread, to whole quanta as `rules.rounding` says.
 Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, double v,
                    std::uint32_t attempts, double uniform);
@@ -128,6 +137,8 @@ template <class BackoffDraws>
                  : static_cast<double>(base.count()) * growth(rules, progress.attempts);
   if (v > cap && rules.over_cap == OverCap::kFlat) return rules.cap;
   if (!rules.jitter_before_cap && rules.over_cap != OverCap::kRedraw) v = std::min(v, cap);
+  if (jitter >= Jitter::kPlusWidth) [[unlikely]]
+    return with_width(rules, jitter, v, uniform);
   const Duration delay =
       rules.quantum > Duration::zero()
           ? in_quanta(rules, base, jitter, v, progress.attempts, uniform)

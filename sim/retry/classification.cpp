@@ -10,6 +10,8 @@
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace retrysim {
 
@@ -571,12 +573,105 @@ bool ignores_suggestion(const ErrorRules& rules, std::string_view api, const Res
   }
 }
 
+bool has_one(const std::vector<ErrorPattern>& patterns, const Response& response,
+             ResponseClass by_table) {
+  return std::ranges::any_of(patterns,
+                             [&](const ErrorPattern& p) { return matches(p, response, by_table); });
+}
+
+/// What the user's own lists make of an error that the table puts into this class.
+ResponseClass class_by_lists(const ErrorRules& rules, const Response& response,
+                             ResponseClass by_table) {
+  if (has_one(rules.not_on, response, by_table)) return ResponseClass::kNotRetryable;
+  if (rules.on.empty()) return by_table;
+  if (!has_one(rules.on, response, by_table)) return ResponseClass::kNotRetryable;
+  if (by_table != ResponseClass::kNotRetryable) return by_table;
+  return response.status == 429 ? ResponseClass::kThrottling : ResponseClass::kTransient;
+}
+
+std::uint8_t number_of_base(const ErrorRules& rules, const Response& response,
+                            ResponseClass by_table) {
+  const std::size_t most = std::min(rules.bases.size(), ErrorRules::kMostBases);
+  for (std::size_t i = 0; i < most; ++i) {
+    if (matches(rules.bases[i].after, response, by_table)) return static_cast<std::uint8_t>(i + 1);
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::optional<ErrorPattern> parse_error_pattern(std::string_view text) {
+  using Of = ErrorPattern::Of;
+  struct Named {
+    std::string_view word;
+    Of of;
+    int status = 0;
+  };
+  constexpr Named kNamed[] = {{"any", Of::kAny},
+                              {"throttled", Of::kThrottled},
+                              {"timeout", Of::kTimeout},
+                              {"connection", Of::kConnection},
+                              {"no-connection", Of::kNoConnection},
+                              {"bulkhead-full", Of::kBulkheadFull},
+                              {"not-permitted", Of::kNotPermitted},
+                              {"internal", Of::kStatus, 500},
+                              {"unavailable", Of::kStatus, 503},
+                              {"4xx", Of::kHundred, 4},
+                              {"5xx", Of::kHundred, 5}};
+  for (const Named& n : kNamed) {
+    if (text == n.word) return ErrorPattern{n.of, n.status};
+  }
+  ErrorPattern result;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), result.status);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const bool has_status = wrong == std::errc{};
+  result.of = has_status ? Of::kStatus : Of::kCode;
+  if (has_status && (result.status < 400 || result.status > 599)) return std::nullopt;
+  if (has_status && rest.empty()) return result;
+  if (has_status && rest.front() != ':') return std::nullopt;
+  const std::string_view code = has_status ? rest.substr(1) : text;
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  if (code.empty() || code.front() < 'A' || code.front() > 'Z') return std::nullopt;
+  if (!std::ranges::all_of(code, is_part)) return std::nullopt;
+  result.code = code;
+  return result;
+}
+
+bool matches(const ErrorPattern& pattern, const Response& response, ResponseClass by_table) {
+  const bool answered = response.transport == TransportError::kNone;
+  switch (pattern.of) {
+    case ErrorPattern::Of::kAny:
+      return true;
+    case ErrorPattern::Of::kStatus:
+      return answered && response.status == pattern.status &&
+             (pattern.code.empty() || response.code == pattern.code);
+    case ErrorPattern::Of::kHundred:
+      return answered && response.status / 100 == pattern.status;
+    case ErrorPattern::Of::kCode:
+      return answered && response.code == pattern.code;
+    case ErrorPattern::Of::kThrottled:
+      return by_table == ResponseClass::kThrottling;
+    case ErrorPattern::Of::kTimeout:
+      return response.transport == TransportError::kTimeout;
+    case ErrorPattern::Of::kConnection:
+      return response.transport == TransportError::kConnection;
+    case ErrorPattern::Of::kNoConnection:
+      return response.transport == TransportError::kNoConnection;
+    case ErrorPattern::Of::kBulkheadFull:
+      return response.transport == TransportError::kBulkheadFull;
+    case ErrorPattern::Of::kNotPermitted:
+      return response.transport == TransportError::kNotPermitted;
+  }
+  return false;
+}
 
 ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response) {
   ErrorInfo info;
   if (response.transport != TransportError::kNone) {
-    const bool final = error_table(rules.classifier).connections_are_final;
+    const bool final = response.transport == TransportError::kConnection &&
+                       error_table(rules.classifier).connections_are_final;
     info.response_class = response.transport == TransportError::kTimeout ? ResponseClass::kTimeout
                           : final ? ResponseClass::kNotRetryable
                                   : ResponseClass::kTransient;
@@ -591,6 +686,10 @@ ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response
   }
   info.no_retry_after = ignores_suggestion(rules, api, response);
   info.timeout = info.retryable() && pays_timeout_price(rules, api, response, info.response_class);
+  const ResponseClass by_table = info.response_class;
+  info.own_base = number_of_base(rules, response, by_table) & 127;
+  info.response_class = class_by_lists(rules, response, by_table);
+  info.timeout = info.timeout && info.retryable();
   return info;
 }
 

@@ -18,7 +18,8 @@ constexpr Duration ms(int n) { return Duration::milliseconds(n); }
 constexpr ClientDefaults kDefaults[] = {
     {"botocore", s(60), s(60), 10, "botocore httpsession.py, endpoint.py (1.29.27 and 1.43.11)"},
     {"java-v1", s(50), s(10), 50, "aws-sdk-java ClientConfiguration.java (ea9b5e3)"},
-    {"java-v2", s(30), s(2), 50, "aws-sdk-java-v2 SdkHttpConfigurationOption.java"},
+    // CONNECTION_ACQUIRE_TIMEOUT
+    {"java-v2", s(30), s(2), 50, "aws-sdk-java-v2 SdkHttpConfigurationOption.java", s(10)},
     // config.js has no connect timeout; http/node.js has the limit, for HTTPS.
     {"js-v2", s(120), kNever, 50, "aws-sdk lib/config.js, lib/http/node.js (2.1693.0)"},
     {"js-v3", kNever, kNever, 50, "smithy-typescript node-http-handler.ts (6815d3e, August 2026)"},

@@ -77,8 +77,17 @@ Payment pay(const RetryRules& rules, const RetryState& state, const ErrorInfo& e
 void take_note_of_failure(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
                           Time now);
 
-/// `backoff` with the delay that the service suggests.
-Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration backoff);
+/// `backoff` with the delay that the service suggests. `uniform`: the draw of that delay's jitter.
+Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration backoff,
+                         double uniform);
+
+/// Whether the service suggests a longer delay than the client obeys, and it gives up then.
+bool suggests_too_long(const RetryRules& rules, const Failure& failure);
+
+/// The backoff after an error with a base of its own (`ErrorInfo::own_base`).
+Duration delay_from_own_base(const RetryRules& rules, const ErrorInfo& error,
+                             ResponseClass response_class, RetryProgress& progress, Draws& draws,
+                             const std::optional<double>& fixed_draw);
 
 /// Send tokens that are asked for before the quota: takes them, or says how long they would take.
 std::optional<Duration> ask_for_send_tokens(const RetryRules& rules, const RetryState& state,
@@ -171,6 +180,8 @@ template <class BackoffDraws>
   // May this request be retried after this error at all?
   charge.at(Charge::Step::kBeforeClassification, state, error, now);
   if (!error.retryable() || !failure.repeatable) return end(Outcome::kNotRetryable);
+  if (failure.retry_after && suggests_too_long(rules, failure)) [[unlikely]]
+    return end(Outcome::kNotRetryable);
   if (charge.refused()) [[unlikely]]
     return end(Outcome::kQuotaExceeded);
 
@@ -212,9 +223,19 @@ template <class BackoffDraws>
   const ResponseClass backoff_class = charge.refused() && rules.long_poll == LongPoll::kWaitBase
                                           ? ResponseClass::kTransient
                                           : error.response_class;
-  const Duration backoff = backoff::delay(rules.backoff, backoff_class, progress, draws, fixed_draw,
-                                          progress.jitter_level);
-  Duration delay = failure.retry_after ? with_suggestion(rules, failure, backoff) : backoff;
+  const Duration backoff =
+      error.own_base == 0
+          ? backoff::delay(rules.backoff, backoff_class, progress, draws, fixed_draw,
+                           progress.jitter_level)
+          : delay_from_own_base(rules, error, backoff_class, progress, draws.all(), fixed_draw);
+  Duration delay = backoff;
+  if (failure.retry_after) {
+    const bool jitters = rules.retry_after_jitter > 0;
+    delay = with_suggestion(rules, failure, backoff,
+                            !jitters     ? 0
+                            : fixed_draw ? *fixed_draw
+                                         : draws.uniform());
+  }
   if (charge.refused()) return {Outcome::kQuotaExceeded, delay, 0};
 
   // The request is retried.

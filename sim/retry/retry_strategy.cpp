@@ -38,9 +38,18 @@ int price_of(const QuotaRules& quota, const ErrorInfo& error) {
   return error.response_class == ResponseClass::kThrottling ? quota.throttle_cost : quota.cost;
 }
 
-Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration backoff) {
+Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration backoff,
+                         double uniform) {
   if (!failure.retry_after || failure.error.no_retry_after) return backoff;
-  const Duration suggested = *failure.retry_after;
+  const Duration limit = rules.suggestion_limit();
+  if (rules.retry_after_over == RetryAfterOver::kBackoff && *failure.retry_after > limit) {
+    return backoff;
+  }
+  Duration suggested = std::min(*failure.retry_after, limit);
+  if (rules.retry_after_jitter > 0) {
+    const double more = rules.retry_after_jitter * uniform;
+    suggested += Duration::from_nanoseconds(static_cast<double>(suggested.count()) * more);
+  }
   switch (rules.retry_after) {
     case RetryAfter::kIgnore:
       break;
@@ -51,14 +60,31 @@ Duration with_suggestion(const RetryRules& rules, const Failure& failure, Durati
     case RetryAfter::kAdd:
       return backoff + suggested;
     case RetryAfter::kReplace:
-      return std::min(suggested, rules.suggestion_limit());
+      return suggested;
     case RetryAfter::kMinimumCapped:
-      return std::max(std::min(suggested, rules.suggestion_limit()), backoff);
+      return std::max(suggested, backoff);
     case RetryAfter::kAddWhenThrottled:
       return failure.error.response_class == ResponseClass::kThrottling ? backoff + suggested
                                                                         : backoff;
   }
   return backoff;
+}
+
+bool suggests_too_long(const RetryRules& rules, const Failure& failure) {
+  if (rules.retry_after_over != RetryAfterOver::kFail || failure.error.no_retry_after) return false;
+  const bool reads = rules.retry_after != RetryAfter::kIgnore &&
+                     (rules.retry_after != RetryAfter::kAddWhenThrottled ||
+                      failure.error.response_class == ResponseClass::kThrottling);
+  return reads && *failure.retry_after > rules.suggestion_limit();
+}
+
+Duration delay_from_own_base(const RetryRules& rules, const ErrorInfo& error,
+                             ResponseClass response_class, RetryProgress& progress, Draws& draws,
+                             const std::optional<double>& fixed_draw) {
+  BackoffRules own = rules.backoff;
+  own.base = own.throttle_base = rules.errors.bases[error.own_base - 1u].base;
+  backoff::GivenDraws given{draws};
+  return backoff::delay(own, response_class, progress, given, fixed_draw, progress.jitter_level);
 }
 
 Payment pay(const RetryRules& all_rules, const RetryState& state, const ErrorInfo& error,

@@ -528,8 +528,8 @@ def doubled(case):
     scenario = scenario_of(case)
     text = str(case.keys)
     if any(word in text for word in ("'like'", "retry-after=", "'sdk')", "adaptive", "'precision'",
-                                     "'budget'")) or "sdk" in case.keys.values() or \
-            case.keys.get(("warmup",)) == "auto" or any(
+                                     "'budget'", "'base_after'")) or \
+            "sdk" in case.keys.values() or case.keys.get(("warmup",)) == "auto" or any(
                 file.startswith("timestamp") for file in case.files.values()):
         return None
     slow = edited(case, files={name: slower(text) for name, text in case.files.items()})
@@ -577,7 +577,8 @@ def slower(text):
 FAILING = ("fault", "errors", "request_loss", "response_loss", "attempt_timeout", "deadline",
            "connect_timeout", "timeout", "throttle", "drop_expired", "max_age", "concurrency",
            "retry", "like", "model", "reconcile_read", "idempotency", "precision", "abandoned",
-           "expect", "max_connections", "answers", "unrepeatable", "long_poll", "health_check",
+           "expect", "max_connections", "connection_wait", "connection_queue", "bulkhead",
+           "send_rate", "answers", "unrepeatable", "long_poll", "health_check",
            "profile", "ejection", "accrual")
 
 
@@ -630,7 +631,8 @@ NO_LIMITS = {"precision", "service.*.autoscaling.target", "service.*.throttle.wi
              "client.*.retry.hedging.delay", "service.*.calls.*.retry.hedging.delay"}
 # Any number of attempts may come at once, too: a bucket as large as the rate. The second is that of
 # single operations and keys.
-WITH_LIMIT = {"throttle.rate": {"throttle.burst": HUGE}, "rate": {"burst": HUGE}}
+WITH_LIMIT = {"throttle.rate": {"throttle.burst": HUGE}, "rate": {"burst": HUGE},
+              "send_rate.rate": {"send_rate.burst": HUGE}}
 
 
 def main():

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace retrysim::reference {
 namespace {
@@ -37,12 +38,23 @@ double power(double base, std::int64_t exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
-/// The formula v = base x factor^(first_exponent + i), i = 0 for the first retry.
+/// The formula v = base x g(first_exponent + i), i = 0 for the first retry.
 double grown(const BackoffRules& rules, double base, int attempts) {
   if (base == 0) return 0;
-  const std::int64_t i = attempts - 1;
-  return base *
-         power(rules.factor, std::min<std::int64_t>(rules.first_exponent + i, rules.max_exponent));
+  const std::int64_t n =
+      std::min<std::int64_t>(rules.first_exponent + attempts - 1, rules.max_exponent);
+  if (rules.growth == Growth::kExponential) return base * power(rules.factor, n);
+  const auto steps = static_cast<double>(n);
+  if (rules.growth == Growth::kLinear) {
+    return base * std::max(0.0, 1 + steps * (rules.factor - 1));
+  }
+  if (n < 0) return 0;
+  if (rules.growth == Growth::kPolynomial) return base * kernel::pow(steps + 1, rules.power);
+  std::vector<double> fibonacci = {1, 1};
+  while (fibonacci.size() <= static_cast<std::size_t>(n)) {
+    fibonacci.push_back(fibonacci.back() + fibonacci[fibonacci.size() - 2]);
+  }
+  return base * fibonacci[static_cast<std::size_t>(n)];
 }
 
 double spread(Jitter jitter, double share, double v, double u) {
@@ -109,10 +121,21 @@ Duration decorrelated_v2(const BackoffRules& rules, Duration base, Progress& pro
   return rules.quantum * (delay.count() / rules.quantum.count());
 }
 
-Duration backoff(const BackoffRules& rules, bool throttling, Progress& progress, Draws& draws) {
+Duration backoff(const BackoffRules& written, std::optional<Duration> own_base, bool throttling,
+                 Progress& progress, Draws& draws) {
+  BackoffRules rules = written;
+  if (own_base) rules.base = rules.throttle_base = *own_base;
   if (!rules.delays.empty()) {
-    const auto retry = static_cast<std::size_t>(progress.attempts - 1);
-    return rules.delays[std::min(retry, rules.delays.size() - 1)].sample(draws);
+    auto retry = static_cast<std::size_t>(progress.attempts - 1);
+    const std::size_t listed = rules.delays.size();
+    if (rules.delays_then == DelaysThen::kRepeat) retry %= listed;
+    const Duration delay = rules.delays[std::min(retry, listed - 1)].sample(draws);
+    if (retry < listed || rules.delays_then == DelaysThen::kLast || delay == Duration::zero()) {
+      return delay;
+    }
+    const auto more = static_cast<std::int64_t>(retry - (listed - 1));
+    return std::min(rules.delays_cap,
+                    Duration::from_nanoseconds(in_ns(delay) * power(rules.delays_factor, more)));
   }
   const Duration base = throttling ? rules.throttle_base : rules.base;
   const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
@@ -128,6 +151,17 @@ Duration backoff(const BackoffRules& rules, bool throttling, Progress& progress,
 
   Duration delay;
   const double quantum = static_cast<double>(rules.quantum.count());
+  if (jitter == Jitter::kPlusWidth || jitter == Jitter::kPlusMinusWidth) {
+    const double w = in_ns(rules.jitter_width);
+    const double least = jitter == Jitter::kPlusWidth ? v : v - w;
+    if (v < kInfinity) v = std::max(0.0, least + u * (v + w - least));
+    delay = Duration::from_nanoseconds(v);
+    if (quantum > 0 && delay != Duration::max()) {
+      delay = rules.quantum * (delay.count() / rules.quantum.count());
+    }
+    const bool cap_first = rules.over_cap == OverCap::kLimit && !rules.jitter_before_cap;
+    return cap_first ? delay : std::min(delay, rules.cap);
+  }
   if (quantum == 0) {
     delay = Duration::from_nanoseconds(spread(jitter, rules.jitter_share, v, u));
   } else if (rules.rounding == Rounding::kIntegers ||
@@ -147,11 +181,33 @@ Duration backoff(const BackoffRules& rules, bool throttling, Progress& progress,
   return Duration::from_nanoseconds(cap / 2 + draws.uniform() * (cap / 2));
 }
 
-Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration t) {
-  if (!failure.retry_after || failure.error.no_retry_after) return t;
-  const Duration ra = *failure.retry_after;
-  const Duration limit =
-      rules.retry_after_max == Duration() ? rules.backoff.cap : rules.retry_after_max;
+Duration longest_obeyed(const RetryRules& rules) {
+  if (rules.retry_after_max != Duration()) return rules.retry_after_max;
+  const bool by_cap =
+      rules.retry_after == RetryAfter::kReplace || rules.retry_after == RetryAfter::kMinimumCapped;
+  return by_cap ? rules.backoff.cap : Duration::max();
+}
+
+bool gives_up_at_suggestion(const RetryRules& rules, const Failure& failure) {
+  if (rules.retry_after_over != RetryAfterOver::kFail) return false;
+  if (!failure.retry_after || failure.error.no_retry_after) return false;
+  if (rules.retry_after == RetryAfter::kIgnore) return false;
+  if (rules.retry_after == RetryAfter::kAddWhenThrottled && !is_throttling(failure.error)) {
+    return false;
+  }
+  return *failure.retry_after > longest_obeyed(rules);
+}
+
+Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration t,
+                         Draws& draws) {
+  if (!failure.retry_after) return t;
+  const double u = rules.retry_after_jitter > 0 ? draws.uniform() : 0;
+  const Duration most = longest_obeyed(rules);
+  if (failure.error.no_retry_after) return t;
+  if (*failure.retry_after > most && rules.retry_after_over == RetryAfterOver::kBackoff) return t;
+  Duration ra = std::min(*failure.retry_after, most);
+  ra = ra +
+       Duration::from_nanoseconds(static_cast<double>(ra.count()) * (rules.retry_after_jitter * u));
   switch (rules.retry_after) {
     case RetryAfter::kIgnore:
       return t;
@@ -162,9 +218,9 @@ Duration with_suggestion(const RetryRules& rules, const Failure& failure, Durati
     case RetryAfter::kAdd:
       return t + ra;
     case RetryAfter::kReplace:
-      return std::min(ra, limit);
+      return ra;
     case RetryAfter::kMinimumCapped:
-      return std::max(std::min(ra, limit), t);
+      return std::max(ra, t);
     case RetryAfter::kAddWhenThrottled:
       return is_throttling(failure.error) ? t + ra : t;
   }
@@ -530,6 +586,77 @@ Counts::Pair Counts::sum(Time now) const {
   return all;
 }
 
+// --- What an answer means
+
+/// Written out once more: a word for each kind of error that it is, of which the lists may name
+/// any.
+bool is_named(const ErrorPattern& p, const Response& response, ResponseClass by_table) {
+  using Of = ErrorPattern::Of;
+  std::vector<ErrorPattern> names = {{Of::kAny, 0, ""}};
+  if (response.transport == TransportError::kTimeout) names.push_back({Of::kTimeout, 0, ""});
+  if (response.transport == TransportError::kConnection) names.push_back({Of::kConnection, 0, ""});
+  if (response.transport == TransportError::kNoConnection) {
+    names.push_back({Of::kNoConnection, 0, ""});
+  }
+  if (response.transport == TransportError::kBulkheadFull) {
+    names.push_back({Of::kBulkheadFull, 0, ""});
+  }
+  if (response.transport == TransportError::kNotPermitted) {
+    names.push_back({Of::kNotPermitted, 0, ""});
+  }
+  if (by_table == ResponseClass::kThrottling) names.push_back({Of::kThrottled, 0, ""});
+  if (response.transport == TransportError::kNone) {
+    names.push_back({Of::kStatus, response.status, ""});
+    names.push_back({Of::kStatus, response.status, response.code});
+    names.push_back({Of::kHundred, response.status / 100, ""});
+    names.push_back({Of::kCode, 0, response.code});
+  }
+  return std::ranges::find(names, p) != names.end();
+}
+
+ErrorInfo what_it_means(const RetryRules& rules, const Response& response) {
+  ErrorRules table = rules.errors;
+  table.on = table.not_on = {};
+  table.bases = {};
+  ErrorInfo info = classify(table, rules.api, response);
+  if (info.success()) return info;
+  const ResponseClass by_table = info.response_class;
+  const auto named_in = [&](const std::vector<ErrorPattern>& list) {
+    for (const ErrorPattern& p : list) {
+      if (is_named(p, response, by_table)) return true;
+    }
+    return false;
+  };
+  bool retried = info.retryable();
+  if (!rules.errors.on.empty()) retried = named_in(rules.errors.on);
+  if (named_in(rules.errors.not_on)) retried = false;
+  if (retried && !info.retryable()) {
+    info.response_class =
+        response.status == 429 ? ResponseClass::kThrottling : ResponseClass::kTransient;
+  }
+  if (!retried) {
+    info.response_class = ResponseClass::kNotRetryable;
+    info.timeout = false;
+  }
+  for (std::size_t i = rules.errors.bases.size(); i > 0; --i) {
+    if (!is_named(rules.errors.bases[i - 1].after, response, by_table)) continue;
+    info.own_base = static_cast<std::uint8_t>(i) & 127;
+  }
+  return info;
+}
+
+bool is_final_for(const RetryRules& rules, const std::vector<ErrorPattern>& list,
+                  const Response* answer) {
+  RetryRules table = rules;
+  table.errors.on = table.errors.not_on = {};
+  for (const ErrorPattern& p : list) {
+    if (p.of == ErrorPattern::Of::kAny) return true;
+    if (answer == nullptr) continue;
+    if (is_named(p, *answer, what_it_means(table, *answer).response_class)) return true;
+  }
+  return false;
+}
+
 // --- The steps of a request
 
 bool counts_successes(const RetryRules& rules) {
@@ -582,6 +709,7 @@ Decision decide(const RetryRules& rules, const ClientState& state, Progress& pro
     if (!paid->made && error.retryable() && failure.repeatable) return {Outcome::kQuotaExceeded};
   }
   if (!error.retryable() || !failure.repeatable) return {Outcome::kNotRetryable};
+  if (gives_up_at_suggestion(rules, failure)) return {Outcome::kNotRetryable};
 
   const bool attempts_left = has_attempts_left(rules, progress);
   if (has_quota && (order == QuotaOrder::kBeforeAttempts || order == QuotaOrder::kRollback)) {
@@ -623,8 +751,10 @@ Decision decide(const RetryRules& rules, const ClientState& state, Progress& pro
   }
   const bool as_throttling =
       is_throttling(error) && !(refused && rules.long_poll == LongPoll::kWaitBase);
-  const Duration t = backoff(rules.backoff, as_throttling, progress, draws);
-  Duration delay = with_suggestion(rules, failure, t);
+  std::optional<Duration> own_base;
+  if (error.own_base > 0) own_base = rules.errors.bases[error.own_base - 1u].base;
+  const Duration t = backoff(rules.backoff, own_base, as_throttling, progress, draws);
+  Duration delay = with_suggestion(rules, failure, t, draws);
   if (refused) return {Outcome::kQuotaExceeded, delay};
 
   progress.held_cost = paid ? paid->amount : 0;

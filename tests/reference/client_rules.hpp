@@ -154,6 +154,12 @@ struct Decision {
   int send_tokens = 0;
 };
 
+/// The class of an answer: that of the table, or what the lists of the group make of it.
+ErrorInfo what_it_means(const RetryRules& rules, const Response& response);
+/// Whether a list has this answer; without one, whether it has all.
+bool is_final_for(const RetryRules& rules, const std::vector<ErrorPattern>& list,
+                  const Response* answer);
+
 void request_begins(const RetryRules& rules, const ClientState& state, Time now);
 /// A request in a backoff has nothing under way.
 void backoff_begins(const ClientState& state);

@@ -57,6 +57,7 @@ class Generator {
          kStages},
         {kSecondService, kCalls, kSecondCall, kExtraCall, kOperations, kKeys, kThrottle,
          kThrottleScope, kThrottleLimits, kCallsByOperation, kTakesOver, kPriority},
+        {kPool, kConnectionWait, kBulkhead, kSendRate, kErrors, kErrorLists, kSecondGroup},
     };
     return theme_ < themes.size() && std::ranges::find(themes[theme_], f) != themes[theme_].end();
   }
@@ -138,6 +139,10 @@ class Generator {
              std::to_string(scenario_.services.size());
     s.service_time = length(kNoServiceTime);
     if (on(kNoServiceTime, 0.05)) s.service_time = {};
+    if (on(kTimePerRequest, 0.2)) {
+      s.service_time_per = ServiceTimePer::kRequest;
+      s.service_time_repeats = pick(kTimePerRequest, {1.0, 1.0, 0.5, 0.0});
+    }
     s.servers = pick<std::int64_t>(kUnlimitedServers, {1, 1, 2, 2, 3, 5, 30});
     if (on(kUnlimitedServers, 0.05)) s.servers = ServiceSpec::kUnlimited;
     if (on(kErrors, 0.3)) s.errors = errors(kErrors);
@@ -442,7 +447,11 @@ class Generator {
 
   void operations(ClientSpec& c) {
     if (on(kOperations, 0.25)) {
-      c.operations = {{"get", 2, 1, {}}, {"put", 1, 2.5, {}}};
+      c.operations = {{"get", 2, 1, {}, {}}, {"put", 1, 2.5, {}, {}}};
+      if (on(kErrorLists, 0.3)) {
+        c.operations[1].not_retried_on = {{ErrorPattern::Of::kHundred, 5, ""}};
+        if (draws(kErrorLists).uniform() < 0.3) c.operations[1].not_retried_on = {{}};
+      }
       if (draws(kOperations).uniform() < 0.3) c.operations[1].service = services_count() - 1;
     }
     if (!on(kKeys, 0.25)) return;
@@ -468,6 +477,21 @@ class Generator {
       c.timeouts.deadline = pick(kDeadline, {ms(10), ms(50), ms(100), ms(300)});
     }
     if (on(kPool, 0.1)) c.max_connections = pick<std::uint32_t>(kPool, {1, 2, 5});
+    if (on(kConnectionWait, 0.5)) {
+      c.connection_wait = pick(kConnectionWait, {ms(0), ms(5), ms(20), ms(50), Duration::max()});
+      c.connection_queue = pick<std::uint32_t>(kConnectionWait, {0, 2, ClientSpec::kUnlimited});
+      if (draws(kConnectionWait).uniform() < 0.3) c.max_connections = 2;
+    }
+    if (on(kBulkhead, 0.15)) {
+      c.bulkhead = {pick<std::uint32_t>(kBulkhead, {1, 2, 5}),
+                    pick(kBulkhead, {ms(0), ms(5), ms(20), Duration::max()}),
+                    pick<std::uint32_t>(kBulkhead, {0, 3, BulkheadSpec::kUnlimited})};
+    }
+    if (on(kSendRate, 0.15)) {
+      c.send_rate = {pick(kSendRate, {10.0, 50.0, 100.0}), pick(kSendRate, {1.0, 2.0, 10.0}),
+                     any(kSendRate, SendRateOnEmpty::kFail),
+                     pick(kSendRate, {ms(5), ms(50), Duration::max(), Duration::max()})};
+    }
     if (on(kLongPoll, 0.15)) c.long_poll = true;
     if (on(kUnrepeatable, 0.1)) c.unrepeatable = 0.3;
     if (on(kSideEffects, 0.4)) {
@@ -528,6 +552,12 @@ class Generator {
       r.retry_after = any(kRetryAfter, RetryAfter::kAddWhenThrottled);
       r.retry_after_max = pick(kRetryAfter, {Duration(), Duration(), ms(60), Duration::max()});
     }
+    if (on(kSuggestionLimit, 0.3)) {
+      r.retry_after_max = pick(kSuggestionLimit, {ms(5), ms(20), ms(60), Duration::max()});
+      r.retry_after_over = any(kSuggestionLimit, RetryAfterOver::kFail);
+      r.retry_after_jitter = pick(kSuggestionLimit, {0.0, 0.1, 1.0});
+    }
+    if (on(kErrorLists, 0.2)) error_lists(r.errors);
     if (on(kLongPoll, 0.3)) r.long_poll = any(kLongPoll, LongPoll::kWaitBase);
   }
 
@@ -563,6 +593,26 @@ class Generator {
     b.close_after = pick(kBreakerRules, {1u, 3u});
   }
 
+  void error_lists(ErrorRules& e) {
+    using Of = ErrorPattern::Of;
+    const std::vector<ErrorPattern> all = {
+        {Of::kAny, 0, ""},          {Of::kStatus, 503, ""},
+        {Of::kStatus, 400, ""},     {Of::kStatus, 429, ""},
+        {Of::kHundred, 5, ""},      {Of::kHundred, 4, ""},
+        {Of::kNoConnection, 0, ""}, {Of::kBulkheadFull, 0, ""},
+        {Of::kNotPermitted, 0, ""}, {Of::kThrottled, 0, ""},
+        {Of::kTimeout, 0, ""},      {Of::kConnection, 0, ""},
+        {Of::kCode, 0, "SlowDown"}, {Of::kStatus, 400, "ThrottlingException"}};
+    const auto one = [&] {
+      return all[draws(kErrorLists).below(static_cast<std::uint32_t>(all.size()))];
+    };
+    for (std::uint32_t n = draws(kErrorLists).below(5); n > 0; --n) e.on.push_back(one());
+    for (std::uint32_t n = draws(kErrorLists).below(3); n > 0; --n) e.not_on.push_back(one());
+    for (std::uint32_t n = draws(kErrorLists).below(3); n > 0; --n) {
+      e.bases.push_back({one(), time(kErrorLists)});
+    }
+  }
+
   void backoff(BackoffRules& b) {
     b.base = time(kBackoff);
     b.throttle_base = time(kBackoff);
@@ -582,7 +632,22 @@ class Generator {
       b.quantum = pick(kQuantum, {ms(1), ms(3)});
       b.rounding = any(kQuantum, Rounding::kMantissa);
     }
+    if (on(kGrowth, 0.3)) {
+      b.growth = any(kGrowth, Growth::kPolynomial);
+      b.power = pick(kGrowth, {0.0, 0.5, 2.0, 3.0});
+    }
+    if (on(kJitterWidth, 0.2)) {
+      b.jitter_width = pick(kJitterWidth, {ms(0), ms(5), ms(30)});
+      b.jitter = pick(kJitterWidth, {Jitter::kPlusWidth, Jitter::kPlusMinusWidth});
+      b.throttle_jitter =
+          pick(kJitterWidth, {Jitter::kPlusWidth, Jitter::kPlusMinusWidth, Jitter::kFull});
+    }
     if (on(kDelays, 0.1)) b.delays = {length(kDelays), length(kDelays)};
+    if (on(kDelaysGoOn, 0.5)) {
+      b.delays_then = any(kDelaysGoOn, DelaysThen::kGrow);
+      b.delays_factor = pick(kDelaysGoOn, {0.5, 1.5, 2.0});
+      b.delays_cap = pick(kDelaysGoOn, {ms(20), ms(50), Duration::max()});
+    }
   }
 
   void quota(QuotaRules& q) {

@@ -124,8 +124,17 @@ enum class Feature : std::uint8_t {
   kAvoidHosts,
   kCallBreaker,
   kBreakerRules,
+  kSuggestionLimit,
+  kErrorLists,
+  kGrowth,
+  kJitterWidth,
+  kDelaysGoOn,
+  kTimePerRequest,
+  kConnectionWait,
+  kBulkhead,
+  kSendRate,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kBreakerRules) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kSendRate) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -164,7 +173,10 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "branches|calls by operation|taken over from the caller|fan-out|quorum|failures of calls|"
     "stages|calls to one service|"
     "ties|balancers of clients|panic threshold|ejection|failure accrual|avoided hosts|"
-    "circuit breaker|rules of the breaker";
-static_assert(words_end_with(reference::Feature::kBreakerRules));
+    "circuit breaker|rules of the breaker|"
+    "limited suggestions|lists of errors|growth of backoffs|jitter of constant width|"
+    "delays that go on|service time per request|longest wait for a connection|bulkhead|"
+    "limit on the send rate";
+static_assert(words_end_with(reference::Feature::kSendRate));
 
 }  // namespace retrysim

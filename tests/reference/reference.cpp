@@ -57,6 +57,9 @@ struct Request {
   bool retried = false;
   std::optional<Duration> backoff_after_token;
   bool new_connection = false;
+  int unsent = 0;  ///< of the attempts in `progress`
+  bool at_bulkhead = false, has_permit = false;
+  std::optional<Calendar::Key> end_of_wait;  ///< for a place or a connection
   bool mutating = false, has_token = false;
   Token token;
   std::uint64_t content = 0;  ///< what the service takes it for: its own name, or its token's
@@ -227,6 +230,8 @@ struct Group {
   std::map<std::uint32_t, std::uint64_t> last_tokens;                     ///< by client
   std::map<std::pair<std::uint32_t, std::size_t>, ConnectionPool> pools;  ///< client, service
   std::map<std::pair<std::uint32_t, std::size_t>, CallBreaker> breakers;  ///< client, service
+  std::map<std::uint32_t, ConnectionPool> bulkheads;                      ///< by client
+  std::map<std::uint32_t, Allowance> permits;                             ///< by client
 };
 
 template <class Spec>
@@ -548,9 +553,14 @@ class World {
         random.below(static_cast<std::uint32_t>(spec.more_services.size()) + 1);
     return services_[chosen == 0 ? spec.service : spec.more_services[chosen - 1]];
   }
-  bool is_repeatable(const Request& r) const {
+  /// After this answer, or without one.
+  bool is_repeatable(const Request& r, const Response* answer) const {
     const double share = r.group->spec->unrepeatable;
-    return share <= 0 || draws(r, Purpose::kBody).uniform() >= share;
+    if (share > 0 && draws(r, Purpose::kBody).uniform() < share) return false;
+    const ClientSpec& spec = *r.group->spec;
+    if (spec.operations.empty()) return true;
+    const OperationSpec& operation = spec.operations[operation_index(r)];
+    return !is_final_for(spec.retry, operation.not_retried_on, answer);
   }
 
   // --- Retry state, and who shares it
@@ -669,7 +679,121 @@ class World {
       }
     }
     if (r.send_tokens > 0 && !take_send_tokens(r)) return;
-    if (take_connection(r)) send(r);
+    enter(r);
+  }
+
+  /// What comes after the send tokens: a permit, a place, a connection.
+  void enter(Request& r) {
+    if (take_permit(r) && take_place(r) && take_connection(r)) send(r);
+  }
+
+  bool take_permit(Request& r) {
+    const SendRateSpec& rules = r.group->spec->send_rate;
+    if (rules.rate <= 0 || std::exchange(r.has_permit, false)) return true;
+    Allowance& own = r.group->permits.emplace(r.client, Allowance{rules.burst, {}}).first->second;
+    const double there =
+        std::min(rules.burst, own.left + (now() - own.since).in_seconds() * rules.rate);
+    const double missing_ns = (1 - there) / rules.rate * 1e9;
+    Duration time;
+    if (missing_ns >= 1) time = Duration::from_nanoseconds(std::ceil(missing_ns));
+    if (time > Duration() && !r.under_way.empty()) return false;  // a hedge does not wait
+    if (time > Duration() &&
+        (rules.on_empty == SendRateOnEmpty::kFail || time > rules.longest_wait)) {
+      fail_unsent(r, TransportError::kNotPermitted);
+      return false;
+    }
+    if (time > Duration() && is_past_deadline(r, time)) {
+      end(r, Outcome::kDeadlineExceeded);
+      return false;
+    }
+    own = {there - 1, now()};
+    if (time == Duration()) return true;
+    r.phase = Request::kWaitingForToken;
+    tell(Step::kWaiting, r, time.count());
+    calendar_.in(time, [this, &r] {
+      r.has_permit = true;
+      enter(r);
+    });
+    return false;
+  }
+
+  void fail_unsent(Request& r, TransportError why) {
+    r.phase = Request::kWaitingForConnection;
+    ++r.progress.attempts;
+    ++r.unsent;
+    const Response error = no_response(why);
+    tell(Step::kNotSent, r, model::mark_of(error));
+    if (asks_per_attempt(r)) {
+      const BreakerRules& rules = r.group->spec->breaker;
+      const ErrorInfo meaning = what_it_means(r.group->spec->retry, error);
+      record(rules, breaker_of(r), *std::exchange(r.permit, std::nullopt), meaning.response_class,
+             Duration(), now());
+    }
+    fail(r, error);
+  }
+
+  bool take_place(Request& r) {
+    const BulkheadSpec& rules = r.group->spec->bulkhead;
+    if (rules.max_concurrent == BulkheadSpec::kUnlimited) return true;
+    ConnectionPool& bulkhead = r.group->bulkheads[r.client];
+    if (bulkhead.open < rules.max_concurrent) {
+      ++bulkhead.open;
+      return true;
+    }
+    if (r.under_way.empty()) {
+      wait_in(bulkhead, r, true, rules.longest_wait, rules.queue);
+    }
+    return false;
+  }
+
+  /// In line for a place or a connection, as long as that is allowed.
+  void wait_in(ConnectionPool& pool, Request& r, bool at_bulkhead, Duration longest,
+               std::uint32_t queue) {
+    const auto fails = [this, &r, at_bulkhead] {
+      if (!at_bulkhead) leave_bulkhead(r);
+      fail_unsent(r, at_bulkhead ? TransportError::kBulkheadFull : TransportError::kNoConnection);
+    };
+    if (longest == Duration() || pool.line.size() >= queue) return fails();
+    r.phase = Request::kWaitingForConnection;
+    r.at_bulkhead = at_bulkhead;
+    tell(Step::kWaiting, r, at_bulkhead ? -3 : -2);
+    pool.line.push_back(&r);
+    if (longest == Duration::max()) return;
+    r.end_of_wait = calendar_.in(
+        longest,
+        [&pool, &r, fails] {
+          r.end_of_wait.reset();
+          pool.line.remove(&r);
+          fails();
+        },
+        Calendar::Role::kTimeout);
+  }
+
+  void hand_over(ConnectionPool& pool) {
+    Request& next = *pool.line.front();
+    pool.line.pop_front();
+    stop_waiting(next);
+    connected_.push_back(&next);
+  }
+  void stop_waiting(Request& r) {
+    if (r.end_of_wait) calendar_.cancel(*r.end_of_wait);
+    r.end_of_wait.reset();
+  }
+
+  void leave_bulkhead(const Request& r) {
+    if (r.group->spec->bulkhead.max_concurrent == BulkheadSpec::kUnlimited) return;
+    ConnectionPool& bulkhead = r.group->bulkheads[r.client];
+    if (bulkhead.line.empty()) {
+      --bulkhead.open;
+    } else {
+      hand_over(bulkhead);
+    }
+  }
+
+  /// What it waited for is there.
+  void go_on_with(Request& r) {
+    const bool has_place_only = std::exchange(r.at_bulkhead, false);
+    if (!has_place_only || take_connection(r)) send(r);
   }
 
   bool take_send_tokens(Request& r) {
@@ -750,7 +874,7 @@ class World {
     if (r.backoff_after_token) {
       return back_off(r, *std::exchange(r.backoff_after_token, std::nullopt));
     }
-    if (take_connection(r)) send(r);
+    enter(r);
   }
 
   bool counts_connections(const Group& g) const {
@@ -774,26 +898,28 @@ class World {
       ++pool.open;
       return true;
     }
-    if (!r.under_way.empty()) return false;  // a hedge does not wait
-    r.phase = Request::kWaitingForConnection;
-    tell(Step::kWaiting, r, -2);
-    pool.line.push_back(&r);
+    const ClientSpec& spec = *r.group->spec;
+    if (r.under_way.empty()) {
+      wait_in(pool, r, false, spec.connection_wait, spec.connection_queue);
+    } else {  // a hedge does not wait
+      leave_bulkhead(r);
+    }
     return false;
   }
 
   void give_connection_back(Request& r, bool reusable) {
-    if (!counts_connections(*r.group)) return;
-    ConnectionPool& pool = pool_of(r);
-    if (!pool.line.empty()) {
-      Request& next = *pool.line.front();
-      pool.line.pop_front();
-      next.new_connection = !reusable;
-      connected_.push_back(&next);
-    } else if (reusable) {
-      ++pool.idle;
-    } else {
-      --pool.open;
+    if (counts_connections(*r.group)) {
+      ConnectionPool& pool = pool_of(r);
+      if (!pool.line.empty()) {
+        pool.line.front()->new_connection = !reusable;
+        hand_over(pool);
+      } else if (reusable) {
+        ++pool.idle;
+      } else {
+        --pool.open;
+      }
     }
+    leave_bulkhead(r);
   }
 
   // --- On the way
@@ -804,7 +930,7 @@ class World {
     r.phase = Request::kOnItsWay;
     a.request = &r;
     a.group = &g;
-    a.number = ++r.progress.attempts;
+    a.number = ++r.progress.attempts - r.unsent;
     if (asks_per_attempt(r)) a.permit = *std::exchange(r.permit, std::nullopt);
     a.new_connection = r.new_connection && counts_connections(g);
     r.under_way.push_front(&a);
@@ -819,7 +945,8 @@ class World {
   void set_timeout(Request& r) {
     stop_timeout(r);  // it runs from the latest attempt
     if (!r.group->spec->timeouts.has_attempt) return;
-    Draws random = draws(*r.under_way.front(), Purpose::kTimeout);
+    Draws random(r.group->key,
+                 {r.entity, static_cast<std::uint32_t>(r.progress.attempts), 0, Purpose::kTimeout});
     r.timeout = calendar_.in(
         r.group->spec->timeouts.attempt.sample(random),
         [this, &r] {
@@ -1410,6 +1537,12 @@ class World {
     if (a.replayed) return static_cast<double>(spec.idempotency.replay_cost.count());
     Draws random = draws(a, Purpose::kServiceTime);
     auto ns = static_cast<double>(spec.service_time.sample(random).count());
+    const bool as_first = spec.service_time_per == ServiceTimePer::kRequest && a.number > 1 &&
+                          draws(a, Purpose::kSameWork).uniform() < spec.service_time_repeats;
+    if (as_first) {
+      Draws of_first(a.group->key, {a.request->entity, 1, 0, Purpose::kServiceTime});
+      ns = static_cast<double>(spec.service_time.sample(of_first).count());
+    }
     ns = std::round(ns * work_of(*a.request));
     if (spec.slowdown.enabled()) ns = std::round(ns * slowdown(spec.slowdown, a.at->taken()));
     return ns;
@@ -1777,7 +1910,7 @@ class World {
     }
     const Group& g = *r.group;
     tell(Step::kDelivered, a, model::mark_of(a.answer));
-    const ErrorInfo error = classify(g.spec->retry.errors, g.spec->retry.api, a.answer);
+    const ErrorInfo error = what_it_means(g.spec->retry, a.answer);
     r.under_way.remove(&a);
     if (r.under_way.empty()) stop_timeout(r);
     not_under_way(a, &a.answer);
@@ -1836,7 +1969,11 @@ class World {
 
   void deadline_passes(Request& r) {
     if (r.phase == Request::kWaitingForToken) leave_token_line(r);
-    if (r.phase == Request::kWaitingForConnection) pool_of(r).line.remove(&r);
+    if (r.phase == Request::kWaitingForConnection) {
+      (r.at_bulkhead ? r.group->bulkheads[r.client] : pool_of(r)).line.remove(&r);
+      stop_waiting(r);
+      if (!r.at_bulkhead) leave_bulkhead(r);
+    }
     if (r.phase == Request::kOnItsWay) give_up_rest(r);
     end(r, Outcome::kDeadlineExceeded);
   }
@@ -1862,8 +1999,8 @@ class World {
 
   void fail(Request& r, const Response& response, bool given_up = false) {
     const RetryRules& rules = r.group->spec->retry;
-    fail(r, Failure{classify(rules.errors, rules.api, response), response.retry_after,
-                    r.group->spec->long_poll, is_repeatable(r), given_up});
+    fail(r, Failure{what_it_means(rules, response), response.retry_after, r.group->spec->long_poll,
+                    is_repeatable(r, &response), given_up});
   }
 
   /// `refused`: by its circuit breaker.
@@ -1897,7 +2034,7 @@ class World {
     }
     r.retried = true;
     r.send_tokens = decision.send_tokens;
-    if (rules.hedging.enabled) return begin_attempt(r);
+    if (rules.hedging.enabled && r.phase == Request::kOnItsWay) return begin_attempt(r);
     if (r.send_tokens > 0 && rules.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
       r.backoff_after_token = decision.delay;
       if (!take_send_tokens(r)) return;
@@ -1929,7 +2066,7 @@ class World {
     }
     r.hedge = calendar_.in(rules.hedging.delay, [this, &r] {
       r.hedge.reset();
-      if (r.under_way.empty() || !is_repeatable(r)) return;
+      if (r.under_way.empty() || !is_repeatable(r, nullptr)) return;
       if (!permit_hedge(r.group->spec->retry, state_of(r), r.progress, now())) return;
       r.retried = true;
       const SendRateRules& limit = r.group->spec->retry.rate_limit;
@@ -1945,7 +2082,7 @@ class World {
     while (!answered_.empty() || !connected_.empty() || !calls_decided_.empty() ||
            !free_tokens_.empty()) {
       for (Attempt* a : std::exchange(answered_, {})) deliver(*a);
-      for (; !connected_.empty(); connected_.pop_front()) send(*connected_.front());
+      for (; !connected_.empty(); connected_.pop_front()) go_on_with(*connected_.front());
       for (; !calls_decided_.empty(); calls_decided_.pop_front()) {
         const auto [a, round, call] = calls_decided_.front();
         go_on_after_call(*a, round, call);

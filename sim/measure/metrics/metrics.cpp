@@ -275,6 +275,16 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     mean("connection_wait_mean", "Waiting for a pooled connection of a request: mean",
          seconds<&C::connection_wait_ns>, requests)
         .shown(Display().lower_is_better().line(kRetries, 5, "wait for connection", kZero)),
+    ratio("unconnected_per_request", "Attempts that their client did not send because it had no "
+          "connection, or no place in its bulkhead, in time, per request",
+          cohort<&C::unconnected>, requests)
+        .shown(Display().lower_is_better().line(kRetries, 6, "unsent for want of a connection, per "
+               "request", kZero)),
+    ratio("unpermitted_per_request", "Attempts that their client did not send because of its limit "
+          "on the send rate, per request",
+          cohort<&C::unpermitted>, requests)
+        .shown(Display().lower_is_better().line(kRetries, 7, "unsent for the send rate, per "
+               "request", kZero)),
     mean("backoff_wait_mean", "All backoffs of a request: mean", seconds<&C::backoff_total_ns>,
          requests),
     mean("answer_wait_mean", "Waiting for the answers to the attempts of a request: mean; if every "

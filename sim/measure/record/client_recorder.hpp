@@ -496,6 +496,13 @@ class alignas(64) ClientRecorder {
     durations_.add(DurationBooks::kServiceLatency, since_arrival);
   }
 
+  /// The client has not sent the attempt: its send rate did not permit it, or else it had no
+  /// connection, or no place in its bulkhead, in time.
+  void not_sent(bool in_cohort, bool permitted) {
+    if (!in_cohort) return;
+    ++(permitted ? result_.unconnected : result_.unpermitted);
+  }
+
   // A backoff.
   void backoff_begins(Time now) { in_backoff_.rise(now); }
   [[gnu::always_inline]] void backoff_ends(const BackoffEnded& event) {

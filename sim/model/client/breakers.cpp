@@ -106,6 +106,12 @@ void Breakers::record(ClientGroup& g, const Request& r, std::uint32_t era, Respo
   }
 }
 
+void Breakers::not_sent(ClientGroup& g, const Request& r, ResponseClass error) {
+  Held& held = held_[r.id];
+  held.pending = false;
+  record(g, r, held.era, error, Duration::zero());
+}
+
 void Breakers::ended(ClientGroup& g, const Request& r, const Attempt& a, ResponseClass answer) {
   record(g, r, eras_[a.id], answer, state_.now - a.sent);
 }

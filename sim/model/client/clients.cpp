@@ -71,6 +71,11 @@ int largest_refund(const QuotaRules& rules, const RetryProgress& progress) {
   return 0;
 }
 
+/// Whether the request could be sent again after this answer.
+inline bool can_be_repeated(const ClientGroup& g, const Request& r, std::uint16_t answer) {
+  return !g.asks_what_repeats || g.can_repeat_after(r, answer);
+}
+
 AttemptResult result_of(ResponseClass response_class) {
   switch (response_class) {
     case ResponseClass::kSuccess:
@@ -157,6 +162,7 @@ void Clients::add_arrival_sources() {
 void Clients::add_timeout_sources() {
   timeouts_.add_sources();
   gate_.prepare();
+  connections_.add_source();
 }
 
 void Clients::offer_arrivals() {
@@ -240,6 +246,11 @@ RETRYSIM_IN_LOOP void Clients::begin(ClientGroup& g, Request& r) {
 bool Clients::begin_extras(ClientGroup& g, Request& r) {
   if (g.mutates) effects_.begin(g, r);
   if (g.polling) g.polling->attach(r.id);
+  if (g.may_not_send) {
+    unsent_.reach(r.id);
+    unsent_[r.id] = 0;
+    r.at_bulkhead = r.has_permit = false;
+  }
   bool in_time = true;
   if (g.timers.deadlines_of_callers) {
     in_time = timeouts_.arm_deadline_at(g, r, end_of_caller(r));
@@ -274,15 +285,20 @@ RETRYSIM_IN_LOOP void Clients::begin_attempt(ClientGroup& g, Request& r) {
 }
 
 bool Clients::pass_gates(ClientGroup& g, Request& r) {
-  if (!g.breaker_of_attempts) return passes(g, r, gate_.pass(g, r)) && connections_.take(g, r);
+  if (!g.breaker_of_attempts) return passes(g, r, gate_.pass(g, r)) && enter(g, r);
   const bool is_hedge = r.attempt.exists();
   if (!breakers_.ask(g, r)) {
     if (!is_hedge) refuse(g, r);
     return false;
   }
-  if (passes(g, r, gate_.pass(g, r)) && connections_.take(g, r)) return true;
+  if (passes(g, r, gate_.pass(g, r)) && enter(g, r)) return true;
   if (is_hedge) breakers_.release_pending(g, r);  // it does not wait
   return false;
+}
+
+// The gates behind the send tokens.
+bool Clients::enter(ClientGroup& g, Request& r) {
+  return passes(g, r, gate_.permit(g, r)) && passes(g, r, connections_.take(g, r));
 }
 
 // The circuit breaker has refused the attempt, which fails at once.
@@ -300,9 +316,51 @@ void Clients::refuse(ClientGroup& g, Request& r) {
 }
 
 bool Clients::passes(ClientGroup& g, Request& r, GateResult result) {
-  if (result == GateResult::kNotSent) finish(g, r, Outcome::kNoSendToken);
-  if (result == GateResult::kTooLate) finish(g, r, Outcome::kDeadlineExceeded);
-  return result == GateResult::kGoes;
+  switch (result) {
+    case GateResult::kGoes:
+      return true;
+    case GateResult::kWaits:
+      break;
+    case GateResult::kNotSent:
+      finish(g, r, Outcome::kNoSendToken);
+      break;
+    case GateResult::kTooLate:
+      finish(g, r, Outcome::kDeadlineExceeded);
+      break;
+    case GateResult::kNotPermitted:
+    case GateResult::kBulkheadFull:
+    case GateResult::kNoConnection:
+      not_sent(g, r, result);
+      break;
+  }
+  return false;
+}
+
+// The attempt fails before it is sent. It counts for the retry strategy, and for nobody else.
+void Clients::not_sent(ClientGroup& g, Request& r, GateResult why) {
+  const bool permitted = why != GateResult::kNotPermitted;
+  const std::uint16_t answer = !permitted                         ? Answers::kNotPermitted
+                               : why == GateResult::kBulkheadFull ? Answers::kBulkheadFull
+                                                                  : Answers::kNoConnection;
+  r.phase = Request::Phase::kWaitingForConnection;
+  ++r.progress.attempts;
+  ++unsent_[r.id];
+  g.recorder->not_sent(r.in_cohort, permitted);
+  if (g.breaker_of_attempts) breakers_.not_sent(g, r, g.errors[answer].response_class);
+  RETRYSIM_TELL(Step::kNotSent, state_.now, r, mark_of(state_.answers[answer]));
+  fail(g, r,
+       {.error = g.errors[answer],
+        .retry_after = {},
+        .long_poll = g.spec->long_poll,
+        .repeatable = can_be_repeated(g, r, answer)});
+}
+
+void Clients::connection_wait_ends() {
+  Request& r = connections_.longest_waiter();
+  ClientGroup& g = groups_[r.group];
+  state_.note_event(EventKind::kConnectionWaitEnd, r.id);
+  connections_.give_up_waiting(g, r);
+  not_sent(g, r, r.at_bulkhead ? GateResult::kBulkheadFull : GateResult::kNoConnection);
 }
 
 // The request has waited long enough at the gate.
@@ -314,7 +372,7 @@ void Clients::go_on(ClientGroup& g, Request& r) {
     r.backoff_follows = false;
     return back_off(g, r, Duration::nanoseconds(r.pending_delay_ns));
   }
-  if (connections_.take(g, r)) send(g, r);
+  if (enter(g, r)) send(g, r);
 }
 
 void Clients::send_token_due(GroupId group) {
@@ -325,9 +383,14 @@ void Clients::connected(RequestId request) {
   Request& r = state_.requests[request];
   ClientGroup& g = groups_[r.group];
   if (state_.must_not_be_sent(r)) [[unlikely]] {
-    connections_.give_back(g, r, !r.connecting);
+    if (r.at_bulkhead) {
+      connections_.leave_bulkhead(g, r);
+    } else {
+      connections_.give_back(g, r, !r.connecting);
+    }
     return finish(g, r, Outcome::kMaxAttemptsExceeded);
   }
+  if (r.at_bulkhead && !passes(g, r, connections_.take_connection(g, r))) return;
   send(g, r);
 }
 
@@ -356,6 +419,7 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
 // What only the attempts of some groups need before they are sent.
 void Clients::prepare_extras(ClientGroup& g, Request& r, Attempt& a) {
   if (g.breaker_of_attempts) breakers_.sent(r, a);
+  if (g.may_not_send) a.number = sent_attempts(g, r);
   if (r.connecting) a.set(Attempt::kConnecting);
   if (r.for_retry) a.set(Attempt::kForRetry);
   if (g.takes_over != nullptr) {
@@ -410,7 +474,7 @@ RETRYSIM_IN_LOOP void Clients::answered_with_error(Attempt& a) {
   Request& r = *a.request;
   const ErrorInfo error = g.errors[a.answer];
   const Failure failure{error, state_.answers[a.answer].retry_after, g.spec->long_poll,
-                        decisions_.can_be_repeated(g, r)};
+                        can_be_repeated(g, r, a.answer)};
   if (a.is(Attempt::kExecuted)) services_.execution_failed(a);
   end_attempt(g, r, a, error.response_class);
   fail(g, r, failure);
@@ -482,7 +546,7 @@ RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
        {.error = g.errors[Answers::kNoAnswer],
         .retry_after = {},
         .long_poll = g.spec->long_poll,
-        .repeatable = decisions_.can_be_repeated(g, r),
+        .repeatable = can_be_repeated(g, r, Answers::kNoAnswer),
         .given_up = true});
 }
 
@@ -503,7 +567,7 @@ void Clients::pass_deadline(ClientGroup& g, Request& r) {
       gate_.leave_queue(g, r);
       break;
     case Request::Phase::kWaitingForConnection:
-      connections_.leave_queue(g, r);
+      connections_.give_up_waiting(g, r);
       break;
     case Request::Phase::kInFlight:
       timeouts_.disarm(g, r);
@@ -574,7 +638,8 @@ RETRYSIM_IN_LOOP void Clients::fail(ClientGroup& g, Request& r, const Failure& f
 RETRYSIM_IN_LOOP void Clients::retry(ClientGroup& g, Request& r, const RetryDecision& decision) {
   r.retrying = true;
   r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
-  if (g.hedges) return begin_attempt(g, r);  // at once
+  // At once; but what has not been sent is not tried again at its own instant.
+  if (g.hedges && r.phase == Request::Phase::kInFlight) return begin_attempt(g, r);
   if (decision.send_tokens > 0 &&
       g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
     r.backoff_follows = true;
@@ -602,7 +667,7 @@ RETRYSIM_IN_LOOP void Clients::back_off(ClientGroup& g, Request& r, Duration del
 
 RETRYSIM_IN_LOOP void Clients::backoff_over(ClientGroup& g, Request& r, EventKind then) {
   g.recorder->backoff_ends({.in_cohort = r.in_cohort,
-                            .number = r.progress.attempts + 1,
+                            .number = sent_attempts(g, r) + 1,
                             .since = r.phase_since,
                             .now = state_.now});
   if (g.counts_requests) [[unlikely]]
@@ -616,10 +681,13 @@ RETRYSIM_IN_LOOP void Clients::backoff_over(ClientGroup& g, Request& r, EventKin
 void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
+  std::uint32_t attempts = r.progress.attempts;
+  if (g.may_not_send) [[unlikely]]
+    attempts = sent_of(r);
   g.recorder->ended({.client = client,
                      .in_cohort = r.in_cohort,
                      .outcome = outcome,
-                     .attempts = r.progress.attempts,
+                     .attempts = attempts,
                      .submitted = submitted,
                      .now = state_.now});
   ++ended_;
@@ -630,6 +698,10 @@ void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) {
   if (g.closed) return loops_.think(g, client, submitted);
   if (g.reports_ends) [[unlikely]]
     report_end(g, r.id, outcome);
+}
+
+std::uint32_t Clients::sent_of(const Request& r) const {
+  return r.progress.attempts - unsent_[r.id];
 }
 
 // What only some groups have to do when a request ends.
@@ -661,12 +733,12 @@ void Clients::close() {
     if (!r.open) continue;
     stats::ClientRecorder& recorder = state_.recorder.client(r.group);
     if (r.phase == Request::Phase::kInBackoff) {
-      recorder.backoff_goes_on(r.progress.attempts + 1, r.phase_since);
+      recorder.backoff_goes_on(sent_attempts(groups_[r.group], r) + 1, r.phase_since);
     }
     recorder.ended({.client = r.client,
                     .in_cohort = r.in_cohort,
                     .outcome = Outcome::kUnfinished,
-                    .attempts = r.progress.attempts,
+                    .attempts = sent_attempts(groups_[r.group], r),
                     .submitted = r.submitted,
                     .now = state_.now});
     ++ended_;
@@ -873,7 +945,7 @@ void RetryDecisions::book_success_of(ClientGroup& g, const Request& r) {
 }
 
 bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
-  if (!can_be_repeated(g, r)) return false;
+  if (g.asks_what_repeats && !g.can_be_hedged(r)) return false;
   const RetryState state = g.state_of(r);
   const std::int32_t before = quota_of(state);
   const bool permitted = acquire_hedge(g.spec->retry, state, r.progress, state_.now);

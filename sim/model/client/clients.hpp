@@ -143,13 +143,6 @@ class RetryDecisions {
   RETRYSIM_IN_LOOP bool learns_from_success(const ClientGroup& g, const Request& r) const;
   /// What follows a failed attempt: by rules, or by a custom strategy.
   RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
-  /// Whether its body could be sent again.
-  bool can_be_repeated(const ClientGroup& g, const Request& r) const {
-    if (g.spec->unrepeatable <= 0) [[likely]]
-      return true;
-    Draws draws(*g.key, {r.entity, 0, 0, Purpose::kBody});
-    return draws.uniform() >= g.spec->unrepeatable;
-  }
   bool permit_hedge(ClientGroup& g, Request& r);
 
   std::uint64_t bytes() const { return request_numbers_.bytes(); }
@@ -255,12 +248,14 @@ class Clients {
   void deadline_passes(GroupId group);
   void callers_deadline_passes();
   void send_token_due(GroupId group);
+  void connection_wait_ends();
   /// When the next one of a source is due whose timers may have been cancelled.
   RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
   kernel::EventKey next_varying_timeout() const { return timeouts_.next_varying_timeout(); }
   kernel::EventKey next_deadline(GroupId group) const { return timeouts_.next_deadline(group); }
   kernel::EventKey next_callers_deadline() const { return timeouts_.next_callers_deadline(); }
   kernel::EventKey next_send_token(GroupId group) const { return gate_.next_wake(group); }
+  kernel::EventKey next_end_of_connection_wait() const { return connections_.next_end_of_wait(); }
 
   /// At the end of the run: requests and jobs that are still open are unfinished.
   void close();
@@ -274,7 +269,7 @@ class Clients {
   std::uint64_t ended() const { return ended_; }
   std::uint64_t bytes() const {
     return timeouts_.bytes() + hedging_.bytes() + decisions_.bytes() + jobs_.bytes() +
-           callers_.bytes() + breakers_.bytes();
+           callers_.bytes() + breakers_.bytes() + connections_.bytes() + unsent_.bytes();
   }
 
  private:
@@ -286,8 +281,16 @@ class Clients {
 
   RETRYSIM_IN_LOOP void begin_attempt(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool pass_gates(ClientGroup& g, Request& r);
+  [[gnu::noinline]] bool enter(ClientGroup& g, Request& r);
   [[gnu::noinline]] bool passes(ClientGroup& g, Request& r, GateResult result);
   [[gnu::noinline]] void refuse(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void not_sent(ClientGroup& g, Request& r, GateResult why);
+  /// How many attempts of the request have been sent.
+  std::uint32_t sent_attempts(const ClientGroup& g, const Request& r) const {
+    return g.may_not_send ? sent_of(r) : r.progress.attempts;
+  }
+  /// The same, of a group that may not send one.
+  [[gnu::noinline]] std::uint32_t sent_of(const Request& r) const;
   void go_on(ClientGroup& g, Request& r);
   RETRYSIM_IN_LOOP void send(ClientGroup& g, Request& r);
   [[gnu::noinline]] void prepare_extras(ClientGroup& g, Request& r, Attempt& a);
@@ -333,7 +336,8 @@ class Clients {
   Hedging hedging_;
   ClosedLoop loops_;
   Jobs jobs_;
-  ByRequest<CallId> callers_;  // of the groups of services that call others
+  ByRequest<CallId> callers_;        // of the groups of services that call others
+  ByRequest<std::uint32_t> unsent_;  // attempts, of groups that may not send one
   std::uint64_t submitted_ = 0, ended_ = 0;
 };
 

@@ -6,7 +6,9 @@
 #include "model/run/state.hpp"
 #include "model/run/trace.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace retrysim::model {
 
@@ -15,6 +17,9 @@ using kernel::EventKey;
 void SendGate::prepare() {
   const kernel::Claim claim;
   for (ClientGroup& g : groups_) {
+    Permits& permits = permits_.emplace_back();
+    permits.take_memory(*g.spec, claim);
+    for (SendPermits& p : permits.of_clients) p.tokens = g.spec->send_rate.burst;
     Queues& own = queues_.emplace_back();
     if (!g.states->limit_send_rate() || g.holder != g.index) continue;
     own.take_memory(g.states->limiters(), claim);
@@ -31,6 +36,42 @@ GateResult SendGate::pass(ClientGroup& g, Request& r) {
     }
   }
   return r.send_tokens > 0 ? take_tokens(g, r) : GateResult::kGoes;
+}
+
+double SendPermits::at(const SendRateSpec& rules, Time now) const {
+  return std::min(rules.burst, tokens + (now - since).in_seconds() * rules.rate);
+}
+
+// Less than a nanosecond's worth of a token may be missing.
+Duration SendPermits::wait(const SendRateSpec& rules, Time now) const {
+  const double ns = (1 - at(rules, now)) / rules.rate * 1e9;
+  if (ns < 1) return Duration::zero();
+  return Duration::from_nanoseconds(std::ceil(ns));
+}
+
+void SendPermits::take(const SendRateSpec& rules, Time now) {
+  tokens = at(rules, now) - 1;
+  since = now;
+}
+
+GateResult SendGate::permit(ClientGroup& g, Request& r) {
+  const SendRateSpec& rules = g.spec->send_rate;
+  if (!rules.in_use()) return GateResult::kGoes;
+  if (r.has_permit) {
+    r.has_permit = false;
+    return GateResult::kGoes;
+  }
+  SendPermits& own = permits_[g.index].of_clients[r.client];
+  const Duration time = own.wait(rules, state_.now);
+  if (time > Duration::zero()) {
+    if (r.attempt.exists()) return GateResult::kWaits;  // a hedge does not wait
+    const bool fails = rules.on_empty == SendRateOnEmpty::kFail || time > rules.longest_wait;
+    if (fails) return GateResult::kNotPermitted;
+    if (wait_once(g, r, time) == GateResult::kTooLate) return GateResult::kTooLate;
+    r.has_permit = true;
+  }
+  own.take(rules, state_.now);
+  return r.has_permit ? GateResult::kWaits : GateResult::kGoes;
 }
 
 GateResult SendGate::take_tokens(ClientGroup& g, Request& r) {
@@ -148,8 +189,35 @@ Connections::Pool& Connections::pool_of(const ClientGroup& g, const Request& r) 
   return pools[r.client * state_.scenario.services.size() + service];
 }
 
-bool Connections::take(ClientGroup& g, Request& r) {
-  if (!g.pools_connections) return true;
+void Connections::add_source() {
+  const auto ends = [](const ClientSpec& c) {
+    const bool pool = c.max_connections != ClientSpec::kUnlimited;
+    return (pool && c.connection_wait != Duration::max()) ||
+           (c.bulkhead.in_use() && c.bulkhead.longest_wait != Duration::max());
+  };
+  if (std::ranges::none_of(state_.scenario.clients, ends)) return;
+  source_ = state_.add_source(EventKind::kConnectionWaitEnd, 0, kernel::SourceRole::kTimeout);
+}
+
+auto Connections::position() {
+  return [this](std::uint32_t r) -> std::uint32_t& { return places_[RequestId(r)].position; };
+}
+
+GateResult Connections::take(ClientGroup& g, Request& r) {
+  if (!g.pools_connections) return GateResult::kGoes;
+  if (g.has_bulkhead) {
+    const BulkheadSpec& rules = g.spec->bulkhead;
+    Pool& bulkhead = pools_[g.index].bulkheads[r.client];
+    r.at_bulkhead = bulkhead.open >= rules.max_concurrent;
+    if (r.at_bulkhead) return wait(g, r, bulkhead, rules.longest_wait, rules.queue);
+    ++bulkhead.open;
+  }
+  return take_connection(g, r);
+}
+
+GateResult Connections::take_connection(ClientGroup& g, Request& r) {
+  r.at_bulkhead = false;
+  if (!g.counts_connections) return GateResult::kGoes;
   Pool& pool = pool_of(g, r);
   if (pool.idle > 0 || pool.open < g.spec->max_connections) {
     r.connecting = pool.idle == 0;
@@ -158,36 +226,75 @@ bool Connections::take(ClientGroup& g, Request& r) {
     } else {
       --pool.idle;
     }
-    return true;
+    return GateResult::kGoes;
   }
-  if (r.attempt.exists()) return false;
+  const bool is_hedge = r.attempt.exists();
+  const GateResult result = wait(g, r, pool, g.spec->connection_wait, g.spec->connection_queue);
+  if (g.has_bulkhead && (is_hedge || result != GateResult::kWaits)) leave_bulkhead(g, r);
+  return result;
+}
+
+// In line, but for no longer than `longest`, and if there is a place in it.
+GateResult Connections::wait(ClientGroup& g, Request& r, Pool& pool, Duration longest,
+                             std::uint32_t queue) {
+  if (r.attempt.exists()) return GateResult::kWaits;  // a hedge does not
+  if (longest == Duration::zero() || pool.waiting >= queue) {
+    return r.at_bulkhead ? GateResult::kBulkheadFull : GateResult::kNoConnection;
+  }
   r.phase = Request::Phase::kWaitingForConnection;
   r.phase_since = state_.now;
-  RETRYSIM_TELL(Step::kWaiting, state_.now, r, -2);
+  RETRYSIM_TELL(Step::kWaiting, state_.now, r, r.at_bulkhead ? -3 : -2);
   pool.join(r, state_.requests);
+  ++pool.waiting;
   g.recorder->connection_waits.begins(state_.now);
-  return false;
+  if (longest == Duration::max()) return GateResult::kWaits;
+  const EventKey end = state_.key_in(longest);
+  places_.reach(r.id);
+  ends_of_waits_.push(r.id, end, position());
+  state_.queue.offer(source_, end);
+  return GateResult::kWaits;
 }
 
 // Not before the event is over: an answer may come at once, and return its connection again.
 void Connections::give_back(ClientGroup& g, const Request& of, bool reusable) {
-  Pool& pool = pool_of(g, of);
-  if (!pool.first.exists()) {
-    if (reusable) {
+  if (g.counts_connections) {
+    Pool& pool = pool_of(g, of);
+    if (pool.first.exists()) {
+      Request& r = state_.requests[pool.first];
+      leave_queue(g, r);
+      r.connecting = !reusable;
+      agenda_.connected(r.id);
+    } else if (reusable) {
       ++pool.idle;
     } else {
       --pool.open;
     }
+  }
+  if (g.has_bulkhead) leave_bulkhead(g, of);
+}
+
+void Connections::leave_bulkhead(ClientGroup& g, const Request& of) {
+  Pool& bulkhead = pools_[g.index].bulkheads[of.client];
+  if (!bulkhead.first.exists()) {
+    --bulkhead.open;
     return;
   }
-  Request& r = state_.requests[pool.first];
+  Request& r = state_.requests[bulkhead.first];
   leave_queue(g, r);
-  r.connecting = !reusable;
   agenda_.connected(r.id);
 }
 
+void Connections::give_up_waiting(ClientGroup& g, Request& r) {
+  leave_queue(g, r);
+  if (g.has_bulkhead && !r.at_bulkhead) leave_bulkhead(g, r);
+}
+
 void Connections::leave_queue(ClientGroup& g, Request& r) {
-  pool_of(g, r).leave(r, state_.requests);
+  Pool& pool = r.at_bulkhead ? pools_[g.index].bulkheads[r.client] : pool_of(g, r);
+  const Duration longest = r.at_bulkhead ? g.spec->bulkhead.longest_wait : g.spec->connection_wait;
+  pool.leave(r, state_.requests);
+  --pool.waiting;
+  if (longest != Duration::max()) ends_of_waits_.erase(r.id, position());
   g.recorder->connection_waits.ends(r.in_cohort, state_.now - r.phase_since, state_.now);
 }
 

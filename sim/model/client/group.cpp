@@ -31,14 +31,19 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   for (const Response& a : state.answers.all()) {
     errors.push_back(classify(rules.errors, rules.api, a));
   }
+  note_final_errors(state);
+  asks_what_repeats = spec->unrepeatable > 0 || !final_errors_.empty();
   share_states(state, groups);
   mutates = spec->side_effects.mutating > 0;
-  pools_connections = Connections::are_simulated(state.scenario, *spec);
+  counts_connections = Connections::are_simulated(state.scenario, *spec);
+  has_bulkhead = spec->bulkhead.in_use();
+  pools_connections = counts_connections || has_bulkhead;
+  may_not_send = pools_connections || spec->send_rate.in_use();
   hedges = !spec->strategy && rules.hedging.enabled;
   const bool inside = spec->breaker.order == BreakerOrder::kRetryOutside;
   breaker_of_attempts = spec->breaker.in_use() && inside;
   breaker_of_requests = spec->breaker.in_use() && !inside;
-  gated = states->limit_send_rate() || states->throttle() || pools_connections || hedges ||
+  gated = states->limit_send_rate() || states->throttle() || may_not_send || hedges ||
           breaker_of_attempts;
   counts_requests = !spec->strategy && retrysim::counts_requests(rules);
   for (const ServiceShare& called : service_shares(*spec)) {
@@ -51,8 +56,8 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   };
   const bool passes_mark_on =
       spec->makes_calls() && std::ranges::any_of(state.scenario.clients, minds_retries);
-  extras_at_send = hedges || pools_connections || mutates || takes_over != nullptr ||
-                   passes_mark_on || breaker_of_attempts;
+  extras_at_send = hedges || may_not_send || mutates || takes_over != nullptr || passes_mark_on ||
+                   breaker_of_attempts;
   ends_connections = pools_connections || balanced || breaker_of_attempts;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();
@@ -61,8 +66,8 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   extras_at_decision =
       spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere || has_breaker();
   const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
-  extras_at_begin =
-      counts_requests || spec->strategy || mutates || has_deadline || polls || has_breaker();
+  extras_at_begin = counts_requests || spec->strategy || mutates || has_deadline || polls ||
+                    may_not_send || has_breaker();
   reports_ends = spec->makes_calls() || polls;
   extras_at_end =
       has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates || has_breaker();
@@ -76,6 +81,42 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   arrivals.emplace(*spec, *key, &state.sequence, state.end_of_submissions,
                    state.options.max_events);
   if (polls) polling.emplace(spec->arrivals, *key, &state.checks);
+}
+
+void ClientGroup::note_final_errors(const RunState& state) {
+  const auto has_some = [](const OperationSpec& o) { return !o.not_retried_on.empty(); };
+  if (std::ranges::none_of(spec->operations, has_some)) return;
+  ErrorRules table = spec->retry.errors;
+  table.on = table.not_on = {};
+  for (const OperationSpec& operation : spec->operations) {
+    FinalErrors& own = final_errors_.emplace_back();
+    for (const Response& a : state.answers.all()) {
+      const ResponseClass by_table = classify(table, spec->retry.api, a).response_class;
+      own.answers.push_back(
+          std::ranges::any_of(operation.not_retried_on,
+                              [&](const ErrorPattern& p) { return matches(p, a, by_table); }));
+    }
+    own.all = std::ranges::any_of(operation.not_retried_on, [](const ErrorPattern& p) {
+      return p.of == ErrorPattern::Of::kAny;
+    });
+  }
+}
+
+bool ClientGroup::has_repeatable_body(const Request& r) const {
+  if (spec->unrepeatable <= 0) return true;
+  Draws draws(*key, {r.entity, 0, 0, Purpose::kBody});
+  return draws.uniform() >= spec->unrepeatable;
+}
+
+bool ClientGroup::can_repeat_after(const Request& r, std::uint16_t answer) const {
+  if (!has_repeatable_body(r)) return false;
+  return final_errors_.empty() ||
+         !final_errors_[about.own_operation(*key, r.entity)].answers[answer];
+}
+
+bool ClientGroup::can_be_hedged(const Request& r) const {
+  if (!has_repeatable_body(r)) return false;
+  return final_errors_.empty() || !final_errors_[about.own_operation(*key, r.entity)].all;
 }
 
 // The first group, by name, of those that name the same retryer holds the states of all.

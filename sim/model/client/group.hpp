@@ -32,9 +32,13 @@ struct ClientTimers {
 
 /// The steps that the requests of a group need, so that simple groups skip the others.
 struct ClientTraits {
-  /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
+  /// Sending may have to wait, or be refused: a limiter, a throttle, a limit on the send rate, a
+  /// bulkhead, a connection pool, hedging.
   bool gated = false;
-  bool pools_connections = false;
+  bool pools_connections = false;  ///< it has connections, or a bulkhead
+  bool counts_connections = false;
+  bool has_bulkhead = false;
+  bool may_not_send = false;  ///< an attempt may fail because its client does not send it
   bool hedges = false;
   bool extras_at_send = false;      ///< there is more to do when an attempt is sent
   bool ends_connections = false;    ///< the connections of its attempts are counted
@@ -52,6 +56,7 @@ struct ClientTraits {
   bool breaker_of_attempts = false, breaker_of_requests = false;
 
   bool has_breaker() const { return breaker_of_attempts || breaker_of_requests; }
+  bool asks_what_repeats = false;  ///< not each of its requests can be repeated after each error
 };
 
 struct ClientGroup : Group, ClientTraits {
@@ -93,6 +98,11 @@ struct ClientGroup : Group, ClientTraits {
     return true;
   }
 
+  /// Whether the request can be sent again, by its body and its operation: after this answer, or
+  /// beside an attempt that has none yet.
+  bool can_repeat_after(const Request& r, std::uint16_t answer) const;
+  bool can_be_hedged(const Request& r) const;
+
   std::optional<ArrivalStream> arrivals;  ///< open processes
   std::uint32_t arrival_source = kNone;
   std::optional<Polling> polling;  ///< arrivals are jobs
@@ -107,6 +117,15 @@ struct ClientGroup : Group, ClientTraits {
 
  private:
   void share_states(const RunState& state, ByGroup<ClientGroup>& groups);
+  void note_final_errors(const RunState& state);
+  bool has_repeatable_body(const Request& r) const;
+
+  /// Of one operation.
+  struct FinalErrors {
+    std::vector<bool> answers;  ///< by number: those after which it is not retried
+    bool all = false;
+  };
+  std::vector<FinalErrors> final_errors_;  // by operation; empty: there are none
 };
 
 using ClientGroups = ByGroup<ClientGroup>;

@@ -64,6 +64,7 @@ enum class EventKind : std::uint8_t {
   kAttemptOutOfOrder,
   kResponseOutOfOrder,
   kTimer,
+  kConnectionWaitEnd,  ///< the longest wait for a connection, or for a place in the bulkhead
 };
 
 /// A source of the event queue.
@@ -92,7 +93,7 @@ struct Agenda {
     answers.push_back(&attempt);
     is_due = true;
   }
-  /// The request, which waited for one, has got a connection.
+  /// The request, which waited for one, has got a connection, or a place in the bulkhead.
   void connected(RequestId request) {
     connections.push_back(request);
     is_due = others_are_due = true;

@@ -205,6 +205,7 @@ std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   model::ClosedLoop::OfGroup().take_memory(c, tally);
   model::Effects::LastTokens().take_memory(c, tally);
   model::Connections::Pools().take_memory(scenario, c, tally);
+  model::SendGate::Permits().take_memory(c, tally);
   model::RetryDecisions::OfGroup().take_memory(c, tally);
   std::uint64_t bytes =
       tally.bytes() + model::KeyChoice::bytes(c.keys) + model::Breakers::bytes_of(scenario, c);

@@ -146,8 +146,8 @@ struct ServiceWork {
 
 struct alignas(64) Request {
   enum class Phase : std::uint8_t {
-    kWaitingToSend,  ///< for a send token
-    kWaitingForConnection,
+    kWaitingToSend,         ///< for a send token
+    kWaitingForConnection,  ///< or for a place in the bulkhead
     kInFlight,
     kInBackoff
   };
@@ -183,8 +183,11 @@ struct alignas(64) Request {
   bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
   bool mutating : 1 = false;         ///< it has side effects
   bool for_retry : 1 = false;        ///< a call made for a retry, or for what was made for one
-  std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
-  RequestId id;                      ///< its place among the requests
+  // Of groups that may not send an attempt; `Clients::begin_extras` resets them.
+  bool at_bulkhead : 1 = false;  ///< what it waits for, or waited for last, is a place there
+  bool has_permit : 1 = false;   ///< of the limit on the send rate, for which it has waited
+  std::uint8_t send_tokens = 0;  ///< that the next attempt still needs
+  RequestId id;                  ///< its place among the requests
   TimeoutPlace timeout;
   WaiterLinks waiting;
 };
@@ -479,6 +482,10 @@ class Addressing {
   ServiceId service(const RandomKey& key, std::uint64_t entity) const;
   /// By its number among those of all groups.
   std::uint32_t operation(const RandomKey& key, std::uint64_t entity) const;
+  /// The same among those of its group, which has some.
+  std::size_t own_operation(const RandomKey& key, std::uint64_t entity) const {
+    return choice_.of(key, entity);
+  }
   /// The factor of that operation on service times.
   double work(const RandomKey& key, std::uint64_t entity) const;
   std::uint32_t key(const RandomKey& key, std::uint64_t entity) const {

@@ -47,6 +47,10 @@ class Answers {
   static constexpr std::uint16_t kSuccess = 0;
   static constexpr std::uint16_t kConnectionRefused = 1;
   static constexpr std::uint16_t kNoAnswer = 2;  ///< within the time that the client waits
+  // Of attempts that the client itself has not sent.
+  static constexpr std::uint16_t kNoConnection = 3;
+  static constexpr std::uint16_t kBulkheadFull = 4;
+  static constexpr std::uint16_t kNotPermitted = 5;
 
   /// What one service answers to attempts that it does not serve, or whose calls failed.
   struct OfService {
@@ -75,10 +79,13 @@ class Answers {
   std::vector<OfService> services_;
 };
 
-inline Answers::Answers() : all_(3) {
-  all_[kConnectionRefused].status = all_[kNoAnswer].status = 0;
+inline Answers::Answers() : all_(6) {
+  for (std::size_t i = kConnectionRefused; i < all_.size(); ++i) all_[i].status = 0;
   all_[kConnectionRefused].transport = TransportError::kConnection;
   all_[kNoAnswer].transport = TransportError::kTimeout;
+  all_[kNoConnection].transport = TransportError::kNoConnection;
+  all_[kBulkheadFull].transport = TransportError::kBulkheadFull;
+  all_[kNotPermitted].transport = TransportError::kNotPermitted;
 }
 
 inline std::uint16_t Answers::number(const ErrorAnswer& error,

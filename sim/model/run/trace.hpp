@@ -46,7 +46,8 @@ enum class Step : std::uint8_t {
   kGivenUp,     ///< the client stops waiting: AttemptResult
   kDecided,     ///< after a failure: delay in ns; outcome, and 256 x send tokens
   kRetryState,  ///< level of the quota, bits of the limiter's fill rate
-  kWaiting,     ///< to be sent: ns; -1 in the limiter's line; -2 for a connection
+  kWaiting,     ///< to be sent: ns; -1 in the limiter's line; -2 for a connection; -3 for a place
+  kNotSent,     ///< the client does not send the attempt: mark of the error
   kEnded,       ///< outcome, attempts
   kAsked,       ///< its circuit breaker: 1 if the call may go; the breaker's state then
 };
@@ -94,7 +95,7 @@ inline std::int64_t bits_of_rate(const SendRateLimiter* limiter) {
 template <>
 inline constexpr std::string_view kWords<model::Step> =
     "submitted|sent|arrived|queued|working|holding|served|calling|called|aborted|left queue|"
-    "answering|lost|delivered|unused|given up|decided|retry state|waiting|ended|asked";
+    "answering|lost|delivered|unused|given up|decided|retry state|waiting|not sent|ended|asked";
 static_assert(words_end_with(model::Step::kAsked));
 
 }  // namespace retrysim

@@ -101,6 +101,8 @@ RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
       return services_.next_timeout(ServiceId(s.index));
     case EventKind::kSendTokenDue:
       return clients_.next_send_token(GroupId(s.index));
+    case EventKind::kConnectionWaitEnd:
+      return clients_.next_end_of_connection_wait();
     default:
       return clients_.next_deadline(GroupId(s.index));
   }
@@ -136,6 +138,8 @@ void World::dispatch_rarer(const EventSource& s) {
       return network_.answer_arrives(true);
     case EventKind::kSendTokenDue:
       return clients_.send_token_due(GroupId(s.index));
+    case EventKind::kConnectionWaitEnd:
+      return clients_.connection_wait_ends();
     case EventKind::kFault:
       return services_.faults_change();
     case EventKind::kServiceTimeout:

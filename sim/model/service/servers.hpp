@@ -159,12 +159,12 @@ class OperationMix {
 class ServiceDemand {
  public:
   ServiceDemand(const ServiceSpec& spec, const Streams* streams)
-      : spec_(&spec), streams_(streams), varies_(spec.slowdown.enabled()) {}
+      : spec_(&spec), streams_(streams), varies_(differs_from_draw(spec)) {}
 
   /// The operations of the groups that call service `index`, whose requests differ in work.
   void set_operations(std::size_t index, const std::vector<ClientSpec>& clients) {
     operations_ = OperationMix(index, clients);
-    varies_ = spec_->slowdown.enabled() || !operations_.empty();
+    varies_ = differs_from_draw(*spec_) || !operations_.empty();
   }
   /// Some attempts have the operation of another one, for which they are calls.
   void take_over(const ByAttempt<TakenOver>& all) {
@@ -191,12 +191,17 @@ class ServiceDemand {
   }
 
  private:
+  /// Whether it is more than the draw for one attempt, whatever the request.
+  static bool differs_from_draw(const ServiceSpec& spec) {
+    return spec.slowdown.enabled() || spec.service_time_per == ServiceTimePer::kRequest;
+  }
   [[gnu::always_inline]] double drawn(const Attempt& a, Purpose purpose) const {
     const DrawId id{a.entity, a.number, 0, purpose};
     return static_cast<double>(spec_->service_time.sample(streams_->of_group(a.group), id).count());
   }
   double of_other(const Attempt& a, std::int64_t others) const;
   double varied(double own_ns, const Attempt& a, std::int64_t others) const;
+  bool takes_time_of_first(const Attempt& a) const;
 
   const ServiceSpec* spec_;
   const Streams* streams_;

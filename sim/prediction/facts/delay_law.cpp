@@ -85,6 +85,34 @@ DelayLaw multiples_below(double v, double quantum) {
   return {{0, std::max(0.0, whole - 1) * quantum, 1}};
 }
 
+/// What the base is multiplied by before retry `n` + 1.
+double growth_of(const BackoffRules& rules, double n) {
+  switch (rules.growth) {
+    case Growth::kExponential:
+      break;
+    case Growth::kLinear:
+      return std::max(0.0, 1 + n * (rules.factor - 1));
+    case Growth::kFibonacci:
+      // Binet's formula, exact to the last figure of a double.
+      return n < 0 ? 0
+                   : std::round((std::pow((1 + std::sqrt(5.0)) / 2, n + 1) -
+                                 std::pow((1 - std::sqrt(5.0)) / 2, n + 1)) /
+                                std::sqrt(5.0));
+    case Growth::kPolynomial:
+      return n < 0 ? 0 : std::pow(n + 1, rules.power);
+  }
+  return std::pow(rules.factor, n);
+}
+
+/// Uniform on [low, high], what is below zero being zero.
+DelayLaw not_negative(double low, double high) {
+  if (low >= 0) return {{low, high, 1}};
+  DelayLaw law;
+  add(law, 0, 0, -low / (high - low));
+  add(law, 0, high, high / (high - low));
+  return law;
+}
+
 DelayLaw spread(Jitter jitter, double share, double v) {
   if (v == kForever && jitter != Jitter::kNone) return {{kForever, kForever, 1}};
   switch (jitter) {
@@ -99,6 +127,8 @@ DelayLaw spread(Jitter jitter, double share, double v) {
     case Jitter::kNone:
     case Jitter::kDecorrelated:
     case Jitter::kDecorrelatedV2:
+    case Jitter::kPlusWidth:
+    case Jitter::kPlusMinusWidth:
       break;
   }
   return {{v, v, 1}};
@@ -124,6 +154,8 @@ DelayLaw spread_quanta(Jitter jitter, double share, double quanta, double quantu
     case Jitter::kNone:
     case Jitter::kDecorrelated:
     case Jitter::kDecorrelatedV2:
+    case Jitter::kPlusWidth:
+    case Jitter::kPlusMinusWidth:
       break;
   }
   return from_to(quanta, quanta);
@@ -190,11 +222,18 @@ DelayLaw independent_law(const BackoffRules& rules, bool throttling, int retry) 
   const double base = in_seconds(throttling ? rules.throttle_base : rules.base);
   const double exponent =
       std::min<double>(static_cast<double>(rules.first_exponent) + retry - 1, rules.max_exponent);
-  const double growth = std::pow(rules.factor, exponent);
+  const double growth = growth_of(rules, exponent);
   double v = base == 0 ? 0 : base * growth;
   if (v > cap && rules.over_cap == OverCap::kFlat) return {{cap, cap, 1}};
   if (!rules.jitter_before_cap && rules.over_cap != OverCap::kRedraw) v = std::min(v, cap);
 
+  if (jitter >= Jitter::kPlusWidth && v < kForever) {
+    const double width = in_seconds(rules.jitter_width);
+    DelayLaw law = not_negative(jitter == Jitter::kPlusWidth ? v : v - width, v + width);
+    if (quantum > 0) law = floored(law, quantum);
+    const bool capped = rules.jitter_before_cap || rules.over_cap != OverCap::kLimit;
+    return capped ? limited(law, cap) : law;
+  }
   DelayLaw law;
   const bool inclusive = rules.rounding == Rounding::kIntegersInclusive;
   const bool draws_quanta = quantum > 0 && (rules.rounding == Rounding::kIntegers || inclusive);

@@ -199,6 +199,10 @@ constexpr KeyInfo kDeadlineOfCallKeys[] = {
         "of the attempt that the call is made for stops waiting."),
 };
 
+constexpr std::string_view kPooled = "max_connections != unlimited";
+constexpr std::string_view kUnsent = "attempts that find no connection in time";
+constexpr Range kUpToBillionOrNone{.min = 0, .max = 1e9};
+
 constexpr KeyInfo kConnectionKeys[] = {
     key("connect_timeout", request_time(kPositive).or_word("none").or_as_the_sdk(),
         into<kTimeouts, &TimeoutSpec::connect>, {.fallback = "none"},
@@ -207,6 +211,52 @@ constexpr KeyInfo kConnectionKeys[] = {
         into<&ClientSpec::max_connections>, {.fallback = "unlimited"},
         "Connections of each client, one attempt at a time on each; further attempts wait in "
         "order."),
+    key("connection_wait", request_time(kNotNegative).or_word("none").or_as_the_sdk(),
+        into<&ClientSpec::connection_wait>, {.fallback = "none", .when = kPooled, .thing = kUnsent},
+        "The longest wait for a connection; then the attempt fails unsent (no-connection), and the "
+        "retry strategy decides. \"sdk\" if max_connections is."),
+    key("connection_queue", count(kUpToBillionOrNone).or_word("unlimited"),
+        into<&ClientSpec::connection_queue>,
+        {.fallback = "unlimited", .when = kPooled, .thing = kUnsent},
+        "Attempts of each client that may wait for a connection; further ones fail at once."),
+};
+
+constexpr auto kBulkhead = &ClientSpec::bulkhead;
+constexpr std::string_view kHasBulkhead = "bulkhead.max_concurrent != unlimited";
+constexpr auto kSendRate = &ClientSpec::send_rate;
+constexpr std::string_view kHasSendRate = "send_rate.rate != unlimited";
+
+constexpr KeyInfo kOwnLimitKeys[] = {
+    key("bulkhead.max_concurrent", count(kUpToBillion).or_word("unlimited").in("attempts"),
+        into<kBulkhead, &BulkheadSpec::max_concurrent>,
+        {.fallback = "unlimited", .thing = "bulkheads"},
+        "Attempts that each client has under way at once; a backoff takes no place."),
+    key("bulkhead.longest_wait", request_time(kNotNegative).or_word("none"),
+        into<kBulkhead, &BulkheadSpec::longest_wait>,
+        {.fallback = "0s", .when = kHasBulkhead, .thing = "bulkheads"},
+        "The longest wait for a place; then the attempt fails unsent (bulkhead-full), and the "
+        "retry strategy decides."),
+    key("bulkhead.queue", count(kUpToBillionOrNone).or_word("unlimited").in("attempts"),
+        into<kBulkhead, &BulkheadSpec::queue>,
+        {.fallback = "unlimited", .when = kHasBulkhead, .thing = "bulkheads"},
+        "Attempts of each client that may wait for a place; further ones fail at once."),
+    key("send_rate.rate", number(kPositive).or_word("unlimited").in("1/s"),
+        into<kSendRate, &SendRateSpec::rate>,
+        {.fallback = "unlimited", .thing = "limits on the send rate"},
+        "Attempts per second that each client lets itself send, first ones and retries."),
+    key("send_rate.burst", number({.min = 1, .max = 1e9}), into<kSendRate, &SendRateSpec::burst>,
+        {.fallback = "1.0", .when = kHasSendRate, .thing = "limits on the send rate"},
+        "Attempts that it may send at once after a pause."),
+    key("send_rate.on_empty", word(), into<kSendRate, &SendRateSpec::on_empty>,
+        {.fallback = "wait", .when = kHasSendRate, .thing = "limits on the send rate"},
+        "What an attempt above the rate does: wait its turn, or fail unsent (not-permitted), so "
+        "that the retry strategy decides."),
+    key("send_rate.longest_wait", request_time(kNotNegative).or_word("none"),
+        into<kSendRate, &SendRateSpec::longest_wait>,
+        {.fallback = "none",
+         .when = "send_rate.on_empty = wait",
+         .thing = "limits on the send rate"},
+        "An attempt that would have to wait longer fails at once."),
 };
 
 using R = BreakerRules;
@@ -471,18 +521,24 @@ constexpr KeyInfo kOperationKeys[] = {
         {.fallback = "1.0", .thing = kOperations}, "Factor on the service time of their attempts."),
     key("calls", text(), into<&ServiceName::name>, {},
         "The service that they call; if not given, that of the group's other requests."),
+    key("retry_not_on", names(), into<&ErrorTexts::not_on>.used_if([](const FilledSlots& s) {
+      return !s.to<OperationSpec>().not_retried_on.empty();
+    }),
+        {.thing = "operations that are not retried"},
+        "Errors after which these requests are not retried, written as in retry.on; any: they are "
+        "neither retried nor hedged."),
 };
 
 }  // namespace
 
 std::vector<KeyInfo> client_keys() {
   return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kTimeoutKeys, kDeadlineKeys,
-                      kConnectionKeys, kSideEffectKeys, kOtherKeys, kBurstAndPollKeys, kKeyKeys,
-                      kRepeatKeys, breaker_keys(), retry_keys()});
+                      kConnectionKeys, kOwnLimitKeys, kSideEffectKeys, kOtherKeys,
+                      kBurstAndPollKeys, kKeyKeys, kRepeatKeys, breaker_keys(), retry_keys()});
 }
 
 std::vector<KeyInfo> call_keys() {
-  return joined_keys({kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys,
+  return joined_keys({kCallKeys, kTimeoutKeys, kDeadlineOfCallKeys, kConnectionKeys, kOwnLimitKeys,
                       kSideEffectKeys, kKeyKeys, kRepeatKeys, kRetryPlaceKeys, kCacheKeys,
                       breaker_keys(), retry_keys()});
 }
@@ -505,6 +561,8 @@ constexpr std::string_view kAdaptive = "retry.mode = adaptive";
 constexpr std::string_view kHasPresets = "retry.mode = legacy|standard|adaptive|custom";
 constexpr std::string_view kFormula = "retry.delays unset";
 constexpr std::string_view kHasQuota = "retry.quota.capacity != unlimited";
+
+constexpr std::string_view kReadsSuggestions = "retry.retry_after != ignore";
 
 constexpr Range kAmount{.min = 0, .max = 1e9};
 
@@ -625,8 +683,10 @@ void store_retry_after_max(const Slots& s, const Value& v) {
 }
 
 std::string retry_after_max_of(const RetryRules& r, std::string_view else_word) {
-  return r.retry_after_max == Duration::zero() ? render_text(else_word)
-                                               : toml_of(r.retry_after_max, "none");
+  const bool by_cap =
+      r.retry_after == RetryAfter::kReplace || r.retry_after == RetryAfter::kMinimumCapped;
+  if (by_cap && r.retry_after_max == Duration::zero()) return render_text(else_word);
+  return toml_of(r.suggestion_limit(), "none");
 }
 
 std::string capacity_of(const RetryRules& r, std::string_view else_word) {
@@ -657,11 +717,36 @@ constexpr KeyInfo kAttemptKeys[] = {
     key("retry.probability", number(kShare), into<&RetryRules::probability>, {.when = kCustom},
         "Chance that a permitted retry is made."),
     key("retry.delays", distributions().of(Quantity::kRequestTime), into<kB, &B::delays>,
-        {.when = kCustom},
-        "Delay before each retry, instead of the backoff formula; the last one is repeated."),
+        {.when = kCustom}, "Delay before each retry, instead of the backoff formula."),
+    key("retry.delays_then", word(), into<kB, &B::delays_then>, {.when = kCustom},
+        "How the list of delays goes on: last: with its last one; repeat: from its first one "
+        "again; grow: with its last one, which grows."),
+    key("retry.delays_factor", number(kPositive), into<kB, &B::delays_factor>,
+        {.when = "retry.delays_then = grow"}, "That growth, from one retry to the next."),
+    key("retry.delays_cap", request_time(kNotNegative).or_word("none"), into<kB, &B::delays_cap>,
+        {.when = "retry.delays_then = grow"}, "The longest of the delays that have grown."),
 };
 
 constexpr KeyInfo kErrorClassKeys[] = {
+    key("retry.on", names(), into<&ErrorTexts::on>.used_if([](const FilledSlots& s) {
+      return !s.to<RetryRules>().errors.on.empty();
+    }),
+        {.when = kRetries},
+        "The errors that are retried, in place of those of the classifier, each of them one of: "
+        "503; 5xx; SlowDown (a code); 503:SlowDown; internal (500); unavailable (503); throttled; "
+        "timeout; connection; no-connection, bulkhead-full and not-permitted (what the client does "
+        "not "
+        "send); any."),
+    key("retry.not_on", names(), into<&ErrorTexts::not_on>.used_if([](const FilledSlots& s) {
+      return !s.to<RetryRules>().errors.not_on.empty();
+    }),
+        {.when = kRetries}, "Errors that are not retried, written as in retry.on; goes before it."),
+    key("retry.base_after", names(), into<&ErrorTexts::bases>.used_if([](const FilledSlots& s) {
+      return !s.to<RetryRules>().errors.bases.empty();
+    }),
+        {.when = kFormula, .thing = "backoffs that depend on the error"},
+        "Another base after some errors, such as [\"429=5s\", \"timeout=0s\"]: an error as in "
+        "retry.on, and the base after it. The first that fits counts."),
     key("retry.classifier", word(), into<&RetryRules::errors, &ErrorRules::classifier>,
         {.when = kRetries}, "Whose table of error codes and statuses applies."),
     key("retry.status_429", word(), into<&RetryRules::errors, &ErrorRules::status_429>,
@@ -690,6 +775,12 @@ constexpr KeyInfo kBackoffKeys[] = {
         {.when = kFormula}, "The same after a throttling error."),
     key("retry.backoff.factor", number(kPositive), into<kB, &B::factor>, {.when = kFormula},
         "Growth of the backoff from one retry to the next."),
+    key("retry.backoff.growth", word(), into<kB, &B::growth>, {.when = kFormula},
+        "How the backoff grows: exponential: by the factor from retry to retry; linear: each retry "
+        "adds factor - 1 times the base; fibonacci: 1, 1, 2, 3, 5, ... times the base; polynomial: "
+        "the number of the retry, to a power, times the base."),
+    key("retry.backoff.power", number({.min = 0, .max = 100}), into<kB, &B::power>,
+        {.when = "retry.backoff.growth = polynomial"}, "That power."),
     key("retry.backoff.cap", request_time(kNotNegative).or_word("none"), into<kB, &B::cap>,
         {.when = kFormula}, "Longest backoff."),
     key("retry.backoff.jitter", word(),
@@ -698,12 +789,17 @@ constexpr KeyInfo kBackoffKeys[] = {
         {.when = kFormula},
         "How the backoff is spread at random; also after throttling errors. proportional: by a "
         "factor from 1 - jitter_share to 1 + jitter_share, applied after the cap; "
-        "decorrelated-v2: Polly's, which doubles whatever the factor."),
+        "decorrelated-v2: Polly's, which doubles whatever the factor; plus-width: by up to "
+        "jitter_width more; plus-minus-width: by up to that more or less."),
     key("retry.backoff.throttle_jitter", word(), into<kB, &B::throttle_jitter>, {.when = kFormula},
         "How the backoff after a throttling error is spread."),
     key("retry.backoff.jitter_share", number(kShare), into<kB, &B::jitter_share>,
         {.when = kFormula},
         "How far jitter \"proportional\" moves the backoff up or down, as a share of it."),
+    key("retry.backoff.jitter_width", request_time(kNotNegative), into<kB, &B::jitter_width>,
+        {.when = kFormula},
+        "How far jitter of constant width moves the backoff, after the cap (with "
+        "jitter_before_cap: before it)."),
     key("retry.backoff.first_exponent", count({.min = 0, .max = 64}), into<kB, &B::first_exponent>,
         {.when = kFormula}, "Power of the factor before the first retry."),
     key("retry.backoff.max_exponent", count({.min = 0, .max = 1000}).or_word("unlimited"),
@@ -826,8 +922,16 @@ constexpr KeyInfo kLimiterKeys[] = {
     key("retry.retry_after_max", request_time(kPositive).or_word("cap").or_also_word("none"),
         Access{store_retry_after_max, retry_after_max_of}.used_as(
             into<&RetryRules::retry_after_max>),
-        {.when = "retry.retry_after = replace|minimum-capped"},
-        "Limit on the suggested delay; cap: that of the backoff."),
+        {.when = kReadsSuggestions},
+        "The longest suggested delay that is obeyed; cap: that of the backoff, only with replace "
+        "and minimum-capped."),
+    key("retry.retry_after_over", word(), into<&RetryRules::retry_after_over>,
+        {.when = kReadsSuggestions},
+        "What a client does when a longer delay is suggested: limit: it waits as long as it obeys; "
+        "backoff: it ignores the suggestion; fail: it does not retry."),
+    key("retry.retry_after_jitter", number({.min = 0, .max = 10}),
+        into<&RetryRules::retry_after_jitter>, {.when = kReadsSuggestions},
+        "Largest share by which an obeyed suggestion is lengthened, at random."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
         "What a long-polling operation does if the quota refuses its retry: return: return the "
         "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),

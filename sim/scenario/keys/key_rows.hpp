@@ -161,7 +161,8 @@ bool is_untouched(const T& value, const T& untouched) {
 template <class Struct>
 inline constexpr bool kIsInput =
     std::is_same_v<Struct, ArrivalInputs> || std::is_same_v<Struct, PresetChoice> ||
-    std::is_same_v<Struct, ServiceName> || std::is_same_v<Struct, ServiceNames>;
+    std::is_same_v<Struct, ServiceName> || std::is_same_v<Struct, ServiceNames> ||
+    std::is_same_v<Struct, ErrorTexts>;
 
 /// Storing in the member at a path of member pointers, the first of which is that of a slot:
 /// into<&ServiceSpec::queue, &QueueSpec::capacity>. Rules of retries can also be read back.

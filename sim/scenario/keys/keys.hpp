@@ -67,6 +67,11 @@ struct PhaseEnd {
   std::optional<Time> time;
 };
 
+/// Lists of errors as they are written; `resolve` reads them into ErrorRules, or an operation.
+struct ErrorTexts {
+  std::vector<std::string> on, not_on, bases;
+};
+
 /// The services that a client group calls.
 struct ServiceNames {
   std::vector<std::string> names;
@@ -100,7 +105,7 @@ class SlotsOf {
   std::tuple<To<Scenario>, To<ServiceSpec>, To<std::vector<RandomError>>, To<ErrorPoint>,
              To<FaultSpec>, To<ServiceName>, To<ServiceNames>, To<ClientSpec>, To<ArrivalInputs>,
              To<PresetChoice>, To<RetryRules>, To<SurgeSpec>, To<OperationSpec>, To<CallSpec>,
-             To<ThrottleLimit>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>>
+             To<ThrottleLimit>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>, To<ErrorTexts>>
       parts_{};
 };
 /// The slots of a table that is being read.

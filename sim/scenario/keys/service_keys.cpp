@@ -102,6 +102,16 @@ constexpr KeyInfo kServiceKeys[] = {
         "Deviation from the target that is tolerated, as a share of the target."),
     key("service_time", distribution().of(Quantity::kRequestTime), into<&ServiceSpec::service_time>,
         {.required = true}, "Time a server works on one attempt."),
+    key("service_time_per", word(), into<&ServiceSpec::service_time_per>,
+        {.fallback = "attempt", .thing = "service times that stay with a request"},
+        "Whether each attempt draws a service time of its own, or the attempts of a request share "
+        "one: then a slow request is slow again when it is retried or hedged."),
+    key("service_time_repeats", number(kShare), into<&ServiceSpec::service_time_repeats>,
+        {.fallback = "1.0",
+         .when = "service_time_per = request",
+         .thing = "service times that stay with a request"},
+        "Chance that a later attempt takes the service time of the first one, and so their "
+        "correlation; otherwise it draws its own."),
     key("slowdown", number(kNotNegative), into<&ServiceSpec::slowdown, &SlowdownSpec::per_attempt>,
         {.fallback = "0.0", .when = "model != independent", .thing = "a slowdown"},
         "Extra service time per attempt already in service, as a fraction of the attempt's own."),

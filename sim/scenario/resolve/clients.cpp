@@ -69,15 +69,73 @@ void resolve_surges(Tables& t, const Member& client, ClientSpec& spec) {
   });
 }
 
+constexpr std::string_view kExpectedErrors =
+    "a status from 400 to 599, 4xx, 5xx, a code such as SlowDown or 503:SlowDown, internal, "
+    "unavailable, throttled, timeout, connection, no-connection, bulkhead-full, not-permitted or "
+    "any";
+
+// The errors that a key lists.
+std::vector<ErrorPattern> read_errors(Tables& t, const KeyResolution& keys, std::string_view key,
+                                      const std::vector<std::string>& texts) {
+  std::vector<ErrorPattern> patterns;
+  for (const std::string& text : texts) {
+    if (auto pattern = parse_error_pattern(text)) {
+      patterns.push_back(std::move(*pattern));
+    } else {
+      t.problems.add(keys.place_of(key),
+                     fmt::format("{}.{} = {} is wrong; expected {}", keys.path(), key,
+                                 in_quotes(text), kExpectedErrors));
+    }
+  }
+  return patterns;
+}
+
+void read_error_lists(Tables& t, const KeyResolution& keys, const ErrorTexts& texts,
+                      RetryRules& rules) {
+  constexpr std::string_view kBases = "retry.base_after";
+  rules.errors.on = read_errors(t, keys, "retry.on", texts.on);
+  rules.errors.not_on = read_errors(t, keys, "retry.not_on", texts.not_on);
+  for (const std::string& text : texts.bases) {
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const auto after = parse_error_pattern(std::string_view(text).substr(0, equals));
+    const auto base = equals < text.size()
+                          ? parse_duration(std::string_view(text).substr(equals + 1))
+                          : std::nullopt;
+    if (after && base) {
+      rules.errors.bases.push_back({*after, base->duration});
+      continue;
+    }
+    t.problems.add(
+        keys.place_of(kBases),
+        fmt::format("{}.{} = {} is wrong; expected an error and a time, such as \"429=5s\"",
+                    keys.path(), kBases, in_quotes(text)));
+  }
+  if (rules.errors.bases.size() > ErrorRules::kMostBases) {
+    t.problems.add(keys.place_of(kBases),
+                   fmt::format("{}.{} has {} errors; expected at most {}", keys.path(), kBases,
+                               rules.errors.bases.size(), ErrorRules::kMostBases));
+  }
+  const bool by_cap = keys.text_of("retry.retry_after_max") == "cap";
+  if (by_cap && rules.retry_after != RetryAfter::kReplace &&
+      rules.retry_after != RetryAfter::kMinimumCapped) {
+    t.problems.add(keys.place_of("retry.retry_after_max"),
+                   keys.path() +
+                       ".retry.retry_after_max = \"cap\" goes with retry_after = replace or "
+                       "minimum-capped; expected a time or \"none\"");
+  }
+}
+
 void resolve_operations(Tables& t, const Member& client, ClientSpec& spec) {
   t.for_each_in(client.value, "operation", [&](const Member& member, const Node& siblings) {
     OperationSpec operation;
     operation.name = member.name;
     const std::string path = "client." + client.name + ".operation." + member.name;
     ServiceName service;
-    KeyResolution keys =
-        t.keys_of("client.*.operation.*", path, member, siblings, Slots(&operation, &service));
+    ErrorTexts errors;
+    KeyResolution keys = t.keys_of("client.*.operation.*", path, member, siblings,
+                                   Slots(&operation, &service, &errors));
     keys.resolve();
+    operation.not_retried_on = read_errors(t, keys, "retry_not_on", errors.not_on);
     if (keys.has("calls")) operation.service = t.find_service(keys, "calls", service.name);
     spec.operations.push_back(std::move(operation));
   });
@@ -182,11 +240,14 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   ArrivalInputs arrivals;
   PresetChoice preset;
   ServiceNames services;
-  const Slots slots(&spec, &spec.retry, &services, &arrivals, &preset);
+  ErrorTexts errors;
+  const Slots slots(&spec, &spec.retry, &services, &arrivals, &preset, &errors);
   KeyResolution keys = t.keys_of("client.*", "client." + member.name, member, siblings, slots);
   t.default_service(keys, "calls");
   set_default_breaker(keys, member);
+  follow_pool_of_sdk(keys);
   keys.resolve();
+  read_error_lists(t, keys, errors, spec.retry);
   check_breaker(t, keys, spec);
   apply_client_defaults(t, keys, spec);
   if (member.name == "all") {
@@ -261,13 +322,16 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   call.client = t.loaded.scenario.clients.size();
   ServiceName named;
   PresetChoice preset;
+  ErrorTexts errors;
   spec.count = t.loaded.scenario.services[caller].instances.count;  // each is a client of its own
-  const Slots slots(&spec, &spec.retry, &preset, &call, &named);
+  const Slots slots(&spec, &spec.retry, &preset, &call, &named, &errors);
   const std::string path = "service." + service.name + ".calls." + member.name;
   KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);
   if (t.incomplete.count("service." + service.name) > 0) keys.expect_missing_keys();
   set_default_breaker(keys, member);
+  follow_pool_of_sdk(keys);
   keys.resolve();
+  read_error_lists(t, keys, errors, spec.retry);
   check_breaker(t, keys, spec);
   apply_client_defaults(t, keys, spec);
   check_quota(t, keys, spec);
@@ -833,8 +897,16 @@ std::string toml_of_time(Duration time) {
 
 }  // namespace
 
-void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spec) {
-  for (const std::string_view key : {"attempt_timeout", "connect_timeout", "max_connections"}) {
+// Who takes the SDK's pool takes its patience, too.
+void follow_pool_of_sdk(KeyResolution& keys) {
+  const Node* pool = keys.find("max_connections");
+  if (pool == nullptr || !pool->is_text() || pool->text != kAsTheSdk) return;
+  keys.set_default("connection_wait", render_text(kAsTheSdk));
+}
+
+void apply_client_defaults(Tables& t, KeyResolution& keys, ClientSpec& spec) {
+  for (const std::string_view key :
+       {"attempt_timeout", "connect_timeout", "connection_wait", "max_connections"}) {
     if (keys.text_of(key) != kAsTheSdk) continue;
     const std::string sdk = sdk_of(keys);
     const ClientDefaults* defaults = find_client_defaults(sdk);
@@ -856,6 +928,9 @@ void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spe
     } else if (key == "connect_timeout") {
       spec.timeouts.connect = defaults->connect_timeout;
       toml = toml_of_time(defaults->connect_timeout);
+    } else if (key == "connection_wait") {
+      spec.connection_wait = defaults->connection_wait;
+      toml = toml_of_time(defaults->connection_wait);
     } else {
       spec.max_connections = defaults->max_connections;
       toml = defaults->max_connections == ClientSpec::kUnlimited
@@ -863,6 +938,11 @@ void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spe
                  : std::to_string(defaults->max_connections);
     }
     write_out(t, keys.full_path(key), toml, defaults->sdk);
+  }
+  if (keys.text_of("max_connections") != kAsTheSdk) return;
+  if (spec.max_connections != ClientSpec::kUnlimited) return;
+  for (const std::string_view key : {"connection_wait", "connection_queue"}) {
+    keys.withdraw(key, "the clients of this SDK have as many connections as they need");
   }
 }
 

@@ -39,7 +39,9 @@ void note_idle_keys(Tables& t);
 // --- The SDK's own defaults ----------------------------------------------------------------------
 
 /// Puts the SDK's own defaults where a group, or a service that calls another one, asks for them.
-void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spec);
+void apply_client_defaults(Tables& t, KeyResolution& keys, ClientSpec& spec);
+/// The same for keys that are not written, before they are resolved.
+void follow_pool_of_sdk(KeyResolution& keys);
 
 // --- Arrivals ------------------------------------------------------------------------------------
 

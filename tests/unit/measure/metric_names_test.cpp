@@ -115,6 +115,8 @@ TEST_CASE("every documented metric name exists") {
                                     "backoff_time_sd",
                                     "send_wait_mean",
                                     "connection_wait_mean",
+                                    "unconnected_per_request",
+                                    "unpermitted_per_request",
                                     "backoff_wait_mean",
                                     "answer_wait_mean",
                                     "wait_probability",
