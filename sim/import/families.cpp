@@ -174,17 +174,25 @@ std::optional<Diagnostic> said_of_field(const Diagnostic& error,
     const std::string group = fmt::format("client.{}.", scenario::render_name(p.name));
     if (!error.message.starts_with(group)) continue;
     for (const ImportedKey& key : p.keys) {
-      const std::string start = fmt::format("{}{} = ", group, key.path);
-      const std::size_t expected = error.message.find("expected ");
-      if (!error.message.starts_with(start) || expected == std::string::npos) continue;
+      const std::string start = group + key.path;
+      const std::size_t verb = error.message.find(" is ", group.size()),
+                        expected = error.message.find("expected ");
+      // Of a list, the loader names the element.
+      if (!error.message.starts_with(start) || verb == std::string::npos ||
+          expected == std::string::npos ||
+          (error.message[start.size()] != ' ' && error.message[start.size()] != '[')) {
+        continue;
+      }
+      const std::string made = error.message.substr(group.size(), verb - group.size());
       const std::string range = error.message.substr(expected);
-      Diagnostic said{
-          .file = reading.file,
-          .message = fmt::format("{}, which makes {} = {}, is wrong; {}", key.source, key.path,
-                                 key.value, range.substr(0, range.find(", or \""))),
-          .source_line = {}};
-      if (const auto field = reading.used.find(key.source.substr(0, key.source.find(", ")));
-          field != reading.used.end()) {
+      Diagnostic said{.file = reading.file,
+                      .message = fmt::format("{}, which makes {}, is wrong; {}", key.source, made,
+                                             range.substr(0, range.find(", or \""))),
+                      .source_line = {}};
+      // A map stands where the first of what is read in it does.
+      const std::string path = key.source.substr(0, key.source.find(", "));
+      if (const auto field = reading.used.lower_bound(path);
+          field != reading.used.end() && field->first.starts_with(path)) {
         said.line = field->second.line;
         said.column = field->second.column;
       }
