@@ -99,7 +99,7 @@ std::optional<Duration> ask_for_send_tokens(const RetryRules& rules, const Retry
 int take_send_tokens(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
                      Time now, std::optional<Duration> asked, Duration& delay);
 
-/// Whether the rules beyond the SDKs (budget, circuit breaker, ...) permit one more retry.
+/// Whether the rules beyond the SDKs (budget, retry breaker, ...) permit one more retry.
 inline bool limits_permit(const RetryRules& rules, const RetryState& state, RetryAsked asked,
                           Time now) {
   bool permitted = true;
