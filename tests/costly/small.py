@@ -28,10 +28,10 @@ def fan_out_of_slow(c):
 
 
 def alternatives(c):
-    """One call of 500, for each of 300 requests."""
+    """One call of 1,000, for each of 300 requests."""
     c.duration, c.head = "2s", 'drain_limit = "2s"\n'
     c.service()
-    for i in range(500):
+    for i in range(1000):
         c.add(f'[service.s.calls.k{i}]\nservice = "t"\nstage = 1\none_of = "x"\n{NO_RETRY}')
     c.service("t")
     c.client(arrivals='process = "once"', more="count = 300")
