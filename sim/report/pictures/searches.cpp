@@ -944,7 +944,7 @@ void add_map_picture(PictureJson& pictures, const PictureResult& result) {
 // --- Fits ----------------------------------------------------------------------------------------
 
 void add_fit_picture(PictureJson& pictures, const PictureResult& result) {
-  static constexpr std::array<std::array<const char*, 2>, 5> kFigures = {
+  static constexpr std::array<std::array<const char*, 2>, 5> kBacktestFigures = {
       {{"rate", "rate"},
        {"p50", "median"},
        {"p90", "90 % quantile"},
@@ -954,7 +954,7 @@ void add_fit_picture(PictureJson& pictures, const PictureResult& result) {
   if (table.size() == 0 || !result.json.contains("backtest")) return;
   Json picture =
       picture_json(result.json, "fit", "the log beside the simulation of its first half", {});
-  for (const auto& [figure, words] : kFigures) {
+  for (const auto& [figure, words] : kBacktestFigures) {
     const Json where = {{"part", "bin"}, {"figure", figure}};
     Extent times, values;
     std::size_t bins = 0;
