@@ -41,9 +41,11 @@ Range delay_range(const BackoffRules& rules, ResponseClass response_class, std::
       return {v * (1 - rules.jitter_share), v * (1 + rules.jitter_share)};
     case Jitter::kDecorrelated:
     case Jitter::kDecorrelatedV2:
+    case Jitter::kPlusWidth:
+    case Jitter::kPlusMinusWidth:
       break;
   }
-  FAIL("no preset uses decorrelated jitter");
+  FAIL("no preset uses decorrelated jitter, or one of constant width");
   return {};
 }
 
