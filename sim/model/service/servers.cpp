@@ -66,21 +66,23 @@ double ServiceDemand::of_other(const Attempt& a, std::int64_t others) const {
   return varies_ ? varied(own, a, others) : own;
 }
 
-bool ServiceDemand::takes_time_of_first(const Attempt& a) const {
-  if (spec_->service_time_per != ServiceTimePer::kRequest || a.number == 1) return false;
-  if (spec_->service_time_repeats >= 1) return true;
-  Draws draws(streams_->of_group(a.group), {a.entity, a.number, 0, Purpose::kSameWork});
-  return draws.uniform() < spec_->service_time_repeats;
+double ServiceDemand::own_or_of_first(double own_ns, const Attempt& a) const {
+  if (a.number == 1) return own_ns;
+  const RandomKey& key = streams_->of_group(a.group);
+  if (spec_->service_time_repeats < 1) {
+    Draws draws(key, {a.entity, a.number, 0, Purpose::kSameWork});
+    if (draws.uniform() >= spec_->service_time_repeats) return own_ns;
+  }
+  const Purpose purpose =
+      a.is(Attempt::kSecondMessage) ? Purpose::kSecondServiceTime : Purpose::kServiceTime;
+  Draws draws(key, {a.entity, 1, 0, purpose});
+  return static_cast<double>(spec_->service_time.sample(draws).count());
 }
 
 double ServiceDemand::varied(double own_ns, const Attempt& a, std::int64_t others) const {
   const RandomKey& key = streams_->of_group(a.group);
-  if (takes_time_of_first(a)) {
-    const Purpose purpose =
-        a.is(Attempt::kSecondMessage) ? Purpose::kSecondServiceTime : Purpose::kServiceTime;
-    own_ns =
-        static_cast<double>(spec_->service_time.sample(key, {a.entity, 1, 0, purpose}).count());
-  }
+  if (spec_->service_time_per == ServiceTimePer::kRequest) [[unlikely]]
+    own_ns = own_or_of_first(own_ns, a);
   const CallSpec* call = taken_over_ != nullptr ? a.clients->takes_over : nullptr;
   if (call != nullptr && call->callers_operation) {
     own_ns = std::round(own_ns * (*taken_over_)[a.id].work);
