@@ -41,6 +41,7 @@ class InputError : public std::runtime_error {
   explicit InputError(std::vector<Diagnostic> diagnostics);
   explicit InputError(Diagnostic diagnostic)
       : InputError(std::vector<Diagnostic>{std::move(diagnostic)}) {}
+  /// The message may begin with its place, "access.log:12: ".
   explicit InputError(std::string message);
 
   /// All mistakes that were found, by place; at least one.

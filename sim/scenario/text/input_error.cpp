@@ -6,6 +6,7 @@
 #include "scenario/text/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -18,6 +19,24 @@ std::string what_of(const std::vector<Diagnostic>& diagnostics) {
   if (diagnostics.empty()) throw std::logic_error("an InputError without a mistake");
   const Diagnostic& first = diagnostics.front();
   return first.file.empty() ? first.message : to_string(first);
+}
+
+/// What a message says: that of a log begins with its place, "access.log:12: ".
+Diagnostic diagnostic_of(const std::string& message) {
+  Diagnostic d;
+  d.message = message;
+  d.nearest = scenario::suggested(message);
+  const std::size_t end = message.find(": ");
+  const std::size_t colon = end == std::string::npos ? end : message.rfind(':', end - 1);
+  if (colon == std::string::npos || colon == 0) return d;
+  const char* const last = message.data() + end;
+  int line = 0;
+  const auto [rest, error] = std::from_chars(message.data() + colon + 1, last, line);
+  if (error != std::errc() || rest != last) return d;
+  d.file = message.substr(0, colon);
+  d.line = line;
+  d.message = message.substr(end + 2);
+  return d;
 }
 
 /// The message of a RequestError with the names that `call` gives.
@@ -54,7 +73,7 @@ InputError::InputError(std::vector<Diagnostic> diagnostics)
 }
 
 InputError::InputError(std::string message)
-    : InputError(Diagnostic{.file = {}, .message = std::move(message), .source_line = {}}) {}
+    : std::runtime_error(message), diagnostics_{diagnostic_of(message)} {}
 
 RequestError::RequestError(const std::string& text)
     : InputError(diagnostic_of_request(text, *kMark)), text_(text) {}

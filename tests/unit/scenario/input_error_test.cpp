@@ -86,6 +86,21 @@ TEST_CASE("all mistakes of an input are thrown together", "[input_error]") {
   CHECK_THROWS_AS(parse_variations(std::vector<std::string>{"x"}).value(), InputError);
 }
 
+TEST_CASE("a message may begin with its place", "[input_error]") {
+  const InputError e("my:access.log:12: there is no column \"tme\"; did you mean \"time\"?");
+  CHECK(e.file() == "my:access.log");
+  CHECK(e.line() == 12);
+  CHECK(e.nearest() == "time");
+  CHECK(e.message() == "there is no column \"tme\"; did you mean \"time\"?");
+  CHECK(std::string(e.what()).starts_with("my:access.log:12: there is"));
+  for (const char* plain : {"the log has no lines", "access.log: cannot be read", ": x", "1: x",
+                            "at 12:30: x y", "a:b: c"}) {
+    CAPTURE(plain);
+    CHECK(InputError(plain).what() == std::string(plain));
+  }
+  CHECK(InputError("a.log: cannot be read").file().empty());
+}
+
 TEST_CASE("requests and configurations are inputs, too", "[input_error]") {
   try {
     parse_trigger("nonsense");
@@ -96,5 +111,5 @@ TEST_CASE("requests and configurations are inputs, too", "[input_error]") {
     CHECK(std::string(e.what()).find("nonsense") != std::string::npos);
     CHECK(std::string(e.what()).find('\x01') == std::string::npos);
   }
-  CHECK_THROWS_AS(import_configuration("envoy", "}", "x.yaml"), InputError);
+  CHECK_THROWS_AS(import_configuration("envoy", "a: [", "x.yaml"), InputError);
 }
