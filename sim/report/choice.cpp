@@ -437,7 +437,7 @@ CellTable policies_table(const PolicyChoice& choice) {
   t.files("outcome", [&](auto& p) { return outcome_of(choice, p); });
   t.files("by", [&](auto& p) {
     const std::string reason = reason_of(choice, p);
-    return reason;
+    return reason.empty() ? std::nullopt : std::optional(reason);
   });
   t.files("stage", [](auto& p) { return p.stage; }).unit("1");
   t.files("replications", {"replications", Side::kRight, 12},
