@@ -718,13 +718,16 @@ constexpr KeyInfo kAttemptKeys[] = {
         "Chance that a permitted retry is made."),
     key("retry.delays", distributions().of(Quantity::kRequestTime), into<kB, &B::delays>,
         {.when = kCustom}, "Delay before each retry, instead of the backoff formula."),
-    key("retry.delays_then", word(), into<kB, &B::delays_then>, {.when = kCustom},
+    key("retry.delays_then", word(), into<kB, &B::delays_then>,
+        {.when = kCustom, .thing = "lists of delays that go on"},
         "How the list of delays goes on: last: with its last one; repeat: from its first one "
         "again; grow: with its last one, which grows."),
     key("retry.delays_factor", number(kPositive), into<kB, &B::delays_factor>,
-        {.when = "retry.delays_then = grow"}, "That growth, from one retry to the next."),
+        {.when = "retry.delays_then = grow", .thing = "lists of delays that go on"},
+        "That growth, from one retry to the next."),
     key("retry.delays_cap", request_time(kNotNegative).or_word("none"), into<kB, &B::delays_cap>,
-        {.when = "retry.delays_then = grow"}, "The longest of the delays that have grown."),
+        {.when = "retry.delays_then = grow", .thing = "lists of delays that go on"},
+        "The longest of the delays that have grown."),
 };
 
 constexpr KeyInfo kErrorClassKeys[] = {
@@ -926,11 +929,12 @@ constexpr KeyInfo kLimiterKeys[] = {
         "The longest suggested delay that is obeyed; cap: that of the backoff, only with replace "
         "and minimum-capped."),
     key("retry.retry_after_over", word(), into<&RetryRules::retry_after_over>,
-        {.when = kReadsSuggestions},
+        {.when = kReadsSuggestions, .thing = "suggested delays that are not obeyed as they are"},
         "What a client does when a longer delay is suggested: limit: it waits as long as it obeys; "
         "backoff: it ignores the suggestion; fail: it does not retry."),
     key("retry.retry_after_jitter", number({.min = 0, .max = 10}),
-        into<&RetryRules::retry_after_jitter>, {.when = kReadsSuggestions},
+        into<&RetryRules::retry_after_jitter>,
+        {.when = kReadsSuggestions, .thing = "suggested delays that are not obeyed as they are"},
         "Largest share by which an obeyed suggestion is lengthened, at random."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
         "What a long-polling operation does if the quota refuses its retry: return: return the "
