@@ -43,7 +43,8 @@ def mean_seconds(value):
     """Roughly the mean of a distribution, as far as it matters here."""
     if not isinstance(value, dict):
         return seconds(value)
-    lengths = [seconds(value[name]) for name in ("mean", "max", "mean1", "mean2") if name in value]
+    lengths = [seconds(value[name]) for name in ("mean", "max", "mean1", "mean2", "p50")
+               if name in value]
     return min(lengths) if lengths else 0.1
 
 
@@ -432,7 +433,8 @@ class Mender:
         """Something must open a breaker; calls that count as they ask need a window of time."""
         if not any(path[:-1] == (*prefix, "breaker") for path in self.keys):
             return
-        if self.get(prefix, "breaker.consecutive") == "none":
+        if self.get(prefix, "breaker.consecutive") == "none" and \
+                not isinstance(self.get(prefix, "breaker.failure_share"), float):
             self.drop(prefix, "breaker.consecutive")
         if self.get(prefix, "breaker.failure_share") == "none" and \
                 not self.given(prefix, "breaker.consecutive"):

@@ -180,6 +180,10 @@ class Case:
     most_requests: int = 200  # of a client group, roughly: a scenario should take a moment
 
 
+def is_percentile(parameter):
+    return parameter[0] == "p" and parameter[1:].isdigit()
+
+
 class Generator:
     """One scenario. All of its draws come from its seed."""
 
@@ -433,7 +437,8 @@ class Generator:
         errors = [self.random.choice(ERRORS) for _ in range(self.random.choice([1, 1, 2, 4]))]
         if not with_bases:
             return errors
-        return [f"{error}={self.random.choice(self.ticks)}" for error in errors]
+        return [f"{error}={round(rules.seconds(self.random.choice(self.ticks)) * 1e9)}ns"
+                for error in errors]
 
     def draw_client(self):
         groups = [path[1] for path in self.case.keys if path[0] == "client"]
@@ -487,6 +492,8 @@ class Generator:
         name, parameters = self.random.choice(self.vocabulary.distributions)
         if name != "constant":  # a mean of 0 is a constant
             pool = [length for length in pool if rules.seconds(length) > 0]
+        if is_percentile(parameters[0]):
+            return self.draw_percentiles(name, parameters, pool)
         shapes = {"erlang": [1, 2, 10], "gamma": [0.3, 1, 20], "pareto": [1.01, 1.5, 3],
                   "weibull": [0.5, 1, 5]}
         values = {"cv": [1, 1.0, 2, 5], "p": [0, 0.5, 1], "shape": shapes.get(name)}
@@ -500,6 +507,19 @@ class Generator:
             result["min"], result["max"] = self.random.choice(
                 [("0s", "1ns"), ("0s", "10ms"), ("1ms", "100ms"), ("0s", "200ms")])
         return result
+
+    def draw_percentiles(self, name, parameters, pool):
+        """Those of a law that there is: p99 is two to eight times the median or the mean."""
+        longest = 1e8
+        pool = [length for length in pool if 0 < rules.seconds(length) < longest] or ["10ms"]
+        middle = rules.seconds(self.random.choice(pool))
+        if set(parameters) == {"p50", "p99"}:
+            name = self.random.choice([name, name, "weibull", "gamma", "pareto"])
+        values = {"p99": f"{max(middle * self.random.choice([2, 3, 8]), 2e-9) * 1e9:.0f}ns",
+                  "cv": self.random.choice([0.5, 1, 2])}
+        return {"distribution": name} | {parameter: values.get(parameter) or
+                                         f"{max(middle, 1e-9) * 1e9:.0f}ns"
+                                         for parameter in parameters}
 
     def add_file(self, kind):
         name = f"{kind}{len(self.case.files)}.csv"

@@ -177,8 +177,9 @@ def read_releases(program, rows, modes):
 def load(program):
     """The vocabulary of a program."""
     keys = [read_key(row) for row in rows_of(program, "keys")]
-    forms = [(row["distribution"], tuple(row["parameters"].split()))
-             for row in rows_of(program, "distributions")]
+    # Percentiles are those of the lognormal law, unless another is named.
+    forms = [(row["distribution"].replace("percentiles", "lognormal"),
+              tuple(row["parameters"].split())) for row in rows_of(program, "distributions")]
     metrics = [row["metric"] for row in rows_of(program, "metrics")]
     sdks = {row["sdk"] for row in rows_of(program, "sdks") if row["client"] != "-"}
     modes = rows_of(program, "modes")

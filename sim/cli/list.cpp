@@ -373,13 +373,12 @@ Table list_distributions() {
     table.rows.push_back(
         {std::string(form.name), std::string(form.parameters), std::string(form.meaning)});
   }
-  table.rows.push_back(
-      {"", "p50 p99",
-       "percentiles, two or more of p1 to p99, p999 (99.9 %) and so on: lognormal, "
-       "unless distribution names weibull, gamma, pareto, uniform, normal or "
-       "exponential; of three or more the nearest of the first four"});
-  table.rows.push_back({"", "p99 mean", "lognormal; any percentile"});
-  table.rows.push_back({"", "p99 cv", "lognormal; any percentile"});
+  table.rows.push_back({"percentiles", "p50 p99",
+                        "two or more of p1 to p99, p999 (99.9 %) and so on: lognormal, "
+                        "unless distribution names weibull, gamma, pareto, uniform, normal or "
+                        "exponential; of three or more the nearest of the first four"});
+  table.rows.push_back({"percentiles", "p99 mean", "lognormal; any percentile"});
+  table.rows.push_back({"percentiles", "p99 cv", "lognormal; any percentile"});
   return table;
 }
 

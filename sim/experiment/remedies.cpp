@@ -235,7 +235,10 @@ Treatment retry_breaker(const GroupPlace& place) {
 
 Treatment circuit_breaker(const GroupPlace& place) {
   if (place.breaker().in_use()) return in_place("there is a circuit breaker");
-  return edit({"breaker.preset=custom"});
+  // Without a backoff and a limit a refused call would ask again at once, and for ever.
+  const bool endless = place.retry().max_attempts == RetryRules::kUnlimited;
+  return endless ? edit({"breaker.preset=custom", "breaker.retry_refused=false"})
+                 : edit({"breaker.preset=custom"});
 }
 
 Treatment client_throttle(const GroupPlace& place) {

@@ -196,7 +196,8 @@ std::vector<Headline> headlines(std::span<const GroupCase> groups) {
   }
   // What is known comes first.
   std::vector<Line> all = lines_of(users);
-  std::ranges::stable_partition(all, [](const Line& line) { return !line.culprits.empty(); });
+  std::stable_partition(all.begin(), all.end(),
+                        [](const Line& line) { return !line.culprits.empty(); });
   for (const Line& line : all) lines.push_back(said(line));
   return lines;
 }

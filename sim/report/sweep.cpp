@@ -407,7 +407,8 @@ std::string points_text(const Cells& headings, const std::vector<Cells>& lines, 
 Document sweep_document(const SweepPlan& plan, const SweepOverview& overview) {
   const std::vector<const MetricInfo*>& metrics = overview_metrics();
   const Scenario& scenario = plan.base.scenario;
-  const std::string replications = scenario::said_things(scenario.replications, "replication");
+  const std::string replications =
+      scenario::said_things(static_cast<std::size_t>(scenario.replications), "replication");
   const std::string points =
       plan.shard ? fmt::format("shard {}, {}", plan.shard->text(),
                                scenario::said_part(overview.points, plan.grid_points, "point"))

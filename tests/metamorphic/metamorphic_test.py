@@ -559,7 +559,8 @@ def twice(value):
     """A duration or distribution of twice the length."""
     if not isinstance(value, dict):
         return f"{round(rules.seconds(value) * 2e9)}ns"
-    return {name: twice(v) if name in ("mean", "mean1", "mean2", "sd", "min", "max", "scale")
+    return {name: twice(v) if name in ("mean", "mean1", "mean2", "sd", "min", "max", "scale", "p50",
+                                       "p99")
             else v for name, v in value.items()}
 
 

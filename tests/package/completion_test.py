@@ -93,7 +93,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.offered("retrysim run two.toml --set client.web.retry.backoff.j"),
                          ["client.web.retry.backoff.jitter=",
                           "client.web.retry.backoff.jitter_before_cap=",
-                          "client.web.retry.backoff.jitter_share="])
+                          "client.web.retry.backoff.jitter_share=",
+                          "client.web.retry.backoff.jitter_width="])
         # A scenario that is not valid has no names to offer.
         self.assertEqual(self.offered("retrysim run three.toml --set client."), ["client.*."])
         self.assertEqual(self.offered("retrysim strategy --set backoff.ca"), ["backoff.cap="])

@@ -278,12 +278,12 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     ratio("unconnected_per_request", "Attempts that their client did not send because it had no "
           "connection, or no place in its bulkhead, in time, per request",
           cohort<&C::unconnected>, requests)
-        .shown(Display().lower_is_better().line(kRetries, 6, "unsent for want of a connection, per "
+        .shown(Display().lower_is_better().line(kRetries, 9, "unsent for want of a connection, per "
                "request", kZero)),
     ratio("unpermitted_per_request", "Attempts that their client did not send because of its limit "
           "on the send rate, per request",
           cohort<&C::unpermitted>, requests)
-        .shown(Display().lower_is_better().line(kRetries, 7, "unsent for the send rate, per "
+        .shown(Display().lower_is_better().line(kRetries, 10, "unsent for the send rate, per "
                "request", kZero)),
     mean("backoff_wait_mean", "All backoffs of a request: mean", seconds<&C::backoff_total_ns>,
          requests),

@@ -8,6 +8,8 @@
 #include "report/graph.hpp"
 #include "scenario/text/values.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
@@ -609,7 +611,7 @@ KeptTables::KeptTables(bool is_sweep) : is_sweep_(is_sweep) {}
 void KeptTables::write(ResultFolder& folder, const std::string& name,
                        const std::function<void(Sink&)>& content) {
   // Over time a sweep needs its first point only.
-  constexpr std::size_t kMaxBytes = 200'000'000, kMaxOfFirstPoint = 2'000'000;
+  constexpr std::size_t kMaxBytes = 8'000'000, kMaxOfFirstPoint = 2'000'000;
   if (!is_for_pictures(name)) {
     folder.write(name, content);
     return;
@@ -657,7 +659,11 @@ void Document::write_files(ResultFolder& folder) const {
   folder.write(std::string(kResultJson), [&](Sink& sink) {
     JsonText text = members_text();
     JsonText whole = text;
-    const auto members = nlohmann::ordered_json::parse(whole.end_object().take());
+    const auto looks = [](int, nlohmann::ordered_json::parse_event_t, nlohmann::ordered_json&) {
+      stop_point();
+      return true;
+    };
+    const auto members = nlohmann::ordered_json::parse(whole.end_object().take(), looks);
     text.key("pictures").json(tables.pictures(members));
     sink.write(sealed(std::move(text), folder.identity(), folder.files()));
   });

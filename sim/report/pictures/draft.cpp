@@ -4,6 +4,8 @@
 #include "report/document/csv_reader.hpp"
 #include "scenario/text/text.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
@@ -20,6 +22,7 @@ PictureRows::PictureRows(std::string_view name, std::string text) {
   CsvReader csv(std::string(name), std::move(text));
   for (std::size_t i = 0; i < csv.header().size(); ++i) columns_.emplace(csv.header()[i], i);
   while (csv.next()) {
+    stop_point();
     std::vector<std::string>& row = rows_.emplace_back();
     for (std::size_t i = 0; i < csv.header().size(); ++i) row.push_back(csv.text(i));
   }

@@ -107,7 +107,7 @@ bool is_geometric(std::span<const double> values);
 
 /// Colour and dashes of the line number i of a picture. Colours are named as in looks.json.
 PictureJson look_of(std::size_t i);
-inline const PictureJson kLimitDash = {5, 4};
+inline PictureJson limit_dash() { return {5, 4}; }
 
 /// A series: its name, its look, and where its figures are.
 PictureJson series_json(std::string name, const PictureJson& look, PictureJson from);

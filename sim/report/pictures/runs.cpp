@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/pictures/draft.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
@@ -18,7 +20,15 @@ namespace {
 
 using Json = PictureJson;
 
-const std::string kClients = "mean_timeseries.csv", kServices = "mean_service.csv";
+const std::string& clients_file() {
+  static const std::string name = "mean_timeseries.csv";
+  return name;
+}
+
+const std::string& services_file() {
+  static const std::string name = "mean_service.csv";
+  return name;
+}
 constexpr std::size_t kMaxAtFirst = 6;    ///< of variants that are shown from the start
 constexpr std::size_t kMaxVariants = 24;  ///< more are left out
 constexpr std::size_t kMaxAtGlance = 9;   ///< groups; of more the sum
@@ -52,8 +62,8 @@ struct Entry {
 class Series {
  public:
   explicit Series(const PictureResult& result) : result_(result) {
-    index(kClients, "client");
-    index(kServices, "service");
+    index(clients_file(), "client");
+    index(services_file(), "service");
   }
 
   bool is_empty() const { return rows_.empty(); }
@@ -80,6 +90,7 @@ class Series {
   void index(const std::string& file, std::string_view bearer) {
     const PictureRows& table = result_.table(file);
     for (std::size_t row = 0; row < table.size(); ++row) {
+      stop_point();
       rows_[{file, table.text(row, "variant"), table.text(row, bearer)}].push_back(row);
     }
   }
@@ -204,7 +215,7 @@ class RunPictures {
       }
     }
     const auto is_known = [&](const std::string& group) {
-      return series_.of(kClients, variant, group, "attempt_rate").has_value();
+      return series_.of(clients_file(), variant, group, "attempt_rate").has_value();
     };
     std::erase_if(groups_, [&](const std::string& group) { return !is_known(group); });
     std::erase_if(outside_, [&](const std::string& group) { return !is_known(group); });
@@ -249,7 +260,7 @@ class RunPictures {
     std::optional<Bins> bins = series_.of(file, variant_name, bearer, column);
     if (!bins) return std::nullopt;
     const Json where = {{"variant", variant_name},
-                        {file == kClients ? "client" : "service", bearer}};
+                        {file == clients_file() ? "client" : "service", bearer}};
     Json json = series_json(
         name, look,
         from_table(file, where, "time_s", column, column + "_ci_low", column + "_ci_high"));
@@ -265,7 +276,7 @@ class RunPictures {
   std::vector<Line> of_entries(const std::string& column) const {
     std::vector<Line> lines;
     for (const Entry& e : entries()) {
-      push(lines, line(kClients, e.variant, e.client, column, e.name, e.look));
+      push(lines, line(clients_file(), e.variant, e.client, column, e.name, e.look));
     }
     return lines;
   }
@@ -275,7 +286,7 @@ class RunPictures {
   /// What limits a service, as a line; nothing if nothing does.
   std::optional<Line> capacity(const Json& of_variant, const std::string& service) const {
     const std::string name = of_variant.at("variant");
-    std::optional<Bins> bins = series_.of(kServices, name, service, "capacity");
+    std::optional<Bins> bins = series_.of(services_file(), name, service, "capacity");
     if (!bins || bins->is_nothing()) return std::nullopt;
     for (const Json& one : of_variant.at("services")) {
       if (one.at("name") != service) continue;
@@ -290,7 +301,7 @@ class RunPictures {
       const bool throttled = one.contains("throttle_per_s") && !one["throttle_per_s"].is_null();
       const bool served = one.contains("capacity_per_s") && !one["capacity_per_s"].is_null();
       Json json = series_json(throttled && !served ? "throttle" : "capacity",
-                              {{"colour", "ink"}, {"dash", kLimitDash}}, Json());
+                              {{"colour", "ink"}, {"dash", limit_dash()}}, Json());
       json["line"] = true;
       json["service"] = service;
       json["steps"] = std::move(steps);
@@ -319,11 +330,11 @@ class RunPictures {
     const std::vector<std::string> called_by = callers(service);
     if (compared_) {
       for (const Entry& e : entries()) {
-        push(lines, line(kServices, e.variant, service, "arrival_rate", e.name, e.look));
+        push(lines, line(services_file(), e.variant, service, "arrival_rate", e.name, e.look));
       }
     } else if (called_by.size() == 1) {
       const auto one = [&](const char* column, const char* name, const char* colour) {
-        push(lines, line(kClients, own, called_by[0], column, name, {{"colour", colour}}));
+        push(lines, line(clients_file(), own, called_by[0], column, name, {{"colour", colour}}));
       };
       one("offered_load", "requests", "grey");
       one("attempt_rate", "attempts", "red");
@@ -331,10 +342,10 @@ class RunPictures {
     } else {
       for (const Entry& e : entries()) {
         if (std::find(called_by.begin(), called_by.end(), e.client) == called_by.end()) continue;
-        push(lines, line(kClients, own, e.client, "attempt_rate", e.name, e.look));
+        push(lines, line(clients_file(), own, e.client, "attempt_rate", e.name, e.look));
       }
-      push(lines,
-           line(kServices, own, service, "arrival_rate", "all attempts", {{"colour", "ink"}}));
+      push(lines, line(services_file(), own, service, "arrival_rate", "all attempts",
+                       {{"colour", "ink"}}));
     }
     add_limits(lines, service);
     return lines;
@@ -403,11 +414,12 @@ class RunPictures {
     }
     std::vector<Line> latencies;
     for (const Entry& e : entries()) {
-      push(latencies, line(kClients, e.variant, e.client, "latency_p99", e.name + " p99", e.look));
+      push(latencies,
+           line(clients_file(), e.variant, e.client, "latency_p99", e.name + " p99", e.look));
       Json look = e.look;
       look["dash"] = {2, 3};
       std::optional<Line> median =
-          line(kClients, e.variant, e.client, "latency_p50", e.name + " median", look);
+          line(clients_file(), e.variant, e.client, "latency_p50", e.name + " median", look);
       if (median) {
         median->json.erase("band");
         median->bins.halves.assign(median->bins.halves.size(), kNever);
@@ -429,8 +441,8 @@ class RunPictures {
       for (const auto& [column, colour] :
            {std::pair("timeouts", "red"), std::pair("errors", "blue"),
             std::pair("throttled", "orange")}) {
-        std::optional<Line> one =
-            line(kClients, first_.at("variant"), client, column, column, {{"colour", colour}});
+        std::optional<Line> one = line(clients_file(), first_.at("variant"), client, column, column,
+                                       {{"colour", colour}});
         if (one && (is_template_ || !one->bins.is_nothing())) push(failures, std::move(one));
       }
       add("failures", "Attempts that failed, by reason", "1/s", "retries", std::move(failures),
@@ -466,10 +478,10 @@ class RunPictures {
         const std::string name = variant(i).at("variant");
         if (compared_) {
           const Entry e = entries()[i];
-          push(own.lines, line(kServices, name, services_[s], "queue_mean", e.name, e.look));
+          push(own.lines, line(services_file(), name, services_[s], "queue_mean", e.name, e.look));
         } else {
           push(together.lines,
-               line(kServices, name, services_[s], "queue_mean", services_[s], look_of(s)));
+               line(services_file(), name, services_[s], "queue_mean", services_[s], look_of(s)));
         }
       }
       if (compared_) found.push_back(std::move(own));
@@ -579,14 +591,14 @@ class RunPictures {
         const std::string name = who.size() > 1      ? e.name
                                  : e.client == "all" ? single + (groups_.size() > 1 ? e.name : "")
                                                      : single;
-        std::optional<Line> own = line(kClients, e.variant, e.client, column, name, e.look);
+        std::optional<Line> own = line(clients_file(), e.variant, e.client, column, name, e.look);
         const std::string said = fate(e.variant, e.client);
         if (own && !is_load && fates.size() > 1 && !said.empty()) own->json["said"] = said;
         push(d.lines, std::move(own));
       }
       if (who.size() == 1 && is_load) {
-        push(d.lines, line(kClients, who[0].variant, who[0].client, "offered_load", "requests",
-                           {{"colour", "grey"}, {"dash", {6, 3}}}));
+        push(d.lines, line(clients_file(), who[0].variant, who[0].client, "offered_load",
+                           "requests", {{"colour", "grey"}, {"dash", {6, 3}}}));
       }
       double top = top_of(d.lines, from, to);
       add_common_limit(d.lines, top, from, to);
@@ -952,7 +964,7 @@ class RunPictures {
       clients.emplace_back("all");
       for (const std::string& client : clients) {
         for (const char* column : {"attempt_rate", "goodput", "in_backoff"}) {
-          const auto bins = series_.of(kClients, variant(i).at("variant"), client, column);
+          const auto bins = series_.of(clients_file(), variant(i).at("variant"), client, column);
           if (!bins) continue;
           std::size_t last = bins->means.size();
           while (last > 0 && !(bins->means[last - 1] > 0)) --last;

@@ -608,7 +608,7 @@ void add_hysteresis(Json& pictures, const PictureResult& result) {
     return from_table("hysteresis.csv", std::move(where), "load", column, ends ? "ci_low" : "",
                       ends ? "ci_high" : "");
   };
-  add("offered load", {{"colour", "grey"}, {"dash", kLimitDash}},
+  add("offered load", {{"colour", "grey"}, {"dash", limit_dash()}},
       from({{"branch", "up"}}, "offered_load", false), false);
   add("goodput, load going up", {{"colour", "blue"}}, from({{"branch", "up"}}, "goodput", true),
       true);
@@ -622,7 +622,7 @@ void add_hysteresis(Json& pictures, const PictureResult& result) {
     panel["marks"].push_back(
         {{"at", *mean},
          {"colour", colour},
-         {"dash", kLimitDash},
+         {"dash", limit_dash()},
          {"name", fmt::format("{} {}", words, picture_quantity(*mean, unit, false, 4))}});
   }
   Json picture = picture_json(info, "hysteresis", "does it go back the way it came?", {});
@@ -844,10 +844,11 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
                             names_axis("", keys, texts));
     panel["marks"] = {{{"at", 0}, {"colour", "ink"}}};
     for (const auto& [effect, words, colour, mark] : kEffects) {
-      const bool there = std::any_of(tried.begin(), tried.end(), [&](const Json* row) {
-        return row->at(name + "_effect") == effect &&
-               number_of(*row, (name + "_difference").c_str());
-      });
+      const bool there =
+          std::any_of(tried.begin(), tried.end(), [&, its = effect](const Json* row) {
+            return row->at(name + "_effect") == its &&
+                   number_of(*row, (name + "_difference").c_str());
+          });
       if (!there) continue;
       Json from = from_table("advice.csv", {{"state", "tried"}, {name + "_effect", effect}},
                              name + "_difference", "remedy", name + "_ci_low", name + "_ci_high");
