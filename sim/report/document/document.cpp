@@ -236,7 +236,7 @@ namespace {
 std::array<std::optional<double>, 3> parts_of(const Ranged& r) { return {r.value, r.low, r.high}; }
 
 /// The number that is all of the text.
-std::optional<double> number_in(const std::string& text) {
+std::optional<double> cell_number(const std::string& text) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
@@ -261,7 +261,7 @@ Json json_of(const Cell::Value& value) {
 ColumnInfo cell_column(const std::string& name, std::span<const std::string> cells) {
   const bool numbers =
       !cells.empty() && std::all_of(cells.begin(), cells.end(), [](const std::string& cell) {
-        const std::optional<double> read = number_in(cell);
+        const std::optional<double> read = cell_number(cell);
         return read && number(*read) == cell;
       });
   return {name, "", numbers ? ColumnType::kReal : ColumnType::kText};
@@ -299,7 +299,7 @@ void add_row(TableBuilder& table, const std::vector<CellColumn>& columns,
     const Cell::Value& value = cells[c].value();
     if (const auto* text = std::get_if<std::string>(&value)) {
       if (columns[c].csv.front().type == ColumnType::kReal) {  // of a key
-        table.real(number_in(*text));
+        table.real(cell_number(*text));
       } else {
         table.text(*text);
       }

@@ -1177,7 +1177,8 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
                            {{"colour", colour(i)}}, Json());
     one["mark"] = "dot";
     one["label"] = said.labels[i];
-    one["points"] = {std::move(point)};
+    one["points"] = Json::array();
+    one["points"].push_back(std::move(point));
     panel["series"].push_back(std::move(one));
   }
   if (!panel["series"].empty()) {
