@@ -481,7 +481,8 @@ void add_tip(Json& pictures, const PictureResult& result) {
       if (!range.empty()) text += ", 95 % interval " + range;
     }
     mark["name"] = std::move(text);
-    panel["marks"] = {std::move(mark)};
+    panel["marks"] = Json::array();
+    panel["marks"].push_back(std::move(mark));
   }
   Json picture = picture_json(info, "tip", "where does it tip?", {});
   picture["panels"].push_back(std::move(panel));
