@@ -67,7 +67,7 @@ class Control(unittest.TestCase):
             self.assertRegex(needed, rf"(^|, ){re.escape(library)}[\w.-]* \(>= ")
         self.assertIn("python3:any", needed)
         recommended = self.field("Recommends")
-        for module in ("matplotlib", "numpy", "pandas"):
+        for module in ("matplotlib", "numpy"):
             self.assertIn(f"python3-{module}", recommended)
         # What find_package(retrysim) looks for.
         config = (OPTIONS.root / "scripts" / "cmake" / "retrysimConfig.cmake.in").read_text()
@@ -124,7 +124,8 @@ class Contents(unittest.TestCase):
             return {path.name for path in (self.root / "usr").glob(pattern)}
 
         self.assertEqual(packed("share/retrysim/scenarios/*"),
-                         shipped("scenarios/*.toml") | shipped("scenarios/*.csv"))
+                         shipped("scenarios/*.toml") | shipped("scenarios/*.csv") |
+                         shipped("scenarios/*.json"))
         self.assertEqual(packed("include/retrysim/*"), shipped("include/retrysim/*.hpp"))
         self.assertEqual(packed("share/retrysim/plotting/*"),
                          shipped("scripts/plotting/*.py") | {"looks.json"})

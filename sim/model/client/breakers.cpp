@@ -50,13 +50,12 @@ Breaker& Breakers::of(const ClientGroup& g, const Request& r) {
   return all[r.client];
 }
 
-void Breakers::begin(const ClientGroup& /*g*/, const Request& r) {
+void Breakers::begin(const Request& r) {
   held_.reach(r.id);
   held_[r.id] = {};
 }
 
-// Asks, and notes what becomes of it.
-bool Breakers::asked(ClientGroup& g, const Request& r) {
+bool Breakers::ask(ClientGroup& g, const Request& r) {
   Breaker& breaker = of(g, r);
   Held& held = held_[r.id];
   const bool was_open = breaker.state() == BreakerState::kOpen;
@@ -75,10 +74,8 @@ bool Breakers::asked(ClientGroup& g, const Request& r) {
   return goes;
 }
 
-bool Breakers::ask(ClientGroup& g, Request& r) { return asked(g, r); }
-
-bool Breakers::ask_for_request(ClientGroup& g, Request& r) {
-  const bool goes = asked(g, r);
+bool Breakers::ask_for_request(ClientGroup& g, const Request& r) {
+  const bool goes = ask(g, r);
   held_[r.id].refusals = 0;  // the retry strategy does not hear of it
   return goes;
 }

@@ -34,10 +34,10 @@ class Breakers {
   static std::uint64_t bytes_of(const Scenario& scenario, const ClientSpec& client);
 
   /// A request of a group with breakers begins.
-  void begin(const ClientGroup& g, const Request& r);
+  void begin(const Request& r);
   /// Whether its next attempt, or the whole request, may go.
-  bool ask(ClientGroup& g, Request& r);
-  bool ask_for_request(ClientGroup& g, Request& r);
+  bool ask(ClientGroup& g, const Request& r);
+  bool ask_for_request(ClientGroup& g, const Request& r);
   /// The attempt that has asked is sent; it is not sent after all.
   void sent(const Request& r, const Attempt& a);
   void release_pending(ClientGroup& g, const Request& r);
@@ -71,7 +71,6 @@ class Breakers {
                           std::vector<Breaker>& breakers, Take& take);
 
   Breaker& of(const ClientGroup& g, const Request& r);
-  bool asked(ClientGroup& g, const Request& r);
   void record(ClientGroup& g, const Request& r, std::uint32_t era, ResponseClass result,
               Duration length);
 

@@ -659,8 +659,9 @@ void Document::write_files(ResultFolder& folder) const {
   folder.write(std::string(kResultJson), [&](Sink& sink) {
     JsonText text = members_text();
     JsonText whole = text;
-    const auto looks = [](int, nlohmann::ordered_json::parse_event_t, nlohmann::ordered_json&) {
-      stop_point();
+    const auto looks = [n = 0](int, nlohmann::ordered_json::parse_event_t,
+                               nlohmann::ordered_json&) mutable {
+      if (++n % 1024 == 0) stop_point();
       return true;
     };
     const auto members = nlohmann::ordered_json::parse(whole.end_object().take(), looks);

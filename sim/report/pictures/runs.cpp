@@ -70,6 +70,7 @@ class Series {
 
   std::optional<Bins> of(const std::string& file, const std::string& variant,
                          const std::string& bearer, const std::string& column) const {
+    stop_point();
     const auto found = rows_.find({file, variant, bearer});
     const PictureRows& table = result_.table(file);
     if (found == rows_.end() || !table.has(column)) return std::nullopt;
@@ -90,7 +91,7 @@ class Series {
   void index(const std::string& file, std::string_view bearer) {
     const PictureRows& table = result_.table(file);
     for (std::size_t row = 0; row < table.size(); ++row) {
-      stop_point();
+      if (row % 1024 == 0) stop_point();
       rows_[{file, table.text(row, "variant"), table.text(row, bearer)}].push_back(row);
     }
   }
