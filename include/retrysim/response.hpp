@@ -181,7 +181,7 @@ struct ErrorRules {
   std::vector<ErrorPattern> not_on = {};  ///< these are final, also where `on` has them
   std::vector<ErrorBase> bases = {};      ///< the first that fits replaces the base of the backoff
 
-  static constexpr std::size_t kMostBases = 127;
+  static constexpr std::size_t kMaxBases = 127;
 };
 
 /// How a client has classified one answer.

@@ -591,7 +591,7 @@ ResponseClass class_by_lists(const ErrorRules& rules, const Response& response,
 
 std::uint8_t number_of_base(const ErrorRules& rules, const Response& response,
                             ResponseClass by_table) {
-  const std::size_t most = std::min(rules.bases.size(), ErrorRules::kMostBases);
+  const std::size_t most = std::min(rules.bases.size(), ErrorRules::kMaxBases);
   for (std::size_t i = 0; i < most; ++i) {
     if (matches(rules.bases[i].after, response, by_table)) return static_cast<std::uint8_t>(i + 1);
   }

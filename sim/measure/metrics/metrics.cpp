@@ -278,7 +278,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     ratio("unconnected_per_request", "Attempts that their client did not send because it had no "
           "connection, or no place in its bulkhead, in time, per request",
           cohort<&C::unconnected>, requests)
-        .shown(Display().lower_is_better().line(kRetries, 9, "unsent for want of a connection, per "
+        .shown(Display().lower_is_better().line(kRetries, 9, "unsent: no connection or place, per "
                "request", kZero)),
     ratio("unpermitted_per_request", "Attempts that their client did not send because of its limit "
           "on the send rate, per request",

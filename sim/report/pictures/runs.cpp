@@ -103,7 +103,7 @@ class Series {
 /// The largest value in a stretch of time. A wide interval may leave the picture; the line may not.
 double top_of(const std::vector<Line>& lines, double from = 0,
               double to = std::numeric_limits<double>::infinity()) {
-  constexpr double kMostOfInterval = 1.5;
+  constexpr double kMaxOfInterval = 1.5;
   double top = 0;
   for (const Line& line : lines) {
     if (line.is_limit()) {
@@ -119,7 +119,7 @@ double top_of(const std::vector<Line>& lines, double from = 0,
       const double time = (static_cast<double>(i) + 0.5) * line.bins.width;
       const double mean = line.bins.means[i], half = line.bins.halves[i];
       if (time < from || time > to || std::isnan(mean)) continue;
-      const double high = std::isnan(half) ? mean : std::min(mean + half, mean * kMostOfInterval);
+      const double high = std::isnan(half) ? mean : std::min(mean + half, mean * kMaxOfInterval);
       top = std::max({top, mean, high});
     }
   }
@@ -649,7 +649,7 @@ class RunPictures {
 
   /// The stretch of time around what happened; all of it where that is most.
   std::pair<double, double> around_disturbance(const std::vector<Entry>& who) const {
-    constexpr double kBefore = 0.3, kAfter = 0.6, kMostOfAll = 0.75;
+    constexpr double kBefore = 0.3, kAfter = 0.6, kMaxOfAll = 0.75;
     double first = std::numeric_limits<double>::infinity(), last = 0, down = 0;
     for (const Entry& e : who) {
       double start = std::numeric_limits<double>::infinity(), end = 0;
@@ -671,7 +671,7 @@ class RunPictures {
     if (!(span > 0) || is_template_) return {0, end_};
     const double low = std::max(0.0, first - kBefore * span);
     const double high = std::min(end_, end + kAfter * span);
-    return high > low && high - low < kMostOfAll * end_ ? std::pair(low, high)
+    return high > low && high - low < kMaxOfAll * end_ ? std::pair(low, high)
                                                         : std::pair(0.0, end_);
   }
 

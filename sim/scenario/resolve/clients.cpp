@@ -110,10 +110,10 @@ void read_error_lists(Tables& t, const KeyResolution& keys, const ErrorTexts& te
         fmt::format("{}.{} = {} is wrong; expected an error and a time, such as \"429=5s\"",
                     keys.path(), kBases, in_quotes(text)));
   }
-  if (rules.errors.bases.size() > ErrorRules::kMostBases) {
+  if (rules.errors.bases.size() > ErrorRules::kMaxBases) {
     t.problems.add(keys.place_of(kBases),
                    fmt::format("{}.{} has {} errors; expected at most {}", keys.path(), kBases,
-                               rules.errors.bases.size(), ErrorRules::kMostBases));
+                               rules.errors.bases.size(), ErrorRules::kMaxBases));
   }
   const bool by_cap = keys.text_of("retry.retry_after_max") == "cap";
   if (by_cap && rules.retry_after != RetryAfter::kReplace &&
