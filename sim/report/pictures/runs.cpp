@@ -672,7 +672,7 @@ class RunPictures {
     const double low = std::max(0.0, first - kBefore * span);
     const double high = std::min(end_, end + kAfter * span);
     return high > low && high - low < kMaxOfAll * end_ ? std::pair(low, high)
-                                                        : std::pair(0.0, end_);
+                                                       : std::pair(0.0, end_);
   }
 
   // --- Latency and attempts --------------------------------------------------------------------
