@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>
 
