@@ -35,13 +35,13 @@ MAY_INCLUDE = {
     "prediction": {"flow", "scenario"},
     "explain": {"flow", "measure", "estimate", "scenario", "prediction"},
     "report": {"flow", "measure", "estimate", "scenario", "fit"},
-    "browser": {"scenario", "report"},
+    "browser": {"scenario", "execution", "report"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
             "experiment", "prediction", "explain", "fit", "import", "report"},
 }
 
 # What any part may include: it holds nothing of its part's.
-FOR_ALL_PARTS = {"kernel/boost_math.hpp", "kernel/sorting.hpp"}
+FOR_ALL_PARTS = {"kernel/boost_math.hpp", "kernel/sorting.hpp", "kernel/stop.hpp"}
 
 # Names that say nothing about what is inside.
 VAGUE_NAMES = {"utils", "util", "common", "misc", "helpers"}

@@ -1,12 +1,14 @@
 // Mistakes in what the user gives: scenarios, edits, logs, configurations, requests. Functions that
 // return a result say every mistake in it (`errors`); all others throw an `InputError`, of which
 // there is one kind for programs to catch. Anything else that is thrown is no mistake of the user:
-// `Interrupted`, `LimitExceeded` and `InvariantViolated` (simulation.hpp), and std::logic_error for
-// a call that makes no sense.
+// work that ends early (`Interrupted`, `LimitExceeded`), a defect (`InvariantViolated`), and
+// std::logic_error for a call that makes no sense.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -14,6 +16,8 @@
 #include <vector>
 
 namespace retrysim {
+
+// --- Mistakes ------------------------------------------------------------------------------------
 
 /// One mistake in an input: what is wrong, where, and what would be right.
 struct Diagnostic {
@@ -78,6 +82,58 @@ class RequestError : public InputError {
   static constexpr const char* kMark = "\x01";
 
   std::string text_;
+};
+
+// --- Ending early --------------------------------------------------------------------------------
+
+/// The work was asked to stop.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+/// While it lives, long work in this thread (reading files, fitting, simulating, writing results)
+/// ends with `Interrupted` once `*stop` is true. Scopes nest: each one adds its flag to those of
+/// the scopes around it. `stop` may be null.
+class StopScope {
+ public:
+  explicit StopScope(const std::atomic<bool>* stop);
+  ~StopScope();
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+
+  /// Whether this scope's flag, or that of one around it, is set.
+  bool stopped() const;
+
+ private:
+  const std::atomic<bool>* stop_;
+  const StopScope* outer_;
+};
+
+/// Which limit a run exceeded.
+enum class LimitKind : std::uint8_t {
+  kTime,     ///< wall-clock time
+  kEvents,   ///< `max_events`; steps on the agenda count, too
+  kInstant,  ///< ten million events at one instant of simulated time
+  kMemory,   ///< `max_memory`
+};
+
+/// A limit was hit.
+class LimitExceeded : public std::runtime_error {
+ public:
+  explicit LimitExceeded(const std::string& what, LimitKind kind = LimitKind::kTime)
+      : std::runtime_error(what), kind_(kind) {}
+  LimitKind kind() const { return kind_; }
+
+ private:
+  LimitKind kind_;
+};
+
+/// An invariant of the simulator does not hold: a defect of the program. The message gives seed,
+/// replication and simulated time.
+class InvariantViolated : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
 };
 
 }  // namespace retrysim

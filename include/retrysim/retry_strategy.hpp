@@ -1,17 +1,17 @@
-// The retry strategy of one client: the decisions before every attempt and after it. The functions
-// here are those that the simulation itself runs; `RetryStrategy` wraps them for use on their own.
-// Names follow the Smithy reference's retry interface. Pure: time and random draws are passed in.
+// The retry strategy of one client: what it remembers, and its decisions before every attempt and
+// after it. The functions here are those that the simulation itself runs; `RetryStrategy` wraps
+// them for use on their own. Names follow the Smithy reference's retry interface. Pure: time and
+// random draws are passed in.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <retrysim/random.hpp>
-#include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
-#include <retrysim/retry_state.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,8 +20,365 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 namespace retrysim {
+
+// --- What a client remembers ---------------------------------------------------------------------
+
+// Between requests a client remembers its retry quota, its send-rate limiter, and the
+// limits beyond the SDKs (RetryRules::kLimits). Only the state that a group's rules need is stored.
+
+/// The client-side send-rate limiter of adaptive mode: a token bucket whose fill rate follows a
+/// CUBIC curve after each throttling error; inactive until the first one. Sources:
+/// botocore/retries/adaptive.py, bucket.py, throttling.py; the AWS SDK reference's pseudo-code.
+/// Every call passes the present time, which never goes back. Rates are per second. After a
+/// throttling error at rate W_max the fill rate is 0.7 W_max; it is back at W_max after K seconds,
+/// K^3 = 0.3 W_max / 0.4, and grows beyond it as 0.4 (t - K)^3 + W_max, never above twice the
+/// measured send rate, never below the lowest rate, 0.5 by default. The bucket holds one second's
+/// worth, at least one token.
+class SendRateLimiter {
+ public:
+  /// The limiter of a client created at `start`.
+  explicit SendRateLimiter(Time start = Time::zero(), const SendRateRules& rules = {});
+
+  /// Takes `tokens` (>= 1) if the bucket has that many now, or if the limiter is not active. A
+  /// shortfall that would fill within one nanosecond, the resolution of time, counts as none. More
+  /// tokens than the bucket holds are never granted.
+  bool try_acquire(Time now, int tokens = 1);
+
+  /// How long until `try_acquire` could succeed at the present fill rate, were the bucket large
+  /// enough: zero or, rounded up, whole nanoseconds. Exact as long as no response arrives and no
+  /// other attempt acquires.
+  Duration wait(Time now, int tokens = 1) const;
+
+  /// Whether the bucket, at its present size, can ever hold this many tokens.
+  bool can_hold(int tokens) const { return !enabled_ || tokens <= max_capacity_; }
+
+  /// Takes the tokens at once, even if the level falls below zero, and returns how long to wait for
+  /// them at the present fill rate.
+  Duration reserve(Time now, int tokens = 1);
+
+  /// Takes note of a response: measures the send rate and sets the new fill rate.
+  void on_response(Time now, bool throttling);
+
+  bool enabled() const { return enabled_; }
+  double measured_rate() const { return measured_rate_; }  ///< smoothed sends per second
+  double fill_rate() const { return fill_rate_; }          ///< tokens per second
+  double max_capacity() const { return max_capacity_; }
+  double last_max_rate() const { return last_max_rate_; }  ///< rate at the last throttling error
+  /// Tokens in the bucket at `now` (>= the last time passed in).
+  double capacity(Time now) const;
+
+ private:
+  friend struct SendRateLimiterTestAccess;
+  void refill(Time now);
+  void measure(Time now);
+  void set_rate(Time now, double rate);
+  void set_last_max_rate(double rate);   // and K with it
+  double rate_on_curve(Time now) const;  // the CUBIC curve, in tokens per second
+
+  Time last_refill_ = Time::max();  // max(): never refilled
+  Time last_throttle_;
+  std::int64_t last_bucket_ = 0;  // in half seconds
+  double fill_rate_ = 0;
+  double max_capacity_ = 0;
+  double current_capacity_ = 0;
+  double measured_rate_ = 0;
+  double last_max_rate_ = 0;
+  double min_rate_ = 0.5;
+  double time_window_ = 0;  // K: seconds until the curve is back at last_max_rate_
+  std::uint32_t request_count_ = 0;
+  bool enabled_ = false;
+  bool round_rates_ = false;
+};
+
+/// A retry quota (of one client, or of what its `RetryScope` says), in tokens. Level always within
+/// [0, capacity].
+struct RetryQuota {
+  std::int32_t available = 0;
+
+  /// Takes `cost` if there is that much; takes nothing otherwise.
+  bool acquire(int cost) {
+    if (cost > available) return false;
+    available -= cost;
+    return true;
+  }
+  /// Gives back `amount`, up to `capacity`.
+  void release(int amount, int capacity) {
+    available = available > capacity - amount ? capacity : available + amount;
+  }
+};
+
+/// The state of a quota besides its level, if it has credits below one token, a refill over time,
+/// or a shared last cost (QuotaRules::accrues()).
+struct QuotaAccrual {
+  std::int64_t billionths = 0;  ///< of a token, in [0, 10^9): tenths then add up to a whole one
+  Time refilled_at;             ///< refill is accounted for up to here; in the future after a wait
+  std::int32_t last_cost = 0;   ///< of the last retry that any request paid for
+
+  /// Adds `tokens` >= 0 to a quota; fractions of a token are kept for later. Anything that is not a
+  /// finite number adds nothing.
+  void add(double tokens, RetryQuota& quota, int capacity);
+  /// Adds the refill since the last one.
+  void refill(const QuotaRules& rules, RetryQuota& quota, Time now);
+};
+
+/// Two counts over a sliding window: the last N slices of time, or the last N calls.
+class SlidingCounts {
+ public:
+  /// Over the last `slices` (>= 1) tenths of `window` (> 0), with the present one, which is not
+  /// over yet; counts leave slice by slice.
+  explicit SlidingCounts(Duration window, int slices = 10);
+  /// Over the last `calls` (>= 1) calls of `add_first`.
+  explicit SlidingCounts(int calls);
+
+  void add_first(Time now, std::uint32_t n = 1);
+  void add_second(Time now, std::uint32_t n = 1);
+  std::uint64_t first(Time now) { return advance(now), first_; }
+  std::uint64_t second(Time now) { return advance(now), second_; }
+
+  /// Memory of the slices on the heap, besides the object itself.
+  std::size_t bytes() const {
+    constexpr std::size_t kOfTheHeap = 2 * sizeof(void*);  // overhead of an allocation
+    return slices_.capacity() * sizeof(Slice) + kOfTheHeap;
+  }
+
+ private:
+  struct Slice {
+    std::uint32_t first = 0, second = 0;
+  };
+  void advance(Time now);
+  void step();
+
+  std::vector<Slice> slices_;
+  Duration slice_;           // zero: one call each
+  std::int64_t newest_ = 0;  // its number since time zero
+  std::size_t at_ = 0;       // its place
+  std::uint64_t first_ = 0, second_ = 0;
+};
+
+/// What a limit may want to know of a retry that is asked for.
+struct RetryAsked {
+  bool again = false;     ///< the request has been granted one before
+  bool given_up = false;  ///< its attempt has timed out: it is not under way any more
+};
+
+/// The interface of a limit beyond the SDKs: the events it is notified of, and the decisions it
+/// makes. A limit redefines the functions it needs, with the same names and parameters; those
+/// defined here do nothing, and permit every retry.
+template <class RulesOfLimit>
+struct RetryLimit {
+  using Rules = RulesOfLimit;
+
+  void request_begins(const Rules&, Time) {}
+  /// An attempt ended. `failed`: with a retryable error; an error that is not retryable counts as
+  /// an answer of a healthy service.
+  void attempt_ended(const Rules&, bool /*failed*/, Time) {}
+  /// Whether one more retry is allowed.
+  bool permits(const Rules&, RetryAsked, Time) { return true; }
+  /// A retry was permitted, and no other rule refused it.
+  void retry_granted(const Rules&, bool /*already_retrying*/, Time) {}
+  /// The wait before a retry, during which the request has no attempt under way. A request does not
+  /// end in one.
+  void backoff_begins() {}
+  void backoff_ends() {}
+  void request_succeeded(const Rules&, Time) {}
+  /// Whatever its outcome. `retried`: it had been granted a retry.
+  void request_ends(bool /*retried*/) {}
+
+  /// Memory on the heap, besides the object itself.
+  std::size_t further_bytes() const { return 0; }
+};
+
+/// A budget for retries (BudgetRules).
+class RetryBudget : public RetryLimit<BudgetRules> {
+ public:
+  explicit RetryBudget(const BudgetRules& rules);
+
+  void request_begins(const BudgetRules& rules, Time now);
+  bool permits(const BudgetRules& rules, RetryAsked asked, Time now);
+  void backoff_begins() { --active_requests_; }
+  void backoff_ends() { ++active_requests_; }
+  void request_succeeded(const BudgetRules& rules, Time now);
+  void retry_granted(const BudgetRules& rules, bool already_retrying, Time now);
+  void request_ends(bool retried);
+  std::size_t further_bytes() const { return counts_.bytes(); }
+
+ private:
+  SlidingCounts counts_;               // requests or successes, retries
+  std::uint64_t active_requests_ = 0;  // those in a backoff are not
+  std::uint64_t active_retries_ = 0;   // requests that have been granted one, in a backoff or not
+};
+
+/// A circuit breaker on retries (RetryBreakerRules).
+class RetryBreaker : public RetryLimit<RetryBreakerRules> {
+ public:
+  explicit RetryBreaker(const RetryBreakerRules& rules) : counts_(rules.window) {}
+
+  void attempt_ended(const RetryBreakerRules& rules, bool failed, Time now);
+  bool permits(const RetryBreakerRules&, RetryAsked, Time now) { return !open(now); }
+  bool open(Time now) const { return now < open_until_; }
+  std::size_t further_bytes() const { return counts_.bytes(); }
+
+ private:
+  SlidingCounts counts_;  // attempts, failures
+  Time open_until_;
+};
+
+/// RetryGuard's controller (GuardRules).
+class RetryGuard : public RetryLimit<GuardRules> {
+ public:
+  explicit RetryGuard(const GuardRules& rules) : retries_(rules.starts == GuardStart::kOn) {}
+
+  void attempt_ended(const GuardRules& rules, bool failed, Time now);
+  bool permits(const GuardRules& rules, RetryAsked asked, Time now);
+
+ private:
+  void finish_samples(const GuardRules& rules, Time now);  // that are over at `now`
+
+  std::int64_t sample_ = 0;                    // number of the present one since time zero
+  std::uint64_t attempts_ = 0, failures_ = 0;  // in it
+  std::int64_t low_ = 0, high_ = 0;            // successive samples below, above the share
+  bool retries_;
+};
+
+/// The SRE book's client-side throttle (ThrottleRules).
+class ClientThrottle : public RetryLimit<ThrottleRules> {
+ public:
+  explicit ClientThrottle(const ThrottleRules& rules);
+
+  /// Whether an attempt may be sent; `uniform` is a draw from [0, 1). Either way it counts.
+  bool permit(const ThrottleRules& rules, Time now, double uniform);
+  void attempt_ended(const ThrottleRules&, bool failed, Time now) {
+    if (!failed) counts_.add_second(now);
+  }
+  std::size_t further_bytes() const { return counts_.bytes(); }
+
+ private:
+  SlidingCounts counts_;  // requests, accepts
+};
+
+/// `Each<Limit>` for every limit whose rules `RetryRules::kLimits` lists, in that order.
+template <template <class> class Each>
+using ForRetryLimits =
+    std::tuple<Each<RetryBudget>, Each<RetryBreaker>, Each<RetryGuard>, Each<ClientThrottle>>;
+
+/// Whether the rules have to be told when requests begin and end (`begin_request`, `end_request`):
+/// a limit has a function for that, or each request earns credit when it begins.
+bool counts_requests(const RetryRules& rules);
+
+/// Selects one of a client's states where they are kept apart (RetryScope).
+struct StatePlace {
+  std::uint32_t service = 0, operation = 0, key = 0;
+};
+/// How many of each there are.
+struct StateCounts {
+  std::uint32_t services = 1, operations = 1, keys = 1;
+};
+
+/// The state of one client: null where the rules need none.
+struct RetryState {
+  template <class Limit>
+  using Pointer = Limit*;
+
+  RetryQuota* quota = nullptr;
+  QuotaAccrual* accrual = nullptr;
+  SendRateLimiter* limiter = nullptr;
+  ForRetryLimits<Pointer> limits = {};
+
+  /// Whether the rules need any.
+  bool remembers() const { return quota != nullptr || limiter != nullptr || has_limits(); }
+  bool has_limits() const {
+    return std::apply([](auto*... limit) { return (... || (limit != nullptr)); }, limits);
+  }
+  ClientThrottle* throttle() const { return std::get<ClientThrottle*>(limits); }
+  /// Calls `f` with each existing limit beyond the SDKs, and its rules.
+  template <class F>
+  void each_limit(const RetryRules& rules, F&& f) const {
+    const auto call = [&]<class Limit>(Limit* limit) {
+      if (limit != nullptr) f(*limit, rules.of_limit<typename Limit::Rules>());
+    };
+    std::apply([&](auto*... limit) { (call(limit), ...); }, limits);
+  }
+};
+
+/// The states of all clients of a group.
+class RetryStates {
+ public:
+  RetryStates() = default;
+  /// The states of `clients` clients created at `start`.
+  RetryStates(const RetryRules& rules, std::size_t clients, Time start,
+              const StateCounts& counts = {});
+  /// Their memory.
+  static std::uint64_t bytes(const RetryRules& rules, std::size_t clients,
+                             const StateCounts& counts = {});
+  /// How many states of one kind `clients` clients have.
+  static std::size_t states_of(RetryScope scope, std::size_t clients, const StateCounts& counts);
+
+  /// The state of a client whose states are not kept apart.
+  RetryState of(std::size_t client) {
+    return of(client, quotas_.size() == 1 ? 0 : client, limiter_of(client));
+  }
+  RetryState of(std::size_t client, const StatePlace& place) {
+    return of(client, at(quota_scope_, client, place), limiter_of(client, place));
+  }
+
+  /// Whether a client has several quotas or limiters.
+  bool keep_apart() const {
+    return quota_scope_ > RetryScope::kGroup || limiter_scope_ > RetryScope::kGroup;
+  }
+  /// Whether clients remember nothing: all members of `of` are null.
+  bool empty() const { return quotas_.empty() && limiters_.empty() && !beyond_; }
+  /// Whether the only state is quotas of whole tokens, one for each client or for all: a success
+  /// then changes nothing while the quota is full.
+  bool only_quotas() const {
+    return !quotas_.empty() && accruals_.empty() && limiters_.empty() && !beyond_ && !keep_apart();
+  }
+  const std::vector<RetryQuota>& quotas() const { return quotas_; }
+  bool limit_send_rate() const { return !limiters_.empty(); }
+  bool throttle() const { return !std::get<std::vector<ClientThrottle>>(limit_states_).empty(); }
+  std::size_t limiters() const { return limiters_.size(); }
+  SendRateLimiter& limiter(std::size_t number) { return limiters_[number]; }
+  /// The number of a client's limiter.
+  std::size_t limiter_of(std::size_t client) const { return limiters_.size() == 1 ? 0 : client; }
+  std::size_t limiter_of(std::size_t client, const StatePlace& place) const {
+    return at(limiter_scope_, client, place);
+  }
+
+ private:
+  RetryState of(std::size_t client, std::size_t bucket, std::size_t limiter) {
+    RetryState state;
+    if (!quotas_.empty()) {
+      state.quota = &quotas_[bucket];
+      if (!accruals_.empty()) state.accrual = &accruals_[bucket];
+    }
+    if (!limiters_.empty()) state.limiter = &limiters_[limiter];
+    if (beyond_) [[unlikely]] {
+      std::apply([&](auto&... all) { state.limits = {(all.empty() ? nullptr : &all[client])...}; },
+                 limit_states_);
+    }
+    return state;
+  }
+
+  template <class Take>
+  void take_memory(const RetryRules& rules, std::size_t clients, Time start,
+                   const StateCounts& counts, Take& take);
+  std::size_t at(RetryScope scope, std::size_t client, const StatePlace& place) const;
+
+  RetryScope quota_scope_ = RetryScope::kClient, limiter_scope_ = RetryScope::kClient;
+  StateCounts counts_;
+  std::vector<RetryQuota> quotas_;
+  std::vector<QuotaAccrual> accruals_;
+  std::vector<SendRateLimiter> limiters_;
+  template <class Limit>
+  using OfClients = std::vector<Limit>;
+  ForRetryLimits<OfClients> limit_states_;
+  bool beyond_ = false;
+};
+
+// --- Decisions -----------------------------------------------------------------------------------
 
 /// How a request, or one step of it, ends.
 enum class Outcome : std::uint8_t {

@@ -9,26 +9,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// What is simulated.
+// What is simulated: written, or made from what there is already.
+#include <retrysim/import.hpp>
 #include <retrysim/scenario.hpp>
-#include <retrysim/scenario_file.hpp>
 
 // Simulating it.
 #include <retrysim/run.hpp>
 
 // Questions about it.
-#include <retrysim/advise.hpp>
-#include <retrysim/choose.hpp>
 #include <retrysim/compare.hpp>
-#include <retrysim/hysteresis.hpp>
-#include <retrysim/phase_map.hpp>
 #include <retrysim/prediction.hpp>
 #include <retrysim/sweep.hpp>
-#include <retrysim/tip.hpp>
-
-// Scenarios from elsewhere.
-#include <retrysim/fit.hpp>
-#include <retrysim/import.hpp>
 
 // Answers, and what may go wrong.
 #include <retrysim/error.hpp>

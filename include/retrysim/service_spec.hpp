@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/distribution.hpp>
-#include <retrysim/response.hpp>
+#include <retrysim/random.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 

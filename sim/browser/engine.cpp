@@ -2,11 +2,12 @@
 #include "browser/engine.hpp"
 
 #include <retrysim/compare.hpp>
-#include <retrysim/experiment.hpp>
-#include <retrysim/presets.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "execution/executor.hpp"
 #include "report/comparison.hpp"
 #include "report/document/document.hpp"
 #include "report/folder/manifest.hpp"

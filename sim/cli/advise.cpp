@@ -1,7 +1,7 @@
 // `retrysim advise`: which of the usual remedies would help a scenario most.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/advise.hpp>
+#include <retrysim/compare.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"

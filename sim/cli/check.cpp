@@ -3,9 +3,9 @@
 // standard error.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/list.hpp"

@@ -1,9 +1,9 @@
 // `retrysim choose`: find the best policy, with a stated confidence.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/choose.hpp>
-#include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/compare.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "cli/commands.hpp"

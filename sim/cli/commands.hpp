@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
 
 #include <string>
 #include <vector>

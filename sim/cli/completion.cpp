@@ -5,8 +5,8 @@
 #include "cli/options.hpp"
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/presets.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "cli/list.hpp"
 #include "fit/formats.hpp"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "fit/fit.hpp"
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 

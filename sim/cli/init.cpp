@@ -1,13 +1,14 @@
 // `retrysim init`: a first scenario from five answers, given as options or on a terminal.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/retry_file.hpp"
 #include "cli/session.hpp"
 #include "fit/fit.hpp"
+#include "kernel/stop.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/output.hpp"
 #include "scenario/first_scenario.hpp"

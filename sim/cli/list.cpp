@@ -6,8 +6,8 @@
 
 #include <retrysim/breaker.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/presets.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/run.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <retrysim/retry_rules.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "report/document/document.hpp"
 

@@ -2,8 +2,8 @@
 // dead, by the fluid, and simulations of points near the borders.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/phase_map.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/prediction.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"

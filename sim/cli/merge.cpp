@@ -1,7 +1,7 @@
 // `retrysim merge`: join the shards of a sweep.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/prediction.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"

@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands.hpp"
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "cli/options.hpp"

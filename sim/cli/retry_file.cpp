@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/retry_file.hpp"
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "cli/commands.hpp"
 #include "scenario/text/text.hpp"

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
-#include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -20,8 +20,6 @@
 #include "report/run/gate.hpp"
 #include "report/run/text.hpp"
 #include "scenario/text/result_names.hpp"
-
-#include <retrysim/verdict.hpp>
 
 #include <fmt/format.h>
 #include <algorithm>

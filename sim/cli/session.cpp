@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/session.hpp"
 
+#include <retrysim/error.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "cli/commands.hpp"
+#include "execution/executor.hpp"
 #include "execution/units.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"

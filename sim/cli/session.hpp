@@ -5,11 +5,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/run_result.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/store.hpp>
 #include <retrysim/time.hpp>
 
 #include "cli/commands.hpp"

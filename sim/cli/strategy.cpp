@@ -3,10 +3,9 @@
 // resolves, so it shows what a scenario with the same keys does.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
-#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>
 
 #include "cli/commands.hpp"

@@ -3,9 +3,8 @@
 // (--hysteresis).
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/hysteresis.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/tip.hpp>
+#include <retrysim/sweep.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"

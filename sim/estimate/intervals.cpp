@@ -4,7 +4,6 @@
 #include "estimate/intervals.hpp"
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/summary.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "estimate/modes.hpp"
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/run.hpp>
 
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 
 #include <algorithm>

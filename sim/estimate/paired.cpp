@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "estimate/paired.hpp"
 
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 
 #include "kernel/boost_math.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <retrysim/selection.hpp>
 
+#include "estimate/selection.hpp"
 #include "estimate/paired.hpp"
 
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "estimate/steady_state.hpp"
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/run.hpp>
 
 #include "measure/analyse/series.hpp"
 

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/run_result.hpp>
+#include <retrysim/metrics.hpp>
 #include <retrysim/scenario.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <cstddef>
 #include <optional>

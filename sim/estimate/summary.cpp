@@ -2,12 +2,12 @@
 // replications.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/simulation.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 
 #include "estimate/intervals.hpp"
 #include "estimate/tipping.hpp"
 #include "kernel/boost_math.hpp"
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "measure/metrics/phases.hpp"
 

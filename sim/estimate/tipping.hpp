@@ -9,7 +9,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/tip.hpp>
+#include <retrysim/sweep.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -8,9 +8,9 @@
 #pragma once
 
 #include <retrysim/breaker.hpp>
-#include <retrysim/distribution.hpp>
+#include <retrysim/random.hpp>
 #include <retrysim/retry_strategy.hpp>
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 
 #include "execution/members.hpp"

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "execution/executor.hpp"
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,14 @@
-// Parts of the executors: batches of units, a turnstile for threads, and limits on wall-clock time.
+// Executors, which spread units over threads or MPI ranks; and their parts: batches of units, a
+// turnstile for threads, limits on wall-clock time.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/time.hpp>
+
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -13,8 +16,83 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+
+namespace retrysim {
+
+// Threads of this process, or the ranks of an MPI job. Work comes in numbered units that do not
+// depend on each other; each gives bytes that are a pure function of its number, so the schedule
+// affects only the time.
+
+/// Computes one unit. May keep data for the next one (a scenario it has loaded), as long as the
+/// bytes do not depend on it. Called by one thread at a time.
+using Work = std::function<std::string(std::size_t unit)>;
+
+/// The units that an executor is to compute.
+struct Task {
+  std::size_t units = 0;  ///< numbered from 0
+  /// Makes the `Work` of one thread; called in that thread.
+  std::function<Work()> make_work;
+  /// Takes a unit's bytes: only in the owner, in the thread that called `run`, one unit at a time,
+  /// in any order. Units are handed out in order, so their bytes arrive roughly in order.
+  std::function<void(std::size_t unit, std::string bytes)> deliver;
+  /// Called by the owner about ten times a second, between deliveries; may be empty.
+  std::function<void()> tick;
+};
+
+/// Thrown in a helping process when the owner has called `finish`, for any reason.
+class Dismissed : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the process that leads has finished"; }
+};
+
+/// Several processes may work together (MPI). Exactly one of them is the owner, which asks,
+/// collects the results and writes; the others `serve` it. All make the same calls on their
+/// executors in the same order; the owner may call `finish` at any time instead of the call that
+/// the others expect.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  virtual bool is_owner() const = 0;
+  /// Whether this is the only process: all memory is shared, so nothing needs to be sent.
+  virtual bool is_alone() const = 0;
+
+  /// The owner's `bytes`, in every process. Throws `Dismissed`.
+  virtual std::string share(std::string bytes) = 0;
+
+  /// Makes sure that `bytes` are the same in every process. Throws `Dismissed`, and
+  /// std::runtime_error in a process whose bytes differ from the owner's: it is out of step.
+  virtual void agree(const std::string& bytes) = 0;
+
+  /// Computes all units. If one throws, no further ones are begun; those before it are finished and
+  /// delivered, and the owner throws what the lowest failing unit threw. Throws `Interrupted` if
+  /// asked to stop before the end; finished units have then been delivered. Exceptions of `deliver`
+  /// and `tick` end the run as well. The other processes return when there is nothing left to do,
+  /// for any reason; they throw `Dismissed`, and std::runtime_error if their task does not have as
+  /// many units as the owner's: they are out of step.
+  virtual void run(const Task& task) = 0;
+
+  /// The last call; calling it again does nothing. The owner dismisses the other processes, which
+  /// wait for that here. Throws std::runtime_error in a process that is out of step: the owner
+  /// continues without it, or expects another call.
+  virtual void finish() {}
+};
+
+/// `jobs` threads (at least 1) of this process, which is the owner. `stop` may be null.
+std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>* stop);
+
+/// All that a process does whose executor is not the owner: it simulates what the owner asks for,
+/// whatever the question is, until the owner calls `finish`. Throws what `Executor::run` throws
+/// there but `Dismissed`. `stop` may be null.
+void serve(Executor& executor, const std::atomic<bool>* stop);
+
+}  // namespace retrysim
 
 namespace retrysim::execution {
 

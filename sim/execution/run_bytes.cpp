@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "execution/run_bytes.hpp"
 
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,10 +5,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/run_result.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/metrics.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/summary.hpp>
 
 #include "execution/archive.hpp"
 #include "measure/analyse/series.hpp"
@@ -49,7 +49,7 @@ struct UnitResult {
   std::uint32_t phases = 0;
   std::vector<std::optional<double>> phase_values;  ///< [client][phase][place], as in PhaseValues
   /// The replication over time, if that is to be kept, and then the figures for its verdicts
-  /// (verdict.hpp).
+  /// (run.hpp).
   std::optional<stats::RunSeries> series;
   std::vector<double> verdict_figures;
   /// If the replication went over a limit: then there is nothing else but the text of the error.

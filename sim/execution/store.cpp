@@ -1,7 +1,7 @@
 // Stores in memory, and in a folder of files that are only ever appended to.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/store.hpp>
+#include <retrysim/run.hpp>
 
 #include "execution/archive.hpp"
 

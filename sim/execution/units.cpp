@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: MIT
 #include "execution/units.hpp"
 
-#include <retrysim/experiment.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/simulation.hpp>
 #include <retrysim/sweep.hpp>
 
 #include "execution/executor.hpp"
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "measure/analyse/storms.hpp"
 

@@ -5,11 +5,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/scenario.hpp>
-#include <retrysim/store.hpp>
+#include <retrysim/sweep.hpp>
 #include <retrysim/time.hpp>
-#include <retrysim/tip.hpp>
 
 #include "execution/archive.hpp"
 #include "execution/run_bytes.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <retrysim/advise.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/compare.hpp>
+#include <retrysim/metrics.hpp>
 
 #include "estimate/paired.hpp"
 #include "execution/executor.hpp"

@@ -1,11 +1,12 @@
-// `choose`: check the request, and race the policies stage by stage. selection.hpp has the rules of
-// the race.
+// `choose`: check the request, and race the policies stage by stage. estimate/selection.hpp has the
+// rules of the race.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/choose.hpp>
-#include <retrysim/experiment.hpp>
+#include <retrysim/compare.hpp>
+#include <retrysim/run.hpp>
 
 #include "estimate/modes.hpp"
+#include "estimate/selection.hpp"
 #include "execution/executor.hpp"
 #include "execution/identity.hpp"
 #include "execution/run_bytes.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 
 #include "estimate/paired.hpp"
 #include "execution/executor.hpp"

@@ -1,8 +1,8 @@
 // Simulations of points of a map, spread over the executor.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/phase_map.hpp>
+#include <retrysim/prediction.hpp>
+#include <retrysim/run.hpp>
 
 #include "execution/units.hpp"
 

@@ -3,10 +3,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
-#include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
 #include <retrysim/run.hpp>
-#include <retrysim/summary.hpp>
 
 #include "estimate/intervals.hpp"
 #include "estimate/steady_state.hpp"

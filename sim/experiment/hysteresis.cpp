@@ -1,10 +1,9 @@
 // Load ramps: planning them, making the scenario, and the loop of all replications.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/hysteresis.hpp>
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/tip.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/sweep.hpp>
 
 #include "experiment/load_ramp.hpp"
 #include "measure/analyse/recovery.hpp"

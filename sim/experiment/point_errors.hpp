@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include <fmt/format.h>
 #include <cstddef>

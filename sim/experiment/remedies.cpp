@@ -1,8 +1,8 @@
 // The usual remedies: what each changes in a client group, a call or a service, and where.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/advise.hpp>
-#include <retrysim/presets.hpp>
+#include <retrysim/compare.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include "flow/demand.hpp"
 #include "scenario/text/document.hpp"

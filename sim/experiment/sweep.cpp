@@ -2,10 +2,9 @@
 // store, or from memory, point by point.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
+#include <retrysim/error.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/simulation.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/sweep.hpp>
 
 #include "estimate/intervals.hpp"
@@ -13,6 +12,7 @@
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
 #include "experiment/point_errors.hpp"
+#include "kernel/stop.hpp"
 #include "scenario/text/scenario_reader.hpp"
 #include "scenario/text/text.hpp"
 

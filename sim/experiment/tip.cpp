@@ -3,15 +3,15 @@
 // fates of all replications at one size after the other.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/simulation.hpp>
-#include <retrysim/tip.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/sweep.hpp>
 
 #include "estimate/tipping.hpp"
 #include "execution/executor.hpp"
 #include "execution/identity.hpp"
 #include "execution/units.hpp"
 #include "experiment/point_errors.hpp"
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/changes.hpp"

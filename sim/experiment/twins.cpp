@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/twins.hpp"
 
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 
 #include <array>
 #include <cstddef>

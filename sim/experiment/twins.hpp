@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/run_result.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "measure/analyse/storms.hpp"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "explain/graph_case.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 
 #include <algorithm>

@@ -9,12 +9,12 @@
 // whose servers would have room, or as much of it as before, if the services below were idle.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/simulation.hpp>
 
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
 #include "flow/calls.hpp"
 #include "flow/demand.hpp"
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 
 #include <algorithm>

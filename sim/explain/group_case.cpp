@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: MIT
 #include "explain/group_case.hpp"
 
-#include <retrysim/simulation.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 
 #include "flow/calls.hpp"
 #include "flow/demand.hpp"
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "measure/analyse/storms.hpp"
 

@@ -8,6 +8,7 @@
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
 #include "flow/calls.hpp"
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -11,10 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include <retrysim/simulation.hpp>
-
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
+#include "kernel/stop.hpp"
 
 #include "flow/calls.hpp"
 #include "scenario/text/names.hpp"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
 
 #include "explain/group_case.hpp"
 #include "explain/said.hpp"

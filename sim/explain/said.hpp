@@ -8,7 +8,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
 
 #include <array>
 #include <concepts>

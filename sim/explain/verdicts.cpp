@@ -1,11 +1,11 @@
 // Applying the rules to every client group.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/simulation.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
 
 #include "explain/group_case.hpp"
 #include "explain/rules.hpp"
+#include "kernel/stop.hpp"
 
 #include <cstddef>
 #include <memory>

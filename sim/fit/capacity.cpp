@@ -2,6 +2,7 @@
 #include "fit/capacity.hpp"
 
 #include "kernel/boost_math.hpp"
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/simulation.hpp>
-
 #include "fit/arrivals.hpp"
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <cstddef>

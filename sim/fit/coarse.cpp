@@ -2,9 +2,9 @@
 #include "fit/coarse.hpp"
 
 #include <retrysim/random.hpp>
-#include <retrysim/simulation.hpp>
 
 #include "kernel/sorting.hpp"
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <array>

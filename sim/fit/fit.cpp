@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "fit/fit.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "fit/coarse.hpp"
 #include "fit/laws.hpp"
+#include "kernel/stop.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/scenario_writer.hpp"
 

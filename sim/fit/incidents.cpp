@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/incidents.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "fit/service_time.hpp"
+#include "kernel/stop.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fit/lines.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "fit/log.hpp"
+#include "kernel/stop.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>

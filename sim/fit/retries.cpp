@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "fit/retries.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "fit/service_time.hpp"
 #include "kernel/boost_math.hpp"
 #include "kernel/sorting.hpp"
+#include "kernel/stop.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "fit/service_time.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "kernel/boost_math.hpp"
 #include "kernel/sorting.hpp"
+#include "kernel/stop.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/fit.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/import.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "fit/backtest.hpp"
 #include "fit/fit.hpp"

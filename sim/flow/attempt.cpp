@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "flow/attempt.hpp"
 
-#include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
 
 #include "flow/capacity.hpp"

@@ -10,7 +10,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/service_spec.hpp>
 

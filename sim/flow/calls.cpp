@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "flow/calls.hpp"
 
-#include <retrysim/simulation.hpp>
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <cstddef>

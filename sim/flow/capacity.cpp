@@ -4,7 +4,8 @@
 #include "flow/capacity.hpp"
 
 #include <retrysim/service_spec.hpp>
-#include <retrysim/simulation.hpp>
+
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <cmath>

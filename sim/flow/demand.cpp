@@ -4,13 +4,12 @@
 // SPDX-License-Identifier: MIT
 #include "flow/demand.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "flow/attempt.hpp"
 #include "flow/caches.hpp"
 #include "flow/calls.hpp"
 #include "flow/capacity.hpp"
 #include "flow/rates.hpp"
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <cmath>

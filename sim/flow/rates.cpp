@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "flow/rates.hpp"
 
-#include <retrysim/simulation.hpp>
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <cmath>

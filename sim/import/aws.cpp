@@ -3,10 +3,10 @@
 // AWS SDKs and Tools Reference Guide, "Retry behavior".
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/simulation.hpp>
 
 #include "import/families.hpp"
 #include "import/policy.hpp"
+#include "kernel/stop.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>

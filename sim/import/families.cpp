@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "import/families.hpp"
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "import/envoy.hpp"
 #include "import/spring.hpp"

@@ -3,7 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/import.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "scenario/text/document.hpp"
 #include "scenario/text/scenario_writer.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "import/reading.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>

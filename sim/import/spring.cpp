@@ -5,9 +5,9 @@
 #include "import/spring.hpp"
 
 #include <retrysim/import.hpp>
-#include <retrysim/simulation.hpp>
 
 #include "import/reading.hpp"
+#include "kernel/stop.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 #include "import/tree.hpp"
 
 #include <retrysim/import.hpp>
-#include <retrysim/simulation.hpp>
 
+#include "kernel/stop.hpp"
 #include "scenario/text/portions.hpp"
 #include "scenario/text/text.hpp"
 

@@ -2,7 +2,7 @@
 // (exact by IEEE 754) and our own functions are used (functions.hpp says why).
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/distribution.hpp>
+#include <retrysim/random.hpp>
 
 #include <cmath>
 #include <cstddef>

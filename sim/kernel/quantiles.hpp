@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/distribution.hpp>
+#include <retrysim/random.hpp>
 
 #include <span>
 #include <vector>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
+
+#include "kernel/stop.hpp"
 
 #include <utility>
 

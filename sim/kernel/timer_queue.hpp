@@ -5,11 +5,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 
 #include "kernel/event_queue.hpp"
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <array>

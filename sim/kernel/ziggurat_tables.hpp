@@ -1,11 +1,11 @@
 // Constants of the ziggurats that only their slow paths need; the layers themselves are declared in
-// distribution.hpp, where the fast paths are inlined. The values are written by
+// random.hpp, where the fast paths are inlined. The values are written by
 // scripts/make_ziggurat_tables.py, which also states the recurrence that they satisfy.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/distribution.hpp>
+#include <retrysim/random.hpp>
 
 namespace retrysim::kernel {
 

@@ -4,11 +4,10 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/coverage.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "flow/calls.hpp"
 #include "flow/demand.hpp"
 #include "flow/rates.hpp"
+#include "kernel/stop.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/facts/service_load.hpp"
 #include "prediction/fluid/system.hpp"

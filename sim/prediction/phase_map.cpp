@@ -1,9 +1,9 @@
 // Classifying the points of a plane of two keys, and choosing which of them to simulate.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/phase_map.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/prediction.hpp>
+#include <retrysim/run.hpp>
 
 #include "prediction/fluid/run.hpp"
 #include "prediction/fluid/system.hpp"

@@ -1,9 +1,7 @@
 // Facts, fluid and chain of a scenario together.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 
@@ -13,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "kernel/stop.hpp"
+#include "prediction/chain/markov_chain.hpp"
 #include "prediction/coverage.hpp"
 #include "scenario/text/text.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/choice.hpp"
 
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 
 #include "report/comparison.hpp"
 #include "report/graph.hpp"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/choose.hpp>
+#include <retrysim/compare.hpp>
 
 #include "report/document/document.hpp"
 

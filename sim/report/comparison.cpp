@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/comparison.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"

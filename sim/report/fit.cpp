@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/fit.hpp"
 
-#include <retrysim/fit.hpp>
+#include <retrysim/import.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/table.hpp>
 

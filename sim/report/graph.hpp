@@ -6,7 +6,6 @@
 #pragma once
 
 #include <retrysim/scenario.hpp>
-#include <retrysim/scenario_file.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>

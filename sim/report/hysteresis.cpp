@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/hysteresis.hpp"
 
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 
 #include "measure/analyse/recovery.hpp"
 #include "scenario/text/text.hpp"

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/hysteresis.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/sweep.hpp>
 
 #include "report/document/document.hpp"
 

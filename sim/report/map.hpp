@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/phase_map.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/prediction.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "report/document/document.hpp"
 

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "report/document/document.hpp"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "report/sweep.hpp"
 
+#include <retrysim/error.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/simulation.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
 
 #include "estimate/modes.hpp"
+#include "kernel/stop.hpp"
 #include "report/document/csv_writer.hpp"
 #include "report/document/document.hpp"
 #include "report/document/json.hpp"

@@ -6,7 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 #include <retrysim/sweep.hpp>
 
 #include "report/document/document.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/tip.hpp"
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "report/document/json.hpp"
 #include "report/sweep.hpp"

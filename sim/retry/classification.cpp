@@ -2,7 +2,7 @@
 // each family of SDKs, and the rules that read them.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <algorithm>
 #include <cctype>

@@ -3,7 +3,7 @@
 // answers arrive whole.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <algorithm>
 

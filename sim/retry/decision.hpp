@@ -8,9 +8,7 @@
 #pragma once
 
 #include <retrysim/random.hpp>
-#include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
-#include <retrysim/retry_state.hpp>
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/time.hpp>
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "retry/presets.hpp"
 
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <algorithm>
 #include <iterator>

@@ -3,7 +3,7 @@
 // Known defects, default modes, and what presets have been compared with, are here, too.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include "retry/presets.hpp"
 

@@ -5,7 +5,7 @@
 // throttle, Google's SRE book, "Handling overload".
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/retry_state.hpp>
+#include <retrysim/retry_strategy.hpp>
 
 #include "kernel/functions.hpp"
 #include "kernel/memory.hpp"

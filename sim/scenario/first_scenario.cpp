@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/first_scenario.hpp"
 
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include "scenario/text/csv_inputs.hpp"
 #include "scenario/text/document.hpp"

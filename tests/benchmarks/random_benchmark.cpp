@@ -4,9 +4,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
-#include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <cstdint>
 #include <map>

@@ -12,7 +12,7 @@
 //   run_benchmark SCENARIO [PATH=VALUE ...]
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include <algorithm>

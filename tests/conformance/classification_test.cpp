@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "csv_rows.hpp"
 
-#include <retrysim/presets.hpp>
-#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "csv_rows.hpp"
 
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 
 #include <catch2/catch.hpp>

@@ -4,11 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "experiments.hpp"
 
-#include <retrysim/choose.hpp>
 #include <retrysim/compare.hpp>
-#include <retrysim/hysteresis.hpp>
 #include <retrysim/sweep.hpp>
-#include <retrysim/tip.hpp>
 
 #include <cstdint>
 #include <string>

@@ -6,11 +6,9 @@
 #include "experiments.hpp"
 #include "strategy.hpp"
 
-#include <retrysim/distribution.hpp>
-#include <retrysim/presets.hpp>
 #include <retrysim/random.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/scenario.hpp>
-#include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
 #include <cmath>

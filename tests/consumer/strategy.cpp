@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "strategy.hpp"
 
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/simulation.hpp>
 

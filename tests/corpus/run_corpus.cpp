@@ -8,12 +8,10 @@
 // all do. --full prints what the checksums are made of instead.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/summary.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "experiment/twins.hpp"
 #include "report/document/csv_writer.hpp"

@@ -2,7 +2,7 @@
 #include "fuzz/targets.hpp"
 
 #include <retrysim/import.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "cli/commands.hpp"

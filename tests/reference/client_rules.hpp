@@ -8,7 +8,6 @@
 
 #include <retrysim/breaker.hpp>
 #include <retrysim/random.hpp>
-#include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/time.hpp>

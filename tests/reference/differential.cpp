@@ -5,8 +5,9 @@
 //   differential --files FILE...                  these scenarios, as far as they are covered
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/error.hpp>
 #include <retrysim/retry_strategy.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "model/run/trace.hpp"

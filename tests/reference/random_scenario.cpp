@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "reference/random_scenario.hpp"
 
-#include <retrysim/presets.hpp>
 #include <retrysim/random.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <algorithm>
 #include <map>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "model/run/trace.hpp"
 

@@ -2,7 +2,7 @@
 #include "reference/reference.hpp"
 
 #include <retrysim/random.hpp>
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 #include "kernel/functions.hpp"
 
 #include "reference/arrivals.hpp"

@@ -4,7 +4,7 @@
 // order of time, and an empty line.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include <cstdint>
 #include <cstdlib>

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 
 #include "theory_cases.hpp"
 

@@ -8,7 +8,6 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/summary.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -7,9 +7,8 @@
 // of skewed values, and those of sequential stopping, cover a little less than they say.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/run.hpp>
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>

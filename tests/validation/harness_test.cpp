@@ -1,9 +1,8 @@
 // The validation itself: it must refuse what is wrong. Everything here is deterministic.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/distribution.hpp>
+#include <retrysim/metrics.hpp>
 #include <retrysim/random.hpp>
-#include <retrysim/summary.hpp>
 
 #include <catch2/catch.hpp>
 

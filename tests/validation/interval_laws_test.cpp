@@ -5,9 +5,8 @@
 // does.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/run.hpp>
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>

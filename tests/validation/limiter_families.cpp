@@ -3,7 +3,7 @@
 // unit of time is a second here.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/retry_state.hpp>
+#include <retrysim/retry_strategy.hpp>
 
 #include <fmt/format.h>
 

@@ -2,9 +2,8 @@
 // does not apply. The one shares no code with the other but the scenario.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario_pieces.hpp"
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "model_families.hpp"
 #include "theory_cases.hpp"

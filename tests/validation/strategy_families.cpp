@@ -3,8 +3,8 @@
 // runs.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
 #include <retrysim/random.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 
 #include <fmt/format.h>

@@ -15,8 +15,8 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
 
 #include "execution/executor.hpp"
 #include "execution/run_bytes.hpp"

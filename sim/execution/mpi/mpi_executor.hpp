@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
+
+#include "execution/executor.hpp"
 
 #include <atomic>
 #include <memory>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/burstiness.hpp"
 
-#include <retrysim/simulation.hpp>
 #include "kernel/functions.hpp"
+#include "kernel/stop.hpp"
 
 #include "measure/analyse/recovery.hpp"
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -4,11 +4,10 @@
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/recovery.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "flow/calls.hpp"
 #include "flow/capacity.hpp"
 #include "flow/demand.hpp"
+#include "kernel/stop.hpp"
 #include "measure/analyse/storms.hpp"
 
 #include <algorithm>

@@ -15,9 +15,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/hysteresis.hpp>
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/sweep.hpp>
 
 #include <cstddef>
 #include <cstdint>

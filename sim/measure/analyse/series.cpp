@@ -4,10 +4,10 @@
 #include "measure/analyse/series.hpp"
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/simulation.hpp>
 
 #include "flow/capacity.hpp"
 #include "flow/demand.hpp"
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 
 #include "measure/analyse/recovery.hpp"

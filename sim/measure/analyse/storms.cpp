@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/storms.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "retry/backoff.hpp"
 

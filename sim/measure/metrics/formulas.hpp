@@ -5,8 +5,8 @@
 #pragma once
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "measure/analyse/burstiness.hpp"
 

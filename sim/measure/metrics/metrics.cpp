@@ -4,8 +4,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
-#include <retrysim/simulation.hpp>
 
+#include "kernel/stop.hpp"
 #include "measure/metrics/formulas.hpp"
 #include "measure/metrics/rows.hpp"
 

@@ -4,7 +4,6 @@
 #include "measure/metrics/phases.hpp"
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/summary.hpp>
 
 #include "measure/analyse/recovery.hpp"
 #include "measure/metrics/rows.hpp"

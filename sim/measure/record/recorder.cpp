@@ -4,6 +4,7 @@
 #include "measure/record/recorder.hpp"
 
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 #include "measure/record/phase_log.hpp"
 
 #include <algorithm>

@@ -7,12 +7,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 #include "measure/record/client_recorder.hpp"
 #include "measure/record/levels.hpp"
 #include "measure/record/phase_log.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/record/totals.hpp"
 
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>

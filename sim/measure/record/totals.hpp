@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 
 #include <array>
@@ -23,7 +23,7 @@ namespace retrysim::stats {
 // --- Histograms ----------------------------------------------------------------------------------
 
 // A histogram of few values, which takes no more memory than they do. LogLinearHistogram itself is
-// declared in retrysim/run_result.hpp.
+// declared in retrysim/simulation.hpp.
 
 /// The buckets of a histogram that are not empty.
 class SparseHistogram {
@@ -181,7 +181,7 @@ class DurationBooks {
 
 // --- Adding up -----------------------------------------------------------------------------------
 
-// Adding up results field by field, through the lists of fields in run_result.hpp.
+// Adding up results field by field, through the lists of fields in simulation.hpp.
 
 /// Whether `T` has a list of its fields.
 template <typename T>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "model/client/arrivals.hpp"
 
-#include <retrysim/distribution.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/random.hpp>
 
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 #include "model/run/request.hpp"
 
 #include <algorithm>

@@ -4,14 +4,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/error.hpp>
 #include <retrysim/random.hpp>
 #include <retrysim/retry_strategy.hpp>
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "kernel/event_queue.hpp"
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 #include "model/run/request.hpp"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #include <retrysim/breaker.hpp>
 #include <retrysim/retry_strategy.hpp>
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "kernel/memory.hpp"
 #include "model/client/group.hpp"

@@ -4,6 +4,7 @@
 #include <retrysim/retry_rules.hpp>
 
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 #include "model/effects/effects.hpp"
 #include "model/network/network.hpp"
 #include "model/run/request.hpp"

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <retrysim/retry_strategy.hpp>
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "kernel/event_queue.hpp"
 #include "kernel/indexed_heap.hpp"

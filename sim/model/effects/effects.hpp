@@ -10,6 +10,7 @@
 #include <retrysim/time.hpp>
 
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 #include "measure/record/recorder.hpp"
 #include "model/run/events.hpp"
 #include "model/run/request.hpp"

@@ -3,6 +3,7 @@
 
 #include "kernel/functions.hpp"
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"
 

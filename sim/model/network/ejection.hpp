@@ -9,7 +9,7 @@
 #pragma once
 
 #include <retrysim/random.hpp>
-#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>
 

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <retrysim/random.hpp>
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "kernel/timer_queue.hpp"
 #include "model/network/balancer.hpp"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/books.hpp"
 
+#include "kernel/stop.hpp"
 #include "model/client/clients.hpp"
 #include "model/network/network.hpp"
 
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
 
 #include "model/run/state.hpp"
 #include "model/service/services.hpp"

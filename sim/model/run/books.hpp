@@ -5,7 +5,7 @@
 
 #include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "measure/record/recorder.hpp"
 #include "model/service/instance.hpp"

@@ -2,11 +2,12 @@
 // counts (kernel/memory.hpp). Only the number of requests under way is a guess, by Little's law.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 
 #include "flow/calls.hpp"
 #include "flow/demand.hpp"
 #include "flow/rates.hpp"
+#include "kernel/stop.hpp"
 #include "kernel/timer_queue.hpp"
 #include "measure/analyse/series.hpp"
 #include "measure/record/phase_log.hpp"
@@ -22,9 +23,9 @@
 #include "model/service/instance.hpp"
 #include "scenario/text/names.hpp"
 
+#include <retrysim/error.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/retry_state.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/retry_strategy.hpp>
 
 #include <fmt/format.h>
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <retrysim/random.hpp>
-#include <retrysim/retry_state.hpp>
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/state.hpp"
 
+#include "kernel/stop.hpp"
 #include "model/client/clients.hpp"
 #include "model/effects/effects.hpp"
 #include "model/network/network.hpp"

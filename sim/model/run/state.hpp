@@ -6,7 +6,7 @@
 #pragma once
 
 #include <retrysim/random.hpp>
-#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 

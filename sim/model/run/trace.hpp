@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/response.hpp>
-#include <retrysim/retry_state.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/retry_strategy.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 

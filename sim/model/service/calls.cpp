@@ -2,6 +2,7 @@
 #include "model/service/calls.hpp"
 
 #include "flow/calls.hpp"
+#include "kernel/stop.hpp"
 #include "model/run/state.hpp"
 #include "model/service/instance.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/instance.hpp"
 
+#include "kernel/stop.hpp"
 #include "model/run/state.hpp"
 #include "model/run/trace.hpp"
 #include "model/service/admission.hpp"

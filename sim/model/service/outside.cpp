@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/service/outside.hpp"
 
+#include "kernel/stop.hpp"
 #include "model/network/network.hpp"
 #include "model/run/request.hpp"
 #include "model/run/state.hpp"

@@ -11,6 +11,7 @@
 #include "kernel/event_queue.hpp"
 #include "kernel/indexed_heap.hpp"
 #include "kernel/memory.hpp"
+#include "kernel/stop.hpp"
 #include "model/effects/effects.hpp"
 #include "model/run/request.hpp"
 

@@ -4,6 +4,7 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "kernel/stop.hpp"
 #include "model/client/clients.hpp"
 #include "model/effects/effects.hpp"
 #include "model/network/network.hpp"

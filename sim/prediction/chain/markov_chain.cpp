@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/chain/markov_chain.hpp"
 
-#include <retrysim/markov_chain.hpp>
-#include <retrysim/simulation.hpp>
+#include "kernel/stop.hpp"
+#include "prediction/chain/elimination.hpp"
 
 #include <Eigen/SparseCore>
 #include <algorithm>

@@ -2,12 +2,12 @@
 // live attempts and zombies, and the chain of a scenario, if it has one.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/markov_chain.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/simulation.hpp>
 
 #include "flow/rates.hpp"
 #include "kernel/boost_math.hpp"
+#include "kernel/stop.hpp"
+#include "prediction/chain/markov_chain.hpp"
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/facts/service_load.hpp"

@@ -1,12 +1,12 @@
 // Closed-form formulas, and the facts of a scenario that follow from them.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/markov_chain.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/simulation.hpp>
 
 #include "flow/attempt.hpp"
 #include "flow/calls.hpp"
+#include "kernel/stop.hpp"
+#include "prediction/chain/markov_chain.hpp"
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/facts/service_load.hpp"

@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/facts/service_load.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,6 +10,7 @@
 #include "flow/attempt.hpp"
 #include "flow/calls.hpp"
 #include "flow/capacity.hpp"
+#include "kernel/stop.hpp"
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/fluid/system.hpp"

@@ -1,9 +1,8 @@
 // The warnings, one function per subject.
 //
 // SPDX-License-Identifier: MIT
+#include "kernel/stop.hpp"
 #include "prediction/facts/service_load.hpp"
-
-#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,8 @@
 #include "prediction/fluid/clients.hpp"
 
 #include <retrysim/prediction.hpp>
-#include <retrysim/simulation.hpp>
+
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <cmath>

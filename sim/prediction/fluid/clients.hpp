@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/fluid.hpp>
+#include <retrysim/prediction.hpp>
 #include <retrysim/retry_rules.hpp>
 
 #include "prediction/facts/delay_law.hpp"

@@ -3,7 +3,6 @@
 // the phase plane.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
 
 #include "flow/rates.hpp"

@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/run.hpp"
 
-#include <retrysim/fluid.hpp>
+#include <retrysim/prediction.hpp>
 
+#include "kernel/stop.hpp"
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/fluid/system.hpp"
 

@@ -5,10 +5,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/fluid.hpp>
+#include <retrysim/prediction.hpp>
 #include <retrysim/scenario.hpp>
-#include <retrysim/simulation.hpp>
 
+#include "kernel/stop.hpp"
 #include "prediction/fluid/clients.hpp"
 #include "prediction/fluid/service.hpp"
 #include "prediction/fluid/system.hpp"

@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid/system.hpp"
 
-#include <retrysim/simulation.hpp>
-
 #include "flow/demand.hpp"
 #include "flow/rates.hpp"
+#include "kernel/stop.hpp"
 #include "prediction/facts/delay_law.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // figures may be off.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
+#include <retrysim/prediction.hpp>
 
 #include "flow/demand.hpp"
 #include "flow/rates.hpp"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "report/document/document.hpp"
 
+#include "kernel/stop.hpp"
 #include "report/pictures/pictures.hpp"
 
 #include "estimate/intervals.hpp"
 #include "report/document/csv_writer.hpp"
 #include "report/graph.hpp"
 #include "scenario/text/values.hpp"
-
-#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/table.hpp>
 
 #include "report/document/heading.hpp"

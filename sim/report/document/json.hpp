@@ -5,9 +5,9 @@
 #pragma once
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/scenario.hpp>
 
+#include "kernel/stop.hpp"
 #include "report/document/heading.hpp"
 
 #include <cstddef>

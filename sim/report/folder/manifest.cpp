@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/folder/manifest.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "report/document/json.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/text.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/folder/output.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "report/folder/result_folder.hpp"
 
 #include <fcntl.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "report/pictures/draft.hpp"
 
+#include "kernel/stop.hpp"
 #include "report/document/csv_reader.hpp"
 #include "scenario/text/text.hpp"
-
-#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

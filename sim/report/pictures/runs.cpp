@@ -1,9 +1,8 @@
 // What happened over time, of a run or of the variants of a comparison.
 //
 // SPDX-License-Identifier: MIT
+#include "kernel/stop.hpp"
 #include "report/pictures/draft.hpp"
-
-#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

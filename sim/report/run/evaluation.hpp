@@ -4,11 +4,10 @@
 #pragma once
 
 #include <retrysim/compare.hpp>
-#include <retrysim/experiment.hpp>
-#include <retrysim/run_result.hpp>
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/summary.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "estimate/modes.hpp"
 #include "estimate/steady_state.hpp"

@@ -2,7 +2,7 @@
 #include "report/run/files.hpp"
 
 #include <retrysim/run.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "report/graph.hpp"
 #include "report/run/answer.hpp"

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/scenario.hpp>
 
 #include <span>
 #include <string>

@@ -2,10 +2,9 @@
 #include "report/run/tables.hpp"
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/simulation.hpp>
-#include <retrysim/summary.hpp>
 
 #include "estimate/intervals.hpp"
+#include "kernel/stop.hpp"
 #include "measure/analyse/burstiness.hpp"
 #include "measure/metrics/formulas.hpp"
 

@@ -2,7 +2,7 @@
 // are also keys of [service.NAME.calls.NAME], where a service is the client of another one.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include "scenario/keys/key_rows.hpp"
 

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/keys/in_use.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "scenario/text/names.hpp"
 
 #include <fmt/format.h>

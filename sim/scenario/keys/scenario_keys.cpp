@@ -1,8 +1,8 @@
 // The keys of the top level, and those of [expect.NAME].
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
+#include <retrysim/run.hpp>
 
 #include "scenario/keys/key_rows.hpp"
 #include "scenario/resolve/tables.hpp"

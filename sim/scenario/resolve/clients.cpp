@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/resolve/clients.hpp"
 
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/resolve/key_resolution.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/percentiles.hpp"
 #include "scenario/text/text.hpp"

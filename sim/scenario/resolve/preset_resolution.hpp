@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/problems.hpp"

@@ -4,8 +4,8 @@
 #include "scenario/resolve/services.hpp"
 
 #include <retrysim/service_spec.hpp>
-#include <retrysim/simulation.hpp>
 
+#include "kernel/stop.hpp"
 #include "scenario/limits.hpp"
 #include "scenario/resolve/tables.hpp"
 #include "scenario/text/text.hpp"

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <retrysim/scenario.hpp>
-#include <retrysim/scenario_file.hpp>
 
 #include "scenario/resolve/key_resolution.hpp"
 #include "scenario/text/csv_inputs.hpp"

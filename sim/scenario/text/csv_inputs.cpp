@@ -4,8 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/csv_inputs.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "scenario/text/csv_library.hpp"
 #include "scenario/text/result_names.hpp"
 #include "scenario/text/text.hpp"

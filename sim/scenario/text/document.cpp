@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/document.hpp"
 
-#include <retrysim/simulation.hpp>
-
+#include "kernel/stop.hpp"
 #include "scenario/text/portions.hpp"
 #include "scenario/text/text.hpp"
 

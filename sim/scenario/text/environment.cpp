@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/environment.hpp"
 
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include "scenario/text/text.hpp"
 

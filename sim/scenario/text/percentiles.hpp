@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/distribution.hpp>
+#include <retrysim/random.hpp>
 
 #include "scenario/text/csv_inputs.hpp"
 #include "scenario/text/document.hpp"

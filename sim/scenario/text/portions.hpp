@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/simulation.hpp>
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/scenario_reader.hpp"
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "scenario/keys/keys.hpp"
 #include "scenario/resolve/tables.hpp"

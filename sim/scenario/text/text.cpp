@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/text.hpp"
 
-#include <retrysim/presets.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/retry_rules.hpp>
+
+#include "kernel/stop.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/distribution.hpp>
+#include <retrysim/random.hpp>
 #include <retrysim/time.hpp>
 
 #include "scenario/text/csv_inputs.hpp"

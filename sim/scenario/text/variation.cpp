@@ -1,9 +1,9 @@
 // Reading --vary, and building the grid of variants.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/scenario.hpp>
 
+#include "kernel/stop.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/problems.hpp"
 #include "scenario/text/values.hpp"

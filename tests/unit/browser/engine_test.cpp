@@ -5,7 +5,7 @@
 #include "browser/engine.hpp"
 
 #include <retrysim/compare.hpp>
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 
 #include "report/comparison.hpp"
 #include "report/folder/result_folder.hpp"

@@ -1,7 +1,7 @@
 // Phases over replications whose values were chosen by hand.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "estimate/intervals.hpp"
 
+#include <retrysim/metrics.hpp>
 #include <retrysim/random.hpp>
-#include <retrysim/summary.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -2,8 +2,8 @@
 // many observations that takes.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/selection.hpp>
 
+#include "estimate/selection.hpp"
 #include "unit/estimate/autoregression.hpp"
 
 #include <catch2/catch.hpp>

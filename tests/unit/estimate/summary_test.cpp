@@ -1,7 +1,7 @@
 // Student intervals, rows of the summary, verdicts on expectations.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -3,9 +3,9 @@
 //
 // SPDX-License-Identifier: MIT
 #include "execution/executor.hpp"
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
 
 #include <catch2/catch.hpp>
 

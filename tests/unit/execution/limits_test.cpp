@@ -1,12 +1,14 @@
 // Limits and interruptions reach work that makes no events, and points of an experiment.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "execution/executor.hpp"
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
+#include "kernel/stop.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 // interruptions that do not depend on which thread met them.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 
 #include "unit/model/small_world.hpp"
 

@@ -1,7 +1,7 @@
 // Stores: what was added is found, exactly or not at all, whatever has happened to the files.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/store.hpp>
+#include <retrysim/run.hpp>
 
 #include "temporary_folder.hpp"
 

@@ -3,9 +3,10 @@
 //
 // SPDX-License-Identifier: MIT
 #include "execution/units.hpp"
+#include "execution/executor.hpp"
 
-#include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/sweep.hpp>
 
 #include "unit/model/small_world.hpp"

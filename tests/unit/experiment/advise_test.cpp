@@ -3,9 +3,9 @@
 // reason.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/advise.hpp>
-#include <retrysim/experiment.hpp>
+#include <retrysim/compare.hpp>
 #include <retrysim/metrics.hpp>
+#include <retrysim/run.hpp>
 
 #include "unit/experiment/request_file.hpp"
 

@@ -1,8 +1,9 @@
 // Choices as calls of the library: what is simulated for whom, and who wins.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/choose.hpp>
-#include <retrysim/experiment.hpp>
+#include <retrysim/compare.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "experiment/unseen.hpp"

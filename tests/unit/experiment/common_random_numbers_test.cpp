@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
-#include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 
 #include "unit/experiment/request_file.hpp"
 #include "unit/experiment/zombie_world.hpp"

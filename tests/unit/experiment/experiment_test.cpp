@@ -2,9 +2,8 @@
 // threads change nothing.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/run.hpp>
 
 #include "unit/model/small_world.hpp"
 

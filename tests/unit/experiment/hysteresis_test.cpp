@@ -1,8 +1,8 @@
 // Load ramps as calls of the library.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/hysteresis.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/sweep.hpp>
 
 #include "unit/experiment/request_file.hpp"
 #include "unit/experiment/zombie_world.hpp"

@@ -2,9 +2,9 @@
 // the machine: bytes are counted where they are allocated.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/presets.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/run.hpp>
 
 #include "measure/analyse/burstiness.hpp"
 #include "measure/analyse/series.hpp"

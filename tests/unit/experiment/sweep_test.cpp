@@ -1,7 +1,7 @@
 // Sweeps as calls of the library: points, limits, stores, shards.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/sweep.hpp>
 
 #include "unit/experiment/request_file.hpp"

@@ -1,8 +1,8 @@
 // Searches for tipping points at several values of other keys, and the store they go on from.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/tip.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/sweep.hpp>
 
 #include "unit/experiment/request_file.hpp"
 #include "unit/experiment/zombie_world.hpp"

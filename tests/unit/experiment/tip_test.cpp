@@ -1,8 +1,8 @@
 // The search for a tipping point as a call of the library, and the triggers of scenario files.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/tip.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/sweep.hpp>
 
 #include "measure/analyse/recovery.hpp"
 #include "unit/experiment/request_file.hpp"

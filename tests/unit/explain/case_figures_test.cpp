@@ -2,9 +2,8 @@
 // only figures were kept are those on the replications.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/summary.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/run.hpp>
 
 #include <algorithm>
 #include <catch2/catch.hpp>

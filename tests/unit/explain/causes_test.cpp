@@ -2,10 +2,9 @@
 // whether there is anything to name.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
 #include <retrysim/prediction.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/verdict.hpp>
 
 #include "experiment/twins.hpp"
 #include "scenario_of.hpp"

@@ -4,9 +4,8 @@
 // hardly any other seed would give another answer.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "scenario_of.hpp"
 

@@ -4,8 +4,7 @@
 // from their thresholds, so that hardly any other seed would give another answer.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
 
 #include <fmt/format.h>
 

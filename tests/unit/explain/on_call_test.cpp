@@ -2,9 +2,8 @@
 // faults did it. Each case follows from a law, and was told otherwise once.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/verdict.hpp>
 
 #include "scenario_of.hpp"
 

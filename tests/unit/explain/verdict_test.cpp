@@ -3,8 +3,7 @@
 // so that other seeds would give the same verdicts.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/verdict.hpp>
+#include <retrysim/run.hpp>
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -5,7 +5,6 @@
 
 #include "fit/fit.hpp"
 
-#include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
 
 #include <catch2/catch.hpp>

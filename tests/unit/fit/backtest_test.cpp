@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "fit/backtest.hpp"
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "fit/log.hpp"

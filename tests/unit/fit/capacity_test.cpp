@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "fit/capacity.hpp"
 
-#include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
 
 #include <catch2/catch.hpp>

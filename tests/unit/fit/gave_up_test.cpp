@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "fit/gave_up.hpp"
 
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "fit/fit.hpp"
 #include "random_logs.hpp"

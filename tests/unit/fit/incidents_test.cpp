@@ -5,7 +5,7 @@
 #include "fit/incidents.hpp"
 
 #include <retrysim/random.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "fit/fit.hpp"

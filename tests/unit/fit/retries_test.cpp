@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "fit/retries.hpp"
 
-#include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
 
 #include "fit/fit.hpp"

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "fit/service_time.hpp"
 
-#include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
 
 #include <catch2/catch.hpp>

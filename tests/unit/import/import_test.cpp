@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/import.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include <catch2/catch.hpp>
 

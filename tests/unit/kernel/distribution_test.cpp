@@ -3,7 +3,7 @@
 // single comparison is 1e-6.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/distribution.hpp>
+#include <retrysim/random.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // each single comparison is 1e-6.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/distribution.hpp>
+#include <retrysim/random.hpp>
 
 #include <algorithm>
 #include <boost/math/distributions/gamma.hpp>

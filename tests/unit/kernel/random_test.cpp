@@ -12,7 +12,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
-#include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
 #include <set>
 #include <string>

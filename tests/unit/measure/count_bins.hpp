@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // Standard deviations from integer sums, where floating-point sums would cancel.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <catch2/catch.hpp>
 

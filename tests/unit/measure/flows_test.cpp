@@ -1,7 +1,7 @@
 // Flows of several stretches of time, or of several groups, taken together.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "measure/metrics/formulas.hpp"
 #include "measure/record/phase_log.hpp"

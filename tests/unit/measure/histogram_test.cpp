@@ -2,7 +2,7 @@
 // 64-bit range.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/run_result.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,8 @@
 // Phases: how a window is divided, and that what happens in it is counted in one of them.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/metrics.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/summary.hpp>
 
 #include "measure/analyse/recovery.hpp"
 #include "measure/metrics/phases.hpp"

@@ -2,6 +2,7 @@
 // does not matter.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/error.hpp>
 #include <retrysim/simulation.hpp>
 
 #include <catch2/catch.hpp>

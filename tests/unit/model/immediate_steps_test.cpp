@@ -2,7 +2,7 @@
 // another step half done.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -6,7 +6,7 @@
 
 #include "unit/model/small_world.hpp"
 
-#include <retrysim/experiment.hpp>
+#include <retrysim/run.hpp>
 
 #include <cmath>
 #include <numeric>

@@ -1,7 +1,7 @@
 // What a service answers to attempts that it does not serve, and what the SDKs make of it.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <catch2/catch.hpp>
 

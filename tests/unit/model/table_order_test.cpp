@@ -3,7 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "scenario_of.hpp"

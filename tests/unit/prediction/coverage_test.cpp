@@ -5,7 +5,6 @@
 #include "prediction/coverage.hpp"
 #include "scenario_of.hpp"
 
-#include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
 
 #include <fmt/format.h>

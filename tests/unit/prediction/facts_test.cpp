@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "prediction/chain/markov_chain.hpp"
 #include "prediction/facts/service_load.hpp"
 #include "scenario_of.hpp"
 

@@ -2,8 +2,6 @@
 // thinking clients, and what becomes of a scenario's errors and triggers.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
-#include <retrysim/phase_map.hpp>
 #include <retrysim/prediction.hpp>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // The fluid against the values that theory gives for it.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
+#include <retrysim/prediction.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // Values that theory gives to twelve digits, and what the fluid makes of the same cases.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
-#include <retrysim/markov_chain.hpp>
 #include <retrysim/prediction.hpp>
+
+#include "prediction/chain/markov_chain.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
 // Chains against closed forms, another solver, and stored values of the companion chain.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/markov_chain.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
+
+#include "prediction/chain/markov_chain.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>

@@ -4,7 +4,8 @@
 // retries. Its figures were printed with six digits.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/markov_chain.hpp>
+
+#include "prediction/chain/markov_chain.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

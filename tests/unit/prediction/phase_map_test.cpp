@@ -1,9 +1,8 @@
 // Maps of phases, what is chosen to be confirmed, and the plane of trajectories.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/experiment.hpp>
-#include <retrysim/fluid.hpp>
-#include <retrysim/phase_map.hpp>
+#include <retrysim/prediction.hpp>
+#include <retrysim/run.hpp>
 
 #include "scenario_of.hpp"
 #include "temporary_folder.hpp"

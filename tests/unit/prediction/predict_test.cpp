@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include <variant>
+#include "prediction/chain/markov_chain.hpp"
 #include "scenario_of.hpp"
 
 namespace retrysim {

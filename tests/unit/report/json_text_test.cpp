@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/document/json.hpp"
 
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
 
 #include "report/folder/manifest.hpp"
 #include "temporary_folder.hpp"

@@ -8,7 +8,7 @@
 #include "sample_result.hpp"
 #include "temporary_folder.hpp"
 
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
 
 #include <catch2/catch.hpp>
 

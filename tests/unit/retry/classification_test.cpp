@@ -2,8 +2,7 @@
 // codes, additions of single services, transport errors, and the retry-after header.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
-#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <catch2/catch.hpp>
 

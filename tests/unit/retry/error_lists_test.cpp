@@ -2,7 +2,7 @@
 // suggested delay is obeyed.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 // program's numbers is checked by cli/reference_tables.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 
 #include <fmt/format.h>

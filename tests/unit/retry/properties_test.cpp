@@ -2,7 +2,7 @@
 // responses each, with the quota often near its ends.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 // What the version of an SDK decides.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <catch2/catch.hpp>
 

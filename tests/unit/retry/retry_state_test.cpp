@@ -1,7 +1,7 @@
 // Sliding counts, and the limits beyond the SDKs that stand on them.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 
 #include <catch2/catch.hpp>

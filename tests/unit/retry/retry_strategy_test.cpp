@@ -1,7 +1,7 @@
 // The order of decisions, what each outcome costs and gives back, and the class that wraps it all.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 // so that it stays true where the SDKs are not installed.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 
 #include "retry/presets.hpp"

@@ -3,7 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/random.hpp>
-#include <retrysim/retry_state.hpp>
+#include <retrysim/retry_strategy.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/time.hpp>
 
 #include <cstdint>

@@ -3,12 +3,12 @@
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/first_scenario.hpp"
+#include "execution/executor.hpp"
 
-#include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/presets.hpp>
-#include <retrysim/summary.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/run.hpp>
 
 #include "loading.hpp"
 

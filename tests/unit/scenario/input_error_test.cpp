@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/error.hpp>
 #include <retrysim/import.hpp>
-#include <retrysim/scenario_file.hpp>
-#include <retrysim/tip.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/sweep.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/keys/keys.hpp"
 
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include "loading.hpp"
 

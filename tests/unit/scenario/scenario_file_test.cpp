@@ -2,7 +2,7 @@
 // the way back to text.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include "loading.hpp"
 

@@ -1,7 +1,7 @@
 // The version of an SDK in a scenario: what it chooses, and what goes before it.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/presets.hpp>
+#include <retrysim/retry_rules.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "loading.hpp"
 
-#include <retrysim/simulation.hpp>
+#include <retrysim/error.hpp>
 
 #include "scenario/text/document.hpp"
 #include "scenario/text/portions.hpp"

@@ -1,7 +1,7 @@
 // What --vary may say, and the variants that come of it.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/scenario_file.hpp>
+#include <retrysim/scenario.hpp>
 
 #include "loading.hpp"
 

@@ -80,6 +80,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/compare.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -120,15 +122,6 @@ struct SelectionRules {
   /// so many observations of each: Normal decides nothing between two whose means are no farther
   /// apart.
   std::function<double(std::size_t, std::size_t, std::size_t observations)> unseen = {};
-};
-
-enum class SelectionFate : std::uint8_t {
-  kRacing,
-  kBeaten,       ///< another system has the better mean, by more than the zone as observed
-  kAsGood,       ///< no better than another one by more than the zone, which does better or leads
-  kSame,         ///< another one had the same value in every observation and comes first
-  kBreaksLimit,  ///< its mean is on the wrong side of a limit
-  kDropped,      ///< by `drop`
 };
 
 /// The state of one system.
