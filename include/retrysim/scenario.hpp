@@ -255,8 +255,12 @@ struct ClientSpec {
   /// Further services: each request goes to one of them or to `service`, all equally likely; all
   /// its attempts go to the same. Not for a group that makes calls.
   std::vector<std::size_t> more_services = {};
-  std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
-  std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
+  /// Of its attempts, at most `kMaxPriority`; who is served first (`Discipline::kPriority`) and who
+  /// is turned away (`QueueSpec::when_full`, `ConcurrencySpec::partitions`) go by it.
+  std::uint8_t priority = 0;
+  /// That of attempts after the first one that is sent, retries and hedges; none: `priority`.
+  std::optional<std::uint8_t> retry_priority = {};
+  std::uint32_t count = 1;  ///< virtual clients, each with its own retry state
   ArrivalSpec arrivals;
   std::vector<OperationSpec> operations;  ///< empty: all requests alike
   KeySpec keys;

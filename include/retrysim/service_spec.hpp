@@ -123,13 +123,25 @@ struct CodelSpec {
   Duration interval = Duration::milliseconds(100);  ///< for how long it may be exceeded
 };
 
+/// Who is turned away when an attempt comes to a full queue.
+enum class WhenFull : std::uint8_t {
+  kRefuseNew,  ///< the one that comes
+  /// The newest of those that wait with the lowest priority, if that is lower than the priority of
+  /// the one that comes; else the one that comes.
+  kEvictLowest,
+};
+template <>
+inline constexpr std::string_view kWords<WhenFull> = "refuse-new|evict-lowest";
+static_assert(words_end_with(WhenFull::kEvictLowest));
+
 /// How attempts wait for a server, and how many of them may.
 struct QueueSpec {
   Discipline discipline = Discipline::kFifo;
   /// Waiting attempts, those in service not counted; processor sharing: attempts in service. The
   /// largest number (`ServiceSpec::kUnlimited`): no limit.
   std::int64_t capacity = std::numeric_limits<std::int64_t>::max();
-  CodelSpec codel = {};  ///< of `Discipline::kCodel`
+  WhenFull when_full = WhenFull::kRefuseNew;  ///< not with `Discipline::kProcessorSharing`
+  CodelSpec codel = {};                       ///< of `Discipline::kCodel`
   /// `Discipline::kAdaptiveLifo`: while more attempts wait than this, the newest one is next.
   std::int64_t lifo_above = kAsServers;
   /// Before a free server takes an attempt, attempts that have waited for longer are turned away,
@@ -140,6 +152,8 @@ struct QueueSpec {
 
   /// Whether attempts are turned away because they have waited too long.
   bool sheds() const { return discipline == Discipline::kCodel || max_age != Duration::max(); }
+  /// Whether an attempt that waits may have to leave for one that comes.
+  bool evicts() const { return when_full == WhenFull::kEvictLowest && has_queue(discipline); }
 
   /// `lifo_above`: as many as the service, or each of its instances, has servers at the start.
   static constexpr std::int64_t kAsServers = std::numeric_limits<std::int64_t>::max();
@@ -230,6 +244,20 @@ template <>
 inline constexpr std::string_view kWords<ConcurrencyControl> = "fixed|gradient2|aimd";
 static_assert(words_end_with(ConcurrencyControl::kAimd));
 
+/// What attempts of one priority may use of a limit on concurrency (rule:
+/// sim/model/service/admission.hpp).
+struct PartitionSpec {
+  static constexpr double kNone = -1;
+
+  std::string name;
+  std::uint8_t priority = 0;  ///< of its attempts; no two partitions have the same
+  /// Places of its own, as a share of the limit (at least one place): they are let in beyond the
+  /// limit while fewer of them are there. `kNone`: it has none.
+  double share = kNone;
+  double refuse_from =
+      1;  ///< the share of the limit, in use by all, from which on they are refused
+};
+
 struct ConcurrencySpec {
   ConcurrencyControl control = ConcurrencyControl::kFixed;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; this is: none
@@ -240,6 +268,8 @@ struct ConcurrencySpec {
   double long_window = 600;    ///< gradient2: samples in the long-term average
   double backoff_ratio = 0.9;  ///< aimd: share of the limit that remains
   Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
+  /// Priorities that are let in by rules of their own; the shares add up to at most 1.
+  std::vector<PartitionSpec> partitions = {};
 };
 
 /// Autoscaling: the number of servers follows their utilization (rule:

@@ -438,6 +438,7 @@ struct PassageTotals {
   std::uint64_t rejected = 0;
   std::uint64_t refused = 0;   ///< attempts that a throttle, a limit or the queue refused, or that
                                ///< were answered with another throttling error; answered or not
+  std::uint64_t evicted = 0;   ///< of those, attempts that left a full queue for another one
   std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
   std::uint64_t degraded = 0;  ///< successes although a call of the service had failed
   /// The successes of a group that asks a service some of whose calls may fail without failing the
@@ -628,8 +629,8 @@ RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, los
                 breaker_openings, breakers)
 
 RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
-                dropped, degraded, degradable, service_latency, queueing_time, service_latency_m,
-                queueing_time_m, waits)
+                evicted, dropped, degraded, degradable, service_latency, queueing_time,
+                service_latency_m, queueing_time_m, waits)
 
 RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, lost_effects, swallowed,
                 replays, mismatches, expired_replays, token_races, token_waits, reconciliations,

@@ -95,6 +95,10 @@ POOLS = {
     "concurrency.max": [1, 2, 5, 20, 200, 1000000000],
     "queue.capacity": [0, 0, 1, 1, 2, 5, 20, 1000],
     "queue.lifo_above": [0, 1, 1, 2, 5, 20],
+    "priority": [0, 0, 1, 1, 2, 63],
+    "retry.priority": [0, 0, 1, 2, 63],
+    "service.*.concurrency.partitions.*.share": [0, 0.1, 0.3],
+    "service.*.concurrency.partitions.*.refuse_from": [0.1, 0.5, 0.8, 1],
     "queue.max_age": ["0s", "1ns", "1ms", "5ms", "20ms", "100ms", "1s"],
     "reject_cost": ["0s", "1ns", "1ms", "5ms", "20ms", "1s"],
     "errors.at": [0, 0.5, 1, 1],
@@ -223,6 +227,7 @@ class Generator:
             self.fill_some(("client", name, "operation"), "client.*.operation.*", 0.25)
         for name in self.services:
             self.limit_throttle(name)
+            self.partition_limit(name)
         self.fill_some(("fault",), "fault.*", 0.6)
         self.fill_some(("phase",), "phase.*", 0.15)
         self.fill_some(("expect",), "expect.*", 0.15)
@@ -294,6 +299,17 @@ class Generator:
         kind, names = self.random.choice([("operation", operations), ("key", ["1", "2"])])
         for name in names[:self.random.choice([1, 2])]:
             self.fill(("service", service, "throttle", kind, name), f"service.*.throttle.{kind}.*")
+
+    def partition_limit(self, service):
+        """Priorities with rules of their own, at times where there is a limit on concurrency."""
+        control = self.scenario.get(("service", service), "concurrency.control")
+        limit = self.scenario.get(("service", service), "concurrency.limit")
+        if control == "fixed" and limit in (None, "unlimited") or self.chance(0.5):
+            return
+        for number in range(self.random.choice([1, 2, 3])):
+            path = ("service", service, "concurrency", "partitions", f"p{number}")
+            self.fill(path, "service.*.concurrency.partitions.*")
+            self.case.keys[(*path, "priority")] = number
 
     def fill_some(self, prefix, scope, probability):
         for number in range(3):

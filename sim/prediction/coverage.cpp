@@ -83,7 +83,9 @@ constexpr Modelled kModelled[] = {
      "service.*.queue.interval"},
     {kWaits, "service.*.queue.discipline", "lifo|adaptive-lifo|random|priority"},
     {kWaits, "service.*.queue.lifo_above"},
-    {kAll, "client.*.priority"},  // without effect on a queue that is fifo
+    // Without effect on a queue that is fifo.
+    {kAll, "client.*.priority client.*.retry.priority"},
+    {kLoads, "service.*.queue.when_full service.*.concurrency.partitions.*"},
     {kLoads | kBalance | kBound, "service.*.queue.max_age"},
     {kRun, "service.*.queue.max_age", "",
      "attempts that a fault keeps waiting until they are too old"},

@@ -52,7 +52,7 @@ class Generator {
         {kInstances, kFaults, kFaultErrors, kFaultOfInstance, kTimeout, kAvoidHosts},
         {kInstances, kFaults, kFaultErrors, kErrors, kBalancers, kEjection, kAccrual, kPanic},
         {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired, kMaxAge,
-         kAdaptiveLifo},
+         kAdaptiveLifo, kEvictLowest, kPartitions, kRetryPriority},
         {kSecondService, kCalls, kSecondCall, kExtraCall, kBranches, kFanOut, kQuorum, kOnFailure,
          kStages},
         {kSecondService, kCalls, kSecondCall, kExtraCall, kOperations, kKeys, kThrottle,
@@ -167,6 +167,8 @@ class Generator {
     if (on(kDropExpired, 0.15)) s.queue.drop_expired = true;
     if (on(kMaxAge, 0.25)) s.queue.max_age = pick(kMaxAge, {ms(0), ms(5), ms(20), ms(20), ms(100)});
     if (on(kConcurrency, 0.2)) s.concurrency.limit = pick<std::int64_t>(kConcurrency, {1, 3, 10});
+    if (on(kEvictLowest, 0.25)) s.queue.when_full = WhenFull::kEvictLowest;
+    if (on(kPartitions, 0.15)) partitions(s.concurrency);
     if (on(kOverflow, 0.4)) s.rejection.overflow = any(kOverflow, Overflow::kDrop);
     if (on(kRejectCost, 0.15)) s.rejection.cost = pick(kRejectCost, {ms(1), ms(2), ms(5)});
     if (on(kAbandoned, 0.5)) s.abandoned = any(kAbandoned, Abandoned::kAbort);
@@ -181,6 +183,19 @@ class Generator {
     }
     s.parallel_calls = on(kParallelCalls, 0.5);
     idempotency(s);
+  }
+
+  // Of the three priorities that groups have, some.
+  void partitions(ConcurrencySpec& c) {
+    c.limit = pick<std::int64_t>(kPartitions, {1, 3, 3, 10});
+    for (const std::uint8_t priority : {std::uint8_t{2}, std::uint8_t{0}, std::uint8_t{1}}) {
+      if (draws(kPartitions).uniform() < 0.3) continue;
+      PartitionSpec& p = c.partitions.emplace_back();
+      p.name = "p" + std::to_string(priority);
+      p.priority = priority;
+      p.share = pick(kPartitions, {PartitionSpec::kNone, 0.0, 0.3, 0.5, 1.0});
+      p.refuse_from = pick(kPartitions, {1.0, 1.0, 0.7, 0.4});
+    }
   }
 
   void balancing(InstancesSpec& i) {
@@ -464,6 +479,7 @@ class Generator {
   // What outside groups and callers have in common.
   void client(ClientSpec& c) {
     c.priority = static_cast<std::uint8_t>(draws(kPriority).below(3));
+    if (on(kRetryPriority, 0.2)) c.retry_priority = pick<std::uint8_t>(kRetryPriority, {0, 1, 2});
     if (on(kTimeout, 0.8)) {
       c.timeouts.has_attempt = true;
       c.timeouts.attempt = Distribution::constant(time(kTimeout));

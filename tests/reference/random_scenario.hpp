@@ -133,8 +133,11 @@ enum class Feature : std::uint8_t {
   kConnectionWait,
   kBulkhead,
   kSendRate,
+  kEvictLowest,
+  kPartitions,
+  kRetryPriority,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kSendRate) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kRetryPriority) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -176,7 +179,7 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "circuit breaker|rules of the breaker|"
     "limited suggestions|lists of errors|growth of backoffs|jitter of constant width|"
     "delays that go on|service time per request|longest wait for a connection|bulkhead|"
-    "limit on the send rate";
-static_assert(words_end_with(reference::Feature::kSendRate));
+    "limit on the send rate|eviction of the lowest|partitions|priority of retries";
+static_assert(words_end_with(reference::Feature::kRetryPriority));
 
 }  // namespace retrysim

@@ -142,7 +142,14 @@ struct Instance {
   std::int64_t working = 0;            ///< servers
   std::list<Attempt*> served, held;    ///< each has a server
   std::list<Attempt*> queue, refused;  ///< first come first
-  std::int64_t admitted = 0;           ///< there now, of those that the limit on concurrency counts
+  /// There now, of those that the limit on concurrency counts: all of them, by priority.
+  std::map<std::uint32_t, std::int64_t> admitted;
+
+  std::int64_t all_admitted() const {
+    std::int64_t all = 0;
+    for (const auto& [priority, count] : admitted) all += count;
+    return all;
+  }
 
   std::int64_t taken() const { return static_cast<std::int64_t>(served.size() + held.size()); }
 };
@@ -411,7 +418,7 @@ class World {
       r.work = work_of(above);
     }
     if (r.call->callers_key) r.key = key_asked(above);
-    if (r.call->callers_priority) r.priority = priority_of(above);
+    if (r.call->callers_priority) r.priority = priority_of(*r.caller);
   }
 
   void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller,
@@ -493,7 +500,10 @@ class World {
 
   // --- What a request is about: the same in every attempt
 
-  std::uint32_t priority_of(const Request& r) const {
+  std::uint32_t priority_of(const Attempt& a) const {
+    const Request& r = *a.request;
+    const std::optional<std::uint8_t>& of_retries = r.group->spec->retry_priority;
+    if (a.number > 1 && of_retries) return *of_retries;
     return r.priority.value_or(r.group->spec->priority);
   }
   double work_of(const Request& r) const {
@@ -1321,13 +1331,16 @@ class World {
       if (const ErrorAnswer* error = random_error(a)) return answer_later(a, response_of(*error));
     }
     if (!passes_throttle(a)) return turn_away(a, i.service->answers.throttled);
-    if (i.admitted >= spec.concurrency.limit) return refuse(a, i.service->answers.limit);
+    if (is_over_limit(a)) return refuse(a, i.service->answers.limit);
     const bool must_wait = i.taken() >= i.working || !i.queue.empty() || !i.refused.empty();
     if (must_wait && static_cast<std::int64_t>(i.queue.size()) >= spec.queue.capacity) {
-      return refuse(a, i.service->answers.overflow);
+      Attempt* const out = gives_way_to(a);
+      if (out != nullptr) take_out(*out);
+      refuse(out == nullptr ? a : *out, i.service->answers.overflow);
+      if (out == nullptr) return;
     }
     a.counted = true;
-    ++i.admitted;
+    ++i.admitted[priority_of(a)];
     if (must_wait) {
       join(i.queue, a);
     } else {
@@ -1336,6 +1349,36 @@ class World {
     if (spec.timeout == Duration::max()) return;
     a.service_timeout = calendar_.in(
         spec.timeout, [this, &a] { service_times_out(a); }, Calendar::Role::kTimeout);
+  }
+
+  /// Below the limit all are let in; from there on those whose partition has places of its own
+  /// left. A partition may have a threshold in place of the limit.
+  bool is_over_limit(const Attempt& a) const {
+    const Instance& i = *a.at;
+    const ConcurrencySpec& spec = i.service->spec->concurrency;
+    if (spec.limit == ServiceSpec::kUnlimited) return false;
+    const auto limit = static_cast<double>(spec.limit);
+    double from = limit, own_places = 0;
+    for (const PartitionSpec& p : spec.partitions) {
+      if (p.priority != priority_of(a)) continue;
+      from = p.refuse_from * limit - 1e-7;
+      if (p.share >= 0) own_places = std::max(1.0, std::ceil(p.share * limit));
+    }
+    if (static_cast<double>(i.all_admitted()) < from) return false;
+    const auto own = i.admitted.find(priority_of(a));
+    return own_places <= (own == i.admitted.end() ? 0 : static_cast<double>(own->second));
+  }
+
+  /// Who leaves the full queue for this attempt; null: nobody.
+  Attempt* gives_way_to(const Attempt& a) const {
+    const Instance& i = *a.at;
+    if (i.service->spec->queue.when_full == WhenFull::kRefuseNew) return nullptr;
+    Attempt* lowest = nullptr;
+    for (Attempt* other : i.queue) {  // the newest last
+      if (lowest == nullptr || priority_of(*other) <= priority_of(*lowest)) lowest = other;
+    }
+    const bool is_lower = lowest != nullptr && priority_of(*lowest) < priority_of(a);
+    return is_lower ? lowest : nullptr;
   }
 
   void join(std::list<Attempt*>& line, Attempt& a) {
@@ -1426,9 +1469,7 @@ class World {
   std::list<Attempt*>::iterator next_to_serve(Instance& i) {
     std::list<Attempt*>& line = i.queue;
     const ServiceSpec& spec = *i.service->spec;
-    const auto priority = [&](const Attempt* a) {
-      return static_cast<int>(priority_of(*a->request));
-    };
+    const auto priority = [&](const Attempt* a) { return static_cast<int>(priority_of(*a)); };
     // Of those that came at the same instant the queue may only know which is more important.
     const bool is_ordered = spec.queue.discipline == Discipline::kPriority;
     const auto oldest = std::ranges::min_element(line, {}, [&](const Attempt* a) {
@@ -1617,7 +1658,7 @@ class World {
   void leave(Attempt& a) {
     if (a.service_timeout) calendar_.cancel(*a.service_timeout);
     a.service_timeout.reset();
-    if (std::exchange(a.counted, false)) --a.at->admitted;
+    if (std::exchange(a.counted, false)) --a.at->admitted[priority_of(a)];
   }
   void gone(Attempt& a) {
     a.stage = Attempt::kGone;

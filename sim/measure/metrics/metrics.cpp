@@ -123,6 +123,9 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
           "wait, with an error other than throttling, per attempt", cohort<&C::rejected>, attempts)
         .in_phases(rejected_in_phase, in_phase<&F::attempts>)
         .shown(Display().lower_is_better().line(kAttempts, 3, "rejected, over a limit", kZero)),
+    share("evicted_share", "Attempts that left a full queue for one of higher priority, per "
+          "attempt", cohort<&C::evicted>, attempts)
+        .shown(Display().lower_is_better().line(kAttempts, 8, "evicted from the queue", kZero)),
     share("throttled_share", "Attempts answered with a throttling error, per attempt",
           result<AttemptResult::kThrottled>, attempts)
         .bins(in_bin<&F::throttled>, in_bin<&F::attempts>)

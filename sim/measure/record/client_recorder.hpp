@@ -246,6 +246,8 @@ class PassageCounts {
   /// Turned away by a full queue, a limit or because of its wait, with another answer than a
   /// throttling error.
   void rejected(bool in_cohort) { ++rejected_[in_cohort]; }
+  /// It leaves a full queue for another one; it is refused, too.
+  void evicted(bool in_cohort) { evicted_ += in_cohort; }
   /// The service will not serve the attempt: told when it decides that, regardless of the answer.
   void refused(bool in_cohort) { refused_ += in_cohort; }
   void dropped(bool in_cohort) { dropped_ += in_cohort; }
@@ -272,6 +274,7 @@ class PassageCounts {
     r.late = late_;
     r.rejected = rejected_[1];
     r.refused = refused_;
+    r.evicted = evicted_;
     r.dropped = dropped_;
     r.degraded = degraded_;
     r.lost = lost_;
@@ -294,7 +297,8 @@ class PassageCounts {
   std::array<std::uint64_t, 2> arrived_{}, rejected_{};
   // Attempts of the cohort that found a free server, and those that did not.
   std::array<std::uint64_t, 2> admitted_{};
-  std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, dropped_ = 0, lost_ = 0, degraded_ = 0;
+  std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, evicted_ = 0, dropped_ = 0, lost_ = 0;
+  std::uint64_t degraded_ = 0;
   WaitCounts timed_;
   std::size_t count_ = 0;
   std::array<std::uint64_t, 32> noted_{};  // the first count_ of them

@@ -429,6 +429,9 @@ void Clients::prepare_extras(ClientGroup& g, Request& r, Attempt& a) {
     state_.taken_over[a.id] = taken;
     a.priority = taken.priority;
   }
+  if (a.number > 1 && g.spec->retry_priority) {
+    a.priority = std::min(*g.spec->retry_priority, kMaxPriority);
+  }
   if (r.mutating) {
     a.set(Attempt::kMutating);
     effects_.attempt_sent(r.id, a.id);

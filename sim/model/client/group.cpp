@@ -57,7 +57,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   const bool passes_mark_on =
       spec->makes_calls() && std::ranges::any_of(state.scenario.clients, minds_retries);
   extras_at_send = hedges || may_not_send || mutates || takes_over != nullptr || passes_mark_on ||
-                   breaker_of_attempts;
+                   breaker_of_attempts || spec->retry_priority.has_value();
   ends_connections = pools_connections || balanced || breaker_of_attempts;
   books_successes = spec->strategy || !states->empty();
   has_only_quotas = !spec->strategy && states->only_quotas();

@@ -113,7 +113,7 @@ bool refuses_at_once(const Scenario& scenario, std::size_t service) {
         return f.service == service && !f.errors_at.on_arrival();
       });
   return !errors_come_later && s.model == ServiceModelKind::kQueue && !s.queue.sheds() &&
-         !s.idempotency.remembers();
+         !s.queue.evicts() && !s.idempotency.remembers();
 }
 
 /// What its services did with the attempts of a group, against what became of them.

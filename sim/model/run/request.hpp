@@ -287,9 +287,11 @@ class AttemptPool : public IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> {
   kernel::BlockArray<HeapPlace> in_service;
   /// How many attempts were at a service with an adaptive limit when it came, itself included.
   kernel::BlockArray<std::int64_t> present_at_entry;
+  /// The neighbours of an attempt, among those of its priority, in a queue that evicts.
+  kernel::BlockArray<QueueLinks> ranks;
 
   std::uint64_t bytes() const {
-    return IndexedBy::bytes() + in_service.bytes() + present_at_entry.bytes();
+    return IndexedBy::bytes() + in_service.bytes() + present_at_entry.bytes() + ranks.bytes();
   }
 };
 

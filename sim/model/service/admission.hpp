@@ -10,6 +10,7 @@
 #include "kernel/memory.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -178,6 +179,8 @@ class ConcurrencyLimit {
     return spec_->control == ConcurrencyControl::kFixed ? spec_->limit
                                                         : static_cast<std::int64_t>(limit_);
   }
+  /// Attempts that are there.
+  std::int64_t present() const { return present_; }
   bool has_room() const { return present_ < limit(); }
 
   void enter(std::uint32_t attempt) {
@@ -233,6 +236,64 @@ class ConcurrencyLimit {
   LongTermAverage average_;
   std::int64_t present_ = 0;
   Presence* at_entry_;
+};
+
+/// Who is let in under a limit on concurrency, by priority. The rule is that of Netflix's
+/// concurrency-limits library (AbstractPartitionedLimiter, 78a74b98, January 2026): below the limit
+/// all are let in, whatever their partition has used; from the limit on those whose partition has
+/// fewer than its own places. So the service may hold more attempts than the limit. A partition has
+/// the attempts of one priority; `PartitionSpec::refuse_from` puts a threshold in place of the
+/// limit, which is not in the library.
+class Partitions {
+ public:
+  explicit Partitions(const std::vector<PartitionSpec>& specs) {
+    for (const PartitionSpec& spec : specs) all_.push_back({&spec});
+  }
+
+  bool empty() const { return all_.empty(); }
+
+  /// Whether an attempt of this priority is let in while `present` attempts are there and `limit`
+  /// may be.
+  bool let_in(std::uint8_t priority, std::int64_t present, std::int64_t limit) const {
+    const Partition* own = find(priority);
+    if (own == nullptr) return present < limit;
+    return present < threshold(*own->spec, limit) || own->present < places(*own->spec, limit);
+  }
+
+  void enter(std::uint8_t priority) { change(priority, 1); }
+  void leave(std::uint8_t priority) { change(priority, -1); }
+
+ private:
+  struct Partition {
+    const PartitionSpec* spec;
+    std::int64_t present = 0;
+  };
+
+  // As the library computes it, rounding included.
+  static std::int64_t places(const PartitionSpec& spec, std::int64_t limit) {
+    if (spec.share < 0) return 0;
+    const double exact = std::ceil(static_cast<double>(limit) * spec.share);
+    return std::max(std::int64_t{1}, static_cast<std::int64_t>(exact));
+  }
+  static std::int64_t threshold(const PartitionSpec& spec, std::int64_t limit) {
+    if (spec.refuse_from >= 1) return limit;
+    constexpr double kRounding = 1e-9;  // 0.07 of 100 are 7
+    const double exact = static_cast<double>(limit) * spec.refuse_from;
+    return static_cast<std::int64_t>(std::ceil(exact * (1 - kRounding)));
+  }
+
+  const Partition* find(std::uint8_t priority) const {
+    const auto own =
+        std::ranges::find(all_, priority, [](const Partition& p) { return p.spec->priority; });
+    return own == all_.end() ? nullptr : &*own;
+  }
+  void change(std::uint8_t priority, std::int64_t by) {
+    for (Partition& p : all_) {
+      if (p.spec->priority == priority) p.present += by;
+    }
+  }
+
+  std::vector<Partition> all_;
 };
 
 }  // namespace retrysim::model

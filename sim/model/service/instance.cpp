@@ -145,15 +145,22 @@ Instance::Instance(const ServiceSpec& spec, const RandomKey& key, std::uint16_t 
       traits_(spec),
       spec_(&spec),
       streams_(streams),
-      queue_(spec, key),
+      queue_(spec, key, &attempts->ranks),
       power_(spec),
       model_(make_service_model(spec, conflict)),
-      concurrency_(spec.concurrency, &attempts->present_at_entry) {}
+      concurrency_(spec.concurrency, &attempts->present_at_entry),
+      partitions_(spec.concurrency.partitions) {}
 
 Instance::Admission Instance::admit_if_concurrency_allows(Attempt& a, Time now) {
-  if (!concurrency_.has_room()) return Admission::kOverLimit;
+  const bool is_let_in =
+      partitions_.empty()
+          ? concurrency_.has_room()
+          : partitions_.let_in(a.priority, concurrency_.present(), concurrency_.limit());
+  if (!is_let_in) return Admission::kOverLimit;
   const Admission admission = admit_if_queue_has_room(a, now);
-  if (admission != Admission::kFull) concurrency_.enter(a.id);
+  if (admission == Admission::kFull) return admission;
+  partitions_.enter(a.priority);
+  concurrency_.enter(a.id);
   return admission;
 }
 

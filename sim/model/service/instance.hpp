@@ -307,9 +307,18 @@ class Instance {
     return admit_if_queue_has_room(a, now);
   }
 
+  /// The queue has just been found full: takes out the attempt that gives way to this one; null if
+  /// none does.
+  Attempt* make_room_for(const Attempt& newcomer) {
+    Attempt* out = queue_.gives_way_to(newcomer);
+    if (out != nullptr) queue_.leave(*out);
+    return out;
+  }
+
   /// The attempt, which it had admitted, is gone.
   void leave(const Attempt& a, Time now) {
     if (!traits_.limits_concurrency) return;
+    partitions_.leave(a.priority);
     concurrency_.leave(a.id, now - a.arrived, a.is(Attempt::kExecuted | Attempt::kReplay));
   }
 
@@ -386,6 +395,7 @@ class Instance {
   ServicePower power_;
   ServiceModel model_;
   ConcurrencyLimit concurrency_;
+  Partitions partitions_;
 };
 
 /// The instances of all services, each with servers, queue and limits;

@@ -113,32 +113,122 @@ class OrderOfArrival {
   std::uint64_t first_ = 0;    // number of the first one
 };
 
+/// A line of attempts; `LinksOf` says where each keeps its neighbours in it.
+template <class LinksOf>
+struct LinkedLine {
+  Attempt* first = nullptr;
+  Attempt* last = nullptr;
+
+  void append(Attempt& a, LinksOf of) {
+    of(a) = {nullptr, last};
+    (last == nullptr ? first : of(*last).next) = &a;
+    last = &a;
+  }
+  void erase(const Attempt& a, LinksOf of) {
+    const QueueLinks links = of(a);
+    (links.previous == nullptr ? first : of(*links.previous).next) = links.next;
+    (links.next == nullptr ? last : of(*links.next).previous) = links.previous;
+  }
+};
+
+/// Attempts by priority, those of each in the order in which they came: O(1) for each step.
+template <class LinksOf>
+class LinesByPriority {
+ public:
+  static constexpr std::size_t kPriorities = std::size_t{kMaxPriority} + 1;
+  static_assert(kPriorities <= 64);
+
+  explicit LinesByPriority(LinksOf links = {}) : links_(links) {}
+
+  bool empty() const { return occupied_ == 0; }
+  void push(Attempt& a) {
+    if (lines_.empty()) lines_.resize(kPriorities);
+    occupied_ |= bit(a);
+    lines_[a.priority].append(a, links_);
+  }
+  void erase(const Attempt& a) {
+    lines_[a.priority].erase(a, links_);
+    if (lines_[a.priority].first == nullptr) occupied_ &= ~bit(a);
+  }
+
+  // Of those that are there; there must be one.
+  Attempt& first_of_highest() const {
+    return *lines_[static_cast<std::size_t>(std::bit_width(occupied_)) - 1].first;
+  }
+  Attempt& last_of_lowest() const {
+    return *lines_[static_cast<std::size_t>(std::countr_zero(occupied_))].last;
+  }
+  /// The one that came first; of several that came at the same instant, that of the highest
+  /// priority.
+  Attempt& oldest() const {
+    Attempt* oldest = nullptr;
+    for (std::size_t priority = kPriorities; priority-- > 0;) {
+      Attempt* first = lines_[priority].first;
+      if (first == nullptr) continue;
+      if (oldest == nullptr || first->arrived < oldest->arrived) oldest = first;
+    }
+    return *oldest;
+  }
+
+  template <class Visit>
+  void for_each_line(Visit visit) const {
+    for (const LinkedLine<LinksOf>& line : lines_) visit(line);
+  }
+
+ private:
+  static std::uint64_t bit(const Attempt& a) { return std::uint64_t{1} << a.priority; }
+
+  std::vector<LinkedLine<LinksOf>> lines_;  // empty until the first one comes
+  std::uint64_t occupied_ = 0;              // by which of them are not empty
+  [[no_unique_address]] LinksOf links_;
+};
+
+/// The neighbours of an attempt in its queue.
+struct LinksInQueue {
+  QueueLinks& operator()(Attempt& a) const { return a.queue; }
+  const QueueLinks& operator()(const Attempt& a) const { return a.queue; }
+};
+/// Those among the attempts of its priority, where they are kept beside those of the queue.
+struct LinksInRank {
+  kernel::BlockArray<QueueLinks>* links = nullptr;  ///< by attempt
+
+  QueueLinks& operator()(const Attempt& a) const {
+    links->reach(a.id);
+    return (*links)[a.id];
+  }
+};
+
 /// The attempts that wait for a server, in the order that the queue discipline gives them: O(1) for
 /// each that comes, is taken, or leaves before its turn; without allocation, unless the order is
 /// random.
 class WaitingLine {
  public:
   /// `lifo_above`: disciplines of one list take the newest attempt while more wait than this, else
-  /// the oldest. `key`: for the draws of the discipline "random".
-  WaitingLine(Discipline discipline, std::uint64_t lifo_above, const RandomKey& key)
-      : discipline_(discipline), lifo_above_(lifo_above), key_(key) {
-    if (discipline == Discipline::kPriority) by_priority_.resize(kPriorities);
-  }
+  /// the oldest. `key`: for the draws of the discipline "random". `ranks`: where attempts may be
+  /// asked for by `lowest` (the discipline "priority" does without); else null.
+  WaitingLine(Discipline discipline, std::uint64_t lifo_above, const RandomKey& key,
+              kernel::BlockArray<QueueLinks>* ranks = nullptr)
+      : discipline_(discipline),
+        is_plain_(is_one_list() && ranks == nullptr),
+        is_ranked_(discipline != Discipline::kPriority && ranks != nullptr),
+        lifo_above_(lifo_above),
+        by_rank_(LinksInRank{ranks}),
+        key_(key) {}
 
   bool empty() const { return size_ == 0; }
   std::uint64_t size() const { return size_; }
 
   void push(Attempt& a) {
     ++size_;
-    if (!is_one_list()) [[unlikely]]
+    if (!is_plain_) [[unlikely]]
       return push_elsewhere(a);
-    append(line_, a);
+    line_.append(a, LinksInQueue());
   }
 
   /// Takes out the attempt whose turn it is; there must be one.
   Attempt& pop() {
     Attempt& a = next();
-    if (is_one_list() && a.queue.next != nullptr) kernel::prefetch(*a.queue.next);
+    if (is_plain_ && a.queue.next != nullptr) kernel::prefetch(*a.queue.next);
     erase(a);
     return a;
   }
@@ -147,12 +237,18 @@ class WaitingLine {
   /// the first, or that of the highest priority.
   Attempt& oldest() const { return is_one_list() ? *line_.first : oldest_elsewhere(); }
 
+  /// The one of the lowest priority that came last; there must be one, and no other discipline than
+  /// "priority" without `ranks`.
+  Attempt& lowest() const {
+    return is_ranked_ ? by_rank_.last_of_lowest() : by_priority_.last_of_lowest();
+  }
+
   void erase(const Attempt& a) {
     assert(size_ > 0);
     --size_;
-    if (!is_one_list()) [[unlikely]]
+    if (!is_plain_) [[unlikely]]
       return erase_elsewhere(a);
-    unlink(line_, a);
+    line_.erase(a, LinksInQueue());
   }
 
   std::uint64_t bytes() const { return kernel::bytes_of_growing(anywhere_) + arrivals_.bytes(); }
@@ -160,21 +256,15 @@ class WaitingLine {
   /// Visits all, in no particular order.
   template <class Visit>
   void for_each(Visit visit) const {
-    const auto walk = [&](const Ends& ends) {
-      for (const Attempt* a = ends.first; a != nullptr; a = a->queue.next) visit(*a);
+    const auto walk = [&](const LinkedLine<LinksInQueue>& line) {
+      for (const Attempt* a = line.first; a != nullptr; a = a->queue.next) visit(*a);
     };
     walk(line_);
-    for (const Ends& ends : by_priority_) walk(ends);
+    by_priority_.for_each_line(walk);
     for (const Place& place : anywhere_) visit(*place.attempt);
   }
 
  private:
-  static constexpr std::size_t kPriorities = std::size_t{kMaxPriority} + 1;
-  static_assert(kPriorities <= 64);
-  struct Ends {
-    Attempt* first = nullptr;
-    Attempt* last = nullptr;
-  };
   struct Place {
     Attempt* attempt;
     std::uint64_t number;  // in the order of arrival
@@ -184,42 +274,28 @@ class WaitingLine {
     return discipline_ != Discipline::kPriority && discipline_ != Discipline::kRandom;
   }
 
-  static void append(Ends& ends, Attempt& a) {
-    a.queue = {nullptr, ends.last};
-    (ends.last == nullptr ? ends.first : ends.last->queue.next) = &a;
-    ends.last = &a;
-  }
-
-  static void unlink(Ends& ends, const Attempt& a) {
-    const QueueLinks& links = a.queue;
-    (links.previous == nullptr ? ends.first : links.previous->queue.next) = links.next;
-    (links.next == nullptr ? ends.last : links.next->queue.previous) = links.previous;
-  }
-
   Attempt& next() {
-    if (!is_one_list()) [[unlikely]]
+    if (!is_plain_) [[unlikely]]
       return next_elsewhere();
-    return size_ > lifo_above_ ? *line_.last : *line_.first;
+    return next_of_line();
   }
+  Attempt& next_of_line() const { return size_ > lifo_above_ ? *line_.last : *line_.first; }
 
-  // The disciplines that need more than one list; not compiled into the path of the others.
+  // The disciplines that need more than one list, and ranks; not compiled into the path of the
+  // others.
 
   [[gnu::noinline]] void push_elsewhere(Attempt& a) {
-    if (discipline_ == Discipline::kPriority) {
-      occupied_ |= std::uint64_t{1} << a.priority;
-      return append(by_priority_[a.priority], a);
-    }
+    if (is_ranked_) by_rank_.push(a);
+    if (is_one_list()) return line_.append(a, LinksInQueue());
+    if (discipline_ == Discipline::kPriority) return by_priority_.push(a);
     a.place = anywhere_.size();
     anywhere_.push_back({&a, arrivals_.push(a)});
   }
 
   [[gnu::noinline]] void erase_elsewhere(const Attempt& a) {
-    if (discipline_ == Discipline::kPriority) {
-      Ends& ends = by_priority_[a.priority];
-      unlink(ends, a);
-      if (ends.first == nullptr) occupied_ &= ~(std::uint64_t{1} << a.priority);
-      return;
-    }
+    if (is_ranked_) by_rank_.erase(a);
+    if (is_one_list()) return line_.erase(a, LinksInQueue());
+    if (discipline_ == Discipline::kPriority) return by_priority_.erase(a);
     arrivals_.erase(anywhere_[a.place].number);
     const Place last = anywhere_.back();
     anywhere_[a.place] = last;
@@ -228,31 +304,24 @@ class WaitingLine {
   }
 
   [[gnu::noinline]] Attempt& next_elsewhere() {
-    if (discipline_ == Discipline::kPriority) {
-      return *by_priority_[static_cast<std::size_t>(std::bit_width(occupied_)) - 1].first;
-    }
+    if (is_one_list()) return next_of_line();
+    if (discipline_ == Discipline::kPriority) return by_priority_.first_of_highest();
     Draws draws(key_, {picks_++, 0, 0, Purpose::kQueuePick});
     return *anywhere_[draws.below(static_cast<std::uint32_t>(anywhere_.size()))].attempt;
   }
 
   [[gnu::noinline]] Attempt& oldest_elsewhere() const {
-    if (discipline_ == Discipline::kRandom) return arrivals_.oldest();
-    Attempt* oldest = nullptr;
-    for (std::size_t priority = kPriorities; priority-- > 0;) {
-      Attempt* first = by_priority_[priority].first;
-      if (first == nullptr) continue;
-      if (oldest == nullptr || first->arrived < oldest->arrived) oldest = first;
-    }
-    return *oldest;
+    return discipline_ == Discipline::kRandom ? arrivals_.oldest() : by_priority_.oldest();
   }
 
   Discipline discipline_;
+  bool is_plain_;   // one list, and nothing beside it
+  bool is_ranked_;  // attempts are in `by_rank_`, too
   std::uint64_t lifo_above_;
-  Ends line_;
+  LinkedLine<LinksInQueue> line_;
   std::uint64_t size_ = 0;
-  // priority: a list for each, and which of them are not empty.
-  std::vector<Ends> by_priority_;
-  std::uint64_t occupied_ = 0;
+  LinesByPriority<LinksInQueue> by_priority_;  // of the discipline "priority"
+  LinesByPriority<LinksInRank> by_rank_;
   // random: the attempts in no order, each of which knows its place.
   std::vector<Place> anywhere_;
   OrderOfArrival arrivals_;
@@ -264,12 +333,14 @@ class WaitingLine {
 /// those that are to be turned away where that takes a server, before all others.
 class ServiceQueue {
  public:
-  ServiceQueue(const ServiceSpec& spec, const RandomKey& key)
-      : capacity_(static_cast<std::uint64_t>(spec.queue.capacity)),
+  /// `ranks`: of all attempts, for queues that evict.
+  ServiceQueue(const ServiceSpec& spec, const RandomKey& key, kernel::BlockArray<QueueLinks>* ranks)
+      : evicts_(spec.queue.evicts()),
+        capacity_(static_cast<std::uint64_t>(spec.queue.capacity)),
         controls_delay_(spec.queue.discipline == Discipline::kCodel),
         looks_at_waits_(spec.queue.sheds()),
         max_age_(spec.queue.max_age),
-        line_(spec.queue.discipline, lifo_above(spec), key),
+        line_(spec.queue.discipline, lifo_above(spec), key, evicts_ ? ranks : nullptr),
         rejections_(Discipline::kFifo, kNever, key),
         codel_(spec.queue.codel) {}
 
@@ -280,6 +351,13 @@ class ServiceQueue {
   void join(Attempt& a) {
     a.stage = Attempt::Stage::kQueued;
     (a.is(Attempt::kRejection) ? rejections_ : line_).push(a);
+  }
+  /// The queue is full: the attempt that has to leave it for this one (which it does not yet); null
+  /// if none has.
+  Attempt* gives_way_to(const Attempt& newcomer) const {
+    if (!evicts_ || line_.empty()) return nullptr;
+    Attempt& lowest = line_.lowest();
+    return lowest.priority < newcomer.priority ? &lowest : nullptr;
   }
   void leave(const Attempt& a) { (a.is(Attempt::kRejection) ? rejections_ : line_).erase(a); }
   /// Takes out the attempt whose turn it is, now that a server is free, or before that one that
@@ -335,6 +413,7 @@ class ServiceQueue {
     return &oldest;
   }
 
+  bool evicts_;
   std::uint64_t capacity_;
   bool controls_delay_, looks_at_waits_;
   Duration max_age_;

@@ -154,10 +154,13 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
   }
   if (s.traits().screens_arrivals && is_answered_at_the_door(a)) [[unlikely]]
     return;
-  const Instance::Admission admission = s.admit(a, state_.now);
+  Instance::Admission admission = s.admit(a, state_.now);
   if (admission >= Instance::Admission::kFull) {
-    return overflow(
-        a, admission == Instance::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
+    const bool is_full = admission == Instance::Admission::kFull;
+    if (!is_full || !another_gives_way(a)) {
+      return overflow(a, is_full ? Refusal::kQueueFull : Refusal::kLimit);
+    }
+    admission = s.admit(a, state_.now);
   }
   const bool must_wait = admission == Instance::Admission::kQueued;
   s.place.recorder->admitted();
@@ -243,6 +246,19 @@ bool Services::passes_throttle(const Attempt& a, Instance& keeper) const {
   // Operations or keys may have limits of their own.
   const std::uint32_t own = spec.keys.empty() ? state_.operation_of(a) : state_.key_of(a);
   return keeper.throttle.pass(a.group, number, state_.now, own);
+}
+
+// The queue is full, and one that waits there may be less important than the attempt that has
+// come: then it leaves, and is refused as if it had been when it came.
+bool Services::another_gives_way(const Attempt& newcomer) {
+  Instance& s = *newcomer.at;
+  Attempt* const out = s.make_room_for(newcomer);
+  if (out == nullptr) return false;
+  RETRYSIM_TELL(Step::kLeftQueue, state_.now, *out);
+  watch_.leave(*out);
+  out->clients->recorder->passage.evicted(out->in_cohort);
+  overflow(*out, Refusal::kQueueFull);
+  return true;
 }
 
 // The queue does not take the attempt, or sheds it.

@@ -60,7 +60,8 @@ class AttemptWatch {
 /// All services. An attempt goes through these steps at its instance (`Attempt::at`), each of which
 /// calls the next one or leaves it to an event:
 ///
-///   Network -> arrive -> (turned away) or the queue, or a server
+///   Network -> arrive -> (turned away) or the queue, or a server; another may have to leave the
+///                        queue for it, and is then turned away
 ///   an event: complete -> served -> Network::answer_last; the server takes the next attempt
 ///
 /// What an instance decides is in `Instance`; what follows from it is here.
@@ -126,6 +127,7 @@ class Services {
   [[gnu::noinline]] bool is_answered_at_the_door(Attempt& a);
   bool meets_random_error(Attempt& a);
   bool passes_throttle(const Attempt& a, Instance& keeper) const;
+  [[gnu::noinline]] bool another_gives_way(const Attempt& newcomer);
   RETRYSIM_IN_LOOP void overflow(Attempt& a, Refusal refusal);
   void turn_away(Attempt& a, std::uint16_t answer);
 

@@ -50,7 +50,9 @@ constexpr KeyInfo kGroupKeys[] = {
 constexpr KeyInfo kPriorityKeys[] = {
     key("priority", count({.min = 0, .max = kMaxPriority}), into<&ClientSpec::priority>,
         {.fallback = "0"},
-        "Attempts of higher priority are served first where queue.discipline is priority."),
+        "Attempts of higher priority are served first where queue.discipline is priority, and "
+        "turned away last where queue.when_full is evict-lowest; concurrency.partitions go by it, "
+        "too."),
 };
 
 using C = CallSpec;
@@ -95,9 +97,8 @@ constexpr KeyInfo kCallKeys[] = {
         "attempt for which the call is made."),
     key("priority", count({.min = 0, .max = kMaxPriority}).or_word("caller"),
         Access{store_call_priority}.used_as(into<&ClientSpec::priority>), {.fallback = "0"},
-        "Attempts of higher priority are served first where queue.discipline is priority; "
-        "\"caller\": "
-        "the priority of the attempt for which the call is made."),
+        "As client.*.priority; \"caller\": the priority of the attempt for which the call is "
+        "made."),
     key("count", count_distribution({.min = 0, .max = C::kMaxCopies}),
         Access{store_call_count}.used_if(
             [](const FilledSlots& s) { return s.to<C>().count != 1 || s.to<C>().random_count; }),
@@ -603,6 +604,12 @@ void store_retryer(const Slots& s, const Value& v) {
   s.to<ClientSpec>().retryer = v.is_else_word ? "" : v.text;
 }
 
+void store_retry_priority(const Slots& s, const Value& v) {
+  auto& priority = s.to<ClientSpec>().retry_priority;
+  priority.reset();
+  if (!v.is_else_word) priority = static_cast<std::uint8_t>(v.count);
+}
+
 std::vector<KeyInfo> preset_keys() {
   return {
       key("retry.from_environment", boolean(), into<&PresetChoice::from_environment>,
@@ -644,6 +651,12 @@ std::vector<KeyInfo> preset_keys() {
           "process that use the same retryer. A circuit breaker that refuses calls (breaker) is "
           "not "
           "shared with it."),
+      key("retry.priority", count({.min = 0, .max = kMaxPriority}).or_word("same"),
+          Access{store_retry_priority}.used_if(
+              [](const FilledSlots& s) { return s.to<ClientSpec>().retry_priority.has_value(); }),
+          {.fallback = "same", .when = kRetries, .thing = "retries with a priority of their own"},
+          "Priority of all attempts after the first one, retries and hedges, instead of that of "
+          "the group: a lower one lets a service shed retries first."),
   };
 }
 

@@ -69,6 +69,10 @@ class KeysInUse {
         if (!table("service.*" + kind + "*", FilledSlots(&limit), its_path)) return false;
       }
     }
+    for (const PartitionSpec& p : spec.concurrency.partitions) {
+      const auto its_path = [&] { return path + ".concurrency.partitions." + p.name; };
+      if (!table("service.*.concurrency.partitions.*", FilledSlots(&p), its_path)) return false;
+    }
     for (const FaultSpec& f : scenario_.faults) {
       if (f.service != s) continue;
       const FilledSlots of_fault(&f, &f.errors, &f.errors_at);

@@ -213,6 +213,7 @@ std::span<const KeyInfo> phase_keys();
 std::vector<KeyInfo> service_keys();
 std::span<const KeyInfo> answer_keys();          ///< answers of a service that does not serve
 std::span<const KeyInfo> throttle_limit_keys();  ///< [service.X.throttle.operation.Y], .key.Y
+std::span<const KeyInfo> partition_keys();       ///< [service.X.concurrency.partitions.Y]
 std::span<const KeyInfo> instance_keys();        ///< those of a service that has several instances
 std::span<const KeyInfo> slowdown_keys();        ///< how its service times grow with the load
 std::vector<KeyInfo> fault_keys();

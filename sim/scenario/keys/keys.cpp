@@ -70,11 +70,12 @@ void insert(NameTree& tree, std::string_view path, const KeyInfo* key) {
 std::span<const KeyScope> key_scopes() {
   static const std::vector<KeyInfo> service = service_keys(), fault = fault_keys(),
                                     client = client_keys(), call = call_keys();
-  static const std::array<KeyScope, 11> scopes{
+  static const std::array<KeyScope, 12> scopes{
       {{"", "scenario", top_keys()},
        {"service.*", "service", service},
        {"service.*.throttle.operation.*", "limit of an operation", throttle_limit_keys()},
        {"service.*.throttle.key.*", "limit of a key", throttle_limit_keys()},
+       {"service.*.concurrency.partitions.*", "partition", partition_keys()},
        {"fault.*", "fault", fault},
        {"client.*", "client", client},
        {"client.*.surge.*", "surge", surge_keys()},

@@ -105,7 +105,8 @@ class SlotsOf {
   std::tuple<To<Scenario>, To<ServiceSpec>, To<std::vector<RandomError>>, To<ErrorPoint>,
              To<FaultSpec>, To<ServiceName>, To<ServiceNames>, To<ClientSpec>, To<ArrivalInputs>,
              To<PresetChoice>, To<RetryRules>, To<SurgeSpec>, To<OperationSpec>, To<CallSpec>,
-             To<ThrottleLimit>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>, To<ErrorTexts>>
+             To<ThrottleLimit>, To<PartitionSpec>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>,
+             To<ErrorTexts>>
       parts_{};
 };
 /// The slots of a table that is being read.

@@ -123,6 +123,13 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "unlimited", .when = "model != independent"},
         "Attempts that may wait, not counting those in service; with processor-sharing attempts in "
         "service."),
+    key("queue.when_full", word(), into<kQueue, &QueueSpec::when_full>,
+        {.fallback = "refuse-new",
+         .when = "queue.discipline != processor-sharing",
+         .thing = "attempts that leave a full queue for others"},
+        "Who is turned away when an attempt comes to a full queue: refuse-new: that one; "
+        "evict-lowest: the newest of those that wait with the lowest priority, if it is lower than "
+        "that of the one that comes."),
     key("queue.target", request_time(kNotNegative),
         into<kQueue, &QueueSpec::codel, &CodelSpec::target>,
         {.fallback = "5ms", .when = "queue.discipline = codel"},
@@ -281,6 +288,28 @@ constexpr KeyInfo kServiceKeys[] = {
         "Another service that this one starts from."),
 };
 
+constexpr std::string_view kPartitions = "a limit on concurrency with partitions";
+
+constexpr KeyInfo kPartitionKeys[] = {
+    key("priority", count({.min = 0, .max = kMaxPriority}),
+        into<&PartitionSpec::priority>.used_if([](const FilledSlots&) { return true; }),
+        {.required = true, .thing = kPartitions},
+        "Priority of the attempts that the partition is for; attempts of other priorities have no "
+        "places of their own."),
+    key("share", number(kShare).or_word("none"),
+        Access{[](const Slots& s, const Value& v) {
+          s.to<PartitionSpec>().share = v.is_else_word ? PartitionSpec::kNone : v.number;
+        }}.used_as(into<&PartitionSpec::share>),
+        {.fallback = "none"},
+        "Places of its own, as a share of the limit, rounded up and at least one: while fewer of "
+        "its attempts are there, they are let in even if the limit is reached. Below the limit all "
+        "are let in."),
+    key("refuse_from", number(kPositiveShare), into<&PartitionSpec::refuse_from>,
+        {.fallback = "1.0"},
+        "Share of the limit, in use by all, from which on its attempts are refused (unless they "
+        "have places of their own left): a fixed threshold for this priority."),
+};
+
 constexpr KeyInfo kFaultKeys[] = {
     key("service", text(), into<&ServiceName::name>, {.required = true},
         "The affected service; may be left out if there is only one."),
@@ -368,6 +397,8 @@ std::vector<KeyInfo> service_keys() {
   return joined_keys(
       {kServiceKeys, answer_keys(), slowdown_keys(), instance_keys(), kErrorPointKey, kErrorKeys});
 }
+
+std::span<const KeyInfo> partition_keys() { return kPartitionKeys; }
 
 std::vector<KeyInfo> fault_keys() {
   std::vector<KeyInfo> keys = joined_keys({kFaultKeys, kFaultErrorPointKey, kErrorKeys});

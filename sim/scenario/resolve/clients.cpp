@@ -576,6 +576,7 @@ void resolve_clients(Tables& t) {
   check_operations_of_calls(t);
   check_retryers(t);
   check_throttle_limits(t);
+  note_idle_shedding(t);
   note_idle_keys(t);
 }
 
@@ -644,13 +645,21 @@ void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Memb
 }
 
 void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
-  if (spec.priority == 0) return;
+  const bool has_own = spec.retry_priority && spec.retry.max_attempts > 1;
+  if (spec.priority == 0 && !has_own) return;
   const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
   for (const std::size_t s : called_services(spec)) {
-    if (services[s].queue.discipline == Discipline::kPriority) return;
+    const ServiceSpec& service = services[s];
+    if (service.queue.discipline == Discipline::kPriority || service.queue.evicts() ||
+        !service.concurrency.partitions.empty()) {
+      return;
+    }
   }
-  t.loaded.notes.push_back(keys.path() + ".priority has no effect: service." +
-                           services[spec.service].name + ".queue.discipline is not \"priority\"");
+  t.loaded.notes.push_back(
+      fmt::format("{}.{} has no effect: service.{} has neither queue.discipline = \"priority\" nor "
+                  "queue.when_full = \"evict-lowest\" nor concurrency.partitions",
+                  keys.path(), spec.priority == 0 ? "retry.priority" : "priority",
+                  services[spec.service].name));
 }
 
 void note_idle_content(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {

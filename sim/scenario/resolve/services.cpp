@@ -46,6 +46,44 @@ void check_concurrency(Tables& t, const KeyResolution& keys, const ConcurrencySp
                      ", max = " + std::to_string(c.max) + "; expected min <= initial <= max");
 }
 
+// The tables [service.NAME.concurrency.partitions.*].
+void resolve_partitions(Tables& t, const KeyResolution& keys, const Member& service,
+                        ServiceSpec& spec) {
+  const Member* limit = service.value.find("concurrency");
+  if (limit == nullptr || !limit->value.is_table()) return;
+  ConcurrencySpec& c = spec.concurrency;
+  const std::string path = keys.full_path("concurrency.partitions");
+  double sum = 0;
+  t.for_each_in(limit->value, "partitions", [&](const Member& member, const Node& siblings) {
+    PartitionSpec partition;
+    partition.name = member.name;
+    KeyResolution own = t.keys_of("service.*.concurrency.partitions.*", path + "." + member.name,
+                                  member, siblings, Slots(&partition));
+    own.resolve();
+    sum += std::max(0.0, partition.share);
+    for (const PartitionSpec& other : c.partitions) {
+      if (other.priority != partition.priority) continue;
+      t.problems.add(own.place_of("priority"),
+                     fmt::format("{} and {}.{} have the same priority, {}; expected one partition "
+                                 "for each priority",
+                                 own.path(), path, other.name, other.priority));
+    }
+    c.partitions.push_back(std::move(partition));
+  });
+  if (sum > kMaxProbability) {
+    t.problems.add(keys.place_of("concurrency.partitions"),
+                   fmt::format("{} have shares that add up to {:.6g}; expected at most 1 together",
+                               path, sum));
+  }
+  if (c.partitions.empty() || c.control != ConcurrencyControl::kFixed ||
+      c.limit != ServiceSpec::kUnlimited) {
+    return;
+  }
+  t.loaded.notes.push_back(path +
+                           " has no effect: there is no limit (concurrency.limit, or a "
+                           "concurrency.control that finds one)");
+}
+
 void check_autoscaling(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
   const AutoscalingSpec& a = spec.autoscaling;
   if (a.target <= 0 || !keys.has("autoscaling.max")) return;
@@ -163,6 +201,7 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
                        " has no meaning for unlimited servers; expected a number of servers");
   }
   check_concurrency(t, keys, spec.concurrency);
+  resolve_partitions(t, keys, member, spec);
   check_autoscaling(t, keys, spec);
   check_window(t, keys.full_path("throttle"), keys.place_of("throttle.window"), spec.throttle.rate,
                spec.throttle.window);
@@ -491,6 +530,58 @@ void check_throttle_limits(Tables& t) {
   for (const ServiceSpec& spec : scenario.services) {
     check_operations(t, spec, operations);
     check_keys(t, spec, keys);
+  }
+}
+
+// --- Shedding by priority ------------------------------------------------------------------------
+
+namespace {
+
+/// The priorities of the attempts that come to a service; nothing if any may come, because they are
+/// those of callers.
+std::optional<std::set<std::uint8_t>> priorities_at(const Scenario& scenario, std::size_t service) {
+  for (const CallSpec& call : scenario.calls) {
+    if (!call.callers_priority || call.client >= scenario.clients.size()) continue;
+    if (share_of_calls(scenario.clients[call.client], service) > 0) return std::nullopt;
+  }
+  std::set<std::uint8_t> priorities;
+  for (const ClientSpec& c : scenario.clients) {
+    if (share_of_calls(c, service) <= 0) continue;
+    priorities.insert(c.priority);
+    if (c.retry_priority && c.retry.max_attempts > 1) priorities.insert(*c.retry_priority);
+  }
+  return priorities;
+}
+
+}  // namespace
+
+void note_idle_shedding(Tables& t) {
+  const Scenario& scenario = t.loaded.scenario;
+  for (std::size_t i = 0; i < scenario.services.size(); ++i) {
+    const ServiceSpec& spec = scenario.services[i];
+    const std::vector<PartitionSpec>& partitions = spec.concurrency.partitions;
+    if (!spec.queue.evicts() && partitions.empty()) continue;
+    const auto priorities = priorities_at(scenario, i);
+    const std::string path = "service." + spec.name;
+    const auto note = [&](std::string_view key, std::string_view why) {
+      t.loaded.notes.push_back(fmt::format("{}.{} has no effect: {}", path, key, why));
+    };
+    if (spec.queue.evicts()) {
+      constexpr std::string_view kEvicts = "queue.when_full = \"evict-lowest\"";
+      if (spec.queue.capacity == ServiceSpec::kUnlimited ||
+          spec.servers == ServiceSpec::kUnlimited) {
+        note(kEvicts, "the queue is never full (queue.capacity)");
+      } else if (spec.queue.capacity == 0) {
+        note(kEvicts, "nobody waits who could leave (queue.capacity = 0)");
+      } else if (priorities && priorities->size() < 2) {
+        note(kEvicts, "all attempts that come have the same priority (client.*.priority)");
+      }
+    }
+    for (const PartitionSpec& p : partitions) {
+      if (!priorities || priorities->contains(p.priority)) continue;
+      note("concurrency.partitions." + p.name,
+           fmt::format("no attempt that comes has the priority {}", p.priority));
+    }
   }
 }
 

@@ -31,5 +31,7 @@ void check_window(Tables& t, const std::string& path, Place place, double rate, 
 
 /// When the clients are known: whether there are such operations and keys.
 void check_throttle_limits(Tables& t);
+/// When the clients are known: what a service does by priority although that changes nothing.
+void note_idle_shedding(Tables& t);
 
 }  // namespace retrysim::scenario

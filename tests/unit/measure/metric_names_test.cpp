@@ -90,6 +90,7 @@ TEST_CASE("every documented metric name exists") {
                                     "goodput",
                                     "utilization",
                                     "rejected_share",
+                                    "evicted_share",
                                     "throttled_share",
                                     "timeout_share",
                                     "error_share",

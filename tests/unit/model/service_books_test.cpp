@@ -27,6 +27,8 @@ Scenario troubled(Discipline discipline, Abandoned abandoned, int variant) {
   service.slowdown.per_attempt = 0.05;
   service.queue.drop_expired = variant % 2 == 1;
   if (variant % 3 == 1) service.queue.max_age = ms(60);
+  if (variant != 2) service.queue.when_full = WhenFull::kEvictLowest;
+  if (variant != 3) service.concurrency.partitions = {{"high", 9, 0.6}, {"low", 0, 0.1, 0.8}};
   service.rejection.cost = variant < 3 ? ms(1) : Duration::zero();
   service.rejection.overflow = variant % 4 == 0 ? Overflow::kDrop : Overflow::kThrottled;
   service.timeout = variant % 2 == 0 ? ms(150) : Duration::max();
@@ -64,6 +66,7 @@ Scenario troubled(Discipline discipline, Abandoned abandoned, int variant) {
   s.clients.push_back(c);
   s.clients[1].name = "drawn";
   s.clients[1].priority = 9;
+  s.clients[1].retry_priority = 4;
   s.clients[1].timeouts.attempt = Distribution::exponential(0.2);
   s.clients[1].count = 600;
   return s;

@@ -293,6 +293,73 @@ TEST_CASE("a concurrency limit must fit its control") {
              Catch::Contains("would never end"));
 }
 
+TEST_CASE("partitions are of different priorities, and share a limit that there is") {
+  const auto with = [](const std::string& partitions, const std::string& limit = "limit=10, ") {
+    return "service.api.concurrency={" + limit + "partitions={" + partitions + "}}";
+  };
+  const LoadedScenario loaded =
+      load(kSmall, {with("high={priority=0, share=0.7}, low={priority=2, refuse_from=0.5}"),
+                    "client.web.retry={mode='standard', priority=2}"});
+  CHECK(loaded.notes.empty());
+  const std::vector<PartitionSpec>& p = loaded.scenario.services[0].concurrency.partitions;
+  REQUIRE(p.size() == 2);
+  CHECK(p[0].name == "high");
+  CHECK(p[0].priority == 0);
+  CHECK(p[0].share == 0.7);
+  CHECK(p[0].refuse_from == 1);
+  CHECK(p[1].share == PartitionSpec::kNone);
+  CHECK(p[1].refuse_from == 0.5);
+  CHECK(load(to_toml(loaded, false)).scenario.services[0].concurrency.partitions.size() == 2);
+
+  CHECK_THAT(after(with("a={priority=0, share=0.7}, b={priority=1, share=0.4}")),
+             Catch::Contains("service.api.concurrency.partitions have shares that add up to 1.1; "
+                             "expected at most 1 together"));
+  CHECK(load(kSmall, {with("a={priority=0, share=0.7}, b={priority=1, share=0.2}, "
+                           "c={priority=2, share=0.1}")})
+            .scenario.services[0]
+            .concurrency.partitions.size() == 3);
+  CHECK_THAT(after(with("a={priority=1}, b={priority=1}")),
+             Catch::Contains("service.api.concurrency.partitions.b and "
+                             "service.api.concurrency.partitions.a have the same priority, 1; "
+                             "expected one partition for each priority"));
+  CHECK_THAT(after(with("a={share=1}")),
+             Catch::Contains("service.api.concurrency.partitions.a.priority is missing"));
+  CHECK_THAT(after(with("a={priority=1, refuse_from=0}")), Catch::Contains("refuse_from"));
+  CHECK_THAT(after(with("a={priority=1, shar=1}")), Catch::Contains("did you mean \"share\"?"));
+  CHECK_THAT(
+      load(kSmall, {with("a={priority=0, share=1}", "")}).notes.at(0),
+      Catch::Contains("service.api.concurrency.partitions has no effect: there is no limit"));
+  CHECK(load(kSmall, {with("a={priority=0, share=1}", "control='aimd', ")}).notes.empty());
+  CHECK_THAT(load(kSmall, {with("a={priority=7, share=1}")}).notes.at(0),
+             Catch::Contains("service.api.concurrency.partitions.a has no effect: no attempt that "
+                             "comes has the priority 7"));
+}
+
+TEST_CASE("evict-lowest needs a queue that can be full, and more than one priority") {
+  const auto notes = [](std::vector<std::string> edits) {
+    edits.insert(edits.begin(), "service.api.queue.when_full=evict-lowest");
+    return load(kSmall, edits).notes;
+  };
+  CHECK_THAT(notes({"client.web.retry={mode='standard', priority=1}"}).at(0),
+             Catch::Contains("service.api.queue.when_full = \"evict-lowest\" has no effect: the "
+                             "queue is never full"));
+  CHECK_THAT(notes({"service.api.queue.capacity=0"}).at(0), Catch::Contains("nobody waits"));
+  CHECK_THAT(notes({"service.api.queue.capacity=5"}).at(0),
+             Catch::Contains("all attempts that come have the same priority"));
+  CHECK(notes({"service.api.queue.capacity=5", "client.web.retry={mode='standard', priority=1}"})
+            .empty());
+  CHECK(notes({"service.api.queue.capacity=5",
+               "client.batch={priority=1, arrivals.process='poisson', arrivals.rate=1, "
+               "attempt_timeout='1s', retry.mode='none'}"})
+            .empty());
+  CHECK_THAT(after("service.api={queue.discipline='processor-sharing', "
+                   "queue.when_full='evict-lowest'}"),
+             Catch::Contains("queue.when_full"));
+  CHECK_THAT(load(kSmall, {"client.web.retry={mode='standard', priority=1}"}).notes.at(0),
+             Catch::Contains("client.web.retry.priority has no effect: service.api has neither "
+                             "queue.discipline = \"priority\""));
+}
+
 TEST_CASE("expectations need a metric that exists and a bound") {
   CHECK_THAT(after("expect.e={metric='recovry_s', at_most=1}"),
              Catch::Contains("expect.e.metric = \"recovry_s\" is unknown; did you mean "
