@@ -257,9 +257,9 @@ constexpr int kLossRuns = 10;
 
 Scenario two_classes(double critical, double background) {
   Scenario s = test::small_world();
-  s.duration = Duration::seconds(60);
+  s.duration = Duration::seconds(300);
   s.warmup = Duration::seconds(2);
-  s.interval = Duration::seconds(10);
+  s.interval = Duration::seconds(50);
   s.services[0].service_time = Distribution::exponential(0.01);
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].retry.max_attempts = 1;
@@ -391,16 +391,17 @@ TEST_CASE("A fixed threshold is trunk reservation", "[repetitive]") {
 }
 
 // A server that finishes 100 attempts a second has a queue of 20; 200 to 500 a second come for five
-// seconds, one after the other, each of them critical with a chance of a quarter. The figures to be
-// met, within a point, are those of an independent simulation of these rules.
+// seconds, one after the other; a quarter of them is critical, in random order. The figures to be
+// met, within a point, are those of an independent simulation of these rules, and rounded: 81 % is
+// anything from 80.5 % on.
 TEST_CASE("Two classes at twice to five times the capacity: success of critical and background",
           "[repetitive]") {
   struct Row {
     int rate;
-    double critical, background;
+    double critical, background, rounding;
   };
-  const Row row = GENERATE(Row{200, 1.00, 0.36}, Row{300, 0.997, 0.13}, Row{400, 0.93, 0.035},
-                           Row{500, 0.81, 0.01});
+  const Row row = GENERATE(Row{200, 1.00, 0.36, 0.005}, Row{300, 0.997, 0.13, 0.0005},
+                           Row{400, 0.93, 0.035, 0.005}, Row{500, 0.81, 0.01, 0.005});
   Scenario s = two_classes(1, 1);
   s.duration = Duration::seconds(5);
   s.warmup = Duration::zero();
@@ -415,8 +416,11 @@ TEST_CASE("Two classes at twice to five times the capacity: success of critical 
       c.arrivals = {};
       c.arrivals.process = ArrivalProcess::kTrace;
     }
-    for (int i = 0; i < 5 * row.rate; ++i) {
-      const bool is_critical = draws.uniform() < 0.25;
+    const int all = 5 * row.rate;
+    int critical_left = all / 4;
+    for (int i = 0; i < all; ++i) {
+      const bool is_critical = draws.uniform() * (all - i) < critical_left;
+      critical_left -= is_critical;
       s.clients[is_critical ? 0 : 1].arrivals.rows.push_back(
           Time::zero() + Duration::from_seconds(static_cast<double>(i) / row.rate));
     }
@@ -427,7 +431,7 @@ TEST_CASE("Two classes at twice to five times the capacity: success of critical 
     }
   }
   INFO("of " << row.rate << " a second " << sum[0] / kRuns << " and " << sum[1] / kRuns);
-  CHECK(sum[0] / kRuns == Approx(row.critical).margin(0.01));
+  CHECK(sum[0] / kRuns == Approx(row.critical).margin(0.01 + row.rounding));
   CHECK(sum[1] / kRuns == Approx(row.background).margin(0.01));
 }
 
