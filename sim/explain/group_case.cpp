@@ -31,6 +31,11 @@ double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
 
 }  // namespace
 
+bool sheds_by_priority(const ServiceSpec& service) {
+  return (service.queue.evicts() && service.queue.capacity != ServiceSpec::kUnlimited) ||
+         !service.concurrency.partitions.empty();
+}
+
 double least_work_above_capacity(const Capacity& capacity, double offered_s) {
   constexpr double kFew = 20;
   return offered_s >= kFew * capacity.service_time_s
@@ -71,6 +76,7 @@ class CaseBuilder {
     }
     find_gaps();
     find_capacity();
+    find_shed();
   }
 
   GroupCase build() {
@@ -183,7 +189,29 @@ class CaseBuilder {
     if (k.limited) k.need = facts_.need_of(c_.client.service);
   }
 
+  void find_shed() {
+    if (!c_.has_one_service() || !sheds_by_priority(c_.service())) return;
+    const auto priority = [&](const ShedGroup& g) { return c_.scenario.clients[g.group].priority; };
+    for (std::size_t g = 0; g < c_.scenario.clients.size(); ++g) {
+      const ClientSpec& client = c_.scenario.clients[g];
+      const bool takes_over = std::ranges::any_of(c_.scenario.calls, [&](const CallSpec& call) {
+        return call.client == g && call.callers_priority;
+      });
+      if (takes_over || !calls_one_service(client)) continue;
+      if (client.service == c_.client.service) c_.shed.push_back({g});
+    }
+    if (c_.shed.empty()) return;
+    std::ranges::stable_sort(c_.shed, std::greater<>(), priority);
+    if (priority(c_.shed.front()) == priority(c_.shed.back())) c_.shed.clear();
+  }
+
   void add_counts(const RunResult& run) {
+    for (ShedGroup& g : c_.shed) {
+      const ClientResult& its = run.clients[g.group];
+      g.attempts += static_cast<double>(its.attempts);
+      g.rejected += static_cast<double>(its.rejected);
+      g.evicted += static_cast<double>(its.evicted);
+    }
     ++c_.runs;
     c_.bin_s = run.interval.in_seconds();
     const ClientResult& r = run.clients[c_.index];
@@ -1092,6 +1120,7 @@ class FigureWalk {
 
   void operator()(FieldsOf<GroupCase> auto& c) {
     visit(c.runs, c.bin_s);
+    for (auto& g : c.shed) visit(g.attempts, g.rejected, g.evicted);
     add_counts(c.total);
     for (auto* stretch : {&c.all, &c.before, &c.during, &c.trouble, &c.after})
       add_stretch(*stretch);
@@ -1256,6 +1285,11 @@ void merge(Backlog& to, const Backlog& b) {
 void merge(GroupCase& to, const GroupCase& c) {
   to.runs += c.runs;
   to.bin_s = c.bin_s;
+  for (std::size_t i = 0; i < c.shed.size(); ++i) {
+    to.shed[i].attempts += c.shed[i].attempts;
+    to.shed[i].rejected += c.shed[i].rejected;
+    to.shed[i].evicted += c.shed[i].evicted;
+  }
   merge(to.total, c.total);
   merge(to.all, c.all);
   merge(to.before, c.before);

@@ -201,6 +201,17 @@ double least_work_above_capacity(const Capacity& capacity, double offered_s);
 /// As above, but always by more than chance explains.
 double sure_work_above_capacity(const Capacity& capacity, double offered_s);
 
+/// Whether priorities decide who is turned away at the service.
+bool sheds_by_priority(const ServiceSpec& service);
+
+/// A group at a service that sheds by priority: attempts of all replications together.
+struct ShedGroup {
+  std::size_t group;
+  double attempts = 0, rejected = 0, evicted = 0;  ///< as in ClientResult
+
+  double lost_share() const { return attempts > 0 ? rejected / attempts : 0; }
+};
+
 struct GroupCase {
   const Scenario& scenario;
   std::size_t index;
@@ -214,6 +225,10 @@ struct GroupCase {
   std::vector<GroupVolume> volumes = {};  ///< and of each group in the time of trouble.
   Disturbances disturbances = {};
 
+  /// If the group calls one service, which sheds by priority: all groups that call it and no other,
+  /// the highest priority first; without calls that have the priorities of their callers. Empty if
+  /// all have the same.
+  std::vector<ShedGroup> shed = {};
   ClientResult total = {};  ///< cohort counts of all replications together, without time series
   Stretch all = {};         ///< the window
   Stretch before = {};      ///< until the first disturbance; without one the whole window

@@ -32,13 +32,14 @@ bool is_herd(const GroupCase& c) { return c.client.arrivals.process == ArrivalPr
 
 }  // namespace
 
-/// Whether others wait so that this group does not. One that is turned away at the door all the
-/// same has nothing of that.
+/// Whether others wait, or are turned away, so that this group is not. One that is turned away at
+/// the door all the same has nothing of that.
 bool is_served_first(const GroupCase& c) {
   constexpr double kFew = 0.01;
   const ClientFlow& calm = c.before.group;
   const auto failed = static_cast<double>(calm.failures);
-  if (c.service().queue.discipline != Discipline::kPriority ||
+  const bool goes_first = c.service().queue.discipline == Discipline::kPriority;
+  if ((!goes_first && !sheds_by_priority(c.service())) ||
       failed > kFew * (failed + static_cast<double>(calm.successes))) {
     return false;
   }
@@ -94,13 +95,15 @@ Found overload_without_retries(const GroupCase& c) {
   }
   if (load < (as_planned ? kAtLimit : 1 + noise)) return std::nullopt;
   if (is_served_first(c)) f.severity = Severity::kInfo;
-  f.sentence =
-      is_served_first(c)
-          ? say("first attempts of {} need {} the capacity: this one is served before others, "
-                "which wait; {}",
-                if_needed("all groups", 1), needed, remedy)
-          : say("first attempts alone need {} the capacity: {} helps; {}", needed,
-                if_needed("no retry policy", 1), remedy);
+  f.sentence = is_served_first(c)
+                   ? say("first attempts of {} need {} the capacity: this one is {}; {}",
+                         if_needed("all groups", 1), needed,
+                         sheds_by_priority(c.service())
+                             ? Words("turned away after others, which are shed first")
+                             : Words("served before others, which wait"),
+                         remedy)
+                   : say("first attempts alone need {} the capacity: {} helps; {}", needed,
+                         if_needed("no retry policy", 1), remedy);
   return f;
 }
 
@@ -745,6 +748,29 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   return Finding{std::move(sentence), std::move(evidence)};
 }
 
+/// Of groups that share a service, the lowest priority, if that is what made the difference.
+Found shed_first(const GroupCase& c) {
+  constexpr double kNoticeable = 0.01;
+  if (c.shed.empty()) return std::nullopt;
+  const ShedGroup& spared = c.shed.front();
+  const auto own = std::ranges::find(c.shed, c.index, &ShedGroup::group);
+  const ClientSpec& first = c.scenario.clients[spared.group];
+  if (own == c.shed.end() || c.client.priority >= first.priority ||
+      own->lost_share() < kNoticeable || own->lost_share() <= spared.lost_share()) {
+    return std::nullopt;
+  }
+  const auto lost = [](const std::string& client) {
+    FigureSource rejected = metric_of(client, "rejected_share");
+    rejected.weight = "attempts";
+    return std::move(rejected) / metric_of(client, "attempts");
+  };
+  return Finding{say("it was shed first: {} of its attempts were {}; {} lost {}",
+                     share(own->lost_share(), lost(c.client.name)),
+                     own->evicted > 0 ? Words("refused or evicted") : Words("refused"),
+                     Name{first.name}, share(spared.lost_share(), lost(first.name))),
+                 {{"lost_share", own->lost_share()}, {"spared_lost_share", spared.lost_share()}}};
+}
+
 Found connections_are_bottleneck(const GroupCase& c) {
   constexpr double kMuch = 0.25;
   if (c.total.latency_m.count == 0 || c.requests() == 0) return std::nullopt;
@@ -990,6 +1016,10 @@ constexpr std::array kOverloadRules = {
     Rule{
         {"throttle-is-bottleneck", kBad, false, "the throttle refuses 5 % of the attempts or more"},
         throttle_is_bottleneck},
+    Rule{{"shed-first", kInfo, false,
+          "the service sheds by priority, and turned away 1 % of the attempts of a group or more, "
+          "and a smaller share of those of the highest priority"},
+         shed_first},
     Rule{{"connections-are-bottleneck", kBad, false,
           "a quarter of the latency or more is waiting for a connection"},
          connections_are_bottleneck},

@@ -41,7 +41,7 @@ const VerdictRule* answer_of(const GroupCase& c, Severity& severity);
 /// Where nothing disturbed the run or the rule has no such words, what the answer begins with.
 std::string fate_of(const GroupCase& c, const Verdict& answer);
 
-/// Whether others wait so that this group does not.
+/// Whether others wait, or are turned away, so that this group is not.
 bool is_served_first(const GroupCase& c);
 /// That first attempts alone need the capacity or more.
 std::optional<Finding> overload_without_retries(const GroupCase& c);

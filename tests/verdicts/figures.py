@@ -535,6 +535,11 @@ def mixed(rng):
                               "unreachable = true", "black_hole = true",
                               "errors = { internal = 1.0 }", "errors = { internal = 0.4 }",
                               "request_loss = 0.5", "response_loss = 0.2", 'latency = "100ms"'])]
+    shedding = random.Random("\n".join(lines))  # so that all other draws stay as they are
+    if shedding.random() < 0.5:
+        lines = [line[:-2] + ', when_full = "evict-lowest" }' if line.startswith("queue = ")
+                 else line for line in lines]
+        lines.insert(lines.index("[client.web]") + 1, "priority = 1")
     return "\n".join(lines) + "\n"
 
 

@@ -651,6 +651,34 @@ retry = { mode = "none" }
   CHECK_THAT(warnings(above), says("At least 13 servers"));
 }
 
+TEST_CASE("who is shed first is told, with what that spared others") {
+  const auto of = [](const std::string& queue) {
+    return ten_servers(queue, R"([client.critical]
+arrivals = { process = "poisson", total_rate = 250 }
+priority = 2
+retry = { mode = "none" }
+[client.background]
+arrivals = { process = "poisson", total_rate = 650 }
+priority = 1
+retry = { mode = "none" }
+)");
+  };
+  // 500/s are served, 250 of them critical.
+  const std::string evicts = of("queue = { capacity = 20, when_full = \"evict-lowest\" }\n");
+  CHECK_THAT(said_of("background", evicts),
+             says("it was shed first: 62 % of its attempts were refused or evicted; critical lost "
+                  "0.21 %"));
+  CHECK_THAT(said_of("critical", evicts),
+             says("all is well") && says("turned away after others") && !says("it was shed first"));
+  const std::string partitions =
+      of("concurrency = { limit = 20, partitions.first = { priority = 2, share = 1 } }\n");
+  CHECK_THAT(said_of("background", partitions),
+             says("it was shed first") && says("were refused; critical lost 0"));
+  CHECK_THAT(said_of("background", of("queue = { capacity = 20 }\n")), !says("shed first"));
+  CHECK_THAT(said_of("critical", of("queue = { capacity = 20 }\n")),
+             says("no retry policy helps") && !says("turned away after"));
+}
+
 TEST_CASE("what grows is not said as an average") {
   CHECK_THAT(said_of("app", R"(
 name = "grows"
