@@ -13,6 +13,8 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace retrysim {
@@ -155,6 +157,47 @@ Treatment adaptive_lifo(const ServicePlace& place) {
         fmt::format("{} has a discipline of its own, {}", s.name, name(s.queue.discipline)));
   }
   return edit({"queue.discipline=adaptive-lifo"});
+}
+
+/// The highest of the priorities that come to the service from outside and by calls; nothing if all
+/// are the same.
+std::optional<int> highest_priority(const ServicePlace& place) {
+  std::set<int> priorities;
+  for (const ClientSpec& c : place.scenario.clients) {
+    if (share_of_calls(c, place.number) <= 0) continue;
+    priorities.insert(c.priority);
+    if (c.retry_priority && c.retry.max_attempts > 1) priorities.insert(*c.retry_priority);
+  }
+  // Calls that have the priorities of their callers.
+  for (const CallSpec& call : place.scenario.calls) {
+    if (!call.callers_priority) continue;
+    if (share_of_calls(place.scenario.clients[call.client], place.number) <= 0) continue;
+    for (const ClientSpec& c : place.scenario.clients) priorities.insert(c.priority);
+  }
+  if (priorities.size() < 2) return std::nullopt;
+  return *priorities.rbegin();
+}
+
+/// In a queue with a limit, the lowest priority gives way; under a limit on concurrency, the
+/// highest one may have all of it.
+Treatment shed_lowest(const ServicePlace& place) {
+  const ServiceSpec& s = place.spec();
+  if (s.model == ServiceModelKind::kIndependent) return not_here("no attempt waits");
+  const ConcurrencySpec& c = s.concurrency;
+  const auto highest = highest_priority(place);
+  if (s.queue.evicts() || !c.partitions.empty()) {
+    return in_place(fmt::format("{} sheds by priority", s.name));
+  }
+  if (!highest) return not_here("all attempts have the same priority");
+  if (has_queue(s.queue.discipline) && s.servers != ServiceSpec::kUnlimited &&
+      s.queue.capacity != ServiceSpec::kUnlimited && s.queue.capacity > 0) {
+    return edit({"queue.when_full=evict-lowest"});
+  }
+  if (c.control == ConcurrencyControl::kFixed && c.limit == ServiceSpec::kUnlimited) {
+    return not_here("neither queue nor concurrency has a limit");
+  }
+  return edit({fmt::format("concurrency.partitions.highest.priority={}", *highest),
+               "concurrency.partitions.highest.share=1"});
 }
 
 // --- Retries -------------------------------------------------------------------------------------
@@ -398,6 +441,9 @@ const std::vector<RemedyRow>& remedy_table() {
                   drop_abandoned),
       at_services("adaptive-lifo", "serve the newest attempt first in a long queue (adaptive LIFO)",
                   adaptive_lifo),
+      at_services("shed-lowest-first",
+                  "turn the lowest priority away first where queue or concurrency has a limit",
+                  shed_lowest),
       at_services("outlier-ejection",
                   "send nothing to instances that keep failing (outlier ejection)",
                   outlier_ejection),

@@ -127,6 +127,29 @@ TEST_CASE("A remedy edits what it can change and says why it is not tried") {
   }
 }
 
+TEST_CASE("The lowest priority is shed first where a queue or a limit turns attempts away") {
+  const test::RequestFile file{std::string(kZombie) + R"([client.batch]
+priority = 3
+arrivals = { process = "poisson", total_rate = 1 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+)"};
+  const auto remedy = [&](Texts edits) {
+    const RemediesResult read = load_remedies(file.scenario(), edits);
+    return remedy_of(read, "shed-lowest-first");
+  };
+  CHECK(remedy({}).reason == "neither queue nor concurrency has a limit");
+  CHECK(remedy({"client.batch.priority=0"}).reason == "all attempts have the same priority");
+  CHECK(remedy({"service.api.queue.capacity=5"}).edits ==
+        Texts{"service.api.queue.when_full=evict-lowest"});
+  CHECK(remedy({"service.api.concurrency.limit=5"}).edits ==
+        Texts{"service.api.concurrency.partitions.highest.priority=3",
+              "service.api.concurrency.partitions.highest.share=1"});
+  CHECK(
+      remedy({"service.api.queue.capacity=5", "service.api.queue.when_full=evict-lowest"}).state ==
+      RemedyState::kInPlace);
+}
+
 TEST_CASE("A remedy that a scenario has is in place and the edits of a user come first") {
   const test::RequestFile file;
   const Texts edits = {"client.web.retry.mode=standard", "service.api.queue.capacity=2"};
