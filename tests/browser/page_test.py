@@ -85,7 +85,13 @@ class Page:
             time.sleep(0.05)
 
     def wait_for_replications(self, count):
-        self.wait(f"document.getElementById('page').dataset.replications === '{count}'")
+        data = "document.getElementById('page').dataset"
+        self.wait(f"{data}.replications === '{count}' && "
+                  f"(window.found = {data}.fingerprint || '-')")
+
+    def fingerprint(self):
+        """Of the result that was waited for last, even if a more precise one has followed."""
+        return self.run("window.found")
 
     def write_scenario(self, text):
         """As someone who types it."""
@@ -193,7 +199,7 @@ class PageTest(unittest.TestCase):
             page.urls.clear()
             page.open(f"http://127.0.0.1:{server.server_port}/")
             page.wait_for_replications(5)
-            self.assertEqual(page.shown("fingerprint"),
+            self.assertEqual(page.fingerprint(),
                              self.native("deploy", "replications=5")["fingerprint"])
             footer = page.run("document.querySelector('footer').innerText")
             self.assertIn("Made by retrysim", footer)
@@ -208,7 +214,7 @@ class PageTest(unittest.TestCase):
         page = self.browser
         page.wait_for_replications(20)
         here = self.native("deploy", "replications=20")
-        self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        self.assertEqual(page.fingerprint(), here["fingerprint"])
         self.assertIn("--replications 20",
                       page.run("document.querySelector('#live pre').textContent"))
 
@@ -218,7 +224,7 @@ class PageTest(unittest.TestCase):
             page.open("about:blank")
             page.open(f"{OPTIONS.page.resolve().as_uri()}#{name}")
             page.wait_for_replications(5)
-            self.assertEqual(page.shown("fingerprint"),
+            self.assertEqual(page.fingerprint(),
                              self.native(name, "replications=5")["fingerprint"], name)
 
     def test_a_slider_changes_the_picture_and_back(self):
@@ -251,7 +257,7 @@ class PageTest(unittest.TestCase):
         command = page.run("document.querySelector('#live pre').textContent")
         edit = command.split(f"--set '{key}=")[1].split("'")[0]
         here = self.native("deploy", f"{key}={edit}", "replications=5")
-        self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        self.assertEqual(page.fingerprint(), here["fingerprint"])
         self.assertEqual(page.problems, [])
 
     def test_two_policies_are_compared_on_the_same_random_numbers(self):
@@ -266,7 +272,7 @@ class PageTest(unittest.TestCase):
         here = self.ask_native({"ask": "compare", "toml": path.read_text(encoding="utf-8"),
                                 "edits": ["replications=5"],
                                 "vary": ['client.web.retry.mode="standard","legacy"']})
-        self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        self.assertEqual(page.fingerprint(), here["fingerprint"])
         self.assertIn("mode=legacy", page.run("document.getElementById('page').innerText"))
         self.assertIn("retrysim compare scenarios/deploy.toml --vary",
                       page.run("document.querySelector('#live pre').textContent"))
@@ -292,7 +298,7 @@ class PageTest(unittest.TestCase):
                          "f.dispatchEvent(new Event('change')); })()")
                 page.wait_for_replications(5)
                 here = self.native("deploy", f"{key}={value}", "replications=5")
-                self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+                self.assertEqual(page.fingerprint(), here["fingerprint"])
         sdk = SLIDER.format(key="client.web.retry.sdk")
         words = page.run(f"[...{sdk}.options].map(o => o.text)")
         self.assertLess({"botocore", "java-v2", "js-v3"}, set(words))
@@ -312,7 +318,7 @@ class PageTest(unittest.TestCase):
         edit = page.run("document.querySelector('#live pre').textContent").split("'")[1]
         self.assertTrue(edit.startswith("client.*.arrivals.total_rate="), edit)
         here = self.native("surge", edit, "replications=5")
-        self.assertEqual(page.shown("fingerprint"), here["fingerprint"])
+        self.assertEqual(page.fingerprint(), here["fingerprint"])
         self.assertEqual(page.problems, [])
 
     def test_what_many_groups_differ_in_is_folded_by_group(self):
