@@ -147,10 +147,10 @@ std::string result_of(LoadedScenario loaded, const Request& request) {
   const report::Document document = report::run_document(evaluation);
   if (request.ask == "files") {
     Json files = {{"scenario.toml", to_toml(loaded, false)}};
-    for (const std::string& name : document.file_names()) {
+    for (const report::TableSource& table : document.tables()) {
       report::StringSink sink;
-      document.write_file(sink, name);
-      files[name] = sink.text();
+      report::write_csv(sink, table);
+      files[report::file_name(table)] = sink.text();
     }
     return text_of({{"files", std::move(files)}});
   }

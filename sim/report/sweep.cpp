@@ -13,6 +13,7 @@
 #include "report/folder/manifest.hpp"
 #include "report/folder/result_folder.hpp"
 #include "report/graph.hpp"
+#include "report/pictures/pictures.hpp"
 #include "report/run/tables.hpp"
 #include "report/run/text.hpp"
 #include "scenario/text/text.hpp"
@@ -729,6 +730,38 @@ void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
   target.write(name, [&](Sink& sink) { sink.write(content); });
 }
 
+/// The merged tables that pictures are concluded from, as far as a picture can show them.
+class MergedTables {
+ public:
+  explicit MergedTables(const ResultFolder& folder) : folder_(folder) {}
+
+  const ResultTable* find(std::string_view file) {
+    const std::string name(file);
+    const std::vector<FileRecord>& files = folder_.files();
+    if (std::none_of(files.begin(), files.end(),
+                     [&](const FileRecord& one) { return one.name == name; })) {
+      return nullptr;
+    }
+    const auto known = tables_.find(name);
+    return known != tables_.end() ? &known->second
+                                  : &tables_.emplace(name, read(name)).first->second;
+  }
+
+ private:
+  ResultTable read(const std::string& name) const {
+    constexpr std::size_t kBytesOfCell = 32;  // more than cells have
+    const std::size_t cells = is_over_time(name) ? kCellsOfFirstPoint : kMaxCells;
+    std::string text = folder_.content(name, kBytesOfCell * cells);
+    text.erase(text.rfind('\n') + 1);
+    ResultTable table = read_csv(name, text);
+    const bool is_too_much = table.rows() * table.columns().size() >= cells && !is_over_time(name);
+    return is_too_much ? read_csv(name, text.substr(0, text.find('\n') + 1)) : std::move(table);
+  }
+
+  const ResultFolder& folder_;
+  std::map<std::string, ResultTable> tables_;
+};
+
 MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
   const std::vector<ShardFolder> shards = open_shards(folders);
   Json result = shards.front().result;
@@ -755,16 +788,17 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   // The names of the points come first, but every file has its place in the list.
   StringSink points;
   const std::vector<MergedPoint> of_points = merge_points(points, shards, merged.points);
-  KeptTables tables(true);
   for (const std::string& name : result["files"].get<std::vector<std::string>>()) {
     if (name == kPoints) {
-      tables.write(folder, name, [&](Sink& sink) { sink.write(points.text()); });
+      folder.write(name, [&](Sink& sink) { sink.write(points.text()); });
     } else if (is_table_of_points(name)) {
-      tables.write(folder, name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
+      folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
     } else if (name == kResult) {
       Json whole = result;
       for (const char* added : {"command", "options", "files"}) whole.erase(added);
-      whole["pictures"] = tables.pictures(whole);
+      MergedTables tables(folder);
+      whole["pictures"] =
+          pictures_of(whole, [&](std::string_view file) { return tables.find(file); });
       folder.write(
           name, [&](Sink& sink) { sink.write(sealed(whole, folder.identity(), folder.files())); });
     } else {

@@ -490,9 +490,10 @@ Document& Document::scenario_members(const LoadedScenario& scenario) {
 }
 
 Document& Document::table(TableSource source) {
-  std::string name = source.name + ".csv";
-  return file(std::move(name),
-              [source = std::move(source)](Sink& sink) { write_csv(sink, source); });
+  if (!scenario::is_result_file(file_name(source)))
+    throw std::logic_error(file_name(source) + " is not in the table of files");
+  tables_.push_back(std::move(source));
+  return *this;
 }
 
 Document& Document::tables(const std::vector<TableSource>& sources) {
@@ -500,16 +501,15 @@ Document& Document::tables(const std::vector<TableSource>& sources) {
   return *this;
 }
 
-Document& Document::file(std::string name, Content write) {
-  if (!scenario::is_result_file(name))
-    throw std::logic_error(name + " is not in the table of files");
-  files_.emplace_back(std::move(name), std::move(write));
-  return *this;
-}
-
 Document& Document::scenario_file(const LoadedScenario& scenario, std::string comment) {
   scenarios_.push_back({&scenario, std::move(comment)});
   return *this;
+}
+
+void Document::write_file(Sink& sink, std::string_view name) const {
+  for (const TableSource& source : tables_) {
+    if (file_name(source) == name) write_csv(sink, source);
+  }
 }
 
 std::string Document::text_of_part(const Part& part, std::size_t columns) {
@@ -559,18 +559,6 @@ void Document::write_text(StandardOutput& out, std::size_t columns,
   for (const Part* answer : answers) write_part(out, *answer, columns);
 }
 
-void Document::write_file(Sink& sink, std::string_view name) const {
-  for (const auto& [file, write] : files_) {
-    if (file == name) write(sink);
-  }
-}
-
-std::vector<std::string> Document::file_names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, write] : files_) names.push_back(name);
-  return names;
-}
-
 JsonText Document::members_text() const {
   JsonText text;
   text.begin_object();
@@ -588,61 +576,55 @@ void Document::write_json(Sink& sink, const ResultIdentity& answers,
 
 namespace {
 
-/// Writes to a sink, and keeps what pictures are concluded from.
-class KeepingSink : public Sink {
+/// Writes the tables of a result, and keeps those that pictures are concluded from, as far as a
+/// picture can show them.
+class KeptTables {
  public:
-  KeepingSink(Sink& to, std::string& kept, std::size_t most) : to_(to), kept_(kept), most_(most) {}
-  void write(std::string_view text) override {
-    to_.write(text);
-    if (kept_.size() < most_) kept_ += text;
+  explicit KeptTables(bool is_sweep) : is_sweep_(is_sweep) {}
+
+  void write(ResultFolder& folder, const TableSource& source) {
+    const std::string name = file_name(source);
+    folder.write(name, [&](Sink& sink) {
+      if (is_for_pictures(name)) {
+        write_kept(sink, source, name);
+      } else {
+        write_csv(sink, source);
+      }
+    });
+  }
+
+  const ResultTable* find(std::string_view name) const {
+    const auto found = tables_.find(name);
+    return found == tables_.end() ? nullptr : &found->second;
   }
 
  private:
-  Sink& to_;
-  std::string& kept_;
-  std::size_t most_;
+  void write_kept(Sink& sink, const TableSource& source, const std::string& name) {
+    const bool is_first = is_sweep_ && is_over_time(name);
+    const std::size_t most = is_first ? kCellsOfFirstPoint : kMaxCells;
+    TableBuilder kept(source.columns);
+    std::size_t cells = 0;
+    write_csv(sink, source, [&](const Table& batch) {
+      if (cells < most) kept.add_rows(batch);
+      cells += batch.rows() * source.columns.size();
+    });
+    const bool is_too_much = cells >= most && !is_first;
+    tables_.insert_or_assign(
+        name,
+        ResultTable(name, is_too_much ? TableBuilder(source.columns).finish() : kept.finish()));
+  }
+
+  bool is_sweep_;
+  std::map<std::string, ResultTable, std::less<>> tables_;
 };
 
 }  // namespace
-
-KeptTables::KeptTables(bool is_sweep) : is_sweep_(is_sweep) {}
-
-void KeptTables::write(ResultFolder& folder, const std::string& name,
-                       const std::function<void(Sink&)>& content) {
-  // Over time a sweep needs its first point only.
-  constexpr std::size_t kMaxBytes = 8'000'000, kMaxOfFirstPoint = 2'000'000;
-  if (!is_for_pictures(name)) {
-    folder.write(name, content);
-    return;
-  }
-  const bool is_first = is_sweep_ && name.starts_with("mean_");
-  const std::size_t most = is_first ? kMaxOfFirstPoint : kMaxBytes;
-  std::string& kept = tables_[name];
-  folder.write(name, [&](Sink& sink) {
-    kept.clear();
-    KeepingSink keeping(sink, kept, most);
-    content(keeping);
-  });
-  if (kept.size() < most) return;
-  if (is_first) {
-    kept.erase(kept.find_last_of('\n') + 1);
-  } else {
-    kept.erase(std::min(kept.find('\n') + 1, kept.size()));  // too much for a picture
-  }
-}
-
-nlohmann::ordered_json KeptTables::pictures(const nlohmann::ordered_json& result) const {
-  return pictures_of(result, [this](std::string_view name) -> std::optional<std::string> {
-    const auto found = tables_.find(std::string(name));
-    return found == tables_.end() ? std::nullopt : std::optional(found->second);
-  });
-}
 
 void Document::write_files(ResultFolder& folder) const {
   const bool is_sweep = std::any_of(members_.begin(), members_.end(),
                                     [](const auto& member) { return member.first == "sweep"; });
   KeptTables tables(is_sweep);
-  for (const auto& [name, write] : files_) tables.write(folder, name, write);
+  for (const TableSource& source : tables_) tables.write(folder, source);
   std::vector<std::filesystem::path> copied;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     const ScenarioFile& file = scenarios_[i];
@@ -664,7 +646,9 @@ void Document::write_files(ResultFolder& folder) const {
       return true;
     };
     const auto members = nlohmann::ordered_json::parse(whole.end_object().take(), looks);
-    text.key("pictures").json(tables.pictures(members));
+    text.key("pictures").json(pictures_of(members, [&](std::string_view name) {
+      return tables.find(name);
+    }));
     sink.write(sealed(std::move(text), folder.identity(), folder.files()));
   });
   folder.commit();

@@ -298,24 +298,8 @@ TextTable shown(const CellTable& table, const std::vector<std::size_t>& order);
 /// Writes the value of a member of result.json.
 using JsonMember = std::function<void(JsonText&)>;
 
-/// The files of a result as they are written, of which it keeps what pictures are concluded from.
-class KeptTables {
- public:
-  explicit KeptTables(bool is_sweep);
-  void write(ResultFolder& folder, const std::string& name,
-             const std::function<void(Sink&)>& content);
-  /// The member `pictures` of a result.json that has the members of `result`.
-  nlohmann::ordered_json pictures(const nlohmann::ordered_json& result) const;
-
- private:
-  bool is_sweep_;
-  std::map<std::string, std::string> tables_;
-};
-
 class Document {
  public:
-  using Content = std::function<void(Sink&)>;
-
   /// Adds text, in the order of the calls. Sentences are broken into lines, with `first` in front
   /// of the first line and `others` in front of the rest. Empty `sentences` add nothing.
   Document& say(std::string sentences, std::string first = "", std::string others = "  ");
@@ -346,11 +330,10 @@ class Document {
                  std::size_t replications);
   Document& scenario_members(const LoadedScenario& scenario);
 
-  /// Adds files beside result.json, in the order of the calls. Throws std::logic_error if the name
-  /// is not in the table of result files (scenario/text/result_names.hpp). The first scenario
+  /// Adds CSV files beside result.json, in the order of the calls. Throws std::logic_error if the
+  /// name is not in the table of result files (scenario/text/result_names.hpp). The first scenario
   /// becomes scenario.toml, the second scenario-2.toml, each with its CSV inputs and with `comment`
   /// at its top. The document keeps a reference to the scenario.
-  Document& file(std::string name, Content write);
   Document& table(TableSource source);
   Document& tables(const std::vector<TableSource>& sources);
   Document& scenario_file(const LoadedScenario& scenario, std::string comment = "");
@@ -359,10 +342,9 @@ class Document {
   /// Writes the text on standard output, with `closing` below it; then the answers again if the
   /// first of them is out of sight.
   void write_text(StandardOutput& out, std::size_t columns, std::string_view closing = "") const;
-  /// A file of those added with `file`.
+  /// The file of a table that was added.
   void write_file(Sink& sink, std::string_view name) const;
-  /// Their names.
-  std::vector<std::string> file_names() const;
+  const std::vector<TableSource>& tables() const { return tables_; }
   void write_json(Sink& sink, const ResultIdentity& answers,
                   const std::vector<FileRecord>& files) const;
   /// All files, and commits the folder.
@@ -386,7 +368,7 @@ class Document {
 
   std::vector<Part> text_;
   std::vector<std::pair<std::string, JsonMember>> members_;
-  std::vector<std::pair<std::string, Content>> files_;
+  std::vector<TableSource> tables_;
   std::vector<ScenarioFile> scenarios_;
 };
 

@@ -242,6 +242,25 @@ void TableBuilder::end_row() {
   if (++rows_ == kRowsOfBatch && take_) hand_over();
 }
 
+void TableBuilder::add_rows(const Table& table) {
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    for (const Column& column : table.columns()) {
+      if (!column.has(row)) {
+        missing();
+      } else if (column.type() == ColumnType::kReal) {
+        real(column.reals_[row]);
+      } else if (column.type() == ColumnType::kText) {
+        text(column.text(row));
+      } else if (column.type() == ColumnType::kInteger) {
+        integer(static_cast<std::uint64_t>(column.integers_[row]));
+      } else {
+        truth(column.truth(row));
+      }
+    }
+    end_row();
+  }
+}
+
 void TableBuilder::hand_over() {
   take_(table_);
   rows_ = 0;
@@ -270,6 +289,8 @@ std::string table_name(std::string_view file) {
   return std::string(file.substr(0, file.rfind('.')));
 }
 
+std::string file_name(const TableSource& source) { return source.name + ".csv"; }
+
 Table table_of(const TableSource& source) {
   TableBuilder builder(source.columns);
   source.fill(builder);
@@ -285,10 +306,13 @@ void write_names(CsvWriter& csv, const std::vector<ColumnInfo>& columns) {
 
 }  // namespace
 
-void write_csv(Sink& sink, const TableSource& source) {
+void write_csv(Sink& sink, const TableSource& source, const TableBuilder::Take& seen) {
   CsvWriter csv(sink);
   write_names(csv, source.columns);
-  TableBuilder builder(source.columns, [&](const Table& batch) { csv.rows(batch); });
+  TableBuilder builder(source.columns, [&](const Table& batch) {
+    csv.rows(batch);
+    if (seen) seen(batch);
+  });
   source.fill(builder);
   builder.finish();
 }

@@ -42,6 +42,8 @@ class TableBuilder {
   TableBuilder& truth(bool value);
   TableBuilder& missing();
   void end_row();
+  /// Adds the rows of a table with the same columns.
+  void add_rows(const Table& table);
 
   /// The rest. Without `take` the whole table; with it an empty one, after it has been taken.
   Table finish();
@@ -78,6 +80,8 @@ struct TableSource {
 
 /// "summary" for the file "summary.csv".
 std::string table_name(std::string_view file);
+/// "summary.csv" of the table "summary".
+std::string file_name(const TableSource& source);
 
 /// The sources, which keep alive what they are made of.
 template <class Owner>
@@ -90,7 +94,8 @@ std::vector<TableSource> kept_with(std::shared_ptr<const Owner> owner,
 }
 
 Table table_of(const TableSource& source);
-void write_csv(Sink& sink, const TableSource& source);
+/// `seen`, if it is not empty, is given the batches, too.
+void write_csv(Sink& sink, const TableSource& source, const TableBuilder::Take& seen = {});
 void write_csv(Sink& sink, const Table& table);
 
 /// The unit of numbers in a column of this name: that of the metric it is about, or what the end of

@@ -504,6 +504,17 @@ void ResultFolder::copy(const fs::path& source) {
   write(source.filename().string(), [&](Sink& sink) { sink.write(*content); });
 }
 
+std::string ResultFolder::content(const std::string& name, std::size_t most_bytes) const {
+  std::ifstream in(staging_.result() / name, std::ios::binary);
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(staging_.result() / name, error);
+  std::string text(std::min<std::uintmax_t>(error ? 0 : size, most_bytes), '\0');
+  if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) {
+    throw OutputError(target_ / name, "cannot be read");
+  }
+  return text;
+}
+
 void ResultFolder::commit() {
   staged_.sync();
   sync_folder(staging_.result());

@@ -146,6 +146,8 @@ class ResultFolder {
   void write(const std::string& name, const std::function<void(Sink&)>& content);
   /// Adds a copy of an input file under its own file name.
   void copy(const std::filesystem::path& source);
+  /// What has been written to a file, or so many bytes of its beginning.
+  std::string content(const std::string& name, std::size_t most_bytes) const;
   /// Makes the result visible once all its files are on disk. Throws OutputError and restores what
   /// was there if it cannot.
   void commit();

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -153,22 +154,25 @@ std::string quantity_json(const PageSeries& series, std::size_t joined) {
 
 /// Mean, low and high end of a quantity in a row.
 struct PageColumns {
-  std::string name;
-  std::size_t mean, low, high;
+  const Column *mean, *low, *high;
 };
 
-std::vector<PageColumns> page_columns_of(const CsvReader& csv, std::size_t first) {
+/// Those behind the width of the bins.
+std::vector<PageColumns> page_columns_of(const ResultTable& table) {
   std::vector<PageColumns> columns;
-  for (std::size_t i = first; i < csv.header().size(); i += 3) {
-    const std::string& name = csv.header()[i];
-    columns.push_back({name, i, csv.column(name + "_ci_low"), csv.column(name + "_ci_high")});
+  const Column* const all = table.columns().data();
+  const auto first = static_cast<std::size_t>(&table["width_s"] - all) + 1;
+  for (std::size_t i = first; i < table.columns().size(); i += 3) {
+    columns.push_back(
+        {&all[i], &table[all[i].name() + "_ci_low"], &table[all[i].name() + "_ci_high"]});
   }
   return columns;
 }
 
-void add(PageSeries& series, const CsvReader& csv, const PageColumns& columns) {
-  const auto mean = csv.number(columns.mean);
-  const auto low = csv.number(columns.low), high = csv.number(columns.high);
+void add(PageSeries& series, const ResultTable& table, const PageColumns& columns,
+         std::size_t row) {
+  const auto mean = table.number(*columns.mean, row);
+  const auto low = table.number(*columns.low, row), high = table.number(*columns.high, row);
   series.means.push_back(mean.value_or(kNone));
   // An end that the range of the quantity cuts off says nothing about the width.
   const bool whole = mean && low && high;
@@ -177,7 +181,7 @@ void add(PageSeries& series, const CsvReader& csv, const PageColumns& columns) {
 
 }  // namespace
 
-PageSeriesTable::PageSeriesTable(CsvReader clients, CsvReader services,
+PageSeriesTable::PageSeriesTable(const ResultTable& clients, const ResultTable& services,
                                  const std::vector<std::string>& variants)
     : variants_(variants.size()) {
   std::map<std::string, std::size_t> numbers;
@@ -186,27 +190,27 @@ PageSeriesTable::PageSeriesTable(CsvReader clients, CsvReader services,
   read(services, "service", &Variant::services, numbers);
 }
 
-void PageSeriesTable::read(CsvReader& csv, std::string_view bearer, Bearers Variant::*bearers,
+void PageSeriesTable::read(const ResultTable& table, std::string_view bearer,
+                           Bearers Variant::*bearers,
                            const std::map<std::string, std::size_t>& numbers) {
-  const std::size_t variant_at = csv.column("variant"), bearer_at = csv.column(bearer);
-  const std::size_t width_at = csv.column("width_s");
-  const std::vector<PageColumns> columns = page_columns_of(csv, width_at + 1);
-  while (csv.next()) {
-    const auto found = numbers.find(csv.text(variant_at));
+  const Column &variants = table["variant"], &names = table[bearer], &widths = table["width_s"];
+  const std::vector<PageColumns> columns = page_columns_of(table);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string variant_name = text_at(variants, row), name = text_at(names, row);
+    const auto found = numbers.find(variant_name);
     if (found == numbers.end()) {
-      throw DamagedResult(csv.file(),
-                          fmt::format("has an unknown variant '{}'", csv.text(variant_at)));
+      throw DamagedResult(table.file(), fmt::format("has an unknown variant '{}'", variant_name));
     }
     Variant& variant = variants_[found->second];
-    variant.width_s = csv.number(width_at).value_or(0);
+    variant.width_s = table.number(widths, row).value_or(0);
     Bearers& of_variant = variant.*bearers;
-    if (of_variant.empty() || of_variant.back().first != csv.text(bearer_at)) {
-      of_variant.emplace_back(csv.text(bearer_at), Quantities());
+    if (of_variant.empty() || of_variant.back().first != name) {
+      of_variant.emplace_back(name, Quantities());
       for (const PageColumns& c : columns)
-        of_variant.back().second.emplace_back(c.name, PageSeries());
+        of_variant.back().second.emplace_back(c.mean->name(), PageSeries());
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      add(of_variant.back().second[i].second, csv, columns[i]);
+      add(of_variant.back().second[i].second, table, columns[i], row);
     }
   }
 }
@@ -269,23 +273,33 @@ struct WholeResult {
   std::string name;  ///< as a page calls it
   Json json;
   std::vector<std::string> names;
-  std::function<std::string(const std::string& name)> content;
+  std::string toml;
+  std::function<ResultTable(const std::string& file)> read_table;
 
   bool has(std::string_view file) const {
     return std::find(names.begin(), names.end(), file) != names.end();
   }
-  CsvReader table(std::string_view file) const {
-    return CsvReader(folder / file, content(std::string(file)));
+  /// A table that the result has. Each is read once.
+  const ResultTable& table(std::string_view file) const {
+    const auto known = tables_.find(file);
+    if (known != tables_.end()) return known->second;
+    const std::string own(file);
+    return tables_.emplace(own, read_table(own)).first->second;
   }
+
+ private:
+  mutable std::map<std::string, ResultTable, std::less<>> tables_ = {};
 };
 
 /// A result folder whose files are as they were written.
 WholeResult checked_result(const fs::path& folder) {
-  WholeResult result{folder,
-                     fs::weakly_canonical(folder).filename().string(),
-                     read_sealed(folder),
-                     {},
-                     [folder](const std::string& name) { return content_of(folder / name); }};
+  WholeResult result;
+  result.folder = folder;
+  result.name = fs::weakly_canonical(folder).filename().string();
+  result.json = read_sealed(folder);
+  result.read_table = [folder](const std::string& file) {
+    return read_csv(folder / file, content_of(folder / file));
+  };
   const std::vector<FileRecord> records = file_records(result.json, folder / kResultJson);
   if (records.empty()) {
     throw DamagedResult(folder / kResultJson, "has no checksums; compute the result again");
@@ -295,11 +309,12 @@ WholeResult checked_result(const fs::path& folder) {
     if (!fault.empty()) throw DamagedResult(folder / record.name, fault);
     result.names.push_back(record.name);
   }
+  result.toml = content_of(folder / kScenarioToml);
   return result;
 }
 
-Json cell_json(const CsvReader& csv, std::size_t column, int digits = 6) {
-  const auto value = csv.number(column);
+Json cell_json(const ResultTable& table, const Column& column, std::size_t row, int digits = 6) {
+  const auto value = table.number(column, row);
   return value ? compact(*value, digits) : Json();
 }
 
@@ -362,9 +377,8 @@ class Metadata {
     add_sections();
     if (result_.has("points.csv")) add_sweep();
     if (result_.has(kVerdicts)) add_verdicts();
-    if (result_.has("hysteresis.csv")) out_["hysteresis"]["rows"] = table("hysteresis.csv");
     if (result_.has("map.csv")) out_["map"]["points"] = map_points();
-    out_["toml"] = result_.content(std::string(kScenarioToml));
+    out_["toml"] = result_.toml;
     add_pictures();
     out_["clients"] = clients_.all();
     out_["metrics"] = std::move(metrics_);
@@ -374,11 +388,11 @@ class Metadata {
   const std::vector<std::string>& variants() const { return names_.all(); }
 
  private:
-  /// Those of the whole result with the figures that are not over time, and what keys are called.
-  /// Of results of older programs they are concluded now.
+  /// Those of the whole result with the figures that are not over time, what the page says first of
+  /// a search, and what keys are called. Of results of older programs pictures are concluded now.
   void add_pictures() {
-    const PictureTables tables = [&](std::string_view name) -> std::optional<std::string> {
-      return result_.has(name) ? std::optional(result_.content(std::string(name))) : std::nullopt;
+    const PictureTables tables = [&](std::string_view name) {
+      return result_.has(name) ? &result_.table(name) : nullptr;
     };
     const Json& json = result_.json;
     Json all = json.contains("pictures") ? json.at("pictures") : pictures_of(json, tables);
@@ -425,49 +439,49 @@ class Metadata {
   }
 
   void add_summary() {
-    CsvReader csv = result_.table("summary.csv");
-    const std::size_t variant = csv.column("variant"), client = csv.column("client");
-    const std::size_t metric = csv.column("metric"), unit = csv.column("unit");
-    const std::size_t mean = csv.column("mean"), low = csv.column("ci_low");
-    const std::size_t high = csv.column("ci_high"), count = csv.column("replications");
+    const ResultTable& table = result_.table("summary.csv");
+    const Column &variant = table["variant"], &client = table["client"];
+    const Column &metric = table["metric"], &unit = table["unit"];
+    const Column &mean = table["mean"], &low = table["ci_low"];
+    const Column &high = table["ci_high"], &count = table["replications"];
     Json& summary = out_["summary"] = Json::object();
-    while (csv.next()) {
-      const std::string& name = csv.text(metric);
-      note_metric(name, csv.text(unit));
-      summary[name].push_back({names_.place_of(csv.text(variant)),
-                               clients_.place_of(csv.text(client)), cell_json(csv, mean),
-                               cell_json(csv, low, 5), cell_json(csv, high, 5),
-                               cell_json(csv, count)});
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const std::string name = text_at(metric, row);
+      note_metric(name, text_at(unit, row));
+      summary[name].push_back({names_.place_of(text_at(variant, row)),
+                               clients_.place_of(text_at(client, row)), cell_json(table, mean, row),
+                               cell_json(table, low, row, 5), cell_json(table, high, row, 5),
+                               cell_json(table, count, row)});
     }
   }
 
   /// One object for each phase of a client group in a variant, with its metrics.
   void add_phases() {
-    CsvReader csv = result_.table("phases.csv");
-    const std::size_t variant = csv.column("variant"), client = csv.column("client");
-    const std::size_t phase = csv.column("phase"), kind = csv.column("kind");
-    const std::size_t start = csv.column("start_s"), end = csv.column("end_s");
-    const std::size_t metric = csv.column("metric"), unit = csv.column("unit");
-    const std::size_t mean = csv.column("mean"), low = csv.column("ci_low");
-    const std::size_t high = csv.column("ci_high"), count = csv.column("replications");
+    const ResultTable& table = result_.table("phases.csv");
+    const std::array named = {&table["variant"], &table["client"], &table["phase"], &table["kind"],
+                              &table["start_s"]};
+    const Column &end = table["end_s"], &metric = table["metric"], &unit = table["unit"];
+    const Column &mean = table["mean"], &low = table["ci_low"];
+    const Column &high = table["ci_high"], &count = table["replications"];
     Json& phases = out_["phases"] = Json::array();
-    std::string last;
-    while (csv.next()) {
-      const std::string place = csv.text(variant) + "\n" + csv.text(client) + "\n" +
-                                csv.text(phase) + "\n" + csv.text(kind) + "\n" + csv.text(start);
-      if (phases.empty() || place != last) {
-        phases.push_back({{"v", names_.place_of(csv.text(variant))},
-                          {"c", clients_.place_of(csv.text(client))},
-                          {"phase", csv.text(phase)},
-                          {"kind", csv.text(kind)},
-                          {"start", cell_json(csv, start)},
-                          {"end", cell_json(csv, end)},
+    std::array<std::string, named.size()> last;
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      std::array<std::string, named.size()> names;
+      for (std::size_t i = 0; i < named.size(); ++i) names[i] = text_at(*named[i], row);
+      if (phases.empty() || names != last) {
+        phases.push_back({{"v", names_.place_of(names[0])},
+                          {"c", clients_.place_of(names[1])},
+                          {"phase", names[2]},
+                          {"kind", names[3]},
+                          {"start", cell_json(table, *named[4], row)},
+                          {"end", cell_json(table, end, row)},
                           {"m", Json::object()}});
+        last = std::move(names);
       }
-      last = place;
-      note_metric(csv.text(metric), csv.text(unit));
-      phases.back()["m"][csv.text(metric)] = {cell_json(csv, mean), cell_json(csv, low, 5),
-                                              cell_json(csv, high, 5), cell_json(csv, count)};
+      const std::string name = text_at(metric, row);
+      note_metric(name, text_at(unit, row));
+      phases.back()["m"][name] = {cell_json(table, mean, row), cell_json(table, low, row, 5),
+                                  cell_json(table, high, row, 5), cell_json(table, count, row)};
     }
   }
 
@@ -503,16 +517,15 @@ class Metadata {
 
   /// Of the points of a sweep, as result.json has those of a run.
   void add_verdicts() {
-    CsvReader csv = result_.table(kVerdicts);
-    const bool has_fate = csv.has_column("fate");  // results of 0.2 do not
+    const ResultTable& table = result_.table(kVerdicts);
+    const Column* const fate = table.find("fate");  // results of 0.2 have none
     Json& rows = out_["verdicts"] = Json::array();
-    while (csv.next()) {
-      Json row;
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      Json& verdict = rows.emplace_back();
       for (const char* name : {"variant", "client", "rule", "severity", "sentence"}) {
-        row[name] = csv.text(csv.column(name));
+        verdict[name] = text_at(table[name], row);
       }
-      if (has_fate) row["fate"] = csv.text(csv.column("fate"));
-      rows.push_back(std::move(row));
+      if (fate != nullptr) verdict["fate"] = text_at(*fate, row);
     }
     add_answers(rows);
   }
@@ -537,33 +550,17 @@ class Metadata {
     out_["answers"] = std::move(answers);
   }
 
-  /// A whole table as rows of objects.
-  Json table(const char* name) const {
-    CsvReader csv = result_.table(name);
-    const std::size_t branch = csv.column("branch");
-    Json rows = Json::array();
-    while (csv.next()) {
-      Json row = {{"branch", csv.text(branch)}};
-      for (const char* column : {"load", "offered_load", "goodput", "ci_low", "ci_high"}) {
-        row[column] = cell_json(csv, csv.column(column));
-      }
-      rows.push_back(std::move(row));
-    }
-    return rows;
-  }
-
   /// The points of a map: the value of each varied key and the phase there.
   Json map_points() const {
-    CsvReader csv = result_.table("map.csv");
-    const std::size_t phase = csv.column("phase");
-    std::vector<std::size_t> columns;
+    const ResultTable& table = result_.table("map.csv");
+    std::vector<const Column*> columns;
     for (const std::string name : result_.json.at("map").at("columns")) {
-      columns.push_back(csv.column(name));
+      columns.push_back(&table[name]);
     }
     Json points = Json::array();
-    while (csv.next()) {
-      Json point = {{"phase", csv.text(phase)}, {"at", Json::array()}};
-      for (const std::size_t column : columns) point["at"].push_back(csv.text(column));
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      Json point = {{"phase", text_at(table["phase"], row)}, {"at", Json::array()}};
+      for (const Column* column : columns) point["at"].push_back(text_at(*column, row));
       points.push_back(std::move(point));
     }
     return points;
@@ -577,8 +574,7 @@ class Metadata {
     constexpr double kSmall = 100'000, kMost = 10e6, kMaxShards = 1000;
     double points = 1;
     for (const Variation& v : variations) points *= static_cast<double>(v.choices.size());
-    double rows = 0;
-    for (CsvReader csv = result_.table("points.csv"); csv.next();) ++rows;
+    const auto rows = static_cast<double>(result_.table("points.csv").rows());
     if (points <= std::max(kSmall, std::min(kMost, rows * kMaxShards))) return;
     throw DamagedResult(
         result_.folder / kResultJson,
@@ -656,19 +652,19 @@ class Metadata {
     check_grid(parsed.variations);
     const std::vector<Variant> variants = grid(parsed.variations);
     for (std::size_t i = 0; i < variants.size(); ++i) grid_places.emplace(variants[i].name, i);
-    CsvReader csv = result_.table("points.csv");
-    const std::size_t name = csv.column("variant"), outcome = csv.column("outcome");
-    const std::size_t modes = csv.column("modes");
+    const ResultTable& table = result_.table("points.csv");
+    const Column &variant = table["variant"], &outcome = table["outcome"];
+    const Column& modes = table["modes"];
     std::size_t with_two_modes = 0;
-    while (csv.next()) {
-      if (csv.text(modes) == "2") ++with_two_modes;
-      const auto at = grid_places.find(csv.text(name));
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      if (table.number(modes, row) == 2) ++with_two_modes;
+      const std::string name = text_at(variant, row);
+      const auto at = grid_places.find(name);
       if (at == grid_places.end()) {
-        throw DamagedResult(result_.folder / "points.csv",
-                            fmt::format("has a point that is not in the grid: {}", csv.text(name)));
+        throw DamagedResult(table.file(),
+                            fmt::format("has a point that is not in the grid: {}", name));
       }
-      const std::size_t place = names_.place_of(csv.text(name));
-      out["at"].push_back({at->second, place, csv.text(outcome)});
+      out["at"].push_back({at->second, names_.place_of(name), text_at(outcome, row)});
     }
     out["names"] = names_.all();
     out["points_with_two_modes"] = with_two_modes;
@@ -688,9 +684,8 @@ PageResult page_result(const WholeResult& result, std::size_t most_bytes) {
     page.metadata = metadata.text();
     page.series = "[]";
     if (result.has(kMeanTimeseries)) {
-      CsvReader clients = result.table(kMeanTimeseries);  // a document writes it first
-      CsvReader services = result.table(kMeanService);
-      const PageSeriesTable series(std::move(clients), std::move(services), metadata.variants());
+      const PageSeriesTable series(result.table(kMeanTimeseries), result.table(kMeanService),
+                                   metadata.variants());
       page.series = series.json(most_bytes);
     }
   });
@@ -712,13 +707,18 @@ PageResult page_result(const Document& document, const LoadedScenario& scenario,
   const fs::path folder = scenario.scenario.name;
   StringSink json;
   document.write_json(json, answers, {});
-  WholeResult result{folder, folder.string(), json_in(folder / kResultJson, json.text()),
-                     document.file_names(), [&](const std::string& name) {
-                       if (name == kScenarioToml) return to_toml(scenario, false);
-                       StringSink sink;
-                       document.write_file(sink, name);
-                       return sink.text();
-                     }};
+  WholeResult result;
+  result.folder = folder;
+  result.name = folder.string();
+  result.json = json_in(folder / kResultJson, json.text());
+  for (const TableSource& source : document.tables()) result.names.push_back(file_name(source));
+  result.toml = to_toml(scenario, false);
+  result.read_table = [&](const std::string& file) {
+    const auto& all = document.tables();
+    const auto source = std::find_if(
+        all.begin(), all.end(), [&](const TableSource& one) { return file_name(one) == file; });
+    return ResultTable(folder / file, table_of(*source));
+  };
   result.names.emplace_back(kScenarioToml);
   for (const fs::path& input : scenario.input_files) {
     result.names.push_back(input.filename().string());
@@ -876,12 +876,12 @@ std::string live_page(const fs::path& folder, std::string_view engine) {
   // The scenario of a result has its changes in it, and the description of the unchanged file.
   Json scenario = {{"name", result.json.at("scenario")},
                    {"path", kScenarioToml},
-                   {"toml", result.content(std::string(kScenarioToml))},
+                   {"toml", result.toml},
                    {"changes", result.json.value("changes", Json::array())},
                    {"files", Json::object()}};
   for (const std::string& name : result.names) {
     const bool is_input = name.ends_with(".csv") && !scenario::is_taken_by_results(name);
-    if (is_input) scenario["files"][name] = result.content(name);
+    if (is_input) scenario["files"][name] = content_of(folder / name);
   }
   std::string more = data_element("scenarios", json_for_script(Json::array({scenario})));
   more += fmt::format("{}{}{}\n", kEngineElement, engine, kEndOfScript);

@@ -5,8 +5,8 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "report/document/csv_reader.hpp"
 #include "report/document/document.hpp"
+#include "report/document/result_table.hpp"
 #include "report/folder/manifest.hpp"
 
 #include <cstddef>
@@ -74,7 +74,8 @@ class PageSeriesTable {
  public:
   /// Reads both. `variants` are the names in the order of their numbers on the page; rows of others
   /// make the file damaged.
-  PageSeriesTable(CsvReader clients, CsvReader services, const std::vector<std::string>& variants);
+  PageSeriesTable(const ResultTable& clients, const ResultTable& services,
+                  const std::vector<std::string>& variants);
 
   /// `[variant, ...]`, each `{"dt":width,"c":{client:{quantity:[means,halves]}},"s":{service:...}}`
   /// or null; in at most about `most_bytes`: if necessary with bins joined by twos, whose intervals
@@ -90,7 +91,7 @@ class PageSeriesTable {
     Bearers clients, services;
   };
 
-  void read(CsvReader& csv, std::string_view bearer, Bearers Variant::*bearers,
+  void read(const ResultTable& table, std::string_view bearer, Bearers Variant::*bearers,
             const std::map<std::string, std::size_t>& numbers);
   std::string json_of(std::size_t joined) const;
   static void append(std::string& out, const Bearers& bearers, std::size_t joined);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/pictures/draft.hpp"
 
-#include "kernel/stop.hpp"
-#include "report/document/csv_reader.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -17,42 +15,30 @@ namespace retrysim::report {
 
 // --- Tables --------------------------------------------------------------------------------------
 
-PictureRows::PictureRows(std::string_view name, std::string text) {
-  CsvReader csv(std::string(name), std::move(text));
-  for (std::size_t i = 0; i < csv.header().size(); ++i) columns_.emplace(csv.header()[i], i);
-  while (csv.next()) {
-    if (rows_.size() % 256 == 0) stop_point();
-    std::vector<std::string>& row = rows_.emplace_back();
-    for (std::size_t i = 0; i < csv.header().size(); ++i) row.push_back(csv.text(i));
-  }
-}
-
-const std::string& PictureRows::text(std::size_t row, std::string_view column) const {
-  static const std::string kNothing;
-  const auto at = columns_.find(column);
-  return at == columns_.end() ? kNothing : rows_[row][at->second];
+std::string PictureRows::text(std::size_t row, std::string_view column) const {
+  const Column* const found = find(column);
+  return found == nullptr ? std::string() : text_at(*found, row);
 }
 
 std::optional<double> PictureRows::number(std::size_t row, std::string_view column) const {
-  const std::string& cell = text(row, column);
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  const bool whole = error == std::errc() && end == cell.data() + cell.size();
-  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+  const Column* const found = find(column);
+  return found == nullptr ? std::nullopt : number_at(*found, row);
 }
 
 std::vector<std::string> PictureRows::values(std::string_view column) const {
   std::vector<std::string> found;
   for (std::size_t row = 0; row < size(); ++row) {
-    const std::string& value = text(row, column);
-    if (std::find(found.begin(), found.end(), value) == found.end()) found.push_back(value);
+    std::string value = text(row, column);
+    if (std::find(found.begin(), found.end(), value) == found.end()) {
+      found.push_back(std::move(value));
+    }
   }
   return found;
 }
 
 bool PictureRows::fits(std::size_t row, const PictureJson& where) const {
   for (const auto& [column, wanted] : where.items()) {
-    const std::string& cell = text(row, column);
+    const std::string cell = text(row, column);
     const bool fits = wanted.is_array() ? std::find(wanted.begin(), wanted.end(),
                                                     PictureJson(cell)) != wanted.end()
                                         : wanted == cell;
@@ -63,9 +49,8 @@ bool PictureRows::fits(std::size_t row, const PictureJson& where) const {
 
 const PictureRows& PictureResult::table(const std::string& name) const {
   const auto known = read_.find(name);
-  if (known != read_.end()) return known->second;
-  std::optional<std::string> text = tables_(name);
-  return read_[name] = text ? PictureRows(name, std::move(*text)) : PictureRows();
+  return known != read_.end() ? known->second
+                              : read_.emplace(name, PictureRows(tables_(name))).first->second;
 }
 
 // --- Numbers as texts ----------------------------------------------------------------------------

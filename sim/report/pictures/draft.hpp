@@ -22,15 +22,18 @@ using PictureJson = nlohmann::ordered_json;
 
 // --- Tables --------------------------------------------------------------------------------------
 
-/// A table of a result in memory. Cells of columns that it does not have are empty.
+/// The rows of a table, or none; cells of columns that it does not have are empty.
 class PictureRows {
  public:
-  PictureRows() = default;
-  PictureRows(std::string_view name, std::string text);
+  explicit PictureRows(const ResultTable* table = nullptr) : table_(table) {}
 
-  std::size_t size() const { return rows_.size(); }
-  bool has(std::string_view column) const { return columns_.contains(column); }
-  const std::string& text(std::size_t row, std::string_view column) const;
+  std::size_t size() const { return table_ == nullptr ? 0 : table_->rows(); }
+  bool has(std::string_view column) const { return find(column) != nullptr; }
+  /// Null if there is none.
+  const Column* find(std::string_view column) const {
+    return table_ == nullptr ? nullptr : table_->find(column);
+  }
+  std::string text(std::size_t row, std::string_view column) const;
   std::optional<double> number(std::size_t row, std::string_view column) const;
   /// The values of a column in the order in which they come first.
   std::vector<std::string> values(std::string_view column) const;
@@ -38,8 +41,7 @@ class PictureRows {
   bool fits(std::size_t row, const PictureJson& where) const;
 
  private:
-  std::map<std::string, std::size_t, std::less<>> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  const ResultTable* table_;
 };
 
 /// A result, as pictures are concluded from it.

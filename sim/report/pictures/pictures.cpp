@@ -72,14 +72,18 @@ std::string key_words(std::string_view path, std::string_view unit) {
   return words + ", " + std::string(own);
 }
 
-bool is_for_pictures(std::string_view table) {
-  constexpr std::array<std::string_view, 14> kTables = {
-      "advice.csv",          "attempts.csv",   "compare.csv", "confirm.csv", "curve.csv",
-      "equilibria.csv",      "hysteresis.csv", "latency.csv", "map.csv",     "mean_service.csv",
-      "mean_timeseries.csv", "points.csv",     "race.csv",    "storms.csv"};
-  return std::find(kTables.begin(), kTables.end(), table) != kTables.end() ||
-         table == "backtest.csv" || table == "summary.csv" || table == "tip.csv" ||
-         table == "trajectories.csv";
+bool is_for_pictures(std::string_view file) {
+  constexpr std::array<std::string_view, 18> kTables = {
+      "advice.csv",  "attempts.csv",    "backtest.csv",     "compare.csv",
+      "confirm.csv", "curve.csv",       "equilibria.csv",   "hysteresis.csv",
+      "latency.csv", "map.csv",         "mean_service.csv", "mean_timeseries.csv",
+      "points.csv",  "race.csv",        "storms.csv",       "summary.csv",
+      "tip.csv",     "trajectories.csv"};
+  return std::find(kTables.begin(), kTables.end(), file) != kTables.end();
+}
+
+bool is_over_time(std::string_view file) {
+  return file == "mean_service.csv" || file == "mean_timeseries.csv";
 }
 
 PictureJson pictures_of(const PictureJson& json, const PictureTables& tables) {
@@ -203,10 +207,6 @@ void add_points(PictureJson& to, const Points& points) {
   if (!names.empty()) to["names"] = std::move(names);
 }
 
-bool is_over_time(const PictureJson& from) {
-  return from.at("file") == "mean_timeseries.csv" || from.at("file") == "mean_service.csv";
-}
-
 }  // namespace
 
 void add_points(PictureJson& pictures, const PictureTables& tables) {
@@ -216,7 +216,8 @@ void add_points(PictureJson& pictures, const PictureTables& tables) {
     for (PictureJson& panel : picture["panels"]) {
       const Points points(panel, result);
       for (PictureJson& series : panel["series"]) {
-        if (series.contains("from") && !is_over_time(series["from"])) {
+        if (series.contains("from") &&
+            !is_over_time(series["from"].at("file").get<std::string>())) {
           add_points(series, points);
         }
       }

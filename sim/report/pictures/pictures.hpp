@@ -6,19 +6,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "report/document/result_table.hpp"
+
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace retrysim::report {
 
-/// The text of a table of a result; nothing if the result has no such table.
-using PictureTables = std::function<std::optional<std::string>(std::string_view name)>;
+/// A table of a result by the name of its file; null if the result has no such table.
+using PictureTables = std::function<const ResultTable*(std::string_view name)>;
 
-/// Whether pictures are concluded from the table of this name.
-bool is_for_pictures(std::string_view table);
+/// Whether pictures are concluded from the table in this file.
+bool is_for_pictures(std::string_view file);
+/// Of a table with as many cells as this or more, nothing is drawn. Of those over time in a sweep
+/// only the first point is: so many cells at the front are enough.
+constexpr std::size_t kMaxCells = 1'000'000, kCellsOfFirstPoint = 250'000;
+bool is_over_time(std::string_view file);
 
 /// The member `pictures` of a result.json with the other members of `result`, as an array
 /// (sim/report/README.md has its terms); empty where there is nothing to draw. Throws DamagedResult

@@ -72,13 +72,18 @@ class Series {
     stop_point();
     const auto found = rows_.find({file, variant, bearer});
     const PictureRows& table = result_.table(file);
-    if (found == rows_.end() || !table.has(column)) return std::nullopt;
+    const Column* const means = table.find(column);
+    if (found == rows_.end() || means == nullptr) return std::nullopt;
+    const Column* const lows = table.find(column + "_ci_low");
+    const Column* const highs = table.find(column + "_ci_high");
+    const auto end_at = [](const Column* ends, std::size_t row) {
+      return ends == nullptr ? std::nullopt : number_at(*ends, row);
+    };
     Bins bins;
     bins.width = table.number(found->second.front(), "width_s").value_or(0);
     bool exists = false;
     for (const std::size_t row : found->second) {
-      const auto mean = table.number(row, column), low = table.number(row, column + "_ci_low");
-      const auto high = table.number(row, column + "_ci_high");
+      const auto mean = number_at(*means, row), low = end_at(lows, row), high = end_at(highs, row);
       exists = exists || mean;
       bins.means.push_back(mean.value_or(kNever));
       bins.halves.push_back(mean && low && high ? std::max(*high - *mean, *mean - *low) : kNever);
@@ -89,9 +94,16 @@ class Series {
  private:
   void index(const std::string& file, std::string_view bearer) {
     const PictureRows& table = result_.table(file);
+    const Column *const variants = table.find("variant"), *const bearers = table.find(bearer);
+    if (variants == nullptr || bearers == nullptr) return;
+    std::vector<std::size_t>* rows = nullptr;  // of the last name
+    std::array<std::string, 3> last;
     for (std::size_t row = 0; row < table.size(); ++row) {
       if (row % 1024 == 0) stop_point();
-      rows_[{file, table.text(row, "variant"), table.text(row, bearer)}].push_back(row);
+      std::array name = {file, text_at(*variants, row), text_at(*bearers, row)};
+      if (rows == nullptr || name != last) rows = &rows_[name];
+      rows->push_back(row);
+      last = std::move(name);
     }
   }
 

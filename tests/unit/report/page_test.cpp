@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -40,27 +41,65 @@ TEST_CASE("No text ends the element that it is in") {
 }
 
 TEST_CASE("A table is read as it was written") {
-  const test::TemporaryFolder folder;
-  CsvReader csv(folder.write("table.csv", "name,value\nplain,1.5\n\"a, \"\"b\"\"\nc\",\n,-2e3\n"));
-  const std::size_t name = csv.column("name"), value = csv.column("value");
-  REQUIRE(csv.next());
-  REQUIRE(csv.text(name) == "plain");
-  REQUIRE(csv.number(value) == 1.5);
-  REQUIRE(csv.next());
-  REQUIRE(csv.text(name) == "a, \"b\"\nc");
-  REQUIRE(!csv.number(value));
-  REQUIRE(csv.next());
-  REQUIRE(csv.text(name).empty());
-  REQUIRE(csv.number(value) == -2000.0);
-  REQUIRE(!csv.next());
+  const ResultTable table =
+      read_csv("table.csv", "name,value,code\nplain,1.5,007\n\"a, \"\"b\"\"\nc\",,1e3\n,-2000,2\n");
+  REQUIRE(table.rows() == 3);
+  const Column &name = table["name"], &value = table["value"], &code = table["code"];
+  CHECK(text_at(name, 0) == "plain");
+  CHECK(table.number(value, 0) == 1.5);
+  CHECK(text_at(name, 1) == "a, \"b\"\nc");
+  CHECK(!table.number(value, 1));
+  CHECK(text_at(name, 2).empty());
+  CHECK(table.number(value, 2) == -2000.0);
+  // A column of numbers holds them as such, unless that would change how they are written.
+  CHECK(value.type() == ColumnType::kReal);
+  CHECK(code.type() == ColumnType::kText);
+  CHECK(text_at(code, 0) == "007");
+  CHECK(table.number(code, 1) == 1000.0);
+}
+
+TEST_CASE("Cells of a table are what its file would have") {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  TableBuilder builder({text_column("a"),
+                        real_column("b", ""),
+                        integer_column("c", ""),
+                        {"d", "", ColumnType::kTruth}});
+  builder.text("x, y").real(0.1).integer(7).truth(true).end_row();
+  builder.text("12").real(-0.0).missing().truth(false).end_row();
+  builder.missing().real(kInfinite).integer(8).missing().end_row();
+  const ResultTable computed("t.csv", builder.finish());
+  StringSink sink;
+  TableBuilder copied({text_column("a"),
+                       real_column("b", ""),
+                       integer_column("c", ""),
+                       {"d", "", ColumnType::kTruth}});
+  TableSource source{"t", {}, [](TableBuilder&) {}};
+  for (const Column& column : computed.columns()) source.columns.push_back(column.info());
+  source.fill = [&](TableBuilder& table) {
+    table.text("x, y").real(0.1).integer(7).truth(true).end_row();
+    table.text("12").real(-0.0).missing().truth(false).end_row();
+    table.missing().real(kInfinite).integer(8).missing().end_row();
+  };
+  write_csv(sink, source, [&](const Table& batch) { copied.add_rows(batch); });
+  const ResultTable read = read_csv("t.csv", sink.text());
+  const ResultTable kept("t.csv", copied.finish());
+  REQUIRE(read.rows() == 3);
+  for (std::size_t row = 0; row < 3; ++row) {
+    for (const Column& column : computed.columns()) {
+      CAPTURE(row, column.name());
+      CHECK(text_at(column, row) == text_at(read[column.name()], row));
+      CHECK(number_at(column, row) == number_at(read[column.name()], row));
+      CHECK(text_at(column, row) == text_at(kept[column.name()], row));
+    }
+  }
 }
 
 TEST_CASE("Damage in a table is reported with its line") {
-  const test::TemporaryFolder folder;
   const auto message = [&](const std::string& content) -> std::string {
     try {
-      CsvReader csv(folder.write("table.csv", content));
-      while (csv.next()) csv.number(csv.column("value"));
+      const ResultTable table = read_csv("table.csv", content);
+      for (std::size_t row = 0; row < table.rows(); ++row) table.number(table["value"], row);
+      (void)table["value"];
     } catch (const DamagedResult& e) {
       const std::string text = e.what();
       return text.substr(text.find(".csv: ") + 6);
@@ -70,7 +109,7 @@ TEST_CASE("Damage in a table is reported with its line") {
   REQUIRE(message("value\n1\n").empty());
   REQUIRE(message("") == "is damaged: line 0: the header is missing");
   REQUIRE(message("other\n1\n") == "has no column value");
-  REQUIRE(message("value\n1\nx\n") == "is damaged: line 3: 'x' in column value is not a number");
+  REQUIRE(message("value\n1\nx\n") == "is damaged: row 2: 'x' in column value is not a number");
   REQUIRE(message("value,b\n1,2\n1\n") == "is damaged: line 3: has 1 cells instead of 2");
   REQUIRE(message("value\n1\n2") == "is damaged: line 3: the line has no end");
   REQUIRE(message("value\n\"1\n2\n") == "is damaged: line 2: a quote is not closed");

@@ -3,12 +3,13 @@
 
 #include "report/pictures/draft.hpp"
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retrysim::report {
@@ -24,9 +25,11 @@ std::vector<std::string> tick_texts(const Json& axis) {
 }
 
 Json pictures_from(const Json& result, const std::map<std::string, std::string>& tables) {
-  return pictures_of(result, [&](std::string_view name) -> std::optional<std::string> {
-    const auto found = tables.find(std::string(name));
-    return found == tables.end() ? std::nullopt : std::optional(found->second);
+  std::map<std::string, ResultTable> read;
+  for (const auto& [name, text] : tables) read.emplace(name, read_csv(name, text));
+  return pictures_of(result, [&](std::string_view name) {
+    const auto found = read.find(std::string(name));
+    return found == read.end() ? nullptr : &found->second;
   });
 }
 
@@ -93,7 +96,8 @@ TEST_CASE("A sweep over tables has their labels on its axis", "[pictures]") {
   CHECK(panel.at("x").at("names")[0][1] == "constant");
   CHECK(panel.at("x").at("names")[1][1] == "exponential");
   // A page has the figures beside the words.
-  add_points(pictures, [&](std::string_view) { return std::optional(points); });
+  const ResultTable table = read_csv("points.csv", points);
+  add_points(pictures, [&](std::string_view) { return &table; });
   const Json& series = pictures[0].at("panels").at(0).at("series").at(0);
   CHECK(series.at("points") == Json::parse("[[0,1.0,null,null],[1,2.0,null,null]]"));
   CHECK(series.at("names") == Json::parse(R"(["a","b"])"));
