@@ -1,10 +1,9 @@
 // What `retrysim advise` found: which of the usual remedies helps most, and what each costs.
 
 function adviceAnswer(result) {
-  const { outcome, sentences, command, notes } = result.advice;
-  const severity = outcome === "helps" ? "good" : "info";
-  return [sentences.map((text, i) => sentence(i > 0 ? "info" : severity, text, null, i > 0)),
-    command ? el("pre", {}, command) : null, noteList(notes, result.scenario_notes)];
+  const { command, notes } = result.advice;
+  return [saidSentences(result), command ? el("pre", {}, command) : null,
+    noteList(notes, result.scenario_notes)];
 }
 
 /** "+8.7 points", "+12 %", "9.1 times" of what a remedy changes; the unit where nothing else fits. */

@@ -18,6 +18,10 @@ function sentence(severity, words, who, minor = false) {
     el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
 }
 
+/** What the program says of the result of a search. */
+const saidSentences = ({ said }) => said.sentences.map(({ severity, text, who, minor }) =>
+  sentence(severity, text, who, minor));
+
 /** What the program has concluded of a variant, in its own blocks. */
 function verdicts(result, v) {
   const name = variantName(result, v);

@@ -1,10 +1,9 @@
 // What `retrysim choose` found: the best policy, and why each of the others left.
 
 function choiceAnswer(result) {
-  const { outcome, sentences = [], terms = [], notes } = result.choice;
-  const severity = outcome === "chosen" ? "good" : "bad";
-  return [sentences.map((text, i) => sentence(i > 0 ? "info" : severity, text, null, i > 0)),
-    terms.map((term) => el("p", { class: "note" }, term)), noteList(notes, result.scenario_notes)];
+  const { terms = [], notes } = result.choice;
+  return [saidSentences(result), terms.map((term) => el("p", { class: "note" }, term)),
+    noteList(notes, result.scenario_notes)];
 }
 
 function choiceNumber(result, value) {

@@ -19,11 +19,3 @@ function curveTable(result) {
     node: (p) => digits(p.nearest.metastable) });
   return sortable({ className: "tall", rows: curve.points, columns });
 }
-
-function curveAnswer({ curve }) {
-  return curve.sentences.map((text, i) => {
-    const line = curve.lines[i];
-    return sentence(curve.found > 0 ? "info" : "good", line ? text.slice(line.length + 2) : text,
-      line || null);
-  });
-}

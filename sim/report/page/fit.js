@@ -1,19 +1,6 @@
 // What `retrysim fit` found in a log: figures with their intervals, the laws that were tried,
 // incidents, and the backtest.
 
-/** Whether the fit is any good; where that could not be tested, what the log says first. */
-function fitHeadline(result) {
-  const { backtest: test } = result.fitted;
-  if (!test) return sentence("info", result.sentences[0]);
-  const met = test.figures.every((f) => f.part !== "all" || f.agreement !== "off");
-  return sentence(met ? "good" : "bad", test.verdict[0]);
-}
-
-function fitAnswer(result) {
-  return [result.sentences.map((text, i) => sentence("info", text, null, i > 0)),
-    noteList(result.notes, result.scenario_notes)];
-}
-
 function fitTables(result) {
   const { figures, laws } = result.fitted, share = (f) => /_share$/.test(f.figure);
   const words = ({ figure }) => figure.replace(/_/g, " ");

@@ -1,10 +1,9 @@
-// The results of all commands: what each is called, what was counted, what it answers, what its
-// picture over a range is, and its headline where that is no verdict on client groups. A command
-// whose result has a page of its own kind has a row here.
+// The results of all commands: what each is called, what was counted, what it answers, and what its
+// picture over a range is. A command whose result has a page of its own kind has a row here.
 
 const simulated = (r) => [plural(r.replications, "replication"), `seed ${r.seed}`];
-const withNotes = (answer_) => (r) => [answer_(r), notesOf(r, r.v)];
-const ofRun = (r) => verdicts(r, r.v);
+const ofRun = (r) => [verdicts(r, r.v), notesOf(r, r.v)];
+const ofSearch = (r) => [saidSentences(r), notesOf(r, r.v)];
 
 /** The first row that fits: `is` it a result of this kind? `over` is missing without a range. */
 const KINDS = [
@@ -16,24 +15,24 @@ const KINDS = [
   { is: (r) => r.advice, called: "advice", counted: simulated, answer: adviceAnswer,
     over: (r) => [pictureCharts(r, "advise"), adviceTable(r)] },
   { is: (r) => r.fitted, called: "fit of a log", counted: (r) => [plural(r.fitted.log.lines, "line")],
-    headline: fitHeadline, answer: fitAnswer },
+    answer: ofSearch },
   { is: (r) => r.prediction, called: "prediction", counted: () => ["nothing was simulated"],
-    answer: withNotes(predictionAnswer) },
-  { is: (r) => r.map, called: "map", headline: mapHeadline, answer: withNotes(mapAnswer),
+    answer: ofSearch },
+  { is: (r) => r.map, called: "map", answer: ofSearch,
     over: (r) => pictureCharts(r, "map") || mapTable(r),
     counted: (r) => (r.map.confirm ? simulated(r) : [plural(r.map.points.length, "point")]) },
-  { is: (r) => r.curve, called: "search for tipping points", answer: withNotes(curveAnswer),
+  { is: (r) => r.curve, called: "search for tipping points", answer: ofSearch,
     counted: (r) => [plural(r.curve.points.length, "point"), ...simulated(r)],
     over: (r) => [pictureCharts(r, "tip_curve"), curveTable(r)] },
   { is: (r) => r.trigger, called: "search for the tipping point", counted: simulated,
-    answer: withNotes(tippingAnswer), over: (r) => [pictureCharts(r, "tip"), probeTable(r)] },
+    answer: ofSearch, over: (r) => [pictureCharts(r, "tip"), probeTable(r)] },
   { is: (r) => r.hysteresis, called: "load up and down", counted: simulated,
-    answer: withNotes(hysteresisAnswer), over: (r) => pictureCharts(r, "hysteresis") },
+    answer: ofSearch, over: (r) => pictureCharts(r, "hysteresis") },
   { is: (r) => r.sweep, called: "sweep",
     counted: (r) => [plural(r.sweep.at.length, "point"), ...simulated(r)],
-    answer: (r) => [withNotes(ofRun)(r), sweepNotes(r)],
+    answer: (r) => [ofRun(r), sweepNotes(r)],
     over: (r) => sweepPicture(r, (v) => moveTo(r, v)) },
   { is: (r) => r.comparison, called: "comparison", counted: simulated, answer: comparisonAnswer },
-  { is: () => true, called: "run", counted: simulated, answer: withNotes(ofRun) },
+  { is: () => true, called: "run", counted: simulated, answer: ofRun },
 ];
 const kindOf = (result) => KINDS.find(({ is }) => is(result));

@@ -5,6 +5,7 @@
 
 #include "report/document/json.hpp"
 #include "report/folder/result_folder.hpp"
+#include "report/page/said.hpp"
 #include "report/pictures/draft.hpp"
 #include "report/pictures/pictures.hpp"
 #include "report/run/answer.hpp"
@@ -403,6 +404,7 @@ class Metadata {
       }
     }
     report::add_points(pictures, tables);
+    out_["said"] = said_of(json, tables);
     Json& words = out_["words"] = Json::object();
     for (const char* section : {"curve", "map"}) {
       const Json keys = json.value(section, Json::object()).value("keys", Json::array());

@@ -66,8 +66,8 @@ function comparedRows(result) {
 
 /** The answer in one sentence; what else is to say of it comes under "Causes". */
 function headline(result) {
-  const { headline: own } = kindOf(result);
-  if (own) return own(result);
+  const { headline: own } = result.said || {};
+  if (own) return sentence(own.severity, own.text);
   const rows = result.comparison ? comparedRows(result) : verdictRows(result);
   // Of a graph the line that names the cause, if there is one for all.
   const lines = (result.verdicts || []).filter((row) => row.client === "all" &&
@@ -78,9 +78,8 @@ function headline(result) {
   const differ = new Set(rows.map((row) => `${row.client} ${row.heart}`)).size >
     new Set(rows.map((row) => row.client)).size;
   if (result.curve) {
-    const { lines, sentences, found } = result.curve;
-    rows.push(...lines.map((name, i) => ({ name, severity: found > 0 ? "info" : "good",
-      sentence: sentences[i], heart: heartOf(sentences[i].slice(name ? name.length + 2 : 0)) })));
+    rows.push(...result.said.sentences.map(({ severity, text, who }) => ({ name: who, severity,
+      sentence: who ? `${who}: ${text}` : text, heart: heartOf(text) })));
   }
   if (rows.length === 1) return sentence(rows[0].severity, rows[0].sentence);
   if (rows.length > 1 && (!result.comparison || differ)) {

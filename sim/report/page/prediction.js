@@ -2,19 +2,6 @@
 
 const PREDICTED_PARTS = { facts: "Facts", fluid: "Fluid model", chain: "Markov chain" };
 
-/** A phase is the answer; warnings and what the theory does not model limit it. */
-function predictionAnswer(result) {
-  const { figures, warnings } = result.prediction;
-  const phases = figures.filter((f) => f.name === "phase").map((f) => sentence(
-    { safe: "good", vulnerable: "info" }[f.value] || "bad",
-    `${f.value}: ${PHASE_WORDS[f.value] || f.meaning}`, f.subject.replace(/^(service|client)\./, "")));
-  if (phases.length === 0) {
-    phases.push(sentence("info", "theory gives no phase for this scenario; the reason is below"));
-  }
-  return [phases, warnings.map(({ subject, keys, message, remedy }) =>
-    sentence("bad", `${message} ${remedy} (${keys})`, subject))];
-}
-
 function predictionTables(result) {
   const { figures, does_not_apply: refused, doubts, not_modelled: unmodelled = [] }
     = result.prediction;

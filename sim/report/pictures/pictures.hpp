@@ -34,6 +34,14 @@ bool is_over_time(std::string_view file);
 nlohmann::ordered_json pictures_of(const nlohmann::ordered_json& result,
                                    const PictureTables& tables);
 
+/// The phases of maps and predictions, from good to bad, and what each means.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPhaseWords = {
+    {{"safe", "comes back after any disturbance"},
+     {"vulnerable", "would not recover from a large enough disturbance"},
+     {"tipped", "stays down after the faults and surges of the scenario"},
+     {"overloaded", "short of capacity without any disturbance, but most requests succeed"},
+     {"dead", "down without any disturbance"}}};
+
 /// What a key is called on an axis or beside a slider, with its unit if the numbers there need one:
 /// "offered load, requests/s". A key that has no words is called what it is.
 std::string key_words(std::string_view path, std::string_view unit = "");

@@ -867,14 +867,6 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
 // --- Maps ----------------------------------------------------------------------------------------
 
 void add_map_picture(PictureJson& pictures, const PictureResult& result) {
-  static constexpr std::array<std::array<const char*, 2>, 5> kPhases = {
-      {{"safe", "safe: comes back after any disturbance"},
-       {"vulnerable", "vulnerable: would not recover from a large enough disturbance"},
-       {"tipped", "tipped: stays down after the faults and surges of the scenario"},
-       {"overloaded",
-        "overloaded: short of capacity without any disturbance, but most requests "
-        "succeed"},
-       {"dead", "dead: down without any disturbance"}}};
   static constexpr std::array<std::array<const char*, 3>, 3> kMarksOfVerdicts = {
       {{"agree", "green", "dot"},
        {"disagree", "red", "cross"},
@@ -915,9 +907,9 @@ void add_map_picture(PictureJson& pictures, const PictureResult& result) {
   from["value"] = "phase";
   panel["cells"] = {{"from", std::move(from)}, {"classes", Json::array()}};
   const PictureTexts present = points.values("phase");
-  for (const auto& [phase, words] : kPhases) {
+  for (const auto& [phase, words] : kPhaseWords) {
     if (std::find(present.begin(), present.end(), phase) == present.end()) continue;
-    panel["cells"]["classes"].push_back({phase, words, phase});
+    panel["cells"]["classes"].push_back({phase, fmt::format("{}: {}", phase, words), phase});
   }
   PictureTexts counts;
   for (const auto& [verdict, colour, mark] : kMarksOfVerdicts) {
