@@ -365,12 +365,12 @@ def columns_of(panels):
     return 3 if beside and len(panels) > 4 and max(map(len, names), default=0) < 18 else 2
 
 
-def inches_of(panel):
-    """The height of a panel without its texts."""
+def inches_of(panel, row):
+    """The height of a panel without its texts; `row` is that of a name along its side."""
     if "cells" in panel:
         return max(3.0, min(5.5, 0.3 * len(panel["y"]["names"]) + 1))
     if "names" in panel["y"]:
-        return max(1.3, 0.28 * len(panel["y"]["names"]) + 0.4)
+        return max(1.3, row * len(panel["y"]["names"]) + 0.4)
     return 2.5
 
 
@@ -394,6 +394,12 @@ def clip(text, most):
     return text if len(text) <= most else text[:most - 1].rstrip() + "…"
 
 
+def in_two_lines(name, most):
+    """A name in one line or two of so many letters; what has no room ends in "…"."""
+    first, *rest = textwrap.wrap(name, most) or [""]
+    return "\n".join([first, clip(" ".join(rest), most)]) if rest else first
+
+
 def legend_columns(entries, width):
     """As many as have room beside each other."""
     widest = max(len(text) for _, text in entries) * 0.075 + 0.5
@@ -405,13 +411,17 @@ class Room:
 
     def __init__(self, panel, width, said):
         """`said` are texts that stand above all panels."""
-        self.title = broken(panel["title"], 13, width - 0.3)
         self.entries = [(handle, text) for handle, text in entries_of(panel) if text not in said]
         names = [text for _, text in panel["y"].get("names", [])]
         self.longest = max(8, int(width / 2 * 72 / 7))  # letters of a name beside a panel
-        letters = min(self.longest, max(map(len, names), default=0))
-        self.left = 0.95 if not names else 0.35 + 0.085 * letters + \
+        lines = [line for name in names for line in in_two_lines(name, self.longest).split("\n")]
+        self.has_tall_names = len(lines) > len(names)
+        self.high = inches_of(panel, 0.32 if self.has_tall_names else 0.28)
+        letters = max(map(len, lines), default=0)
+        letter = 0.07 if self.has_tall_names else 0.085  # inches
+        self.left = 0.95 if not names else 0.35 + letter * letters + \
             (0.25 if panel["y"].get("label") else 0)
+        self.title = broken(panel["title"], 13, width - self.left - 0.1)
         self.right = 0.25
         if "cells" in panel and "classes" not in panel["cells"] and "texts" not in panel["cells"]:
             self.right = 0.9  # the scale of its colours
@@ -423,7 +433,6 @@ class Room:
         lines = -(-len(self.entries) // self.columns) + (1 if "legend" in panel else 0)
         self.above = 0.2 + 0.22 * (self.title.count("\n") + 1)
         self.below = self.ticks + 0.2 * lines + (0.15 if lines else 0)
-        self.height = self.above + inches_of(panel) + self.below
 
 
 def common_spans(panels):
@@ -446,7 +455,9 @@ def draw_picture(picture, results):
              for panel, (_, _, span) in zip(panels, places)]
     rows = [[room for room, (at, _, _) in zip(rooms, places) if at == row]
             for row in range(1 + max(row for row, _, _ in places))]
-    heights = [max(room.height for room in row) for row in rows]
+    above = [max(room.above for room in row) for row in rows]  # so that drawings begin abreast
+    heights = [most + max(room.high + room.below for room in row)
+               for most, row in zip(above, rows)]
     head = 0.3 + 0.31 * (title.count("\n") + 1) + (0.2 * (text.count("\n") + 1) if text else 0)
     if common:
         head += 0.3
@@ -462,16 +473,15 @@ def draw_picture(picture, results):
                       bbox_to_anchor=(0.012, 1 - (head - 0.3) / height))
     for panel, (row, column, span), room in zip(panels, places, rooms):
         left, width = WIDTH * column / columns + room.left, WIDTH * span / columns
-        top = height - head - sum(heights[:row]) - room.above
-        high = inches_of(panel)
-        axis = figure.add_axes([left / WIDTH, (top - high) / height,
-                                (width - room.left - room.right) / WIDTH, high / height])
+        top = height - head - sum(heights[:row]) - above[row]
+        axis = figure.add_axes([left / WIDTH, (top - room.high) / height,
+                                (width - room.left - room.right) / WIDTH, room.high / height])
         draw_panel(figure, axis, panel, results)
         axis.set_title(room.title)
         finish_names(axis, room)
         if room.entries:
             axis.legend(*zip(*room.entries), loc="upper center", ncol=room.columns, borderaxespad=0,
-                        bbox_to_anchor=(0.5, -(room.ticks + 0.08) / inches_of(panel)),
+                        bbox_to_anchor=(0.5, -(room.ticks + 0.08) / room.high),
                         title=panel.get("legend"), columnspacing=1.2, handlelength=1.8)
     return figure
 
@@ -481,6 +491,7 @@ def finish_names(axis, room):
     if room.is_turned:
         labels = [clip(label.get_text(), LONGEST) for label in axis.get_xticklabels()]
         axis.set_xticks(axis.get_xticks(), labels, rotation=30, ha="right")
-    names = [label.get_text() for label in axis.get_yticklabels()]
-    if max(map(len, names), default=0) > room.longest:
-        axis.set_yticks(axis.get_yticks(), [clip(name, room.longest) for name in names])
+    if room.has_tall_names:
+        names = [label.get_text() for label in axis.get_yticklabels()]
+        axis.set_yticks(axis.get_yticks(), [in_two_lines(name, room.longest) for name in names],
+                        fontsize=9)

@@ -30,7 +30,8 @@ OPTIONS = None  # set by main
 # Of each chart its title and all texts in it; names beside lines are said in the legend as well.
 CHARTS = """[...document.querySelectorAll('%s figure.chart')].map(figure => [
     figure.dataset.title, [...figure.querySelectorAll('figcaption b, .unit, .legend li, '
-    + '.drawing svg text:not(.at-line, .span-name)')].map(e => e.matches('text')
+    + '.drawing svg text:not(.at-line, .span-name)')].map(e => e.querySelector('tspan')
+    ? [...e.children].map(line => line.childNodes[0].textContent).join(' ') : e.matches('text')
     ? e.childNodes[0].textContent : e.textContent)])"""
 
 

@@ -100,6 +100,24 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(bar.get_width(), 2)
         self.assertEqual(bar.get_y() + bar.get_height() / 2, 1)
 
+    def test_long_names_and_titles_have_room(self):
+        words = "refuse attempts that have waited for half of the timeout"
+        names = {"label": "", "names": [[str(i), f"{words} {i}"] for i in range(8)]}
+        panels = [{**ROWS, "id": f"{i}", "y": names, "title": title, "marks": []}
+                  for i, title in enumerate(["Success", "Mean latency of those that succeed"])]
+        short, long = self.axes(*panels)
+        figure = short.figure
+        figure.canvas.draw()
+        self.assertEqual(short.get_yticklabels()[0].get_text(),
+                         "refuse attempts that have\nwaited for half of the tim…")
+        self.assertEqual(short.get_position().y1, long.get_position().y1)
+        edge = figure.get_window_extent().x1
+        for axis in figure.axes:
+            self.assertLessEqual(axis._left_title.get_window_extent().x1, edge)
+            heights = [label.get_window_extent() for label in axis.get_yticklabels()]
+            for above, below in zip(heights, heights[1:]):
+                self.assertGreaterEqual(above.y0, below.y1 - 1)
+
     def test_stacks_add_up(self):
         axis, = self.axes(STACKS)
         tops = {}

@@ -177,6 +177,20 @@ class Figure {
   }
 }
 
+/** A name in one line or two; what has no room ends in "…". */
+function nameLines(text, width) {
+  const [first, ...rest] = wrapped(text, width);
+  return rest.length === 0 ? [first] : [first, fitting(rest.join(" "), width)];
+}
+
+/** Lines that end at `x`, with their middle at the height of a single one. */
+function sideText(lines, x, y) {
+  const LINE_HEIGHT = 13, top = y - (LINE_HEIGHT * (lines.length - 1)) / 2;
+  if (lines.length === 1) return svg("text", { x, y, "text-anchor": "end" }, lines[0]);
+  return svg("text", { x, y, "text-anchor": "end" }, lines.map((line, i) =>
+    svg("tspan", { x, y: top + LINE_HEIGHT * i }, line)));
+}
+
 /** An empty drawing with axes; gives the group for what is drawn. */
 function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel, left = MARGIN.left,
   isDense }) {
@@ -189,7 +203,8 @@ function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel, left
     if (!isDense && last - at < 13) continue;
     last = at;
     axes.append(svg("line", { x1: left, x2: right, y1: at, y2: at, class: "grid" }),
-      svg("text", { x: left - 6, y: at + 4, "text-anchor": "end" }, fitting(yText(value), left - 8)));
+      sideText(isDense ? nameLines(yText(value), left - 8) : [fitting(yText(value), left - 8)],
+        left - 6, at + 4));
   }
   let end = -Infinity;
   for (const value of xTicks) {

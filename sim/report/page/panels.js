@@ -2,7 +2,8 @@
 // over time: what is called how, in which colours, on which axes. Here is only where it has room.
 
 const VALUE_HEIGHT = 300;
-const ROW = 24;  // pixels of a name along the vertical axis
+const ROW = 24, ROW_OF_TWO = 33;  // pixels of a name along the vertical axis, in one line or two
+const MOST_BESIDE = 220;  // pixels that names take
 
 /** The scale of an axis of a panel between two places on the drawing. */
 function scaleOf(axis, from, to) {
@@ -60,13 +61,15 @@ const pointsOf = (series, isShown) => series.points.filter((_, i) =>
  */
 function panelChart(panel, { onpick, isShown, chosen } = {}) {
   const along = Boolean(panel.y.names), cells = panel.cells;
-  const left = panel.y.names ? Math.min(190, 16 + 6.6 * Math.max(0,
+  const left = panel.y.names ? Math.min(MOST_BESIDE, 16 + 6.6 * Math.max(0,
     ...panel.y.names.map(([, text]) => text.length))) : MARGIN.left;
   const draw = (width) => {
     const rows = along ? panel.y.names.length : 0;
+    const edge = Math.min(left, width * 0.42);
+    const isTall = along && panel.y.names.some(([, text]) => nameLines(text, edge - 8).length > 1);
     const height = cells ? Math.max(160, Math.min(420, 40 * rows + 60))
-      : along ? ROW * rows + MARGIN.top + MARGIN.bottom + 10 : VALUE_HEIGHT;
-    const edge = Math.min(left, width * 0.42), bottom = height - MARGIN.bottom;
+      : along ? (isTall ? ROW_OF_TWO : ROW) * rows + MARGIN.top + MARGIN.bottom + 10 : VALUE_HEIGHT;
+    const bottom = height - MARGIN.bottom;
     const x = scaleOf(panel.x, edge, width - MARGIN.right);
     const y = along && !cells ? scaleOf(panel.y, MARGIN.top, bottom)
       : scaleOf(panel.y, bottom, MARGIN.top);
@@ -138,12 +141,13 @@ function drawSeries(plot, series, points, x, y, { along, onpick, chosen, middle 
       "stroke-dasharray": dashOf(series) }));
     if (series.arrow) drawDirection(plot, known.map(at), colour);
   }
-  if (series.whiskers || series.label) {
+  const isCross = series.label !== undefined;  // without a name if that of another one has it
+  if (series.whiskers || isCross) {
     for (const p of ends) {
-      const across = along && !series.label;
+      const across = along && !isCross;
       plot.append(svg("line", { x1: x(across ? p[2] : p[0]), x2: x(across ? p[3] : p[0]),
         y1: y(across ? p[1] : p[2]), y2: y(across ? p[1] : p[3]), stroke: colour, class: "whisker" }));
-      if (series.label && exists(p[4]) && exists(p[5])) {
+      if (isCross && exists(p[4]) && exists(p[5])) {
         plot.append(svg("line", { x1: x(p[4]), x2: x(p[5]), y1: y(p[1]), y2: y(p[1]),
           stroke: colour, class: "whisker" }));
       }

@@ -266,7 +266,7 @@ bool is_geometric(std::span<const double> v) {
 
 PictureJson swept_axis(const AxisOf& what, const std::vector<double>& values) {
   constexpr std::size_t kMaxTicks = 12;
-  constexpr double kNear = 0.06, kPadding = 0.04;
+  constexpr double kBetween = 0.02, kCharacter = 0.02, kPadding = 0.04;  // shares of the axis
   const TextOfTick text = [](double x) { return picture_digits(x, 5); };
   const bool log = is_geometric(values);
   const auto place = [&](double x) { return log ? std::log(x) : x; };
@@ -275,7 +275,11 @@ PictureJson swept_axis(const AxisOf& what, const std::vector<double>& values) {
   const double span = high - low, pad = (span > 0 ? span : 1) * kPadding;
   bool apart = values.size() > 1 && values.size() <= kMaxTicks;
   for (std::size_t i = 1; i < values.size(); ++i) {
-    apart = apart && place(values[i]) - place(values[i - 1]) > kNear * span;
+    const auto wide = static_cast<double>(scenario::columns_of(text(values[i - 1])) +
+                                          scenario::columns_of(text(values[i]))) /
+                      2;
+    apart =
+        apart && place(values[i]) - place(values[i - 1]) > (kBetween + kCharacter * wide) * span;
   }
   low = value(low - pad);
   high = value(high + pad);

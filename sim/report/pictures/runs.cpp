@@ -1063,6 +1063,28 @@ std::string difference_text(double value, double scale) {
   return std::fabs(value) >= kWhole ? fmt::format("{:+.0f}", value) : fmt::format("{:+.3g}", value);
 }
 
+/// Points that lie on each other have their names in one label.
+void join_labels(Json& all, double width, double height) {
+  constexpr double kNearAcross = 0.02, kNearUp = 0.04;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Json& own = all[i]["points"][0];
+    for (std::size_t k = 0; k < i; ++k) {
+      const Json& other = all[k]["points"][0];
+      const auto distance = [&](std::size_t end) {
+        return std::fabs(own[end].get<double>() - other[end].get<double>());
+      };
+      if (all[k]["label"] == "" || distance(0) > kNearAcross * width ||
+          distance(1) > kNearUp * height) {
+        continue;
+      }
+      all[k]["label"] =
+          all[k]["label"].get<std::string>() + ", " + all[i]["label"].get<std::string>();
+      all[i]["label"] = "";
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 void add_comparison_picture(PictureJson& pictures, const PictureResult& result) {
@@ -1125,7 +1147,13 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
         scale = std::max(scale, std::fabs(x));
       }
     }
-    const double room = 0.3 * (high - low > 0 ? high - low : 1);
+    std::size_t longest = 0;  // of the numbers beside the bars
+    for (const std::size_t row : rows) {
+      const double x = factor * table.number(row, value).value_or(0);
+      longest = std::max(longest, difference_text(x, scale).size());
+    }
+    const double room =
+        (0.05 + 0.055 * static_cast<double>(longest)) * (high - low > 0 ? high - low : 1);
     Json panel =
         panel_json(metric, as_title(about.value("label", metric)),
                    linear_axis({fmt::format("difference, {}", relative ? "%"
@@ -1194,10 +1222,13 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
     panel["series"].push_back(std::move(one));
   }
   if (!panel["series"].empty()) {
+    constexpr double kMaxShare = 1.03;  // the mark at 100 % is whole
     const double pad = 0.18 * (right > left ? right - left : 1);
-    const double tall = 0.2 * (high > low ? high - low : 0.01);
+    const double tall = 0.2 * (high > low ? high - low : 0.1);
+    const double bottom = std::max(0.0, low - tall), top = std::min(kMaxShare, high + tall);
     panel["x"] = linear_axis({"attempts / request"}, left - pad, right + pad, 6);
-    panel["y"] = linear_axis({"success rate", "1", true}, low - tall, high + tall);
+    panel["y"] = linear_axis({"success rate", "1", true}, bottom, top);
+    join_labels(panel["series"], right - left + 2 * pad, top - bottom);
     if (some_pale) panel["notes"] = {"pale: not significant"};
     picture["panels"].push_back(std::move(panel));
   }

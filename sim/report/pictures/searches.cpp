@@ -167,7 +167,9 @@ class SweepPictures {
       const std::string first = points_.text(shown_.front(), key);
       const auto place = std::find(of_key.begin(), of_key.end(), first) - of_key.begin();
       fixed_.emplace_back(key_words(key) + " = " +
-                          value_labels(of_key)[static_cast<std::size_t>(place)]);
+                          (is_numeric(of_key)
+                               ? picture_quantity(*bare_number(first), unit_of(key), false, 5)
+                               : value_labels(of_key)[static_cast<std::size_t>(place)]));
       at_[key] = first;
       std::erase_if(shown_, [&](std::size_t row) { return points_.text(row, key) != first; });
     }
@@ -577,11 +579,12 @@ void add_hysteresis(Json& pictures, const PictureResult& result) {
   const Json& load = info.at("load");
   const PictureRows& table = result.table("hysteresis.csv");
   const std::string unit = load.at("unit");
-  Extent loads, values;
+  Extent values;
+  std::vector<double> loads;
   PictureTexts down;
   std::string top;
   for (std::size_t row = 0; row < table.size(); ++row) {
-    loads.add(table.number(row, "load"));
+    if (const auto at = table.number(row, "load")) loads.push_back(*at);
     for (const char* column : {"offered_load", "goodput", "ci_high"}) {
       values.add(table.number(row, column));
     }
@@ -589,12 +592,12 @@ void add_hysteresis(Json& pictures, const PictureResult& result) {
     if (table.text(row, "branch") == "up") top = table.text(row, "step");
     if (table.text(row, "branch") == "down") down.push_back(table.text(row, "step"));
   }
-  if (loads.is_empty()) return;
+  if (loads.empty()) return;
+  std::sort(loads.begin(), loads.end());
+  loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
   down.push_back(top);
-  const double pad = 0.04 * (loads.high > loads.low ? loads.high - loads.low : 1);
   Json panel = panel_json("hysteresis", "Does it go back the way it came?",
-                          linear_axis({key_words(load.at("path").get<std::string>(), unit)},
-                                      loads.low - pad, loads.high + pad, 7),
+                          swept_axis({key_words(load.at("path").get<std::string>(), unit)}, loads),
                           upright_axis({"requests per second", "1/s"}, values.high));
   const auto add = [&](const char* name, Json look, Json from, bool marked) {
     Json one = series_json(name, look, std::move(from));
@@ -818,7 +821,7 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
   PictureTexts keys, texts;
   for (const Json* row : tried) {
     keys.push_back(row->at("remedy"));
-    texts.push_back(clipped(words_of(*row)));
+    texts.push_back(clipped(words_of(*row), 2 * kMaxLabel));  // in two lines
   }
   Json picture = picture_json(
       info, "advise",

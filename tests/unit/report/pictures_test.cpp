@@ -103,6 +103,82 @@ TEST_CASE("A sweep over tables has their labels on its axis", "[pictures]") {
   CHECK(series.at("names") == Json::parse(R"(["a","b"])"));
 }
 
+Json summary_row(const char* variant, const char* metric, double mean) {
+  return {{"variant", variant}, {"client", "all"},   {"metric", metric},
+          {"mean", mean},       {"ci_low", nullptr}, {"ci_high", nullptr}};
+}
+
+TEST_CASE("Shares in a comparison stay between none and all, and names do not lie on each other",
+          "[pictures]") {
+  Json summary = Json::array();
+  for (const auto& [variant, work] : {std::pair("mode=none", 1.0), std::pair("mode=legacy", 3.0),
+                                      std::pair("mode=standard", 3.0)}) {
+    summary.push_back(summary_row(variant, "success_rate", 0));
+    summary.push_back(summary_row(variant, "amplification", work));
+  }
+  const Json result = {
+      {"title", "t"},
+      {"comparison", {{"metrics", Json::object()}}},
+      {"summary", summary},
+      {"variants",
+       {{{"variant", "mode=none"}}, {{"variant", "mode=legacy"}}, {{"variant", "mode=standard"}}}}};
+  const std::string compare =
+      "variant,client,metric,unit,difference,ci_low,ci_high,relative_difference,"
+      "relative_ci_low,relative_ci_high,significant\n"
+      "mode=legacy,all,amplification,1,2,1.9,2.1,2,1.9,2.1,yes\n"
+      "mode=standard,all,amplification,1,2,1.9,2.1,2,1.9,2.1,yes\n";
+  Json pictures = Json::array();
+  const ResultTable table = read_csv("compare.csv", compare);
+  const PictureTables tables = [&](std::string_view name) {
+    return name == "compare.csv" ? &table : nullptr;
+  };
+  add_comparison_picture(pictures, PictureResult(result, tables));
+  const Json& work = pictures.at(0).at("panels").back();
+  CHECK(work.at("y").at("low") == 0);
+  CHECK(work.at("y").at("high") <= 1.03);
+  Strings labels;
+  for (const Json& series : work.at("series")) labels.push_back(series.at("label"));
+  CHECK(labels == Strings{"none", "legacy, standard", ""});
+  // The longest number beside a bar has room.
+  const Json& x = pictures.at(0).at("panels").at(0).at("x");
+  CHECK(x.at("high") >= 210 * 1.25);
+}
+
+TEST_CASE("Ticks stand at the values that were gone through where their texts have room",
+          "[pictures]") {
+  CHECK(tick_texts(swept_axis({"load"}, {500, 600, 700})) == Strings{"500", "600", "700"});
+  // In a tenth of the axis there is room for four digits, but not for six.
+  std::vector<double> few, large;
+  for (int i = 1; i <= 11; ++i) {
+    few.push_back(10 * i);
+    large.push_back(100'000 + i * 1'000);
+  }
+  CHECK(tick_texts(swept_axis({"load"}, few)).size() == 11);
+  CHECK(tick_texts(swept_axis({"load"}, large)).size() < 11);
+}
+
+TEST_CASE("A key that a picture holds at one value says it with its unit", "[pictures]") {
+  const Json result = {
+      {"title", "t"},
+      {"replications", 1},
+      {"sweep",
+       {{"keys", {"client.web.arrivals.total_rate", "service.api.servers", "fault.down.duration"}},
+        {"metrics", {{"goodput", {{"label", "goodput"}, {"unit", "1/s"}}}}}}}};
+  std::string points =
+      "variant,client.web.arrivals.total_rate,service.api.servers,fault.down.duration,goodput\n";
+  for (const int rate : {100, 200, 300}) {
+    for (const int servers : {1, 2, 3}) {
+      for (const int duration : {10, 20}) {
+        points +=
+            fmt::format("p{}-{}-{},{},{},{},1\n", rate, servers, duration, rate, servers, duration);
+      }
+    }
+  }
+  const Json pictures = pictures_from(result, {{"points.csv", points}});
+  const std::string text = pictures.at(0).at("text").back();
+  CHECK(text.find("drawn at length of the fault = 10 s") != std::string::npos);
+}
+
 TEST_CASE("Windows of the same time are one, and many are counted", "[pictures]") {
   Json windows = Json::array();
   for (int i = 0; i < 5; ++i) {
