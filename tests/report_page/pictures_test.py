@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests" / "scripts"))
 from picture_texts import along_axes, plain, words_of  # noqa: E402
-from shipped_results import SEARCHES  # noqa: E402
+from shipped_results import searches  # noqa: E402
 
 BRIEF = ["layers-that-retry", "sick-instance", "thundering-herd", "deploy"]
 OPTIONS = None  # set by main
@@ -85,7 +85,7 @@ class SamePictures(unittest.TestCase):
                                   "--replications", "2"])
 
     def test_searches(self):
-        for name, arguments in SEARCHES.items():
+        for name, arguments in searches(OPTIONS.program, self.folder).items():
             with self.subTest(name):
                 self.check(name, arguments)
 

@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt
 
 from plotting.draw import STYLE
 from plotting.results import Results
-from shipped_results import SEARCHES
+from shipped_results import searches
 
 BRIEF = ["layers-that-retry", "sick-instance", "thundering-herd"]
 OPTIONS = None  # set by main
@@ -75,7 +75,7 @@ class ShippedPictures(unittest.TestCase):
                                        "--replications", "2"))
 
     def test_searches(self):
-        for name, arguments in SEARCHES.items():
+        for name, arguments in searches(OPTIONS.program, self.root).items():
             with self.subTest(name):
                 self.check(self.result(name, *arguments))
 

@@ -3,6 +3,10 @@
 SPDX-License-Identifier: MIT
 """
 
+import subprocess
+
+from plot_call import ROOT
+
 DEPLOY, ZOMBIE = "scenarios/deploy.toml", "scenarios/fifo-zombie.toml"
 RATE, MODE = "client.web.arrivals.total_rate", "client.web.retry.mode"
 # Values that are tables: labels say what differs.
@@ -37,5 +41,17 @@ SEARCHES = {
                "success_rate", "--max-replications", "20", *SHORT, *QUIET],
     "advise": ["advise", DEPLOY, "--replications", "3", *SHORT, *QUIET],
     "map": ["map", ZOMBIE, "--vary", f"{RATE}=100:500:100", "--vary", "service.*.servers=1,2,3"],
+    "map-confirm": ["map", ZOMBIE, "--vary", f"{RATE}=200:500:100", "--vary",
+                    "service.*.servers=1,2", "--confirm", "2", "--set", "replications=2"],
     "predict": ["predict", ZOMBIE],
 }
+
+
+def searches(program, folder):
+    """Name and command line of each, with a fit of a log that is made in the folder."""
+    log = folder / "access.csv"
+    done = subprocess.run([program, "run", ZOMBIE, "--quiet", "--replications", "1", "--set",
+                           f"{RATE}=60", "--access-log", log, "--out", folder / "logged"],
+                          cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr  # expectations may fail
+    return {**SEARCHES, "fit": ["fit", log, *QUIET]}
