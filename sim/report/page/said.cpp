@@ -72,14 +72,14 @@ Json of_hysteresis(const Json& result) {
   if (tip.is_null()) {
     const std::vector<double> loads = load.at("values");
     const double highest = *std::max_element(loads.begin(), loads.end());
-    return {said(
-        "good", fmt::format("Nothing tips up to {} = {}.", path, picture_quantity(highest, unit)))};
+    const std::string most = picture_quantity(highest, unit);
+    return Json::array({said("good", fmt::format("Nothing tips up to {} = {}.", path, most))});
   }
   const std::string ends = back.is_null()
                                ? "coming back, it never recovers"
                                : "coming back, it recovers at " + with_interval(back, unit);
-  return {said("bad", fmt::format("Going up, it tips at {} = {}; {}.", path,
-                                  with_interval(tip, unit), ends))};
+  return Json::array({said("bad", fmt::format("Going up, it tips at {} = {}; {}.", path,
+                                              with_interval(tip, unit), ends))});
 }
 
 std::string_view severity_of(std::string_view phase) {
