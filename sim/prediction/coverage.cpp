@@ -262,6 +262,88 @@ bool answers_age_apart(const Scenario& s, std::size_t i) {
   return at(s, i).queue.max_age != Duration::max() && can_be_full(s, i) &&
          at(s, i).answers.shed.has_value();
 }
+bool refuses_for_work(const Scenario& s, std::size_t i) {
+  return at(s, i).rejection.cost > Duration::zero();
+}
+bool turns_old_away_for_work(const Scenario& s, std::size_t i) {
+  return refuses_for_work(s, i) && at(s, i).queue.max_age != Duration::max();
+}
+bool throttles_for_work_of_all(const Scenario& s, std::size_t i) {
+  return refuses_for_work(s, i) && is_throttled(s, i) && slows_down(s, i);
+}
+
+/// What the attempts ask of a service if each request makes all that it may.
+struct AllAttempts {
+  double rate = 0, work = 0;   ///< per second; seconds of one server per second, if all are served
+  double patience = kForever;  ///< the shortest time that one may wait and still be in time, s
+};
+
+AllAttempts all_attempts(const Scenario& s, std::size_t i) {
+  AllAttempts all;
+  for (const ClientSpec& c : s.clients) {
+    if (share_of_calls(c, i) <= 0) continue;
+    const double attempts = c.retry.max_attempts == RetryRules::kUnlimited
+                                ? kForever
+                                : static_cast<double>(c.retry.max_attempts);
+    const double rate = flow::mean_request_rate(s, c), service = flow::service_seconds_at(s, c, i);
+    if (rate <= 0) continue;
+    all.rate += rate * attempts;
+    all.work += rate * attempts * service;
+    all.patience =
+        std::min(all.patience, mean_timeout(c) - 2 * s.network.latency.mean_seconds() - service);
+  }
+  return all;
+}
+
+/// Attempts per second that a throttle lets pass.
+double throttle_passes(const Scenario& s, std::size_t i) {
+  const ThrottleSpec& throttle = at(s, i).throttle;
+  if (throttle.scope != ThrottleScope::kClient) return throttle.rate;
+  double clients = 0;
+  for (const ClientSpec& c : s.clients) {
+    if (share_of_calls(c, i) > 0) clients += c.count;
+  }
+  return throttle.rate * clients;
+}
+
+/// Servers that are busy with what a throttle lets pass and what it refuses, if all attempts come.
+double busy_at_throttle(const Scenario& s, std::size_t i, const AllAttempts& all) {
+  const double passes = throttle_passes(s, i);
+  if (all.rate <= passes || all.rate == kForever) return all.work;
+  return passes * (all.work / all.rate) +
+         (all.rate - passes) * at(s, i).rejection.cost.in_seconds();
+}
+
+/// Whether refusals of a full queue, which go before what waits, may take so much of the servers
+/// that what waits is late, though a full queue alone is not. With all attempts made, a share y of
+/// them is served where y * work + (1 - y) * refusals is what the servers can do.
+bool refusals_make_late(const Scenario& s, std::size_t i) {
+  const ServiceSpec& spec = at(s, i);
+  if (!refuses_for_work(s, i) || !can_be_full(s, i)) return false;
+  if (spec.rejection.overflow == Overflow::kDrop) return false;  // costs nothing
+  const AllAttempts all = all_attempts(s, i);
+  const auto servers = static_cast<double>(spec.servers);
+  if (all.work <= servers || (is_throttled(s, i) && busy_at_throttle(s, i, all) < servers)) {
+    return false;
+  }
+  const double wait = full_queue_time(s, i), refusals = all.rate * spec.rejection.cost.in_seconds();
+  if (wait > all.patience) return false;  // late without refusals
+  if (refusals >= servers) return true;
+  return wait * (all.work - refusals) * servers > all.patience * all.work * (servers - refusals);
+}
+
+/// Whether the throttle's refusals and what it lets pass may together be more than the servers can
+/// do.
+bool throttling_may_fill_servers(const Scenario& s, std::size_t i) {
+  const ServiceSpec& spec = at(s, i);
+  if (!refuses_for_work(s, i) || !is_throttled(s, i) || spec.servers == ServiceSpec::kUnlimited) {
+    return false;
+  }
+  const AllAttempts all = all_attempts(s, i);
+  const auto servers = static_cast<double>(spec.servers);
+  return all.rate > throttle_passes(s, i) && busy_at_throttle(s, i, all) >= servers;
+}
+
 bool calls_others(const Scenario& s, std::size_t i) { return flow::calls_others(s, i); }
 bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool knows_tokens(const Scenario& s, std::size_t i) {
@@ -476,6 +558,15 @@ constexpr Combination kCombinations[] = {
     // Services.
     none("a slowdown of a limited number of servers", "slowdown", limited_slows_down, kFluid,
          "the fluid models it only where servers are unlimited"),
+    none("a full queue that makes late by refusing", "reject_cost", refusals_make_late, kBalance,
+         "refusals may keep the servers so busy that what waits behind them is late"),
+    none("a throttle whose refusals may fill the servers", "reject_cost",
+         throttling_may_fill_servers, kBalance,
+         "its refusals and what it lets pass may together be more than the servers can do"),
+    none("a throttle that costs, and a slowdown", "reject_cost", throttles_for_work_of_all, kFluid,
+         "attempts that the throttle refuses slow down the others"),
+    none("refusals of old attempts that cost", "queue.max_age", turns_old_away_for_work, kFluid,
+         "refusals of attempts that are too old keep others waiting"),
     none("two answers for attempts that are turned away", "answers.shed", answers_age_apart, kFluid,
          "a full queue answers otherwise than attempts that are too old"),
     none("drops of what would be late where the way back is not known", "queue.drop_expired",

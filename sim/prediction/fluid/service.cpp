@@ -29,20 +29,26 @@ void FluidService::begin(double now) {
   now_ = now;
   while (start_of(stretch_ + 1) <= now_ + step_ * 1e-9) {
     ++stretch_;
-    if (stretch().restart) work_ = in_service_ = 0;
+    if (stretch().restart) work_ = in_service_ = refusals_ = 0;
   }
 }
 
-double FluidService::wait(double t, double work) const {
+double FluidService::wait(double t, double work, double taken) const {
   double left = work, at = t;
   for (std::size_t j = stretch_;; ++j) {
-    const double end = start_of(j + 1), pace = system_.stretches[j].capacity;
+    const double end = start_of(j + 1), pace = system_.stretches[j].capacity - taken;
     if (end <= at) continue;
-    if (left <= pace * (end - at)) return at - t + (left > 0 ? left / pace : 0);
+    if (left <= 0 || (pace > 0 && left <= pace * (end - at))) {
+      return at - t + (left > 0 ? left / pace : 0);
+    }
     if (end == kForever) return kForever;
     left -= pace * (end - at);
     at = end;
   }
+}
+
+double FluidService::wait_in_queue(double t, double work) const {
+  return wait(t, work + refusals_, refusing_);
 }
 
 double FluidService::capacity(double from, double to) const {
@@ -102,16 +108,17 @@ void FluidService::serve(std::span<const double> sent) {
     demand += past_errors_[i];
   }
   const double passing = pass(demand);
-  const double before = wait(now_, work_);
+  const double before = wait_in_queue(now_, work_);
   entering_.assign(sent.size(), 0);
-  double inflow = 0;  // work a second
+  double inflow = 0, throttling = 0;  // work a second
   for (std::size_t i = 0; i < sent.size(); ++i) {
     const double passes = system_.throttle_by_client ? pass_by_client(i, past_errors_[i]) : passing;
     shares_[i].throttled = 1 - passes;
     entering_[i] = past_errors_[i] * passes;
     inflow += entering_[i] * system_.groups[i].service_time / system_.servers;
+    throttling += past_errors_[i] * (1 - passes) * system_.throttling / system_.servers;
   }
-  queue(before, inflow);
+  queue(before, inflow, throttling);
   for (std::size_t i = 0; i < sent.size(); ++i) share_out(i, before);
 }
 
@@ -143,7 +150,7 @@ double FluidService::pass_by_client(std::size_t group, double demand) {
 double FluidService::drop_late(double before, double inflow, double done) {
   const auto work_after = [&](double useful) { return work_ + useful * step_ - done; };
   const auto kept = [&](double work, std::vector<double>& late) {
-    const double after = wait(now_ + step_, work);
+    const double after = wait_in_queue(now_ + step_, work);
     double useful = 0;
     for (std::size_t i = 0; i < entering_.size(); ++i) {
       const FluidClients& g = system_.groups[i];
@@ -181,7 +188,7 @@ double FluidService::drop_late(double before, double inflow, double done) {
   return useful;
 }
 
-void FluidService::queue(double before, double inflow) {
+void FluidService::queue(double before, double inflow, double throttling) {
   late_.assign(entering_.size(), 0);
   const auto find_late = [&] {
     for (std::size_t i = 0; i < late_.size(); ++i) {
@@ -195,19 +202,24 @@ void FluidService::queue(double before, double inflow) {
     find_late();
     return;
   }
-  const double done = capacity(now_, now_ + step_);
+  const double can = capacity(now_, now_ + step_);
+  const double first = refusals_ + throttling * step_;  // refusals go before
+  const double done = std::max(0.0, can - first);
   const double useful = system_.zombies ? inflow : drop_late(before, inflow, done);
   const double next = work_ + useful * step_ - done;
   turned_away_ = 0;
+  double price = 0;
   if (next > room_now()) {
-    double entering = 0;
-    for (const double rate : entering_) entering += rate;
-    const double price = entering * system_.turning_away / system_.servers;
+    for (const double rate : entering_) price += rate;
+    price *= system_.turning_away / system_.servers;
     turned_away_ = useful > price ? (next - room_now()) / (step_ * (useful - price)) : 1;
     turned_away_ = std::min(1.0, turned_away_);
   }
+  refused_in_ = refusals_ > 0 ? wait(now_, refusals_) : 0;
+  refusing_ = throttling + turned_away_ * price;
+  refusals_ = std::max(0.0, refusals_ + refusing_ * step_ - can);
   work_ = std::clamp(next, 0.0, room_now());
-  after_ = wait(now_ + step_, work_);
+  after_ = wait_in_queue(now_ + step_, work_);
   if (system_.zombies) find_late();
 }
 
@@ -286,6 +298,14 @@ void FluidService::share_out(std::size_t group, double before) {
     s.known[at(Fate::kTurnedAway)] = std::min(trip + system_.max_age, c.timeout);
   }
   if (system_.drops) s.known[at(Fate::kTurnedAway)] = c.timeout;
+  // Refusals wait for a server, too; after the timeout they are no answers any more.
+  for (const Fate fate : {Fate::kThrottled, Fate::kTurnedAway}) {
+    if (refused_in_ == 0 || (fate == Fate::kTurnedAway && system_.drops)) continue;
+    s.known[at(fate)] = std::min(trip + refused_in_, c.timeout);
+    if (trip + refused_in_ <= c.timeout) continue;
+    s.fate[at(Fate::kLate)] += s.fate[at(fate)];
+    s.fate[at(fate)] = 0;
+  }
 }
 
 double FluidService::next_restart() const {

@@ -97,7 +97,7 @@ class FluidService {
   /// By group, in the bin that was served last.
   const std::vector<Shares>& shares() const { return shares_; }
   /// Work that waits, s.
-  double backlog() const { return work_; }
+  double backlog() const { return work_ + refusals_; }
 
  private:
   double start_of(std::size_t stretch) const {
@@ -105,8 +105,12 @@ class FluidService {
   }
   const FluidStretch& stretch() const { return system_.stretches[stretch_]; }
 
-  /// Time until work that arrives at `t` behind `work` begins, with the capacity to come.
-  double wait(double t, double work) const;
+  /// Time until work that arrives at `t` behind `work` begins, with the capacity to come, of which
+  /// `taken` a second goes to others.
+  double wait(double t, double work, double taken = 0) const;
+  /// The same for an attempt that waits in the queue: refusals go before it, those that wait as
+  /// well as those that come meanwhile, as many as now.
+  double wait_in_queue(double t, double work) const;
   /// Work that can be done in [from, to).
   double capacity(double from, double to) const;
   /// Work that may wait at present. Where nothing is served, as much as comes before it is too old.
@@ -124,7 +128,8 @@ class FluidService {
   double pass(double demand);
   double pass_by_client(std::size_t group, double demand);
   /// Moves the backlog on by a bin; finds which attempts are late and how many are turned away.
-  void queue(double before, double inflow);
+  /// `throttling`: work of the throttle's refusals, per second.
+  void queue(double before, double inflow, double throttling);
   /// Where attempts that would be late are dropped when their turn comes, and make no others wait:
   /// finds which are, and the work of the others, per second. `done`: work that the bin can do.
   double drop_late(double before, double inflow, double done);
@@ -139,6 +144,9 @@ class FluidService {
   double now_ = 0;
   std::size_t stretch_ = 0;
   double work_ = 0, after_ = 0, turned_away_ = 0, in_service_ = 0;
+  double refusals_ = 0;    // work of refusals that waits, s; a free server does it before all else
+  double refusing_ = 0;    // work of refusals that came in the last bin, per second
+  double refused_in_ = 0;  // time until the answer to a refusal sets out, s
   std::unique_ptr<Flow> leaving_;
   double tokens_;                     // of the throttle, if all share one
   std::vector<double> group_tokens_;  // else those of all clients of a group

@@ -295,9 +295,10 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
   system.servers = unlimited ? kForever : static_cast<double>(spec.servers);
   system.slowdown = spec.slowdown.per_attempt;
   system.service_law = spec.service_time;
-  system.turning_away = spec.rejection.cost.in_seconds();
+  system.throttling = spec.rejection.cost.in_seconds();
   system.zombies = spec.abandoned == Abandoned::kServe && !spec.queue.drop_expired;
   system.drops = spec.rejection.overflow == Overflow::kDrop;
+  system.turning_away = system.drops ? 0 : spec.rejection.cost.in_seconds();
   system.errors_at_door = spec.model != ServiceModelKind::kIndependent;
   system.throttle_rate = spec.throttle.rate;
   system.throttle_burst = spec.throttle.burst;

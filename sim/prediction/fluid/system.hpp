@@ -84,10 +84,11 @@ struct FluidSystem {
   double slowdown = 0;
   double room = 0;     ///< work that may wait, s; infinite: no limit
   double max_age = 0;  ///< s that an attempt may wait until it is turned away; infinite: no limit
-  double turning_away = 0;                       ///< work of a rejection, s of one server
-  bool zombies = true;                           ///< abandoned attempts are served
-  bool drops = false;                            ///< rejected attempts get no answer
-  bool errors_at_door = true;                    ///< they are answered at once, and take no server
+  double turning_away = 0;     ///< work of a refusal by a full queue, s of one server
+  double throttling = 0;       ///< work of a refusal by the throttle, s of one server
+  bool zombies = true;         ///< abandoned attempts are served
+  bool drops = false;          ///< rejected attempts get no answer
+  bool errors_at_door = true;  ///< they are answered at once, and take no server
   double throttle_rate = 0, throttle_burst = 0;  ///< 0: none
   bool throttle_by_client = false;
   Distribution service_law;
