@@ -194,7 +194,8 @@ def concurrency_limit(case):
 
 @feature
 def adaptive_limit(case):
-    case.api("concurrency.control", case.random.choice(['"gradient2"', '"aimd"']))
+    case.api("concurrency.control", case.random.choice(
+        ['"gradient2"', '"aimd"', '"vegas"', '"envoy"', '"kratos"']))
 
 
 @feature

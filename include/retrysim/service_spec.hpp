@@ -233,16 +233,26 @@ struct ThrottleSpec {
   }
 };
 
-/// How the limit on attempts at a service is found. The adaptive ways are those of Netflix's
-/// concurrency-limits library, with its names in brackets where ours differ.
+/// How the limit on attempts at a service is found. Each adaptive way is that of other software,
+/// with its names in brackets where ours differ; sources and arithmetic: sim/model/README.md.
 enum class ConcurrencyControl : std::uint8_t {
   kFixed,
+  // Of Netflix's concurrency-limits library.
   kGradient2,  ///< from the ratio of long-term and present time at the service (Gradient2Limit)
   kAimd,       ///< adds one, and cuts by a share when something goes wrong (AIMDLimit)
+  kVegas,      ///< from the number that seems to queue, by the least time (VegasLimit)
+  /// From the ratio of the best time, measured now and then with few attempts, and the present one:
+  /// Envoy's adaptive concurrency filter.
+  kEnvoy,
+  // While the servers are busy: the best throughput times the best time.
+  kGoZero,    ///< go-zero's adaptive shedder
+  kKratos,    ///< the BBR limiter of kratos
+  kSentinel,  ///< Sentinel's system rule
 };
 template <>
-inline constexpr std::string_view kWords<ConcurrencyControl> = "fixed|gradient2|aimd";
-static_assert(words_end_with(ConcurrencyControl::kAimd));
+inline constexpr std::string_view kWords<ConcurrencyControl> =
+    "fixed|gradient2|aimd|vegas|envoy|go-zero|kratos|sentinel";
+static_assert(words_end_with(ConcurrencyControl::kSentinel));
 
 /// What attempts of one priority may use of a limit on concurrency (rule:
 /// sim/model/service/admission.hpp).
@@ -261,15 +271,70 @@ struct PartitionSpec {
 struct ConcurrencySpec {
   ConcurrencyControl control = ConcurrencyControl::kFixed;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; this is: none
-  std::int64_t initial = 20, min = 20, max = 200;                 ///< of the adaptive limits
-  double smoothing = 0.2;      ///< gradient2: weight of a new limit
-  double headroom = 4;         ///< gradient2: growth while all is well [queueSize]
-  double tolerance = 1.5;      ///< gradient2: acceptable ratio of present to long-term time
-  double long_window = 600;    ///< gradient2: samples in the long-term average
-  double backoff_ratio = 0.9;  ///< aimd: share of the limit that remains
+  std::int64_t initial = 20;                                      ///< gradient2, aimd, vegas
+  std::int64_t min = 20, max = 200;  ///< of these and envoy [min_concurrency]
+  double smoothing = 0.2;            ///< gradient2, vegas: weight of a new limit
+  double headroom = 4;               ///< gradient2: growth while all is well [queueSize]
+  double tolerance = 1.5;            ///< gradient2: acceptable ratio of present to long-term time
+  double long_window = 600;          ///< gradient2: samples in the long-term average
+  double backoff_ratio = 0.9;        ///< aimd: share of the limit that remains
   Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
   /// Priorities that are let in by rules of their own; the shares add up to at most 1.
   std::vector<PartitionSpec> partitions = {};
+  /// vegas: up to `alpha` attempts that seem to queue the limit grows, above `beta` it shrinks;
+  /// both times the logarithm of the limit to base 10, rounded down.
+  std::int64_t alpha = 3, beta = 6;
+  /// vegas: the least time is measured anew after at most so many samples for each attempt of the
+  /// limit.
+  std::int64_t probe_multiplier = 30;
+  /// envoy: the share of attempts that are faster than the time that stands for all
+  /// [sample_aggregate_percentile].
+  double percentile = 0.5;
+  /// envoy: between changes of the limit [concurrency_update_interval].
+  Duration interval = Duration::milliseconds(100);
+  Duration min_rtt = Duration::max();  ///< envoy: the best time [fixed_value]; this is: measured
+  Duration min_rtt_interval = Duration::seconds(60);  ///< envoy: between measurements [interval]
+  double min_rtt_jitter = 0.15;        ///< envoy: share of that by which it may be longer [jitter]
+  std::int64_t min_rtt_requests = 50;  ///< envoy: attempts that are measured [request_count]
+  double min_rtt_buffer = 0.25;        ///< envoy: share of the best time that is added [buffer]
+  /// envoy: while it measures the limit is `min`; false: as it was, as with a
+  /// min_concurrency_limit of its own.
+  bool measure_at_min = true;
+  /// go-zero, kratos: the use of the servers from which on attempts are refused; sentinel: that
+  /// above which all are.
+  double cpu = 0.9;
+  double load = 2.5;  ///< sentinel: Linux's load for each server, above which attempts are refused
+  Duration window = Duration::seconds(5);  ///< go-zero, kratos, sentinel: what they remember
+  std::int64_t buckets = 50;               ///< and in how many parts
+
+  /// With everything that the source of this control has as its default.
+  static ConcurrencySpec of(ConcurrencyControl control) {
+    ConcurrencySpec c;
+    c.control = control;
+    switch (control) {
+      case ConcurrencyControl::kVegas:
+        c.min = 1, c.max = 1000, c.smoothing = 1;
+        break;
+      case ConcurrencyControl::kEnvoy:
+        c.min = 3, c.max = 1000;
+        break;
+      case ConcurrencyControl::kKratos:
+        c.cpu = 0.8, c.window = Duration::seconds(10), c.buckets = 100;
+        break;
+      case ConcurrencyControl::kSentinel:
+        c.cpu = 1, c.window = Duration::seconds(1), c.buckets = 2;
+        break;
+      default:
+        break;
+    }
+    return c;
+  }
+  bool in_use() const {
+    return control != ConcurrencyControl::kFixed ||
+           limit != std::numeric_limits<std::int64_t>::max();
+  }
+  /// Whether it depends on how busy the servers are, whose number must be known.
+  bool needs_servers() const { return control >= ConcurrencyControl::kGoZero; }
 };
 
 /// Autoscaling: the number of servers follows their utilization (rule:

@@ -529,6 +529,16 @@ struct InstanceResult {
   bool operator==(const InstanceResult&) const = default;
 };
 
+/// What attempts that came in the window met at an adaptive limit on concurrency.
+struct LimitCounts {
+  std::uint64_t arrivals = 0;  ///< attempts that were there to be let in
+  std::uint64_t limited = 0;   ///< of these, those for whom there was a limit at all
+  std::uint64_t refused = 0;   ///< of these, those that it refused
+  double sum = 0;              ///< of the limits that `limited` attempts met
+
+  bool operator==(const LimitCounts&) const = default;
+};
+
 struct ServiceResult {
   ServiceFlow window;
   double wasted_after_give_up_ns = 0;  ///< window: server time on attempts already given up
@@ -544,6 +554,7 @@ struct ServiceResult {
   std::vector<std::uint32_t> queued;      ///< waiting attempts at the start of each count bin
   std::vector<InstanceResult> instances;  ///< empty if there is only one
   bool listens = false;                   ///< balancers leave instances out because of answers
+  LimitCounts limit;                      ///< zeros without an adaptive limit
 
   /// The server time available in a stretch of time with the flow `f`: that of the nominal servers,
   /// and of those that a profile, a fault or autoscaling adds. Busy servers never take more.
@@ -648,8 +659,10 @@ RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, co
 RETRYSIM_FIELDS(InstanceResult, attempts, results, busy_ns, in_system_ns, queue_ns, out_ns,
                 ejected_ns, queue_max, ejections)
 
+RETRYSIM_FIELDS(LimitCounts, arrivals, limited, refused, sum)
+
 RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, unused, failed,
-                unlimited, nominal_servers, bins, queued, instances, listens)
+                unlimited, nominal_servers, bins, queued, instances, listens, limit)
 
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,

@@ -336,7 +336,11 @@ class Mender:
     def fit_servers(self, prefix):
         """Limits that enclose what they start with; unlimited servers have no number to change."""
         servers = self.get(prefix, "servers")
+        control = self.get(prefix, "concurrency.control")
         if servers in (None, "unlimited"):
+            if control in ("go-zero", "kratos", "sentinel"):
+                for path in [p for p in self.keys if p[:-1] == (*prefix, "concurrency")]:
+                    del self.keys[path]
             self.drop(prefix, "profile")
             if self.get(prefix, "queue.discipline") == "processor-sharing":
                 self.drop(prefix, "queue.discipline")
@@ -345,11 +349,7 @@ class Mender:
             if self.given(prefix, "autoscaling.min"):
                 self.put(prefix, "autoscaling.min",
                          min(servers, self.get(prefix, "autoscaling.min")))
-        if (initial := self.get(prefix, "concurrency.initial")) is not None:
-            if self.get(prefix, "concurrency.min") > initial:
-                self.put(prefix, "concurrency.min", initial)
-            if self.get(prefix, "concurrency.max") < initial:
-                self.put(prefix, "concurrency.max", initial)
+        self.fit_limit(prefix, control)
         if self.get(prefix, "instances") not in (None, 1):
             for path in [p for p in self.keys if p[:-1] == (*prefix, "autoscaling")]:
                 del self.keys[path]
@@ -359,6 +359,23 @@ class Mender:
         if self.get(prefix, "model") == "occ":
             for path in [p for p in self.keys if p[:3] == (*prefix, "calls")]:
                 del self.keys[path]
+
+    def fit_limit(self, prefix, control):
+        """An adaptive limit on concurrency begins between its bounds."""
+        if control in ("gradient2", "aimd", "vegas", "envoy"):
+            # Their defaults depend on the control.
+            bounds = {"vegas": (1, 1000), "envoy": (3, 1000)}.get(control, (20, 200))
+            least = self.get(prefix, "concurrency.min") or bounds[0]
+            most = self.get(prefix, "concurrency.max") or bounds[1]
+            initial = self.get(prefix, "concurrency.initial") or least
+            if least > initial:
+                self.put(prefix, "concurrency.min", initial)
+            if most < initial:
+                self.put(prefix, "concurrency.max", initial)
+        if control == "vegas":
+            alpha = self.get(prefix, "concurrency.alpha")
+            if self.get(prefix, "concurrency.beta") < alpha:
+                self.put(prefix, "concurrency.beta", alpha)
 
     def fit_balancing(self, prefix):
         """A balancer knows no more instances than there are, and can eject at least one."""

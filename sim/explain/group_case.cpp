@@ -29,6 +29,13 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
 
+void add_limit(LimitCounts& to, const LimitCounts& l) {
+  to.arrivals += l.arrivals;
+  to.limited += l.limited;
+  to.refused += l.refused;
+  to.sum += l.sum;
+}
+
 }  // namespace
 
 bool sheds_by_priority(const ServiceSpec& service) {
@@ -214,6 +221,11 @@ class CaseBuilder {
     }
     ++c_.runs;
     c_.bin_s = run.interval.in_seconds();
+    if (c_.has_one_service()) {
+      const std::size_t service =
+          static_cast<std::size_t>(&c_.service() - c_.scenario.services.data());
+      add_limit(c_.limit, run.services[service].limit);
+    }
     const ClientResult& r = run.clients[c_.index];
     ClientResult& t = c_.total;
     t.requests += r.requests;
@@ -1146,6 +1158,7 @@ class FigureWalk {
     visit(g.first_latency_s, g.first_ended, g.last_latency_s, g.last_ended);
     visit(c.cluster.runs, c.cluster.from_s, c.cluster.to_s, c.lasting_storms);
     visit(c.capacity.largest_queue_s);
+    visit(c.limit.arrivals, c.limit.limited, c.limit.refused, c.limit.sum);
     for (auto* o : {&c.retries_above_capacity, &c.first_above_capacity, &c.quota_dry})
       visit(o->runs, o->seconds, o->ratio);
   }
@@ -1297,6 +1310,7 @@ void merge(GroupCase& to, const GroupCase& c) {
   merge(to.trouble, c.trouble);
   merge(to.after, c.after);
   merge(to.recoveries, c.recoveries);
+  add_limit(to.limit, c.limit);
   for (std::size_t i = 0; i < c.gaps.size(); ++i) {
     to.gaps[i].down += c.gaps[i].down;
     to.gaps[i].successes += c.gaps[i].successes;

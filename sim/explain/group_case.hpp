@@ -248,6 +248,7 @@ struct GroupCase {
   Backlog backlog = {};
   Growth growth = {};
   Cluster cluster = {};
+  LimitCounts limit = {};  ///< of the only service that it calls, if there is one
   /// Without a disturbance: replications in which a retry storm goes on, of all groups together.
   std::size_t lasting_storms = 0;
   Recoveries recoveries = {};

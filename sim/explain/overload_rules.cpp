@@ -771,6 +771,30 @@ Found shed_first(const GroupCase& c) {
                  {{"lost_share", own->lost_share()}, {"spared_lost_share", spared.lost_share()}}};
 }
 
+/// What an adaptive limit on concurrency has come to, and how much it refused.
+Found limit_refuses(const GroupCase& c) {
+  constexpr double kNoticeable = 0.01;
+  constexpr std::string_view kMet = "what attempts met at an adaptive limit";
+  const LimitCounts& met = c.limit;
+  if (met.arrivals == 0 || met.limited == 0) return std::nullopt;
+  const auto arrivals = static_cast<double>(met.arrivals);
+  const auto limited = static_cast<double>(met.limited);
+  const double refused = static_cast<double>(met.refused) / arrivals;
+  if (refused < kNoticeable) return std::nullopt;
+  const ConcurrencySpec& spec = c.service().concurrency;
+  const double mean = met.sum / limited;
+  Sentence sentence =
+      say("the limit on concurrency of {} ({}) was {} on average and refused {} of "
+          "the attempts",
+          Name{c.service().name}, Name{std::string(name(spec.control))},
+          count(mean, not_in_files(kMet)), share(refused, not_in_files(kMet)));
+  if (spec.needs_servers()) {
+    sentence += say("; it held for {} of them, while the servers were busy",
+                    share(limited / arrivals, not_in_files(kMet)));
+  }
+  return Finding{std::move(sentence), {{"limit_mean", mean}, {"refused_share", refused}}};
+}
+
 Found connections_are_bottleneck(const GroupCase& c) {
   constexpr double kMuch = 0.25;
   if (c.total.latency_m.count == 0 || c.requests() == 0) return std::nullopt;
@@ -1020,6 +1044,9 @@ constexpr std::array kOverloadRules = {
           "the service sheds by priority, and turned away 1 % of the attempts of a group or more, "
           "and a smaller share of those of the highest priority"},
          shed_first},
+    Rule{{"limit-refuses", kInfo, false,
+          "an adaptive limit on concurrency refuses 1 % of the attempts or more"},
+         limit_refuses},
     Rule{{"connections-are-bottleneck", kBad, false,
           "a quarter of the latency or more is waiting for a connection"},
          connections_are_bottleneck},

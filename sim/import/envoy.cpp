@@ -1,7 +1,8 @@
 // Envoy: routes with retry policies, and the clusters that they send to.
 //
 // Fields and defaults: envoy/config/route/v3/route_components.proto (RetryPolicy, HedgePolicy),
-// envoy/config/cluster/v3/circuit_breaker.proto.
+// envoy/config/cluster/v3/circuit_breaker.proto,
+// envoy/extensions/filters/http/adaptive_concurrency/v3/adaptive_concurrency.proto.
 //
 // SPDX-License-Identifier: MIT
 #include "import/envoy.hpp"
@@ -205,6 +206,47 @@ void leave_panic(const Field& cluster) {
   }
 }
 
+/// The filter that limits the attempts at a service, with the line that says it there.
+void leave_adaptive_concurrency(const Field& filter) {
+  const Field gradient = filter["gradient_controller_config"];
+  const Field enabled = filter.at("enabled.default_value");
+  if (enabled && !enabled.flag()) return gradient.leave("the filter is switched off");
+  std::string keys = "control = " + text_in_toml("envoy");
+  const auto add = [&](std::string_view key, const std::string& value) {
+    keys += fmt::format(", {} = {}", key, value);
+  };
+  const auto add_count = [&](std::string_view key, const Field& f) {
+    if (f) add(key, in_toml(static_cast<double>(f.count())));
+  };
+  const auto add_time = [&](std::string_view key, const Field& f) {
+    if (f) add(key, in_toml(f.duration()));
+  };
+  const auto add_percent = [&](std::string_view key, const Field& f) {
+    if (const Field value = f.map()["value"]; value) add(key, in_toml(value.number(0, 100) / 100));
+  };
+  const Field limits = gradient["concurrency_limit_params"].map(),
+              best = gradient["min_rtt_calc_params"].map();
+  add_percent("percentile", gradient["sample_aggregate_percentile"]);
+  add_time("interval", limits["concurrency_update_interval"]);
+  const Field least = limits["min_concurrency_limit"];
+  add_count("min", least ? least : best["min_concurrency"]);
+  add_count("max", limits["max_concurrency_limit"]);
+  add_percent("min_rtt_buffer", best["buffer"]);
+  if (const Field fixed = best["fixed_value"]; fixed) {
+    add_time("min_rtt", fixed);
+  } else {
+    add_time("min_rtt_interval", best["interval"]);
+    add_percent("min_rtt_jitter", best["jitter"]);
+    add_count("min_rtt_requests", best["request_count"]);
+    if (least) add("measure_at_min", "false");
+  }
+  gradient.leave(fmt::format("of the service: write concurrency = {{ {} }} there", keys));
+  if (const Field code = filter.at("concurrency_limit_exceeded_status.code"); code) {
+    code.leave(
+        fmt::format("of the service: write answers.limit = {} there", text_in_toml(code.text())));
+  }
+}
+
 void read_envoy_cluster(ImportedPolicy& p, const Field& cluster) {
   cluster["circuit_breakers"].block();
   cluster["outlier_detection"].block();
@@ -322,6 +364,7 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
       } else if (map.path() == d.path() && (map["retry_on"] || map["num_retries"])) {
         routes.add(map, map, map);
       }
+      if (map["gradient_controller_config"]) leave_adaptive_concurrency(map);
       if (map["circuit_breakers"] || map["outlier_detection"] ||
           (map["name"] && map["connect_timeout"])) {
         clusters.push_back(map);

@@ -95,7 +95,14 @@ constexpr Modelled kModelled[] = {
      "service.*.concurrency.control service.*.concurrency.initial service.*.concurrency.min "
      "service.*.concurrency.max service.*.concurrency.smoothing service.*.concurrency.headroom "
      "service.*.concurrency.tolerance service.*.concurrency.long_window "
-     "service.*.concurrency.backoff_ratio service.*.concurrency.slow"},
+     "service.*.concurrency.backoff_ratio service.*.concurrency.slow "
+     "service.*.concurrency.alpha service.*.concurrency.beta "
+     "service.*.concurrency.probe_multiplier service.*.concurrency.percentile "
+     "service.*.concurrency.interval service.*.concurrency.min_rtt "
+     "service.*.concurrency.min_rtt_interval service.*.concurrency.min_rtt_jitter "
+     "service.*.concurrency.min_rtt_requests service.*.concurrency.measure_at_min "
+     "service.*.concurrency.min_rtt_buffer service.*.concurrency.cpu service.*.concurrency.load "
+     "service.*.concurrency.window service.*.concurrency.buckets"},
     {kLoads, "service.*.autoscaling.*", "", "servers that autoscaling adds or takes away"},
     {kLoads | kLate,
      "service.*.instances service.*.balancing service.*.balancing_ties "

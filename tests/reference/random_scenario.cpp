@@ -58,6 +58,7 @@ class Generator {
         {kSecondService, kCalls, kSecondCall, kExtraCall, kOperations, kKeys, kThrottle,
          kThrottleScope, kThrottleLimits, kCallsByOperation, kTakesOver, kPriority},
         {kPool, kConnectionWait, kBulkhead, kSendRate, kErrors, kErrorLists, kSecondGroup},
+        {kAdaptiveLimit, kFaults, kFaultCapacity, kFaultRestart, kInstances, kServiceTimeout},
     };
     return theme_ < themes.size() && std::ranges::find(themes[theme_], f) != themes[theme_].end();
   }
@@ -169,6 +170,7 @@ class Generator {
     if (on(kConcurrency, 0.2)) s.concurrency.limit = pick<std::int64_t>(kConcurrency, {1, 3, 10});
     if (on(kEvictLowest, 0.25)) s.queue.when_full = WhenFull::kEvictLowest;
     if (on(kPartitions, 0.15)) partitions(s.concurrency);
+    if (on(kAdaptiveLimit, 0.3)) adaptive_limit(s);
     if (on(kOverflow, 0.4)) s.rejection.overflow = any(kOverflow, Overflow::kDrop);
     if (on(kRejectCost, 0.15)) s.rejection.cost = pick(kRejectCost, {ms(1), ms(2), ms(5)});
     if (on(kAbandoned, 0.5)) s.abandoned = any(kAbandoned, Abandoned::kAbort);
@@ -196,6 +198,36 @@ class Generator {
       p.share = pick(kPartitions, {PartitionSpec::kNone, 0.0, 0.3, 0.5, 1.0});
       p.refuse_from = pick(kPartitions, {1.0, 1.0, 0.7, 0.4});
     }
+  }
+
+  // Scenarios are short: clocks and thresholds are such that the limits have something to do.
+  void adaptive_limit(ServiceSpec& s) {
+    constexpr Feature f = kAdaptiveLimit;
+    ConcurrencySpec c = ConcurrencySpec::of(any(f, ConcurrencyControl::kSentinel));
+    c.limit = s.concurrency.limit;
+    c.min = pick<std::int64_t>(f, {1, 1, 2, 3});
+    c.initial = c.min + pick<std::int64_t>(f, {0, 1, 5, 20});
+    c.max = c.initial + pick<std::int64_t>(f, {0, 2, 10, 1000});
+    c.smoothing = pick(f, {0.2, 0.5, 1.0, 1.0});
+    c.slow = pick(f, {ms(5), ms(20), ms(100)});
+    c.alpha = pick<std::int64_t>(f, {1, 2, 3});
+    c.beta = c.alpha + pick<std::int64_t>(f, {0, 1, 3});
+    c.probe_multiplier = pick<std::int64_t>(f, {1, 3, 30});
+    c.percentile = pick(f, {0.0, 0.5, 0.5, 0.9, 1.0});
+    c.interval = pick(f, {ms(1), ms(10), ms(25), ms(100)});
+    c.min_rtt = pick(f, {Duration::max(), Duration::max(), Duration::max(), ms(1), ms(5)});
+    c.min_rtt_interval = pick(f, {ms(20), ms(100), ms(300)});
+    c.min_rtt_jitter = pick(f, {0.0, 0.15, 1.0});
+    c.min_rtt_requests = pick<std::int64_t>(f, {1, 3, 10});
+    c.measure_at_min = on(f, 0.7);
+    c.cpu = pick(f, {0.0, 0.02, 0.05, 0.1, 0.3});
+    c.load = pick(f, {0.0, 0.1, 2.5});
+    c.window = pick(f, {ms(20), ms(100), ms(1000)});
+    c.buckets = pick<std::int64_t>(f, {1, 2, 5, 20});
+    if (!s.concurrency.partitions.empty())
+      return;  // the second implementation has one or the other
+    if (c.needs_servers() && s.servers == ServiceSpec::kUnlimited) return;
+    s.concurrency = c;
   }
 
   void balancing(InstancesSpec& i) {

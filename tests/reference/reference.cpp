@@ -8,6 +8,7 @@
 #include "reference/arrivals.hpp"
 #include "reference/calendar.hpp"
 #include "reference/client_rules.hpp"
+#include "reference/limits.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -106,6 +107,7 @@ struct Attempt {
   bool replayed = false;    ///< its token answers it
   bool in_session = false;  ///< its token stands for it
   bool counted = false;     ///< by the limit on concurrency
+  std::int64_t found = 0;   ///< how many it counted then, this one included
   Response answer;
   bool runs_into_error = false;  ///< the answer is the error
   double work_ns = 0;            ///< left since then, for a server of speed 1
@@ -150,6 +152,7 @@ struct Instance {
     for (const auto& [priority, count] : admitted) all += count;
     return all;
   }
+  std::unique_ptr<PlainLimit> limit;  ///< null: it is fixed
 
   std::int64_t taken() const { return static_cast<std::int64_t>(served.size() + held.size()); }
 };
@@ -270,7 +273,10 @@ Response no_response(TransportError transport) {
 class World {
  public:
   World(const Scenario& scenario, std::uint32_t replication, std::size_t most)
-      : scenario_(scenario), most_(most), end_(Time::zero() + scenario.duration) {
+      : scenario_(scenario),
+        replication_(replication),
+        most_(most),
+        end_(Time::zero() + scenario.duration) {
     add_services();
     add_groups(RandomKey(scenario.seed, replication));
     for (Service& s : services_) add_balancers(s, RandomKey(scenario.seed, replication));
@@ -337,10 +343,19 @@ class World {
         i.service = &s;
         i.number = n;
         i.id = id++;
+        begin_limit(i);
         impair(i);
       }
     }
   }
+
+  void begin_limit(Instance& i) {
+    const ServiceSpec& spec = *i.service->spec;
+    RandomKey key = RandomKey(scenario_.seed, replication_).named("service", spec.name);
+    if (spec.instances.count > 1) key = key.named("instance", std::to_string(i.number));
+    i.limit = plain_limit(spec.concurrency, key, spec.servers, in_ns(now()));
+  }
+  static Nanoseconds in_ns(Time t) { return t.count(); }
 
   void add_groups(const RandomKey& key) {
     std::map<std::string, std::shared_ptr<States>> shared;
@@ -1331,7 +1346,9 @@ class World {
       if (const ErrorAnswer* error = random_error(a)) return answer_later(a, response_of(*error));
     }
     if (!passes_throttle(a)) return turn_away(a, i.service->answers.throttled);
-    if (is_over_limit(a)) return refuse(a, i.service->answers.limit);
+    const bool is_let_in =
+        i.limit ? i.limit->lets_in(i.all_admitted(), in_ns(now())) : !is_over_limit(a);
+    if (!is_let_in) return refuse(a, i.service->answers.limit);
     const bool must_wait = i.taken() >= i.working || !i.queue.empty() || !i.refused.empty();
     if (must_wait && static_cast<std::int64_t>(i.queue.size()) >= spec.queue.capacity) {
       Attempt* const out = gives_way_to(a);
@@ -1341,6 +1358,8 @@ class World {
     }
     a.counted = true;
     ++i.admitted[priority_of(a)];
+    a.found = i.all_admitted();
+    if (i.limit) i.limit->went_in(a.found, in_ns(now()));
     if (must_wait) {
       join(i.queue, a);
     } else {
@@ -1647,7 +1666,7 @@ class World {
 
   void server_is_free(Attempt& a, const Response& response, bool executed) {
     a.stage = Attempt::kTravelling;
-    leave(a);
+    leave(a, executed);
     if (executed) close_session(a, response.status == 200);
     serve_queue(*a.at);
     if (a.given_up) return gone(a);
@@ -1655,10 +1674,15 @@ class World {
   }
 
   /// It is not there any more, of those that the limits count.
-  void leave(Attempt& a) {
+  void leave(Attempt& a, bool executed = false) {
     if (a.service_timeout) calendar_.cancel(*a.service_timeout);
     a.service_timeout.reset();
-    if (std::exchange(a.counted, false)) --a.at->admitted[priority_of(a)];
+    if (!std::exchange(a.counted, false)) return;
+    Instance& i = *a.at;
+    --i.admitted[priority_of(a)];
+    if (!i.limit) return;
+    const Nanoseconds time = (now() - a.arrived).count();
+    i.limit->went_out({in_ns(now()), time, a.found, i.all_admitted(), executed || a.replayed});
   }
   void gone(Attempt& a) {
     a.stage = Attempt::kGone;
@@ -2174,6 +2198,10 @@ class World {
           if (restarts && c.fault->instance == FaultSpec::kAllInstances) {
             i.service->allowances.clear();
           }
+          if (restarts) {
+            begin_limit(i);
+            if (i.limit) i.limit->set_servers(i.working, in_ns(now()));
+          }
           std::erase_if(caches_,
                         [&](const auto& one) { return restarts && one.first.second == &i; });
           serve_queue(i);
@@ -2230,6 +2258,7 @@ class World {
     } else if (wrong.capacity == 0) {
       i.working = 0;
     }
+    if (i.limit) i.limit->set_servers(i.working, in_ns(now()));
     if (wrong.speed == before.speed) return;
     for (Attempt* a : in_order_of_completion(i)) {
       calendar_.cancel(a->completion);
@@ -2262,6 +2291,7 @@ class World {
   }
 
   const Scenario& scenario_;
+  const std::uint32_t replication_;
   const std::size_t most_;
   const Time end_;  // of submissions
   Calendar calendar_;
@@ -2296,7 +2326,6 @@ std::string not_covered(const Scenario& scenario) {
     if (s.queue.discipline == Discipline::kRandom) return "queue discipline random";
     if (s.queue.discipline == Discipline::kProcessorSharing) return "processor sharing";
     if (s.queue.discipline == Discipline::kCodel) return "controlled delay";
-    if (s.concurrency.control != ConcurrencyControl::kFixed) return "adaptive concurrency limits";
   }
   for (const ClientSpec& c : scenario.clients) {
     if (c.strategy) return "strategies of the user's own";

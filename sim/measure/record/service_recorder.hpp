@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -123,6 +124,15 @@ class alignas(64) ServiceRecorder {
   void admitted() { ++flow_.admitted; }
   void rejected() { ++flow_.rejected; }
   void throttled() { ++flow_.throttled; }
+  /// An attempt meets an adaptive limit on concurrency; the largest number: there is none now.
+  void met_limit(std::int64_t limit, bool refused) {
+    if (!in_window_) return;
+    ++result_.limit.arrivals;
+    result_.limit.refused += refused;
+    if (limit == std::numeric_limits<std::int64_t>::max()) return;
+    ++result_.limit.limited;
+    result_.limit.sum += static_cast<double>(limit);
+  }
   void error_answered() { ++flow_.errors; }
   void executed(bool given_up) {
     ++flow_.completions;

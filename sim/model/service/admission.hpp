@@ -8,11 +8,13 @@
 #include <retrysim/time.hpp>
 
 #include "kernel/memory.hpp"
+#include "model/service/adaptive_limits.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -135,9 +137,9 @@ class Throttle {
 };
 
 // How many attempts a service lets in at the same time: a fixed number, or one that it finds from
-// how long attempts take. The algorithms and their constants are those of Netflix's
+// how long attempts take. The algorithms here and their constants are those of Netflix's
 // concurrency-limits library (January 2026): Gradient2Limit, AIMDLimit and SimpleLimiter, one
-// sample an attempt.
+// sample an attempt. The others are in adaptive_limits.cpp.
 
 /// Average of the first ten samples, then exponential with weight 2 / (window + 1).
 class LongTermAverage {
@@ -164,39 +166,56 @@ class ConcurrencyLimit {
   /// By attempt: how many were present when it came, itself included.
   using Presence = kernel::BlockArray<std::int64_t>;
 
-  /// `at_entry` is needed by an adaptive limit that attempts enter and leave.
-  explicit ConcurrencyLimit(const ConcurrencySpec& spec, Presence* at_entry = nullptr)
+  /// `at_entry` is needed by an adaptive limit that attempts enter and leave, `key` by those that
+  /// draw. The service has so many servers, and all of them work at the start.
+  explicit ConcurrencyLimit(const ConcurrencySpec& spec, Presence* at_entry = nullptr,
+                            const RandomKey& key = RandomKey(0, 0), std::int64_t servers = 1)
       : spec_(&spec),
         limit_(static_cast<double>(spec.initial)),
         average_(spec.long_window),
-        at_entry_(at_entry) {}
+        at_entry_(at_entry),
+        key_(key),
+        servers_(servers),
+        working_(servers),
+        law_(make_limit_law(spec, key, servers, Time::zero())) {}
 
-  bool is_unlimited() const {
-    return spec_->control == ConcurrencyControl::kFixed && spec_->limit == ServiceSpec::kUnlimited;
-  }
-  /// Attempts that may be at the service now.
-  std::int64_t limit() const {
-    return spec_->control == ConcurrencyControl::kFixed ? spec_->limit
-                                                        : static_cast<std::int64_t>(limit_);
-  }
+  bool is_adaptive() const { return spec_->control != ConcurrencyControl::kFixed; }
   /// Attempts that are there.
   std::int64_t present() const { return present_; }
-  bool has_room() const { return present_ < limit(); }
+  /// Attempts that may be there when one comes now; the largest number: any.
+  std::int64_t limit(Time now) { return law_ == nullptr ? limit() : law_->limit(present_, now); }
+  /// An attempt has come that the limit does not let in.
+  void refused(Time now) {
+    if (law_ != nullptr) law_->refused(now);
+  }
 
-  void enter(std::uint32_t attempt) {
+  void enter(std::uint32_t attempt, Time now) {
     ++present_;
-    if (spec_->control == ConcurrencyControl::kFixed) return;
+    if (!is_adaptive()) return;
     at_entry_->reach(attempt);
     (*at_entry_)[attempt] = present_;
+    if (law_ != nullptr) law_->entered(present_, now);
   }
 
   /// The attempt has been at the service for `time`; `served` to the end, or not.
-  void leave(std::uint32_t attempt, Duration time, bool served) {
+  void leave(std::uint32_t attempt, Duration time, bool served, Time now) {
     --present_;
-    if (spec_->control == ConcurrencyControl::kFixed) return;
-    learn(time, (*at_entry_)[attempt], served);
+    if (!is_adaptive()) return;
+    const std::int64_t found = (*at_entry_)[attempt];
+    if (law_ == nullptr) return learn(time, found, served);
+    law_->left({now, time, found, present_, served});
   }
 
+  /// So many servers work from now on.
+  void set_working(std::int64_t servers, Time now) {
+    working_ = servers;
+    if (law_ != nullptr) law_->set_working(servers, now);
+  }
+
+  // Of limits without a law of their own.
+  std::int64_t limit() const {
+    return is_adaptive() ? static_cast<std::int64_t>(limit_) : spec_->limit;
+  }
   /// A sample of the adaptive limits; `present`: how many were there when it came, itself included.
   void learn(Duration time, std::int64_t present, bool served) {
     if (spec_->control == ConcurrencyControl::kAimd) {
@@ -208,7 +227,13 @@ class ConcurrencyLimit {
   }
 
   /// Forgets what it has learnt; no attempt is left.
-  void reset() { *this = ConcurrencyLimit(*spec_, at_entry_); }
+  void reset(Time now) {
+    limit_ = static_cast<double>(spec_->initial);
+    average_ = LongTermAverage(spec_->long_window);
+    present_ = 0;
+    law_ = make_limit_law(*spec_, key_, servers_, now);
+    if (law_ != nullptr) law_->set_working(working_, now);
+  }
 
  private:
   void aimd(Duration time, double present, bool served) {
@@ -236,6 +261,9 @@ class ConcurrencyLimit {
   LongTermAverage average_;
   std::int64_t present_ = 0;
   Presence* at_entry_;
+  RandomKey key_;
+  std::int64_t servers_, working_;
+  std::unique_ptr<LimitLaw> law_;
 };
 
 /// Who is let in under a limit on concurrency, by priority. The rule is that of Netflix's

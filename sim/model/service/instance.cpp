@@ -17,7 +17,7 @@ ServiceTraits::ServiceTraits(const ServiceSpec& spec) {
   always_succeeds = spec.model == ServiceModelKind::kQueue;
   screens_queue =
       spec.abandoned == Abandoned::kDropAtDequeue || spec.queue.drop_expired || spec.queue.sheds();
-  limits_concurrency = !ConcurrencyLimit(spec.concurrency).is_unlimited();
+  limits_concurrency = spec.concurrency.in_use();
   times_waits = spec.wait_within != Duration::max();
   watches_attempts = limits_concurrency || spec.timeout != Duration::max();
   follow(spec, Impairment());
@@ -148,19 +148,22 @@ Instance::Instance(const ServiceSpec& spec, const RandomKey& key, std::uint16_t 
       queue_(spec, key, &attempts->ranks),
       power_(spec),
       model_(make_service_model(spec, conflict)),
-      concurrency_(spec.concurrency, &attempts->present_at_entry),
+      concurrency_(spec.concurrency, &attempts->present_at_entry, key, spec.servers),
       partitions_(spec.concurrency.partitions) {}
 
 Instance::Admission Instance::admit_if_concurrency_allows(Attempt& a, Time now) {
+  const std::int64_t limit = concurrency_.limit(now), present = concurrency_.present();
   const bool is_let_in =
-      partitions_.empty()
-          ? concurrency_.has_room()
-          : partitions_.let_in(a.priority, concurrency_.present(), concurrency_.limit());
-  if (!is_let_in) return Admission::kOverLimit;
+      partitions_.empty() ? present < limit : partitions_.let_in(a.priority, present, limit);
+  if (concurrency_.is_adaptive()) place.recorder->met_limit(limit, !is_let_in);
+  if (!is_let_in) {
+    concurrency_.refused(now);
+    return Admission::kOverLimit;
+  }
   const Admission admission = admit_if_queue_has_room(a, now);
   if (admission == Admission::kFull) return admission;
   partitions_.enter(a.priority);
-  concurrency_.enter(a.id);
+  concurrency_.enter(a.id, now);
   return admission;
 }
 
@@ -197,9 +200,9 @@ std::vector<std::uint32_t> Instance::take_all(Time now) {
   return all;
 }
 
-void Instance::forget(bool throttle_too) {
+void Instance::forget(bool throttle_too, Time now) {
   queue_.forget(spec_->queue.codel);
-  concurrency_.reset();
+  concurrency_.reset(now);
   if (throttle_too) throttle.forget();
 }
 
@@ -207,6 +210,7 @@ void Instance::impair(Impairment impairment, Time now) {
   power_.set(std::move(impairment));
   traits_.follow(*spec_, power_.impairment());
   in_service.set_power(power_.working_servers(), power_.impairment().speed, now);
+  if (traits_.limits_concurrency) concurrency_.set_working(power_.working_servers(), now);
   const std::vector<LateError>& late = power_.impairment().late_errors;
   in_service.set_late_errors(late.empty() ? nullptr : &late);
 }

@@ -319,7 +319,7 @@ class Instance {
   void leave(const Attempt& a, Time now) {
     if (!traits_.limits_concurrency) return;
     partitions_.leave(a.priority);
-    concurrency_.leave(a.id, now - a.arrived, a.is(Attempt::kExecuted | Attempt::kReplay));
+    concurrency_.leave(a.id, now - a.arrived, a.is(Attempt::kExecuted | Attempt::kReplay), now);
   }
 
   /// Turns the attempt away where that costs server time: a free server does it at once; otherwise
@@ -354,7 +354,7 @@ class Instance {
   /// that only hold a server stay.
   std::vector<std::uint32_t> take_all(Time now);
   /// Returns to the state at the start of the run; the throttle only if `throttle_too`.
-  void forget(bool throttle_too);
+  void forget(bool throttle_too, Time now);
 
   /// Null if the number of servers is fixed.
   Autoscaler* autoscaler() { return power_.autoscaler(); }

@@ -145,7 +145,7 @@ void Services::change_instance(InstanceId instance, const FaultTimeline::Change&
   connections_break(broken_off);  // the new faults decide whether and when clients learn of it
   if (change.cold_restart()) {
     const bool whole = change.fault->instance == FaultSpec::kAllInstances;
-    s.forget(whole);
+    s.forget(whole, state_.now);
     if (s.traits().calls_others) calls_.forget(instance);
   }
   serve_queue(s);

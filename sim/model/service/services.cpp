@@ -35,6 +35,11 @@ void check_instances(const ServiceSpec& spec) {
   }
 }
 
+void check_concurrency(const ServiceSpec& spec) {
+  if (!spec.concurrency.needs_servers() || spec.servers != ServiceSpec::kUnlimited) return;
+  throw std::invalid_argument("a limit that asks how busy the servers are needs a number of them");
+}
+
 void check_idempotency(const ServiceSpec& spec) {
   if (spec.idempotency.keeps_without_effect() && spec.idempotency.has_write_delay()) {
     throw std::invalid_argument("a token that is stored before the effect is not stored later");
@@ -87,6 +92,7 @@ void Services::prepare() {
     const ServiceSpec& spec = scenario.services[i];
     const std::uint16_t conflict = state_.answers.add_service(spec).conflict;
     check_instances(spec);
+    check_concurrency(spec);
     check_idempotency(spec);
     instances.begin_service();
     for (std::uint32_t number = 0; number < spec.instances.count; ++number) {

@@ -16,6 +16,13 @@ constexpr auto kQueue = &ServiceSpec::queue;
 constexpr auto kRejection = &ServiceSpec::rejection;
 constexpr auto kLimit = &ServiceSpec::concurrency;
 constexpr auto kThrottle = &ServiceSpec::throttle;
+constexpr std::string_view kOfNetflix = "concurrency.control = gradient2|aimd",
+                           kBetweenLimits = "concurrency.control = gradient2|aimd|vegas|envoy",
+                           kVegas = "concurrency.control = vegas",
+                           kEnvoy = "concurrency.control = envoy",
+                           kMeasuresTime = "concurrency.min_rtt = measured",
+                           kByLoad = "concurrency.control = go-zero|kratos|sentinel";
+constexpr Range kMeasuredWindow{.min = 0.001, .max = kLongestDuration.in_seconds()};
 constexpr auto kIdempotency = &ServiceSpec::idempotency;
 
 void add_error(const Slots& s, ErrorAnswer answer, double probability) {
@@ -168,21 +175,27 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "fixed",
          .when = "model != independent",
          .thing = "an adaptive concurrency limit"},
-        "How the limit on attempts waiting and in service together is set: gradient2 and aimd "
-        "adapt it to how long attempts take, as Netflix's concurrency-limits library does."),
+        "How the limit on attempts waiting and in service together is set. gradient2, aimd and "
+        "vegas adapt it to how long attempts take, as Netflix's concurrency-limits library does, "
+        "and envoy as Envoy's adaptive concurrency filter does; go-zero, kratos and sentinel limit "
+        "attempts while the servers are busy, as the software of that name does."),
     key("concurrency.limit", count(kAtLeastOne).or_word("unlimited"),
         into<kLimit, &ConcurrencySpec::limit>,
         {.fallback = "unlimited", .when = "concurrency.control = fixed"},
         "That limit; attempts beyond it get the overflow answer."),
     key("concurrency.initial", count(kUpToBillion), into<kLimit, &ConcurrencySpec::initial>,
-        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"}, "Initial limit."),
+        {.fallback = "20", .when = "concurrency.control = gradient2|aimd|vegas"}, "Initial limit."),
     key("concurrency.min", count(kUpToBillion), into<kLimit, &ConcurrencySpec::min>,
-        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"}, "Smallest limit."),
+        {.fallback = "20", .fallback_when = kOfNetflix, .when = kBetweenLimits},
+        "Smallest limit, with envoy also the initial one; by default 20, vegas: 1, envoy: 3."),
     key("concurrency.max", count(kUpToBillion), into<kLimit, &ConcurrencySpec::max>,
-        {.fallback = "200", .when = "concurrency.control = gradient2|aimd"}, "Largest limit."),
+        {.fallback = "200", .fallback_when = kOfNetflix, .when = kBetweenLimits},
+        "Largest limit; by default 200, vegas and envoy: 1000."),
     key("concurrency.smoothing", number(kPositiveShare), into<kLimit, &ConcurrencySpec::smoothing>,
-        {.fallback = "0.2", .when = "concurrency.control = gradient2"},
-        "Weight of a new limit relative to the one before."),
+        {.fallback = "0.2",
+         .fallback_when = "concurrency.control = gradient2",
+         .when = "concurrency.control = gradient2|vegas"},
+        "Weight of a new limit relative to the one before; by default 0.2, vegas: 1."),
     key("concurrency.headroom", number(kNotNegative).in("attempts"),
         into<kLimit, &ConcurrencySpec::headroom>,
         {.fallback = "4.0", .when = "concurrency.control = gradient2"},
@@ -201,6 +214,59 @@ constexpr KeyInfo kServiceKeys[] = {
     key("concurrency.slow", request_time(kPositive), into<kLimit, &ConcurrencySpec::slow>,
         {.fallback = "5s", .when = "concurrency.control = aimd"},
         "Time at the service from which an attempt counts as slow."),
+    key("concurrency.alpha", count(kUpToMillion), into<kLimit, &ConcurrencySpec::alpha>,
+        {.fallback = "3", .when = kVegas},
+        "The limit grows while fewer attempts than this seem to queue, times the logarithm of the "
+        "limit to base 10, rounded down."),
+    key("concurrency.beta", count(kUpToMillion), into<kLimit, &ConcurrencySpec::beta>,
+        {.fallback = "6", .when = kVegas},
+        "The limit shrinks when more attempts than this seem to queue, times that logarithm."),
+    key("concurrency.probe_multiplier", count(kUpToBillion),
+        into<kLimit, &ConcurrencySpec::probe_multiplier>, {.fallback = "30", .when = kVegas},
+        "The time without a queue is measured anew after this times the limit of attempts, or "
+        "after "
+        "down to half as many."),
+    key("concurrency.percentile", number(kShare), into<kLimit, &ConcurrencySpec::percentile>,
+        {.fallback = "0.5", .when = kEnvoy},
+        "The quantile of the times of attempts that stands for all (sample_aggregate_percentile)."),
+    key("concurrency.interval", duration(kPositiveRunLength),
+        into<kLimit, &ConcurrencySpec::interval>, {.fallback = "100ms", .when = kEnvoy},
+        "Time between changes of the limit (concurrency_update_interval)."),
+    key("concurrency.min_rtt", request_time(kPositive).or_word("measured"),
+        into<kLimit, &ConcurrencySpec::min_rtt>, {.fallback = "measured", .when = kEnvoy},
+        "The time of an attempt that nothing delays (minRTT)."),
+    key("concurrency.min_rtt_interval", duration(kPositiveRunLength),
+        into<kLimit, &ConcurrencySpec::min_rtt_interval>,
+        {.fallback = "60s", .when = kMeasuresTime}, "Time from one measurement to the next."),
+    key("concurrency.min_rtt_jitter", number(kShare),
+        into<kLimit, &ConcurrencySpec::min_rtt_jitter>, {.fallback = "0.15", .when = kMeasuresTime},
+        "Share of that time by which it may be longer."),
+    key("concurrency.min_rtt_requests", count(kUpToBillion),
+        into<kLimit, &ConcurrencySpec::min_rtt_requests>, {.fallback = "50", .when = kMeasuresTime},
+        "Attempts that a measurement takes (request_count)."),
+    key("concurrency.measure_at_min", boolean(), into<kLimit, &ConcurrencySpec::measure_at_min>,
+        {.fallback = "true", .when = kMeasuresTime},
+        "Whether the smallest limit holds during a measurement; false: the limit stays, as with a "
+        "min_concurrency_limit."),
+    key("concurrency.min_rtt_buffer", number(kShare),
+        into<kLimit, &ConcurrencySpec::min_rtt_buffer>, {.fallback = "0.25", .when = kEnvoy},
+        "Share of that time that attempts may take longer before the limit shrinks."),
+    key("concurrency.cpu", number(kShare), into<kLimit, &ConcurrencySpec::cpu>,
+        {.fallback = "0.9", .fallback_when = "concurrency.control = go-zero", .when = kByLoad},
+        "Use of the servers, as the source averages it, from which on attempts are refused; "
+        "sentinel: above which all are. By default 0.9, kratos: 0.8, sentinel: 1, which is never."),
+    key("concurrency.load", number(kNotNegative), into<kLimit, &ConcurrencySpec::load>,
+        {.fallback = "2.5", .when = "concurrency.control = sentinel"},
+        "Attempts waiting and in service for each server, on the average of a minute that Linux "
+        "calls load, above which attempts are refused."),
+    key("concurrency.window", duration(kMeasuredWindow), into<kLimit, &ConcurrencySpec::window>,
+        {.fallback = "5s", .fallback_when = "concurrency.control = go-zero", .when = kByLoad},
+        "How long the best throughput and time are remembered; by default 5s, kratos: 10s, "
+        "sentinel: 1s."),
+    key("concurrency.buckets", count({.min = 1, .max = 10'000}),
+        into<kLimit, &ConcurrencySpec::buckets>,
+        {.fallback = "50", .fallback_when = "concurrency.control = go-zero", .when = kByLoad},
+        "In how many parts; by default 50, kratos: 100, sentinel: 2."),
     key("price", number(kNotNegative), into<&ServiceSpec::price>, {.fallback = "1.0"},
         "Price of an attempt, in any unit, for the metric cost."),
     key("rejection_price", number(kNotNegative), into<kRejection, &RejectionSpec::price>,

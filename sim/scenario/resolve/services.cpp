@@ -37,13 +37,51 @@ void check_probabilities(Tables& t, const KeyResolution& keys,
                                               "; expected probabilities of at most 1 together");
 }
 
-void check_concurrency(Tables& t, const KeyResolution& keys, const ConcurrencySpec& c) {
-  if (c.control == ConcurrencyControl::kFixed) return;
-  if (c.min <= c.initial && c.initial <= c.max) return;
+// Each source of an adaptive limit has defaults of its own.
+void set_defaults_of_limit(KeyResolution& keys) {
+  const Node* control = keys.find("concurrency.control");
+  if (control == nullptr || !control->is_text()) return;
+  for (const ConcurrencyControl c : {ConcurrencyControl::kVegas, ConcurrencyControl::kEnvoy,
+                                     ConcurrencyControl::kKratos, ConcurrencyControl::kSentinel}) {
+    if (control->text != name(c)) continue;
+    const ConcurrencySpec its = ConcurrencySpec::of(c);
+    keys.set_default("concurrency.min", std::to_string(its.min));
+    keys.set_default("concurrency.max", std::to_string(its.max));
+    keys.set_default("concurrency.smoothing", render_number(its.smoothing));
+    keys.set_default("concurrency.cpu", render_number(its.cpu));
+    keys.set_default("concurrency.window", render_text(to_text(its.window)));
+    keys.set_default("concurrency.buckets", std::to_string(its.buckets));
+  }
+}
+
+void check_limits(Tables& t, const KeyResolution& keys, const ConcurrencySpec& c) {
+  const bool has_initial = c.control != ConcurrencyControl::kEnvoy;
+  if (c.min <= c.max && (!has_initial || (c.min <= c.initial && c.initial <= c.max))) return;
+  const std::string initial =
+      has_initial ? ", initial = " + std::to_string(c.initial) : std::string();
   t.problems.add(keys.place_of("concurrency"),
-                 keys.path() + ".concurrency has min = " + std::to_string(c.min) +
-                     ", initial = " + std::to_string(c.initial) +
-                     ", max = " + std::to_string(c.max) + "; expected min <= initial <= max");
+                 keys.path() + ".concurrency has min = " + std::to_string(c.min) + initial +
+                     ", max = " + std::to_string(c.max) +
+                     "; expected min <= " + (has_initial ? "initial <= " : "") + "max");
+}
+
+void check_concurrency(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  const ConcurrencySpec& c = spec.concurrency;
+  if (c.control == ConcurrencyControl::kFixed) return;
+  const auto refuse = [&](const std::string& what) {
+    t.problems.add(keys.place_of("concurrency"), keys.path() + ".concurrency" + what);
+  };
+  if (!c.needs_servers()) {
+    check_limits(t, keys, c);
+  } else if (spec.servers == ServiceSpec::kUnlimited) {
+    refuse(".control = " + in_quotes(name(c.control)) +
+           " asks how busy the servers are, which unlimited servers never are; expected a number "
+           "of servers");
+  }
+  if (c.control == ConcurrencyControl::kVegas && c.alpha > c.beta) {
+    refuse(" has alpha = " + std::to_string(c.alpha) + ", beta = " + std::to_string(c.beta) +
+           "; expected alpha <= beta");
+  }
 }
 
 // The tables [service.NAME.concurrency.partitions.*].
@@ -193,6 +231,7 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   spec.name = member.name;
   const Slots slots(&spec, &spec.errors, &spec.errors_at);
   KeyResolution keys = t.keys_of("service.*", "service." + member.name, member, siblings, slots);
+  set_defaults_of_limit(keys);
   keys.resolve();
   check_probabilities(t, keys, spec.errors);
   if (!has_queue(spec.queue.discipline) && spec.servers == ServiceSpec::kUnlimited) {
@@ -200,8 +239,8 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
                    keys.path() + ".queue.discipline = " + in_quotes(name(spec.queue.discipline)) +
                        " has no meaning for unlimited servers; expected a number of servers");
   }
-  check_concurrency(t, keys, spec.concurrency);
   resolve_partitions(t, keys, member, spec);
+  check_concurrency(t, keys, spec);
   check_autoscaling(t, keys, spec);
   check_window(t, keys.full_path("throttle"), keys.place_of("throttle.window"), spec.throttle.rate,
                spec.throttle.window);

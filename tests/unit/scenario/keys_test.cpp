@@ -110,6 +110,38 @@ TEST_CASE("the words of service and arrival keys choose their enumerators") {
   CHECK(gradient.long_window == by_hand.long_window);
   CHECK(aimd.backoff_ratio == by_hand.backoff_ratio);
   CHECK(aimd.slow == by_hand.slow);
+  using enum ConcurrencyControl;
+  for (const ConcurrencyControl c : {kVegas, kEnvoy, kGoZero, kKratos, kSentinel}) {
+    CAPTURE(name(c));
+    const ConcurrencySpec its = ConcurrencySpec::of(c);
+    const ConcurrencySpec read = control("'" + std::string(name(c)) + "'");
+    CHECK(read.control == c);
+    if (!its.needs_servers()) {
+      CHECK(read.min == its.min);
+      CHECK(read.max == its.max);
+    }
+    if (c == kVegas) {
+      CHECK(read.initial == its.initial);
+      CHECK(read.smoothing == its.smoothing);
+      CHECK(read.alpha == its.alpha);
+      CHECK(read.beta == its.beta);
+      CHECK(read.probe_multiplier == its.probe_multiplier);
+    } else if (c == kEnvoy) {
+      CHECK(read.percentile == its.percentile);
+      CHECK(read.interval == its.interval);
+      CHECK(read.min_rtt == its.min_rtt);
+      CHECK(read.min_rtt_interval == its.min_rtt_interval);
+      CHECK(read.min_rtt_jitter == its.min_rtt_jitter);
+      CHECK(read.min_rtt_requests == its.min_rtt_requests);
+      CHECK(read.min_rtt_buffer == its.min_rtt_buffer);
+      CHECK(read.measure_at_min == its.measure_at_min);
+    } else {
+      CHECK(read.cpu == its.cpu);
+      CHECK(read.load == its.load);
+      CHECK(read.window == its.window);
+      CHECK(read.buckets == its.buckets);
+    }
+  }
   const auto abandoned = [](const std::string& word) {
     return load(kSmall, {"service.api.abandoned=" + word}).scenario.services[0].abandoned;
   };
@@ -212,6 +244,21 @@ TEST_CASE("the documented defaults") {
       {"service.*.concurrency.slow", "\"5s\""},
       {"service.*.concurrency.partitions.*.share", "\"none\""},
       {"service.*.concurrency.partitions.*.refuse_from", "1.0"},
+      {"service.*.concurrency.alpha", "3"},
+      {"service.*.concurrency.beta", "6"},
+      {"service.*.concurrency.probe_multiplier", "30"},
+      {"service.*.concurrency.percentile", "0.5"},
+      {"service.*.concurrency.interval", "\"100ms\""},
+      {"service.*.concurrency.min_rtt", "\"measured\""},
+      {"service.*.concurrency.min_rtt_interval", "\"60s\""},
+      {"service.*.concurrency.min_rtt_jitter", "0.15"},
+      {"service.*.concurrency.min_rtt_requests", "50"},
+      {"service.*.concurrency.measure_at_min", "true"},
+      {"service.*.concurrency.min_rtt_buffer", "0.25"},
+      {"service.*.concurrency.cpu", "0.9"},
+      {"service.*.concurrency.load", "2.5"},
+      {"service.*.concurrency.window", "\"5s\""},
+      {"service.*.concurrency.buckets", "50"},
       {"service.*.service_time_per", "\"attempt\""},
       {"service.*.service_time_repeats", "1.0"},
       {"service.*.reject_cost", "\"0s\""},

@@ -288,7 +288,21 @@ TEST_CASE("a concurrency limit must fit its control") {
   CHECK_THAT(after("service.api.concurrency={control='aimd', limit=10}"),
              Catch::Contains("it needs service.api.concurrency.control = fixed, not aimd"));
   CHECK_THAT(after("service.api.concurrency.smoothing=0.1"),
-             Catch::Contains("it needs service.api.concurrency.control = gradient2, not fixed"));
+             Catch::Contains("it needs service.api.concurrency.control = gradient2 or vegas, not "
+                             "fixed"));
+  CHECK_THAT(after("service.api.concurrency={control='envoy', max=2}"),
+             Catch::Contains("service.api.concurrency has min = 3, max = 2; expected min <= max"));
+  CHECK(after("service.api.concurrency={control='envoy', min=30, max=40}") == "");
+  CHECK(after("service.api.concurrency={control='vegas', initial=1}") == "");
+  CHECK_THAT(after("service.api.concurrency={control='vegas', alpha=7}"),
+             Catch::Contains("service.api.concurrency has alpha = 7, beta = 6; expected alpha <= "
+                             "beta"));
+  CHECK_THAT(after("service.api.concurrency={control='envoy', min_rtt='1ms', min_rtt_jitter=0}"),
+             Catch::Contains("it needs service.api.concurrency.min_rtt = measured, not 1ms"));
+  CHECK_THAT(after("service.api={servers='unlimited', concurrency.control='kratos'}"),
+             Catch::Contains("service.api.concurrency.control = \"kratos\" asks how busy the "
+                             "servers are, which unlimited servers never are; expected a number of "
+                             "servers"));
   CHECK_THAT(after("service.api={overflow='drop', servers='unlimited', concurrency.limit=3}"),
              Catch::Contains("would never end"));
 }
