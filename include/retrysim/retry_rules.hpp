@@ -758,6 +758,8 @@ std::string_view sdk_version(std::string_view sdk);
 /// Why the version cannot be used, with the known versions; empty if it can, or there is none. A
 /// release newer than all known ones has the newest rules.
 std::string version_problem(std::string_view sdk);
+/// Whether the first release is older than the second. Both must have a version without a problem.
+bool version_is_before(std::string_view sdk, std::string_view other);
 /// The default mode and revision of that release; empty without a version.
 std::string_view release_mode(std::string_view sdk);
 std::string_view release_revision(std::string_view sdk);

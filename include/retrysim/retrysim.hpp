@@ -19,6 +19,7 @@
 // Questions about it.
 #include <retrysim/compare.hpp>
 #include <retrysim/prediction.hpp>
+#include <retrysim/sdk_upgrade.hpp>
 #include <retrysim/sweep.hpp>
 
 // Answers, and what may go wrong.

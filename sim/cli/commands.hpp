@@ -55,6 +55,7 @@ int predict(const Arguments& arguments);
 int map(const Arguments& arguments);
 int choose(const Arguments& arguments);
 int advise(const Arguments& arguments);
+int sdk_upgrade(const Arguments& arguments);
 int init(const Arguments& arguments);
 int import_policy(const Arguments& arguments);
 int fit(const Arguments& arguments);

@@ -36,6 +36,8 @@ constexpr auto kCommands = std::to_array<Command>({
      "find the smallest disturbance that the system does not recover from", cli::tip},
     {"choose", "SCENARIO --vary ... --maximize M", "find the best policy, with a stated confidence",
      cli::choose},
+    {"sdk-upgrade", "SDK[@FROM..TO]... [SCENARIO]",
+     "what a new release of an SDK does to a fleet: before and after", cli::sdk_upgrade},
     {"advise", "SCENARIO", "try the usual remedies and rank them: what would help most?",
      cli::advise},
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",

@@ -586,14 +586,14 @@ class ComparisonText {
     const std::vector<std::string> said = sentences(comparison_);
     if (!said.empty()) d.gap();
     d.answer_first(said);
-    add_layers(d);
-    add_meaning(d);
-    for (const std::string& client : clients_of(comparison_)) {
-      stop_point();
-      show(d, differences(client));
-    }
-    if (comparison_.show_variance) add_reductions(d);
-    d.notes(notes());
+    add_differences(d);
+  }
+
+  /// Without a head, and without an answer.
+  void add_below(Document& d) const {
+    d.gap();
+    for (const std::string& sentence : sentences(comparison_)) d.say(sentence, "- ");
+    add_differences(d);
   }
 
   /// What limits the comparison.
@@ -661,6 +661,17 @@ class ComparisonText {
                                    variants == 1 ? "" : "s", runs, s.seed)
                      : fmt::format("{} variants with different seeds, {}.", variants, runs));
     if (comparison_.variants() == 0) d.lines("One variant: nothing to compare.\n");
+  }
+
+  void add_differences(Document& d) const {
+    add_layers(d);
+    add_meaning(d);
+    for (const std::string& client : clients_of(comparison_)) {
+      stop_point();
+      show(d, differences(client));
+    }
+    if (comparison_.show_variance) add_reductions(d);
+    d.notes(notes());
   }
 
   void add_meaning(Document& d) const {
@@ -922,7 +933,10 @@ TableSource comparison_table(const ComparisonReport& comparison) {
   return source_of("compare", differences_table(comparison));
 }
 
-Document comparison_document(const ComparisonReport& comparison) {
+namespace {
+
+/// The members of result.json, and the files.
+void add_differences_and_results(Document& d, const ComparisonReport& comparison) {
   const CellTable differences = differences_table(comparison);
   Json json;
   json["baseline"] = comparison.baseline().set.variant;
@@ -933,10 +947,22 @@ Document comparison_document(const ComparisonReport& comparison) {
   json["effects"] = rows_json(effects_table(comparison.found));
   json["sentences"] = sentences(comparison);
   json["notes"] = comparison_notes(comparison);
+  add_results(d, comparison.evaluations);
+  d.member("comparison", std::move(json)).table(source_of("compare", differences));
+}
+
+}  // namespace
+
+Document comparison_document(const ComparisonReport& comparison) {
   Document d;
   ComparisonText(comparison).add_to(d);
-  add_results(d, comparison.evaluations);
-  return d.member("comparison", std::move(json)).table(source_of("compare", differences));
+  add_differences_and_results(d, comparison);
+  return d;
+}
+
+void add_comparison(Document& document, const ComparisonReport& comparison) {
+  ComparisonText(comparison).add_below(document);
+  add_differences_and_results(document, comparison);
 }
 
 }  // namespace retrysim::report

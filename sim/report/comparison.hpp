@@ -75,6 +75,10 @@ std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
 /// result.json the same rows. The scenario files are up to the caller. Refers to the evaluations.
 Document comparison_document(const ComparisonReport& comparison);
 
+/// Adds its sentences, tables and notes to a document of another command, whose answer they are
+/// not; then the members of result.json and all files, as `comparison_document` has them.
+void add_comparison(Document& document, const ComparisonReport& comparison);
+
 /// compare.csv.
 TableSource comparison_table(const ComparisonReport& comparison);
 

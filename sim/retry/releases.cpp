@@ -335,6 +335,10 @@ std::string version_problem(std::string_view sdk) {
   return "";
 }
 
+bool version_is_before(std::string_view sdk, std::string_view other) {
+  return *parse_version(sdk_version(sdk)) < *parse_version(sdk_version(other));
+}
+
 std::string_view release_mode(std::string_view sdk) { return latest(sdk, &TurningPoint::mode); }
 
 std::string_view release_revision(std::string_view sdk) {

@@ -1,0 +1,262 @@
+// `retrysim sdk-upgrade`: what a new release of an SDK changes in one client and in the fleet.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/sdk_upgrade.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/list.hpp"
+#include "cli/options.hpp"
+#include "cli/session.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/run/evaluation.hpp"
+#include "report/sdk_upgrade.hpp"
+#include "scenario/first_scenario.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SdkUpgradeCommand : SimulationSettings {
+  std::vector<std::string> words;
+  std::map<std::string_view, std::string> given;  ///< by the option of the question
+  std::string attempt_timeout;                    ///< empty: the SDK's
+  std::string mode;                               ///< empty: each release's default
+
+  // From the words.
+  std::vector<std::string> upgrades;
+  std::optional<fs::path> scenario;
+};
+
+constexpr std::string_view kAllSdks = "all";
+/// Of the service that is assumed where nobody describes one.
+constexpr std::pair<std::string_view, std::string_view> kAssumed[] = {{"rate", "200"},
+                                                                      {"service-time", "50ms"}};
+
+/// The questions about a service that options answer; the client is the SDK that is upgraded.
+std::vector<const scenario::FirstQuestion*> questions() {
+  std::vector<const scenario::FirstQuestion*> asked;
+  for (const scenario::FirstQuestion& q : scenario::first_questions()) {
+    if (q.option != "client") asked.push_back(&q);
+  }
+  return asked;
+}
+
+Options<SdkUpgradeCommand> sdk_upgrade_options() {
+  using C = SdkUpgradeCommand;
+  std::vector<Option<C>> rows;
+  for (const scenario::FirstQuestion* q : questions()) {
+    rows.push_back({{std::string(q->option), std::string(q->value),
+                     fmt::format("without a scenario: {}{}", q->asks, q->help)},
+                    [q](C& c, const std::string& text) { c.given[q->option] = text; }});
+  }
+  rows.push_back({{"attempt-timeout", "D",
+                   "without a scenario: how long a client waits for an answer; default: the SDK's "
+                   "own"},
+                  [](C& c, const std::string& text) {
+                    duration_above_zero("attempt-timeout", text);
+                    c.attempt_timeout = text;
+                  }});
+  rows.push_back({{"mode", "legacy|standard|adaptive",
+                   "the retry mode that you have set, so that an upgrade does not change it; "
+                   "default: none, and each release has its own default"},
+                  into(&C::mode)});
+  Options<C> options = rows;
+  options.add(shard_option());
+  return options.add(simulation_options(
+      {"folder of the result files; default results/NAME-sdk-upgrade. An earlier result of the "
+       "same resolved scenario and upgrades is replaced (see --force)",
+       "format of standard output: table (default), csv (upgrade.csv) or json (result.json)"}));
+}
+
+/// The upgrades, and the scenario if one of the words is a file.
+void sort_words(SdkUpgradeCommand& o) {
+  for (const std::string& word : o.words) {
+    if (word.ends_with(".toml") || word.find('/') != word.npos) {
+      if (o.scenario) throw UsageError("sdk-upgrade takes one scenario");
+      o.scenario = word;
+    } else if (word == kAllSdks) {
+      for (std::string& sdk : upgraded_sdks()) o.upgrades.push_back(std::move(sdk));
+    } else {
+      o.upgrades.push_back(word);
+    }
+  }
+  if (o.upgrades.empty()) {
+    throw UsageError(fmt::format(
+        "no SDK given; expected retrysim sdk-upgrade SDK[@FROM..TO], such as botocore or "
+        "botocore@1.43.0..1.44.0, or {}",
+        kAllSdks));
+  }
+  if (o.scenario && (!o.given.empty() || !o.attempt_timeout.empty())) {
+    const std::string option =
+        o.given.empty() ? "attempt-timeout" : std::string(o.given.begin()->first);
+    throw UsageError(fmt::format(
+        "--{} describes a service where there is no scenario; {} is one, which --set changes",
+        option, o.scenario->string()));
+  }
+  if (o.scenario && o.upgrades.size() > 1) {
+    throw UsageError(
+        "a scenario says which SDK its clients have: give one SDK with it, or several without");
+  }
+}
+
+/// The service that the options describe, with this SDK's clients.
+FleetScenario described_fleet(const SdkUpgradeCommand& o, const SdkUpgrade& upgrade) {
+  scenario::FirstAnswers answers;
+  const auto read = [&](const scenario::FirstQuestion& q, const std::string& text) {
+    try {
+      q.read(answers, text);
+    } catch (const scenario::BadAnswer& bad) {
+      throw UsageError(fmt::format("--{}: {}", q.option, bad.what()));
+    }
+  };
+  answers.client = upgrade.from.sdk;
+  for (const scenario::FirstQuestion* q : questions()) {
+    std::string text = q->usual(answers);
+    for (const auto& [option, value] : kAssumed) {
+      if (option == q->option) text = value;
+    }
+    const auto given = o.given.find(q->option);
+    read(*q, given == o.given.end() ? text : given->second);
+  }
+  std::vector<std::string> edits = o.edits;
+  if (!o.attempt_timeout.empty()) {
+    edits.insert(edits.begin(),
+                 fmt::format("client.web.attempt_timeout=\"{}\"", o.attempt_timeout));
+  }
+  const std::string name(upgrade.sdk());
+  return {name + ".toml", scenario::first_scenario(answers, name), std::move(edits)};
+}
+
+/// The rules of one client in words, before and after.
+std::vector<report::RuleWords> rules_in_words(const SdkUpgrade& upgrade) {
+  const SdkRelease &from = upgrade.from, &to = upgrade.to;
+  const auto mode = [](const SdkRelease& r) {
+    return r.revision.empty() ? r.mode : fmt::format("{}, revision {}", r.mode, r.revision);
+  };
+  const auto attempts = [](const SdkRelease& r) {
+    return r.rules.max_attempts == RetryRules::kUnlimited ? std::string("unlimited")
+                                                          : std::to_string(r.rules.max_attempts);
+  };
+  return {{"mode", mode(from), mode(to)},
+          {"attempts", attempts(from), attempts(to)},
+          {"backoff", describe_backoff(from.rules), describe_backoff(to.rules)},
+          {"retry quota", describe_budget(from.rules), describe_budget(to.rules)},
+          {"errors retried", describe_errors(from.rules), describe_errors(to.rules)},
+          {"suggested delays", describe_retry_after(from.rules), describe_retry_after(to.rules)},
+          {"send rate", describe_send_rate(from.rules), describe_send_rate(to.rules)}};
+}
+
+/// Everything about one upgrade, at places that do not move.
+struct Upgraded {
+  UpgradeStudy study;
+  UpgradeResult result;
+  std::vector<report::ResultSet> sets;
+  std::vector<report::Evaluation> evaluations;
+};
+
+report::ResultIdentity identity(const SdkUpgradeCommand& o,
+                                const std::vector<std::unique_ptr<Upgraded>>& all) {
+  std::vector<const LoadedScenario*> loaded;
+  for (const auto& one : all) {
+    loaded.push_back(&one->study.from.loaded);
+    loaded.push_back(&one->study.to.loaded);
+  }
+  return report::identity_of(loaded, "sdk-upgrade", sdk_upgrade_options().asked(o));
+}
+
+int sdk_upgrade(const SdkUpgradeCommand& o, Session& session) {
+  std::vector<std::unique_ptr<Upgraded>> all;
+  for (const std::string& text : o.upgrades) {
+    const SdkUpgrade upgrade = parse_sdk_upgrade(text, o.mode);
+    const FleetScenario fleet =
+        o.scenario ? FleetScenario{*o.scenario, {}, o.edits} : described_fleet(o, upgrade);
+    all.push_back(std::make_unique<Upgraded>());
+    all.back()->study = load_upgrade(upgrade, fleet);
+    print_notes(all.back()->study.from.loaded);
+  }
+  const auto folder = session.result_folder(identity(o, all));
+  std::optional<report::ProgressBar> bar;
+  report::ProgressBar none("", false);
+  std::vector<report::UpgradeReport> reports;
+  for (const auto& one : all) {
+    const std::string name = one->study.upgrade.to.name();
+    bar.emplace(name, session.shows_progress());
+    session.simulate(name, none, [&](ReplicationOptions run) {
+      run.progress = [&](double share) { bar->show(share); };
+      try {
+        one->result = study_upgrade(one->study, run, [&](const std::string& of, double seconds) {
+          bar.emplace(fmt::format("{}, a fault of {:.3g} s", of, seconds),
+                      session.shows_progress());
+        });
+      } catch (...) {
+        bar->clear();
+        throw;
+      }
+    });
+    bar->clear();
+    for (const ComparedVariant& v : one->result.comparison.variants) {
+      one->sets.push_back(report::result_set_of(v));
+    }
+    one->evaluations.assign(one->sets.begin(), one->sets.end());
+    reports.push_back(
+        {one->study, one->result, rules_in_words(one->study.upgrade), one->evaluations});
+  }
+  report::Document document = reports.size() == 1 ? report::upgrade_document(reports.front())
+                                                  : report::upgrades_document(reports);
+  for (const report::UpgradeReport& r : reports) {
+    for (const report::Evaluation& e : r.evaluations) {
+      document.scenario_file(
+          e.set.scenario,
+          fmt::format("# The fleet with {}, as in `retrysim sdk-upgrade`.\n\n", e.set.variant));
+    }
+  }
+  document.write_files(*folder);
+  print_result(o, {folder->path(), "upgrade.csv", &document});
+  return kDone;
+}
+
+constexpr const char* kSdkUpgradeUsage =
+    "Usage: retrysim sdk-upgrade SDK[@FROM[..TO]]... [options]\n"
+    "       retrysim sdk-upgrade SDK[@FROM[..TO]] SCENARIO [options]\n"
+    "       retrysim sdk-upgrade all [options]\n"
+    "\n"
+    "Says what an upgrade of an AWS SDK changes for those who configure nothing: in\n"
+    "one client, with the same failures played by both releases, and in a fleet, on\n"
+    "common random numbers, with the shortest fault that it does not recover from.\n"
+    "Without releases: the last one before the defaults changed, and the newest one.\n"
+    "The same release twice: opting in to the rules of November 2026. `all` is a\n"
+    "table of the SDKs whose defaults have changed. Examples:\n"
+    "  retrysim sdk-upgrade botocore --rate 560 --service-time 50ms --servers 40 \\\n"
+    "      --attempt-timeout 1s\n"
+    "  retrysim sdk-upgrade botocore@1.43.0..1.44.0 scenarios/sdk-upgrade.toml\n"
+    "\n"
+    "The fleet is that of the scenario, all of whose clients and calls that have the\n"
+    "SDK are upgraded; or a service described by options, as in `retrysim init`.\n"
+    "`retrysim list releases` names the releases that changed something.\n";
+
+}  // namespace
+
+int sdk_upgrade(const Arguments& arguments) {
+  auto command =
+      sdk_upgrade_options().read(arguments, kSdkUpgradeUsage, "sdk", &SdkUpgradeCommand::words);
+  if (!command) return kDone;
+  sort_words(*command);
+  return in_session({"sdk-upgrade", arguments}, *command,
+                    [&](Session& session) { return sdk_upgrade(*command, session); });
+}
+
+}  // namespace retrysim::cli

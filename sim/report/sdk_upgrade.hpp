@@ -1,0 +1,41 @@
+// The output of `retrysim sdk-upgrade`: what an upgrade does to the fleet, what it changes in one
+// client, and what its users can set.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/sdk_upgrade.hpp>
+
+#include "report/document/document.hpp"
+#include "report/run/evaluation.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace retrysim::report {
+
+/// A rule of one client in words, before and after.
+struct RuleWords {
+  std::string rule, from, to;
+};
+
+struct UpgradeReport {
+  const UpgradeStudy& study;
+  const UpgradeResult& found;
+  std::vector<RuleWords> rules;             ///< also those that do not change
+  std::span<const Evaluation> evaluations;  ///< of the older release and of the newer one
+};
+
+/// The sentences about the fleet, the first of which is the answer.
+std::vector<std::string> upgrade_sentences(const UpgradeReport& report);
+
+/// One upgrade: the answer; the rules that change, side by side; the same failures played by both;
+/// what can be set; and the fleet's figures as those of a comparison, with its files. upgrade.csv
+/// has one row. Refers to the report.
+Document upgrade_document(const UpgradeReport& report);
+
+/// Several upgrades: a row each, in upgrade.csv, too, and what stands out in sentences.
+Document upgrades_document(std::span<const UpgradeReport> reports);
+
+}  // namespace retrysim::report
