@@ -227,6 +227,8 @@ std::vector<EvidenceFigure> recovery(const GroupCase& c) {
   return figures;
 }
 
+constexpr std::string_view kGoodputOverTime = "successes over time";
+
 /// Enough requests fail before anything happens that it is no chance.
 bool fails_before(const GroupCase& c) {
   constexpr double kFailures = 3;
@@ -235,12 +237,34 @@ bool fails_before(const GroupCase& c) {
          r.success_share() < kWell;
 }
 
+/// From when on hardly any request succeeds, s after the start: in the replications in which that
+/// is so.
+std::optional<Figure> collapse_time(const GroupCase& c) {
+  if (c.collapse.runs == 0) return std::nullopt;
+  return roughly(c.collapse.from_s / static_cast<double>(c.collapse.runs),
+                 not_in_files(kGoodputOverTime));
+}
+
+/// "; from 11 minutes after the start on, hardly any succeeds".
+Sentence collapse_note(const GroupCase& c) {
+  const auto from = collapse_time(c);
+  if (!from) return {};
+  const Figure hardly_any = claim("hardly any", not_in_files(kGoodputOverTime));
+  if (c.collapse.runs == c.runs) {
+    return say("; from {} after the start on, {} succeeds", *from, hardly_any);
+  }
+  return say("; in {} of {} runs {} succeeds from {} after the start on{}",
+             whole(static_cast<double>(c.collapse.runs), not_in_files(kGoodputOverTime)),
+             whole(static_cast<double>(c.runs), metric(c, "requests", "count")), hardly_any, *from,
+             c.collapse.runs > 1 ? Words(" (mean)") : Words(""));
+}
+
 /// Nothing to return to: most requests failed before anything happened.
 Found down_before(const GroupCase& c) {
   constexpr double kUp = 0.5;
   if (!fails_before(c) || c.made.before.success_share() >= kUp) return std::nullopt;
-  return Finding{say("down before {} begins: {}", its_first(c),
-                     only_succeed(c, c.made.before, Words("until then"))),
+  return Finding{say("down before {} begins: {}{}", its_first(c),
+                     only_succeed(c, c.made.before, Words("until then")), collapse_note(c)),
                  shares(c)};
 }
 
@@ -261,8 +285,6 @@ Sentence growing_backlog(const GroupCase& c, const Sentence& when) {
       counted(count(c.backlog.end / n, not_in_files(kCountBins)), "request is", "requests are"),
       when, count(c.backlog.middle / n, not_in_files(kCountBins)));
 }
-
-constexpr std::string_view kGoodputOverTime = "successes over time";
 
 /// "only 0.07 requests a second succeed in the 2.7 hours after the fault, 9.7 before it".
 Sentence goodput_then(double now_per_s, double before_per_s, const Sentence& when,
@@ -975,7 +997,9 @@ Found failing(const GroupCase& c) {
   if (2 * c.backlog.stalled > c.runs) return std::nullopt;
   if (steady_share(c) >= kWell) return std::nullopt;
   Sentence when;
-  if (c.cluster.runs == c.runs && c.runs > 0) {
+  if (collapse_time(c)) {
+    when = collapse_note(c);
+  } else if (c.cluster.runs == c.runs && c.runs > 0) {
     const auto n = static_cast<double>(c.runs);
     when = say("; most of them between {} and {} after the start",
                roughly(c.cluster.from_s / n, not_in_files(kGoodputOverTime)),
@@ -1169,9 +1193,12 @@ Sentence loses_of_all(const GroupCase& c) {
     return say("fails ({})", claim("no request succeeds", metric(c, "successes") == number(0)));
   const Words those = those_told(c);
   if (good < kMost) {
+    const auto from = collapse_time(c);
+    const Sentence when =
+        from && c.collapse.runs == c.runs ? say(" from {} after the start on", *from) : Sentence();
     return those.text() == "requests"
-               ? say("fails ({} succeed)", share(good, steady_source(c)))
-               : say("fails ({} of the {} succeed)", share(good, steady_source(c)), those);
+               ? say("fails{} ({} succeed)", when, share(good, steady_source(c)))
+               : say("fails{} ({} of the {} succeed)", when, share(good, steady_source(c)), those);
   }
   return say("loses {} of its {}", share(1 - good, number(1) - steady_source(c)), those);
 }

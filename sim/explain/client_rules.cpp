@@ -172,15 +172,16 @@ Found breaker_refused(const GroupCase& c) {
   constexpr double kSome = 0.01;
   if (c.total.breakers == 0 || c.total.breaker_refusals == 0) return std::nullopt;
   const double open = breaker_open_share(c);
-  const auto first = static_cast<double>(c.total.breaker_first_refusals);
-  if (open < kSome && first < kSome * c.requests()) return std::nullopt;
+  const auto n = static_cast<double>(c.runs);
+  const double first = static_cast<double>(c.total.breaker_first_refusals) / n;
+  if (open < kSome && first < kSome * c.requests() / n) return std::nullopt;
   const bool one = c.total.breakers == c.runs;
   const Sentence refused =
       say("{} open {} of the time and refused {}",
           one ? Words("the circuit breaker was") : Words("its circuit breakers were, on average,"),
           share(open, metric(c, "breaker_open_share", "mean")),
-          counted(whole(first, metric(c, "breaker_first_refusals")), "first attempt",
-                  "first attempts"));
+          counted(count(std::round(first), metric(c, "breaker_first_refusals", "mean")),
+                  "first attempt", "first attempts"));
   const std::vector<EvidenceFigure> figures = {{"open_share", open},
                                                {"refused_first_attempts", first}};
   const double ended = c.share_of_failures(Outcome::kBreakerOpen);
@@ -417,6 +418,7 @@ Found could_have_been_missed(const GroupCase& c) {
   constexpr double kUnseen = 0.05, kLost = 0.05, kLittle = 0.01, kWellBefore = 0.99;
   const auto n = static_cast<double>(c.recoveries.back);
   if (!c.recovers() || c.client.retry.max_attempts < 2) return std::nullopt;
+  if (c.client.makes_calls()) return std::nullopt;  // who calls may have given up, and so is down
   const double before = c.before_it().success_share();
   if (before < kWellBefore || c.made.during.success_share() > before - kLost) return std::nullopt;
   const double unseen = 1 - std::pow(kUnseen, 1 / n);

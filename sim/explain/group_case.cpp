@@ -110,6 +110,7 @@ class CaseBuilder {
         add_cluster(run);
         c_.lasting_storms += facts_.has_lasting_storm(run);
       }
+      add_collapse(run);
       find_retries_above_capacity(run);
       find_dry_quota(run, back_s(run, found));
     }
@@ -346,7 +347,7 @@ class CaseBuilder {
       r.add_late(took_s, c_.scenario);
       return;
     }
-    if (found.too_few()) {
+    if (found.too_few() || all_is_well_after(run)) {
       ++r.few;
       return;
     }
@@ -354,6 +355,19 @@ class CaseBuilder {
     const bool enough = aftermath && found.not_before_s > aftermath->patience_s;
     ++(enough ? r.gone : r.unknown);
     if (enough && std::ranges::binary_search(run.metastable_groups, c_.index)) ++r.metastable;
+  }
+
+  /// Whether each request since the last disturbance succeeds, and soon: then what is behind are a
+  /// few that come together.
+  bool all_is_well_after(const RunResult& run) const {
+    Requests since;
+    const std::vector<PhaseResult>& own = run.clients[c_.index].phases;
+    for (std::size_t p = 0; p < std::min(part_.phases.size(), own.size()); ++p) {
+      const PhaseKind kind = part_.phases[p].kind;
+      if (kind == PhaseKind::kRecovering || kind == PhaseKind::kAfter) add(since, own[p]);
+    }
+    return since.made > 0 && since.succeeded == since.made &&
+           since.mean_latency_s() <= c_.scenario.recovery.window.in_seconds();
   }
 
   /// When the group is back, or the window ends.
@@ -512,6 +526,38 @@ class CaseBuilder {
     ++c_.cluster.runs;
     c_.cluster.from_s += bin_s * static_cast<double>(best_from);
     c_.cluster.to_s += bin_s * static_cast<double>(best_from + best);
+  }
+
+  /// From when on hardly any request succeeds, where most of those before did.
+  void add_collapse(const RunResult& run) {
+    constexpr double kHardlyAny = 0.01, kMost = 0.5, kEnough = 20, kLong = 0.25;
+    const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
+    stats::BinRange range = stats::window_bins(run, bins);
+    if (c_.disturbed()) {
+      const double calm = c_.disturbances.first_start_s / run.interval.in_seconds();
+      range.last =
+          std::clamp(static_cast<std::size_t>(std::max(0.0, calm + 1e-9)), range.first, range.last);
+    }
+    double made = 0, good = 0, made_before = 0, good_before = 0;
+    for (std::size_t i = range.first; i < range.last; ++i) {
+      made_before += static_cast<double>(bins[i].flow.requests);
+      good_before += static_cast<double>(bins[i].flow.successes);
+    }
+    std::size_t from = range.last;
+    double made_then = 0, good_then = 0;  // from there on
+    for (std::size_t i = range.last; i-- > range.first;) {
+      made += static_cast<double>(bins[i].flow.requests);
+      good += static_cast<double>(bins[i].flow.successes);
+      if (good <= kHardlyAny * made) from = i, made_then = made, good_then = good;
+    }
+    made_before -= made_then, good_before -= good_then;
+    const double length = static_cast<double>(range.last - from);
+    if (length < kLong * static_cast<double>(range.last - range.first) || made_then < kEnough ||
+        made_before < kEnough || good_before < kMost * made_before) {
+      return;
+    }
+    ++c_.collapse.runs;
+    c_.collapse.from_s += run.interval.in_seconds() * static_cast<double>(from);
   }
 
   /// Whether a loop succeeds less and less. In less time than some rounds of it, that may be chance
@@ -1157,6 +1203,7 @@ class FigureWalk {
     auto& g = c.growth;
     visit(g.first_latency_s, g.first_ended, g.last_latency_s, g.last_ended);
     visit(c.cluster.runs, c.cluster.from_s, c.cluster.to_s, c.lasting_storms);
+    visit(c.collapse.runs, c.collapse.from_s);
     visit(c.capacity.largest_queue_s);
     visit(c.limit.arrivals, c.limit.limited, c.limit.refused, c.limit.sum);
     for (auto* o : {&c.retries_above_capacity, &c.first_above_capacity, &c.quota_dry})
@@ -1329,6 +1376,8 @@ void merge(GroupCase& to, const GroupCase& c) {
   to.cluster.from_s += c.cluster.from_s;
   to.cluster.to_s += c.cluster.to_s;
   to.lasting_storms += c.lasting_storms;
+  to.collapse.runs += c.collapse.runs;
+  to.collapse.from_s += c.collapse.from_s;
   to.made.before.merge(c.made.before);
   to.made.during.merge(c.made.during);
   to.made.between.merge(c.made.between);

@@ -119,6 +119,13 @@ struct Cluster {
   double from_s = 0, to_s = 0;
 };
 
+/// Replications in which requests succeed at first and then hardly any does, to the end of the
+/// window or until the first disturbance, and the sum of when that begins.
+struct Collapse {
+  std::size_t runs = 0;
+  double from_s = 0;
+};
+
 /// Faults and surges.
 struct Disturbances {
   /// "fault", "surge", or "disturbance" where there are both; empty: neither.
@@ -249,6 +256,7 @@ struct GroupCase {
   Growth growth = {};
   Cluster cluster = {};
   LimitCounts limit = {};  ///< of the only service that it calls, if there is one
+  Collapse collapse = {};
   /// Without a disturbance: replications in which a retry storm goes on, of all groups together.
   std::size_t lasting_storms = 0;
   Recoveries recoveries = {};

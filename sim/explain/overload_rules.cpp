@@ -472,10 +472,14 @@ Found profile_takes_capacity(const GroupCase& c) {
     when.push_back(counted(whole(static_cast<double>(dips.size() - kMost), by_profile), "more time",
                            "more times"));
   }
-  return Finding{say("the profile leaves the service {} {}: first attempts need {} of it",
-                     least > 0 ? say("only {} of its capacity", share(least, by_profile))
-                               : Sentence(claim("no capacity at all", by_profile)),
-                     joined(when), share(load, not_in_files(kWork))),
+  return Finding{least > 0
+                     ? say("the profile leaves the service only {} of its capacity {}: first "
+                           "attempts need {} as much",
+                           share(least, by_profile), joined(when),
+                           explain::times(load / least, not_in_files(kWork)))
+                     : say("the profile leaves the service {} {}: first attempts need {} of it",
+                           claim("no capacity at all", by_profile), joined(when),
+                           share(load, not_in_files(kWork))),
                  {{"capacity_left_share", least},
                   {"new_load_ratio", load},
                   {"first_dip_s", dips.front().from_s},
@@ -629,11 +633,12 @@ Words whom_it_was_for(const GroupCase& c) {
     hedges = hedges || (calls && client.retry.hedging.enabled);
     others = others || (calls && &client != &c.client);
   }
+  const bool own = troubled(c).group.timeouts > 0 || c.client.timeouts.deadline != Duration::max();
+  if (!hedges && others && !own)
+    return Words("was for clients of other groups, which had given up");
   if (!hedges) return Words("was for clients that had given up");
-  const bool gave_up =
-      others || troubled(c).group.timeouts > 0 || c.client.timeouts.deadline != Duration::max();
-  return gave_up ? Words("came when its clients waited for it no longer")
-                 : Words("was for requests that another attempt had answered");
+  return others || own ? Words("came when its clients waited for it no longer")
+                       : Words("was for requests that another attempt had answered");
 }
 
 Found wasted_work(const GroupCase& c) {
@@ -650,6 +655,66 @@ Found wasted_work(const GroupCase& c) {
                      c.has_one_service() ? Words("the service") : Words("its services"),
                      c.disturbed() ? Words(" in that time") : Words(""), whom_it_was_for(c)),
                  {{"wasted_share", wasted}}};
+}
+
+/// A herd that is more work than its clients wait for.
+Found herd_is_too_much(const GroupCase& c) {
+  constexpr double kMuch = 1.5, kFewest = 20;
+  if (!is_herd(c) || !c.capacity.limited || c.runs == 0 || !has_trouble(c)) return std::nullopt;
+  const double requests = c.requests() / static_cast<double>(c.runs);
+  const double spread_s = c.client.arrivals.spread.in_seconds();
+  const double work_s = requests * c.capacity.service_time_s / c.capacity.servers;
+  if (requests < kFewest || work_s < kMuch * std::max(spread_s, c.capacity.patience_s)) {
+    return std::nullopt;
+  }
+  const Figure number = count(std::round(requests), metric(c, "requests", "mean"));
+  const Figure work = roughly(work_s, not_in_files(kWork));
+  return Finding{
+      spread_s > 0
+          ? say("{} requests come within {}: {} of work for the service", number,
+                time(spread_s, key(scenario::path_of(c.client) + ".arrivals.spread")), work)
+          : say("{} requests come together: {} of work for the service", number, work),
+      {{"requests", requests}, {"work_s", work_s}}};
+}
+
+/// Autoscaling needs time to add the servers that first attempts need from the start.
+Found begins_small(const GroupCase& c) {
+  constexpr double kTooFew = 1.05;
+  if (!c.capacity.limited || c.service().autoscaling.target <= 0 || !has_trouble(c)) {
+    return std::nullopt;
+  }
+  const double needed =
+      c.load(c.before.first_work_s, c.before.seconds) * c.capacity.servers;  // of the most
+  const auto servers =
+      static_cast<double>(c.service().servers) * static_cast<double>(c.service().instances.count);
+  if (needed < kTooFew * servers || needed >= c.capacity.servers) return std::nullopt;
+  return Finding{say("autoscaling begins with {}; first attempts alone keep {} busy",
+                     counted(whole(servers, servers_source(c)), "server", "servers"),
+                     count(needed, not_in_files(kWork))),
+                 {{"servers", servers}, {"servers_needed", needed}}};
+}
+
+/// What refusals ask of the servers, those of a full queue and of a throttle.
+Found refusals_take_servers(const GroupCase& c) {
+  constexpr double kMuch = 0.2, kAll = 0.995;
+  if (!c.capacity.limited || !has_trouble(c)) return std::nullopt;
+  const RejectionSpec& rejection = c.service().rejection;
+  const ServiceFlow& s = troubled(c).service;
+  if (rejection.cost == Duration::zero() || s.servers_ns <= 0) return std::nullopt;
+  const bool drops = rejection.overflow == Overflow::kDrop;
+  const double refused = static_cast<double>(s.throttled + (drops ? 0 : s.rejected));
+  const double load = refused * rejection.cost.in_seconds() / (s.servers_ns / 1e9);
+  if (load < kMuch) return std::nullopt;
+  const std::string_view window = troubled_window(c);
+  FigureSource source = served(c, "throttled", window);
+  if (!drops) source = std::move(source) + served(c, "rejected", window);
+  source = std::move(source) * key("service." + c.service().name + ".reject_cost") /
+           (served(c, "servers", window) * key("interval"));
+  const Words when = c.disturbed() ? Words(" in that time") : Words("");
+  return Finding{load < kAll
+                     ? say("refusals take {} of the servers' time{}", share(load, source), when)
+                     : say("refusals alone need {} the capacity{}", times(load, source), when),
+                 {{"refusals_load_ratio", load}}};
 }
 
 /// "60 % of", "1.2 times".
@@ -707,7 +772,11 @@ Found throttle_is_bottleneck(const GroupCase& c) {
     return std::nullopt;
   }
   const ThrottleSpec& t = c.service().throttle;
-  const bool each = t.scope == ThrottleScope::kClient;
+  using enum ThrottleScope;
+  const Words of_each = t.scope == kClient      ? Words(" of each client")
+                        : t.scope == kOperation ? Words(" of each operation")
+                        : t.scope == kKey       ? Words(" of each key")
+                                                : Words("");
   // Counted where it is done, at the service: answers may be lost on their way to the clients, and
   // random errors and full queues may answer as throttles do. Throttles may treat groups
   // differently; to one that none refuses nothing is said.
@@ -731,9 +800,9 @@ Found throttle_is_bottleneck(const GroupCase& c) {
           ? say("throttles refuse {} of the attempts that reach its services{}", refused, in_it)
       : t.has_limits()
           ? say("the throttle refuses {} of the attempts that reach it{}", refused, in_it)
-          : say("the throttle lets {} a second pass{} and refuses {} of those that reach it{}",
-                attempts(t.rate, key("service." + c.service().name + ".throttle.rate")),
-                each ? Words(" of each client") : Words(""), refused, in_it);
+          : say("the throttle lets {} a second{} pass and refuses {} of those that reach it{}",
+                attempts(t.rate, key("service." + c.service().name + ".throttle.rate")), of_each,
+                refused, in_it);
   std::vector<EvidenceFigure> evidence = {{"throttled_share", throttled}};
   if (c.has_one_service() && !t.has_limits()) {
     evidence.insert(evidence.begin(), {"granted_per_s", t.rate});
@@ -1036,6 +1105,17 @@ constexpr std::array kOverloadRules = {
     Rule{{"retries-above-capacity", kBad, false,
           "for a second or longer, retries alone ask for more than the capacity"},
          retries_above_capacity},
+    Rule{{"herd-is-too-much", kInfo, false,
+          "the answer is not good, and the requests of a herd are half as much work again as they "
+          "come and wait for"},
+         herd_is_too_much},
+    Rule{{"autoscaling-begins-small", kInfo, false,
+          "the answer is not good, and first attempts ask for more servers than autoscaling begins "
+          "with"},
+         begins_small},
+    Rule{{"refusals-take-servers", kBad, false,
+          "refusals that cost server time (reject_cost) ask for a fifth of it or more"},
+         refusals_take_servers},
     Rule{{"metastable", kBad, false, "the twin without retries recovers (--twin)"}, metastable},
     Rule{
         {"throttle-is-bottleneck", kBad, false, "the throttle refuses 5 % of the attempts or more"},

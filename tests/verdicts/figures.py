@@ -40,7 +40,7 @@ NOT_IN_FILES = {
         "back-at-once", "recovers", "recovers-late", "too-few-to-tell", "still-on", "culprit"},
     "rules of a circuit breaker, which its preset has": {"breaker-never-opened"},
     "successes over time": {
-        "culprit", "failing", "overloaded-before", "falls-behind", "never-recovers",
+        "culprit", "failing", "down-before", "overloaded-before", "falls-behind", "never-recovers",
         "too-short-to-tell", "sometimes-recovers", "down-between", "degraded", "back-at-once",
         "recovers",
         "recovers-late"},

@@ -404,6 +404,37 @@ const std::vector<RuleCase>& rule_cases() {
        kDip,
        {kOnce},
        "retries alone needed 1.2 times the capacity"},
+      {"refusals-take-servers",
+       kSteady,
+       {kHigh, "service.api.reject_cost=4ms", "service.api.queue.capacity=10"},
+       kSteady,
+       {kHigh, "service.api.reject_cost=4ms", "service.api.queue.capacity=10",
+        "service.api.overflow=drop"},
+       "refusals "},
+      {"herd-is-too-much",
+       kHerd,
+       {"client.web.attempt_timeout=200ms", "client.web.retry.max_attempts=1",
+        "service.api.queue.capacity=unlimited"},
+       kHerd,
+       {"service.api.queue.capacity=unlimited", "service.api.errors.internal=0.3",
+        "client.web.retry.max_attempts=1"},
+       "200 requests come together: 1 s of work for the service"},
+      {"throttle-is-bottleneck",
+       kSteady,
+       {"service.api.throttle={rate=20,burst=20,scope=\"key\"}",
+        "client.web.keys={count=10,popularity=\"hot\",hot_share=0.5}"},
+       kSteady,
+       {"client.web.keys={count=10,popularity=\"hot\",hot_share=0.5}"},
+       "the throttle lets 20 attempts a second of each key pass and refuses "},
+      {"autoscaling-begins-small",
+       kSteady,
+       {"client.web.arrivals.total_rate=400", "client.web.attempt_timeout=100ms",
+        "service.api.autoscaling={target=0.6,min=2,max=10,interval=\"5s\",delay=\"10s\"}"},
+       kSteady,
+       {"client.web.arrivals.total_rate=400", "client.web.attempt_timeout=100ms",
+        "service.api.servers=6", kErrors,
+        "service.api.autoscaling={target=0.6,min=2,max=10,interval=\"5s\",delay=\"10s\"}"},
+       "autoscaling begins with 2 servers; first attempts alone keep "},
       {"metastable", kDip, {}, kDip, {kPatient}, "a metastable failure", true},
       {"cause-in-graph",
        kLayers,
@@ -856,6 +887,100 @@ TEST_CASE("Failures that cluster in time are told with when that is") {
   CHECK(failing->client == "web");
   CHECK_THAT(failing->sentence,
              Catch::Contains("; most of them between 11 s and 20 s after the start"));
+}
+
+TEST_CASE("A collapse that no disturbance causes is told with when it begins") {
+  // 300 clients that come at 10 s, and ask again as soon as they have waited for 0.2 s.
+  const Edits herd = {"duration=40s", "client.web.attempt_timeout=200ms",
+                      R"(client.herd={calls="api",count=300,attempt_timeout="200ms",)"
+                      R"(arrivals={process="once",start="10s",spread="1s"},)"
+                      R"(retry={mode="custom",max_attempts=5,delays=[0]}})"};
+  const auto web = [](const std::vector<Verdict>& all) {
+    const auto found = std::ranges::find(all, "web", &Verdict::client);
+    INFO(listed(all));
+    REQUIRE(found != all.end());
+    return *found;
+  };
+  const std::vector<Verdict> collapsed = verdicts_on(kSteady, herd);
+  CHECK(web(collapsed).rule == "failing");
+  CHECK_THAT(web(collapsed).sentence,
+             Catch::Contains("; from 1") && Catch::Contains(" s after the start on, hardly any "));
+  REQUIRE(find(collapsed, "culprit"));
+  CHECK_THAT(find(collapsed, "culprit")->sentence, Catch::Contains("web fails from 1"));
+  Edits with_fault = herd;
+  with_fault.emplace_back(R"(fault.late={service="api",start="30s",duration="2s",speed=0.5})");
+  CHECK(web(verdicts_on(kSteady, with_fault)).rule == "down-before");
+  CHECK_THAT(web(verdicts_on(kSteady, with_fault)).sentence,
+             Catch::Contains(" s after the start on, hardly any "));
+  Edits always = herd;
+  always.back() = "client.web.arrivals.total_rate=400";  // all the time
+  CHECK_THAT(web(verdicts_on(kSteady, always)).sentence, !Catch::Contains("after the start on"));
+}
+
+TEST_CASE("Few requests that come together and all succeed are not down") {
+  // The cache is filled once a minute, by the requests that come meanwhile.
+  const std::vector<Verdict> all = verdicts_on(R"(
+name = "cache"
+duration = "120s"
+replications = 4
+[service.api]
+servers = 60
+service_time = "2ms"
+[service.db]
+servers = 5
+service_time = { distribution = "exponential", mean = "20ms" }
+[service.api.calls.db]
+attempt_timeout = "500ms"
+retry = { mode = "none" }
+cache = { capacity = 1000, ttl = "60s" }
+[client.web]
+calls = "api"
+arrivals = { process = "poisson", total_rate = 500 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[fault.restart]
+service = "api"
+start = "50s"
+duration = "1s"
+capacity = 0
+cold_restart = true
+)",
+                                               {});
+  INFO(listed(all));
+  for (const Verdict& v : all) {
+    if (v.client != "api.db") continue;
+    CHECK(v.rule != "sometimes-recovers");
+    CHECK(v.rule != "too-short-to-tell");
+    CHECK(v.rule != "never-recovers");
+  }
+}
+
+TEST_CASE("Attempts that circuit breakers refuse are counted by run") {
+  const std::vector<Verdict> all = verdicts_on(
+      kSteady,
+      {"service.api.errors.unavailable=0.7", "client.web.breaker.preset=custom", "replications=4"});
+  INFO(listed(all));
+  const Verdict* refused = find(all, "breaker-refused");
+  REQUIRE(refused);
+  const auto figure =
+      std::ranges::find(refused->evidence, "refused_first_attempts", &EvidenceFigure::name);
+  REQUIRE(figure != refused->evidence.end());
+  CHECK(figure->value > 0);
+  CHECK(figure->value <= 3000);  // a run has 2,400 requests
+}
+
+TEST_CASE("What was finished for other groups was not for clients of this one") {
+  const Edits free = {R"(client.free={calls="api",attempt_timeout="300ms",count=40,)"
+                      R"(arrivals={process="poisson",total_rate=150},)"
+                      R"(retry={mode="custom",max_attempts=3}})",
+                      "service.api.queue.discipline=priority", "client.web.priority=2",
+                      "client.web.arrivals.total_rate=80", "client.web.attempt_timeout=300ms"};
+  const std::vector<Verdict> all = verdicts_on(kSteady, free);
+  INFO(listed(all));
+  const auto of_web = std::ranges::find_if(
+      all, [](const Verdict& v) { return v.client == "web" && v.rule == "wasted-work"; });
+  REQUIRE(of_web != all.end());
+  CHECK_THAT(of_web->sentence, Catch::Contains("for clients of other groups"));
 }
 
 TEST_CASE("Requests that the end of the run cuts off have not failed") {
