@@ -375,13 +375,14 @@ Treatment caller_deadline(const GroupPlace& place) {
 
 // --- Connections and instances -------------------------------------------------------------------
 
-/// Four times as large, or twice what first attempts need while none of them waits.
+/// Pools of connections and bulkheads: four times as large, or twice what first attempts need while
+/// none of them waits.
 Treatment larger_pool(const GroupPlace& place) {
   constexpr std::uint64_t kTimes = 4;
   constexpr double kRoom = 2, kMost = 1e6;
-  if (place.spec.max_connections == ClientSpec::kUnlimited) {
-    return not_here("clients have any number of connections");
-  }
+  const bool pooled = place.spec.max_connections != ClientSpec::kUnlimited;
+  const bool walled = place.spec.bulkhead.in_use();
+  if (!pooled && !walled) return not_here("clients have any number of connections");
   const Scenario& scenario = place.loaded.scenario;
   const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
   const auto group = static_cast<std::size_t>(&place.spec - scenario.clients.data());
@@ -394,8 +395,15 @@ Treatment larger_pool(const GroupPlace& place) {
   }
   const std::uint64_t enough =
       needed < kMost ? static_cast<std::uint64_t>(std::ceil(kRoom * needed)) : 0;
-  return edit(
-      {fmt::format("max_connections={}", std::max(kTimes * place.spec.max_connections, enough))});
+  const auto larger = [&](std::uint64_t size) { return std::max(kTimes * size, enough); };
+  Edits edits;
+  if (pooled)
+    edits.push_back(fmt::format("max_connections={}", larger(place.spec.max_connections)));
+  if (walled) {
+    edits.push_back(
+        fmt::format("bulkhead.max_concurrent={}", larger(place.spec.bulkhead.max_concurrent)));
+  }
+  return edit(std::move(edits));
 }
 
 /// Envoy's outlier detection, which may leave out up to half of the instances: its 10 percent are
@@ -470,7 +478,8 @@ const std::vector<RemedyRow>& remedy_table() {
       at_groups("adaptive-mode", "use adaptive mode", adaptive_mode),
       at_groups("no-hedging", "do not hedge", no_hedging),
       at_groups("longer-timeout", "double the attempt timeouts", longer_timeout),
-      at_groups("larger-pool", "make connection pools at least four times as large", larger_pool),
+      at_groups("larger-pool", "make connection pools and bulkheads at least four times as large",
+                larger_pool),
       at_groups("caller-deadline", "end calls when their caller's client gives up",
                 caller_deadline)};
   return table;

@@ -427,6 +427,28 @@ retry = { mode = "none" }
   CHECK(first.means[kSuccessRate] == 1.0);
 }
 
+// Each client has 2.5 attempts under way on average, and places for 3.
+TEST_CASE("A bulkhead that is too small is made larger") {
+  const Advice advice = advice_on(R"(
+name = "bulkhead"
+duration = "60s"
+replications = 5
+[service.api]
+servers = 20
+service_time = { distribution = "exponential", mean = "50ms" }
+[client.web]
+count = 4
+arrivals = { process = "poisson", total_rate = 200 }
+attempt_timeout = "1s"
+bulkhead = { max_concurrent = 3, longest_wait = "20ms" }
+retry = { mode = "none" }
+)");
+  const RemedyTrial& first = advice.trials.front();
+  CHECK(first.remedy.name == "larger-pool");
+  CHECK(first.remedy.edits == Texts{"client.web.bulkhead.max_concurrent=12"});
+  CHECK(first.means[kSuccessRate] > 0.99);
+}
+
 // The hedges of web wait for its only connection. With more connections they are all sent, which is
 // quicker, doubles the load, and overflows the short queue now and then.
 TEST_CASE("What is quicker and loses successes during the fault is no help") {
