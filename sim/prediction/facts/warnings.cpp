@@ -570,12 +570,15 @@ void warn_of_impatience(const Scenario& scenario, std::vector<Warning>& warnings
         const ClientSpec& below = scenario.clients[g];
         keys += ", " + path_of(below) + ".attempt_timeout";
       }
+      const std::string given_up = time_text(waits), takes = time_text(longest);
       warnings.push_back(
           {path, keys,
            fmt::format("An attempt at {0} is given up after {1}, but may take {2} there with its "
                        "calls ({3}): {0} goes on with calls that nobody waits for.",
-                       called.name, time_text(waits),
-                       std::isfinite(longest) ? time_text(longest) : "any time",
+                       called.name, given_up,
+                       !std::isfinite(longest) ? "any time"
+                       : takes == given_up     ? "a little longer"
+                                               : takes,
                        patience.calls_text(service)),
            std::isfinite(longest)
                ? fmt::format("{} above {}, fewer or shorter attempts of the calls, or calls with "

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "prediction/chain/markov_chain.hpp"
+#include "prediction/coverage.hpp"
 #include "prediction/facts/service_load.hpp"
 #include "scenario_of.hpp"
 
@@ -890,6 +891,31 @@ TEST_CASE("A closed loop whose think time counts from the start asks once in the
   CHECK(load("10ms", ", think_from = \"start\"") == Approx(4000));
   CHECK(load("5ms", ", think_from = \"start\"") == Approx(4000));
   CHECK(load("90ms", ", concurrency = 3") == Approx(1200));
+}
+
+TEST_CASE("Times that read alike are not set against each other") {
+  const Facts facts = facts_of(scenario_of(R"(
+name = "callers"
+duration = 100
+[service.front]
+servers = 20
+service_time = "5ms"
+[service.front.calls.db]
+attempt_timeout = "2s"
+retry = { mode = "none" }
+[service.db]
+servers = 20
+service_time = "5ms"
+[client.web]
+calls = "front"
+attempt_timeout = "2s"
+arrivals = { process = "poisson", total_rate = 50 }
+retry = { mode = "none" }
+)"));
+  CHECK(std::ranges::any_of(facts.warnings, [](const Warning& w) {
+    return w.message.find("is given up after 2 s, but may take a little longer there") !=
+           std::string::npos;
+  }));
 }
 
 }  // namespace retrysim
