@@ -86,7 +86,8 @@ Columns<Probe> probe_columns(const TipPlan& plan) {
   t.csv("unit", always(unit));
   t.files("replications", [](auto& p) { return p.of.judged(); });
   t.files("tipped", {"do not recover"}, [](auto& p) {
-     return Shown{p.of.tipped(), n_of(p.of.tipped(), p.of.judged())};
+     return Shown{p.of.tipped(),
+                  p.of.judged() == 0 ? "too short" : n_of(p.of.tipped(), p.of.judged())};
    }).unit("replications");
   t.json("censored", [](auto& p) { return p.of.count(TippingResponse::kUnknown); });
   t.files("probability ci_low ci_high", [](auto& p) {
