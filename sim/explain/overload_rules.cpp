@@ -659,12 +659,12 @@ Found wasted_work(const GroupCase& c) {
 
 /// A herd that is more work than its clients wait for.
 Found herd_is_too_much(const GroupCase& c) {
-  constexpr double kMuch = 1.5, kFewest = 20;
+  constexpr double kMuch = 1.5, kFewestInHerd = 20;
   if (!is_herd(c) || !c.capacity.limited || c.runs == 0 || !has_trouble(c)) return std::nullopt;
   const double requests = c.requests() / static_cast<double>(c.runs);
   const double spread_s = c.client.arrivals.spread.in_seconds();
   const double work_s = requests * c.capacity.service_time_s / c.capacity.servers;
-  if (requests < kFewest || work_s < kMuch * std::max(spread_s, c.capacity.patience_s)) {
+  if (requests < kFewestInHerd || work_s < kMuch * std::max(spread_s, c.capacity.patience_s)) {
     return std::nullopt;
   }
   const Figure number = count(std::round(requests), metric(c, "requests", "mean"));
