@@ -530,7 +530,7 @@ class CaseBuilder {
 
   /// From when on hardly any request succeeds, where most of those before did.
   void add_collapse(const RunResult& run) {
-    constexpr double kHardlyAny = 0.01, kMost = 0.5, kEnough = 20, kLong = 0.25;
+    constexpr double kHardlyAny = 0.01, kFew = 0.05, kMost = 0.5, kEnough = 20, kLong = 0.25;
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
     stats::BinRange range = stats::window_bins(run, bins);
     if (c_.disturbed()) {
@@ -549,6 +549,13 @@ class CaseBuilder {
       made += static_cast<double>(bins[i].flow.requests);
       good += static_cast<double>(bins[i].flow.successes);
       if (good <= kHardlyAny * made) from = i, made_then = made, good_then = good;
+    }
+    // Of a long collapse the last good bins before it are few.
+    for (; from < range.last; ++from) {
+      const auto requests = static_cast<double>(bins[from].flow.requests);
+      const auto successes = static_cast<double>(bins[from].flow.successes);
+      if (successes <= kFew * requests) break;
+      made_then -= requests, good_then -= successes;
     }
     made_before -= made_then, good_before -= good_then;
     const double length = static_cast<double>(range.last - from);

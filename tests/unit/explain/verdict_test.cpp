@@ -917,6 +917,18 @@ TEST_CASE("A collapse that no disturbance causes is told with when it begins") {
   CHECK_THAT(web(verdicts_on(kSteady, always)).sentence, !Catch::Contains("after the start on"));
 }
 
+TEST_CASE("A collapse begins when it does, however long it lasts") {
+  // The successes of the first 10 s are less than one in a hundred of all requests.
+  Scenario scenario =
+      test::scenario_of(kSteady, {"duration=1200s", "client.web.arrivals.total_rate=5",
+                                  "replications=1", "client.web.retry.max_attempts=1"});
+  const auto at = [](std::int64_t s) { return Time::zero() + Duration::seconds(s); };
+  scenario.services[0].profile = {{at(0), at(10)}, {1, 0}};
+  const std::vector<Verdict> all = verdicts(scenario, run_replications(scenario));
+  INFO(listed(all));
+  CHECK_THAT(all[0].sentence, Catch::Contains("; from 10 s after the start on, hardly any "));
+}
+
 TEST_CASE("Few requests that come together and all succeed are not down") {
   // The cache is filled once a minute, by the requests that come meanwhile.
   const std::vector<Verdict> all = verdicts_on(R"(
