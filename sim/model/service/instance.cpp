@@ -18,6 +18,7 @@ ServiceTraits::ServiceTraits(const ServiceSpec& spec) {
   screens_queue =
       spec.abandoned == Abandoned::kDropAtDequeue || spec.queue.drop_expired || spec.queue.sheds();
   limits_concurrency = spec.concurrency.in_use();
+  evicts = spec.queue.evicts();
   times_waits = spec.wait_within != Duration::max();
   watches_attempts = limits_concurrency || spec.timeout != Duration::max();
   follow(spec, Impairment());

@@ -181,6 +181,7 @@ struct ServiceTraits {
   bool obstructs_way = false;     ///< those to it: some get lost, or none comes through
   bool screens_queue = false;     ///< not every attempt that is taken from the queue is served
   bool limits_concurrency = false;
+  bool evicts = false;            ///< one that waits may have to leave a full queue for another
   bool watches_attempts = false;  ///< it wants to be told, by `leave`, when an attempt is gone that
                                   ///< it had admitted
   bool takes_no_time = false;     ///< an attempt that finds none there is served at once

@@ -162,11 +162,12 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
     return;
   Instance::Admission admission = s.admit(a, state_.now);
   if (admission >= Instance::Admission::kFull) {
-    const bool is_full = admission == Instance::Admission::kFull;
-    if (!is_full || !another_gives_way(a)) {
-      return overflow(a, is_full ? Refusal::kQueueFull : Refusal::kLimit);
+    if (s.traits().evicts && admission == Instance::Admission::kFull) [[unlikely]]
+      admission = admit_in_place_of_another(a);
+    if (admission >= Instance::Admission::kFull) {
+      return overflow(
+          a, admission == Instance::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
     }
-    admission = s.admit(a, state_.now);
   }
   const bool must_wait = admission == Instance::Admission::kQueued;
   s.place.recorder->admitted();
@@ -256,15 +257,15 @@ bool Services::passes_throttle(const Attempt& a, Instance& keeper) const {
 
 // The queue is full, and one that waits there may be less important than the attempt that has
 // come: then it leaves, and is refused as if it had been when it came.
-bool Services::another_gives_way(const Attempt& newcomer) {
+Instance::Admission Services::admit_in_place_of_another(Attempt& newcomer) {
   Instance& s = *newcomer.at;
   Attempt* const out = s.make_room_for(newcomer);
-  if (out == nullptr) return false;
+  if (out == nullptr) return Instance::Admission::kFull;
   RETRYSIM_TELL(Step::kLeftQueue, state_.now, *out);
   watch_.leave(*out);
   out->clients->recorder->passage.evicted(out->in_cohort);
   overflow(*out, Refusal::kQueueFull);
-  return true;
+  return s.admit(newcomer, state_.now);
 }
 
 // The queue does not take the attempt, or sheds it.

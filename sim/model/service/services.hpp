@@ -127,7 +127,7 @@ class Services {
   [[gnu::noinline]] bool is_answered_at_the_door(Attempt& a);
   bool meets_random_error(Attempt& a);
   bool passes_throttle(const Attempt& a, Instance& keeper) const;
-  [[gnu::noinline]] bool another_gives_way(const Attempt& newcomer);
+  [[gnu::noinline]] Instance::Admission admit_in_place_of_another(Attempt& newcomer);
   RETRYSIM_IN_LOOP void overflow(Attempt& a, Refusal refusal);
   void turn_away(Attempt& a, std::uint16_t answer);
 
