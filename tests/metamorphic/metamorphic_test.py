@@ -629,6 +629,8 @@ NO_LIMITS = {"precision", "service.*.autoscaling.target", "service.*.throttle.wi
              "service.*.accrual.max_failures", "service.*.balancing_subset",
              "service.*.balancing_first_latency",
              "client.*.retry.avoid_hosts", "service.*.calls.*.retry.avoid_hosts",
+             # Places of one's own let in more, not fewer.
+             "service.*.concurrency.partitions.*.share",
              # Without these there is no cache, and few caches forget by time.
              "service.*.calls.*.cache.capacity", "service.*.calls.*.cache.ttl",
              # A failure brings the next hedge at once, without a backoff.
