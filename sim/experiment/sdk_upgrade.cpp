@@ -293,7 +293,7 @@ std::vector<std::string> edits_of(const SdkRelease& release,
 /// bracket the median; more would only narrow its interval.
 ScenarioAt with_fault_of(const FleetScenario& fleet, const std::vector<std::string>& variant,
                          const Scenario& base) {
-  constexpr std::uint32_t kRuns = 10;
+  constexpr int kRuns = 10;
   const FaultSpec& fault = base.faults.front();
   const Duration rest = base.duration - fault.duration;
   return [=, name = fault.name, runs = std::min(base.replications, kRuns)](double seconds) {
