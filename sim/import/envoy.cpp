@@ -241,8 +241,9 @@ void leave_adaptive_concurrency(const Field& filter) {
     if (least) add("measure_at_min", "false");
   }
   gradient.leave(fmt::format("of the service: write concurrency = {{ {} }} there", keys));
-  if (const Field code = filter.at("concurrency_limit_exceeded_status.code"); code) {
-    code.leave(
+  const Field status = filter["concurrency_limit_exceeded_status"];
+  if (const Field code = status["code"]; code) {
+    status.leave(
         fmt::format("of the service: write answers.limit = {} there", text_in_toml(code.text())));
   }
 }
