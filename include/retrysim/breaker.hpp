@@ -47,10 +47,13 @@ enum class BreakerScope : std::uint8_t {
   kClient,   ///< one for each virtual client
   kGroup,    ///< one for all clients of the group together
   kService,  ///< each client, one for each service that it calls
+  /// Each client, one for each instance of these. The balancer names the instance before the
+  /// breaker is asked, and the attempt goes there (kRetryOutside only).
+  kHost,
 };
 template <>
-inline constexpr std::string_view kWords<BreakerScope> = "client|group|service";
-static_assert(words_end_with(BreakerScope::kService));
+inline constexpr std::string_view kWords<BreakerScope> = "client|group|service|host";
+static_assert(words_end_with(BreakerScope::kHost));
 
 /// Which of the two wraps the other.
 enum class BreakerOrder : std::uint8_t {
@@ -90,7 +93,8 @@ struct BreakerRules {
   double failure_share = 0.5;  ///< of the calls in the window; 0: does not open it
   double slow_share = 0;       ///< the same for calls longer than `slow_call`
   Duration slow_call = Duration::max();
-  bool above = false;              ///< a share opens it above its value, not yet at it
+  /// A share opens it above its value, not yet at it; but one of slow calls of 1 at 1 (Sentinel).
+  bool above = false;
   std::uint32_t consecutive = 0;   ///< failures in a row; 0: they do not open it
   std::uint32_t min_calls = 10;    ///< in the window, before a share opens it
   std::uint32_t window_calls = 0;  ///< > 0: the last calls; 0: those of `window`

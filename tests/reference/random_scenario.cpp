@@ -619,7 +619,8 @@ class Generator {
     b.window = pick(kCallBreaker, {ms(50), ms(500)});
     b.slices = std::min(b.slices, 10u);
     b.order = any(kCallBreaker, BreakerOrder::kBreakerOutside);
-    b.scope = any(kCallBreaker, BreakerScope::kService);
+    b.scope = any(kCallBreaker, b.order == BreakerOrder::kRetryOutside ? BreakerScope::kHost
+                                                                       : BreakerScope::kService);
     if (!on(kBreakerRules, 0.5)) return;
     b.failure_share = pick(kBreakerRules, {0.1, 0.5, 1.0});
     b.slow_share = pick(kBreakerRules, {0.0, 0.5});

@@ -76,6 +76,7 @@ struct Request {
   std::optional<std::uint32_t> key, priority;
   std::optional<int> permit;  ///< of its circuit breaker: the state, by number, that gave it
   int refusals = 0;           ///< tries that the breaker did not let go
+  Instance* named = nullptr;  ///< where its next attempt would go, with a breaker for each
   ResponseClass last_failure = ResponseClass::kTransient;
 };
 
@@ -239,9 +240,10 @@ struct Group {
   std::map<std::uint32_t, std::uint32_t> ordinals, thinks;                ///< by client
   std::map<std::uint32_t, std::uint64_t> last_tokens;                     ///< by client
   std::map<std::pair<std::uint32_t, std::size_t>, ConnectionPool> pools;  ///< client, service
-  std::map<std::pair<std::uint32_t, std::size_t>, CallBreaker> breakers;  ///< client, service
-  std::map<std::uint32_t, ConnectionPool> bulkheads;                      ///< by client
-  std::map<std::uint32_t, Allowance> permits;                             ///< by client
+  /// By client, and by service or instance.
+  std::map<std::pair<std::uint32_t, std::size_t>, CallBreaker> breakers;
+  std::map<std::uint32_t, ConnectionPool> bulkheads;  ///< by client
+  std::map<std::uint32_t, Allowance> permits;         ///< by client
 };
 
 template <class Spec>
@@ -645,10 +647,16 @@ class World {
   static bool asks_per_request(const Request& r) {
     return r.group->spec->breaker.enabled && !asks_per_attempt(r);
   }
-  CallBreaker& breaker_of(const Request& r) {
+  static bool has_breaker_for_each_host(const Request& r) {
+    return asks_per_attempt(r) && r.group->spec->breaker.scope == BreakerScope::kHost;
+  }
+  CallBreaker& breaker_of(const Request& r) { return breaker_of(r, r.named); }
+  CallBreaker& breaker_of(const Request& r, const Instance* host) {
     switch (r.group->spec->breaker.scope) {
       case BreakerScope::kClient:
         break;
+      case BreakerScope::kHost:
+        return r.group->breakers[{r.client, static_cast<std::size_t>(host->id)}];
       case BreakerScope::kGroup:
         return r.group->breakers[{0, 0}];
       case BreakerScope::kService:
@@ -658,6 +666,7 @@ class World {
   }
 
   bool may_go(Request& r) {
+    if (has_breaker_for_each_host(r)) r.named = &name_instance(r);
     CallBreaker& b = breaker_of(r);
     const bool goes = ask(r.group->spec->breaker, b, now());
     tell(Step::kAsked, r, goes, static_cast<int>(b.state));
@@ -961,7 +970,8 @@ class World {
     r.under_way.push_front(&a);
     set_timeout(r);
     set_hedge(r);
-    a.at = &choose_instance(a, service_of(r));
+    a.at = has_breaker_for_each_host(r) ? r.named : &choose_instance(a, service_of(r));
+    goes_to_instance(a);
     a.sent = now();
     tell(Step::kSent, a, a.at->id);
     travel(a);
@@ -1045,9 +1055,18 @@ class World {
   }
 
   Instance& choose_instance(Attempt& a, Service& s) {
-    Balancer& b = *s.balancer_of.at({a.group->index, a.request->client});
-    a.balancer = &b;
-    Draws random = draws(a, Purpose::kBalancing);
+    return choose_instance(*a.request, s, draws(a, Purpose::kBalancing), a.number > 1);
+  }
+  /// Each try of the request asks anew.
+  Instance& name_instance(Request& r) {
+    const int number = r.progress.attempts + r.refusals + 1;
+    Draws random(r.group->key,
+                 {r.entity, static_cast<std::uint32_t>(number), 0, Purpose::kBalancing});
+    return choose_instance(r, service_of(r), random, r.progress.attempts > r.unsent);
+  }
+
+  Instance& choose_instance(Request& r, Service& s, Draws random, bool been_somewhere) {
+    Balancer& b = *s.balancer_of.at({r.group->index, r.client});
     std::vector<std::uint32_t> in;
     for (const auto& [number, host] : b.hosts) {
       if (host.is_in() || b.hosts.size() == 1) in.push_back(number);
@@ -1062,8 +1081,8 @@ class World {
       in.clear();
       for (const auto& [number, host] : b.hosts) in.push_back(number);
     }
-    std::set<std::uint32_t>& been_at = a.request->been_at;
-    const std::uint32_t tries = a.number > 1 ? a.group->spec->retry.avoid_hosts : 0;
+    const std::set<std::uint32_t>& been_at = r.been_at;
+    const std::uint32_t tries = been_somewhere ? r.group->spec->retry.avoid_hosts : 0;
     std::vector<std::uint32_t> others;
     for (const std::uint32_t number : in) {
       if (!been_at.contains(number)) others.push_back(number);
@@ -1078,11 +1097,16 @@ class World {
         chosen = pick(b, in, random);
       }
     }
-    been_at.insert(chosen);
-    Host& host = b.hosts.at(chosen);
+    return s.instances[chosen];
+  }
+
+  void goes_to_instance(Attempt& a) {
+    Balancer& b = *a.at->service->balancer_of.at({a.group->index, a.request->client});
+    a.balancer = &b;
+    a.request->been_at.insert(a.at->number);
+    Host& host = b.hosts.at(a.at->number);
     ++host.under_way;
     if (host.accrual == Host::kMayTry) host.accrual = Host::kTries;
-    return s.instances[chosen];
   }
 
   std::uint32_t pick(Balancer& b, const std::vector<std::uint32_t>& from, Draws& random) {
@@ -1980,7 +2004,8 @@ class World {
     if (r.under_way.empty()) stop_timeout(r);
     not_under_way(a, &a.answer);
     if (asks_per_attempt(r)) {
-      record(g.spec->breaker, breaker_of(r), a.permit, error.response_class, now() - a.sent, now());
+      record(g.spec->breaker, breaker_of(r, a.at), a.permit, error.response_class, now() - a.sent,
+             now());
     }
     const bool reusable = error.response_class != ResponseClass::kTransient &&
                           error.response_class != ResponseClass::kTimeout;
@@ -2009,10 +2034,10 @@ class World {
       const Response timeout = no_response(TransportError::kTimeout);
       not_under_way(a, result == AttemptResult::kTimeout ? &timeout : nullptr);
       if (asks_per_attempt(r) && result == AttemptResult::kTimeout) {
-        record(r.group->spec->breaker, breaker_of(r), a.permit, ResponseClass::kTimeout,
+        record(r.group->spec->breaker, breaker_of(r, a.at), a.permit, ResponseClass::kTimeout,
                now() - a.sent, now());
       } else if (asks_per_attempt(r)) {
-        release(breaker_of(r), a.permit);
+        release(breaker_of(r, a.at), a.permit);
       }
       const Abandoned policy = a.at->service->spec->abandoned;
       const bool at_server = a.stage == Attempt::kServed || a.stage == Attempt::kHeld;

@@ -7,47 +7,62 @@
 
 namespace retrysim::model {
 
+Breakers::OfGroup Breakers::layout_of(const Scenario& scenario, const ClientSpec& client) {
+  OfGroup layout;
+  const BreakerScope scope = client.breaker.scope;
+  if (scope != BreakerScope::kService && scope != BreakerScope::kHost) return layout;
+  layout.begin.resize(scenario.services.size());
+  layout.per_client = 0;
+  for (const std::size_t service : called_services(client)) {
+    layout.begin[ServiceId(service)] = layout.per_client;
+    layout.per_client +=
+        scope == BreakerScope::kHost ? scenario.services[service].instances.count : 1;
+  }
+  return layout;
+}
+
 template <class Take>
-void Breakers::take_memory(const Scenario& scenario, const ClientSpec& client,
-                           std::vector<Breaker>& breakers, Take& take) {
+void Breakers::take_memory(const Scenario& scenario, const ClientSpec& client, OfGroup& group,
+                           Take& take) {
   if (!client.breaker.in_use()) return;
-  std::size_t count = client.breaker.scope == BreakerScope::kGroup ? 1 : client.count;
-  if (client.breaker.scope == BreakerScope::kService) count *= scenario.services.size();
+  group = layout_of(scenario, client);
+  const std::size_t clients = client.breaker.scope == BreakerScope::kGroup ? 1 : client.count;
   const Breaker fresh(client.breaker);
-  take(breakers, count, fresh, fresh.further_bytes());
+  take(group.all, clients * group.per_client, fresh, fresh.further_bytes());
 }
 
 void Breakers::prepare() {
   const kernel::Claim claim;
   by_group_.resize(groups_.size());
   for (const ClientGroup& g : groups_) {
-    std::vector<Breaker>& own = by_group_[g.index];
+    OfGroup& own = by_group_[g.index];
     take_memory(state_.scenario, *g.spec, own, claim);
-    if (g.has_breaker()) g.recorder->breakers.starts(own.size());
+    if (g.has_breaker()) g.recorder->breakers.starts(own.all.size());
   }
 }
 
 std::uint64_t Breakers::bytes_of(const Scenario& scenario, const ClientSpec& client) {
-  std::vector<Breaker> none;
+  OfGroup none;
   kernel::Tally tally;
   take_memory(scenario, client, none, tally);
   return tally.bytes();
 }
 
-Breaker& Breakers::of(const ClientGroup& g, const Request& r) {
-  std::vector<Breaker>& all = by_group_[g.index];
+Breaker& Breakers::of(const ClientGroup& g, const Request& r, InstanceId host) {
+  OfGroup& own = by_group_[g.index];
+  const std::size_t first = std::size_t{r.client} * own.per_client;
   switch (g.spec->breaker.scope) {
-    case BreakerScope::kGroup:
-      return all.front();
-    case BreakerScope::kService: {
-      const ServiceId service =
-          g.calls_several ? g.about.service(*g.key, r.entity) : ServiceId(g.spec->service);
-      return all[r.client * state_.scenario.services.size() + service];
-    }
     case BreakerScope::kClient:
       break;
+    case BreakerScope::kGroup:
+      return own.all.front();
+    case BreakerScope::kService:
+      return own.all[first + own.begin[g.service_of(r)]];
+    case BreakerScope::kHost:
+      return own.all[first + own.begin[state_.instances.service_of(host)] +
+                     state_.instances.number_of(host)];
   }
-  return all[r.client];
+  return own.all[first];
 }
 
 void Breakers::begin(const Request& r) {
@@ -93,9 +108,8 @@ void Breakers::release_pending(ClientGroup& g, const Request& r) {
   of(g, r).release(held.era);
 }
 
-void Breakers::record(ClientGroup& g, const Request& r, std::uint32_t era, ResponseClass result,
+void Breakers::record(ClientGroup& g, Breaker& breaker, std::uint32_t era, ResponseClass result,
                       Duration length) {
-  Breaker& breaker = of(g, r);
   const bool was_open = breaker.state() == BreakerState::kOpen;
   breaker.record(g.spec->breaker, era, result, length, state_.now);
   if (!was_open && breaker.state() == BreakerState::kOpen) {
@@ -106,19 +120,20 @@ void Breakers::record(ClientGroup& g, const Request& r, std::uint32_t era, Respo
 void Breakers::not_sent(ClientGroup& g, const Request& r, ResponseClass error) {
   Held& held = held_[r.id];
   held.pending = false;
-  record(g, r, held.era, error, Duration::zero());
+  record(g, of(g, r), held.era, error, Duration::zero());
 }
 
 void Breakers::ended(ClientGroup& g, const Request& r, const Attempt& a, ResponseClass answer) {
-  record(g, r, eras_[a.id], answer, state_.now - a.sent);
+  record(g, of(g, r, a.at->place.instance), eras_[a.id], answer, state_.now - a.sent);
 }
 
 // A deadline, or another attempt that has decided the request, cuts the call off.
 void Breakers::gave_up(ClientGroup& g, const Request& r, const Attempt& a, AttemptResult result) {
+  Breaker& breaker = of(g, r, a.at->place.instance);
   if (result == AttemptResult::kTimeout) {
-    return record(g, r, eras_[a.id], ResponseClass::kTimeout, state_.now - a.sent);
+    return record(g, breaker, eras_[a.id], ResponseClass::kTimeout, state_.now - a.sent);
   }
-  of(g, r).release(eras_[a.id]);
+  breaker.release(eras_[a.id]);
 }
 
 void Breakers::end(ClientGroup& g, const Request& r, Outcome outcome) {
@@ -129,7 +144,7 @@ void Breakers::end(ClientGroup& g, const Request& r, Outcome outcome) {
   const ResponseClass result = outcome == Outcome::kSuccess            ? ResponseClass::kSuccess
                                : outcome == Outcome::kDeadlineExceeded ? ResponseClass::kTimeout
                                                                        : held.last_failure;
-  record(g, r, held.era, result, state_.now - r.submitted);
+  record(g, of(g, r), held.era, result, state_.now - r.submitted);
 }
 
 std::uint32_t Breakers::note_failure(const Request& r, const Failure& failure) {
@@ -138,7 +153,7 @@ std::uint32_t Breakers::note_failure(const Request& r, const Failure& failure) {
 }
 
 std::int64_t Breakers::open_now(GroupId group) const {
-  return std::ranges::count_if(by_group_[group],
+  return std::ranges::count_if(by_group_[group].all,
                                [](const Breaker& b) { return b.state() == BreakerState::kOpen; });
 }
 

@@ -24,6 +24,10 @@ namespace retrysim::model {
 /// its own. With `kBreakerOutside` the permit is the request's until that ends. Each permit that is
 /// given comes back once: with a result, or without one if nobody saw how the call would have
 /// ended.
+///
+/// With `BreakerScope::kHost` the instance is known before: the one that the balancer names
+/// (`aim`). What the attempt does until it is sent, such as waiting for a connection, changes
+/// nothing about that.
 class Breakers {
  public:
   Breakers(RunState& state, ClientGroups& groups) : state_(state), groups_(groups) {}
@@ -35,6 +39,9 @@ class Breakers {
 
   /// A request of a group with breakers begins.
   void begin(const Request& r);
+  /// Where its next attempt would go (`kHost`), and what it was told so last.
+  void aim(const Request& r, InstanceId host) { held_[r.id].host = host; }
+  InstanceId host(const Request& r) const { return held_[r.id].host; }
   /// Whether its next attempt, or the whole request, may go.
   bool ask(ClientGroup& g, const Request& r);
   bool ask_for_request(ClientGroup& g, const Request& r);
@@ -63,20 +70,31 @@ class Breakers {
   struct Held {
     std::uint32_t era = 0;  // of its permit
     bool pending = false;   // there is one
+    InstanceId host;        // whose breaker gave it
     ResponseClass last_failure = ResponseClass::kTransient;
     std::uint32_t refusals = 0;
   };
+  /// The breakers of a group.
+  struct OfGroup {
+    std::vector<Breaker> all;  // client by client
+    // By service, if a client has several: where those for it begin among the client's own.
+    ByService<std::uint32_t> begin;
+    std::uint32_t per_client = 1;
+  };
+  static OfGroup layout_of(const Scenario& scenario, const ClientSpec& client);
   template <class Take>
-  static void take_memory(const Scenario& scenario, const ClientSpec& client,
-                          std::vector<Breaker>& breakers, Take& take);
+  static void take_memory(const Scenario& scenario, const ClientSpec& client, OfGroup& group,
+                          Take& take);
 
-  Breaker& of(const ClientGroup& g, const Request& r);
-  void record(ClientGroup& g, const Request& r, std::uint32_t era, ResponseClass result,
+  /// The one for a request's next attempt, or for one that goes to `host`.
+  Breaker& of(const ClientGroup& g, const Request& r) { return of(g, r, held_[r.id].host); }
+  Breaker& of(const ClientGroup& g, const Request& r, InstanceId host);
+  void record(ClientGroup& g, Breaker& breaker, std::uint32_t era, ResponseClass result,
               Duration length);
 
   RunState& state_;
   ClientGroups& groups_;
-  ByGroup<std::vector<Breaker>> by_group_;
+  ByGroup<OfGroup> by_group_;
   ByRequest<Held> held_;
   ByAttempt<std::uint32_t> eras_;  // of the permits of attempts under way
 };

@@ -288,6 +288,10 @@ RETRYSIM_IN_LOOP void Clients::begin_attempt(ClientGroup& g, Request& r) {
 bool Clients::pass_gates(ClientGroup& g, Request& r) {
   if (!g.breaker_of_attempts) return passes(g, r, gate_.pass(g, r)) && enter(g, r);
   const bool is_hedge = r.attempt.exists();
+  if (g.host_is_named) {
+    const std::uint32_t number = r.progress.attempts + breakers_.refusals(r) + 1;
+    breakers_.aim(r, network_.name_host(g, r, g.service_of(r), number, sent_attempts(g, r) > 0));
+  }
   if (!breakers_.ask(g, r)) {
     if (!is_hedge) refuse(g, r);
     return false;
@@ -420,6 +424,7 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
 // What only the attempts of some groups need before they are sent.
 void Clients::prepare_extras(ClientGroup& g, Request& r, Attempt& a) {
   if (g.breaker_of_attempts) breakers_.sent(r, a);
+  if (g.host_is_named) a.at = &state_.instances[breakers_.host(r)];
   if (g.may_not_send) a.number = sent_attempts(g, r);
   if (r.connecting) a.set(Attempt::kConnecting);
   if (r.for_retry) a.set(Attempt::kForRetry);

@@ -51,6 +51,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   }
   if (balanced && !spec->strategy) avoid_hosts = rules.avoid_hosts;
   is_routed = balanced || calls_several;
+  host_is_named = breaker_of_attempts && spec->breaker.scope == BreakerScope::kHost;
   const auto minds_retries = [](const ClientSpec& c) {
     return c.retry_only_at == RetryOnlyAt::kFirstAttempt;
   };

@@ -65,6 +65,9 @@ struct ClientGroup : Group, ClientTraits {
   void set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId group,
               const OperationNames& operations);
 
+  ServiceId service_of(const Request& r) const {
+    return calls_several ? about.service(*key, r.entity) : ServiceId(spec->service);
+  }
   /// The retry state that a request of this group uses.
   RetryState state_of(const Request& r) {
     if (!keeps_states_apart) return states->of(r.client);

@@ -146,11 +146,11 @@ std::uint64_t Balancer::bytes() const {
   return earlier_.bytes() + earlier_bytes_ + timers_.bytes();
 }
 
-Balancer::One& Balancer::balancer_of(const Attempt& a) {
-  const OfService& own = services_[a.at->place.service];
+Balancer::One& Balancer::balancer_of(ServiceId service, GroupId group, ClientId client) {
+  const OfService& own = services_[service];
   if (own.of_group.empty()) [[likely]]
     return all_[own.first];
-  return all_[own.of_group[a.group] + a.client];
+  return all_[own.of_group[group] + client];
 }
 
 InstanceId Balancer::instance_at(const One& b, Place place) {
@@ -169,16 +169,35 @@ Balancer::Place Balancer::place_of(const One& b, InstanceId instance) {
 
 InstanceId Balancer::choose(const Attempt& a) {
   One& b = balancer_of(a);
-  DrawsOnDemand draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kBalancing});
-  const bool avoids = a.clients->avoid_hosts > 0;
   const Place chosen =
-      avoids && a.number > 1 ? choose_new(b, a, draws) : pick(b, b.rotation, draws);
-  const InstanceId instance = instance_at(b, chosen);
-  ++b.under_way[chosen];
+      name_at(b, {a.clients, b.service, a.client, a.request->id, a.entity, a.number, a.number > 1});
+  goes_to(b, a, chosen);
+  return instance_at(b, chosen);
+}
+
+InstanceId Balancer::name(const Asked& asked) {
+  One& b = balancer_of(asked.service, asked.clients->index, asked.client);
+  return instance_at(b, name_at(b, asked));
+}
+
+void Balancer::goes(const Attempt& a) {
+  One& b = balancer_of(a);
+  goes_to(b, a, place_of(b, a.at->place.instance));
+}
+
+inline Balancer::Place Balancer::name_at(One& b, const Asked& asked) {
+  const Group& g = *asked.clients;
+  DrawsOnDemand draws(*g.key, {asked.entity, asked.number, 0, Purpose::kBalancing});
+  const bool avoids = g.avoid_hosts > 0 && asked.been_somewhere;
+  return avoids ? choose_new(b, asked, draws) : pick(b, b.rotation, draws);
+}
+
+inline void Balancer::goes_to(One& b, const Attempt& a, Place place) {
+  const InstanceId instance = instance_at(b, place);
+  ++b.under_way[place];
   state_.instance_log->sent(instance, state_.now);
-  if (avoids) remember(a, instance);
-  if (b.listener && b.listener->accrual && b.listener->accrual->sent(chosen)) note_changes(b);
-  return instance;
+  if (a.clients->avoid_hosts > 0) remember(a, instance);
+  if (b.listener && b.listener->accrual && b.listener->accrual->sent(place)) note_changes(b);
 }
 
 void Balancer::remember(const Attempt& a, InstanceId instance) {
@@ -193,12 +212,12 @@ void Balancer::remember(const Attempt& a, InstanceId instance) {
 
 // Picks again while the chosen instance is one that the request has already been to. With least
 // connections the same instance would be picked every time, so it is left out of the next pick.
-Balancer::Place Balancer::choose_new(One& b, const Attempt& a, DrawsOnDemand& draws) {
-  const Earlier& earlier = earlier_[a.request->id];
+Balancer::Place Balancer::choose_new(One& b, const Asked& asked, DrawsOnDemand& draws) {
+  const Earlier& earlier = earlier_[asked.request];
   const auto has_been_at = [&](Place place) {
     return std::ranges::find(earlier, instance_at(b, place)) != earlier.end();
   };
-  const std::uint32_t tries = a.clients->avoid_hosts;
+  const std::uint32_t tries = asked.clients->avoid_hosts;
   candidates_ = b.rotation;
   state_.count_work(candidates_.size() * (earlier.size() + 1) / kPlacesPerUnit);
   if (tries == RetryRules::kUnlimited) {

@@ -23,6 +23,7 @@
 
 namespace retrysim::model {
 
+struct Group;
 struct RunState;
 
 /// Who chooses an instance for each attempt, retries included: one balancer for all clients of the
@@ -49,6 +50,20 @@ class Balancer {
 
   /// The instance that the attempt goes to, which is under way there from now on.
   [[gnu::noinline]] InstanceId choose(const Attempt& a);
+  /// The same in two steps: the instance that a request's next attempt would go to, and that the
+  /// attempt goes to the one it was made for. `number` is that of the question, from 1: it decides
+  /// what is drawn. `been_somewhere`: the request has had an attempt.
+  struct Asked {
+    const Group* clients;
+    ServiceId service;
+    ClientId client;
+    RequestId request;
+    std::uint64_t entity;
+    std::uint32_t number;
+    bool been_somewhere;
+  };
+  [[gnu::noinline]] InstanceId name(const Asked& asked);
+  [[gnu::noinline]] void goes(const Attempt& a);
   /// The attempt is not under way any more.
   [[gnu::noinline]] void ended(const Attempt& a, AttemptResult result);
   /// The event: a balancer looks at its instances, or the penalty of one is over.
@@ -120,7 +135,8 @@ class Balancer {
   using Earlier = std::vector<InstanceId>;
 
   void add(ServiceId service, ClientId client, std::uint32_t key);
-  One& balancer_of(const Attempt& a);
+  One& balancer_of(ServiceId service, GroupId group, ClientId client);
+  One& balancer_of(const Attempt& a) { return balancer_of(a.at->place.service, a.group, a.client); }
   static Place place_of(const One& b, InstanceId instance);
   static InstanceId instance_at(const One& b, Place place);
   void rebuild_rotation(One& b);
@@ -131,7 +147,9 @@ class Balancer {
   static std::vector<Place> subset_of(const InstancesSpec& spec, const RandomKey& key,
                                       ClientId client);
 
-  Place choose_new(One& b, const Attempt& a, DrawsOnDemand& draws);
+  Place name_at(One& b, const Asked& asked);
+  void goes_to(One& b, const Attempt& a, Place place);
+  Place choose_new(One& b, const Asked& asked, DrawsOnDemand& draws);
   Place pick(One& b, const std::vector<Place>& from, DrawsOnDemand& draws);
   static Place next_by_turns(const std::vector<Place>& from, Place last);
   Place least_busy(const One& b, const std::vector<Place>& from, DrawsOnDemand& draws);

@@ -70,7 +70,17 @@ RETRYSIM_IN_LOOP void Network::send(const Group& g, Attempt& a) {
   travel_to_service(a);
 }
 
+InstanceId Network::name_host(const Group& g, const Request& r, ServiceId service,
+                              std::uint32_t number, bool been_somewhere) {
+  if (!g.balanced) return state_.instances.first(service);
+  return balancer_.name({&g, service, r.client, r.id, r.entity, number, been_somewhere});
+}
+
 void Network::route(const Group& g, Attempt& a) {
+  if (g.host_is_named) {
+    if (g.balanced) balancer_.goes(a);
+    return;
+  }
   if (g.calls_several) {
     const ServiceId service = g.about.service(*g.key, a.entity);
     a.at = &state_.instances[state_.instances.first(service)];

@@ -39,6 +39,10 @@ class Network {
     balancer_.start();
   }
 
+  /// The instance that the next attempt of a request would go to, of a group that knows it before
+  /// it sends (`Group::host_is_named`): `Balancer::Asked` has the numbers.
+  [[gnu::noinline]] InstanceId name_host(const Group& g, const Request& r, ServiceId service,
+                                         std::uint32_t number, bool been_somewhere);
   /// The attempt of a client sets out.
   RETRYSIM_IN_LOOP void send(const Group& g, Attempt& a);
   /// The service answers the attempt, as the last step of its event: an answer that takes no time

@@ -137,6 +137,8 @@ struct Group {
   /// Its requests avoid the instances of earlier attempts: RetryRules::avoid_hosts.
   std::uint32_t avoid_hosts = 0;
   bool is_routed = false;  ///< one of the two: for each attempt there is something to choose
+  /// The instance that an attempt goes to is named before it is sent, by `Network::name_host`.
+  bool host_is_named = false;
   /// Its requests take something over from the attempts that they are calls for; null: nothing.
   const CallSpec* takes_over = nullptr;
 };

@@ -319,8 +319,8 @@ std::vector<KeyInfo> breaker_keys() {
           "request asks once and is recorded once, with all its attempts (retry-outside if not "
           "given)."),
       key("breaker.scope", word(), into<kBr, &R::scope>, of_breaker,
-          "One breaker for each virtual client, for the whole group, or for each service that a "
-          "client calls (client if not given)."),
+          "One breaker for each virtual client, for the whole group, or, for each client, one for "
+          "each service that it calls or for each instance of these (client if not given)."),
       key("breaker.failure_share", number(kPositiveShare).or_word("none"),
           into<kBr, &R::failure_share>, of_breaker,
           "Share of failed calls in the window at which it opens."),

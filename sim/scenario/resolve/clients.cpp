@@ -213,6 +213,11 @@ void check_breaker(Tables& t, const KeyResolution& keys, const ClientSpec& spec)
   if (b.counts_asked && b.window_calls > 0) {
     add("breaker.counted", " = \"calls\" does not go with window_calls; expected a window of time");
   }
+  if (b.scope == BreakerScope::kHost && b.order == BreakerOrder::kBreakerOutside) {
+    add("breaker.scope",
+        " = \"host\" does not go with order = \"breaker-outside\": the attempts of a request may "
+        "go to several hosts; expected retry-outside, or another scope");
+  }
   const BackoffRules& backoff = spec.retry.backoff;
   const bool at_once = backoff.delays.empty()
                            ? backoff.base == Duration::zero()

@@ -6,8 +6,10 @@
 
 #include "small_world.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 
 using namespace retrysim;
 using namespace retrysim::test;
@@ -137,6 +139,104 @@ TEST_CASE("each virtual client has a breaker of its own, or all share one", "[br
   CHECK(first_client(s).attempts == 7);
 }
 
+TEST_CASE("a breaker of each service is one for each service that is called", "[breaker]") {
+  Scenario s = behind_breaker(0, after_one_failure(Duration::seconds(1)));
+  for (const char* name : {"db", "cache"}) {
+    s.services.push_back(s.services[0]);
+    s.services.back().name = name;
+  }
+  s.services[2].instances.count = 5;
+  s.clients[0].count = 7;
+  s.clients[0].service = 1;
+  s.clients[0].breaker.scope = BreakerScope::kService;
+  CHECK(first_client(s).breakers == 7);
+  s.clients[0].more_services = {2};
+  CHECK(first_client(s).breakers == 14);
+  s.clients[0].breaker.scope = BreakerScope::kHost;
+  CHECK(first_client(s).breakers == 42);
+}
+
+// --- A breaker of each host
+
+namespace {
+
+/// One of `hosts` instances fails each attempt.
+Scenario one_sick_host(std::uint32_t hosts, Balancing balancing) {
+  Scenario s = behind_breaker(0, after_one_failure(Duration::seconds(1000)));
+  s.services[0].instances.count = hosts;
+  s.services[0].instances.balancing = balancing;
+  s.faults = {down(0, 1000)};
+  s.faults[0].instance = 2;
+  s.faults[0].instances = 1;
+  s.clients[0].breaker.scope = BreakerScope::kHost;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("a breaker of each host refuses the calls that would go to a sick one",
+          "[breaker][hosts]") {
+  Scenario s = one_sick_host(4, Balancing::kRoundRobin);
+  const ClientResult c = first_client(s);
+  CHECK(count(c, AttemptResult::kError) == 1);
+  CHECK(c.breaker_openings == 1);
+  CHECK(static_cast<double>(c.breaker_refusals) ==
+        Approx(static_cast<double>(c.requests) / 4 - 1).margin(1));
+  CHECK(count(c, Outcome::kSuccess) == c.attempts - 1);
+  // One breaker for all of them refuses what the others would answer.
+  s.clients[0].breaker.scope = BreakerScope::kClient;
+  const ClientResult together = first_client(s);
+  CHECK(together.breaker_refusals > c.requests - 5);
+  // Each client finds out for itself.
+  s.clients[0].breaker.scope = BreakerScope::kHost;
+  s.clients[0].count = 3;
+  CHECK(count(first_client(s), AttemptResult::kError) == 3);
+}
+
+TEST_CASE("the retry of a refused call asks the balancer anew", "[breaker][hosts]") {
+  for (const Balancing balancing :
+       {Balancing::kRoundRobin, Balancing::kRandom, Balancing::kTwoChoices}) {
+    Scenario s = one_sick_host(2, balancing);
+    s.duration = Duration::seconds(100);
+    s.clients[0].retry.max_attempts = 30;  // 2^-29 of being named the sick one each time
+    s.clients[0].retry.backoff.base = ms(1);
+    s.clients[0].retry.backoff.factor = 1;
+    const ClientResult c = first_client(s);
+    INFO(name(balancing));
+    CHECK(c.breaker_refusals > 0);
+    CHECK(count(c, AttemptResult::kError) == 1);
+    CHECK(count(c, Outcome::kSuccess) == c.requests);
+  }
+}
+
+TEST_CASE("an attempt goes to the host that was named, however long it waits", "[breaker][hosts]") {
+  // Both want the first host; the one that waits for the connection in between is sent to the
+  // second, which round-robin named for it.
+  Scenario s = one_sick_host(2, Balancing::kRoundRobin);
+  s.faults.clear();
+  s.services[0].service_time = Distribution::constant(ms(150));
+  s.clients[0].max_connections = 1;
+  const RunResult r = simulate(s, 0);
+  CHECK(r.clients[0].connection_wait_ns > 0);
+  REQUIRE(r.services[0].instances.size() == 2);
+  const auto first = r.services[0].instances[0].attempts,
+             second = r.services[0].instances[1].attempts;
+  CHECK(first + second > 600);  // those after the window wait still
+  CHECK(std::max(first, second) - std::min(first, second) <= 1);
+}
+
+TEST_CASE("a host alone is what its service is", "[breaker][hosts]") {
+  Scenario s = behind_breaker(0.3, after_one_failure(Duration::seconds(1)));
+  s.clients[0].retry.max_attempts = 3;
+  const auto outcomes = [&](BreakerScope scope) {
+    s.clients[0].breaker.scope = scope;
+    const ClientResult c = first_client(s);
+    return std::tuple(c.attempts, c.breaker_refusals, c.breaker_openings,
+                      count(c, Outcome::kSuccess));
+  };
+  CHECK(outcomes(BreakerScope::kHost) == outcomes(BreakerScope::kService));
+}
+
 TEST_CASE("clients that share a retryer do not share the breaker", "[breaker]") {
   Scenario s = behind_breaker(1, after_one_failure(Duration::seconds(1000)));
   s.clients[0].retryer = "one";
@@ -251,6 +351,75 @@ TEST_CASE("breaker, bulkhead: a refused call does not wait for a connection", "[
   s.faults = {down(20, 10)};
   const ClientResult probed = first_client(s);
   CHECK(probed.breaker_openings > 1);
+}
+
+TEST_CASE("breaker, bulkhead: a full bulkhead is a failure to the breaker", "[breaker][orders]") {
+  Scenario s = behind_breaker(0, after_one_failure(Duration::seconds(1000)), ms(500));
+  s.clients[0].bulkhead.max_concurrent = 1;
+  const ClientResult c = first_client(s);
+  CHECK(c.attempts == 1);  // holds the place
+  CHECK(c.unconnected == 1);
+  CHECK(c.breaker_refusals == c.requests - 2);
+}
+
+TEST_CASE("retry, bulkhead: each attempt takes a place, and a backoff holds none",
+          "[breaker][orders]") {
+  Scenario s = behind_breaker(1, {});
+  s.clients[0].bulkhead.max_concurrent = 1;
+  s.clients[0].retry.max_attempts = 2;
+  s.clients[0].retry.backoff.base = Duration::seconds(10);
+  s.clients[0].retry.backoff.jitter = Jitter::kNone;
+  const ClientResult c = first_client(s);
+  CHECK(c.unconnected == 0);
+  CHECK(c.attempts == 2 * c.requests);
+  // Who finds it full tries again.
+  s = behind_breaker(0, {}, ms(500));
+  s.clients[0].bulkhead.max_concurrent = 1;
+  s.clients[0].retry.max_attempts = 3;
+  s.clients[0].retry.backoff.base = ms(100);
+  const ClientResult busy = first_client(s);
+  CHECK(busy.unconnected > busy.requests);
+  CHECK(count(busy, Outcome::kSuccess) == busy.attempts);
+}
+
+TEST_CASE("retry, timeout: each attempt has its own, and is tried again", "[breaker][orders]") {
+  Scenario s = behind_breaker(0, {}, ms(500));
+  set_timeout(s.clients[0], ms(200));
+  s.clients[0].retry.max_attempts = 3;
+  const ClientResult c = first_client(s);
+  CHECK(c.attempts == 3 * c.requests);
+  CHECK(count(c, AttemptResult::kTimeout) == c.attempts);
+}
+
+TEST_CASE("timeout, retry: a deadline ends the request with all its attempts",
+          "[breaker][orders]") {
+  Scenario s = behind_breaker(1, {});
+  s.clients[0].retry.max_attempts = 10;
+  s.clients[0].retry.backoff.base = ms(200);
+  s.clients[0].retry.backoff.factor = 1;
+  s.clients[0].retry.backoff.jitter = Jitter::kNone;
+  s.clients[0].timeouts.deadline = ms(500);
+  const ClientResult c = first_client(s);
+  CHECK(c.attempts == 3 * c.requests);  // after 0, 200 and 400 ms
+  CHECK(count(c, Outcome::kDeadlineExceeded) == c.requests);
+}
+
+TEST_CASE("bulkhead, timeout: an attempt's timeout runs from its send", "[breaker][orders]") {
+  Scenario s = behind_breaker(0, {}, ms(150));
+  s.clients[0].bulkhead = {.max_concurrent = 1, .longest_wait = Duration::max()};
+  set_timeout(s.clients[0], ms(200));
+  const ClientResult c = first_client(s);
+  CHECK(count(c, AttemptResult::kTimeout) == 0);
+  CHECK(count(c, Outcome::kSuccess) == c.requests);
+}
+
+TEST_CASE("timeout, bulkhead: a deadline ends the wait for a place", "[breaker][orders]") {
+  Scenario s = behind_breaker(0, {}, ms(150));
+  s.clients[0].bulkhead = {.max_concurrent = 1, .longest_wait = Duration::max()};
+  s.clients[0].timeouts.deadline = ms(200);
+  const ClientResult c = first_client(s);
+  CHECK(count(c, Outcome::kDeadlineExceeded) > c.requests / 4);
+  CHECK(count(c, Outcome::kDeadlineExceeded) + count(c, Outcome::kSuccess) == c.requests);
 }
 
 TEST_CASE("breaker, timeout: a timeout of an attempt is a failure", "[breaker][orders]") {

@@ -67,6 +67,7 @@ TEST_CASE("what makes no sense for a breaker is refused", "[breaker]") {
   CHECK_THAT(errors("{preset='opossum', window_calls=5}"), Catch::Contains("window_calls"));
   CHECK_THAT(errors("{preset='hystrx'}"), Catch::Contains("hystrix"));
   CHECK_THAT(errors("{close_after=5}"), Catch::Contains("close_after"));
+  CHECK_THAT(errors("{scope='host', order='breaker-outside'}"), Catch::Contains("several hosts"));
   CHECK_THAT(errors_of(kSmall, {"client.web.breaker={preset='polly'}",
                                 "client.web.retry={mode='custom', sdk='tenacity'}"}),
              Catch::Contains("for ever"));
