@@ -150,14 +150,17 @@ void Breaker::release(std::uint32_t era) {
 }
 
 bool Breaker::shares_are_reached(const BreakerRules& rules, const BreakerCounts::Sums& of) const {
-  const auto reached = [&](std::uint32_t n, double share) {
+  const auto reached = [&](std::uint32_t n, double share, bool above) {
     if (share <= 0 || n == 0) return false;
     if (of.calls == 0) return true;  // opossum: failures of calls that have left the window
     // The quotient of two whole numbers is the double nearest to it, as the share is.
     const double is = static_cast<double>(n) / static_cast<double>(of.calls);
-    return rules.above ? is > share : is >= share;
+    return above ? is > share : is >= share;
   };
-  return reached(of.failures, rules.failure_share) || reached(of.slow, rules.slow_share);
+  // Sentinel: no share is above 1, its default for slow calls, which therefore is reached.
+  const bool slow_above = rules.above && rules.slow_share < 1;
+  return reached(of.failures, rules.failure_share, rules.above) ||
+         reached(of.slow, rules.slow_share, slow_above);
 }
 
 void Breaker::record(const BreakerRules& rules, std::uint32_t era, ResponseClass error,
@@ -257,16 +260,16 @@ constexpr BreakerPreset kBreakers[] = {
      "a plain starting point: half of at least ten calls in 10 s, 5 s, one probe; errors that are "
      "not retryable are successes"},
     {"resilience4j", make(resilience4j),
-     "Resilience4j CircuitBreakerConfig.java (027f1a9), internal/CircuitBreakerStateMachine.java "
-     "(1a4a716), CircuitBreakerMetrics.java (06b25fb): the last 100 calls"},
+     "Resilience4j (af9e7c9) CircuitBreakerConfig.java, internal/CircuitBreakerStateMachine.java, "
+     "CircuitBreakerMetrics.java: the last 100 calls"},
     {"resilience4j-time", make([](BreakerRules& r) {
        resilience4j(r);
        r.window_calls = 0;
        r.window = Duration::seconds(100);
        r.slices = 100;
      }),
-     "the same with slidingWindowType TIME_BASED: SlidingTimeWindowMetrics.java (0b5648d), the "
-     "last 100 s by whole seconds"},
+     "the same with slidingWindowType TIME_BASED: SlidingTimeWindowMetrics.java, the last 100 s by "
+     "whole seconds"},
     {"polly", make([](BreakerRules& r) {
        r.failure_share = 0.1;
        r.min_calls = 100;
@@ -274,17 +277,18 @@ constexpr BreakerPreset kBreakers[] = {
        r.slicing = BreakerSlices::kCalls;
        r.open = Duration::seconds(5);
      }),
-     "Polly 8 CircuitBreakerConstants.cs (07124ac), CircuitStateController.cs (008b952), "
-     "AdvancedCircuitBehavior.cs and RollingHealthMetrics.cs (13428cc)"},
+     "Polly 8.7 (173d6d1) CircuitBreakerConstants.cs, CircuitStateController.cs, "
+     "AdvancedCircuitBehavior.cs, RollingHealthMetrics.cs"},
     {"hystrix", make([](BreakerRules& r) {
        r.failure_share = 0.5;
        r.min_calls = 20;
        r.window = Duration::seconds(10);
+       r.slices = 20;
        r.judges_successes = true;
        r.open = Duration::seconds(5);
      }),
-     "Hystrix HystrixCircuitBreaker.java (001526b), HystrixCommandProperties.java: 20 requests in "
-     "10 s, 50 %, 5 s, one probe"},
+     "Hystrix 1.5.18 (7c03baf) HystrixCircuitBreaker.java, HystrixCommandProperties.java, "
+     "HealthCountsStream.java: 20 requests in 10 s by half seconds, 50 %, 5 s, one probe"},
     {"sentinel", make([](BreakerRules& r) {
        r.failure_share = 0.5;
        r.above = true;
@@ -294,13 +298,14 @@ constexpr BreakerPreset kBreakers[] = {
        r.judges_successes = true;
        r.open = Duration::seconds(10);
      }),
-     "Sentinel ExceptionCircuitBreaker.java (0f80698), AbstractCircuitBreaker.java (2251556): five "
-     "requests in whole seconds; share and time are the user's, here 50 % and 10 s"},
+     "Sentinel (d75a668) ExceptionCircuitBreaker.java, AbstractCircuitBreaker.java, "
+     "DegradeRule.java: "
+     "five requests in whole seconds; share and time are the user's, here 50 % and 10 s"},
     {"gobreaker", make([](BreakerRules& r) {
        after_consecutive(r, 6, Duration::seconds(60));
        r.counts_late = false;
      }),
-     "gobreaker v2/gobreaker.go (0a18939): more than five failures in a row, 60 s, one probe"},
+     "gobreaker v2/gobreaker.go (fed8e9e): more than five failures in a row, 60 s, one probe"},
     {"opossum", make([](BreakerRules& r) {
        r.failure_share = 0.5;
        r.above = true;
@@ -325,7 +330,7 @@ constexpr BreakerPreset kBreakers[] = {
      "cockatiel 3.2.1 CircuitBreakerPolicy.js, breaker/SamplingBreaker.js, with the numbers of its "
      "documentation: above 20 % in 30 s, at least 5 failures a second, 10 s"},
     {"failsafe", make([](BreakerRules& r) { after_consecutive(r, 1, Duration::seconds(60)); }),
-     "Failsafe 3 CircuitBreakerBuilder.java, internal/HalfOpenState.java (dc6b459), failsafe-go "
+     "Failsafe 3 (ed3f927) CircuitBreakerBuilder.java, internal/HalfOpenState.java, failsafe-go "
      "circuitbreakerbuilder.go (0e452f4): one failure, one minute, one success"},
 };
 

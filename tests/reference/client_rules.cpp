@@ -381,12 +381,13 @@ bool reaches_a_share(const BreakerRules& rules, const std::vector<CallBreaker::E
     failed += e.failed ? 1 : 0;
     slow += e.slow ? 1 : 0;
   }
-  const auto reached = [&](double n, double share) {
+  const auto reached = [&](double n, double share, bool above) {
     if (share <= 0 || n == 0) return false;
-    return calls == 0 || (rules.above ? n / calls > share : n / calls >= share);
+    return calls == 0 || (above ? n / calls > share : n / calls >= share);
   };
   if (calls < least) return false;
-  return reached(failed, rules.failure_share) || reached(slow, rules.slow_share);
+  return reached(failed, rules.failure_share, rules.above) ||
+         reached(slow, rules.slow_share, rules.above && rules.slow_share != 1);
 }
 
 void open_breaker(const BreakerRules& rules, CallBreaker& b, Time now) {
