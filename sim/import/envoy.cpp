@@ -131,9 +131,10 @@ constexpr FieldRow kHedgeFields[] = {
 constexpr FieldRow kConnectionFields[] = {
     {"max_connections", "max_connections", As::kConnections},
 };
+// An attempt beyond a limit fails at once and is not tried again (retry_state_impl.cc, 01c2c1f:
+// never after an overflow), as retry.on says.
 constexpr FieldRow kThresholdFields[] = {
-    left_out("max_requests", kNoLimitOfRequests),
-    left_out("max_pending_requests", "any number of attempts wait for a connection"),
+    {"max_requests", "bulkhead.max_concurrent", As::kConnections},
     left_out("track_remaining", "is about statistics"),
 };
 
@@ -267,6 +268,7 @@ void read_envoy_cluster(ImportedPolicy& p, const Field& cluster) {
       set_active_budget(p, 0, most.number(), most.path());
     }
     read_fields(p, t, kThresholdFields);
+    set_pending(p, t["max_pending_requests"]);
   }
   cluster["outlier_detection"].leave(std::string(kOfInstances));
   leave_panic(cluster);

@@ -29,6 +29,7 @@ void import_grpc(const Documents&, Reading&, ImportedConfiguration&);
 void import_resilience4j(const Documents&, Reading&, ImportedConfiguration&);
 void import_polly(const Documents&, Reading&, ImportedConfiguration&);
 void import_spring_cloud(const Documents&, Reading&, ImportedConfiguration&);
+void import_hystrix(const Documents&, Reading&, ImportedConfiguration&);
 void import_client_go(const Documents&, Reading&, ImportedConfiguration&);
 void import_aws(const std::string&, Reading&, ImportedConfiguration&);
 void import_finagle(const Documents&, Reading&, ImportedConfiguration&);
@@ -73,6 +74,11 @@ constexpr Family kFamilies[] = {
      "spring.cloud.openfeign.client.config",
      "gateway openfeign feign",
      import_spring_cloud,
+     Syntax::kSpring},
+    {{"hystrix", "commands and thread pools of its properties"},
+     "commands below hystrix.command",
+     "hystrix",
+     import_hystrix,
      Syntax::kSpring},
     {{"polly", "options of Polly 8, or of the standard HTTP handler"},
      "MaxRetryAttempts, or Retry with options of Polly 8",

@@ -81,8 +81,7 @@ std::set<std::string> names_in(const Field& references) {
 
 constexpr FieldRow kBreakerFields[] = {
     {"max_connections", "max_connections", As::kConnections},
-    left_out("max_pending_requests", "any number of attempts wait for a connection"),
-    left_out("max_parallel_requests", kNoLimitOfRequests),
+    {"max_parallel_requests", "bulkhead.max_concurrent", As::kConnections},
     left_out("max_requests_per_connection", "connections are kept"),
     left_out("per_endpoint", "hosts have no limits of their own"),
 };
@@ -187,6 +186,7 @@ void read_envoy_gateway(ImportedPolicy& p, const Field& policy, bool has_own_ret
     breaker["retry_budget"].leave("the policy has no retry");
   }
   read_fields(p, breaker, kBreakerFields);
+  set_pending(p, breaker["max_pending_requests"]);
   read_fields(p, timeout, kTimeoutFields);
   const auto known = std::ranges::find(p.keys, "deadline", &ImportedKey::path);
   const Field request = timeout.at("http.request_timeout");

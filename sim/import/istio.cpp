@@ -26,8 +26,7 @@ namespace {
 constexpr FieldRow kPoolFields[] = {
     {"tcp.max_connections", "max_connections", As::kConnections},
     {"tcp.connect_timeout", "connect_timeout", As::kDuration},
-    left_out("http.http1_max_pending_requests", "any number of attempts wait for a connection"),
-    left_out("http.http2_max_requests", kNoLimitOfRequests),
+    {"http.http2_max_requests", "bulkhead.max_concurrent", As::kConnections},
     left_out("http.max_requests_per_connection", "connections are kept"),
 };
 
@@ -148,6 +147,7 @@ void apply(ImportedPolicy& p, const Effective& effective) {
       }
     }
     read_fields(p, pool, kPoolFields);
+    set_pending(p, pool.at("http.http1_max_pending_requests"));
   }
   for (const Field& budget : effective.budgets) read_retry_budget(p, budget);
   for (const Field& outlier : effective.outliers) outlier.leave(std::string(kOfInstances));

@@ -189,6 +189,14 @@ void set_statuses(ImportedPolicy& p, const Field& list, std::string_view more) {
   list.leave_in_part(why + std::string(more));
 }
 
+void set_pending(ImportedPolicy& p, const Field& from) {
+  const auto limit = std::ranges::find(p.keys, "max_connections", &ImportedKey::path);
+  if (limit == p.keys.end() || limit->value == text_in_toml("unlimited")) {
+    return from.leave("no attempt waits for a connection: their number has no limit");
+  }
+  if (from) set(p, "connection_queue", in_toml(static_cast<double>(from.count())), from);
+}
+
 void set_active_budget(ImportedPolicy& p, double share, double minimum, const std::string& source) {
   constexpr double kAsManyAsThereAre = 4'294'967'295;  // of 32 bits
   if (share == 0 && minimum >= kAsManyAsThereAre) {

@@ -76,8 +76,6 @@ inline constexpr std::string_view kRetriedHere =
     "connection errors, timeouts, 500, 502, 503 and 504 are retried here, and throttling codes";
 inline constexpr std::string_view kOfInstances =
     "a rule of the service's instances: see service.*.ejection in the list of keys";
-inline constexpr std::string_view kNoLimitOfRequests =
-    "clients do not limit the requests under way";
 
 void set_backoff(ImportedPolicy& p, Duration base, double factor, std::optional<Duration> cap,
                  std::string_view jitter, const std::string& source);
@@ -104,6 +102,9 @@ void set_errors(ImportedPolicy& p, const std::vector<std::string>& errors, const
 /// The statuses of a list are retried, and broken connections and timeouts. `more` is a sentence on
 /// what differs.
 void set_statuses(ImportedPolicy& p, const Field& list, std::string_view more = "");
+
+/// At most so many attempts wait for a connection, of a policy that limits these.
+void set_pending(ImportedPolicy& p, const Field& from);
 
 /// At most so many retries under way, or a share of the requests under way if that is more.
 void set_active_budget(ImportedPolicy& p, double share, double minimum, const std::string& source);

@@ -32,6 +32,12 @@ void read_breaker(ImportedPolicy& p, const Field& breaker, bool standard) {
   if (!breaker.is_map() && !standard) return;
   set(p, "breaker.preset", text_in_toml("polly"),
       breaker.is_map() ? breaker.path() : "the handler's default");
+  if (standard) {
+    // What is not tried again is a success.
+    set(p, "breaker.failures", "[\"throttling\", \"transient\", \"timeout\"]",
+        "the default for HTTP");
+    set(p, "breaker.retry_refused", "false", "the default for HTTP");
+  }
   if (!breaker.is_map()) return;
   breaker.block();
   const Field ratio = breaker["failure_ratio"], least = breaker["minimum_throughput"],
@@ -43,6 +49,36 @@ void read_breaker(ImportedPolicy& p, const Field& breaker, bool standard) {
   for (const char* name : {"break_duration_generator", "should_handle", "on_opened", "on_closed",
                            "on_half_opened", "manual_control", "state_provider", "name"}) {
     breaker[name].leave("is code, or a name");
+  }
+}
+
+// HttpClientResiliencePredicates.cs (dotnet/extensions, 5862342), of the standard handler's retries
+// and its breaker.
+void set_errors_of_http(ImportedPolicy& p) {
+  set_errors(p, {"5xx", "408", "429", "timeout", "connection"}, "the default for HTTP");
+}
+
+// RateLimiterStrategyOptions: without a limiter of one's own 1,000 calls at once, and no queue. The
+// standard handler has it around all others.
+void read_limiter(ImportedPolicy& p, const Field& limiter, bool standard) {
+  if (!limiter.is_map()) return limiter.leave("expected its options");
+  limiter.block();
+  if (limiter.members().empty()) limiter.use();
+  const Field options = limiter["default_rate_limiter_options"].map(),
+              most = options["permit_limit"], queue = options["queue_limit"];
+  const std::string origin = limiter.path() + ", Polly's default";
+  set(p, "bulkhead.max_concurrent", most ? in_toml(static_cast<double>(most.count())) : "1000",
+      most ? most.path() : origin);
+  set(p, "bulkhead.queue", queue ? in_toml(static_cast<double>(queue.count())) : "0",
+      queue ? queue.path() : origin);
+  set(p, "bulkhead.longest_wait", text_in_toml("none"), "its queue has no limit of time");
+  if (standard) {
+    limiter.leave_in_part(
+        "it holds the attempts under way, there whole requests with their delays");
+  }
+  options["queue_processing_order"].leave("those that wait go first come, first served");
+  for (const char* name : {"rate_limiter", "on_rejected", "name"}) {
+    limiter[name].leave("is code, or a name");
   }
 }
 
@@ -109,9 +145,11 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
       show("retry.backoff.factor", type, otherwise);
       show("retry.backoff.jitter", jitter, otherwise);
       show("retry.backoff.cap", cap, "");
+      if (of_http) set_errors_of_http(p);
       for (const char* name : {"should_handle", "delay_generator", "on_retry", "name"}) {
-        retry[name].leave(name == std::string_view("should_handle") ? kRetriedHere.data()
-                                                                    : "is code, or a name");
+        retry[name].leave(name == std::string_view("should_handle") && !of_http
+                              ? kRetriedHere.data()
+                              : "is code, or a name");
       }
       // The suggested delay takes the place of the computed one, also above MaxDelay.
       const Field after = retry["should_retry_after_header"];
@@ -140,7 +178,7 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
       pipeline["hedging"].leave(
           "retries and hedges in one pipeline have no counterpart: write retry.hedging.delay");
       read_breaker(p, pipeline["circuit_breaker"], standard);
-      pipeline["rate_limiter"].leave("clients do not limit the requests under way");
+      read_limiter(p, pipeline["rate_limiter"], standard);
       result.policies.push_back(std::move(p));
     }
   }

@@ -27,33 +27,85 @@ void set_timeout_ms(ImportedPolicy& p, std::string_view key, const Field& from) 
 
 // --- Gateway -------------------------------------------------------------------------------------
 
-/// The numbers of statuses by the names that Spring has for those that matter here.
-std::string status_of(const std::string& word) {
+/// An error as `retry.on` has it: a status by the name or the number that Spring has for it.
+/// Nothing if it is none.
+std::optional<std::string> status_of(const std::string& word) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"badrequest", "400"},
+      {"unauthorized", "401"},
+      {"forbidden", "403"},
+      {"notfound", "404"},
+      {"methodnotallowed", "405"},
+      {"requesttimeout", "408"},
+      {"conflict", "409"},
+      {"gone", "410"},
+      {"preconditionfailed", "412"},
+      {"payloadtoolarge", "413"},
+      {"contenttoolarge", "413"},
+      {"unprocessableentity", "422"},
+      {"unprocessablecontent", "422"},
+      {"locked", "423"},
+      {"faileddependency", "424"},
+      {"tooearly", "425"},
       {"toomanyrequests", "429"},
       {"internalservererror", "500"},
+      {"notimplemented", "501"},
       {"badgateway", "502"},
       {"serviceunavailable", "503"},
-      {"gatewaytimeout", "504"}};
+      {"gatewaytimeout", "504"},
+      {"insufficientstorage", "507"},
+      {"bandwidthlimitexceeded", "509"}};
   const std::string plain = plain_name(word);
   for (const auto& [name, number] : kNames) {
     if (plain == name) return std::string(number);
   }
-  return word;
+  const std::optional<double> number = number_in(word);
+  if (number && *number >= 400 && *number < 600) return word;
+  return std::nullopt;
 }
+std::optional<std::string> series_of(const std::string& word) {
+  const std::string plain = plain_name(word);
+  if (plain == "clienterror" || plain == "4") return "4xx";
+  if (plain == "servererror" || plain == "5") return "5xx";
+  return std::nullopt;
+}
+
+/// A status counts if it is listed, or of a listed series: by default that of the server's errors,
+/// also beside a list of statuses.
+class RetriedStatuses {
+ public:
+  void add(const Field& list, const std::vector<std::string>& words,
+           std::optional<std::string> (*read)(const std::string&)) {
+    std::string others;
+    for (const std::string& word : words) {
+      if (const auto error = read(word)) {
+        errors_.push_back(*error);
+      } else {
+        others += (others.empty() ? "" : ", ") + word;
+      }
+    }
+    if (!others.empty()) list.leave_in_part("no error here: " + others);
+  }
+  void add_series() { errors_.insert(errors_.begin(), "5xx"); }
+  void set_in(ImportedPolicy& p, const std::string& source) {
+    errors_.insert(errors_.end(), {"timeout", "connection"});
+    set_errors(p, errors_, source);
+  }
+
+ private:
+  std::vector<std::string> errors_;
+};
 
 void read_statuses(ImportedPolicy& p, const Field& args) {
   const Field statuses = args["statuses"], series = args["series"];
-  bool throttled = false;
-  for (const Field& list : {statuses, series}) {
-    if (!list) continue;
-    for (const std::string& word : list.words()) {
-      throttled = throttled || status_of(word) == "429" || plain_name(word) == "clienterror";
-    }
-    list.leave_in_part(std::string(kRetriedHere));
+  RetriedStatuses all;
+  if (statuses) all.add(statuses, statuses.words(), status_of);
+  if (series) {
+    all.add(series, series.words(), series_of);
+  } else {
+    all.add_series();
   }
-  set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"),
-      statuses || series ? paths({statuses, series}) : "the filter's default: any 5xx");
+  all.set_in(p, statuses || series ? paths({statuses, series}) : "the filter's default");
 }
 
 /// On which server the Gateway runs.
@@ -125,9 +177,12 @@ void read_shortcut(ImportedPolicy& p, const Field& filter, Server server) {
     filter.fail("expected Retry=N, such as Retry=3");
   }
   set_retries(p, static_cast<std::int64_t>(*retries), filter.source(), server, filter);
-  const bool throttled =
-      words.size() > 1 && (status_of(words[1]) == "429" || plain_name(words[1]) == "clienterror");
-  set(p, "retry.status_429", text_in_toml(throttled ? "transient" : "not-retryable"), filter);
+  // The second word: on servlets a series, which takes the place of the default.
+  RetriedStatuses all;
+  const bool says_series = words.size() > 1 && server == Server::kServlets;
+  if (!says_series) all.add_series();
+  if (words.size() > 1) all.add(filter, {words[1]}, says_series ? series_of : status_of);
+  all.set_in(p, filter.source());
   constexpr std::size_t kMethods = 2, kFirst = 3, kMost = 4, kFactor = 5;
   const auto seconds_at = [&](std::size_t place) -> std::optional<double> {
     if (words.size() <= place) return std::nullopt;
