@@ -284,6 +284,24 @@ Treatment circuit_breaker(const GroupPlace& place) {
                  : edit({"breaker.preset=custom"});
 }
 
+/// The same for each instance.
+Treatment breaker_of_hosts(const GroupPlace& place) {
+  if (place.breaker().in_use()) {
+    return place.breaker().scope == BreakerScope::kHost
+               ? in_place("there is a circuit breaker of each host")
+               : not_here("there is a circuit breaker of another scope");
+  }
+  const std::vector<ServiceSpec>& services = place.loaded.scenario.services;
+  if (std::ranges::none_of(called_services(place.spec), [&](std::size_t service) {
+        return services[service].instances.count > 1;
+      })) {
+    return not_here("no service that it calls has several instances");
+  }
+  Treatment t = circuit_breaker(place);
+  t.edits.emplace_back("breaker.scope=host");
+  return t;
+}
+
 Treatment client_throttle(const GroupPlace& place) {
   if (place.retry().mode == RetryMode::kNone) return not_here("clients of mode none have none");
   if (place.retry().throttle.in_use()) return in_place("there is a client-side throttle");
@@ -375,35 +393,84 @@ Treatment caller_deadline(const GroupPlace& place) {
 
 // --- Connections and instances -------------------------------------------------------------------
 
+/// What the first attempts of one client of a group ask for: how many a second, and how many are
+/// under way at once while none of them waits.
+struct FirstAttempts {
+  double rate = 0, under_way = 0;
+};
+FirstAttempts first_attempts(const GroupPlace& place) {
+  const Scenario& scenario = place.loaded.scenario;
+  const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
+  const auto group = static_cast<std::size_t>(&place.spec - scenario.clients.data());
+  FirstAttempts first;
+  first.rate = demand.groups[group].requests / place.spec.count;
+  for (const ServiceShare& called : service_shares(place.spec)) {
+    first.under_way += called.share * first.rate *
+                       (2 * scenario.network.latency.mean_seconds() +
+                        flow::service_seconds_at(scenario, place.spec, called.service) +
+                        demand.services[called.service].calls_time);
+  }
+  return first;
+}
+/// Twice as many, as a whole number; nothing if that is no number that anybody would set.
+std::optional<std::uint64_t> twice(double attempts) {
+  constexpr double kRoom = 2, kMost = 1e6;
+  if (!(attempts > 0) || attempts >= kMost) return std::nullopt;
+  return static_cast<std::uint64_t>(std::ceil(kRoom * attempts));
+}
+
 /// Pools of connections and bulkheads: four times as large, or twice what first attempts need while
 /// none of them waits.
 Treatment larger_pool(const GroupPlace& place) {
   constexpr std::uint64_t kTimes = 4;
-  constexpr double kRoom = 2, kMost = 1e6;
   const bool pooled = place.spec.max_connections != ClientSpec::kUnlimited;
   const bool walled = place.spec.bulkhead.in_use();
   if (!pooled && !walled) return not_here("clients have any number of connections");
-  const Scenario& scenario = place.loaded.scenario;
-  const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
-  const auto group = static_cast<std::size_t>(&place.spec - scenario.clients.data());
-  double needed = 0;
-  for (const ServiceShare& called : service_shares(place.spec)) {
-    needed += called.share * demand.groups[group].requests / place.spec.count *
-              (2 * scenario.network.latency.mean_seconds() +
-               flow::service_seconds_at(scenario, place.spec, called.service) +
-               demand.services[called.service].calls_time);
-  }
-  const std::uint64_t enough =
-      needed < kMost ? static_cast<std::uint64_t>(std::ceil(kRoom * needed)) : 0;
+  const std::uint64_t enough = twice(first_attempts(place).under_way).value_or(0);
   const auto larger = [&](std::uint64_t size) { return std::max(kTimes * size, enough); };
   Edits edits;
-  if (pooled)
+  if (pooled) {
     edits.push_back(fmt::format("max_connections={}", larger(place.spec.max_connections)));
+  }
   if (walled) {
     edits.push_back(
         fmt::format("bulkhead.max_concurrent={}", larger(place.spec.bulkhead.max_concurrent)));
   }
   return edit(std::move(edits));
+}
+
+Treatment wait_for_connection(const GroupPlace& place) {
+  if (place.spec.max_connections == ClientSpec::kUnlimited) {
+    return not_here("clients have any number of connections");
+  }
+  const TimeoutSpec& t = place.spec.timeouts;
+  const double patience = t.has_attempt                   ? t.attempt.mean_seconds()
+                          : t.deadline != Duration::max() ? t.deadline.in_seconds()
+                                                          : 0;
+  if (patience <= 0) return not_here("no client stops waiting");
+  const Duration longest = Duration::from_seconds(patience / 2);
+  if (place.spec.connection_wait <= longest) {
+    return in_place("no client waits for a connection that long");
+  }
+  return edit({"connection_wait=" + to_text(longest)});
+}
+
+Treatment bulkhead(const GroupPlace& place) {
+  if (place.spec.bulkhead.in_use()) return in_place("there is a bulkhead");
+  const auto places = twice(first_attempts(place).under_way);
+  if (!places) return not_here("how many attempts are under way cannot be told");
+  return edit({fmt::format("bulkhead.max_concurrent={}", *places), "bulkhead.longest_wait=0s"});
+}
+
+/// A tenth above what first attempts need, and a second's worth of them at once.
+Treatment send_rate(const GroupPlace& place) {
+  constexpr double kRoom = 1.1, kMost = 1e9;
+  if (place.spec.send_rate.in_use()) return in_place("there is a limit on the send rate");
+  const double rate = kRoom * first_attempts(place).rate;
+  if (!(rate > 0) || rate >= kMost) return not_here("how many requests there are cannot be told");
+  return edit({fmt::format("send_rate.rate={:.6g}", rate),
+               fmt::format("send_rate.burst={:.0f}", std::max(1.0, std::round(rate))),
+               "send_rate.on_empty=fail"});
 }
 
 /// Envoy's outlier detection, which may leave out up to half of the instances: its 10 percent are
@@ -468,6 +535,15 @@ const std::vector<RemedyRow>& remedy_table() {
       at_groups("circuit-breaker",
                 "refuse calls for 5 s when half of those of 10 s fail (circuit breaker)",
                 circuit_breaker),
+      at_groups("breaker-of-hosts",
+                "refuse calls to an instance for 5 s when half of those of 10 s fail there",
+                breaker_of_hosts),
+      at_groups("bulkhead",
+                "limit each client to twice the attempts under way that it needs (bulkhead)",
+                bulkhead),
+      at_groups("send-rate",
+                "let each client send at most a tenth more than its requests (send_rate)",
+                send_rate),
       at_groups("client-throttle",
                 "let clients hold requests back while too few succeed, as in the SRE book",
                 client_throttle),
@@ -480,6 +556,8 @@ const std::vector<RemedyRow>& remedy_table() {
       at_groups("longer-timeout", "double the attempt timeouts", longer_timeout),
       at_groups("larger-pool", "make connection pools and bulkheads at least four times as large",
                 larger_pool),
+      at_groups("connection-wait", "wait for a connection for half the attempt timeout at most",
+                wait_for_connection),
       at_groups("caller-deadline", "end calls when their caller's client gives up",
                 caller_deadline)};
   return table;

@@ -589,10 +589,38 @@ void warn_of_impatience(const Scenario& scenario, std::vector<Warning>& warnings
   }
 }
 
+namespace {
+
+/// Services at which a hedge is as slow as the attempt that it is to overtake.
+void warn_of_work_that_stays(const Scenario& scenario, const ClientSpec& c,
+                             std::vector<Warning>& warnings) {
+  constexpr double kMostly = 0.5;  // of the later attempts
+  const std::string path = path_of(c);
+  for (const std::size_t service : called_services(c)) {
+    const ServiceSpec& s = scenario.services[service];
+    if (s.service_time_per != ServiceTimePer::kRequest || s.service_time_repeats < kMostly)
+      continue;
+    const std::string own = "service." + s.name + ".service_time_per";
+    warnings.push_back(
+        {path, path + ".retry.hedging.delay, " + own,
+         fmt::format(
+             "A hedge at {} takes {} service time as the attempt that it is to overtake: it "
+             "shortens waits in queues and on the way, and no slow work.",
+             s.name, s.service_time_repeats < 1 ? "mostly the same" : "the same"),
+         fmt::format("{}.retry.hedging.delay = \"none\"; or {} = \"attempt\", if instances are "
+                     "slow and not requests.",
+                     path, own)});
+  }
+}
+
+}  // namespace
+
 void warn_of_hedging(const Scenario& scenario, std::vector<Warning>& warnings) {
   for (const ClientSpec& c : scenario.clients) {
     const RetryRules& retry = c.retry;
-    if (!retry.hedging.enabled || retry.hedging.delay > Duration::zero()) continue;
+    if (!retry.hedging.enabled) continue;
+    if (flow::most_attempts(c) >= 2) warn_of_work_that_stays(scenario, c, warnings);
+    if (retry.hedging.delay > Duration::zero()) continue;
     const double most = flow::most_attempts(c);
     if (most < 2) continue;
     const std::string path = path_of(c);

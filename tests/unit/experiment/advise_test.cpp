@@ -451,6 +451,45 @@ retry = { mode = "none" }
 
 // The hedges of web wait for its only connection. With more connections they are all sent, which is
 // quicker, doubles the load, and overflows the short queue now and then.
+// 20 requests a second of each of two clients, 50 ms each: one under way at once.
+TEST_CASE("Limits of a client are set by what its first attempts need") {
+  const auto with = [](const std::string& client, const std::string& service) {
+    return test::RequestFile(R"(
+name = "limits"
+duration = "10s"
+[service.api]
+service_time = "50ms"
+)" + service + R"(
+[client.web]
+calls = "api"
+count = 2
+arrivals = { process = "poisson", total_rate = 40 }
+attempt_timeout = "1s"
+)" + client);
+  };
+  const test::RequestFile plain = with("", "servers = 10\n");
+  const RemediesResult read = load_remedies(plain.scenario());
+  REQUIRE(read.scenario);
+  CHECK(remedy_of(read, "bulkhead").edits ==
+        Texts{"client.web.bulkhead.max_concurrent=2", "client.web.bulkhead.longest_wait=0s"});
+  CHECK(remedy_of(read, "send-rate").edits == Texts{"client.web.send_rate.rate=22",
+                                                    "client.web.send_rate.burst=22",
+                                                    "client.web.send_rate.on_empty=fail"});
+  CHECK(remedy_of(read, "connection-wait").reason == "clients have any number of connections");
+  CHECK(remedy_of(read, "breaker-of-hosts").reason ==
+        "no service that it calls has several instances");
+  const test::RequestFile limited =
+      with("max_connections = 3\nbulkhead.max_concurrent = 5\nsend_rate = { rate = 30 }\n",
+           "instances = 4\nservers = 3\n");
+  const RemediesResult again = load_remedies(limited.scenario());
+  REQUIRE(again.scenario);
+  CHECK(remedy_of(again, "bulkhead").state == RemedyState::kInPlace);
+  CHECK(remedy_of(again, "send-rate").state == RemedyState::kInPlace);
+  CHECK(remedy_of(again, "connection-wait").edits == Texts{"client.web.connection_wait=500ms"});
+  CHECK(remedy_of(again, "breaker-of-hosts").edits ==
+        Texts{"client.web.breaker.preset=custom", "client.web.breaker.scope=host"});
+}
+
 TEST_CASE("What is quicker and loses successes during the fault is no help") {
   const Advice advice = advice_on(R"(
 name = "mixed"

@@ -493,6 +493,22 @@ TEST_CASE("Hedging without a delay and a sick instance that is preferred are war
                   "max_connections = 1\nretry = { mode = \"custom\", max_attempts = 2, delays = "
                   "[0], hedging = { delay = 0 } }\n"))),
               "client.web.retry.hedging.delay", "as far as a client's only connection is free"));
+  // A slow request stays slow, whoever works on it.
+  const auto stays = [](const std::string& client, const std::string& service) {
+    return facts_of(scenario_of(service_and_client(client, service)));
+  };
+  const std::string hedges =
+      "retry = { mode = \"custom\", max_attempts = 2, delays = [0], hedging = { delay = \"20ms\" } "
+      "}\n";
+  const std::string key = "client.web.retry.hedging.delay, service.api.service_time_per";
+  CHECK(warns(stays(hedges, "service_time_per = \"request\"\n"), key, "takes the same service"));
+  CHECK(warns(stays(hedges, "service_time_per = \"request\"\nservice_time_repeats = 0.7\n"), key,
+              "mostly the same"));
+  CHECK_FALSE(warns(stays(hedges, "service_time_per = \"request\"\nservice_time_repeats = 0.3\n"),
+                    key, ""));
+  CHECK_FALSE(warns(stays(hedges, ""), key, ""));
+  CHECK_FALSE(
+      warns(stays("retry = { mode = \"none\" }\n", "service_time_per = \"request\"\n"), key, ""));
   const auto sick = [](const std::string& balancing, const std::string& fault) {
     return facts_of(scenario_of(
         service_and_client("retry = { mode = \"none\" }\n",
