@@ -412,12 +412,7 @@ FirstAttempts first_attempts(const GroupPlace& place) {
   }
   return first;
 }
-/// Twice as many, as a whole number; nothing if that is no number that anybody would set.
-std::optional<std::uint64_t> twice(double attempts) {
-  constexpr double kRoom = 2, kMost = 1e6;
-  if (!(attempts > 0) || attempts >= kMost) return std::nullopt;
-  return static_cast<std::uint64_t>(std::ceil(kRoom * attempts));
-}
+constexpr double kMostSet = 1e6;  // what anybody would set
 
 /// Pools of connections and bulkheads: four times as large, or twice what first attempts need while
 /// none of them waits.
@@ -426,7 +421,10 @@ Treatment larger_pool(const GroupPlace& place) {
   const bool pooled = place.spec.max_connections != ClientSpec::kUnlimited;
   const bool walled = place.spec.bulkhead.in_use();
   if (!pooled && !walled) return not_here("clients have any number of connections");
-  const std::uint64_t enough = twice(first_attempts(place).under_way).value_or(0);
+  constexpr double kRoom = 2;
+  const double needed = first_attempts(place).under_way;
+  const std::uint64_t enough =
+      needed < kMostSet ? static_cast<std::uint64_t>(std::ceil(kRoom * needed)) : 0;
   const auto larger = [&](std::uint64_t size) { return std::max(kTimes * size, enough); };
   Edits edits;
   if (pooled) {
@@ -455,21 +453,25 @@ Treatment wait_for_connection(const GroupPlace& place) {
   return edit({"connection_wait=" + to_text(longest)});
 }
 
+/// Room for nearly all of the time: four standard deviations of a Poisson number above its mean.
 Treatment bulkhead(const GroupPlace& place) {
   if (place.spec.bulkhead.in_use()) return in_place("there is a bulkhead");
-  const auto places = twice(first_attempts(place).under_way);
-  if (!places) return not_here("how many attempts are under way cannot be told");
-  return edit({fmt::format("bulkhead.max_concurrent={}", *places), "bulkhead.longest_wait=0s"});
+  const double needed = first_attempts(place).under_way;
+  if (!(needed > 0) || needed >= kMostSet) {
+    return not_here("how many attempts are under way cannot be told");
+  }
+  const double places = std::ceil(needed + 4 * std::sqrt(needed) + 1);
+  return edit({fmt::format("bulkhead.max_concurrent={:.0f}", places), "bulkhead.longest_wait=0s"});
 }
 
-/// A tenth above what first attempts need, and a second's worth of them at once.
+/// A fifth above what first attempts need, and ten seconds' worth of them at once.
 Treatment send_rate(const GroupPlace& place) {
-  constexpr double kRoom = 1.1, kMost = 1e9;
+  constexpr double kRoom = 1.2, kBurst_s = 10, kMost = 1e8;
   if (place.spec.send_rate.in_use()) return in_place("there is a limit on the send rate");
   const double rate = kRoom * first_attempts(place).rate;
   if (!(rate > 0) || rate >= kMost) return not_here("how many requests there are cannot be told");
   return edit({fmt::format("send_rate.rate={:.6g}", rate),
-               fmt::format("send_rate.burst={:.0f}", std::max(1.0, std::round(rate))),
+               fmt::format("send_rate.burst={:.0f}", std::max(1.0, std::round(kBurst_s * rate))),
                "send_rate.on_empty=fail"});
 }
 
@@ -538,11 +540,10 @@ const std::vector<RemedyRow>& remedy_table() {
       at_groups("breaker-of-hosts",
                 "refuse calls to an instance for 5 s when half of those of 10 s fail there",
                 breaker_of_hosts),
-      at_groups("bulkhead",
-                "limit each client to twice the attempts under way that it needs (bulkhead)",
+      at_groups("bulkhead", "limit each client to the attempts under way that it needs (bulkhead)",
                 bulkhead),
       at_groups("send-rate",
-                "let each client send at most a tenth more than its requests (send_rate)",
+                "let each client send at most a fifth more than its requests (send_rate)",
                 send_rate),
       at_groups("client-throttle",
                 "let clients hold requests back while too few succeed, as in the SRE book",
