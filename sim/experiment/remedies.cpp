@@ -464,9 +464,9 @@ Treatment bulkhead(const GroupPlace& place) {
   return edit({fmt::format("bulkhead.max_concurrent={:.0f}", places), "bulkhead.longest_wait=0s"});
 }
 
-/// A fifth above what first attempts need, and ten seconds' worth of them at once.
+/// A fifth above what first attempts need, and three seconds' worth of them at once.
 Treatment send_rate(const GroupPlace& place) {
-  constexpr double kRoom = 1.2, kBurst_s = 10, kMost = 1e8;
+  constexpr double kRoom = 1.2, kBurst_s = 3, kMost = 1e8;
   if (place.spec.send_rate.in_use()) return in_place("there is a limit on the send rate");
   const double rate = kRoom * first_attempts(place).rate;
   if (!(rate > 0) || rate >= kMost) return not_here("how many requests there are cannot be told");

@@ -473,7 +473,7 @@ attempt_timeout = "1s"
   CHECK(remedy_of(read, "bulkhead").edits ==
         Texts{"client.web.bulkhead.max_concurrent=6", "client.web.bulkhead.longest_wait=0s"});
   CHECK(remedy_of(read, "send-rate").edits == Texts{"client.web.send_rate.rate=24",
-                                                    "client.web.send_rate.burst=240",
+                                                    "client.web.send_rate.burst=72",
                                                     "client.web.send_rate.on_empty=fail"});
   CHECK(remedy_of(read, "connection-wait").reason == "clients have any number of connections");
   CHECK(remedy_of(read, "breaker-of-hosts").reason ==
