@@ -43,6 +43,10 @@ MAY_INCLUDE = {
 # What any part may include: it holds nothing of its part's.
 FOR_ALL_PARTS = {"kernel/boost_math.hpp", "kernel/sorting.hpp", "kernel/stop.hpp"}
 
+# Parts whose messages any program may show.
+PARTS_WITHOUT_OPTIONS = {"retry", "flow", "scenario", "measure", "estimate", "fit", "import",
+                         "model", "experiment", "prediction", "explain"}
+
 # Names that say nothing about what is inside.
 VAGUE_NAMES = {"utils", "util", "common", "misc", "helpers"}
 
@@ -233,6 +237,25 @@ def check_places_of_tests(checker):
             if found := re.search(r"\b(?:temp_directory_path|mkdtemp|mkstemp|tmpnam)\b", line):
                 checker.error(path, number, f"{found.group()}: take a test::TemporaryFolder, "
                               "which no test beside this one has too")
+
+
+def check_words_of_the_command_line(checker):
+    """The library has no options: what users call a part of a request is up to the program. Its
+    messages name the part (`RequestError::part`, `LogOptions::part`), and sim/cli writes it as an
+    option. Options of other programs may be named, and the parts of an identity are."""
+    option = re.compile(r"--[a-z][a-z-]+")
+    names = re.compile(rf"{option.pattern}(?:(?:, | or ){option.pattern})*")
+    others = re.compile(r"(?:docker|k6|oha|vegeta)\b[^;]*--[a-z]")
+    for path, text in checker.sources():
+        if part_of(path) not in PARTS_WITHOUT_OPTIONS:
+            continue
+        for found in TOKENS.finditer(text):
+            literal = found.group()
+            if literal.startswith(('"', "R")) and option.search(literal) and \
+                    not names.fullmatch(literal.strip('"')) and not others.search(literal):
+                checker.error(path, text[:found.start()].count("\n") + 1,
+                              f"{option.search(literal).group()} is an option of the program; name "
+                              "the part of the request")
 
 
 def check_libm(checker):
@@ -435,6 +458,7 @@ RULES = [
     check_marks_of_unfinished_work,
     check_banned_calls,
     check_places_of_tests,
+    check_words_of_the_command_line,
     check_libm,
     check_fast_math,
     check_includes,

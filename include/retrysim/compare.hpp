@@ -394,7 +394,7 @@ struct Remedy {
   std::string words;  ///< what to do: "give the queue only as many places as there are servers"
   RemedyState state = RemedyState::kTried;
   std::string reason;  ///< why it is not tried; empty if it is
-  /// PATH=VALUE texts as given to --set, which come after those that the scenario was loaded with.
+  /// PATH=VALUE texts, which come after those that the scenario was loaded with.
   /// Empty if it is not tried.
   std::vector<std::string> edits;
   std::optional<LoadedScenario> loaded;  ///< with the edits, if it is tried

@@ -21,7 +21,7 @@ namespace retrysim {
 
 /// One mistake in an input: what is wrong, where, and what would be right.
 struct Diagnostic {
-  std::string file;         ///< path as given by the user, "--set" or "--vary"; empty: in no file
+  std::string file;         ///< path as given by the user; empty: in no file
   int line = 0;             ///< from 1; 0: no line
   int column = 0;           ///< from 1; 0: no column
   std::string message;      ///< "what is wrong; what would be right"
@@ -32,6 +32,8 @@ struct Diagnostic {
   std::string key = {};
   /// Of a misspelt name the known one that is nearest; empty if none is near.
   std::string nearest = {};
+  /// `file` is no file but a part of the request: "set" (an edit), "vary", "trigger".
+  bool in_request = false;
 };
 
 /// `file:line:column: error: message`, then the source line and a caret below the place. No newline
@@ -73,6 +75,8 @@ class RequestError : public InputError {
  public:
   /// What users call a part of the request is up to the program: messages name it by `part`.
   explicit RequestError(const std::string& text);
+  /// The scenario that is asked for has this mistake.
+  explicit RequestError(const Diagnostic& mistake);
 
   static std::string part(const std::string& name) { return kMark + name + kMark; }
   /// The message with the name that `call` gives to each part: "--trigger", say.

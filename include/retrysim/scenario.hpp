@@ -529,9 +529,9 @@ struct LoadResult {
 /// InputError with all mistakes.
 LoadedScenario load(const std::filesystem::path& path, const std::vector<std::string>& edits = {});
 
-/// Reads the file `path`. `edits` are `PATH=VALUE` texts as given to --set, applied in order before
-/// validation; `variant_edits`, those of a `Variant`, follow them; their mistakes are reported as
-/// mistakes of --vary.
+/// Reads the file `path`. `edits` are `PATH=VALUE` texts, applied in order before validation; their
+/// mistakes have the place "set". `variant_edits`, those of a `Variant`, follow them; the place of
+/// their mistakes is "vary".
 LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits = {},
                               const std::vector<std::string>& variant_edits = {});
@@ -567,19 +567,19 @@ void set_found_warmup(LoadedScenario& loaded, Duration warmup, const std::string
 
 /// Keys that change together, and the values they take.
 struct Variation {
-  std::string text;                ///< as given to --vary
+  std::string text;                ///< as given
   std::vector<std::string> paths;  ///< as written; may hold '*'
-  /// [choice][path]: TOML texts or bare words, as --set takes them. No two choices are the same.
+  /// [choice][path]: TOML texts or bare words. No two choices are the same.
   std::vector<std::vector<std::string>> choices;
 };
 
 /// Either a variation, or what is wrong with the text.
 struct VariationResult {
   std::optional<Variation> variation;
-  std::optional<Diagnostic> error;  ///< its file is "--vary", its source line the text
+  std::optional<Diagnostic> error;  ///< its place is "vary", its source line the text
 };
 
-/// Parses the text of one --vary:
+/// Parses the text of a variation:
 ///
 ///     PATH=V1,V2,...       values, split at commas outside brackets, braces, parentheses, quotes
 ///     PATH=LO:HI:STEP      LO, LO + STEP, ... up to HI, which is included if a step ends there
@@ -611,7 +611,7 @@ struct Variant {
   /// Unique within the grid, short and readable: "jitter=full", "rate=0.8 count=100". Each path is
   /// cut to the shortest end that tells it from the others.
   std::string name;
-  std::vector<std::string> edits;  ///< PATH=VALUE texts, to be applied after those of --set
+  std::vector<std::string> edits;  ///< PATH=VALUE texts, to be applied after those of the scenario
   /// One per path of all variations, in order; text without its quotes where that is not ambiguous.
   std::vector<std::string> values;
 };

@@ -464,7 +464,7 @@ struct LoadKey {
 LoadKey parse_load(const std::string& text);
 
 /// Loads `file` with `edits` and the rate at the first load. Mistakes in the load are reported as
-/// mistakes of --hysteresis.
+/// mistakes of "hysteresis".
 LoadResult load_at(const std::filesystem::path& file, const std::vector<std::string>& edits,
                    const LoadKey& key);
 

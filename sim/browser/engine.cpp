@@ -102,7 +102,7 @@ class OwnThread : public Executor {
 Json diagnostics_json(const std::vector<Diagnostic>& errors) {
   Json list = Json::array();
   for (const Diagnostic& d : errors) {
-    list.push_back({{"file", d.file},
+    list.push_back({{"file", d.in_request ? "--" + d.file : d.file},
                     {"line", d.line},
                     {"column", d.column},
                     {"message", d.message},

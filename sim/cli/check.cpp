@@ -88,7 +88,7 @@ std::string needs_text(const Scenario& scenario, std::size_t jobs, std::size_t c
 bool check_one(const std::string& path, const std::vector<std::string>& edits, std::size_t jobs,
                report::StandardOutput& out) {
   const LoadResult result = load_scenario_file(path, edits);
-  for (const Diagnostic& d : result.errors) report::print_error("{}\n", to_string(d));
+  print_errors(result.errors);
   if (!result.loaded) return false;
   const std::size_t columns = report::output_columns();
   out.write(fmt::format("# {}\n{}{}", scenario::printable_line(path),

@@ -35,7 +35,7 @@ namespace {
 
 struct FitCommand {
   std::vector<std::string> logs;
-  fit::LogOptions log;
+  fit::LogOptions log{.part = option_of_part};
   std::vector<std::string> asked;  // what changes the answer
   std::string out, format = "table";
   std::optional<std::string> name;
@@ -121,7 +121,8 @@ void read_service_time(FitCommand& c, const std::string& text) {
         "{{ distribution = \"lognormal\", mean = \"30ms\", cv = 0.8 }}",
         scenario::printable_line(text)));
   }
-  c.service_time = {value, result.loaded->scenario.services[0].service_time.mean_seconds()};
+  c.service_time = {value, result.loaded->scenario.services[0].service_time.mean_seconds(),
+                    "--service-time"};
 }
 
 Options<FitCommand> fit_options() {

@@ -15,6 +15,7 @@
 #include "scenario/keys/schema.hpp"
 #include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -163,7 +164,7 @@ void ask(const scenario::FirstQuestion& question, scenario::FirstAnswers& answer
 void read_log(const InitCommand& command, scenario::FirstAnswers& answers) {
   if (!command.log) return;
   const std::string name = *command.log == "-" ? "standard input" : *command.log;
-  const fit::Fit found = fit::fit_log(fit::read_log({*command.log}, {}));
+  const fit::Fit found = fit::fit_log(fit::read_log({*command.log}, {.part = option_of_part}));
   answers.log = scenario::printable_line(name);
   const auto rounded = [](double value) { return std::stod(fmt::format("{:.4g}", value)); };
   if (answers.rate == 0) answers.rate = rounded(found.arrivals.rate.value);
@@ -265,6 +266,15 @@ class SchemaBeside {
   bool is_named_ = false;
 };
 
+/// The command that gives these answers.
+std::string command_of(const scenario::FirstAnswers& a) {
+  return fmt::format(
+      "retrysim init --rate {} --service-time {} --servers {} {} --fault {}{}", a.rate,
+      a.service_law.empty() ? scenario::to_text(a.service_time) : a.service_percentiles, a.servers,
+      a.retry.empty() ? "--client " + a.client : "--retry " + a.retry, a.fault,
+      a.log.empty() ? "" : " --log " + a.log);
+}
+
 int write_first_scenario(const InitCommand& command) {
   const bool to_standard_output = command.out == kToStandardOutput;
   std::optional<report::OutputFile> file;
@@ -295,7 +305,7 @@ int write_first_scenario(const InitCommand& command) {
     answers.retry = retry.path;
     policy = with_all_timeouts(chosen_policy(configuration->imported, retry), configuration->kind);
   }
-  std::string text = scenario::first_scenario(answers, name);
+  std::string text = scenario::first_scenario(answers, name, command_of(answers));
   if (configuration) {
     text = joined_scenario(text, command.out, "web", policy, configuration->name);
   }

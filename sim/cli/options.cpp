@@ -13,6 +13,18 @@ namespace retrysim::cli {
 
 namespace po = boost::program_options;
 
+std::string option_of_part(std::string_view part) {
+  // Of `fit`, whose options have shorter names, or longer ones.
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"columns", "--column"}, {"duration_unit", "--unit"}, {"format", "--log-format"}};
+  for (const auto& [name, option] : kOthers) {
+    if (name == part) return std::string(option);
+  }
+  std::string option = fmt::format("--{}", part);
+  std::ranges::replace(option, '_', '-');
+  return option;
+}
+
 CommandHelp help_of(const Command& command) {
   try {
     command.run({std::string(kDescribeCommand)});

@@ -52,6 +52,9 @@ struct CommandHelp {
 /// read its arguments with a table of options.
 CommandHelp help_of(const Command& command);
 
+/// The option that the library calls `part` in messages: "--trigger".
+std::string option_of_part(std::string_view part);
+
 /// The argument with which reading the options of a command throws its CommandHelp.
 inline constexpr std::string_view kDescribeCommand = "--describe-command";
 

@@ -26,6 +26,7 @@
 #include <vector>
 
 namespace retrysim::cli {
+
 namespace {
 
 constexpr auto kCommands = std::to_array<Command>({
@@ -135,12 +136,6 @@ std::string_view less_memory(const Arguments& arguments) {
   }
   if (command == "map") return "give --vary fewer values";
   return "simulate fewer clients, bins or replications";
-}
-
-/// How users write what the library calls `part`.
-std::string option_of_part(std::string part) {
-  std::replace(part.begin(), part.end(), '_', '-');
-  return "--" + part;
 }
 
 }  // namespace

@@ -588,8 +588,13 @@ std::string output_path(const std::string& text, std::string_view what, std::str
   return text;
 }
 
+std::string error_text(Diagnostic d) {
+  if (d.in_request) d.file = option_of_part(d.file);
+  return to_string(d);
+}
+
 void print_errors(const std::vector<Diagnostic>& errors) {
-  for (const Diagnostic& d : errors) report::print_error("{}\n", to_string(d));
+  for (const Diagnostic& d : errors) report::print_error("{}\n", error_text(d));
 }
 
 void print_notes(const LoadedScenario& loaded) {

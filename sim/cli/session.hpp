@@ -190,6 +190,8 @@ std::string format_word(const std::string& text);
 std::string output_path(const std::string& text, std::string_view what = "folder",
                         std::string_view option = "out");
 
+/// A mistake as it is printed: a part of the request has the name of its option.
+std::string error_text(Diagnostic d);
 /// Prints errors to standard error.
 void print_errors(const std::vector<Diagnostic>& errors);
 /// Prints the notes of a loaded scenario to standard error, each once.

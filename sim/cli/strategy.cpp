@@ -650,7 +650,7 @@ RetryRules resolve_rules(const StrategyOptions& options) {
     std::string messages;
     for (const Diagnostic& error : result.errors) {
       if (!messages.empty()) messages += "\n";
-      messages += (error.file == "--set" ? "--set: " : "") + in_own_words(error.message);
+      messages += (error.in_request ? "--set: " : "") + in_own_words(error.message);
     }
     throw UsageError(messages);
   }

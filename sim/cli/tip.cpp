@@ -44,18 +44,10 @@ struct TipCommand : SimulationSettings {
   bool resume = false;
 };
 
-/// Prints mistakes; those in a value of an option with its name as users write it.
-void print_mistakes(std::vector<Diagnostic> errors) {
-  for (Diagnostic& error : errors) {
-    if (error.file == "trigger" || error.file == "hysteresis") error.file.insert(0, "--");
-  }
-  print_errors(errors);
-}
-
 int hysteresis(const TipCommand& options, Session& session) {
   const LoadKey key = parse_load(*options.hysteresis);
   const LoadResult result = load_at(options.scenarios.front(), options.edits, key);
-  print_mistakes(result.errors);
+  print_errors(result.errors);
   if (!result.loaded) return kBadInput;
   const LoadedScenario& loaded = *result.loaded;
   print_notes(loaded);
@@ -149,7 +141,7 @@ int conclude_search(const TipCommand& options, const TipPlan& plan,
 
 int search_for_tipping_points(const TipCommand& options, Session& session) {
   const TipPlanResult planned = plan_tip(options.request);
-  print_mistakes(planned.errors);
+  print_errors(planned.errors);
   if (!planned.plan) return kBadInput;
   const TipPlan& plan = *planned.plan;
   print_notes(plan.base);

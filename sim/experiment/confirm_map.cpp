@@ -22,7 +22,7 @@ struct Planned {
 
 Scenario load_point(const PhaseMapRequest& request, const std::vector<std::string>& edits) {
   LoadResult result = load_scenario_file(request.scenario, request.edits, edits);
-  if (!result.loaded) throw RequestError(to_string(result.errors.front()));
+  if (!result.loaded) throw RequestError(result.errors.front());
   return std::move(result.loaded->scenario);
 }
 

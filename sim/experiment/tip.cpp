@@ -133,7 +133,9 @@ LoadResult load_at(const std::filesystem::path& file, std::vector<std::string> e
   edits.push_back(trigger.edit(value));
   LoadResult result = load_scenario_file(file, edits);
   for (Diagnostic& d : result.errors) {
-    if (d.source_line == edits.back()) d.file = part;
+    if (d.source_line != edits.back()) continue;
+    d.file = part;
+    d.in_request = true;
   }
   return result;
 }
@@ -142,7 +144,7 @@ ScenarioAt scenarios_of(const std::filesystem::path& file, const std::vector<std
                         const Trigger& trigger) {
   return [=](double value) {
     LoadResult result = load_at(file, edits, trigger, value);
-    if (!result.loaded) throw RequestError(to_string(result.errors.front()));
+    if (!result.loaded) throw RequestError(result.errors.front());
     return std::move(result.loaded->scenario);
   };
 }
@@ -183,7 +185,9 @@ LoadResult load_case(const ScenarioReader& reader, std::vector<std::string> edit
   edits.push_back(trigger.edit(value));
   LoadResult result = reader.load(edits);
   for (Diagnostic& d : result.errors) {
-    if (d.source_line == edits.back()) d.file = "trigger";
+    if (d.source_line != edits.back()) continue;
+    d.file = "trigger";
+    d.in_request = true;
   }
   return result;
 }
@@ -192,7 +196,7 @@ ScenarioAt scenarios_of_case(const std::shared_ptr<const ScenarioReader>& reader
                              const std::vector<std::string>& edits, const Trigger& trigger) {
   return [=](double value) {
     LoadResult result = load_case(*reader, edits, trigger, value);
-    if (!result.loaded) throw RequestError(to_string(result.errors.front()));
+    if (!result.loaded) throw RequestError(result.errors.front());
     return std::move(result.loaded->scenario);
   };
 }

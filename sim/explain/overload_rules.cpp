@@ -1116,7 +1116,7 @@ constexpr std::array kOverloadRules = {
     Rule{{"refusals-take-servers", kBad, false,
           "refusals that cost server time (reject_cost) ask for a fifth of it or more"},
          refusals_take_servers},
-    Rule{{"metastable", kBad, false, "the twin without retries recovers (--twin)"}, metastable},
+    Rule{{"metastable", kBad, false, "the twin without retries recovers"}, metastable},
     Rule{
         {"throttle-is-bottleneck", kBad, false, "the throttle refuses 5 % of the attempts or more"},
         throttle_is_bottleneck},

@@ -24,8 +24,7 @@ namespace {
 constexpr std::size_t kMinLines = 20;
 constexpr std::size_t kMaxByOrder = 20'000;  // lines whose order is looked at
 constexpr std::string_view kNoDurations =
-    "The log has no durations, so service time and servers are not known. Give the time that a "
-    "server works on a request, such as --service-time '30ms', or change it in the scenario.";
+    "The log has no durations, so service time and servers are not known.";
 /// Share of the mean duration: where more was waiting, the law of durations is not that of service
 /// times.
 constexpr double kMaxWaiting = 0.15;
@@ -465,6 +464,11 @@ Log without_durations(const Log& log) {
   return others;
 }
 
+/// Takes back the note that there are none: another one says more, or they are not needed.
+void forget_missing_durations(Fit& fit) {
+  std::erase_if(fit.notes, [](const std::string& note) { return note.starts_with(kNoDurations); });
+}
+
 }  // namespace
 
 Fit fit_log(const Log& log, const Incidents* known) {
@@ -476,7 +480,7 @@ Fit fit_log(const Log& log, const Incidents* known) {
   if (!known && log.has_durations) {
     if (const std::optional<std::string> law = broken_law(log)) {
       Fit fit = fit_log(without_durations(log));
-      std::erase(fit.notes, kNoDurations);
+      forget_missing_durations(fit);
       fit.notes.insert(
           fit.notes.begin(),
           "Service time and servers are refused, since the durations break a law. " + *law);
@@ -533,7 +537,10 @@ Fit fit_log(const Log& log, const Incidents* known) {
   }
   if (lines > 0) fit.error_share = static_cast<double>(failed) / static_cast<double>(lines);
   if (!log.has_durations) {
-    fit.notes.emplace_back(kNoDurations);
+    fit.notes.push_back(
+        fmt::format("{} Give the time that a server works on a request, such as {} '30ms', or "
+                    "change it in the scenario.",
+                    kNoDurations, log.part("service_time")));
     return fit;
   }
   if (visits.empty()) {
@@ -602,7 +609,7 @@ void refuse_service_time(Fit& fit, const std::string& why) {
 }
 
 void give_service_time(Fit& fit, GivenServiceTime given) {
-  std::erase(fit.notes, kNoDurations);
+  forget_missing_durations(fit);
   fit.given = std::move(given);
 }
 
@@ -804,7 +811,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
 
   text += "\n[service.service]\n";
   if (fit.given) {
-    text += comment("Given with --service-time, not from the log.");
+    text += comment(fmt::format("Given with {}, not from the log.", fit.given->by));
     text += fmt::format("service_time = {}\n", fit.given->text);
   } else if (fit.service_time) {
     const FittedServiceTime& s = *fit.service_time;

@@ -14,8 +14,10 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr std::string_view kMend =
-    "Their unit (--unit) or their column (--column duration=NAME) may be another.";
+std::string mend(const Log& log) {
+  return fmt::format("Their unit ({}) or their column ({} duration=NAME) may be another.",
+                     log.part("duration_unit"), log.part("columns"));
+}
 
 double seconds(double ns) { return ns * 1e-9; }
 
@@ -92,8 +94,10 @@ std::optional<std::string> broken_law(const Log& log) {
   }
   if (count < kFewest) return std::nullopt;
   if (sum == 0) {
-    return "All durations are 0: what is taken for them says nothing. A column or a field that "
-           "says how long a request took would (--column duration=NAME).";
+    return fmt::format(
+        "All durations are 0: what is taken for them says nothing. A column or a field that says "
+        "how long a request took would ({} duration=NAME).",
+        log.part("columns"));
   }
   const auto n = static_cast<double>(count);
   const double mean = sum / n;
@@ -101,13 +105,13 @@ std::optional<std::string> broken_law(const Log& log) {
     return fmt::format(
         "The order of the lines does not go with their durations: a line is written when its "
         "request ends, and these are so only if durations are {} times what was read (their mean "
-        "would be {}). Give their unit with --unit.",
-        log.order_factor, time_words(seconds(mean * log.order_factor)));
+        "would be {}). Give their unit with {}.",
+        log.order_factor, time_words(seconds(mean * log.order_factor)), log.part("duration_unit"));
   }
   constexpr double kShortest = 1e3;
   if (mean < kShortest) {
     return fmt::format("Durations of {} on average are shorter than any answer over a network. {}",
-                       time_words(seconds(mean)), kMend);
+                       time_words(seconds(mean)), mend(log));
   }
   constexpr double kManyZeros = 0.5, kSecond = 1e9;
   const auto whole = [&](const Observation& row) {
@@ -132,7 +136,7 @@ std::optional<std::string> broken_law(const Log& log) {
   if (static_cast<double>(longer) > kFew * n) {
     return fmt::format(
         "{} of {} requests would have taken longer than the whole log, {}: the longest {}. {}",
-        longer, count, time_words(seconds(span)), time_words(seconds(longest)), kMend);
+        longer, count, time_words(seconds(span)), time_words(seconds(longest)), mend(log));
   }
   constexpr double kOff = 0.2;
   const double by_rate = n / span * mean, counted = beyond / span;
@@ -141,13 +145,13 @@ std::optional<std::string> broken_law(const Log& log) {
         "Little's law does not hold: {:.3g} requests a second that take {} on average would be "
         "{:.3g} under way, but while the log lasts there are {:.3g}. {} Otherwise the log is too "
         "short for such long requests.",
-        n / seconds(span), time_words(seconds(mean)), by_rate, counted, kMend);
+        n / seconds(span), time_words(seconds(mean)), by_rate, counted, mend(log));
   }
   if (!log.times_are_starts && !log.is_coarse && alike_by_ends_only(log)) {
     return fmt::format(
         "The order of the lines does not go with their durations, {} on average: requests that "
         "ended together took alike, and those that would have begun together did not. {}",
-        time_words(seconds(mean)), kMend);
+        time_words(seconds(mean)), mend(log));
   }
   return std::nullopt;
 }

@@ -202,7 +202,7 @@ struct RawDurations {
 /// 0.1 ms to 20 s, and none longer than the log. `preferred` is taken if it is one of several.
 /// Throws BadLog if there is no such unit, or more than one.
 std::uint8_t unit_that_fits(const RawDurations& durations, std::uint8_t candidates,
-                            std::uint8_t preferred, const std::string& file) {
+                            std::uint8_t preferred, const std::string& file, NameOfPart part) {
   constexpr double kLeastMean = 1e-4, kMaxMean = 20, kSecondMore = 1;
   std::vector<std::uint8_t> fitting;
   std::string words;
@@ -223,13 +223,14 @@ std::uint8_t unit_that_fits(const RawDurations& durations, std::uint8_t candidat
     throw BadLog(fmt::format(
         "{}: the log does not say in which unit its durations are, and none makes sense: "
         "their mean is {:.4g}, the longest {:.4g}, and the log spans {:.4g} s; give it "
-        "with --unit, or the column with --column duration=NAME",
-        file, durations.mean, durations.longest, durations.span_s));
+        "with {}, or the column with {} duration=NAME",
+        file, durations.mean, durations.longest, durations.span_s, part("duration_unit"),
+        part("columns")));
   }
   throw BadLog(
       fmt::format("{}: the log does not say in which unit its durations are: they may be {}; give "
-                  "it with --unit",
-                  file, words));
+                  "it with {}",
+                  file, words, part("duration_unit")));
 }
 
 // --- A log. ---
@@ -242,7 +243,7 @@ class LogParser {
     std::string why_not;
     described_ = described_format(options.format, why_not);
     if (!described_) {
-      throw BadLog(fmt::format("--log-format: {}", why_not));
+      throw BadLog(fmt::format("{}: {}", options.part("format"), why_not));
     }
   }
 
@@ -400,9 +401,8 @@ class LogParser {
     }
     if (format_.shape == Shape::kPattern && !options_.columns.empty()) {
       throw BadLog(
-          fmt::format("{}: its format, {}, has no names of columns for --column; describe it with "
-                      "--log-format",
-                      file_, format_.word));
+          fmt::format("{}: its format, {}, has no names of columns for {}; describe it with {}",
+                      file_, format_.word, options_.part("columns"), options_.part("format")));
     }
     if (options_.duration_unit_s && format_.has(LinePart::kDuration)) apply_unit();
     choose_clock(lines);
@@ -475,9 +475,9 @@ class LogParser {
     }
     if (matched > 0) return check_time();
     if (described_) {
-      throw BadLog(fmt::format(
-          "{}: the first {} lines do not have the format that --log-format describes: {}", place,
-          lines.size(), shown(first)));
+      throw BadLog(
+          fmt::format("{}: the first {} lines do not have the format that {} describes: {}", place,
+                      lines.size(), options_.part("format"), shown(first)));
     }
     if (word == "w3c" ||
         (word == "auto" && (first.starts_with("#Fields:") || first.starts_with("#Version:") ||
@@ -516,12 +516,12 @@ class LogParser {
       return;
     }
     throw BadLog(fmt::format(
-        "{}: {}; describe the lines with --log-format: the log_format of nginx, the LogFormat of "
-        "Apache, the format string of Envoy or HAProxy: {}",
+        "{}: {}; describe the lines with {}: the log_format of nginx, the LogFormat of Apache, the "
+        "format string of Envoy or HAProxy: {}",
         place,
         word == "auto" ? std::string("the format is none that is known")
                        : fmt::format("the lines are not of the format {}", word),
-        shown(first)));
+        options_.part("format"), shown(first)));
   }
 
   static std::size_t count_objects(const std::vector<std::string_view>& lines) {
@@ -670,8 +670,8 @@ class LogParser {
                                scenario::suggestion(wanted, names, "columns are")));
     }
     if (!format_.has(LinePart::kTime)) {
-      throw BadLog(
-          fmt::format("{}: no column is called time; name it with --column time=NAME", place));
+      throw BadLog(fmt::format("{}: no column is called time; name it with {} time=NAME", place,
+                               options_.part("columns")));
     }
   }
 
@@ -1147,8 +1147,8 @@ class LogParser {
     if (others.empty()) return;
     throw BadLog(fmt::format(
         "{}: its lines are no requests: they have neither duration nor status nor path, but {}; if "
-        "they are, name a column, such as --column duration=NAME",
-        file_, shown(fmt::format("{}", fmt::join(others, ", ")))));
+        "they are, name a column, such as {} duration=NAME",
+        file_, shown(fmt::format("{}", fmt::join(others, ", "))), options_.part("columns")));
   }
 
   /// RawDurations that were kept in a unit that was not known become nanoseconds.
@@ -1209,7 +1209,7 @@ class LogParser {
     all.span_s = static_cast<double>(last - first) * 1e-9;
     constexpr std::size_t kFewest = 20;  // that a fit takes
     if (all.count < kFewest) return preferred != kNoUnit ? preferred : first_of(candidates);
-    const std::uint8_t unit = unit_that_fits(all, candidates, preferred, file_);
+    const std::uint8_t unit = unit_that_fits(all, candidates, preferred, file_, options_.part);
     if (unit != preferred) {
       log_.notes.push_back(fmt::format(
           "The log does not say in which unit durations are: only in {} do they make sense, with a "
@@ -1260,9 +1260,9 @@ void check_services(const LogOptions& options, const Names& services, const Log&
   const bool some_have_none = std::erase(names, "") > 0 && !names.empty();
   if (options.service.empty() && services.size() > 1) {
     throw BadLog(fmt::format(
-        "{}; choose one with --service: {}",
+        "{}; choose one with {}: {}",
         some_have_none ? "some lines of the log name no service" : "the log has several services",
-        shown(fmt::format("{}", fmt::join(names, ", ")))));
+        options.part("service"), shown(fmt::format("{}", fmt::join(names, ", ")))));
   }
   if (!options.service.empty() && log.rows.empty() && !services.empty()) {
     throw BadLog(fmt::format("the log has no lines of service \"{}\"; {}", shown(options.service),
@@ -1332,11 +1332,13 @@ Log Log::with(std::vector<Observation> other_rows) const {
   log.times_are_starts = times_are_starts;
   log.is_coarse = is_coarse;
   log.is_disordered = is_disordered;
+  log.part = part;
   return log;
 }
 
 Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   Log log;
+  log.part = options.part;
   log.has_durations = false;
   LogParser parser(options, log);
   for (const std::string& file : files) parser.read(file);

@@ -36,6 +36,10 @@ static_assert(retrysim::words_end_with(retrysim::fit::Role::kPath));
 
 namespace retrysim::fit {
 
+/// How messages call what one may say of a log: "columns", "duration_unit", "format", "service",
+/// "service_time". A program has options for these.
+using NameOfPart = std::string (*)(std::string_view part);
+
 struct LogOptions {
   /// A word of format_words() (formats.hpp), or the description of a format.
   std::string format = "auto";
@@ -45,6 +49,7 @@ struct LogOptions {
   std::optional<bool> time_is_start;      ///< otherwise that of the format, or of the column's name
   std::string service;      ///< only lines of this service; empty: all, if there is only one
   double bad_lines = 0.01;  ///< share of lines that may be unreadable
+  NameOfPart part = [](std::string_view name) { return std::string(name); };
 };
 
 /// What nginx and most others log of a client that closed its connection before it had an answer.
@@ -156,6 +161,7 @@ struct Log {
   bool is_disordered = false;
   /// By how much durations would have to be multiplied for the lines to be in order (laws.hpp).
   double order_factor = 1;
+  NameOfPart part = LogOptions{}.part;  ///< as in `LogOptions`
 
   /// Other rows by the same clock, with the same members. What is about the files is left out.
   Log with(std::vector<Observation> other_rows) const;

@@ -352,7 +352,8 @@ void add_clients(ScenarioWriter& lines, const FirstAnswers& a) {
 
 std::span<const FirstQuestion> first_questions() { return kQuestions; }
 
-std::string first_scenario(const FirstAnswers& a, const std::string& name) {
+std::string first_scenario(const FirstAnswers& a, const std::string& name,
+                           const std::string& made_by) {
   const Trouble& trouble = *trouble_named(a.fault);
   // A service that takes seconds for a request takes as many times longer to settle and to recover.
   const double stretch = std::max(1.0, std::ceil(a.service_time.in_seconds()));
@@ -362,11 +363,7 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name) {
   file.comment(fmt::format("What do clients' retries do to this service {}?", trouble.question));
   file.comment(
       "Run it with `retrysim run FILE`, see every value in effect with `retrysim check FILE`.");
-  file.line(fmt::format(
-      "# Made by: retrysim init --rate {} --service-time {} --servers {} {} --fault {}{}", a.rate,
-      a.service_law.empty() ? to_text(a.service_time) : a.service_percentiles, a.servers,
-      a.retry.empty() ? "--client " + a.client : "--retry " + a.retry, a.fault,
-      a.log.empty() ? "" : " --log " + a.log));
+  if (!made_by.empty()) file.line("# Made by: " + made_by);
   file.blank();
 
   file.key("name", fmt::format("{}", render_text(name)));

@@ -63,6 +63,8 @@ struct FirstQuestion {
 std::span<const FirstQuestion> first_questions();
 
 /// The scenario, a TOML file. Takes complete answers and a name for the scenario that is valid.
-std::string first_scenario(const FirstAnswers& answers, const std::string& name);
+/// `made_by` is a comment: what makes it again; empty: none.
+std::string first_scenario(const FirstAnswers& answers, const std::string& name,
+                           const std::string& made_by = "");
 
 }  // namespace retrysim::scenario

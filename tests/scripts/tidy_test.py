@@ -152,6 +152,16 @@ class Rules(unittest.TestCase):
         self.write("scripts/cmake/x.cmake", "add_compile_options(-ffast" + "-math)\n")
         self.assert_only_error("scripts/cmake/x.cmake:1", "rearrangements")
 
+    def test_words_of_the_command_line(self):
+        throw = 'throw Bad("name it with --column");'
+        for part in ("fit", "import", "experiment", "scenario", "model"):
+            self.assert_fires(throw, "--column is an option of the program", f"sim/{part}/a.cpp")
+        self.assert_allowed(throw, "sim/cli/a.cpp")
+        self.assert_allowed('Identity x = {{"--set, --seed or --replications", y}};',
+                            "sim/experiment/a.cpp")
+        self.assert_allowed('Bad("write them with oha --output-format csv");', "sim/fit/a.cpp")
+        self.assert_allowed("f(a--b);  // one less, as --vary has it", "sim/fit/a.cpp")
+
     def test_include_direction(self):
         self.assert_allowed('#include "kernel/queue.hpp"', "sim/retry/a.cpp")
         self.assert_allowed('#include "model/world.hpp"', "sim/experiment/a.cpp")

@@ -392,7 +392,7 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         "those that did not recover (Kaplan and Meier); summary only", nothing)
         .summarized_as(MetricSummary::kMedianRecovery).shown(Display().lower_is_better()),
     probability("metastable_probability", "Probability that retries keep the service down: it does "
-                "not recover, but would without them (run --twin, tip); Wilson's interval",
+                "not recover, but its twin without them does; Wilson's interval",
                 metastable)
         .of(kAllOnly)
         .shown(label("metastable failures").lower_is_better()

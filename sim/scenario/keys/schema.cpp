@@ -218,7 +218,7 @@ std::string json_schema() {
                  {"title", "retrysim scenario"},
                  {"description",
                   "A scenario of retrysim: services, clients that retry, and faults. Written by "
-                  "`retrysim list keys --format schema`."}};
+                  "retrysim from its table of keys."}};
   schema.update(table_schema(name_tree()));
   Json required = Json::array();
   for (const KeyInfo& key : key_scope("").keys) {

@@ -325,7 +325,7 @@ void KeyResolution::record_given(const std::string& path, std::string toml, cons
   const Sources& sources = files_.sources();
   const std::string& file = sources.file(node.place.source);
   if (is_edit(file)) {
-    record(path, std::move(toml), Origin::kSet, file);
+    record(path, std::move(toml), Origin::kSet, "--" + std::string(part_of_edit(file)));
   } else {
     // Without folders, so that the resolved scenario does not depend on where its file lay.
     record(path, std::move(toml), Origin::kScenario,

@@ -78,6 +78,12 @@ InputError::InputError(std::string message)
 RequestError::RequestError(const std::string& text)
     : InputError(diagnostic_of_request(text, *kMark)), text_(text) {}
 
+RequestError::RequestError(const Diagnostic& mistake) : InputError(mistake) {
+  Diagnostic marked = mistake;
+  if (marked.in_request) marked.file = part(marked.file);
+  text_ = to_string(marked);
+}
+
 std::string RequestError::text(const std::function<std::string(const std::string&)>& call) const {
   return named(text_, *kMark, call);
 }

@@ -137,6 +137,8 @@ std::vector<Diagnostic> Problems::diagnostics() const {
     d.message = message;
     d.nearest = suggested(message);
     if (is_edit(d.file)) {  // the argument is the place
+      d.file = part_of_edit(d.file);
+      d.in_request = true;
       const std::string& text = sources_->text(place.source);
       d.key = trimmed(text.substr(0, text.find('=')));
       excerpt(text, place.column, d);

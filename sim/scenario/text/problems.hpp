@@ -45,12 +45,14 @@ class Sources {
   std::deque<Source> sources_;  // a deque: views into the texts stay valid
 };
 
-/// The names under which edits from the command line appear in messages.
-inline constexpr std::string_view kEditFile = "--set";
-inline constexpr std::string_view kVaryFile = "--vary";
+/// The names of edits among the sources, which no file has.
+inline constexpr std::string_view kEditFile = "\x01set";
+inline constexpr std::string_view kVaryFile = "\x01vary";
 
-/// Whether `file` is not a file but an option of the command line.
+/// Whether `file` is not a file but an edit.
 inline bool is_edit(std::string_view file) { return file == kEditFile || file == kVaryFile; }
+/// The part of the request that an edit is: "set", "vary".
+inline std::string_view part_of_edit(std::string_view file) { return file.substr(1); }
 
 /// Collects mistakes and keeps the first 20 by place, so that ten megabytes of nonsense cost no
 /// more memory than a typing error.

@@ -254,7 +254,7 @@ TEST_CASE("A scenario that is wrong has errors and no remedies") {
   CHECK_FALSE(read.scenario);
   CHECK(read.remedies.empty());
   REQUIRE(read.errors.size() == 1);
-  CHECK(read.errors[0].file == "--set");
+  CHECK(read.errors[0].file == "set");
   CHECK_FALSE(load_remedies(file.folder() / "none.toml").errors.empty());
 }
 

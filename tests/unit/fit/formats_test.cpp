@@ -117,7 +117,7 @@ TEST_CASE("a description of a format reads the lines that its server writes") {
   CHECK_FALSE(described_format("$status $request_time", why_not));
   CHECK_THAT(why_not, Catch::StartsWith("it has no variable for the time"));
   CHECK_THAT(why_refused("1.2.3.4 200\n", with_format("[$time_local] $status")),
-             Catch::Contains("do not have the format that --log-format describes"));
+             Catch::Contains("do not have the format that format describes"));
 }
 
 TEST_CASE("times of several upstreams are one duration, a missing one is none") {
@@ -154,7 +154,7 @@ TEST_CASE("a unit is guessed only if one of them makes sense") {
   // 3.5 s or 3.5 ms are both possible.
   CHECK_THAT(why_refused(with(100, 0)), Catch::Contains("may be ms (mean") &&
                                             Catch::Contains("or us (mean") &&
-                                            Catch::EndsWith("give it with --unit"));
+                                            Catch::EndsWith("give it with duration_unit"));
   LogOptions options;
   options.duration_unit_s = 1e-6;
   CHECK(mean_ms(log_of(with(100, 0), options)) == Approx(3.485).margin(0.05));

@@ -171,11 +171,11 @@ TEST_CASE("columns can be named, units and times given, services chosen") {
   api.service = "api";
   CHECK(read_text(two, api).rows.size() == 2);
   CHECK(read_text(two, api).other_services == 1);
-  CHECK(why_not(two) == "the log has several services; choose one with --service: api, db");
+  CHECK(why_not(two) == "the log has several services; choose one with service: api, db");
   api.service = "apu";
   CHECK(why_not(two, api) == "the log has no lines of service \"apu\"; did you mean \"api\"?");
   CHECK_THAT(why_not("when,duration\n1,2\n"),
-             Catch::EndsWith("log:1: no column is called time; name it with --column time=NAME"));
+             Catch::EndsWith("log:1: no column is called time; name it with columns time=NAME"));
   CHECK_THAT(
       why_not("time,duration\n1,2\n", with_columns({{Role::kStatus, "durations"}})),
       Catch::EndsWith("log:1: there is no column \"durations\"; did you mean \"duration\"?"));
@@ -242,7 +242,7 @@ TEST_CASE("members that the first JSON lines lack are read from where they come"
   CHECK_THAT(why_not(text, with_columns({{Role::kStatus, "statuses"}})),
              Catch::EndsWith("log: there is no column \"statuses\"; did you mean \"status\"?"));
   CHECK_THAT(why_not("{\"when\": 1, \"duration\": 2}\n"),
-             Catch::EndsWith("log: no column is called time; name it with --column time=NAME"));
+             Catch::EndsWith("log: no column is called time; name it with columns time=NAME"));
 
   // Lines before the first duration have none.
   text = line(0, R"(, "status": 200)");
@@ -268,7 +268,7 @@ TEST_CASE("members that the first JSON lines lack are read from where they come"
 
   // Lines without a service are not those of a service that is asked for.
   text = line(0, R"(, "duration": 1)") + line(1, R"(, "duration": 1, "service": "api")");
-  CHECK(why_not(text) == "some lines of the log name no service; choose one with --service: api");
+  CHECK(why_not(text) == "some lines of the log name no service; choose one with service: api");
   LogOptions api;
   api.service = "api";
   CHECK(read_text(text, api).rows.size() == 1);

@@ -67,10 +67,10 @@ TEST_CASE("a syntax error stops at the first and shows its place") {
 
 TEST_CASE("an edit is its own place") {
   CHECK(errors_of(kSmall, {"client.web.cuont=2", "seed = x"}) ==
-        "--set: error: unknown key \"client.web.cuont\"; did you mean \"count\"?\n"
+        "set: error: unknown key \"client.web.cuont\"; did you mean \"count\"?\n"
         "client.web.cuont=2\n"
         "^\n"
-        "--set: error: seed = \"x\" is wrong; expected a whole number from 0 to "
+        "set: error: seed = \"x\" is wrong; expected a whole number from 0 to "
         "9223372036854775807\n"
         "seed = x\n"
         "       ^\n");
@@ -247,7 +247,7 @@ TEST_CASE("a byte order mark and Windows line ends are fine") {
 TEST_CASE("a duration that is too short or too long is told the accepted range") {
   const auto error = [](const std::string& edit) { return errors_of(kSmall, {edit}); };
   CHECK(error("duration=\"1e12s\"") ==
-        "--set: error: duration = \"1e12s\" is out of range; expected a duration from 1ns to "
+        "set: error: duration = \"1e12s\" is out of range; expected a duration from 1ns to "
         "1000000000s\nduration=\"1e12s\"\n         ^\n");
   CHECK_THAT(error("interval=0.1ns"),
              Catch::Contains("\"0.1ns\" is out of range; expected a duration from 1ns to 1000000"));

@@ -72,7 +72,7 @@ TEST_CASE("numbers at the edge of their range are accepted") {
 
 TEST_CASE("the warm-up must leave something of the duration") {
   CHECK(after("warmup=10s") ==
-        "--set: error: warmup = 10s leaves nothing of the duration of 10s; expected less\n"
+        "set: error: warmup = 10s leaves nothing of the duration of 10s; expected less\n"
         "warmup=10s\n"
         "       ^\n");
 }

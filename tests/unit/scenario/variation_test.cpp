@@ -103,53 +103,53 @@ TEST_CASE("keys that move together take their values from parentheses") {
 
 TEST_CASE("what --vary says wrongly is shown with its place") {
   CHECK(error("seed") ==
-        "--vary: error: \"seed\" varies nothing; expected PATH=V1,V2,... or PATH=LO:HI:STEP, such "
+        "vary: error: \"seed\" varies nothing; expected PATH=V1,V2,... or PATH=LO:HI:STEP, such "
         "as client.web.count=10,20\nseed\n^");
   CHECK(error("seed=1,,2") ==
-        "--vary: error: a value is missing; values are separated by single commas\nseed=1,,2\n"
+        "vary: error: a value is missing; values are separated by single commas\nseed=1,,2\n"
         "       ^");
-  CHECK(error("a=1,[2") == "--vary: error: this \"[\" is not closed\na=1,[2\n    ^");
-  CHECK(error("a=1,2)") == "--vary: error: \")\" closes nothing\na=1,2)\n     ^");
-  CHECK(error("a=\"x") == "--vary: error: this quote is not closed\na=\"x\n  ^");
+  CHECK(error("a=1,[2") == "vary: error: this \"[\" is not closed\na=1,[2\n    ^");
+  CHECK(error("a=1,2)") == "vary: error: \")\" closes nothing\na=1,2)\n     ^");
+  CHECK(error("a=\"x") == "vary: error: this quote is not closed\na=\"x\n  ^");
   CHECK(error("a,b=1,2") ==
-        "--vary: error: \"1\" gives one value for 2 keys; expected 2 values in parentheses\n"
+        "vary: error: \"1\" gives one value for 2 keys; expected 2 values in parentheses\n"
         "a,b=1,2\n    ^");
   CHECK(error("a,b=(1,2,3)") ==
-        "--vary: error: \"(1,2,3)\" has 3 values for 2 keys\na,b=(1,2,3)\n    ^");
-  CHECK(error("a,a=(1,2)") == "--vary: error: \"a\" is named twice\na,a=(1,2)\n  ^");
+        "vary: error: \"(1,2,3)\" has 3 values for 2 keys\na,b=(1,2,3)\n    ^");
+  CHECK(error("a,a=(1,2)") == "vary: error: \"a\" is named twice\na,a=(1,2)\n  ^");
   CHECK(error("j=full,none,full") ==
-        "--vary: error: \"full\" comes twice; every choice must be different\n"
+        "vary: error: \"full\" comes twice; every choice must be different\n"
         "j=full,none,full\n            ^");
   CHECK(error("a b=1") ==
-        "--vary: error: \"a b\" is not a path; expected names with dots between\na b=1\n^");
+        "vary: error: \"a b\" is not a path; expected names with dots between\na b=1\n^");
   CHECK(error("ä=1,") ==
-        "--vary: error: a value is missing; values are separated by single commas\nä=1,\n    ^");
+        "vary: error: a value is missing; values are separated by single commas\nä=1,\n    ^");
 }
 
 TEST_CASE("a wrong range is shown with its place") {
   CHECK(error("a=1:2") ==
-        "--vary: error: \"1:2\" is not a range; expected LO:HI:STEP or LO:HI:*N\na=1:2\n  ^");
+        "vary: error: \"1:2\" is not a range; expected LO:HI:STEP or LO:HI:*N\na=1:2\n  ^");
   CHECK(error("a=1:9:0") ==
-        "--vary: error: a step of 0 leads nowhere; expected LO:HI:STEP\na=1:9:0\n      ^");
+        "vary: error: a step of 0 leads nowhere; expected LO:HI:STEP\na=1:9:0\n      ^");
   CHECK(error("a=1:9:-1") ==
-        "--vary: error: the step leads away from 9; expected a positive one\na=1:9:-1\n      ^");
+        "vary: error: the step leads away from 9; expected a positive one\na=1:9:-1\n      ^");
   CHECK(error("a=1:x:1") ==
-        "--vary: error: \"x\" is not a number; expected LO:HI:STEP or LO:HI:*N\na=1:x:1\n    ^");
+        "vary: error: \"x\" is not a number; expected LO:HI:STEP or LO:HI:*N\na=1:x:1\n    ^");
   CHECK(error("a=1:50ms:10ms") ==
-        "--vary: error: \"1\" has no unit; expected a duration such as \"1ms\"\na=1:50ms:10ms\n"
+        "vary: error: \"1\" has no unit; expected a duration such as \"1ms\"\na=1:50ms:10ms\n"
         "  ^");
-  CHECK(error("a=0:1:*3") == "--vary: error: a log-spaced range needs ends above 0\na=0:1:*3\n  ^");
+  CHECK(error("a=0:1:*3") == "vary: error: a log-spaced range needs ends above 0\na=0:1:*3\n  ^");
   CHECK(error("a=1:2:*1") ==
-        "--vary: error: \"*1\" is wrong; expected * and the number of values, from 2 to 1000000\n"
+        "vary: error: \"*1\" is wrong; expected * and the number of values, from 2 to 1000000\n"
         "a=1:2:*1\n      ^");
   CHECK(error("a=1:4:*9") ==
-        "--vary: error: the range has no 9 different values: 1 comes twice; write 1.0 for 1 if "
+        "vary: error: the range has no 9 different values: 1 comes twice; write 1.0 for 1 if "
         "they need not be whole\na=1:4:*9\n      ^");
   CHECK(error("a=0:1:1e-15") ==
-        "--vary: error: the range has 1000000000000001 values; at most 1000000 are possible\n"
+        "vary: error: the range has 1000000000000001 values; at most 1000000 are possible\n"
         "a=0:1:1e-15\n      ^");
   CHECK(error("a=1:2:1e-99") ==
-        "--vary: error: \"1e-99\" has too many digits; expected at most 15 decimals and 18 "
+        "vary: error: \"1e-99\" has too many digits; expected at most 15 decimals and 18 "
         "digits\na=1:2:1e-99\n      ^");
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("a key is varied once") {
   const VariationsResult result = parse_variations(Texts{"a=1,2", "b=1", "b,a=(2,3)"});
   REQUIRE(result.errors.size() == 2);
   CHECK(to_string(result.errors[0]) ==
-        "--vary: error: \"b\" is varied twice; give all its values at once\nb,a=(2,3)\n^");
+        "vary: error: \"b\" is varied twice; give all its values at once\nb,a=(2,3)\n^");
 }
 
 TEST_CASE("a grid has at most ten million combinations") {
@@ -236,6 +236,6 @@ TEST_CASE("edits of a variant follow those of --set and are named --vary") {
 
   const LoadResult bad = load_scenario_text(kSmall, "demo.toml", {}, {}, {"client.web.cout=4"});
   CHECK(errors_of(bad) ==
-        "--vary: error: unknown key \"client.web.cout\"; did you mean \"count\"?\n"
+        "vary: error: unknown key \"client.web.cout\"; did you mean \"count\"?\n"
         "client.web.cout=4\n^\n");
 }
