@@ -1,4 +1,5 @@
-// The subcommands of the program and what they have in common.
+// What the subcommands of the program have in common. Each is a function in the file of its name,
+// and a row in program.cpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -39,25 +40,5 @@ using Arguments = std::vector<std::string>;
 /// What the program does with its arguments, the name of the subcommand first: every way of failing
 /// becomes a message and an ExitStatus. Throws nothing.
 int program(const Arguments& arguments);
-
-/// Arguments after the name of the subcommand. Each returns an ExitStatus.
-int run(const Arguments& arguments);
-int compare(const Arguments& arguments);
-int sweep(const Arguments& arguments);
-int merge(const Arguments& arguments);
-int verify(const Arguments& arguments);
-int report(const Arguments& arguments);
-int check(const Arguments& arguments);
-int list(const Arguments& arguments);
-int strategy(const Arguments& arguments);
-int tip(const Arguments& arguments);
-int predict(const Arguments& arguments);
-int map(const Arguments& arguments);
-int choose(const Arguments& arguments);
-int advise(const Arguments& arguments);
-int sdk_upgrade(const Arguments& arguments);
-int init(const Arguments& arguments);
-int import_policy(const Arguments& arguments);
-int fit(const Arguments& arguments);
 
 }  // namespace retrysim::cli

@@ -27,6 +27,26 @@
 
 namespace retrysim::cli {
 
+// Each takes the arguments after its name, and returns an ExitStatus.
+int run(const Arguments& arguments);
+int compare(const Arguments& arguments);
+int tip(const Arguments& arguments);
+int choose(const Arguments& arguments);
+int advise(const Arguments& arguments);
+int sweep(const Arguments& arguments);
+int merge(const Arguments& arguments);
+int report(const Arguments& arguments);
+int verify(const Arguments& arguments);
+int predict(const Arguments& arguments);
+int map(const Arguments& arguments);
+int check(const Arguments& arguments);
+int list(const Arguments& arguments);
+int strategy(const Arguments& arguments);
+int sdk_upgrade(const Arguments& arguments);
+int init(const Arguments& arguments);
+int import_policy(const Arguments& arguments);
+int fit(const Arguments& arguments);
+
 namespace {
 
 constexpr auto kCommands = std::to_array<Command>({
