@@ -18,7 +18,7 @@ namespace {
 
 using model::FailureAccrual;
 using model::OutlierDetection;
-using model::Verdict;
+using HostVerdict = model::Verdict;
 using test::count;
 using test::ms;
 
@@ -31,7 +31,7 @@ EjectionSpec envoy() {
 }
 
 void fail(OutlierDetection& d, std::size_t host, int times, Time now,
-          Verdict verdict = Verdict::kFailure) {
+          HostVerdict verdict = HostVerdict::kFailure) {
   for (int i = 0; i < times; ++i) d.heard(host, verdict, now);
 }
 
@@ -61,11 +61,11 @@ TEST_CASE("Five failures in a row eject a host, unless a success comes in betwee
   const EjectionSpec spec = envoy();
   OutlierDetection d(spec, 10);
   fail(d, 3, 4, at_s(1));
-  d.heard(3, Verdict::kGood, at_s(1));
-  d.heard(3, Verdict::kNothing, at_s(1));
+  d.heard(3, HostVerdict::kGood, at_s(1));
+  d.heard(3, HostVerdict::kNothing, at_s(1));
   fail(d, 3, 4, at_s(2));
   CHECK(out(d, 10) == 0);
-  CHECK(d.heard(3, Verdict::kGatewayFailure, at_s(2)));
+  CHECK(d.heard(3, HostVerdict::kGatewayFailure, at_s(2)));
   CHECK(d.is_out(3));
 }
 
@@ -73,9 +73,9 @@ TEST_CASE("Gateway failures have a limit of their own", "[ejection]") {
   EjectionSpec spec = envoy();
   spec.consecutive_gateway_failure = 3;
   OutlierDetection d(spec, 10);
-  fail(d, 0, 2, at_s(1), Verdict::kGatewayFailure);
-  fail(d, 0, 1, at_s(1), Verdict::kFailure);  // is none, and begins the count anew
-  fail(d, 1, 3, at_s(1), Verdict::kGatewayFailure);
+  fail(d, 0, 2, at_s(1), HostVerdict::kGatewayFailure);
+  fail(d, 0, 1, at_s(1), HostVerdict::kFailure);  // is none, and begins the count anew
+  fail(d, 1, 3, at_s(1), HostVerdict::kGatewayFailure);
   CHECK_FALSE(d.is_out(0));
   CHECK(d.is_out(1));
 }
@@ -148,7 +148,7 @@ TEST_CASE("A success rate far below the others' ejects at a look", "[ejection]")
     for (std::size_t h = 0; h < hosts; ++h) {
       const int failures = h == 0 ? failures_of_first : 0;
       fail(d, h, failures, at_s(1));
-      fail(d, h, volume - failures, at_s(1), Verdict::kGood);
+      fail(d, h, volume - failures, at_s(1), HostVerdict::kGood);
     }
     d.look(at_s(10));
     return d.is_out(0);
@@ -175,14 +175,14 @@ TEST_CASE("Failure accrual: a penalty, then one attempt that decides", "[ejectio
   spec.max_penalty = Duration::seconds(3);
   spec.jitter_ratio = 0.5;
   FailureAccrual a(spec, 1);
-  CHECK_FALSE(a.heard(0, Verdict::kFailure, true));
-  CHECK_FALSE(a.heard(0, Verdict::kGood, true));
-  CHECK_FALSE(a.heard(0, Verdict::kFailure, true));
-  CHECK(a.heard(0, Verdict::kGatewayFailure, true));
+  CHECK_FALSE(a.heard(0, HostVerdict::kFailure, true));
+  CHECK_FALSE(a.heard(0, HostVerdict::kGood, true));
+  CHECK_FALSE(a.heard(0, HostVerdict::kFailure, true));
+  CHECK(a.heard(0, HostVerdict::kGatewayFailure, true));
   CHECK(a.is_out(0));
   CHECK(a.penalty(0, 0) == Duration::seconds(1));
   CHECK(a.penalty(0, 0.5) == ms(1250));
-  CHECK_FALSE(a.heard(0, Verdict::kGood, true));  // too late to be listened to
+  CHECK_FALSE(a.heard(0, HostVerdict::kGood, true));  // too late to be listened to
   CHECK(a.is_out(0));
   a.penalty_over(0);
   CHECK_FALSE(a.is_out(0));
@@ -190,23 +190,23 @@ TEST_CASE("Failure accrual: a penalty, then one attempt that decides", "[ejectio
   CHECK(a.is_out(0));
   CHECK_FALSE(a.sent(0));
   // The attempt that was to decide is given up: another one may.
-  CHECK_FALSE(a.heard(0, Verdict::kNothing, false));
-  CHECK(a.heard(0, Verdict::kNothing, true));
+  CHECK_FALSE(a.heard(0, HostVerdict::kNothing, false));
+  CHECK(a.heard(0, HostVerdict::kNothing, true));
   CHECK_FALSE(a.is_out(0));
   CHECK(a.sent(0));
-  CHECK(a.heard(0, Verdict::kFailure, true));
+  CHECK(a.heard(0, HostVerdict::kFailure, true));
   CHECK(a.penalty(0, 0) == Duration::seconds(2));
   CHECK(a.penalty(0, 1) == Duration::seconds(3));
   a.penalty_over(0);
   CHECK(a.sent(0));
-  CHECK(a.heard(0, Verdict::kFailure, true));
+  CHECK(a.heard(0, HostVerdict::kFailure, true));
   CHECK(a.penalty(0, 0) == Duration::seconds(3));  // instead of 4
   a.penalty_over(0);
   CHECK(a.sent(0));
-  CHECK(a.heard(0, Verdict::kGood, true));
+  CHECK(a.heard(0, HostVerdict::kGood, true));
   CHECK_FALSE(a.is_out(0));
-  a.heard(0, Verdict::kFailure, true);
-  CHECK(a.heard(0, Verdict::kFailure, true));
+  a.heard(0, HostVerdict::kFailure, true);
+  CHECK(a.heard(0, HostVerdict::kFailure, true));
   CHECK(a.penalty(0, 0) == Duration::seconds(1));
   CHECK(a.penalties(0) == 4);
 }
@@ -223,14 +223,14 @@ TEST_CASE("Finagle's penalties are 5, 5 to 10, 10 to 20, 20 to 40 s and so on", 
   const double expected[][2] = {{5, 5},    {5, 10},    {10, 20},   {20, 40},  {40, 80},
                                 {80, 160}, {160, 300}, {300, 300}, {300, 300}};
   for (const auto& [least, most] : expected) {
-    CHECK(a.heard(0, Verdict::kFailure, true));
+    CHECK(a.heard(0, HostVerdict::kFailure, true));
     CHECK(a.penalty(0, 0).in_seconds() == least);
     CHECK(a.penalty(0, 1).in_seconds() == most);
     a.penalty_over(0);
     CHECK(a.sent(0));
   }
-  CHECK(a.heard(0, Verdict::kGood, true));  // the next series begins anew
-  CHECK(a.heard(0, Verdict::kFailure, true));
+  CHECK(a.heard(0, HostVerdict::kGood, true));  // the next series begins anew
+  CHECK(a.heard(0, HostVerdict::kFailure, true));
   CHECK(a.penalty(0, 1) == Duration::seconds(5));
 }
 
