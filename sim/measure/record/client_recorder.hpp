@@ -151,8 +151,7 @@ class alignas(64) AttemptRow {
  public:
   /// One is sent.
   void sent(bool in_cohort, Time now) {
-    if (now >= bin_end_) [[unlikely]]
-      begin_bin(now);
+    if (now >= bin_end_) begin_bin(now);
     ++sent_[in_cohort];
   }
   /// One of the cohort has ended.
@@ -197,8 +196,7 @@ class AttemptRows {
   /// The count of attempts with the number `number`. Clients that never give up make any number of
   /// attempts; their counts need not grow without end.
   AttemptRow& of(std::uint32_t number) {
-    if (number > kFew) [[unlikely]]
-      return of_later(number);
+    if (number > kFew) return of_later(number);
     return few_[number - 1];
   }
   /// First attempts that were sent, of the cohort or not.
@@ -214,8 +212,7 @@ class AttemptRows {
 
   [[gnu::noinline]] AttemptRow& of_later(std::uint32_t number) {
     const std::size_t later = std::min(number, kMaxAttemptNumber) - kFew - 1;
-    if (later >= later_.size()) [[unlikely]]
-      reach(later);
+    if (later >= later_.size()) reach(later);
     return later_[later];
   }
   void reach(std::size_t later);
@@ -288,8 +285,7 @@ class PassageCounts {
  private:
   void waited_for(Duration queueing_time) {
     noted_[count_++] = static_cast<std::uint64_t>(queueing_time.count());
-    if (count_ == noted_.size()) [[unlikely]]
-      add_noted();
+    if (count_ == noted_.size()) add_noted();
   }
   void add_noted();
 
@@ -454,16 +450,15 @@ class alignas(64) ClientRecorder {
   [[gnu::always_inline]] void ended(const RequestEnded& event) {
     const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
     ++tally_.outcomes[in_cohort][static_cast<std::size_t>(outcome)];
-    if (outcome != Outcome::kSuccess) [[unlikely]]
-      return failed(event);
+    if (outcome != Outcome::kSuccess) return failed(event);
     last_end_ = now;
     by_client.succeeded(client);
-    if (in_cohort) [[likely]] {
+    if (in_cohort) {
       attempts_squared_ += std::uint64_t{attempts} * attempts;
       attempts_of_ended_ += attempts;
       constexpr unsigned kHeadings =
           DurationBooks::kBin | DurationBooks::kLatency | DurationBooks::kLatencyOk;
-      if (submitted >= stretch_start_) [[likely]]
+      if (submitted >= stretch_start_)
         durations_.add(kHeadings | DurationBooks::kSameStretch, now - submitted);
       else
         ended_late(event, kHeadings);
@@ -480,8 +475,7 @@ class alignas(64) ClientRecorder {
   // An attempt, as its client sees it.
   [[gnu::always_inline]] void sent(bool in_cohort, std::uint32_t number, Time now) {
     in_flight_.rise(now);
-    if (number == 1) [[likely]]
-      return rows_.first().sent(in_cohort, now);
+    if (number == 1) return rows_.first().sent(in_cohort, now);
     ++tally_.retries;
     rows_.of(number).sent(in_cohort, now);
   }
@@ -531,8 +525,7 @@ class alignas(64) ClientRecorder {
   bool has_counts() const { return tally_.counted().sum() != edges_.counted_in_all; }
   void close_count_bin(std::size_t bin) {
     // In the bin of an event there may be none that counts.
-    if (has_counts()) [[unlikely]]
-      add_counts(bin);
+    if (has_counts()) add_counts(bin);
   }
   /// The totals from the start of the run to `now`, and the latencies since the last call.
   GroupTotals totals(Time now) const;

@@ -47,7 +47,7 @@ struct RunSpan {
   bool in_window(Time t) const { return t >= window_start && t < window_end; }
   /// The part of [from, to) that lies inside the window, in nanoseconds.
   double inside_window_ns(Time from, Time to) const {
-    if (window_start <= from && from <= to && to <= window_end) [[likely]]
+    if (window_start <= from && from <= to && to <= window_end)
       return static_cast<double>((to - from).count());
     const Time begin = std::max(from, window_start), end = std::min(to, window_end);
     return end > begin ? static_cast<double>((end - begin).count()) : 0;
@@ -108,8 +108,7 @@ class StationLog {
 
   /// Levels from `since` on, which is not before that of the levels noted last.
   void note(Time since, Levels levels) {
-    if (last_ == kBlock) [[unlikely]]
-      integrate();
+    if (last_ == kBlock) integrate();
     ++last_;
     since_[last_] = since.count();
     busy_[last_] = levels.busy;

@@ -204,7 +204,7 @@ inline void Recorder::enter_count_bin(Time now) {
   const std::int64_t width = span_.count_width.count();
   std::size_t next = count_bin_ + 1;
   std::int64_t end = count_bin_end_.count() + width;
-  if (now.count() >= end) [[unlikely]] {
+  if (now.count() >= end) {
     next = span_.count_bin_of(now);
     end = static_cast<std::int64_t>(next + 1) * width;
   }

@@ -41,8 +41,7 @@ class Recorder {
 
   /// Must be called before anything that happens at `now`.
   void advance(Time now) {
-    if (now >= next_boundary_) [[unlikely]]
-      cross_boundaries(now);
+    if (now >= next_boundary_) cross_boundaries(now);
   }
 
   /// The recorders of one group and of one service; they stay where they are.

@@ -153,14 +153,12 @@ class alignas(64) ServiceRecorder {
   void levels(const LevelsOfService& now) {
     log_.note(now.now, {now.busy, static_cast<std::int64_t>(now.in_system)});
     queued_ = now.queued;
-    if (now.queued > queue_max_) [[unlikely]]
-      queue_max_ = now.queued;
-    if (now.working != working_) [[unlikely]] {
+    if (now.queued > queue_max_) queue_max_ = now.queued;
+    if (now.working != working_) {
       set_servers(now.working, now.now);
       quiet_busy_ = -1;
     }
-    if (now.busy > quiet_busy_) [[unlikely]]
-      find_extra(now.busy, now.now);
+    if (now.busy > quiet_busy_) find_extra(now.busy, now.now);
   }
   /// The levels it has been told, to be compared with the actual ones.
   StationLevels levels() const;
@@ -174,8 +172,7 @@ class alignas(64) ServiceRecorder {
   bool somebody_queues() const { return queued_ > 0; }
   /// The count bins from `bin` on, up to `next`, have been left; `next` is the running one.
   void close_count_bins(std::size_t bin, std::size_t next) {
-    if (queued_ > 0) [[unlikely]]
-      note_queue(bin, next);
+    if (queued_ > 0) note_queue(bin, next);
   }
   /// The totals from the start of the run to `now`, except `queue_max`.
   ServiceFlow totals(Time now) const;

@@ -32,8 +32,7 @@ std::size_t add_plain(std::span<const std::uint64_t> durations_ns, std::uint64_t
     std::size_t i = 0;
     for (; i < durations_ns.size(); ++i) {
       const std::uint64_t ns = durations_ns[i];
-      if (ns - low > range) [[unlikely]]
-        break;
+      if (ns - low > range) break;
       add_to(ns, buckets...);
       sum += ns;
       squares += static_cast<SquareNanoseconds>(ns) * ns;

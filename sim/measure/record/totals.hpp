@@ -160,13 +160,11 @@ class DurationBooks {
     if (pending_headings_ == 0) return;
     Log& log = log_of(pending_headings_);
     log.noted[log.count++] = static_cast<std::uint64_t>(pending_.count());
-    if (log.count == log.noted.size()) [[unlikely]]
-      add_noted(pending_headings_);
+    if (log.count == log.noted.size()) add_noted(pending_headings_);
     pending_headings_ = 0;
   }
   [[gnu::always_inline]] Log& log_of(std::size_t set) {
-    if (by_set_[set] == nullptr) [[unlikely]]
-      open_log(set);
+    if (by_set_[set] == nullptr) open_log(set);
     return *by_set_[set];
   }
   void open_log(std::size_t set);

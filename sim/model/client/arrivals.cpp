@@ -412,9 +412,9 @@ void ArrivalStream::draw_ahead() {
     const auto words = Draws::first_words(key_, id);
     const kernel::ZigguratLayer& layer = kernel::kExponentialLayers[words[0] & 255];
     const std::uint64_t position = words[0] >> 11;
-    if (kind_ == Kind::kEven) [[unlikely]] {
+    if (kind_ == Kind::kEven) {
       drawn.client = Draws::below(words[0], count_);
-    } else if (position < layer.inside) [[likely]] {
+    } else if (position < layer.inside) {
       drawn.gap = static_cast<double>(static_cast<std::int64_t>(position)) * layer.width;
       drawn.client = Draws::below(words[1], count_);
     } else {
@@ -431,12 +431,11 @@ void ArrivalStream::schedule_next() {
   const Drawn& drawn = drawn_[place];
   next_ = {drawn.client, ordinal_};
   const bool is_first = ordinal_++ == 0;
-  if (kind_ == Kind::kPoisson) [[likely]] {
+  if (kind_ == Kind::kPoisson) {
     // The fraction of a nanosecond is carried on: rounding every gap would bias high rates.
     const double gap_ns = drawn.gap * mean_gap_ns_ + carried_ns_;
     constexpr double kNever = 9e18;
-    if (gap_ns >= kNever) [[unlikely]]
-      return set_head(Time::max());
+    if (gap_ns >= kNever) return set_head(Time::max());
     const auto whole_ns = static_cast<std::int64_t>(gap_ns);
     carried_ns_ = gap_ns - static_cast<double>(whole_ns);
     const Time previous = is_first ? Time::zero() : head_.time;
@@ -449,7 +448,7 @@ void ArrivalStream::schedule_next() {
 
 Arrival ArrivalStream::pop() {
   assert(head_.time != Time::max());
-  if (kind_ == Kind::kPoisson) [[likely]] {
+  if (kind_ == Kind::kPoisson) {
     const Arrival arrival = next_;
     schedule_next();
     return arrival;

@@ -79,8 +79,7 @@ class IdleSteps {
 
   /// Throws `Interrupted`, too.
   void count() {
-    if (++steps_ >= next_look_) [[unlikely]]
-      look();
+    if (++steps_ >= next_look_) look();
   }
 
  private:

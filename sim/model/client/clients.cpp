@@ -183,10 +183,8 @@ void Clients::next_arrival(ClientGroup& g) {
                    next.time < state_.end_of_submissions ? next : EventKey::never());
   state_.note_event(EventKind::kArrival, arrival.entity);
   const ClientId client(arrival.client);
-  if (g.gated) [[unlikely]]
-    gate_.expect(g, ClientId(g.arrivals->next_client()));
-  if (g.polling) [[unlikely]]
-    return jobs_.begin(g, client, arrival.entity);
+  if (g.gated) gate_.expect(g, ClientId(g.arrivals->next_client()));
+  if (g.polling) return jobs_.begin(g, client, arrival.entity);
   submit(g, client, arrival.entity);
 }
 
@@ -204,8 +202,7 @@ void Clients::submit_call(GroupId group, ClientId client, std::uint64_t entity, 
   callers_[r.id] = call;
   const Attempt& caller = state_.attempts[call.attempt];
   r.for_retry = caller.number > 1 || caller.is(Attempt::kForRetry);
-  if (g.takes_over != nullptr) [[unlikely]]
-    take_over(g, r, caller);
+  if (g.takes_over != nullptr) take_over(g, r, caller);
   g.recorder->called(in_cohort);
   r.in_cohort = in_cohort;
   begin(g, r);
@@ -238,8 +235,7 @@ RETRYSIM_IN_LOOP void Clients::begin(ClientGroup& g, Request& r) {
   ++submitted_;
   RETRYSIM_TELL(Step::kSubmitted, state_.now, r, r.client);
   if (g.extras_at_begin && !begin_extras(g, r)) return;
-  if (!g.gated) [[likely]]
-    return send(g, r);
+  if (!g.gated) return send(g, r);
   begin_attempt(g, r);
 }
 
@@ -280,8 +276,7 @@ Time Clients::end_of_caller(const Request& r) const {
 // --- An attempt: through the gates, and on its way.
 
 RETRYSIM_IN_LOOP void Clients::begin_attempt(ClientGroup& g, Request& r) {
-  if (state_.must_not_be_sent(r)) [[unlikely]]
-    return finish(g, r, Outcome::kMaxAttemptsExceeded);
+  if (state_.must_not_be_sent(r)) return finish(g, r, Outcome::kMaxAttemptsExceeded);
   if (!g.gated || pass_gates(g, r)) send(g, r);
 }
 
@@ -371,8 +366,7 @@ void Clients::connection_wait_ends() {
 // The request has waited long enough at the gate.
 void Clients::go_on(ClientGroup& g, Request& r) {
   r.send_tokens = 0;
-  if (state_.must_not_be_sent(r)) [[unlikely]]
-    return finish(g, r, Outcome::kMaxAttemptsExceeded);
+  if (state_.must_not_be_sent(r)) return finish(g, r, Outcome::kMaxAttemptsExceeded);
   if (r.backoff_follows) {
     r.backoff_follows = false;
     return back_off(g, r, Duration::nanoseconds(r.pending_delay_ns));
@@ -387,7 +381,7 @@ void Clients::send_token_due(GroupId group) {
 void Clients::connected(RequestId request) {
   Request& r = state_.requests[request];
   ClientGroup& g = groups_[r.group];
-  if (state_.must_not_be_sent(r)) [[unlikely]] {
+  if (state_.must_not_be_sent(r)) {
     if (r.at_bulkhead) {
       connections_.leave_bulkhead(g, r);
     } else {
@@ -410,14 +404,12 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
   a.request = &r;
   a.client = r.client;
   a.in_cohort = r.in_cohort;
-  if (g.extras_at_send) [[unlikely]]
-    prepare_extras(g, r, a);
+  if (g.extras_at_send) prepare_extras(g, r, a);
   r.attempt = a.id;
   g.recorder->sent(r.in_cohort, a.number, state_.now);
   g.recorder->by_client.expect(r.client);
   timeouts_.arm(g, r);
-  if (g.hedges) [[unlikely]]
-    hedging_.schedule(g, r);
+  if (g.hedges) hedging_.schedule(g, r);
   network_.send(g, a);
 }
 
@@ -462,8 +454,7 @@ RETRYSIM_IN_LOOP void Clients::answered(Attempt& a) {
 }
 
 RETRYSIM_IN_LOOP void Clients::succeed(ClientGroup& g, Request& r, Attempt& a) {
-  if (g.polling) [[unlikely]]
-    g.polling->succeeded(r.id, a.finished);
+  if (g.polling) g.polling->succeeded(r.id, a.finished);
   end_attempt(g, r, a, ResponseClass::kSuccess);
   if (g.books_successes && decisions_.learns_from_success(g, r)) {
     decisions_.book_success(g, r);
@@ -515,8 +506,7 @@ void Clients::end_connection(ClientGroup& g, const Request& r, const Attempt& a,
 
 // One of the attempts of the request under way has ended.
 void Clients::forget(Request& r, const Attempt& a) {
-  if (r.attempt != a.id) [[unlikely]]
-    return forget_later(r, a);
+  if (r.attempt != a.id) return forget_later(r, a);
   r.attempt = a.sibling;
 }
 
@@ -546,7 +536,7 @@ void Clients::attempt_times_out_varying() {
 RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
   // Whether an answer comes at the same instant was asked of each source of answers.
   constexpr std::size_t kSourcesPerUnit = 64;
-  if (state_.sources.size() >= kSourcesPerUnit) [[unlikely]]
+  if (state_.sources.size() >= kSourcesPerUnit)
     state_.count_work(state_.sources.size() / kSourcesPerUnit);
   state_.note_event(EventKind::kTimeout, r.id);
   timeouts_.disarm(g, r);
@@ -600,8 +590,7 @@ RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptR
   while (r.attempt.exists()) {
     Attempt& a = state_.attempts[r.attempt];
     r.attempt = a.sibling;
-    if (r.attempt.exists()) [[unlikely]]
-      state_.count_work();  // a hedge; there may be any number
+    if (r.attempt.exists()) state_.count_work();  // a hedge; there may be any number
     g.recorder->attempt_ended({.in_cohort = r.in_cohort,
                                .number = a.number,
                                .result = result,
@@ -611,10 +600,8 @@ RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptR
     a.request = nullptr;
     a.set(Attempt::kGivenUp);
     a.gave_up = state_.now;
-    if (g.balanced) [[unlikely]]
-      network_.ended(a, result);
-    if (g.breaker_of_attempts) [[unlikely]]
-      breakers_.gave_up(g, r, a, result);
+    if (g.balanced) network_.ended(a, result);
+    if (g.breaker_of_attempts) breakers_.gave_up(g, r, a, result);
     services_.abandon(a);
     if (g.pools_connections) connections_.give_back(g, r, false);
   }
@@ -624,11 +611,9 @@ RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptR
 // --- An attempt has failed: the retry strategy decides.
 
 RETRYSIM_IN_LOOP void Clients::fail(ClientGroup& g, Request& r, const Failure& failure) {
-  if (g.polling) [[unlikely]]
-    g.polling->failed(r.id, failure.error.response_class);
+  if (g.polling) g.polling->failed(r.id, failure.error.response_class);
   const RetryDecision decision = decisions_.decide(g, r, failure);
-  if (g.gated) [[unlikely]]
-    gate_.limiter_changed(g, r);
+  if (g.gated) gate_.limiter_changed(g, r);
   RETRYSIM_TELL(Step::kDecided, state_.now, r, decision.delay.count(),
                 static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
   if (decision.outcome == Outcome::kRetry) return retry(g, r, decision);
@@ -669,8 +654,7 @@ RETRYSIM_IN_LOOP void Clients::back_off(ClientGroup& g, Request& r, Duration del
   r.phase = Request::Phase::kInBackoff;
   r.phase_since = state_.now;
   g.recorder->backoff_begins(state_.now);
-  if (g.counts_requests) [[unlikely]]
-    backoff_begins(g.spec->retry, g.states->of(r.client));
+  if (g.counts_requests) backoff_begins(g.spec->retry, g.states->of(r.client));
   state_.set_timer(then, g.index, r.id, delay);
 }
 
@@ -679,8 +663,7 @@ RETRYSIM_IN_LOOP void Clients::backoff_over(ClientGroup& g, Request& r, EventKin
                             .number = sent_attempts(g, r) + 1,
                             .since = r.phase_since,
                             .now = state_.now});
-  if (g.counts_requests) [[unlikely]]
-    backoff_ends(g.spec->retry, g.states->of(r.client));
+  if (g.counts_requests) backoff_ends(g.spec->retry, g.states->of(r.client));
   if (then == EventKind::kErrorReturned) return finish(g, r, Outcome::kQuotaExceeded);
   begin_attempt(g, r);
 }
@@ -691,8 +674,7 @@ void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
   std::uint32_t attempts = r.progress.attempts;
-  if (g.may_not_send) [[unlikely]]
-    attempts = sent_of(r);
+  if (g.may_not_send) attempts = sent_of(r);
   g.recorder->ended({.client = client,
                      .in_cohort = r.in_cohort,
                      .outcome = outcome,
@@ -705,8 +687,7 @@ void Clients::finish(ClientGroup& g, Request& r, Outcome outcome) {
   r.open = false;
   state_.requests.release(r);
   if (g.closed) return loops_.think(g, client, submitted);
-  if (g.reports_ends) [[unlikely]]
-    report_end(g, r.id, outcome);
+  if (g.reports_ends) report_end(g, r.id, outcome);
 }
 
 std::uint32_t Clients::sent_of(const Request& r) const {
@@ -938,7 +919,7 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
 
 void RetryDecisions::book_success_of(ClientGroup& g, const Request& r) {
   OfGroup& own = by_group_[g.index];
-  if (g.spec->strategy) [[unlikely]] {
+  if (g.spec->strategy) {
     own.strategies[r.client]->record_success(request_numbers_[r.id], r.progress.attempts,
                                              state_.now);
     return;

@@ -80,8 +80,7 @@ class Timeouts {
   auto callers_position();
   /// The deadline of a request in a group that has them.
   Time deadline_of(const ClientGroup& g, const Request& r) const {
-    if (g.timers.deadlines_of_callers) [[unlikely]]
-      return callers_deadlines_[r.id].at;
+    if (g.timers.deadlines_of_callers) return callers_deadlines_[r.id].at;
     return kernel::armed(deadlines_[r.id].key()).time;
   }
 

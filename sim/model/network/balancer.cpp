@@ -148,8 +148,7 @@ std::uint64_t Balancer::bytes() const {
 
 Balancer::One& Balancer::balancer_of(ServiceId service, GroupId group, ClientId client) {
   const OfService& own = services_[service];
-  if (own.of_group.empty()) [[likely]]
-    return all_[own.first];
+  if (own.of_group.empty()) return all_[own.first];
   return all_[own.of_group[group] + client];
 }
 

@@ -62,11 +62,9 @@ void Network::add_sources() {
 // --- The way to the service.
 
 RETRYSIM_IN_LOOP void Network::send(const Group& g, Attempt& a) {
-  if (g.is_routed) [[unlikely]]
-    route(g, a);
+  if (g.is_routed) route(g, a);
   RETRYSIM_TELL(Step::kSent, state_.now, a, a.at->place.instance);
-  if (!takes_time_ && !a.at->traits().loses_messages) [[likely]]
-    return services_.arrive(a);
+  if (!takes_time_ && !a.at->traits().loses_messages) return services_.arrive(a);
   travel_to_service(a);
 }
 
@@ -104,8 +102,7 @@ inline Duration Network::delay(const Attempt& a, Purpose purpose) const {
 
 void Network::travel_to_service(Attempt& a) {
   assert(!a.given_up());
-  if (a.is(Attempt::kConnecting) || a.at->traits().obstructs_way) [[unlikely]]
-    return travel_past_obstacles(a);
+  if (a.is(Attempt::kConnecting) || a.at->traits().obstructs_way) return travel_past_obstacles(a);
   if (!takes_time_) return arrive_in(a, Duration::zero());
   const Duration time = delay(a, Purpose::kNetwork);
   // Two draws at once take hardly longer than one: neither waits for the other.
@@ -187,8 +184,7 @@ bool Network::sets_out(Attempt& a, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
   RETRYSIM_TELL(Step::kAnswering, state_.now, a, mark_of(state_.answers[answer]));
-  if (a.at->traits().watches_answers && lose_answer(a)) [[unlikely]]
-    return false;
+  if (a.at->traits().watches_answers && lose_answer(a)) return false;
   return !takes_time_ || !answer_travels(a);
 }
 
@@ -242,15 +238,13 @@ RETRYSIM_FLATTEN void Network::answer_arrives(bool late) {
 }
 
 RETRYSIM_IN_LOOP void Network::deliver(Attempt& a) {
-  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]]
-    return deliver_unawaited(a);
+  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) return deliver_unawaited(a);
   clients_.answered(a);
 }
 
 RETRYSIM_IN_LOOP void Network::deliver_pending(Attempt& a) {
   const bool succeeded = a.clients->errors[a.answer].success();
-  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn) || succeeded) [[unlikely]]
-    return deliver(a);
+  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn) || succeeded) return deliver(a);
   clients_.answered_with_error(a);
 }
 

@@ -183,14 +183,12 @@ struct RunState {
   // What an attempt is about, as its service sees it.
   std::uint32_t operation_of(const Attempt& a) const {
     const CallSpec* call = a.clients->takes_over;
-    if (call != nullptr && call->callers_operation) [[unlikely]]
-      return taken_over[a.id].operation;
+    if (call != nullptr && call->callers_operation) return taken_over[a.id].operation;
     return a.clients->about.operation(*a.clients->key, a.entity);
   }
   std::uint32_t key_of(const Attempt& a) const {
     const CallSpec* call = a.clients->takes_over;
-    if (call != nullptr && call->callers_key) [[unlikely]]
-      return taken_over[a.id].key;
+    if (call != nullptr && call->callers_key) return taken_over[a.id].key;
     return a.clients->about.key(*a.clients->key, a.entity);
   }
 
@@ -258,8 +256,7 @@ class Attempts {
   void discard(Attempt& a);
   /// The attempt has ended for both sides.
   [[gnu::always_inline]] void release(Attempt& a) {
-    if (a.is(Attempt::kMutating | Attempt::kDegraded)) [[unlikely]]
-      tell_others(a);
+    if (a.is(Attempt::kMutating | Attempt::kDegraded)) tell_others(a);
     state_.attempts.release(a);
   }
 
@@ -291,8 +288,7 @@ class RunLimits {
   void new_instant() { instant_began_ = done_; }
   /// Throws LimitExceeded when a limit has been passed, Interrupted when the run is to stop.
   void count_event() {
-    if (++done_ >= next_check_) [[unlikely]]
-      check();
+    if (++done_ >= next_check_) check();
   }
   /// Work done at an instant besides its events: it counts against the same limits.
   void count_step() {
@@ -305,8 +301,7 @@ class RunLimits {
     done_ += units;
     other_ += units;
     instant_began_ += units;
-    if (done_ >= next_check_) [[unlikely]]
-      check();
+    if (done_ >= next_check_) check();
   }
 
   std::uint64_t events() const { return counted() - steps_; }

@@ -63,8 +63,7 @@ RETRYSIM_FLATTEN void World::run_events() {
 bool World::next_event() {
   const kernel::EventQueue::Next next =
       state_.queue.next([this](std::uint32_t source) { return true_head(source); });
-  if (next.time >= state_.end_of_submissions && is_over(next.time)) [[unlikely]]
-    return false;
+  if (next.time >= state_.end_of_submissions && is_over(next.time)) return false;
   if (next.time != state_.now) {
     assert(next.time > state_.now);
     state_.now = next.time;
@@ -73,8 +72,7 @@ bool World::next_event() {
   }
   limits_.count_event();
   dispatch(next.source);
-  if (agenda_.is_due) [[unlikely]]
-    settle();
+  if (agenda_.is_due) settle();
   return true;
 }
 
@@ -90,8 +88,7 @@ bool World::is_over(Time next) const {
 // Of a source whose timers may have been cancelled.
 RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
   const EventSource& s = state_.sources[source];
-  if (s.kind == EventKind::kTimeout) [[likely]]
-    return clients_.next_timeout(GroupId(s.index));
+  if (s.kind == EventKind::kTimeout) return clients_.next_timeout(GroupId(s.index));
   switch (s.kind) {
     case EventKind::kVaryingTimeout:
       return clients_.next_varying_timeout();
@@ -111,8 +108,7 @@ RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
 void World::dispatch(std::uint32_t source) {
   // Sources are told apart by number, because their kind would first have to be read from memory.
   const EventSource& s = state_.sources[source];
-  if (source - 1 < completion_sources_) [[likely]]
-    return services_.complete(*s.instance);
+  if (source - 1 < completion_sources_) return services_.complete(*s.instance);
   if (source == kTimerSource) return clients_.timer_due();
   if (source < first_other_source_) return clients_.next_arrival(*s.group);
   dispatch_rarer(s);
@@ -161,8 +157,7 @@ RETRYSIM_FLATTEN void World::settle() {
   do {
     agenda_.is_due = false;
     deliver_answers();
-    if (agenda_.others_are_due) [[unlikely]]
-      settle_others();
+    if (agenda_.others_are_due) settle_others();
   } while (agenda_.is_due);
 }
 
@@ -174,8 +169,7 @@ void World::deliver_answers() {
     limits_.count_step();
     network_.deliver_pending(*answers[i]);
   }
-  if (answers.size() == count) [[likely]]
-    return answers.clear();
+  if (answers.size() == count) return answers.clear();
   answers.erase(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(count));
 }
 

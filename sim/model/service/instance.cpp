@@ -37,7 +37,7 @@ void ServiceTraits::follow(const ServiceSpec& spec, const Impairment& impairment
 void AttemptsInService::start(Attempt& a, Time now) {
   a.stage = Attempt::Stage::kInService;
   a.started = now;
-  if (a.is(Attempt::kMutating) && !effects_->may_start(a, now)) [[unlikely]] {
+  if (a.is(Attempt::kMutating) && !effects_->may_start(a, now)) {
     effects_->count_wait(a);
     RETRYSIM_TELL(Step::kHolding, now, a);
     return hold_server(a);
@@ -47,8 +47,7 @@ void AttemptsInService::start(Attempt& a, Time now) {
 
 void AttemptsInService::work_on(Attempt& a, Time now) {
   a.work.left_ns = demand.of(a, servers_.in_service());
-  if (late_errors_ != nullptr) [[unlikely]]
-    meet_late_error(a);
+  if (late_errors_ != nullptr) meet_late_error(a);
   RETRYSIM_TELL(Step::kWorking, now, a, static_cast<std::int64_t>(a.work.left_ns),
                 servers_.attempts());
   servers_.start(a, now);
@@ -87,8 +86,7 @@ Attempt& AttemptsInService::complete(Time now) {
   Attempt& a = (*attempts_)[AttemptId(servers_.complete(now))];
   a.finished = now;
   time_spent_ += time_between(a.started, now);
-  if (!a.is(Attempt::kRejection | Attempt::kReplay)) [[likely]]
-    a.set(Attempt::kExecuted);
+  if (!a.is(Attempt::kRejection | Attempt::kReplay)) a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
   RETRYSIM_TELL(Step::kServed, now, a, a.is(Attempt::kExecuted));
   return a;

@@ -303,8 +303,7 @@ class Instance {
   /// Starts serving the attempt, queues it, or neither if the queue is full (`kFull`) or the
   /// concurrency limit is reached.
   Admission admit(Attempt& a, Time now) {
-    if (traits_.limits_concurrency) [[unlikely]]
-      return admit_if_concurrency_allows(a, now);
+    if (traits_.limits_concurrency) return admit_if_concurrency_allows(a, now);
     return admit_if_queue_has_room(a, now);
   }
 

@@ -220,8 +220,7 @@ class WaitingLine {
 
   void push(Attempt& a) {
     ++size_;
-    if (!is_plain_) [[unlikely]]
-      return push_elsewhere(a);
+    if (!is_plain_) return push_elsewhere(a);
     line_.append(a, LinksInQueue());
   }
 
@@ -246,8 +245,7 @@ class WaitingLine {
   void erase(const Attempt& a) {
     assert(size_ > 0);
     --size_;
-    if (!is_plain_) [[unlikely]]
-      return erase_elsewhere(a);
+    if (!is_plain_) return erase_elsewhere(a);
     line_.erase(a, LinksInQueue());
   }
 
@@ -275,8 +273,7 @@ class WaitingLine {
   }
 
   Attempt& next() {
-    if (!is_plain_) [[unlikely]]
-      return next_elsewhere();
+    if (!is_plain_) return next_elsewhere();
     return next_of_line();
   }
   Attempt& next_of_line() const { return size_ > lifo_above_ ? *line_.last : *line_.first; }
@@ -363,11 +360,10 @@ class ServiceQueue {
   /// Takes out the attempt whose turn it is, now that a server is free, or before that one that
   /// has waited too long; null if none waits.
   Attempt* take(Time now) {
-    if (looks_at_waits_) [[unlikely]] {
+    if (looks_at_waits_) {
       if (Attempt* too_old = look_at_waits(now)) return too_old;
     }
-    if (!rejections_.empty()) [[unlikely]]
-      return &rejections_.pop();
+    if (!rejections_.empty()) return &rejections_.pop();
     return line_.empty() ? nullptr : &line_.pop();
   }
   /// Whether this attempt, which has just been taken, is turned away because of its wait: it is too

@@ -81,8 +81,7 @@ double ServiceDemand::own_or_of_first(double own_ns, const Attempt& a) const {
 
 double ServiceDemand::varied(double own_ns, const Attempt& a, std::int64_t others) const {
   const RandomKey& key = streams_->of_group(a.group);
-  if (spec_->service_time_per == ServiceTimePer::kRequest) [[unlikely]]
-    own_ns = own_or_of_first(own_ns, a);
+  if (spec_->service_time_per == ServiceTimePer::kRequest) own_ns = own_or_of_first(own_ns, a);
   const CallSpec* call = taken_over_ != nullptr ? a.clients->takes_over : nullptr;
   if (call != nullptr && call->callers_operation) {
     own_ns = std::round(own_ns * (*taken_over_)[a.id].work);

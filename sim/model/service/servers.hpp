@@ -185,7 +185,7 @@ class ServiceDemand {
   /// What the attempt takes of a server of speed 1 if it begins while `others` are in service; in
   /// nanoseconds.
   double of(const Attempt& a, std::int64_t others) const {
-    if (a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondMessage)) [[unlikely]]
+    if (a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondMessage))
       return of_other(a, others);
     const double own = a.demand_ns >= 0 ? a.demand_ns : drawn(a, Purpose::kServiceTime);
     return varies_ ? varied(own, a, others) : own;
@@ -241,7 +241,7 @@ class CompletionSet {
 
   /// `key` is the newest there is: the last of those of its instant.
   void insert(std::uint32_t attempt, kernel::EventKey key) {
-    if (!sorted_ || few_ == kMaxSorted || key.time == Time::max()) [[unlikely]]
+    if (!sorted_ || few_ == kMaxSorted || key.time == Time::max())
       return insert_elsewhere(attempt, key);
     assert(
         std::all_of(begin(), end(), [&](const One& o) { return o.key.sequence < key.sequence; }));
@@ -424,7 +424,7 @@ class OwnServers {
     a.work.since = now;
     constexpr double kNever = 9.2e18;
     Duration left = Duration::max();  // a server that stands still never finishes
-    if (speed_ == 1 && a.work.left_ns < kNever) [[likely]] {
+    if (speed_ == 1 && a.work.left_ns < kNever) {
       left = Duration::nanoseconds(static_cast<std::int64_t>(a.work.left_ns));
     } else if (a.work.left_ns == 0) {
       left = Duration::zero();
@@ -659,14 +659,12 @@ class ServerPool {
   // Which kind it is takes one comparison, whose result never changes during a run.
   template <class Use>
   [[gnu::always_inline]] auto ask(Use use) const {
-    if (shared_ == nullptr) [[likely]]
-      return use(own_);
+    if (shared_ == nullptr) return use(own_);
     return use(std::as_const(*shared_));
   }
   template <class Use>
   [[gnu::always_inline]] auto ask(Use use) {
-    if (shared_ == nullptr) [[likely]]
-      return use(own_);
+    if (shared_ == nullptr) return use(own_);
     return use(*shared_);
   }
 

@@ -151,18 +151,16 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
   Instance& s = *a.at;
   a.arrived = state_.now;
   RETRYSIM_TELL(Step::kArrived, state_.now, a);
-  if (!a.is(Attempt::kSecondMessage)) [[likely]]
-    record_arrival(a);
+  if (!a.is(Attempt::kSecondMessage)) record_arrival(a);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
     // Its client gave up while it was on its way.
     a.clients->recorder->passage.dropped(a.in_cohort);
     return attempts_.release(a);
   }
-  if (s.traits().screens_arrivals && is_answered_at_the_door(a)) [[unlikely]]
-    return;
+  if (s.traits().screens_arrivals && is_answered_at_the_door(a)) return;
   Instance::Admission admission = s.admit(a, state_.now);
   if (admission >= Instance::Admission::kFull) {
-    if (s.traits().evicts && admission == Instance::Admission::kFull) [[unlikely]]
+    if (s.traits().evicts && admission == Instance::Admission::kFull)
       admission = admit_in_place_of_another(a);
     if (admission >= Instance::Admission::kFull) {
       return overflow(
@@ -172,10 +170,8 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
   const bool must_wait = admission == Instance::Admission::kQueued;
   s.place.recorder->admitted();
   a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
-  if (s.traits().times_waits && !must_wait) [[unlikely]]
-    time_wait(a);
-  if (s.traits().watches_attempts) [[unlikely]]
-    watch_.enter(a);
+  if (s.traits().times_waits && !must_wait) time_wait(a);
+  if (s.traits().watches_attempts) watch_.enter(a);
   changed(s);
 }
 
@@ -298,8 +294,7 @@ void Services::turn_away(Attempt& a, std::uint16_t answer) {
 // --- Servers at work.
 
 void Services::complete(Instance& s) {
-  if (s.traits().calls_others && begin_calls(s)) [[unlikely]]
-    return;
+  if (s.traits().calls_others && begin_calls(s)) return;
   Attempt& a = s.in_service.complete(state_.now);
   state_.note_event(EventKind::kCompletion, a.id);
   watch_.leave(a);
@@ -312,8 +307,7 @@ RETRYSIM_IN_LOOP Reply Services::reply_to(Attempt& a) {
   const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
                       : s.traits().always_succeeds ? Reply{a.answer}
                                                    : s.reply(a);
-  if (reply.answer != 0 && !a.is(Attempt::kRejection)) [[unlikely]]
-    count_error(a, reply.answer);
+  if (reply.answer != 0 && !a.is(Attempt::kRejection)) count_error(a, reply.answer);
   return reply;
 }
 
@@ -348,14 +342,13 @@ void Services::served(Attempt& a, Reply reply) {
 }
 
 RETRYSIM_IN_LOOP void Services::count_served(Attempt& a, Reply reply) {
-  if (reply.goes_on) [[unlikely]] {
+  if (reply.goes_on) {
     a.set(Attempt::kGoesOn);
     a.clear(Attempt::kExecuted);
   } else if (a.is(Attempt::kExecuted)) {
     a.at->place.recorder->executed(a.given_up());
     if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
-    if (a.is(Attempt::kMutating)) [[unlikely]]
-      effects_.executed(a, reply.answer == 0);
+    if (a.is(Attempt::kMutating)) effects_.executed(a, reply.answer == 0);
   }
 }
 
@@ -376,17 +369,13 @@ void Services::serve_queue(Instance& s) {
   bool is_first = true;
   while (Attempt* next = s.take_from_queue(state_.now)) {
     Attempt& a = *next;
-    if (!is_first) [[unlikely]]
-      limits_.count_work(1);  // there may be any number
+    if (!is_first) limits_.count_work(1);  // there may be any number
     is_first = false;
-    if (s.traits().screens_queue && leaves_unserved(a)) [[unlikely]]
-      continue;
+    if (s.traits().screens_queue && leaves_unserved(a)) continue;
     s.start(a, state_.now);
-    if (a.is(Attempt::kRejection)) [[unlikely]]
-      continue;
+    if (a.is(Attempt::kRejection)) continue;
     a.clients->recorder->passage.started(a.in_cohort, state_.now - a.arrived);
-    if (s.traits().times_waits) [[unlikely]]
-      time_wait(a);
+    if (s.traits().times_waits) time_wait(a);
   }
 }
 
@@ -599,8 +588,7 @@ void AttemptWatch::enter(Attempt& a) {
 }
 
 RETRYSIM_IN_LOOP void AttemptWatch::leave(Attempt& a) {
-  if (a.is(Attempt::kWatched)) [[unlikely]]
-    end(a);
+  if (a.is(Attempt::kWatched)) end(a);
 }
 
 void AttemptWatch::end(Attempt& a) {
@@ -650,8 +638,7 @@ void Services::changed(Instance& s) {
 }
 
 void Services::levels_changed(Instance& s) {
-  if (others_observe_) [[unlikely]]
-    return observe_levels(s);
+  if (others_observe_) return observe_levels(s);
   record_levels(s);
 }
 
@@ -662,7 +649,7 @@ void Services::record_levels(const Instance& s) {
                    .queued = s.queued(),
                    .working = s.power().working_servers(),
                    .now = state_.now});
-  if (s.servers().waste_is_a_level()) [[unlikely]]
+  if (s.servers().waste_is_a_level())
     recorder.wasting_servers(s.servers().wasting_servers(), state_.now);
 }
 
