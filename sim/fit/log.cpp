@@ -7,6 +7,7 @@
 #include "fit/formats.hpp"
 #include "fit/laws.hpp"
 #include "fit/lines.hpp"
+#include "fit/members.hpp"
 #include "fit/values.hpp"
 #include "fit/wrappers.hpp"
 #include "kernel/sorting.hpp"
@@ -19,7 +20,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <tuple>
@@ -31,7 +31,6 @@ namespace {
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 constexpr std::size_t kBadLinesShown = 10, kOtherLinesShown = 3;
 constexpr double kMaxCounted = 1e12;
-constexpr std::size_t kDeepestJson = 64;
 /// Bytes of a name of a member or a service, which is kept until the end.
 constexpr std::size_t kLongestName = 256;
 
@@ -135,60 +134,6 @@ bool is_health_check(std::string_view path, std::string_view agent) {
     if (path == page) return true;
   }
   return false;
-}
-
-// --- JSON. ---
-
-/// Of a text that may be JSON: whether its brackets are nested so deeply that reading them would
-/// take more of the stack than there may be.
-bool is_too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted && c == '\\') ++i;
-    if (quoted) continue;
-    if ((c == '[' || c == '{') && ++depth > kDeepestJson) return true;
-    if ((c == ']' || c == '}') && depth > 0) --depth;
-  }
-  return false;
-}
-
-/// Throws Unreadable, NoRequest.
-nlohmann::json json_object(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  if (!text.starts_with('{')) {
-    if (looks_like_request(text)) throw Unreadable{"not a JSON object"};
-    throw NoRequest{"not a JSON object"};
-  }
-  if (is_too_deep(text)) {
-    throw Unreadable{fmt::format("its JSON is nested more than {} deep", kDeepestJson)};
-  }
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Unreadable{"not a JSON object"};
-  return json;
-}
-
-/// The member of that name; dots lead into objects. Null if there is none.
-const nlohmann::json* member_of(const nlohmann::json& object, const std::string& name) {
-  const auto whole = object.find(name);
-  if (whole != object.end()) return &*whole;
-  for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
-    const auto outer = object.find(name.substr(0, dot));
-    if (outer == object.end() || !outer->is_object()) continue;
-    if (const nlohmann::json* inner = member_of(*outer, name.substr(dot + 1))) return inner;
-  }
-  return nullptr;
-}
-
-/// A hash of the names of members, nested ones included: lines of a logger have few of them.
-std::uint64_t hash_of_names(const nlohmann::json& object, std::uint64_t hash) {
-  for (auto member = object.begin(); member != object.end(); ++member) {
-    hash = (hash ^ hash_of(member.key())) * 0x100000001b3u + 1;
-    if (member->is_object()) hash = hash_of_names(*member, hash);
-  }
-  return hash * 31 + 7;
 }
 
 // --- Units of durations that the format does not tell. ---
@@ -380,6 +325,7 @@ class LogParser {
     count_.reset();
     header_line_ = 0;
     first_row_ = log_.rows.size();
+    last_shape_ = 0;
     first_line_ = head.front().first;
     takes_wrapper_time_ = is_iis_ = is_logfmt_ = false;
     w3c_fields_ = 0;
@@ -411,6 +357,7 @@ class LogParser {
   }
 
   void begin_load_test() {
+    note_paths();
     format_ = load_test_->format;
     if (format_.shape == Shape::kCsv && load_test_->has_header) header_line_ = first_line_;
     if (!log_.load_test) log_.load_test.emplace();
@@ -732,25 +679,20 @@ class LogParser {
   // Many loggers leave out what is null: a member may first come in a later line.
   void learn_members() {
     constexpr std::size_t kMost = 10'000, kMaxShapes = 10'000;
-    const std::uint64_t shape = hash_of_names(json_, 0xcbf29ce484222325u);
-    if (shapes_.contains(shape)) return;
-    if (shapes_.size() < kMaxShapes) shapes_.insert(shape);
-    std::size_t before = members_.size();
-    const auto learn = [&](const auto& self, const nlohmann::json& object,
-                           const std::string& prefix) -> void {
-      for (auto member = object.begin(); member != object.end(); ++member) {
-        if (member.key().size() > kLongestName) {
-          throw Unreadable{fmt::format("a member's name has more than {} bytes", kLongestName)};
-        }
-        const std::string name = prefix + member.key();
-        if (member->is_object()) {
-          if (name.size() < kLongestName) self(self, *member, name + ".");
-        } else if (!member->is_array() && members_.size() < kMost && name.size() <= kLongestName) {
-          members_.insert(name);
-        }
+    if (said_.shape() == last_shape_) return;
+    last_shape_ = said_.shape();
+    if (shapes_.contains(last_shape_)) return;
+    if (shapes_.size() < kMaxShapes) shapes_.insert(last_shape_);
+    const std::size_t before = members_.size();
+    for (const Member& member : said_.all()) {
+      if (member.raw_name.size() > kLongestName) {
+        throw Unreadable{fmt::format("a member's name has more than {} bytes", kLongestName)};
       }
-    };
-    learn(learn, json_, "");
+      if (member.is_nested_value() || members_.size() >= kMost) continue;
+      if (std::string name = said_.name(member); name.size() <= kLongestName) {
+        members_.insert(std::move(name));
+      }
+    }
     if (members_.size() == before || described_) return;
     const bool had_service = format_.has(LinePart::kService);
     if (members_.contains("dyno") && members_.contains("connect") &&
@@ -776,6 +718,7 @@ class LogParser {
 
   // --- Lines. ---
 
+    note_paths();
   void add(std::string_view line, std::uint64_t number) {
     if (format_.shape == Shape::kW3c && line.starts_with('#')) return read_directive(line);
     ++log_.lines;
@@ -788,6 +731,14 @@ class LogParser {
       }
     } catch (const NoRequest& other) {
       ++log_.other_lines;
+  /// Where the parts of lines of JSON are.
+  void note_paths() {
+    for (std::size_t part = 0; part < kLineParts; ++part) {
+      const bool has = format_.has(static_cast<LinePart>(part)) && !format_.names[part].empty();
+      paths_[part] = has ? Members::path_of(format_.names[part]) : 0;
+    }
+  }
+
       if (log_.first_other.size() < kOtherLinesShown) {
         log_.first_other.push_back({file_, number, other.why});
       }
@@ -970,24 +921,15 @@ class LogParser {
 
   void read_json(std::string_view line, LineValues& values) {
     if (is_logfmt_) {
-      json_ = nlohmann::json::object();
-      split_logfmt(line, [&](std::string_view name, std::string_view value) {
-        json_[std::string(name)] = std::string(value);
-      });
-      if (json_.empty()) throw NoRequest{"it has no name=value"};
+      said_.read_logfmt(line);
+      if (said_.all().empty()) throw NoRequest{"it has no name=value"};
     } else {
-      json_ = json_object(line);
+      read_object(line);
     }
     if (!load_test_) learn_members();
-    for (std::size_t part = 0; part < kLineParts; ++part) {
-      if (!format_.has(static_cast<LinePart>(part))) continue;
-      const nlohmann::json* member = member_of(json_, format_.names[part]);
-      if (member == nullptr) continue;
-      if (member->is_string()) {
-        values[part] = member->get_ref<const std::string&>();
-      } else if (member->is_number()) {
-        texts_[part] = member->dump();
-        values[part] = texts_[part];
+    for (const Member& member : said_.all()) {
+      for (std::size_t part = 0; part < kLineParts; ++part) {
+        if (paths_[part] == member.path) values[part] = said_.text(member);
       }
     }
     if (load_test_) return;
@@ -1021,6 +963,21 @@ class LogParser {
     const std::string_view whole = text;
     std::int64_t sum = 0;
     bool any = false;
+  /// Throws Unreadable, NoRequest.
+  void read_object(std::string_view line) {
+    while (line.starts_with(' ')) line.remove_prefix(1);
+    switch (said_.read_json(line)) {
+      case Members::Misread::kNone:
+        return;
+      case Members::Misread::kTooDeep:
+        throw Unreadable{fmt::format("its JSON is nested more than {} deep", Members::kDeepest)};
+      case Members::Misread::kNoObject:
+        break;
+    }
+    if (line.starts_with('{') || looks_like_request(line)) throw Unreadable{"not a JSON object"};
+    throw NoRequest{"not a JSON object"};
+  }
+
     while (!text.empty()) {
       const std::string_view one = text.substr(0, text.find_first_of(",:"));
       text.remove_prefix(std::min(text.size(), one.size() + 1));
@@ -1249,7 +1206,9 @@ class LogParser {
   Names members_;                   // JSON: that lines of the file have
   std::set<std::uint64_t> shapes_;  // JSON: hashes of the names of members that lines have
   std::vector<std::string_view> fields_;
-  nlohmann::json json_;
+  Members said_;  // JSON: by the line that was read last
+  std::uint64_t last_shape_ = 0;
+  std::array<std::uint64_t, kLineParts> paths_{};  // JSON: of the parts; 0: the line has none
   std::array<std::string, kLineParts> texts_;
   Names services_;
   std::vector<std::pair<std::size_t, std::size_t>> unnamed_;  // rows of lines without a service

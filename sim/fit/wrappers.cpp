@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "fit/wrappers.hpp"
 
+#include "fit/members.hpp"
 #include "fit/values.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 namespace retrysim::fit {
@@ -24,69 +25,22 @@ std::string_view time_in_front(std::string_view line) {
   return time.size() < line.size() && parse_log_time(time) ? time : "";
 }
 
-/// The members of a JSON object that are wanted, without reading the rest: a line is long, and what
-/// is in it is read later. Nested ones are skipped. False if it is no object.
-bool strings_of(std::string_view text, const std::vector<std::string_view>& lines,
-                const std::vector<std::string_view>& times, std::string& line, std::string& time) {
-  struct Members : nlohmann::json_sax<nlohmann::json> {
-    explicit Members(std::size_t deepest) : most(deepest) {}
-    bool take(std::string&& value) {
-      if (depth == 1) {
-        if (line_at < lines->size()) {
-          if (line_at < line_rank) *line_text = std::move(value), line_rank = line_at;
-        } else if (time_at < times->size() && time_at < time_rank) {
-          *time_text = std::move(value), time_rank = time_at;
-        }
-      }
-      line_at = time_at = std::string::npos;
-      return true;
+/// What a JSON object has under the first of some names that it has: a text, or a number if
+/// `numbers` are asked for. Nothing if it has none.
+std::optional<std::string_view> member_of(Members& members, std::span<const std::string_view> names,
+                                          bool numbers) {
+  const Member* best = nullptr;
+  std::size_t rank = names.size();
+  for (const Member& member : members.all()) {
+    if (!member.is_of_line() || !(member.kind == Member::Kind::kText ||
+                                  (numbers && member.kind == Member::Kind::kNumber))) {
+      continue;
     }
-    bool other() {
-      line_at = time_at = std::string::npos;
-      return true;
-    }
-    bool null() override { return other(); }
-    bool boolean(bool) override { return other(); }
-    bool number_integer(number_integer_t value) override {
-      return line_at < lines->size() ? other() : take(std::to_string(value));
-    }
-    bool number_unsigned(number_unsigned_t value) override {
-      return line_at < lines->size() ? other() : take(std::to_string(value));
-    }
-    bool number_float(number_float_t, const string_t& value) override {
-      return line_at < lines->size() ? other() : take(std::string(value));
-    }
-    bool string(string_t& value) override { return take(std::move(value)); }
-    bool binary(binary_t&) override { return other(); }
-    bool start_object(std::size_t) override { return ++depth <= most; }
-    bool end_object() override { return depth-- > 0; }
-    bool start_array(std::size_t) override { return depth > 0 && ++depth <= most; }
-    bool end_array() override { return depth-- > 0; }
-    bool key(string_t& name) override {
-      if (depth != 1) return true;
-      const auto at = [&](const std::vector<std::string_view>& names) {
-        return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
-      };
-      line_at = at(*lines);
-      time_at = at(*times);
-      return true;
-    }
-    bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
-      return false;
-    }
-    const std::vector<std::string_view>*lines = nullptr, *times = nullptr;
-    std::string *line_text = nullptr, *time_text = nullptr;
-    std::size_t depth = 0, most, line_at = std::string::npos, time_at = std::string::npos;
-    std::size_t line_rank = std::string::npos, time_rank = std::string::npos;
-  };
-  if (!text.starts_with('{')) return false;
-  constexpr std::size_t kDeepest = 64;
-  Members members(kDeepest);
-  members.lines = &lines;
-  members.times = &times;
-  members.line_text = &line;
-  members.time_text = &time;
-  return nlohmann::json::sax_parse(text, &members) && members.line_rank < lines.size();
+    const auto at =
+        static_cast<std::size_t>(std::ranges::find(names, member.raw_name) - names.begin());
+    if (at < rank) rank = at, best = &member;
+  }
+  return best == nullptr ? std::nullopt : std::optional(members.text(*best));
 }
 
 /// The length of "<30>Jun  1 00:00:00 host nginx[12]: ", or 0.
@@ -140,27 +94,31 @@ std::size_t size_of_syslog(std::string_view line, std::string_view& time) {
 
 }  // namespace
 
-bool Wrapping::take_off(Layer layer, Unwrapped& said, std::string& text) {
+bool Wrapping::take_off(Layer layer, Unwrapped& said, Members& members) {
   std::string_view line = said.line;
   switch (layer) {
     case Layer::kDocker:
     case Layer::kMessage: {
-      static const std::vector<std::string_view> kLog = {"log"},
-                                                 kMessages = {"message", "log", "MESSAGE", "line"},
-                                                 kTime = {"time"},
-                                                 kTimes = {"@timestamp", "timestamp", "time",
-                                                           "__REALTIME_TIMESTAMP"};
+      static constexpr std::string_view kLog[] = {"log"},
+                                        kMessages[] = {"message", "log", "MESSAGE", "line"},
+                                        kTime[] = {"time"},
+                                        kTimes[] = {"@timestamp", "timestamp", "time",
+                                                    "__REALTIME_TIMESTAMP"};
       const bool docker = layer == Layer::kDocker;
-      std::string inner, time;
-      if (!strings_of(line, docker ? kLog : kMessages, docker ? kTime : kTimes, inner, time)) {
-        return false;
-      }
+      if (!line.starts_with('{')) return false;
       if (docker && line.find("\"stream\"") == std::string_view::npos) return false;
-      while (inner.ends_with('\n') || inner.ends_with('\r')) inner.pop_back();
-      const std::size_t size = inner.size();
-      text = std::move(inner) + time;
-      said.line = std::string_view(text).substr(0, size);
-      if (!time.empty()) said.time = std::string_view(text).substr(size);
+      if (members.read_json(line) != Members::Misread::kNone) return false;
+      const auto one_of = [&](auto& names, bool numbers) {
+        return member_of(members, names, numbers);
+      };
+      std::optional<std::string_view> inner =
+          docker ? one_of(kLog, false) : one_of(kMessages, false);
+      if (!inner) return false;
+      while (inner->ends_with('\n') || inner->ends_with('\r')) inner->remove_suffix(1);
+      said.line = *inner;
+      const std::optional<std::string_view> time =
+          docker ? one_of(kTime, true) : one_of(kTimes, true);
+      if (time && !time->empty()) said.time = *time;
       return true;
     }
     case Layer::kCri: {
@@ -237,8 +195,8 @@ Wrapping Wrapping::of(std::span<const std::string_view> lines,
       for (const std::string& line : inside) {
         Unwrapped said;
         said.line = line;
-        std::string text;
-        if (take_off(layer, said, text)) {
+        Members members;
+        if (take_off(layer, said, members)) {
           ++count;
           known += layer == Layer::kMessage && is_known(said.line) ? 1 : 0;
         }
@@ -252,7 +210,7 @@ Wrapping Wrapping::of(std::span<const std::string_view> lines,
     };
     if (std::ranges::none_of(kLayers, more)) break;
   }
-  all.texts_.resize(all.layers_.size());
+  all.members_.resize(all.layers_.size());
   return all;
 }
 
@@ -270,7 +228,7 @@ std::string Wrapping::words() const {
 Unwrapped Wrapping::unwrap(std::string_view line) {
   Unwrapped said;
   said.line = line;
-  for (std::size_t i = 0; i < layers_.size(); ++i) take_off(layers_[i], said, texts_[i]);
+  for (std::size_t i = 0; i < layers_.size(); ++i) take_off(layers_[i], said, members_[i]);
   return said;
 }
 

@@ -5,6 +5,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "fit/members.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -38,10 +40,10 @@ class Wrapping {
 
  private:
   enum class Layer : std::uint8_t { kDocker, kCri, kCompose, kTimes, kSyslog, kMessage };
-  static bool take_off(Layer layer, Unwrapped& line, std::string& text);
+  static bool take_off(Layer layer, Unwrapped& line, Members& members);
 
   std::vector<Layer> layers_;
-  std::vector<std::string> texts_;  // of layers in JSON, one each; times and lines lie here
+  std::vector<Members> members_;  // of layers in JSON, one each; times and lines may lie here
 };
 
 }  // namespace retrysim::fit

@@ -1,0 +1,68 @@
+// The members that a line of JSON or logfmt has, from one pass over its text: a log has millions of
+// lines with dozens of members, of which a handful are read.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::fit {
+
+/// A member; those of nested objects follow the object's own.
+struct Member {
+  enum class Kind : std::uint8_t { kText, kNumber, kObject, kArray, kOther };
+
+  /// Both as the line has them, without quotes. They live as long as the line, and may have
+  /// escapes: see Members::text and Members::name.
+  std::string_view raw_name, raw_value;
+  std::uint64_t path = 0;        ///< Members::path_of(its name)
+  std::size_t outer = SIZE_MAX;  ///< the place of the object that it is in; SIZE_MAX: the line's
+  Kind kind = Kind::kOther;      ///< kOther: true, false, null
+  bool escaped = false;          ///< the value has escapes
+
+  bool is_nested_value() const { return kind == Kind::kObject || kind == Kind::kArray; }
+  bool is_of_line() const { return outer == SIZE_MAX; }
+};
+
+class Members {
+ public:
+  enum class Misread : std::uint8_t { kNone, kNoObject, kTooDeep };
+  /// Objects and arrays in each other that a line may have.
+  static constexpr std::size_t kDeepest = 64;
+
+  /// Reads a line that is one JSON object, by the grammar of RFC 8259; but bytes that are no UTF-8
+  /// may stand in texts, as nginx writes them. If it is none, there are no members.
+  Misread read_json(std::string_view line);
+  /// Reads the pairs of a line of logfmt, whose values are texts without escapes.
+  void read_logfmt(std::string_view line);
+
+  /// In the order of the line; of one name there may be several, the last of which counts.
+  std::span<const Member> all() const { return members_; }
+  /// A hash of the names, in whichever order they come.
+  std::uint64_t shape() const { return shape_; }
+
+  /// With the names of the objects that it is in, and dots between them.
+  std::string name(const Member& member) const;
+  /// What a text says, or a number as it is written; empty for others. It lives as long as the
+  /// line, and until the next one is read.
+  std::string_view text(const Member& member);
+
+  /// A hash of a name with dots, in which `{"a": {"b": 1}}` and `{"a.b": 1}` have the same member.
+  static std::uint64_t path_of(std::string_view name);
+
+ private:
+  class Reader;
+
+  std::vector<Member> members_;
+  std::deque<std::string> texts_;  // of values with escapes; the first `used_` are of this line
+  std::size_t used_ = 0;
+  std::uint64_t shape_ = 0;
+};
+
+}  // namespace retrysim::fit
