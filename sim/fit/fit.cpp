@@ -576,7 +576,7 @@ Fit fit_log(const Log& log, const Incidents* known) {
       fit.notes.emplace_back(
           "The service time cannot be told: there is no success that certainly did not wait.");
     }
-    visits = {};
+    visits = std::vector<Visit>();
     // Where durations vary no more than that, their step is the clock's.
     if (std::ranges::adjacent_find(times, std::ranges::not_equal_to{}) == times.end()) {
       resolution_ns = std::min(resolution_ns, log.time_resolution_ns);

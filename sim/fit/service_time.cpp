@@ -261,23 +261,34 @@ double rounding_of_mean(const std::vector<double>& sorted, double step_s) {
   struct Multiple {
     double at = 0, count = 0;
   };
-  std::vector<Multiple> multiples;
-  for (const double x : sorted) {
-    const double at = std::round(x / step_s);
-    if (multiples.empty() || multiples.back().at < at) multiples.push_back({at, 0});
-    ++multiples.back().count;
-  }
+  // There may be as many as there are values: only three are kept.
+  Multiple before, now, after;
   double squares = 0;
-  for (std::size_t i = 0; i < multiples.size(); ++i) {
-    const auto beside = [&](std::size_t other, double distance) {
-      const bool is = other < multiples.size() && multiples[other].at == multiples[i].at + distance;
-      return is ? multiples[other].count : 0.0;
+  const auto go_on = [&](const Multiple& next) {
+    const auto beside = [&](const Multiple& other, double distance) {
+      return other.at == now.at + distance ? other.count : 0.0;
     };
-    const double most = std::max(i == 0 ? 0.0 : beside(i - 1, -1), beside(i + 1, 1));
-    const double peak = std::max(0.0, multiples[i].count - most);
+    const double most = std::max(beside(before, -1), beside(after, 1));
+    const double peak = std::max(0.0, now.count - most);
     const double share = peak / static_cast<double>(sorted.size());
     squares += share * share;
+    before = now;
+    now = after;
+    after = next;
+  };
+  Multiple counted;
+  for (const double x : sorted) {
+    const double at = std::round(x / step_s);
+    if (counted.count > 0 && counted.at < at) {
+      go_on(counted);
+      counted = {};
+    }
+    counted.at = at;
+    ++counted.count;
   }
+  go_on(counted);
+  go_on({});
+  go_on({});
   return kCertainty / 2 * step_s * std::sqrt(squares);
 }
 
