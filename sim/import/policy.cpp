@@ -77,8 +77,14 @@ constexpr std::int64_t kMaxConnections = 1'000'000'000;  // of a client in a sce
 
 void read_fields(ImportedPolicy& p, const Field& block, std::span<const FieldRow> rows,
                  std::string_view software) {
+  read_fields(
+      p, [&](std::string_view name) { return block.at(name); }, rows, software);
+}
+
+void read_fields(ImportedPolicy& p, const std::function<Field(std::string_view)>& field_of,
+                 std::span<const FieldRow> rows, std::string_view software) {
   for (const FieldRow& row : rows) {
-    const Field field = block.at(row.field);
+    const Field field = field_of(row.field);
     if (!field) {
       if (!row.otherwise.empty()) {
         set(p, row.key, std::string(row.otherwise), fmt::format("{}'s default", software));
@@ -101,8 +107,17 @@ void read_fields(ImportedPolicy& p, const Field& block, std::span<const FieldRow
       case As::kNumber:
         set(p, row.key, in_toml(field.number()), field);
         break;
+      case As::kShare:
+        set(p, row.key, in_toml(field.number(0, 1)), field);
+        break;
+      case As::kPercent:
+        set(p, row.key, in_toml(field.number(0, 100) / 100), field);
+        break;
       case As::kDuration:
         set(p, row.key, in_toml(field.duration()), field);
+        break;
+      case As::kMillis:
+        set(p, row.key, in_toml(field.duration(1e-3)), field);
         break;
       case As::kTimeout:
         set_timeout(p, row.key, field);

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -46,8 +47,11 @@ enum class As : std::uint8_t {
   kCount,        ///< a whole number
   kConnections,  ///< the same; more than a scenario may have are "unlimited"
   kNumber,       ///< a number from zero
-  kDuration,     ///< a length of time
-  kTimeout,      ///< the same; zero is "none"
+  kShare,        ///< a number from 0 to 1
+  kPercent,      ///< a share, as a number from 0 to 100
+  kDuration,     ///< a length of time; bare numbers are seconds
+  kMillis,       ///< the same; bare numbers are milliseconds
+  kTimeout,      ///< the same as kDuration; zero is "none"
 };
 
 /// One field of a configuration: its name, or a path of names, the key it becomes, and what to say
@@ -68,6 +72,9 @@ constexpr FieldRow left_out(std::string_view field, std::string_view why) {
 /// Reads the fields of `block` in the order of the rows. `software` has the defaults.
 void read_fields(ImportedPolicy& p, const Field& block, std::span<const FieldRow> rows,
                  std::string_view software = "");
+/// The same where fields are not all in one block: `field_of` finds them by their names.
+void read_fields(ImportedPolicy& p, const std::function<Field(std::string_view)>& field_of,
+                 std::span<const FieldRow> rows, std::string_view software = "");
 
 // --- What concerns several families --------------------------------------------------------------
 

@@ -27,7 +27,27 @@ std::string backoff_type(const std::string& text) {
   return plain_name(text);
 }
 
-// CircuitBreakerStrategyOptions; the standard handler always has one, inside its retries.
+constexpr std::string_view kIsCode = "is code, or a name";
+
+// CircuitBreakerStrategyOptions.
+constexpr FieldRow kPollysBreaker[] = {{"failure_ratio", "breaker.failure_share", As::kShare},
+                                       {"minimum_throughput", "breaker.min_calls", As::kCount},
+                                       {"sampling_duration", "breaker.window", As::kDuration},
+                                       {"break_duration", "breaker.open", As::kDuration},
+                                       left_out("break_duration_generator", kIsCode),
+                                       left_out("should_handle", kIsCode),
+                                       left_out("on_opened", kIsCode),
+                                       left_out("on_closed", kIsCode),
+                                       left_out("on_half_opened", kIsCode),
+                                       left_out("manual_control", kIsCode),
+                                       left_out("state_provider", kIsCode),
+                                       left_out("name", kIsCode)};
+
+// RetryStrategyOptions that no key is made of.
+constexpr FieldRow kPollysRetry[] = {left_out("delay_generator", kIsCode),
+                                     left_out("on_retry", kIsCode), left_out("name", kIsCode)};
+
+// The standard handler always has a breaker, inside its retries.
 void read_breaker(ImportedPolicy& p, const Field& breaker, bool standard) {
   if (!breaker.is_map() && !standard) return;
   set(p, "breaker.preset", text_in_toml("polly"),
@@ -40,16 +60,7 @@ void read_breaker(ImportedPolicy& p, const Field& breaker, bool standard) {
   }
   if (!breaker.is_map()) return;
   breaker.block();
-  const Field ratio = breaker["failure_ratio"], least = breaker["minimum_throughput"],
-              sampling = breaker["sampling_duration"], open = breaker["break_duration"];
-  if (ratio) set(p, "breaker.failure_share", in_toml(ratio.number(0, 1)), ratio);
-  if (least) set(p, "breaker.min_calls", in_toml(static_cast<double>(least.count())), least);
-  if (sampling) set(p, "breaker.window", in_toml(sampling.duration()), sampling);
-  if (open) set(p, "breaker.open", in_toml(open.duration()), open);
-  for (const char* name : {"break_duration_generator", "should_handle", "on_opened", "on_closed",
-                           "on_half_opened", "manual_control", "state_provider", "name"}) {
-    breaker[name].leave("is code, or a name");
-  }
+  read_fields(p, breaker, kPollysBreaker);
 }
 
 // HttpClientResiliencePredicates.cs (dotnet/extensions, 5862342), of the standard handler's retries
@@ -146,11 +157,8 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
       show("retry.backoff.jitter", jitter, otherwise);
       show("retry.backoff.cap", cap, "");
       if (of_http) set_errors_of_http(p);
-      for (const char* name : {"should_handle", "delay_generator", "on_retry", "name"}) {
-        retry[name].leave(name == std::string_view("should_handle") && !of_http
-                              ? kRetriedHere.data()
-                              : "is code, or a name");
-      }
+      retry["should_handle"].leave(std::string(of_http ? kIsCode : kRetriedHere));
+      read_fields(p, retry, kPollysRetry);
       // The suggested delay takes the place of the computed one, also above MaxDelay.
       const Field after = retry["should_retry_after_header"];
       if (after || standard) {

@@ -108,8 +108,30 @@ void read_retry(ImportedPolicy& p, const std::vector<Field>& chain) {
   setting("fail_after_max_attempts").leave("a request fails after its last attempt");
 }
 
-/// A percentage as a share.
-std::string share_of(const Field& percent) { return in_toml(percent.number(0, 100) / 100); }
+constexpr std::string_view
+    kNoExceptions = "exceptions of Java have no counterpart; each error is a failure here",
+    kIsShown = "changes what is shown, not what is called";
+
+constexpr FieldRow kResilience4jBreaker[] = {
+    {"failure_rate_threshold", "breaker.failure_share", As::kPercent},
+    {"slow_call_rate_threshold", "breaker.slow_share", As::kPercent},
+    {"slow_call_duration_threshold", "breaker.slow_call", As::kMillis},
+    {"minimum_number_of_calls", "breaker.min_calls", As::kCount},
+    {"wait_duration_in_open_state", "breaker.open", As::kMillis},
+    {"permitted_number_of_calls_in_half_open_state", "breaker.probes", As::kCount}};
+constexpr FieldRow kResilience4jBreakerLeftOut[] = {
+    left_out("automatic_transition_from_open_to_half_open_enabled",
+             "the first call after the wait is a probe either way"),
+    left_out("max_wait_duration_in_half_open_state", "probes are waited for"),
+    left_out("record_exceptions", kNoExceptions),
+    left_out("ignore_exceptions", kNoExceptions),
+    left_out("record_failure_predicate", kNoExceptions),
+    left_out("ignore_exception_predicate", kNoExceptions),
+    left_out("record_result_predicate", kNoExceptions),
+    left_out("register_health_indicator", kIsShown),
+    left_out("event_consumer_buffer_size", kIsShown),
+    left_out("writable_stack_trace_enabled", kIsShown),
+    left_out("allow_health_indicator_to_fail", kIsShown)};
 
 // CircuitBreakerConfig, CommonCircuitBreakerConfigurationProperties (2.4.0). Retries are around the
 // breaker, as in the order of Spring Boot's aspects.
@@ -119,57 +141,36 @@ void read_breaker(ImportedPolicy& p, const std::vector<Field>& chain) {
   const bool by_time = type && plain_name(type.text()) == "timebased";
   set(p, "breaker.preset", text_in_toml(by_time ? "resilience4j-time" : "resilience4j"),
       type ? type.source() : "Resilience4j's default");
-  const auto take = [&](std::string_view key, const Field& from, const auto& value) {
-    if (from) set(p, key, value(from), from);
-  };
-  const auto number = [](const Field& f) { return in_toml(static_cast<double>(f.count())); };
-  const auto time = [](const Field& f) { return in_toml(f.duration(1e-3)); };
   if (size && by_time) {
     set(p, "breaker.window", in_toml(Duration::seconds(size.count())), size);
-    set(p, "breaker.slices", number(size), size);
-  } else {
-    take("breaker.window_calls", size, number);
+    set(p, "breaker.slices", in_toml(static_cast<double>(size.count())), size);
+  } else if (size) {
+    set(p, "breaker.window_calls", in_toml(static_cast<double>(size.count())), size);
   }
-  take("breaker.failure_share", setting("failure_rate_threshold"), share_of);
-  take("breaker.slow_share", setting("slow_call_rate_threshold"), share_of);
-  take("breaker.slow_call", setting("slow_call_duration_threshold"), time);
-  take("breaker.min_calls", setting("minimum_number_of_calls"), number);
-  take("breaker.open", setting("wait_duration_in_open_state"), time);
-  take("breaker.probes", setting("permitted_number_of_calls_in_half_open_state"), number);
+  read_fields(p, setting, kResilience4jBreaker);
   const Field grows = setting("enable_exponential_backoff"),
               factor = setting("exponential_backoff_multiplier"),
               cap = setting("exponential_max_wait_duration_in_open_state");
   if (grows && grows.flag()) {
     set(p, "breaker.open_factor", factor ? in_toml(factor.number(1, 1e6)) : "1.5",
         factor ? factor.source() : grows.path() + ", Resilience4j's default");
-    take("breaker.open_cap", cap, time);
+    if (cap) set(p, "breaker.open_cap", in_toml(cap.duration(1e-3)), cap);
   } else {
     factor.leave("enableExponentialBackoff is off");
     cap.leave("enableExponentialBackoff is off");
   }
-  setting("automatic_transition_from_open_to_half_open_enabled")
-      .leave("the first call after the wait is a probe either way");
-  setting("max_wait_duration_in_half_open_state").leave("probes are waited for");
-  for (const std::string_view list :
-       {"record_exceptions", "ignore_exceptions", "record_failure_predicate",
-        "ignore_exception_predicate", "record_result_predicate"}) {
-    setting(list).leave("exceptions of Java have no counterpart; each error is a failure here");
-  }
-  for (const std::string_view shown :
-       {"register_health_indicator", "event_consumer_buffer_size", "writable_stack_trace_enabled",
-        "allow_health_indicator_to_fail"}) {
-    setting(shown).leave("changes what is shown, not what is called");
-  }
+  read_fields(p, setting, kResilience4jBreakerLeftOut);
 }
 
-// CommonBulkheadConfigurationProperties, BulkheadConfig: 25 calls, no wait.
+// CommonBulkheadConfigurationProperties, BulkheadConfig.
+constexpr FieldRow kResilience4jBulkhead[] = {
+    {"max_concurrent_calls", "bulkhead.max_concurrent", As::kCount, "", "25"},
+    {"max_wait_duration", "bulkhead.longest_wait", As::kMillis, "", "\"0s\""}};
+
 void read_bulkhead(ImportedPolicy& p, const std::vector<Field>& chain) {
-  const Field most = setting_of(chain, "max_concurrent_calls"),
-              wait = setting_of(chain, "max_wait_duration");
-  set(p, "bulkhead.max_concurrent", most ? in_toml(static_cast<double>(most.count())) : "25",
-      most ? most.source() : "Resilience4j's default");
-  set(p, "bulkhead.longest_wait", in_toml(wait ? wait.duration(1e-3) : Duration::zero()),
-      wait ? wait.source() : "Resilience4j's default");
+  read_fields(
+      p, [&](std::string_view name) { return setting_of(chain, name); }, kResilience4jBulkhead,
+      "Resilience4j");
 }
 
 // CommonRateLimiterConfigurationProperties, RateLimiterConfig: 50 calls in 500 ns, 5 s of patience.

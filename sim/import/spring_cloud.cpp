@@ -257,6 +257,10 @@ void import_gateway(const Field& gateway, Server server, std::vector<ImportedPol
 
 // --- Feign ---------------------------------------------------------------------------------------
 
+constexpr FieldRow kFeignTimeouts[] = {
+    {"connect_timeout", "connect_timeout", As::kMillis, "", "\"10s\""},
+    {"read_timeout", "attempt_timeout", As::kMillis, "", "\"60s\""}};
+
 void import_feign(const Field& config, std::vector<ImportedPolicy>& policies) {
   const Field usual = config["default"];
   for (const auto& [name, client] : config.members()) {
@@ -281,11 +285,7 @@ void import_feign(const Field& config, std::vector<ImportedPolicy>& policies) {
       retryer.leave_in_part("is a class of yours: write what it does");
       retryer.use();
     }
-    const Field connect = setting("connect_timeout"), read = setting("read_timeout");
-    set(p, "connect_timeout", connect ? in_toml(connect.duration(1e-3)) : text_in_toml("10s"),
-        connect ? connect.source() : "Feign's default");
-    set(p, "attempt_timeout", read ? in_toml(read.duration(1e-3)) : text_in_toml("60s"),
-        read ? read.source() : "Feign's default");
+    read_fields(p, setting, kFeignTimeouts, "Feign");
     policies.push_back(std::move(p));
   }
 }

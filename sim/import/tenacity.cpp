@@ -13,6 +13,17 @@ namespace retrysim::imports {
 
 namespace {
 
+constexpr FieldRow kTenacityLeftOut[] = {
+    left_out("wait_random", "write retry.delays with a uniform distribution"),
+    left_out("wait_chain", "write retry.delays: the last delay goes on"),
+    left_out("stop_before_delay",
+             "no retry begins that a wait would make too late: write a deadline"),
+    left_out("retry", "is code"),
+    left_out("reraise", "is code"),
+    left_out("before", "is code"),
+    left_out("after", "is code"),
+    left_out("before_sleep", "is code")};
+
 void read_tenacity(ImportedPolicy& p, const Field& f) {
   const Field stop = f["stop_after_attempt"], delay = f["stop_after_delay"];
   set(p, "retry.max_attempts",
@@ -57,11 +68,7 @@ void read_tenacity(ImportedPolicy& p, const Field& f) {
         w);
     if (w.members().empty()) w.use();
   }
-  f["wait_random"].leave("write retry.delays with a uniform distribution");
-  f["wait_chain"].leave("write retry.delays: the last delay goes on");
-  f["stop_before_delay"].leave("no retry begins that a wait would make too late: write a deadline");
-  for (const char* name : {"retry", "reraise", "before", "after", "before_sleep"})
-    f[name].leave("is code");
+  read_fields(p, f, kTenacityLeftOut);
 }
 
 }  // namespace

@@ -41,6 +41,14 @@ void read_urllib3_suggestions(ImportedPolicy& p, const Field& respect, const Fie
   set(p, "retry.retry_after_max", in_toml(longest), limit ? limit.path() : "urllib3's default");
 }
 
+constexpr std::string_view kIsOfRequests = "is about the requests, not about when to retry";
+constexpr FieldRow kOfRequests[] = {left_out("allowed_methods", kIsOfRequests),
+                                    left_out("method_whitelist", kIsOfRequests),
+                                    left_out("raise_on_status", kIsOfRequests),
+                                    left_out("raise_on_redirect", kIsOfRequests),
+                                    left_out("history", kIsOfRequests),
+                                    left_out("remove_headers_on_redirect", kIsOfRequests)};
+
 // urllib3.util.Retry of version 2: the first retry is made at once, then backoff_factor x 2, 4, ...
 void read_urllib3(ImportedPolicy& p, const Field& f) {
   const Field total = f["total"], factor = f["backoff_factor"], most = f["backoff_max"],
@@ -98,10 +106,7 @@ void read_urllib3(ImportedPolicy& p, const Field& f) {
     }
     number.leave("one number of retries counts for all causes");
   }
-  for (const char* name : {"allowed_methods", "method_whitelist", "raise_on_status",
-                           "raise_on_redirect", "history", "remove_headers_on_redirect"}) {
-    f[name].leave("is about the requests, not about when to retry");
-  }
+  read_fields(p, f, kOfRequests);
 }
 
 }  // namespace
