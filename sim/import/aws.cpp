@@ -191,10 +191,12 @@ class AwsReader {
     if (read_section(line)) return;
     const bool indented = whole.front() == ' ' || whole.front() == '\t';
     // Lines of a script, of which only variables are read.
-    if (!has_sections_ && line.find("AWS_") != std::string_view::npos) {
+    if (!has_sections_ && (line.find("AWS_") != std::string_view::npos ||
+                           (!variable_.empty() && line.starts_with("value:")))) {
       read_variables(line);
       return;
     }
+    variable_.clear();
     bool has_comment = false;
     for (std::size_t i = 1; i < line.size() && !has_comment; ++i) {
       has_comment = (line[i] == '#' || line[i] == ';') && is_blank(line.substr(i - 1, 1));
@@ -227,27 +229,52 @@ class AwsReader {
     }
   }
 
-  /// Words such as AWS_MAX_ATTEMPTS=5, behind `export`, in front of a command, in a Dockerfile.
+  /// Words such as AWS_MAX_ATTEMPTS=5, behind `export`, in front of a command, in a Dockerfile; or
+  /// the name of a variable in YAML: `AWS_MAX_ATTEMPTS: "5"`, `- name: AWS_MAX_ATTEMPTS`.
   void read_variables(std::string_view line) {
     bool any = false;
-    for (const std::string& word : shell_words(line)) {
+    const std::vector<std::string> words = shell_words(line);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      std::string_view word = words[i];
+      const auto next = [&] { return i + 1 < words.size() ? without_marks(words[i + 1]) : ""; };
+      if (const std::string name(without_marks(word)); word.ends_with(':') && name == "name") {
+        variable_ = next();
+        any = true;
+      } else if (name == "value" && word.ends_with(':') && !variable_.empty()) {
+        read_variable(std::exchange(variable_, {}), std::string(next()));
+        any = true;
+      } else if (name.starts_with("AWS_") && word.ends_with(':') && !next().empty()) {
+        read_variable(name, std::string(next()));
+        any = true;
+      }
       const std::size_t equals = word.find('=');
-      if (!word.starts_with("AWS_") || equals == std::string::npos) continue;
+      if (!word.starts_with("AWS_") || equals == std::string_view::npos) continue;
       any = true;
-      std::string name = word.substr(0, equals), value = word.substr(equals + 1);
-      if (value.starts_with("${") && value.ends_with('}')) {  // ${NAME:-default}
-        const std::size_t dash = value.find(":-");
-        if (dash != std::string::npos) value = value.substr(dash + 2, value.size() - dash - 3);
-      }
-      if (is_about_retries(plain(name)) && value.starts_with('$')) {
-        fail(fmt::format("{} = {} is filled in elsewhere; put its value here", name,
-                         scenario::printable_line(value)));
-      }
-      read_setting(name, value, name, false);
+      read_variable(std::string(word.substr(0, equals)), std::string(word.substr(equals + 1)));
     }
     if (!any) {
       reading_.remarks.push_back({fmt::format("line {}", number_), "is no setting", true});
     }
+  }
+
+  /// A word of YAML without brackets, commas and colons around it.
+  static std::string_view without_marks(std::string_view word) {
+    constexpr std::string_view kMarks = "{}[],:";
+    const std::size_t begin = word.find_first_not_of(kMarks);
+    if (begin == std::string_view::npos) return "";
+    return word.substr(begin, word.find_last_not_of(kMarks) + 1 - begin);
+  }
+
+  void read_variable(const std::string& name, std::string value) {
+    if (value.starts_with("${") && value.ends_with('}')) {  // ${NAME:-default}
+      const std::size_t dash = value.find(":-");
+      if (dash != std::string::npos) value = value.substr(dash + 2, value.size() - dash - 3);
+    }
+    if (is_about_retries(plain(name)) && value.starts_with('$')) {
+      fail(fmt::format("{} = {} is filled in elsewhere; put its value here", name,
+                       scenario::printable_line(value)));
+    }
+    read_setting(name, value, name, false);
   }
 
   /// A name without aws, _ and dots: AWS_RETRY_MODE, aws.retryMode and retry_mode are one.
@@ -316,7 +343,8 @@ class AwsReader {
   std::optional<std::size_t> plain_default_, prefixed_default_;  // places of their policies
   bool of_a_profile_ = true;  // sections such as [services mine] are none
   bool has_sections_ = false;
-  std::string above_;  // a line that is indented belongs to this setting
+  std::string variable_;  // of `name: AWS_...`, whose value follows
+  std::string above_;     // a line that is indented belongs to this setting
   int number_ = 0;
 };
 

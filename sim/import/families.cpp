@@ -111,14 +111,26 @@ constexpr Family kFamilies[] = {
      import_client_go},
 };
 
-bool has_mark(const Family& family, const std::string& text) {
-  for (std::string_view rest = family.marks; !rest.empty();) {
+/// Whether the text has one of the marks, which have blanks between them.
+bool has_mark(std::string_view marks, const std::string& text) {
+  for (std::string_view rest = marks; !rest.empty();) {
     const std::string_view mark = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(mark.size() + 1, rest.size()));
     if (text.find(mark) != std::string::npos) return true;
   }
   return false;
 }
+
+/// Software that has rules for retries, but is not read: what its files have somewhere.
+struct Stranger {
+  std::string_view name, marks;
+};
+constexpr Stranger kStrangers[] = {
+    {"nginx", "proxy_next_upstream proxy_pass"},
+    {"HAProxy", "redispatch retry-on"},
+    {"Traefik", "traefik.io/ traefik.containo.us/ middlewares: [http.middlewares."},
+    {"Kong", "_format_version konghq.com"},
+};
 
 /// Two groups of one name could not stand in one scenario.
 void make_names_unique(std::vector<ImportedPolicy>& policies) {
@@ -167,7 +179,18 @@ void read_documents(const Family& family, const std::string& text, Reading& read
   }
   for (const Field& d : whole) add_objects(d, documents);
   family.from_documents(documents, reading, result);
-  if (result.policies.empty()) return;
+  if (result.policies.empty()) {
+    for (const Field& d : documents) {
+      if (d["kind"].plain() != "ConfigMap") continue;
+      throw BadConfiguration(
+          {.file = reading.file,
+           .message =
+               "a ConfigMap has files in it: import what is below its data, one by one, from "
+               "kubectl get configmap NAME -o 'jsonpath={.data.KEY}'",
+           .source_line = {}});
+    }
+    return;
+  }
   for (const Field& d : whole) list_unused(d, reading);
 }
 
@@ -247,7 +270,7 @@ std::span<const ImportKind> import_kinds() {
 std::string_view import_kind_of(const std::string& text, const std::string& file) {
   std::optional<BadConfiguration> first;
   for (const imports::Family& family : imports::families()) {
-    if (!imports::has_mark(family, text)) continue;
+    if (!imports::has_mark(family.marks, text)) continue;
     try {
       (void)import_configuration(family.kind.name, text, file);
       return family.kind.name;
@@ -256,6 +279,15 @@ std::string_view import_kind_of(const std::string& text, const std::string& file
     }
   }
   if (first) throw BadConfiguration(*first);
+  for (const auto& [name, marks] : imports::kStrangers) {
+    if (!imports::has_mark(marks, text)) continue;
+    throw BadConfiguration(
+        {.file = file,
+         .message = fmt::format("its kind cannot be told; it looks like one of {}, which is not "
+                                "read: write its rules as keys of client.*.retry",
+                                name),
+         .source_line = {}});
+  }
   throw BadConfiguration(
       {.file = file, .message = "its kind cannot be told; name it", .source_line = {}});
 }

@@ -305,19 +305,21 @@ void Field::leave(std::string why) const {
 void Field::leave_in_part(std::string why) const { reading_->leave_in_part(path_, std::move(why)); }
 
 void Field::fail(const std::string& expected) const {
-  // Placeholders, templates and variables of a shell.
-  if (is_text() && (value_->text.find("${") != std::string::npos ||
-                    value_->text.find("{{") != std::string::npos)) {
+  const std::string value = is_text() ? fmt::format(" = \"{}\"", value_->text) : "";
+  // Placeholders, templates and variables of a shell. A template without quotes is a map in a map.
+  const bool is_template =
+      is_text() ? value_->text.find("${") != std::string::npos ||
+                      value_->text.find("{{") != std::string::npos
+                : is_map() && value_->members.size() == 1 && value_->members.front().name == "?";
+  if (is_template) {
     throw BadConfiguration(
         {.file = reading_->file,
          .line = value_->line,
          .column = value_->column,
-         .message =
-             fmt::format("{} = \"{}\" is filled in elsewhere; put its value here",
-                         scenario::printable_line(path_), scenario::printable_line(value_->text)),
+         .message = fmt::format("{}{} is filled in elsewhere; put its value here",
+                                scenario::printable_line(path_), scenario::printable_line(value)),
          .source_line = {}});
   }
-  const std::string value = is_text() ? fmt::format(" = \"{}\"", value_->text) : "";
   throw BadConfiguration(
       {.file = reading_->file,
        .line = value_ == nullptr ? 0 : value_->line,
