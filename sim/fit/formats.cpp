@@ -189,14 +189,17 @@ constexpr UsualNames kUsualNames[] = {
     {time_of(kEnd), "msec|time|timestamp|ts"},
     {time_of(kStart), "starttime"},
     {time_of(kEnd), "timeiso8601|timelocal|datetime|date|asctime|eventtime|logtime|epoch"},
-    {time_of(kStart), "startlocal|startedat|starttimestamp|requeststart|begintime|start"},
+    {time_of(kStart),
+     "requesttimeepoch|startlocal|startedat|starttimestamp|requeststart|begintime|start"},
     {duration_in(kInS), "duration|requesttime|targetresponsetime"},
     {duration_in(kInAnyUnit),
      "latency|responsetime|elapsed|elapsedtime|timetaken|took|totaltime|processingtime|"
      "responseduration|requestduration|requestprocessingtime|responselatency|durations|cost|spent|"
      "rt|runtime|"
      "resptime|reqtime|urt|upstreamresponsetime"},
-    {duration_in(kInNs), "event.duration"},
+    {duration_in(kInNs), "event.duration|totalns"},
+    {duration_in(kInUs), "totalus"},
+    {duration_in(kInMs), "latencies.request|totalms"},
     {duration_in(kInS), "httprequest.latency"},
     {plain(LinePart::kStatus),
      "status|responsecode|statuscode|code|httpstatus|httpstatuscode|downstreamstatus|"
@@ -1009,6 +1012,38 @@ std::optional<std::size_t> longest_column(const std::vector<CommonLine>& lines,
   return std::nullopt;
 }
 
+/// The unit that a column names, if all lines have the same one there: "12.3 ms".
+std::uint8_t unit_in_column(const std::vector<CommonLine>& lines, std::size_t column) {
+  constexpr std::pair<std::string_view, std::uint8_t> kWords[] = {
+      {"ms", kInMs}, {"us", kInUs}, {"\xc2\xb5s", kInUs}, {"s", kInS}, {"sec", kInS}};
+  if (column >= lines.front().tokens.size()) return kNoUnit;
+  for (const auto& [word, unit] : kWords) {
+    if (std::ranges::all_of(lines, [&, text = word](const CommonLine& line) {
+          return line.tokens[column].text == text;
+        })) {
+      return unit;
+    }
+  }
+  return kNoUnit;
+}
+
+/// Whether a column of numbers is the size of the answer with its head ($bytes_sent, %O): hardly
+/// more than the size without, whatever that is.
+bool is_whole_size(const std::vector<CommonLine>& lines, std::size_t column, std::size_t size) {
+  constexpr double kLongestHead = 4000, kMoreAlike = 4;
+  double least = kLongestHead, most = 0, smallest = 1e18, largest = 0;
+  for (const CommonLine& line : lines) {
+    const double own = parse_number(line.tokens[column].text).value_or(0),
+                 body = parse_number(line.tokens[size].text).value_or(0), head = own - body;
+    if (head < 0 || head > kLongestHead) return false;
+    least = std::min(least, head);
+    most = std::max(most, head);
+    smallest = std::min(smallest, body);
+    largest = std::max(largest, body);
+  }
+  return largest - smallest > kMoreAlike * (most - least);
+}
+
 /// What the tail says, column by column.
 struct Tail {
   std::optional<std::size_t> duration, id, agent;
@@ -1016,15 +1051,15 @@ struct Tail {
   bool is_pair = false;  ///< "%T/%D"
 };
 
-Tail tail_of(const std::vector<CommonLine>& lines) {
+/// A lone number may be a duration only if `may_guess`.
+Tail tail_of(const std::vector<CommonLine>& lines, bool may_guess) {
   Tail tail;
   const std::vector<Token>& tokens = lines.front().tokens;
   std::vector<std::size_t> decimals, wholes;
   std::optional<std::size_t> units, pair;
   std::size_t quoted = 0;
   std::uint8_t best_rank = 255;
-  // The first number is the size of the answer.
-  bool size_seen = false;
+  std::optional<std::size_t> size;  // of the answer: the first number
   for (std::size_t i = 1; i < tokens.size(); ++i) {
     const Looks looks = looks_of_column(lines, i);
     if (!tokens[i].key.empty()) {
@@ -1039,20 +1074,27 @@ Tail tail_of(const std::vector<CommonLine>& lines) {
       }
       continue;
     }
+    if (looks == Looks::kDecimal || (looks == Looks::kWhole && size)) {
+      if (const std::uint8_t unit = unit_in_column(lines, i + 1); unit != kNoUnit) {
+        tail.duration = i;
+        tail.units = unit;
+        continue;
+      }
+    }
     if (tokens[i].close == '"' && ++quoted == 2 && looks != Looks::kDecimal) tail.agent = i;
     switch (looks) {
       case Looks::kDecimal:
         decimals.push_back(i);
         break;
       case Looks::kWhole:
-        if (!size_seen && tokens[i].close == ' ') {
-          size_seen = true;
+        if (!size && tokens[i].close == ' ') {
+          size = i;
         } else {
           wholes.push_back(i);
         }
         break;
       case Looks::kNone:
-        if (!size_seen && tokens[i].close == ' ') size_seen = true;
+        if (!size && tokens[i].close == ' ') size = i;
         break;
       case Looks::kUnits:
         if (!units) units = i;
@@ -1078,7 +1120,8 @@ Tail tail_of(const std::vector<CommonLine>& lines) {
     tail.duration = pair;
     tail.is_pair = true;
     tail.units = kInUs;
-  } else if (wholes.size() == 1) {
+  } else if (may_guess && wholes.size() == 1 &&
+             !(size && is_whole_size(lines, wholes.front(), *size))) {
     tail.duration = wholes.front();
     tail.units = kInS | kInMs | kInUs;
   }
@@ -1129,7 +1172,7 @@ std::optional<Format> common_format(std::span<const std::string_view> lines, std
     add(i == 0 ? "" : " ", i == client ? plain(LinePart::kClient) : Meaning{});
   }
   if (client + 1 < who) add(" ", {});
-  const Tail tail = tail_of(all);
+  const Tail tail = tail_of(all, word != "common" && word != "combined");
   const bool apache = word == "apache", tomcat = word == "tomcat", nginx = word == "nginx";
   const bool decimals = tail.duration && looks_of_column(all, *tail.duration) == Looks::kDecimal;
   std::uint8_t units = tail.units;
@@ -1347,6 +1390,7 @@ std::optional<Format> known_format(std::span<const std::string_view> lines, std:
 }
 
 Meaning usual_meaning(std::string_view name) {
+  if (name == "@t") return time_of(kEnd);  // Serilog's
   std::string_view stem = name;
   const std::uint8_t unit = unit_at_end(stem);
   const auto of_whole = [&](std::string_view whole, std::string_view cut) {

@@ -19,6 +19,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <span>
@@ -146,8 +147,10 @@ struct RawDurations {
 /// The only unit of `candidates` in which the durations are those of requests: on average from
 /// 0.1 ms to 20 s, and none longer than the log. `preferred` is taken if it is one of several.
 /// Throws BadLog if there is no such unit, or more than one.
+/// `or_else` is what may be done besides giving the unit.
 std::uint8_t unit_that_fits(const RawDurations& durations, std::uint8_t candidates,
-                            std::uint8_t preferred, const std::string& file, NameOfPart part) {
+                            std::uint8_t preferred, const std::string& file, NameOfPart part,
+                            std::string_view or_else) {
   constexpr double kLeastMean = 1e-4, kMaxMean = 20, kSecondMore = 1;
   std::vector<std::uint8_t> fitting;
   std::string words;
@@ -174,8 +177,8 @@ std::uint8_t unit_that_fits(const RawDurations& durations, std::uint8_t candidat
   }
   throw BadLog(
       fmt::format("{}: the log does not say in which unit its durations are: they may be {}; give "
-                  "it with {}",
-                  file, words, part("duration_unit")));
+                  "it with {}{}",
+                  file, words, part("duration_unit"), or_else));
 }
 
 // --- A log. ---
@@ -322,15 +325,17 @@ class LogParser {
     wrapping_ = Wrapping{};
     members_.clear();
     shapes_.clear();
+    last_shape_ = 0;
     count_.reset();
     header_line_ = 0;
     first_row_ = log_.rows.size();
-    last_shape_ = 0;
     first_line_ = head.front().first;
     takes_wrapper_time_ = is_iis_ = is_logfmt_ = false;
     w3c_fields_ = 0;
     w3c_date_.clear();
     w3c_days_ns_ = w3c_latest_ns_ = 0;
+    first_time_ns_.reset();
+    lines_set_back_ = times_set_back_ = 0;
     scale_ = kFineScale;
     any_plain_ = false;
     std::vector<std::string_view> lines;
@@ -352,12 +357,12 @@ class LogParser {
     }
     if (options_.duration_unit_s && format_.has(LinePart::kDuration)) apply_unit();
     choose_clock(lines);
+    note_paths();
     log_.format = format_.word;
     if (wrapping_.any()) log_.format += fmt::format(", {}", wrapping_.words());
   }
 
   void begin_load_test() {
-    note_paths();
     format_ = load_test_->format;
     if (format_.shape == Shape::kCsv && load_test_->has_header) header_line_ = first_line_;
     if (!log_.load_test) log_.load_test.emplace();
@@ -525,6 +530,13 @@ class LogParser {
     if (!wrapping_.any()) return;
     if (!format_.has(LinePart::kTime) && format_.shape != Shape::kJson) {
       takes_wrapper_time_ = true;
+      if (std::ranges::none_of(lines, [&](std::string_view line) {
+            return parse_log_time(wrapping_.unwrap(line).time).has_value();
+          })) {
+        throw BadLog(fmt::format(
+            "{}: the lines of {} have no time, and what is around them ({}) has none with a year",
+            file_, format_.word, wrapping_.words()));
+      }
       return;
     }
     if (format_.shape != Shape::kPattern) return;
@@ -583,6 +595,8 @@ class LogParser {
     };
     for (std::size_t place = 0; place < names.size(); ++place) {
       if (names[place] == format_.name(LinePart::kDuration)) continue;
+      // Of Amazon's API Gateway, that is when the request came.
+      if (names[place] == "requestTime" && members_.contains("requestTimeEpoch")) continue;
       Meaning meaning =
           format_.shape == Shape::kW3c ? w3c_meaning(names[place]) : usual_meaning(names[place]);
       for (const auto& [role, wanted] : options_.columns) {
@@ -704,6 +718,7 @@ class LogParser {
       format_.names[index_of(LinePart::kDuration)] = "service";
     }
     choose({members_.begin(), members_.end()});
+    note_paths();
     if (!had_service && format_.has(LinePart::kService) && log_.rows.size() > first_row_) {
       // Lines that came before name none.
       services_.insert("");
@@ -716,12 +731,20 @@ class LogParser {
     }
   }
 
+  /// Where the parts of lines of JSON are.
+  void note_paths() {
+    for (std::size_t part = 0; part < kLineParts; ++part) {
+      const bool has = format_.has(static_cast<LinePart>(part)) && !format_.names[part].empty();
+      paths_[part] = has ? Members::path_of(format_.names[part]) : 0;
+    }
+  }
+
   // --- Lines. ---
 
-    note_paths();
   void add(std::string_view line, std::uint64_t number) {
     if (format_.shape == Shape::kW3c && line.starts_with('#')) return read_directive(line);
     ++log_.lines;
+    line_ = number;
     try {
       add_request(line);
     } catch (const Unreadable& bad) {
@@ -731,14 +754,6 @@ class LogParser {
       }
     } catch (const NoRequest& other) {
       ++log_.other_lines;
-  /// Where the parts of lines of JSON are.
-  void note_paths() {
-    for (std::size_t part = 0; part < kLineParts; ++part) {
-      const bool has = format_.has(static_cast<LinePart>(part)) && !format_.names[part].empty();
-      paths_[part] = has ? Members::path_of(format_.names[part]) : 0;
-    }
-  }
-
       if (log_.first_other.size() < kOtherLinesShown) {
         log_.first_other.push_back({file_, number, other.why});
       }
@@ -770,6 +785,7 @@ class LogParser {
       time = parse_log_time(text(LinePart::kTime));
     }
     if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(text(LinePart::kTime)))};
+    watch_clock(*time);
     if (count_) {
       const std::optional<double> value = parse_number(fields_[*count_]);
       if (!value || *value > kMaxCounted) {
@@ -829,6 +845,43 @@ class LogParser {
     while (*time % log_.time_resolution_ns != 0) log_.time_resolution_ns /= 1000;
     if (has_service && service.empty()) note_unnamed(log_.rows.size());
     log_.rows.push_back(row);
+  }
+
+  /// Notes where times go back and go on from there. A request that took long, whose time is that
+  /// of its beginning, is a line of its own.
+  void watch_clock(std::int64_t time_ns) {
+    constexpr std::int64_t kLeastNs = 300 * kNsOfSecond;
+    constexpr int kManyLines = 20;
+    if (lines_set_back_ > 0) {
+      lines_set_back_ = time_ns < set_back_from_ns_ - set_back_by_ns_ / 2 ? lines_set_back_ + 1 : 0;
+      if (lines_set_back_ == kManyLines) {
+        lines_set_back_ = 0;
+        if (++times_set_back_ == 1) first_set_back_ = set_back_;
+      }
+    } else if (first_time_ns_ && last_time_ns_ - time_ns >= kLeastNs) {
+      lines_set_back_ = 1;
+      set_back_from_ns_ = last_time_ns_;
+      set_back_by_ns_ = last_time_ns_ - time_ns;
+      set_back_ = {line_, set_back_by_ns_, time_ns - *first_time_ns_};
+    }
+    if (!first_time_ns_) first_time_ns_ = time_ns;
+    last_time_ns_ = time_ns;
+  }
+
+  /// At the end of summer time, clocks without an offset go back by an hour, and the requests of
+  /// two hours would be in one. Buffers set times back again and again, and an hourly file behind
+  /// another begins where that does. Throws BadLog.
+  void check_clock() const {
+    constexpr std::int64_t kHourNs = 3600 * kNsOfSecond, kSlackNs = 60 * kNsOfSecond;
+    if (times_set_back_ != 1 || std::abs(first_set_back_.by_ns - kHourNs) > kSlackNs ||
+        std::abs(first_set_back_.behind_first_ns) < kSlackNs) {
+      return;
+    }
+    throw BadLog(fmt::format(
+        "{}:{}: the times go back by an hour and go on from there, as at the end of summer time, "
+        "without an offset that would tell both hours apart; fit the lines before this one, or "
+        "those from it on",
+        file_, first_set_back_.line));
   }
 
   /// Of a log whose date only stands in its head, from which days are counted.
@@ -919,6 +972,21 @@ class LogParser {
     if (count_) need(*count_);
   }
 
+  /// Throws Unreadable, NoRequest.
+  void read_object(std::string_view line) {
+    while (line.starts_with(' ')) line.remove_prefix(1);
+    switch (said_.read_json(line)) {
+      case Members::Misread::kNone:
+        return;
+      case Members::Misread::kTooDeep:
+        throw Unreadable{fmt::format("its JSON is nested more than {} deep", Members::kDeepest)};
+      case Members::Misread::kNoObject:
+        break;
+    }
+    if (line.starts_with('{') || looks_like_request(line)) throw Unreadable{"not a JSON object"};
+    throw NoRequest{"not a JSON object"};
+  }
+
   void read_json(std::string_view line, LineValues& values) {
     if (is_logfmt_) {
       said_.read_logfmt(line);
@@ -963,21 +1031,6 @@ class LogParser {
     const std::string_view whole = text;
     std::int64_t sum = 0;
     bool any = false;
-  /// Throws Unreadable, NoRequest.
-  void read_object(std::string_view line) {
-    while (line.starts_with(' ')) line.remove_prefix(1);
-    switch (said_.read_json(line)) {
-      case Members::Misread::kNone:
-        return;
-      case Members::Misread::kTooDeep:
-        throw Unreadable{fmt::format("its JSON is nested more than {} deep", Members::kDeepest)};
-      case Members::Misread::kNoObject:
-        break;
-    }
-    if (line.starts_with('{') || looks_like_request(line)) throw Unreadable{"not a JSON object"};
-    throw NoRequest{"not a JSON object"};
-  }
-
     while (!text.empty()) {
       const std::string_view one = text.substr(0, text.find_first_of(",:"));
       text.remove_prefix(std::min(text.size(), one.size() + 1));
@@ -1082,6 +1135,7 @@ class LogParser {
   // --- The end of a file. ---
 
   void end_file() {
+    check_clock();
     const bool could_read_none = members_.empty() && log_.bad_lines > 0;  // which is said then
     if (format_.shape == Shape::kJson && !load_test_ && !could_read_none) {
       if (!wrapping_.any() || format_.has(LinePart::kTime)) {
@@ -1166,7 +1220,13 @@ class LogParser {
     all.span_s = static_cast<double>(last - first) * 1e-9;
     constexpr std::size_t kFewest = 20;  // that a fit takes
     if (all.count < kFewest) return preferred != kNoUnit ? preferred : first_of(candidates);
-    const std::uint8_t unit = unit_that_fits(all, candidates, preferred, file_, options_.part);
+    const std::string or_else =
+        format_.shape == Shape::kPattern && !described_
+            ? ", or, if the number behind the request is no duration, the format with " +
+                  options_.part("format")
+            : "";
+    const std::uint8_t unit =
+        unit_that_fits(all, candidates, preferred, file_, options_.part, or_else);
     if (unit != preferred) {
       log_.notes.push_back(fmt::format(
           "The log does not say in which unit durations are: only in {} do they make sense, with a "
@@ -1194,14 +1254,22 @@ class LogParser {
   std::string file_;
   std::optional<LoadTestFormat> load_test_;  // if the file has results of one
   std::size_t users_seen_ = 0, most_users_seen_ = 0;
-  std::uint64_t first_line_ = 0, header_line_ = 0;
+  std::uint64_t first_line_ = 0, header_line_ = 0, line_ = 0;
   std::size_t first_row_ = 0;  // of the file
   bool takes_wrapper_time_ = false, is_iis_ = false, is_logfmt_ = false;
   std::size_t w3c_fields_ = 0;
   std::string w3c_date_;                              // of its head; empty: none
   std::int64_t w3c_days_ns_ = 0, w3c_latest_ns_ = 0;  // since then
   std::optional<std::size_t> count_;                  // CSV: the column with numbers of requests
-  std::int64_t scale_ = kFineScale;                   // of durations without a unit
+  std::optional<std::int64_t> first_time_ns_;         // of the file, as lines have it
+  struct SetBack {
+    std::uint64_t line = 0;
+    std::int64_t by_ns = 0, behind_first_ns = 0;  ///< the latter: from the file's first line
+  };
+  std::int64_t last_time_ns_ = 0, set_back_from_ns_ = 0, set_back_by_ns_ = 0;
+  SetBack set_back_, first_set_back_;
+  int lines_set_back_ = 0, times_set_back_ = 0;
+  std::int64_t scale_ = kFineScale;  // of durations without a unit
   bool any_plain_ = false, any_named_ = false;
   Names members_;                   // JSON: that lines of the file have
   std::set<std::uint64_t> shapes_;  // JSON: hashes of the names of members that lines have

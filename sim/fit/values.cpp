@@ -34,15 +34,17 @@ std::optional<std::int64_t> parse_epoch(std::string_view text) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// "10/Oct/2000:13:55:36 -0700", ".123" behind the seconds, without an offset in UTC.
+// "10/Oct/2000:13:55:36 -0700", ".123" behind the seconds, without an offset in UTC. Python's
+// servers have a blank in front of the hour.
 std::optional<std::int64_t> parse_common_log_time(std::string_view text) {
-  constexpr std::string_view kShape = "00/Aaa/0000:00:00:00", kOffset = " +0000";
+  constexpr std::string_view kShape = "00/Aaa/0000_00:00:00", kOffset = " +0000";
   const auto has_shape = [](std::string_view part, std::string_view shape) {
     if (part.size() < shape.size()) return false;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const char c = part[i], s = shape[i];
       if (s == '0'               ? !is_digit(c)
           : s == '+'             ? c != '+' && c != '-'
+          : s == '_'             ? c != ':' && c != ' '
           : s == 'A' || s == 'a' ? false
                                  : c != s) {
         return false;

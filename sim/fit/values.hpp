@@ -13,8 +13,8 @@ namespace retrysim::fit {
 /// Nanoseconds since 1970 of a time as logs write it: seconds, milliseconds, microseconds or
 /// nanoseconds since 1970 (told by their size), ISO 8601 (with `.` or `,` before the fraction, `-`
 /// or `/` in the date), or `10/Oct/2000:13:55:36.123 -0700`, where fraction and offset may be
-/// missing. Nothing if it is none of these, or not from 1970 to 2261, which 64-bit nanoseconds
-/// hold.
+/// missing and a blank may be in front of the hour. Nothing if it is none of these, or not from
+/// 1970 to 2261, which 64-bit nanoseconds hold.
 std::optional<std::int64_t> parse_log_time(std::string_view text);
 
 /// A decimal number in units of `unit_ns`, a power of ten, in nanoseconds: exactly, further

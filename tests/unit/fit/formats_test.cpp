@@ -256,9 +256,115 @@ TEST_CASE("what collectors put around lines is taken off") {
   // uvicorn has no clock of its own.
   const std::string uvicorn = "INFO:     10.0.0.1:5 - \"GET / HTTP/1.1\" 200 OK";
   CHECK_THAT(why_refused(uvicorn + "\n"), Catch::Contains("the lines of uvicorn have no time"));
+  CHECK_THAT(
+      why_refused(lines_of(20, [&](int, int) { return "Jun  1 00:00:00 web api[7]: " + uvicorn; })),
+      Catch::EndsWith("the lines of uvicorn have no time, and what is around them (syslog) "
+                      "has none with a year"));
   const Log timed = log_of(iso(100) + " " + uvicorn + "\n" + iso(200) + " " + uvicorn + "\n");
   CHECK(timed.rows.size() == 2);
   CHECK_FALSE(timed.has_durations);
+}
+
+TEST_CASE("a number behind the request is a duration only if it may be one") {
+  // The size of the answer with its head ($bytes_sent, %O) is the size without, and a little more:
+  // a mean of 60,000 would else be taken for 60 ms.
+  const auto with_size = [](int i, int ms, int behind) {
+    return fmt::format("10.0.0.{} - - [{}] \"GET /v1/{} HTTP/1.1\" 200 {} \"-\" \"probe\" {}",
+                       i % 9, clf_time(ms), i, 20'000 + i % 40 * 2'000, behind);
+  };
+  const Log sizes = log_of(lines_of(
+      200, [&](int i, int ms) { return with_size(i, ms, 20'000 + i % 40 * 2'000 + 300 + i % 7); }));
+  CHECK(sizes.rows.size() == 200);
+  CHECK_FALSE(sizes.has_durations);
+  // Apache's combinedio has the length of the request besides.
+  CHECK_FALSE(log_of(lines_of(200, [&](int i, int ms) {
+                return fmt::format("{} {}", with_size(i, ms, 400 + i % 50),
+                                   20'300 + i % 40 * 2'000);
+              })).has_durations);
+  const Log durations = log_of(
+      lines_of(200, [&](int i, int ms) { return with_size(i, ms, 21'000 + i % 29 * 2'000); }));
+  CHECK(mean_ms(durations) == Approx(49).margin(2));
+  // Lengths of requests may be durations as far as the log tells; the format that is named has
+  // none.
+  const std::string lengths = lines_of(
+      200, [](int i, int ms) { return fmt::format("{} {}", combined(i, ms), 300 + i % 70); });
+  CHECK_THAT(why_refused(lengths),
+             Catch::EndsWith("give it with --unit, or, if the number behind the request is no "
+                             "duration, the format with --log-format"));
+  CHECK_FALSE(log_of(lengths, with_format("combined")).has_durations);
+  CHECK(mean_ms(log_of(lines_of(50, [](int i, int ms) { return combined(i, ms) + " 0.250"; }),
+                       with_format("combined"))) == Approx(250));
+}
+
+TEST_CASE("loggers of libraries and services") {
+  // morgan: ":response-time ms"
+  CHECK(mean_ms(log_of(lines_of(50, [](int i, int ms) {
+          return fmt::format("{} - {:.3f} ms", combined(i, ms), 12.5);
+        }))) == Approx(12.5));
+  // Werkzeug
+  const Log werkzeug = log_of(lines_of(50, [](int i, int ms) {
+    return fmt::format("10.0.0.{} - - [01/Jun/2024 00:00:{:02}] \"GET / HTTP/1.1\" 200 -", i % 9,
+                       ms / 1000);
+  }));
+  CHECK(werkzeug.rows.size() == 50);
+  CHECK_FALSE(werkzeug.has_durations);
+  const auto json = [](const std::function<std::string(int)>& members) {
+    return log_of(lines_of(50, [&](int, int ms) { return "{" + members(ms) + "}"; }));
+  };
+  const auto epoch = [](int ms) { return std::to_string(1'717'200'000'000 + ms); };
+  const Log kong = json([&](int ms) {
+    return "\"started_at\":" + epoch(ms) +
+           ",\"latencies\":{\"request\":35,\"kong\":1,\"proxy\":34},"
+           "\"response\":{\"status\":200},\"request\":{\"uri\":\"/\"}";
+  });
+  CHECK(mean_ms(kong) == Approx(35));
+  CHECK(kong.times_are_starts);
+  const Log gateway = json([&](int ms) {
+    return "\"requestTime\":\"01/Jun/2024:00:00:0" + std::to_string(ms / 1000) +
+           " +0000\",\"requestTimeEpoch\":" + epoch(ms) +
+           ",\"status\":\"200\",\"responseLatency\":\"35\"";
+  });
+  CHECK(mean_ms(gateway) == Approx(35));
+  CHECK(gateway.times_are_starts);
+  CHECK(gateway.time_resolution_ns == kMilli);
+  CHECK(mean_ms(json([&](int ms) {
+          return "\"timestamp\":" + epoch(ms) + ",\"status\":200,\"total_ns\":\"35000000\"";
+        })) == Approx(35));
+  CHECK(mean_ms(json([&](int ms) {
+          return "\"@t\":\"2024-06-01T00:00:0" + std::to_string(ms / 1000) +
+                 ".5Z\",\"StatusCode\":200,\"Elapsed\":35.5";
+        })) == Approx(35.5));
+  // nginx writes bytes of a browser's name as they came.
+  const Log bytes = json([&](int ms) {
+    return "\"msec\":" + epoch(ms) +
+           ",\"status\":200,\"request_time\":0.035,\"agent\":\"\xff\xfe\"";
+  });
+  CHECK(bytes.rows.size() == 50);
+  CHECK(bytes.bad_lines == 0);
+}
+
+TEST_CASE("a clock that is set back by an hour is named") {
+  // Six hours of a line each ten seconds; clocks go back at 03:00.
+  const auto line = [](int s) {
+    return fmt::format(
+        "{{\"time\":\"2024-10-27T{:02}:{:02}:{:02}\",\"duration_ms\":5,\"status\":200}}\n",
+        s / 3600, s / 60 % 60, s % 60);
+  };
+  const auto hours = [&](int begin, int end) {
+    std::string text;
+    for (int s = begin; s < end; s += 10) text += line(s);
+    return text;
+  };
+  constexpr int kHour = 3600;
+  CHECK_THAT(
+      why_refused(hours(0, 3 * kHour) + hours(2 * kHour, 5 * kHour)),
+      Catch::EndsWith("log:1081: the times go back by an hour and go on from there, as at the "
+                      "end of summer time, without an offset that would tell both hours "
+                      "apart; fit the lines before this one, or those from it on"));
+  // Files of an hour put together, files in another order, a request that took an hour.
+  CHECK(why_refused(hours(0, kHour) + hours(0, kHour)).empty());
+  CHECK(why_refused(hours(2 * kHour, 3 * kHour) + hours(kHour, 2 * kHour)).empty());
+  CHECK(why_refused(hours(0, 3 * kHour) + line(2 * kHour) + hours(3 * kHour, 4 * kHour)).empty());
 }
 
 TEST_CASE("lines that are no requests are counted apart, those of another format are not") {
