@@ -1027,6 +1027,18 @@ std::uint8_t unit_in_column(const std::vector<CommonLine>& lines, std::size_t co
   return kNoUnit;
 }
 
+/// Whether decimals are as fine as those of durations, which are milliseconds at least; nginx
+/// writes $gzip_ratio with two.
+bool are_fine(const std::vector<CommonLine>& lines, std::size_t column) {
+  constexpr std::size_t kOfMilliseconds = 3;
+  return std::ranges::all_of(lines, [column](const CommonLine& line) {
+    const std::string_view text = line.tokens[column].text;
+    const std::string_view first = text.substr(0, text.find_first_of(", "));
+    const std::size_t point = first.find('.');
+    return is_none(text) || first.size() > point + kOfMilliseconds;
+  });
+}
+
 /// Whether a column of numbers is the size of the answer with its head ($bytes_sent, %O): hardly
 /// more than the size without, whatever that is.
 bool is_whole_size(const std::vector<CommonLine>& lines, std::size_t column, std::size_t size) {
@@ -1084,7 +1096,7 @@ Tail tail_of(const std::vector<CommonLine>& lines, bool may_guess) {
     if (tokens[i].close == '"' && ++quoted == 2 && looks != Looks::kDecimal) tail.agent = i;
     switch (looks) {
       case Looks::kDecimal:
-        decimals.push_back(i);
+        if (are_fine(lines, i)) decimals.push_back(i);
         break;
       case Looks::kWhole:
         if (!size && tokens[i].close == ' ') {

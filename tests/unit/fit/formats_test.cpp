@@ -284,6 +284,10 @@ TEST_CASE("a number behind the request is a duration only if it may be one") {
   const Log durations = log_of(
       lines_of(200, [&](int i, int ms) { return with_size(i, ms, 21'000 + i % 29 * 2'000); }));
   CHECK(mean_ms(durations) == Approx(49).margin(2));
+  // $gzip_ratio has two decimals, times have three.
+  CHECK_FALSE(log_of(lines_of(200, [](int i, int ms) {
+                return fmt::format("{} \"{:.2f}\"", combined(i, ms), 2 + i % 300 / 100.0);
+              })).has_durations);
   // Lengths of requests may be durations as far as the log tells; the format that is named has
   // none.
   const std::string lengths = lines_of(
