@@ -28,7 +28,7 @@ using enum ConcurrencyControl;
 
 const RandomKey kKey(1, 2);
 
-Time at(std::int64_t ns) { return Time::from_nanoseconds(ns); }
+Time at_ns(std::int64_t ns) { return Time::from_nanoseconds(ns); }
 
 /// A queue in front of servers whose load changes every few seconds, with both limits before it.
 struct TwoLimits {
@@ -41,7 +41,7 @@ struct TwoLimits {
     const auto exponential = [&](double mean_s) {
       return static_cast<std::int64_t>(-std::log(1 - uniform()) * mean_s * 1e9);
     };
-    const auto law = make_limit_law(spec, kKey, kServers, at(0));
+    const auto law = make_limit_law(spec, kKey, kServers, at_ns(0));
     const auto plain = plain_limit(spec, kKey, kServers, 0);
     REQUIRE(law != nullptr);
 
@@ -68,7 +68,7 @@ struct TwoLimits {
         served.pop();
         --inside;
         const bool ok = uniform() < 0.97;
-        law->left({at(now), Duration::nanoseconds(now - one.came), one.found, inside, ok});
+        law->left({at_ns(now), Duration::nanoseconds(now - one.came), one.found, inside, ok});
         plain->went_out({now, now - one.came, one.found, inside, ok});
         begin();
         continue;
@@ -80,14 +80,14 @@ struct TwoLimits {
         work_s = random() % 4 == 0 ? 0.0004 : 0.02;
         phase_ends = now + exponential(5);
         servers = random() % 4 == 0 ? kServers / 2 : kServers;
-        law->set_working(servers, at(now));
+        law->set_working(servers, at_ns(now));
         plain->set_servers(servers, now);
         begin();
       }
       next = now + exponential(1 / rate);
       ++decisions;
-      const bool lets_in = inside < law->limit(inside, at(now));
-      if (!lets_in) law->refused(at(now));
+      const bool lets_in = inside < law->limit(inside, at_ns(now));
+      if (!lets_in) law->refused(at_ns(now));
       refusals += !lets_in;
       if (lets_in != plain->lets_in(inside, now)) {
         ++differences;
@@ -95,7 +95,7 @@ struct TwoLimits {
       }
       if (!lets_in) continue;
       ++inside;
-      law->entered(inside, at(now));
+      law->entered(inside, at_ns(now));
       plain->went_in(inside, now);
       all.push_back({now, inside});
       waiting.push_back(all.size() - 1);
@@ -161,15 +161,15 @@ TEST_CASE("With other numbers, too") {
 class Feeder {
  public:
   Feeder(const ConcurrencySpec& spec, std::int64_t servers)
-      : law_(make_limit_law(spec, kKey, servers, at(0))) {}
+      : law_(make_limit_law(spec, kKey, servers, at_ns(0))) {}
 
-  std::int64_t limit(std::int64_t present = 0) { return law_->limit(present, at(now_)); }
+  std::int64_t limit(std::int64_t present = 0) { return law_->limit(present, at_ns(now_)); }
   void feed(Duration time, std::int64_t found, Duration step) {
     now_ += step.count();
-    law_->left({at(now_), time, found, found - 1, true});
-    law_->entered(found, at(now_));
+    law_->left({at_ns(now_), time, found, found - 1, true});
+    law_->entered(found, at_ns(now_));
   }
-  void refuse() { law_->refused(at(now_)); }
+  void refuse() { law_->refused(at_ns(now_)); }
 
  private:
   std::unique_ptr<LimitLaw> law_;
