@@ -6,11 +6,11 @@
 #pragma once
 
 #include <retrysim/compare.hpp>
-#include <retrysim/run.hpp>
 #include <retrysim/retry_rules.hpp>
+#include <retrysim/run.hpp>
 #include <retrysim/scenario.hpp>
-#include <retrysim/time.hpp>
 #include <retrysim/sweep.hpp>
+#include <retrysim/time.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -211,7 +211,7 @@ int sdk_upgrade(const SdkUpgradeCommand& o, Session& session) {
     for (const ComparedVariant& v : one->result.comparison.variants) {
       one->sets.push_back(report::result_set_of(v));
     }
-    one->evaluations.assign(one->sets.begin(), one->sets.end());
+    for (const report::ResultSet& set : one->sets) one->evaluations.emplace_back(set);
     reports.push_back(
         {one->study, one->result, rules_in_words(one->study.upgrade), one->evaluations});
   }

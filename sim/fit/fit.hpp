@@ -24,7 +24,7 @@ namespace retrysim::fit {
 struct GivenServiceTime {
   std::string text;
   double mean_s = 0;
-  std::string by;  ///< the option that it was given with
+  std::string by = {};  ///< the option that it was given with
 };
 
 struct Fit {

@@ -44,11 +44,13 @@ struct LogOptions {
   /// A word of format_words() (formats.hpp), or the description of a format.
   std::string format = "auto";
   /// CSV, W3C and JSON: names of columns that differ from the usual ones.
-  std::map<Role, std::string> columns;
-  std::optional<double> duration_unit_s;  ///< otherwise that of the format, or of the column's name
-  std::optional<bool> time_is_start;      ///< otherwise that of the format, or of the column's name
-  std::string service;      ///< only lines of this service; empty: all, if there is only one
-  double bad_lines = 0.01;  ///< share of lines that may be unreadable
+  std::map<Role, std::string> columns = {};
+  std::optional<double> duration_unit_s =
+      {};  ///< otherwise that of the format, or of the column's name
+  std::optional<bool> time_is_start =
+      {};                    ///< otherwise that of the format, or of the column's name
+  std::string service = {};  ///< only lines of this service; empty: all, if there is only one
+  double bad_lines = 0.01;   ///< share of lines that may be unreadable
   NameOfPart part = [](std::string_view name) { return std::string(name); };
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kMilliseconds = 1e-3;  // of bare numbers
 constexpr const char* kDefaults = "default";
-constexpr const char* kDefault = "Hystrix's default";
+constexpr const char* kHystrixsDefault = "Hystrix's default";
 
 /// What a command, or a pool, says of itself, or `default` says for all of them.
 class Settings {
@@ -35,7 +35,7 @@ class Settings {
   Field own_, of_all_;
 };
 
-std::string source_of(const Field& field) { return field ? field.source() : kDefault; }
+std::string source_of(const Field& field) { return field ? field.source() : kHystrixsDefault; }
 
 void read_breaker(ImportedPolicy& p, const Settings& command) {
   const Field enabled = command["circuit_breaker.enabled"];
