@@ -243,6 +243,7 @@ constexpr const char* kSdkUpgradeUsage =
     "  retrysim sdk-upgrade botocore --rate 560 --service-time 50ms --servers 40 \\\n"
     "      --attempt-timeout 1s\n"
     "  retrysim sdk-upgrade botocore@1.43.0..1.44.0 scenarios/sdk-upgrade.toml\n"
+    "  retrysim sdk-upgrade all --attempt-timeout 1s --fault outage\n"
     "\n"
     "The fleet is that of the scenario, all of whose clients and calls that have the\n"
     "SDK are upgraded; or a service described by options, as in `retrysim init`.\n"

@@ -164,7 +164,8 @@ SdkUpgrade parse_sdk_upgrade(std::string_view text, std::string_view mode) {
 std::vector<std::string> upgraded_sdks() {
   std::vector<std::string> result;
   for (const std::string& sdk : sdks_with_releases()) {
-    if (!is_of_aws(sdk)) continue;
+    // Cores that clients of other services are generated for have no announcement.
+    if (!is_of_aws(sdk) || sdk.starts_with("smithy-")) continue;
     const std::span<const TurningPoint> points = turning_points(sdk);
     if (release_revision(named(sdk, points.back().version)) != kNew) continue;
     if (before_defaults_changed(points) != nullptr) result.push_back(sdk);

@@ -6,7 +6,6 @@
 #include "report/document/text.hpp"
 #include "report/run/files.hpp"
 #include "scenario/text/text.hpp"
-#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -47,7 +46,8 @@ std::optional<Estimate> estimate_of(const Evaluation& e, std::string_view metric
 }
 
 std::string seconds_text(double seconds) {
-  return scenario::to_text(Duration::from_seconds(std::stod(fmt::format("{:.2g}", seconds))));
+  const DisplayUnit unit = display_unit(seconds, "s");
+  return format_plain(seconds * unit.scale, 2) + std::string(unit.name);
 }
 
 /// The tipping point of a release in a few words: "16 s (12 s to 20 s)".
@@ -140,6 +140,12 @@ const std::vector<Played>& played_failures() {
   return kFailures;
 }
 
+std::string time_text(Duration time) {
+  const double seconds = time.in_seconds();
+  const DisplayUnit unit = display_unit(seconds, "s");
+  return format_plain(seconds * unit.scale, 3) + std::string(unit.name);
+}
+
 /// "3 attempts, waits of at most 50 ms, 100 ms".
 std::string played_text(const PlayedFailures& played) {
   if (played.delays.empty()) return "1 attempt";
@@ -147,10 +153,10 @@ std::string played_text(const PlayedFailures& played) {
   std::string text =
       fmt::format("{}, waits up to", scenario::said_things(played.attempts(), "attempt"));
   for (std::size_t i = 0; i < std::min(kShown, played.delays.size()); ++i) {
-    text += fmt::format("{} {}", i == 0 ? "" : ",", scenario::to_text(played.delays[i]));
+    text += fmt::format("{} {}", i == 0 ? "" : ",", time_text(played.delays[i]));
   }
   if (played.delays.size() > kShown) {
-    text += fmt::format(", ... {}", scenario::to_text(played.delays.back()));
+    text += fmt::format(", ... {}", time_text(played.delays.back()));
   }
   return text;
 }
@@ -334,10 +340,8 @@ Document upgrades_document(std::span<const UpgradeReport> reports) {
     better += after > before;
     worse += after < before;
   }
-  d.gap().answer(fmt::format(
-      "Of {}, {} recovers in more runs after the upgrade, {} in fewer, and {} in as many.",
-      scenario::said_things(reports.size(), "fleet"), better, worse,
-      reports.size() - better - worse));
+  d.gap().answer(fmt::format("After the upgrade more runs recover in {}, and fewer in {}.",
+                             scenario::said_part(better, reports.size(), "fleet"), worse));
   const CellTable table(upgrade_columns(), reports);
   d.gap().show(shown(table));
   d.say("The fault that tips it: the shortest one from which half of the runs do not recover.", "",

@@ -32,7 +32,7 @@ NOT_IN_FILES = {
     "attempts times the server time that the scenario gives them": {
         "overload-without-retries", "overload-by-disturbance", "profile-takes-capacity",
         "retries-keep-it-down", "retries-above-capacity", "hedging-loads", "bursts",
-        "cause-in-graph"},
+        "cause-in-graph", "herd-is-too-much"},
     "what attempts met at an adaptive limit": {"limit-refuses"},
     "queue_max times the server time that the scenario gives": {"queue-outlasts-timeout"},
     "requests under way, in the bins in which they are counted": {

@@ -1109,6 +1109,7 @@ TEST_CASE("every rule has its scenarios, and an id of its own") {
   }
   for (const RuleCase& c : rule_cases()) tested.insert(c.rule);
   tested.insert("profile-takes-capacity");  // its profile is a file: causes_test.cpp
+  tested.insert("shed-first");              // there, too
   CHECK(rules == tested);
 }
 

@@ -293,8 +293,8 @@ TEST_CASE("a number behind the request is a duration only if it may be one") {
   const std::string lengths = lines_of(
       200, [](int i, int ms) { return fmt::format("{} {}", combined(i, ms), 300 + i % 70); });
   CHECK_THAT(why_refused(lengths),
-             Catch::EndsWith("give it with --unit, or, if the number behind the request is no "
-                             "duration, the format with --log-format"));
+             Catch::EndsWith("give it with duration_unit, or, if the number behind the request "
+                             "is no duration, the format with format"));
   CHECK_FALSE(log_of(lengths, with_format("combined")).has_durations);
   CHECK(mean_ms(log_of(lines_of(50, [](int i, int ms) { return combined(i, ms) + " 0.250"; }),
                        with_format("combined"))) == Approx(250));
