@@ -271,7 +271,7 @@ Columns<UpgradeReport> upgrade_columns() {
        {"success_rate", "amplification", "peak_attempt_rate", "latency_ok_p99"}) {
     const MetricInfo* info = find_metric(name);
     if (info == nullptr) continue;
-    for (const std::size_t side : {0, 1}) {
+    for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
       const std::string column = (side == 0 ? "from_" : "to_") + std::string(name);
       t.csv(fmt::format("{0} {0}_low {0}_high", column), [=](auto& r) {
          return metric(r, side, name);
