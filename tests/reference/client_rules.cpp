@@ -707,10 +707,11 @@ Decision decide(const RetryRules& rules, const ClientState& state, Progress& pro
   std::optional<Payment> paid;
   if (has_quota && order == QuotaOrder::kBeforeClassification) {
     paid = pay(rules, *state.quota, error, now);
-    if (!paid->made && error.retryable() && failure.repeatable) return {Outcome::kQuotaExceeded};
   }
+  // What is final is so whether or not it could have been paid for.
   if (!error.retryable() || !failure.repeatable) return {Outcome::kNotRetryable};
   if (gives_up_at_suggestion(rules, failure)) return {Outcome::kNotRetryable};
+  if (paid && !paid->made) return {Outcome::kQuotaExceeded};
 
   const bool attempts_left = has_attempts_left(rules, progress);
   if (has_quota && (order == QuotaOrder::kBeforeAttempts || order == QuotaOrder::kRollback)) {

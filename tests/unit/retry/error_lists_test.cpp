@@ -162,6 +162,20 @@ TEST_CASE("a suggestion that the client does not read does not end a request") {
   CHECK(after(rules, hour).outcome == Outcome::kNotRetryable);
 }
 
+TEST_CASE("a suggestion that is too long is final whether or not a retry could be paid for") {
+  RetryRules rules = standard();
+  rules.quota.cost = 1000;  // more than there is
+  rules.quota.order = QuotaOrder::kBeforeClassification;
+  rules.retry_after = RetryAfter::kReplace;
+  rules.retry_after_max = Duration::seconds(60);
+  rules.retry_after_over = RetryAfterOver::kFail;
+  Response hour = answer(503), minute = answer(503);
+  hour.retry_after = Duration::seconds(3600);
+  minute.retry_after = Duration::seconds(60);
+  CHECK(after(rules, hour).outcome == Outcome::kNotRetryable);
+  CHECK(after(rules, minute).outcome == Outcome::kQuotaExceeded);
+}
+
 // Of 100,000 draws, uniform on [60 s, 72 s]: the mean is 66 s with a standard deviation of 0.011 s;
 // five of them are exceeded with probability 6 x 10^-7.
 TEST_CASE("an obeyed suggestion is spread evenly above itself") {
