@@ -24,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import small  # noqa: E402
 
-MOST = 60_000_000  # some fifteen milliseconds
+MOST = 40_000_000  # some ten milliseconds
 SKIPPED = 77  # for CTest
 
 

@@ -520,6 +520,7 @@ class RunPictures {
   }
 
   Json panel(Draft draft, double from, double to, double top) const {
+    stop_point();
     constexpr double kRoom = 1.06, kFew = 40;
     const AxisOf what{unit_words(draft.unit, draft.is_share), draft.unit, draft.is_share};
     std::vector<Line> limits;
@@ -713,6 +714,7 @@ class RunPictures {
     std::vector<std::string> quantiles, of_requests;
     const auto add = [&](const std::string& variant, const std::string& client,
                          const std::string& kind, const std::string& name, const Json& look) {
+      stop_point();
       const Json where = {{"variant", variant}, {"client", client}, {"kind", kind}};
       std::vector<std::string> values;
       for (std::size_t row = 0; row < table.size(); ++row) {
