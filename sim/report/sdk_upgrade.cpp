@@ -64,16 +64,17 @@ std::string tip_text(const TipPoint& tip) {
       return fmt::format("below {}", seconds_text(tip.found.search.first));
     case TippingOutcome::kRecoversAtLast:
       return fmt::format("above {}", seconds_text(tip.found.search.last));
-    case TippingOutcome::kEndsExchanged:
     case TippingOutcome::kNotJudged:
+      return "runs too short to tell";
+    case TippingOutcome::kEndsExchanged:
       break;
   }
   return "not known";
 }
 
 std::string in_runs(const Recovered& r) {
-  return r.count == r.of ? fmt::format("all {} runs", r.of)
-                         : fmt::format("{} of {} runs", r.count, r.of);
+  if (r.count < r.of) return scenario::said_part(r.count, r.of, "run");
+  return r.of == 1 ? std::string("its only run") : fmt::format("all {} runs", r.of);
 }
 
 std::string answer_of(const UpgradeReport& report) {
@@ -83,18 +84,17 @@ std::string answer_of(const UpgradeReport& report) {
   const std::string to = report.study.upgrade.to.name();
   if (before.of == 0 || after.of == 0) {
     return fmt::format(
-        "{} instead of {}: nothing goes wrong in this scenario that the service "
+        "{} instead of {}: nothing goes wrong in this scenario that the fleet "
         "could fail to recover from.",
         to, from);
   }
   if (before.count == after.count) {
-    return before.count == 0
-               ? fmt::format("The service recovers in none of {}, with {} as with {}.",
-                             scenario::said_things(before.of, "run"), to, from)
-               : fmt::format("The service recovers in {} with {}, as with {}.", in_runs(after), to,
-                             from);
+    return before.count == 0 ? fmt::format("The fleet recovers in none of {}, with {} as with {}.",
+                                           scenario::said_things(before.of, "run"), to, from)
+                             : fmt::format("The fleet recovers in {} with {}, as with {}.",
+                                           in_runs(after), to, from);
   }
-  return fmt::format("With {} the service recovers in {}; with {} in {}.", to, in_runs(after), from,
+  return fmt::format("With {} the fleet recovers in {}; with {} in {}.", to, in_runs(after), from,
                      before.count == 0 ? "none" : fmt::format("{}", before.count));
 }
 
