@@ -35,11 +35,36 @@ constexpr double kFarInTail = 0.1;  // relative error of the 99 % quantile
 constexpr int kMaxSteps = 500;
 constexpr double kLogSqrtTwoPi = 0.9189385332046727;
 
-double weight_of(double log_a, double log_b) { return 1 / (1 + std::exp(log_b - log_a)); }
-double log_sum(double a, double b) {
-  const double most = std::max(a, b);
-  return most + std::log1p(std::exp(std::min(a, b) - most));
-}
+/// The log-likelihood of values under a mixture of two densities, given as logarithms a and b: the
+/// sum of ln(e^a + e^b). A value costs one exponential, and many values one logarithm.
+class MixtureLikelihood {
+ public:
+  /// Returns the share of the first density at this value.
+  double add(double a, double b) {
+    const double smaller = std::exp(-std::abs(a - b));
+    larger_ += std::max(a, b);
+    product_ *= 1 + smaller;
+    if (++factors_ == kFactors) take_logarithm();
+    return (a > b ? 1 : smaller) / (1 + smaller);
+  }
+  double log() {
+    take_logarithm();
+    return larger_;
+  }
+
+ private:
+  // Each factor is at most 2, so that this many are finite.
+  static constexpr int kFactors = 512;
+
+  void take_logarithm() {
+    larger_ += std::log(product_);
+    product_ = 1;
+    factors_ = 0;
+  }
+
+  double larger_ = 0, product_ = 1;
+  int factors_ = 0;
+};
 
 /// The values that laws are compared by, with what most of them need.
 struct Values {
@@ -140,16 +165,16 @@ Law hyperexponential(const Values& v) {
     double likelihood = -std::numeric_limits<double>::infinity();
     for (int i = 0; i < kMaxSteps; ++i) {
       stop_point();
-      double in1 = 0, sum1 = 0, sum = 0, now = 0;
+      double in1 = 0, sum1 = 0, sum = 0;
+      MixtureLikelihood mixture;
+      const double log1 = std::log(p / mean1), log2 = std::log((1 - p) / mean2);
       for (const double x : v.x) {
-        const double a = std::log(p / mean1) - x / mean1;
-        const double b = std::log((1 - p) / mean2) - x / mean2;
-        const double w = weight_of(a, b);
+        const double w = mixture.add(log1 - x / mean1, log2 - x / mean2);
         in1 += w;
         sum1 += w * x;
         sum += x;
-        now += log_sum(a, b);
       }
+      const double now = mixture.log();
       if (in1 < 1 || v.n() - in1 < 1) break;
       p = in1 / v.n();
       mean1 = sum1 / in1;
@@ -179,19 +204,20 @@ Law two_lognormals(const Values& v) {
     double likelihood = -std::numeric_limits<double>::infinity();
     for (int i = 0; i < kMaxSteps; ++i) {
       stop_point();
-      double in1 = 0, sum1 = 0, sum2 = 0, squares1 = 0, squares2 = 0, now = 0;
+      double in1 = 0, sum1 = 0, sum2 = 0, squares1 = 0, squares2 = 0, sum = 0;
+      MixtureLikelihood mixture;
+      const double log1 = std::log(p / deviation1), log2 = std::log((1 - p) / deviation2);
       for (const double l : v.log_x) {
         const double z1 = (l - mean1) / deviation1, z2 = (l - mean2) / deviation2;
-        const double a = std::log(p / deviation1) - z1 * z1 / 2;
-        const double b = std::log((1 - p) / deviation2) - z2 * z2 / 2;
-        const double w = weight_of(a, b);
+        const double w = mixture.add(log1 - z1 * z1 / 2, log2 - z2 * z2 / 2);
         in1 += w;
         sum1 += w * l;
         sum2 += (1 - w) * l;
         squares1 += w * l * l;
         squares2 += (1 - w) * l * l;
-        now += log_sum(a, b) - kLogSqrtTwoPi - l;
+        sum += l;
       }
+      const double now = mixture.log() - v.n() * kLogSqrtTwoPi - sum;
       if (in1 < 2 || v.n() - in1 < 2) break;
       p = in1 / v.n();
       mean1 = sum1 / in1;
