@@ -136,8 +136,8 @@ std::vector<Diagnostic> Problems::diagnostics() const {
     d.file = sources_->file(place.source);
     d.message = message;
     d.nearest = suggested(message);
-    if (is_edit(d.file)) {  // the argument is the place
-      d.file = part_of_edit(d.file);
+    if (is_edit(d.file)) {                         // the argument is the place
+      d.file = std::string(part_of_edit(d.file));  // a copy: the part lies in the file
       d.in_request = true;
       const std::string& text = sources_->text(place.source);
       d.key = trimmed(text.substr(0, text.find('=')));
