@@ -3,7 +3,9 @@
 add_executable(write_tables ${CMAKE_CURRENT_LIST_DIR}/write_tables.cpp)
 target_link_libraries(write_tables PRIVATE retrysim test_flags)
 add_dependencies(fast_test_programs write_tables)
-add_test(NAME library/tables
-         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/tables_test.py
-                 --program $<TARGET_FILE:retrysim-cli> --writer $<TARGET_FILE:write_tables>)
-set_tests_properties(library/tables PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 900)
+retrysim_add_sized_test(library/tables
+  COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/tables_test.py
+          --program $<TARGET_FILE:retrysim-cli> --writer $<TARGET_FILE:write_tables>
+  BRIEF --every 3
+  FULL --every 1
+  PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 900)
