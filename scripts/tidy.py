@@ -386,6 +386,14 @@ def check_names_of_test_cases(checker):
                               "the name of a test case must not contain [, ], ; or a backslash")
 
 
+def check_matchers(checker):
+    """Catch2 2 and 3 have a matcher of this name each, which differ; tests/catch3 has ours."""
+    for path, text in checker.sources():
+        for number, line in numbered(without_comments_and_strings(text)):
+            if re.search(r"\bMatchers::Contains\b", line):
+                checker.error(path, number, "Catch2 3 takes it for another matcher: Catch::Contains")
+
+
 def check_names(checker):
     for path in checker.paths:
         for name in path.split("/"):
@@ -465,6 +473,7 @@ RULES = [
     check_files_include_what_they_use,
     check_heads_of_sources,
     check_names_of_test_cases,
+    check_matchers,
     check_names,
     check_public_headers_are_listed,
     check_citation,

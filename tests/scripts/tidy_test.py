@@ -234,6 +234,12 @@ class Rules(unittest.TestCase):
         for name in ('"draws are in [0, 1)"', '"one; two"', '"one "\n"[two"', '"say \\"no\\""'):
             self.assert_fires(f"TEST_CASE({name}) {{}}", "must not contain", path)
 
+    def test_matchers_of_one_version_of_catch2(self):
+        path = "tests/unit/kernel/a_test.cpp"
+        self.assert_allowed('CHECK_THROWS_WITH(f(), Catch::Contains("x"));', path)
+        self.assert_fires('CHECK_THROWS_WITH(f(), Catch::Matchers::Contains("x"));',
+                          "another matcher", path)
+
     def test_names_of_source_files(self):
         self.write("sim/kernel/EventQueue.hpp", HEADER)
         self.assert_only_error("sim/kernel/EventQueue.hpp:1", "snake_case")

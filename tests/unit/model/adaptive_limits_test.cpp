@@ -318,7 +318,7 @@ TEST_CASE("A law that looks at the servers needs a number of them") {
   Scenario s = test::small_world();
   s.services[0].servers = ServiceSpec::kUnlimited;
   s.services[0].concurrency = ConcurrencySpec::of(kKratos);
-  CHECK_THROWS_WITH(simulate(s, 0), Catch::Matchers::Contains("needs a number"));
+  CHECK_THROWS_WITH(simulate(s, 0), Catch::Contains("needs a number"));
 }
 
 }  // namespace
