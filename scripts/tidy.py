@@ -391,7 +391,7 @@ def check_matchers(checker):
     for path, text in checker.sources():
         for number, line in numbered(without_comments_and_strings(text)):
             if re.search(r"\bMatchers::Contains\b", line):
-                checker.error(path, number, "Catch2 3 takes it for another matcher: Catch::Contains")
+                checker.error(path, number, "another matcher in Catch2 3; expected Catch::Contains")
 
 
 def check_names(checker):
