@@ -71,8 +71,6 @@ constexpr const char* kAdviseUsage =
     "evaluated. Example:\n"
     "  retrysim advise scenarios/deploy.toml\n";
 
-}  // namespace
-
 int advise(const Arguments& arguments) {
   auto command =
       advise_options().read(arguments, kAdviseUsage, "scenario", &AdviseCommand::scenarios);
@@ -82,4 +80,12 @@ int advise(const Arguments& arguments) {
                     [&](Session& session) { return advise(*command, session); });
 }
 
+const CommandRow advise_row(
+    {.name = "advise",
+     .arguments = "SCENARIO",
+     .purpose = "try the usual remedies and rank them: what would help most?",
+     .run = advise,
+     .after = "sdk-upgrade"});
+
+}  // namespace
 }  // namespace retrysim::cli

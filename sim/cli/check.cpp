@@ -108,8 +108,6 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
   return true;
 }
 
-}  // namespace
-
 int check(const Arguments& arguments) {
   const auto command =
       check_options().read(arguments, kCheckUsage, "scenario", &CheckCommand::scenarios);
@@ -131,4 +129,12 @@ int check(const Arguments& arguments) {
   });
 }
 
+const CommandRow check_row(
+    {.name = "check",
+     .arguments = "SCENARIO...",
+     .purpose = "validate, and print the scenario with every default filled in",
+     .run = check,
+     .after = "map"});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -264,8 +264,6 @@ constexpr const char* kChooseUsage =
     "Exit status 1: no policy keeps the limits of --subject-to, or the race is\n"
     "undecided.\n";
 
-}  // namespace
-
 int choose(const Arguments& arguments) {
   auto command =
       choose_options().read(arguments, kChooseUsage, "scenario", &ChooseCommand::scenarios);
@@ -282,4 +280,11 @@ int choose(const Arguments& arguments) {
                     [&](Session& session) { return choose(*command, session); });
 }
 
+const CommandRow choose_row({.name = "choose",
+                             .arguments = "SCENARIO --vary ... --maximize M",
+                             .purpose = "find the best policy, with a stated confidence",
+                             .run = choose,
+                             .after = "tip"});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -1,5 +1,5 @@
-// What the subcommands of the program have in common. Each is a function in the file of its name,
-// and a row in program.cpp.
+// What the subcommands of the program have in common. Each is a file of its name, at whose end its
+// row joins the table of commands (options.hpp).
 //
 // SPDX-License-Identifier: MIT
 #pragma once

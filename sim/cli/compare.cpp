@@ -216,8 +216,6 @@ Arguments with_plain_twin(Arguments arguments) {
   return arguments;
 }
 
-}  // namespace
-
 int compare(const Arguments& arguments) {
   auto command = compare_options().read(with_plain_twin(arguments), kCompareUsage, "scenario",
                                         &CompareCommand::scenarios);
@@ -239,4 +237,12 @@ int compare(const Arguments& arguments) {
                     [&](Session& session) { return compare(*command, session); });
 }
 
+const CommandRow compare_row(
+    {.name = "compare",
+     .arguments = "SCENARIO --vary PATH=V1,V2",
+     .purpose = "compare variants on common random numbers: paired differences with intervals",
+     .run = compare,
+     .after = "run"});
+
+}  // namespace
 }  // namespace retrysim::cli

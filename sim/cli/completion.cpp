@@ -304,17 +304,17 @@ std::string complete_command(const CommandHelp& help, const Arguments& words) {
 
 }  // namespace
 
-int complete(const Program& program, const Arguments& words) {
+int complete(const Arguments& words) {
   if (words.empty()) return kDone;
   const bool asks_for_help = words.size() == 2 && words.front() == "help";
   if (words.size() == 1 || asks_for_help) {
     Candidates candidates(words.back(), "");
-    for (const Command& command : program.commands) candidates.add(command.name);
+    for (const Command& command : commands()) candidates.add(command.name);
     if (!asks_for_help) candidates.add_all({"help", "--help", "--version"});
     report::print(candidates.text());
     return kDone;
   }
-  for (const Command& command : program.commands) {
+  for (const Command& command : commands()) {
     if (command.name != words.front()) continue;
     report::print(complete_command(help_of(command), {words.begin() + 1, words.end()}));
   }

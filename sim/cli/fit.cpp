@@ -222,7 +222,7 @@ void put_policy(const FitCommand& command,
   scenario = with_policy(scenario, "clients", policy, read.name);
 }
 
-/// That of the scenario: `--name`, or that of the folder.
+/// The name of the scenario: `--name`, or that of the folder.
 std::string name_of(const FitCommand& command) {
   namespace fs = std::filesystem;
   if (command.name) {
@@ -285,8 +285,6 @@ int fit_logs(const FitCommand& command) {
   return kDone;
 }
 
-}  // namespace
-
 int fit(const Arguments& arguments) {
   const auto command = fit_options().read(arguments, kFitUsage, "log", &FitCommand::logs);
   if (!command) return kDone;
@@ -298,4 +296,12 @@ int fit(const Arguments& arguments) {
   return interruptible(command->timeout, [&] { return fit_logs(*command); });
 }
 
+const CommandRow fit_row({.name = "fit",
+                          .arguments = "LOG... --out DIR",
+                          .purpose = "make a scenario from access logs, with intervals",
+                          .run = fit,
+                          .after = "import",
+                          .less_memory = "fit a shorter part of the log"});
+
+}  // namespace
 }  // namespace retrysim::cli

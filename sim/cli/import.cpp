@@ -168,8 +168,6 @@ int import_policy(const ImportCommand& command) {
   }
 }
 
-}  // namespace
-
 int import_policy(const Arguments& arguments) {
   const auto command =
       import_options().read(arguments, usage(), "kind and file", &ImportCommand::words);
@@ -188,4 +186,13 @@ int import_policy(const Arguments& arguments) {
       command->timeout, [&] { return import_policy(*command); }, command->memory);
 }
 
+const CommandRow import_row(
+    {.name = "import",
+     .arguments = "KIND FILE",
+     .purpose = "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
+     .run = import_policy,
+     .after = "init",
+     .less_memory = "import the configuration in parts"});
+
+}  // namespace
 }  // namespace retrysim::cli

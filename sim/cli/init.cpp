@@ -330,8 +330,6 @@ int write_first_scenario(const InitCommand& command) {
   return kDone;
 }
 
-}  // namespace
-
 int init(const Arguments& arguments) {
   const auto command = init_options().read(arguments, kInitUsage);
   if (!command) return kDone;
@@ -348,4 +346,11 @@ int init(const Arguments& arguments) {
   });
 }
 
+const CommandRow init_row({.name = "init",
+                           .arguments = "[options]",
+                           .purpose = "make a first scenario of your service from five answers",
+                           .run = init,
+                           .after = "strategy"});
+
+}  // namespace
 }  // namespace retrysim::cli

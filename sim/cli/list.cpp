@@ -549,6 +549,8 @@ std::vector<std::string_view> listing_topics() {
   return names;
 }
 
+namespace {
+
 int list(const Arguments& arguments) {
   const auto command = list_options().read(arguments, kListUsage, "what", &ListCommand::what);
   if (!command) return kDone;
@@ -566,4 +568,12 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
+const CommandRow list_row(
+    {.name = "list",
+     .arguments = "WHAT",
+     .purpose = "print modes, sdks, defects, distributions, metrics, keys or verdicts",
+     .run = list,
+     .after = "check"});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -146,8 +146,6 @@ int map(const MapCommand& options, Session& session) {
   return map(options, *result.loaded, session);
 }
 
-}  // namespace
-
 int map(const Arguments& arguments) {
   auto command = map_options().read(arguments, kMapUsage, "scenario", &MapCommand::scenarios);
   if (!command) return kDone;
@@ -166,4 +164,13 @@ int map(const Arguments& arguments) {
                     [&](Session& session) { return map(*command, session); });
 }
 
+const CommandRow map_row(
+    {.name = "map",
+     .arguments = "SCENARIO --vary X=... --vary ...",
+     .purpose = "chart where a service is safe, vulnerable, overloaded or dead (fluid)",
+     .run = map,
+     .after = "predict",
+     .less_memory = "give --vary fewer values"});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -51,8 +51,6 @@ Options<MergeCommand> merge_options() {
       {{"quiet", "", "print nothing"}, into(&C::quiet)}};
 }
 
-}  // namespace
-
 int merge(const Arguments& arguments) {
   const auto command =
       merge_options().read(arguments, kMergeUsage, "folder", &MergeCommand::folders);
@@ -90,4 +88,12 @@ int merge(const Arguments& arguments) {
   }
 }
 
+const CommandRow merge_row({.name = "merge",
+                            .arguments = "DIR... --out DIR",
+                            .purpose = "join the shards of a sweep",
+                            .run = merge,
+                            .after = "sweep",
+                            .less_memory = "name fewer results, or results with fewer points"});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -23,15 +23,21 @@ namespace retrysim::cli {
 /// A row of the table of commands.
 struct Command {
   std::string_view name, arguments, purpose;
-  int (*run)(const Arguments&);
+  int (*run)(const Arguments&);  ///< with the arguments after its name; returns an ExitStatus
+  std::string_view after = {};   ///< the command above it in `retrysim --help`; empty: it is first
+  /// What to do if there is not enough memory.
+  std::string_view less_memory = "simulate fewer clients, bins or replications";
 };
 
-/// The parts of the text of `retrysim --help`. Paragraphs are separated by empty lines.
-struct Program {
-  std::string_view introduction;
-  std::span<const Command> commands;
-  std::string_view closing;  ///< how to get more help, and the exit statuses
+/// Adds a command to the program: a file of `sim/cli` with one at its end is all that the program
+/// has to know of it.
+class CommandRow {
+ public:
+  explicit CommandRow(const Command& command);
 };
+
+/// The commands in the order of `retrysim --help`; those that are `after` the same one by name.
+std::span<const Command> commands();
 
 /// The visible part of an option.
 struct OptionText {
@@ -152,6 +158,6 @@ class Options {
 /// `:files`, `:folders`; or, with `:open`, that a candidate may go on, so that no blank follows it.
 ///
 /// Returns an ExitStatus: kDone, also if there is nothing to offer.
-int complete(const Program& program, const Arguments& words);
+int complete(const Arguments& words);
 
 }  // namespace retrysim::cli

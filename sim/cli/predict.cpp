@@ -75,8 +75,6 @@ void write_folder(const LoadedScenario& loaded, const Prediction& prediction,
       .write_files(folder);
 }
 
-}  // namespace
-
 int predict(const Arguments& arguments) {
   const auto command =
       predict_options().read(arguments, kPredictUsage, "scenario", &PredictCommand::scenarios);
@@ -113,4 +111,12 @@ int predict(const Arguments& arguments) {
   });
 }
 
+const CommandRow predict_row(
+    {.name = "predict",
+     .arguments = "SCENARIO",
+     .purpose = "estimates from theory, without simulating: facts, fluid, Markov chain",
+     .run = predict,
+     .after = "verify"});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -17,9 +17,11 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
 #include <exception>
+#include <iterator>
 #include <new>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -27,64 +29,11 @@
 
 namespace retrysim::cli {
 
-// Each takes the arguments after its name, and returns an ExitStatus.
-int run(const Arguments& arguments);
-int compare(const Arguments& arguments);
-int tip(const Arguments& arguments);
-int choose(const Arguments& arguments);
-int advise(const Arguments& arguments);
-int sweep(const Arguments& arguments);
-int merge(const Arguments& arguments);
-int report(const Arguments& arguments);
-int verify(const Arguments& arguments);
-int predict(const Arguments& arguments);
-int map(const Arguments& arguments);
-int check(const Arguments& arguments);
-int list(const Arguments& arguments);
-int strategy(const Arguments& arguments);
-int sdk_upgrade(const Arguments& arguments);
-int init(const Arguments& arguments);
-int import_policy(const Arguments& arguments);
-int fit(const Arguments& arguments);
-
 namespace {
 
-constexpr auto kCommands = std::to_array<Command>({
-    {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
-    {"compare", "SCENARIO --vary PATH=V1,V2",
-     "compare variants on common random numbers: paired differences with intervals", cli::compare},
-    {"tip", "SCENARIO --trigger PATH=LO:HI",
-     "find the smallest disturbance that the system does not recover from", cli::tip},
-    {"choose", "SCENARIO --vary ... --maximize M", "find the best policy, with a stated confidence",
-     cli::choose},
-    {"sdk-upgrade", "SDK[@FROM..TO]... [SCENARIO]",
-     "what a new release of an SDK does to a fleet: before and after", cli::sdk_upgrade},
-    {"advise", "SCENARIO", "try the usual remedies and rank them: what would help most?",
-     cli::advise},
-    {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
-     cli::sweep},
-    {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
-    {"report", "DIR...", "write results as one HTML page to read and share", cli::report},
-    {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
-    {"predict", "SCENARIO", "estimates from theory, without simulating: facts, fluid, Markov chain",
-     cli::predict},
-    {"map", "SCENARIO --vary X=... --vary ...",
-     "chart where a service is safe, vulnerable, overloaded or dead (fluid)", cli::map},
-    {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
-     cli::check},
-    {"list", "WHAT", "print modes, sdks, defects, distributions, metrics, keys or verdicts",
-     cli::list},
-    {"strategy", "--mode M --responses LIST",
-     "play one client's retry strategy and print every decision", cli::strategy},
-    {"init", "[options]", "make a first scenario of your service from five answers", cli::init},
-    {"import", "KIND FILE",
-     "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
-     cli::import_policy},
-    {"fit", "LOG... --out DIR", "make a scenario from access logs, with intervals", cli::fit},
-});
-
-constexpr Program kProgram = {
-    "retrysim simulates what the retries of many clients do to an overloaded service.", kCommands,
+constexpr std::string_view kIntroduction =
+    "retrysim simulates what the retries of many clients do to an overloaded service.";
+constexpr std::string_view kClosing =
     "`retrysim help COMMAND` (or COMMAND --help, or -h) explains a command;\n"
     "`retrysim --version` names the version.\n"
     "\n"
@@ -93,16 +42,16 @@ constexpr Program kProgram = {
     "to read is missing or wrong, 4 output could not be written (files, or standard\n"
     "output) or must not replace an existing result, 5 a limit was reached, 70 an\n"
     "internal check failed, 130 interrupted, 141 the reader of the output closed it\n"
-    "early.\n"};
+    "early.\n";
 
 void print_help() {
   constexpr std::size_t kWidth = 38;
   std::string text =
-      fmt::format("{}\n\nUsage: retrysim COMMAND [options]\n\nCommands:\n", kProgram.introduction);
-  for (const Command& c : kProgram.commands) {
+      fmt::format("{}\n\nUsage: retrysim COMMAND [options]\n\nCommands:\n", kIntroduction);
+  for (const Command& c : commands()) {
     text += help_entry(fmt::format("  {} {}", c.name, c.arguments), c.purpose, kWidth);
   }
-  report::print("{}\n{}", text, kProgram.closing);
+  report::print("{}\n{}", text, kClosing);
 }
 
 /// What is asked for in one of three ways: COMMAND --help, COMMAND -h, help COMMAND.
@@ -127,9 +76,9 @@ int dispatch(const Arguments& given) {
   }
   const Arguments rest(arguments.begin() + 1, arguments.end());
   // For the shell; --help is silent about it.
-  if (name == "complete") return complete(kProgram, rest);
+  if (name == "complete") return complete(rest);
   std::vector<std::string_view> names;
-  for (const Command& c : kCommands) {
+  for (const Command& c : commands()) {
     names.push_back(c.name);
     if (c.name != name) continue;
     const bool asks_for_help = std::find(rest.begin(), rest.end(), "--help") != rest.end();
@@ -139,26 +88,59 @@ int dispatch(const Arguments& given) {
                                scenario::suggestion(name, names, "commands are")));
 }
 
+/// The row of the command that is asked for; null if there is none.
+const Command* command_in(const Arguments& arguments) {
+  const auto is_asked = [&](const Command& c) {
+    return !arguments.empty() && c.name == arguments.front();
+  };
+  const auto found = std::ranges::find_if(commands(), is_asked);
+  return found == commands().end() ? nullptr : &*found;
+}
+
 std::string hint(const Arguments& arguments) {
-  for (const Command& c : kCommands) {
-    if (!arguments.empty() && c.name == arguments.front()) return fmt::format(" {}", c.name);
-  }
-  return "";
+  const Command* const command = command_in(arguments);
+  return command == nullptr ? "" : fmt::format(" {}", command->name);
 }
 
 /// What to do if a command needs more memory than there is.
 std::string_view less_memory(const Arguments& arguments) {
-  const std::string_view command = arguments.empty() ? "" : std::string_view(arguments.front());
-  if (command == "fit") return "fit a shorter part of the log";
-  if (command == "import") return "import the configuration in parts";
-  if (command == "report" || command == "merge" || command == "verify") {
-    return "name fewer results, or results with fewer points";
+  const Command* const command = command_in(arguments);
+  return command == nullptr ? Command{}.less_memory : command->less_memory;
+}
+
+/// The rows that the files of the program have registered, in the order of the files.
+std::vector<Command>& registered() {
+  static std::vector<Command> rows;
+  return rows;
+}
+
+/// Appends the commands that follow `name`, each with those that follow it.
+void append_after(std::string_view name, std::vector<Command>& ordered) {
+  std::vector<Command> next;
+  std::ranges::copy_if(registered(), std::back_inserter(next),
+                       [&](const Command& c) { return c.after == name; });
+  std::ranges::sort(next, {}, &Command::name);
+  for (const Command& c : next) {
+    ordered.push_back(c);
+    append_after(c.name, ordered);
   }
-  if (command == "map") return "give --vary fewer values";
-  return "simulate fewer clients, bins or replications";
 }
 
 }  // namespace
+
+CommandRow::CommandRow(const Command& command) { registered().push_back(command); }
+
+std::span<const Command> commands() {
+  static const std::vector<Command> ordered = [] {
+    std::vector<Command> rows;
+    append_after("", rows);
+    if (rows.size() != registered().size()) {
+      throw std::logic_error("a command is listed after one that does not exist");
+    }
+    return rows;
+  }();
+  return ordered;
+}
 
 std::string limit_text(const LimitExceeded& error) {
   std::string text = error.what();

@@ -76,8 +76,6 @@ Options<ReportCommand> report_options() {
       {{"quiet", "", "print nothing"}, into(&C::quiet)}};
 }
 
-}  // namespace
-
 int report(const Arguments& arguments) {
   const auto command =
       report_options().read(arguments, kReportUsage, "folder", &ReportCommand::folders);
@@ -105,4 +103,12 @@ int report(const Arguments& arguments) {
   return kDone;
 }
 
+const CommandRow report_row({.name = "report",
+                             .arguments = "DIR...",
+                             .purpose = "write results as one HTML page to read and share",
+                             .run = report,
+                             .after = "merge",
+                             .less_memory = "name fewer results, or results with fewer points"});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -223,7 +223,7 @@ void print_misses(const RunOptions& options, const report::JudgedScenario& judge
   }
 }
 
-/// Of the scenario's first replication, simulated once more.
+/// The log of the scenario's first replication, simulated once more.
 void write_access_log(const report::OutputFile& file, const Scenario& scenario,
                       const ReplicationOptions& options) {
   file.write([&](report::Sink& sink) {
@@ -375,8 +375,6 @@ constexpr const char* kRunUsage =
     "keeps the bound, fails if none of it does (exit status 1), and is uncertain in\n"
     "between.\n";
 
-}  // namespace
-
 int run(const Arguments& arguments) {
   const auto options = run_options().read(with_value_of_twin(arguments), kRunUsage, "scenario",
                                           &RunOptions::scenarios);
@@ -406,4 +404,10 @@ int run(const Arguments& arguments) {
   });
 }
 
+const CommandRow run_row({.name = "run",
+                          .arguments = "SCENARIO...",
+                          .purpose = "simulate; print a summary and write the result files",
+                          .run = run});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -42,7 +42,7 @@ struct SdkUpgradeCommand : SimulationSettings {
 };
 
 constexpr std::string_view kAllSdks = "all";
-/// Of the service that is assumed where nobody describes one.
+/// The answers for the service that is assumed where nobody describes one.
 constexpr std::pair<std::string_view, std::string_view> kAssumed[] = {{"rate", "200"},
                                                                       {"service-time", "50ms"}};
 
@@ -249,8 +249,6 @@ constexpr const char* kSdkUpgradeUsage =
     "SDK are upgraded; or a service described by options, as in `retrysim init`.\n"
     "`retrysim list releases` names the releases that changed something.\n";
 
-}  // namespace
-
 int sdk_upgrade(const Arguments& arguments) {
   auto command =
       sdk_upgrade_options().read(arguments, kSdkUpgradeUsage, "sdk", &SdkUpgradeCommand::words);
@@ -260,4 +258,12 @@ int sdk_upgrade(const Arguments& arguments) {
                     [&](Session& session) { return sdk_upgrade(*command, session); });
 }
 
+const CommandRow sdk_upgrade_row(
+    {.name = "sdk-upgrade",
+     .arguments = "SDK[@FROM..TO]... [SCENARIO]",
+     .purpose = "what a new release of an SDK does to a fleet: before and after",
+     .run = sdk_upgrade,
+     .after = "choose"});
+
+}  // namespace
 }  // namespace retrysim::cli

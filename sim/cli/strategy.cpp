@@ -802,8 +802,6 @@ constexpr const char* kStrategyUsage =
     "  retrysim strategy --mode standard --revision 2.1 --draw 1 \\\n"
     "      --responses '500,500,200;503:SlowDown,timeout,200'\n";
 
-}  // namespace
-
 int strategy(const Arguments& arguments) {
   auto options = strategy_options().read(arguments, kStrategyUsage);
   if (!options) return kDone;
@@ -819,4 +817,12 @@ int strategy(const Arguments& arguments) {
   }
 }
 
+const CommandRow strategy_row(
+    {.name = "strategy",
+     .arguments = "--mode M --responses LIST",
+     .purpose = "play one client's retry strategy and print every decision",
+     .run = strategy,
+     .after = "list"});
+
+}  // namespace
 }  // namespace retrysim::cli

@@ -128,8 +128,6 @@ constexpr const char* kSweepUsage =
     "      --vary 'fault.*.duration=10s:60s:10s' \\\n"
     "      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n";
 
-}  // namespace
-
 int sweep(const Arguments& arguments) {
   auto command = sweep_options().read(arguments, kSweepUsage, "scenario", &SweepCommand::scenarios);
   if (!command) return kDone;
@@ -143,4 +141,11 @@ int sweep(const Arguments& arguments) {
                     [&](Session& session) { return sweep(*command, session); });
 }
 
+const CommandRow sweep_row({.name = "sweep",
+                            .arguments = "SCENARIO --vary PATH=...",
+                            .purpose = "simulate the grid of all combinations, resumable",
+                            .run = sweep,
+                            .after = "advise"});
+
+}  // namespace
 }  // namespace retrysim::cli

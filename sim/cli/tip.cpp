@@ -240,8 +240,6 @@ constexpr const char* kTipUsage =
     "runs are too short to tell; with --vary: that is so at every point. Finished\n"
     "replications are kept if the search is interrupted.\n";
 
-}  // namespace
-
 int tip(const Arguments& arguments) {
   auto command = tip_options().read(arguments, kTipUsage, "scenario", &TipCommand::scenarios);
   if (!command) return kDone;
@@ -252,4 +250,12 @@ int tip(const Arguments& arguments) {
   });
 }
 
+const CommandRow tip_row(
+    {.name = "tip",
+     .arguments = "SCENARIO --trigger PATH=LO:HI",
+     .purpose = "find the smallest disturbance that the system does not recover from",
+     .run = tip,
+     .after = "compare"});
+
+}  // namespace
 }  // namespace retrysim::cli

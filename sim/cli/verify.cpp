@@ -68,8 +68,6 @@ struct VerifyCommand {
   bool quiet = false;
 };
 
-}  // namespace
-
 int verify(const Arguments& arguments) {
   using C = VerifyCommand;
   const Options<C> options = std::vector<Option<C>>{
@@ -87,4 +85,12 @@ int verify(const Arguments& arguments) {
   return intact ? kDone : kBadInput;
 }
 
+const CommandRow verify_row({.name = "verify",
+                             .arguments = "DIR...",
+                             .purpose = "check the files of results against their checksums",
+                             .run = verify,
+                             .after = "report",
+                             .less_memory = "name fewer results, or results with fewer points"});
+
+}  // namespace
 }  // namespace retrysim::cli
