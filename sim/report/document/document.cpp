@@ -640,12 +640,7 @@ void Document::write_files(ResultFolder& folder) const {
   folder.write(std::string(kResultJson), [&](Sink& sink) {
     JsonText text = members_text();
     JsonText whole = text;
-    const auto looks = [n = 0](int, nlohmann::ordered_json::parse_event_t,
-                               nlohmann::ordered_json&) mutable {
-      if (++n % 1024 == 0) stop_point();
-      return true;
-    };
-    const auto members = nlohmann::ordered_json::parse(whole.end_object().take(), looks);
+    const auto members = json_in(kResultJson, whole.end_object().take());
     text.key("pictures").json(pictures_of(members, [&](std::string_view name) {
       return tables.find(name);
     }));
