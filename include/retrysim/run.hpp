@@ -288,7 +288,9 @@ struct Verdict {
   std::string sentence;  ///< without a full stop at its end; begins in lower case
   std::vector<EvidenceFigure> evidence;
   std::vector<SaidFigure> figures = {};  ///< in the sentence, in their order
-  std::string culprit = {};  ///< the service that is named as the only cause; empty: none is
+  /// The services that are named as causes of the trouble of several groups: one, or a few, each of
+  /// which is one.
+  std::vector<std::string> culprits = {};
   /// For an answer: what became of the group, in the few words that a picture has room for: "12 %
   /// succeed during the fault, back 21 s after it". Empty: of a cause.
   std::string fate = {};

@@ -174,9 +174,12 @@ Headline said(const Line& line) {
     causes.push_back(say("{} {}{}", Name{first.scenario.services[one.service].name}, one.words,
                          earlier ? Sentence() : one.during));
   }
-  const bool single = line.culprits.size() == 1;
+  std::vector<std::string> names;
+  for (const Culprit& one : line.culprits) {
+    names.push_back(first.scenario.services[one.service].name);
+  }
   return {{say("{}: {}", joined(causes, ", ", ", and "), losses), std::move(evidence), worst},
-          single ? first.scenario.services[line.culprits.front().service].name : std::string()};
+          std::move(names)};
 }
 
 }  // namespace

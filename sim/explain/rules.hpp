@@ -86,11 +86,11 @@ Sentence loss_of(const GroupCase& c, bool during_is_said);
 /// Whether the answer is that it fares badly before the disturbance already.
 bool is_sick_before_it(const GroupCase& c);
 
-/// The first line of services and client groups that have to do with each other: what is the cause,
-/// if it is a single service, and what each group loses.
+/// The first line of services and client groups that have to do with each other: which services are
+/// the cause, and what each group loses.
 struct Headline {
   Finding finding;
-  std::string culprit = {};  ///< the service; empty: no single one is shown to be the cause
+  std::vector<std::string> culprits = {};  ///< names; empty: no service is shown to be the cause
 };
 /// One for each service that is a cause, in the order of the groups; none if all fare well, or if
 /// each group calls a service of its own that calls no other.

@@ -32,7 +32,7 @@ void add_headlines(std::vector<Verdict>& verdicts, std::span<const explain::Grou
     const VerdictRule& about = explain::kHeadlineRule;
     verdicts.push_back({"all", about.id, found.severity.value_or(about.severity),
                         found.sentence.text(), std::move(found.evidence), found.sentence.figures(),
-                        std::move(line.culprit)});
+                        std::move(line.culprits)});
   }
 }
 

@@ -154,7 +154,7 @@ Json verdict_json(const Evaluation& e, const Verdict& verdict) {
   json["rule"] = verdict.rule;
   json["severity"] = name(verdict.severity);
   json["sentence"] = verdict.sentence;
-  if (!verdict.culprit.empty()) json["culprit"] = verdict.culprit;
+  if (!verdict.culprits.empty()) json["culprits"] = verdict.culprits;
   if (!verdict.fate.empty()) json["fate"] = verdict.fate;
   json["evidence"] = Json::object();
   for (const EvidenceFigure& f : verdict.evidence) json["evidence"][f.name] = f.value;
