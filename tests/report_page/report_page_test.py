@@ -276,8 +276,8 @@ class Pages:
             self.report(name, name)
         # A verdict that names another service.
         page = self.path("graph").read_text(encoding="utf-8")
-        assert '"culprit":"db"' in page
-        self.path("blamed").write_text(page.replace('"culprit":"db"', '"culprit":"back"'),
+        assert '"culprits":["db"]' in page
+        self.path("blamed").write_text(page.replace('"culprits":["db"]', '"culprits":["back"]'),
                                        encoding="utf-8")
         (self.folder / "groups.toml").write_text(GROUPS)
         self.run("run", "groups.toml", "--out", "groups")
@@ -710,7 +710,8 @@ class PageTest(unittest.TestCase):
         self.browser.run("again(() => {})")
         self.browser.settle()
         self.assertEqual(lines(), before)  # and what was open is open
-        self.browser.run("again(result => { result.verdicts[0].fate = 'never back'; "
+        self.browser.run("again(result => { result.answers[0].headline.fates"
+                         ".find(({who}) => who === 'web').text = 'never back'; "
                          "result.series[0].c.web.goodput[0].fill(1); })")
         self.browser.settle()
         self.assertNotEqual(lines(), before)

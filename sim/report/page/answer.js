@@ -22,10 +22,13 @@ function sentence(severity, words, who, minor = false) {
 const saidSentences = ({ said }) => said.sentences.map(({ severity, text, who, minor }) =>
   sentence(severity, text, who, minor));
 
-/** What the program has concluded of a variant, in its own blocks. */
+/** What the program has concluded of a variant; undefined if it has no results. */
+const answerOf = (result, v) => (result.answers || []).find(({ variant }) =>
+  variant === variantName(result, v));
+
+/** The verdicts on a variant, in the program's own blocks. */
 function verdicts(result, v) {
-  const name = variantName(result, v);
-  const answer = (result.answers || []).find(({ variant }) => variant === name);
+  const answer = answerOf(result, v);
   if (!answer) return [sentence("info", "no results at this point")];
   const named = groupsOf(result).length > 1;
   const remark = ({ severity, sentence: words }, who, minor) => sentence(severity, words, who, minor);
@@ -37,13 +40,8 @@ function verdicts(result, v) {
     answer.common.map((row) => remark(row, "all of them"))];
 }
 
-function comparisonAnswer(result) {
-  const { sentences = [] } = result.comparison;
-  const texts = sentences.map((text) => (typeof text === "string" ? text : text.sentence));
-  return [texts.length > 0 ? texts.map((text) => sentence("info", text))
-    : sentence("info", "No difference between the variants is significant."),
-  comparisonNotes(result)];
-}
+const comparisonAnswer = (result) => [saidSentences(result),
+  noteList(result.notes, result.scenario_notes)];
 
 /** Of a run its own notes, of other results theirs. */
 function notesOf(result, v) {
@@ -59,33 +57,6 @@ function noteList(notes = [], ofScenario = []) {
     el("ul", {}, texts.map((note) => el("li", {}, note.trim())))));
   return [list(ofScenario, "the scenario", "notes of-scenario"),
     list(notes, "how sure this is", "notes")];
-}
-
-/** Notes of a comparison are about all variants; those of single ones that it lacks name theirs. */
-function comparisonNotes(result) {
-  const { notes = [] } = result.comparison;
-  const own = result.variants.flatMap((variant, v) => (variant.notes || [])
-    .filter((note) => !notes.includes(note))
-    .map((note) => `${variantName(result, v)}: ${note}`)).filter((note) => !notes.includes(note));
-  const read = new Map();  // note on the scenario -> the variants that have it
-  for (const [v, variant] of result.variants.entries()) {
-    for (const note of variant.scenario_notes || []) read.set(note, [...(read.get(note) || []), v]);
-  }
-  const ofScenario = [...read].map(([note, of]) => (of.length === result.variants.length ? note
-    : `${of.map((v) => variantName(result, v)).join(", ")}: ${note}`));
-  return noteList([...notes, ...own], ofScenario);
-}
-
-/** Points of a sweep with results that need care, or without any. */
-function sweepNotes(result) {
-  const { points_with_two_modes: modes, points_over_limit: over, points_that_fail: fail,
-    points_uncertain: uncertain, at } = result.sweep;
-  const of = `of ${plural(at.length, "point")}`;
-  return noteList([
-    modes > 0 ? `Two modes of goodput at ${modes} ${of}: a mean over both describes neither.` : "",
-    over > 0 ? `${over} ${of} exceeded a limit and have no results.` : "",
-    fail > 0 ? `Expectations fail at ${fail} ${of}.` : "",
-    uncertain > 0 ? `Expectations are uncertain at ${uncertain} ${of}.` : ""].filter(Boolean));
 }
 
 const FIGURES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
@@ -106,19 +77,6 @@ function mainFigures(result) {
     : row.client === "all" && clients.length > 1 ? "all together" : row.client);
   columns.unshift({ title: result.comparison ? "variant" : "clients", text: name });
   return sortable({ columns, rows, className: "headlines" });
-}
-
-/** "outage", or how many faults and surges there are at once. */
-function phaseName(result, { v, phase, kind }) {
-  const names = phase.split("+");
-  return kind === "during" && names.length > 2
-    ? countOf(names, windowsOf(result, v).filter((w) => names.includes(w.name))) : phase;
-}
-
-/** "7 faults", "3 surges" or, where there are both, "10 faults and surges". */
-function countOf(names, windows) {
-  const kinds = new Set(windows.map((w) => w.kind));
-  return kinds.size === 1 ? plural(names.length, [...kinds][0]) : `${names.length} faults and surges`;
 }
 
 const PHASE_ORDER = ["before", "during", "between", "recovering", "after"];
@@ -143,7 +101,7 @@ function phaseTables(result, v) {
     : result.clients[row.c] === "all" ? "all together" : result.clients[row.c]);
   const title = result.comparison ? "variant" : "clients";
   const several = new Set(rows.map(who)).size > 1;
-  const columns = [{ title: "phase", text: (row) => phaseName(result, row) },
+  const columns = [{ title: "phase", text: (row) => row.name },
     { title: "from", value: (row) => row.start, node: (row) => seconds(row.start) },
     { title: "to", value: (row) => row.end, node: (row) => seconds(row.end) }];
   if (several) columns.unshift({ title, text: who });
@@ -163,9 +121,8 @@ function phaseMatrix(result, rows, who, title) {
   const phases = new Map();  // in the order of their first start
   const place = (row) => PHASE_ORDER.indexOf(row.kind);
   for (const row of [...rows].sort((a, b) => a.start - b.start || place(a) - place(b))) {
-    const name = phaseName(result, row);
-    if (!phases.has(name)) phases.set(name, new Map());
-    phases.get(name).set(who(row), row);
+    if (!phases.has(row.name)) phases.set(row.name, new Map());
+    phases.get(row.name).set(who(row), row);
   }
   const columns = [...phases].map(([name, found]) => ({ title: name, unit: "success",
     value: (w) => found.get(w)?.m.success_rate?.[0],

@@ -30,7 +30,7 @@ const KINDS = [
     answer: ofSearch, over: (r) => pictureCharts(r, "hysteresis") },
   { is: (r) => r.sweep, called: "sweep",
     counted: (r) => [plural(r.sweep.at.length, "point"), ...simulated(r)],
-    answer: (r) => [ofRun(r), sweepNotes(r)],
+    answer: (r) => [ofRun(r), noteList(r.sweep.notes)],
     over: (r) => sweepPicture(r, (v) => moveTo(r, v)) },
   { is: (r) => r.comparison, called: "comparison", counted: simulated, answer: comparisonAnswer },
   { is: () => true, called: "run", counted: simulated, answer: ofRun },

@@ -27,6 +27,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -158,7 +159,7 @@ struct PageColumns {
   const Column *mean, *low, *high;
 };
 
-/// Those behind the width of the bins.
+/// The columns behind the width of the bins.
 std::vector<PageColumns> page_columns_of(const ResultTable& table) {
   std::vector<PageColumns> columns;
   const Column* const all = table.columns().data();
@@ -251,6 +252,22 @@ std::string PageSeriesTable::json_of(std::size_t joined) const {
     out += "}";
   }
   return out + "]";
+}
+
+double PageSeriesTable::end_of_action() const {
+  constexpr std::array<std::string_view, 3> kAction = {"attempt_rate", "goodput", "in_backoff"};
+  double end = 0;
+  for (const Variant& variant : variants_) {
+    for (const auto& [client, quantities] : variant.clients) {
+      for (const auto& [quantity, series] : quantities) {
+        if (std::find(kAction.begin(), kAction.end(), quantity) == kAction.end()) continue;
+        const auto last = std::find_if(series.means.rbegin(), series.means.rend(),
+                                       [](double mean) { return mean > 0; });
+        end = std::max(end, variant.width_s * static_cast<double>(series.means.rend() - last));
+      }
+    }
+  }
+  return end;
 }
 
 std::string PageSeriesTable::json(std::size_t most_bytes) const {
@@ -350,9 +367,66 @@ class NameList {
   std::map<std::string, std::size_t> places_;
 };
 
-/// Of results that older programs wrote, the name of the scenario.
+/// The title of a result; if an older program wrote it, the name of the scenario.
 std::string title_of(const Json& result) {
   return result.value("title", result.at("scenario").get<std::string>());
+}
+
+/// "7 faults", "3 surges" or, where there are both, "10 faults and surges".
+std::string counted_disturbances(std::size_t count, const std::set<std::string>& kinds) {
+  return kinds.size() == 1 ? counted(count, *kinds.begin())
+                           : fmt::format("{} faults and surges", count);
+}
+
+/// The disturbances as they are drawn over time: those of the same time and effect are one, with
+/// the places where they are. In a legend each of a few has its name, many have their number.
+Json windows_of(const Json& disturbances) {
+  struct Window {
+    std::string kind, what;
+    Json start, end;
+    std::vector<std::string> places, names;
+  };
+  std::vector<Window> windows;
+  std::set<std::string> kinds;
+  for (const Json& d : disturbances) {
+    Window own{
+        d.at("kind"), d.value("what", std::string()), d.at("start_s"), d.at("end_s"), {}, {}};
+    kinds.insert(own.kind);
+    auto known = std::find_if(windows.begin(), windows.end(), [&](const Window& w) {
+      return w.kind == own.kind && w.start == own.start && w.end == own.end && w.what == own.what;
+    });
+    if (known == windows.end()) known = windows.insert(known, std::move(own));
+    const std::string name = d.at("name");
+    known->places.push_back(d.value(d.contains("service") ? "service" : "client", std::string()));
+    if (std::find(known->names.begin(), known->names.end(), name) == known->names.end()) {
+      known->names.push_back(name);
+    }
+  }
+  constexpr std::size_t kMaxNames = 2, kMaxInLegend = 3;
+  Json all = Json::array();
+  for (Window& w : windows) {
+    const std::string name = w.names.size() <= kMaxNames
+                                 ? fmt::format("{} {}", w.kind, fmt::join(w.names, ", "))
+                                 : counted(w.names.size(), w.kind);
+    const std::string where =
+        w.places.size() <= kMaxNames
+            ? fmt::format("{}", fmt::join(w.places, ", "))
+            : counted(w.places.size(), w.kind == "fault" ? "service" : "group");
+    Json legend;
+    if (windows.size() <= kMaxInLegend) {
+      legend = name;
+    } else if (all.empty()) {
+      legend = counted_disturbances(windows.size(), kinds);
+    }
+    all.push_back({{"kind", w.kind},
+                   {"name", name},
+                   {"where", where},
+                   {"what", std::move(w.what)},
+                   {"start", std::move(w.start)},
+                   {"end", std::move(w.end)},
+                   {"legend", std::move(legend)}});
+  }
+  return all;
 }
 
 /// Collects the parts of the metadata of one result.
@@ -369,9 +443,6 @@ class Metadata {
     out_["command"] = identity.command;
     out_["options"] = identity.options;
     out_["files"] = result.names;
-  }
-
-  std::string text() {
     add_variants();
     if (result_.has("summary.csv")) add_summary();
     if (result_.has("phases.csv")) add_phases();
@@ -381,16 +452,30 @@ class Metadata {
     if (result_.has("map.csv")) out_["map"]["points"] = map_points();
     out_["toml"] = result_.toml;
     add_pictures();
+    add_headlines();
+    add_notes_of_comparison();
+    name_phases();
     out_["clients"] = clients_.all();
     out_["metrics"] = std::move(metrics_);
-    return json_for_script(out_);
   }
+
+  /// For a result with figures over time: `end` is where the last of them are above zero.
+  void set_end_of_action(double end) {
+    for (const Json& picture : out_["pictures"]) {
+      if (picture.at("name") != "overview" || picture.at("panels").empty()) continue;
+      if (!out_.contains("sweep")) end = picture["panels"].front().at("x").at("high");
+    }
+    out_["end_of_action"] = end;
+  }
+
+  std::string text() const { return json_for_script(out_); }
 
   const std::vector<std::string>& variants() const { return names_.all(); }
 
  private:
-  /// Those of the whole result with the figures that are not over time, what the page says first of
-  /// a search, and what keys are called. Of results of older programs pictures are concluded now.
+  /// The pictures of the whole result with the figures that are not over time, what the page says
+  /// first, and what keys are called. If an older program wrote the result, pictures are concluded
+  /// now.
   void add_pictures() {
     const PictureTables tables = [&](std::string_view name) {
       return result_.has(name) ? &result_.table(name) : nullptr;
@@ -412,7 +497,7 @@ class Metadata {
     }
   }
 
-  /// Of a run or a comparison from result.json, of a sweep from points.csv.
+  /// The variants of a run or a comparison, from result.json.
   void add_variants() {
     out_["variants"] = Json::array();
     if (result_.json.contains("variants")) {
@@ -429,15 +514,29 @@ class Metadata {
     out_["graph"] = graph_of(result_.json);
   }
 
-  /// What `graph_json` (report/graph.hpp) has put among the members of `json`; null where an older
-  /// program wrote the result.
-  static Json graph_of(const Json& json) {
+  /// What `graph_json` (report/graph.hpp) has put among the members of `json`, null where an older
+  /// program wrote the result; and the disturbances as they are drawn. The runs of a load that goes
+  /// up and down have none.
+  Json graph_of(const Json& json) const {
     Json graph = Json::object();
     for (const char* name :
          {"window_start_s", "window_end_s", "services", "clients", "calls", "disturbances"}) {
       graph[name] = json.value(name, Json());
     }
+    if (result_.json.contains("load")) graph["disturbances"] = Json();
+    graph["windows"] = windows_of(graph["disturbances"]);
     return graph;
+  }
+
+  /// The graph of a variant, or of a point of a sweep: that of the scenario that is varied where
+  /// the sweep has very many points.
+  const Json& graph_at(std::size_t place) const {
+    if (out_.contains("sweep") && out_["sweep"].contains("graphs")) {
+      const Json& graphs = out_["sweep"]["graphs"];
+      if (place < graphs.size() && graphs[place].is_object()) return graphs[place];
+    }
+    const Json& variants = out_.at("variants");
+    return place < variants.size() ? variants[place].at("graph") : out_.at("graph");
   }
 
   void add_summary() {
@@ -447,6 +546,7 @@ class Metadata {
     const Column &mean = table["mean"], &low = table["ci_low"];
     const Column &high = table["ci_high"], &count = table["replications"];
     Json& summary = out_["summary"] = Json::object();
+    Json failing = Json::array();  // [variant, group]
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const std::string name = text_at(metric, row);
       note_metric(name, text_at(unit, row));
@@ -454,7 +554,11 @@ class Metadata {
                                clients_.place_of(text_at(client, row)), cell_json(table, mean, row),
                                cell_json(table, low, row, 5), cell_json(table, high, row, 5),
                                cell_json(table, count, row)});
+      if (name == "success_rate" && table.number(mean, row).value_or(1) < kFails) {
+        failing.push_back({summary[name].back().at(0), summary[name].back().at(1)});
+      }
     }
+    out_["failing"] = std::move(failing);
   }
 
   /// One object for each phase of a client group in a variant, with its metrics.
@@ -517,7 +621,7 @@ class Metadata {
     }
   }
 
-  /// Of the points of a sweep, as result.json has those of a run.
+  /// The verdicts on the points of a sweep, as result.json has those of a run.
   void add_verdicts() {
     const ResultTable& table = result_.table(kVerdicts);
     const Column* const fate = table.find("fate");  // results of 0.2 have none
@@ -550,6 +654,111 @@ class Metadata {
       answers.push_back(std::move(answer));
     }
     out_["answers"] = std::move(answers);
+  }
+
+  /// What is said first of each variant or point, in one sentence, and which services are named as
+  /// the cause. Results of 0.2 and before name only one that is the only cause.
+  void add_headlines() {
+    if (!out_.contains("answers")) return;
+    std::map<std::string, std::vector<const Json*>> by_variant;
+    for (const Json& verdict : out_.at("verdicts")) {
+      by_variant[verdict.at("variant").get<std::string>()].push_back(&verdict);
+    }
+    for (Json& answer : out_["answers"]) {
+      const std::string variant = answer.at("variant");
+      const std::vector<const Json*>& verdicts = by_variant[variant];
+      answer["headline"] = headline_of_run(verdicts, told_apart(names_.place_of(variant)), answer);
+      Json& culprits = answer["culprits"] = Json::array();
+      for (const Json* verdict : verdicts) {
+        Json named = verdict->value("culprits", Json::array());
+        if (named.empty() && verdict->contains("culprit")) named.push_back(verdict->at("culprit"));
+        for (Json& name : named) {
+          if (std::find(culprits.begin(), culprits.end(), name) == culprits.end()) {
+            culprits.push_back(std::move(name));
+          }
+        }
+      }
+    }
+  }
+
+  /// The client groups that send requests of their own; without such a group that has results, all.
+  std::vector<std::string> told_apart(std::size_t place) const {
+    std::set<std::string> own;
+    for (const Json& client : graph_at(place).at("clients")) own.insert(client.at("name"));
+    std::vector<std::string> groups, told;
+    for (const std::string& name : clients_.all()) {
+      if (name != "all") groups.push_back(name);
+      if (name != "all" && own.contains(name)) told.push_back(name);
+    }
+    if (groups.empty()) groups.emplace_back("all");
+    return told.empty() ? groups : told;
+  }
+
+  /// The notes of a comparison are about all variants; those of single ones that it lacks name
+  /// them.
+  void add_notes_of_comparison() {
+    if (!result_.json.contains("comparison")) return;
+    const Json& variants = out_.at("variants");
+    Json notes = result_.json.at("comparison").value("notes", Json::array());
+    std::vector<std::pair<std::string, std::vector<std::string>>> of_scenario;  // and the variants
+    for (const Json& variant : variants) {
+      const std::string name = variant.at("variant");
+      for (const std::string note : variant.value("notes", Json::array())) {
+        const std::string own = fmt::format("{}: {}", name, note);
+        const auto is_there = [&](const std::string& text) {
+          return std::find(notes.begin(), notes.end(), text) != notes.end();
+        };
+        if (!is_there(note) && !is_there(own)) notes.push_back(own);
+      }
+      for (const std::string note : variant.value("scenario_notes", Json::array())) {
+        auto known = std::find_if(of_scenario.begin(), of_scenario.end(),
+                                  [&](const auto& one) { return one.first == note; });
+        if (known == of_scenario.end()) known = of_scenario.insert(known, {note, {}});
+        known->second.push_back(name);
+      }
+    }
+    out_["notes"] = std::move(notes);
+    Json& texts = out_["scenario_notes"] = Json::array();
+    for (const auto& [note, names] : of_scenario) {
+      texts.push_back(names.size() == variants.size()
+                          ? note
+                          : fmt::format("{}: {}", fmt::join(names, ", "), note));
+    }
+  }
+
+  /// Phases are called as the disturbances are, of which there may be many at once; and whether
+  /// success fell by more than a tenth.
+  void name_phases() {
+    if (!out_.contains("phases")) return;
+    constexpr std::size_t kMaxNames = 2;
+    const auto success_of = [](const Json& phase) {
+      const Json success = phase.at("m").value("success_rate", Json::array({Json()}));
+      return success.front().is_number() ? std::optional(success.front().get<double>())
+                                         : std::nullopt;
+    };
+    std::map<std::pair<std::size_t, std::size_t>, double> usual;  // by variant and group
+    for (Json& phase : out_["phases"]) {
+      const std::size_t v = phase.at("v"), c = phase.at("c");
+      const std::string kind = phase.at("kind"), phase_name = phase.at("phase");
+      const std::optional<double> success = success_of(phase);
+      if (kind == "before" && success) usual.emplace(std::pair(v, c), *success);
+      const auto before = usual.find({v, c});
+      if (success && *success < kFails * (before == usual.end() ? 1 : before->second)) {
+        phase["fails"] = true;
+      }
+      const std::vector<std::string> names = split_at(phase_name, '+');
+      if (kind != "during" || names.size() <= kMaxNames) {
+        phase["name"] = phase_name;
+        continue;
+      }
+      std::set<std::string> kinds;
+      for (const Json& d : graph_at(v).at("disturbances")) {
+        if (std::find(names.begin(), names.end(), d.at("name")) != names.end()) {
+          kinds.insert(d.at("kind"));
+        }
+      }
+      phase["name"] = counted_disturbances(names.size(), kinds);
+    }
   }
 
   /// The points of a map: the value of each varied key and the phase there.
@@ -637,6 +846,11 @@ class Metadata {
                              "shard", "graphs"}) {
       if (sweep.contains(name)) out[name] = sweep.at(name);
     }
+    if (out.contains("graphs")) {
+      for (Json& graph : out["graphs"]) {
+        if (graph.is_object()) graph["windows"] = windows_of(graph.value("disturbances", Json()));
+      }
+    }
     const std::vector<std::string> vary = sweep.at("vary");
     const VariationsResult parsed = parse_variations(vary);
     if (!parsed.errors.empty()) {
@@ -669,8 +883,30 @@ class Metadata {
       out["at"].push_back({at->second, names_.place_of(name), text_at(outcome, row)});
     }
     out["names"] = names_.all();
-    out["points_with_two_modes"] = with_two_modes;
+    add_notes_of_sweep(with_two_modes);
   }
+
+  /// Points with results that need care, or without any.
+  void add_notes_of_sweep(std::size_t with_two_modes) {
+    const Json& sweep = out_["sweep"];
+    const std::string of = "of " + counted(sweep.value("at", Json::array()).size(), "point");
+    Json notes = Json::array();
+    const auto note = [&](const Json& count, std::string_view words) {
+      if (count.is_number() && count > 0) {
+        const std::string number = picture_digits(count.get<double>(), 6);
+        notes.push_back(fmt::format(fmt::runtime(words), fmt::arg("points", number + " " + of)));
+      }
+    };
+    note(with_two_modes, "Two modes of goodput at {points}: a mean over both describes neither.");
+    note(sweep.value("points_over_limit", Json()),
+         "{points} exceeded a limit and have no results.");
+    note(sweep.value("points_that_fail", Json()), "Expectations fail at {points}.");
+    note(sweep.value("points_uncertain", Json()), "Expectations are uncertain at {points}.");
+    out_["sweep"]["notes"] = std::move(notes);
+  }
+
+  /// Where less than this share of the usual successes is left, the drawing of a graph says so.
+  static constexpr double kFails = 0.9;
 
   const WholeResult& result_;
   Json out_;
@@ -683,13 +919,14 @@ PageResult page_result(const WholeResult& result, std::size_t most_bytes) {
   read_members(result.folder / kResultJson, [&] {
     Metadata metadata(result);
     page.title = title_of(result.json);
-    page.metadata = metadata.text();
     page.series = "[]";
     if (result.has(kMeanTimeseries)) {
       const PageSeriesTable series(result.table(kMeanTimeseries), result.table(kMeanService),
                                    metadata.variants());
+      metadata.set_end_of_action(series.end_of_action());
       page.series = series.json(most_bytes);
     }
+    page.metadata = metadata.text();
   });
   return page;
 }
@@ -739,7 +976,7 @@ namespace fs = std::filesystem;
 
 /// What the series of all results together may take.
 constexpr std::size_t kMaxSeriesBytes = 4'000'000;
-/// Of a result that is no sweep.
+/// What the series of a result that is no sweep may take.
 constexpr std::size_t kMaxBytesOfRun = 1'800'000;
 
 std::string escaped(std::string_view text) {

@@ -82,6 +82,9 @@ class PageSeriesTable {
   /// are then upper bounds. Where every value is the same, its number stands instead of the list; a
   /// quantity that never exists is left out.
   std::string json(std::size_t most_bytes) const;
+  /// Until when attempts are sent, requests succeed or wait for a retry, at any variant, in
+  /// seconds: a herd may be over long before the run is. 0 if that never happens.
+  double end_of_action() const;
 
  private:
   using Quantities = std::vector<std::pair<std::string, PageSeries>>;

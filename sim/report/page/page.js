@@ -91,43 +91,9 @@ function topOfPanel(result, panel) {
 }
 
 /** The times that a panel shades; at a point of a sweep its own. */
-function shadesOf(result, v, panel) {
-  if (!result.sweep) {
-    return panel.spans.map(({ from, to, ...span }) => ({ ...span, start: from, end: to }));
-  }
-  return joinedWindows(windowsOf(result, v)).map((w, i, all) => ({ ...w, role: "fault",
-    legend: all.length <= 3 ? w.name : i === 0 ? plural(all.length, "fault or surge",
-      "faults and surges") : null }));
-}
-
-/** The end of what is worth drawing, at any point of a sweep: a herd may be over long before the run
- * is. */
-function endOfAction() {
-  let end = 0;
-  for (const result of results) {
-    const picture = !result.sweep && pictureOf(result, "overview");
-    if (picture && picture.panels.length > 0) {
-      end = Math.max(end, picture.panels[0].x.high);
-      continue;
-    }
-    for (const series of result.series) {
-      if (!series) continue;
-      for (const quantities of Object.values(series.c)) {
-        for (const name of ["attempt_rate", "goodput", "in_backoff"]) {
-          const values = quantities[name];
-          if (!Array.isArray(values)) {
-            if (values > 0) end = Math.max(end, binsOf(series) * series.dt);
-            continue;
-          }
-          let last = values[0].length;
-          while (last > 0 && !(values[0][last - 1] > 0)) --last;
-          end = Math.max(end, last * series.dt);
-        }
-      }
-    }
-  }
-  return end > 0 ? end : 1;
-}
+const shadesOf = (result, v, panel) => (result.sweep
+  ? windowsOf(result, v).map((w) => ({ ...w, role: "fault" }))
+  : panel.spans.map(({ from, to, ...span }) => ({ ...span, start: from, end: to })));
 
 /** The lines that are switched off in a chart. */
 function offOf(result, key) {
@@ -356,7 +322,8 @@ function renderPage(data) {
   const opened = new Map(SECTIONS.filter(({ fold }) => fold).map(({ id, fold }) => [id, fold.open]));
   timeline.charts.clear();
   results = data.map((one, i) => prepared(one, i, results[i]));
-  timeline.end = endOfAction();
+  // What comes later is not worth drawing.
+  timeline.end = Math.max(...results.map((one) => one.end_of_action || 0)) || 1;
   const side = (cells) => el("div", { class: `side of-${Math.min(results.length, 4)}` }, cells);
   const parts = [side(results.map(head))];
   if (results.some((r) => r.sweep)) {

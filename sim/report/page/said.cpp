@@ -6,9 +6,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retrysim::report {
@@ -23,6 +30,189 @@ Json said(std::string_view severity, std::string text, std::string_view who = ""
   if (!who.empty()) sentence["who"] = who;
   if (is_minor) sentence["minor"] = true;
   return sentence;
+}
+
+// One sentence about several: the same fates are told once.
+
+/// What became of somebody.
+struct Fate {
+  std::string name, severity;
+  std::string sentence;  ///< the whole verdict
+  std::string words;     ///< its heart
+};
+
+/// What a sentence says before its reasons.
+std::string heart_of(std::string_view sentence) {
+  std::size_t end = sentence.size();
+  for (const std::string_view reason : {": ", "; ", " (", ", with "}) {
+    end = std::min(end, sentence.find(reason));
+  }
+  return std::string(sentence.substr(0, end));
+}
+
+Fate fate_of(std::string name, const Json& verdict) {
+  const std::string sentence = verdict.at("sentence");
+  const std::string fate = verdict.value("fate", std::string());
+  return {std::move(name), verdict.at("severity"), sentence,
+          fate.empty() ? heart_of(sentence) : fate};
+}
+
+struct UnitOfFigure {
+  std::string_view name;
+  double size;
+};
+constexpr std::array<UnitOfFigure, 7> kUnitsOfFigures = {{{"ns", 1e-9},
+                                                          {"µs", 1e-6},
+                                                          {"ms", 1e-3},
+                                                          {"s", 1},
+                                                          {"minutes", 60},
+                                                          {"hours", 3600},
+                                                          {"%", 1}}};
+
+/// Words with the figures between them: "back ", "5.6 s", " after the fault".
+struct Figured {
+  std::vector<std::string> words = {""}, figures = {};
+  std::vector<double> sizes = {};
+};
+
+Figured figured(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  Figured all;
+  while (!text.empty()) {
+    const std::size_t begin = std::min(text.find_first_of(kDigits), text.size());
+    all.words.back() += text.substr(0, begin);
+    text.remove_prefix(begin);
+    if (text.empty()) break;
+    std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+    double size = 0;
+    std::from_chars(text.data(), text.data() + end, size);
+    for (const auto& [name, factor] : kUnitsOfFigures) {
+      const std::string_view rest = text.substr(end);
+      if (!rest.starts_with(' ') || !rest.substr(1).starts_with(name)) continue;
+      const std::size_t behind = 1 + name.size();
+      if (behind < rest.size() && rest[behind] >= 'a' && rest[behind] <= 'z') continue;
+      size *= factor;
+      end += behind;
+      break;
+    }
+    all.figures.emplace_back(text.substr(0, end));
+    all.sizes.push_back(size);
+    all.words.emplace_back();
+    text.remove_prefix(end);
+  }
+  return all;
+}
+
+/// Groups whose fates have the same words, whatever the figures are.
+struct SameFate {
+  std::string severity;
+  std::vector<std::string> names;
+  std::vector<Figured> told;
+
+  /// "back 5.6 s to 88 s after the fault".
+  std::string text() const {
+    std::string text = told.front().words.front();
+    for (std::size_t i = 0; i < told.front().figures.size(); ++i) {
+      const auto is_smaller = [&](const Figured& a, const Figured& b) {
+        return a.sizes[i] < b.sizes[i];
+      };
+      const auto [least, most] = std::minmax_element(told.begin(), told.end(), is_smaller);
+      text += least->figures[i];
+      if (most->figures[i] != least->figures[i]) text += " to " + most->figures[i];
+      text += told.front().words[i + 1];
+    }
+    return text;
+  }
+
+  /// "web, batch"; of more than a few "web, batch, cron, 12 more".
+  std::string who() const {
+    constexpr std::size_t kMax = 4;
+    if (names.size() <= kMax) return fmt::format("{}", fmt::join(names, ", "));
+    const auto last = names.begin() + static_cast<std::ptrdiff_t>(kMax - 1);
+    return fmt::format("{}, {} more", fmt::join(names.begin(), last, ", "),
+                       names.size() - (kMax - 1));
+  }
+};
+
+/// The worst fate first. Of a single one its whole sentence.
+Json headline_of_fates(const std::vector<Fate>& fates) {
+  if (fates.size() == 1) return said(fates.front().severity, fates.front().sentence);
+  std::vector<SameFate> all;
+  for (const Fate& fate : fates) {
+    Figured own = figured(fate.words);
+    auto same = std::find_if(all.begin(), all.end(), [&](const SameFate& one) {
+      return one.told.front().words == own.words;
+    });
+    if (same == all.end()) same = all.insert(all.end(), SameFate{fate.severity, {}, {}});
+    same->told.push_back(std::move(own));
+    if (std::find(same->names.begin(), same->names.end(), fate.name) == same->names.end()) {
+      same->names.push_back(fate.name);
+    }
+  }
+  const auto worth = [](const SameFate& fate) {
+    return fate.severity == "good" ? 2 : fate.severity == "info" ? 1 : 0;
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const SameFate& a, const SameFate& b) { return worth(a) < worth(b); });
+  Json headline = {{"severity", all.front().severity}, {"fates", Json::array()}};
+  for (const SameFate& fate : all) {
+    headline["fates"].push_back({{"who", fate.who()}, {"text", fate.text()}});
+  }
+  return headline;
+}
+
+/// What the text of a comparison says of each difference.
+std::vector<std::string> sentences_of(const Json& comparison) {
+  std::vector<std::string> texts;
+  for (const Json& one : comparison.value("sentences", Json::array())) {
+    texts.push_back(one.is_string() ? one.get<std::string>()
+                                    : one.at("sentence").get<std::string>());
+  }
+  return texts;
+}
+
+/// The fates of the variants where they differ, else the difference that matters most.
+Json of_comparison(const Json& result) {
+  std::set<std::string> own;  // groups that send requests of their own
+  const Json variants = result.value("variants", Json::array());
+  if (!variants.empty()) {
+    for (const Json& client : variants.front().value("clients", Json::array())) {
+      own.insert(client.at("name"));
+    }
+  }
+  std::set<std::pair<std::string, std::string>> told, fates;
+  std::set<std::string> clients;
+  std::vector<std::pair<std::string, Fate>> rows;  // by client
+  for (const Json& verdict : result.value("verdicts", Json::array())) {
+    const std::string variant = verdict.at("variant"), client = verdict.at("client");
+    if (!told.insert({variant, client}).second || !own.contains(client)) continue;
+    rows.emplace_back(client, fate_of(variant, verdict));
+    fates.insert({client, rows.back().second.words});
+    clients.insert(client);
+  }
+  const std::vector<std::string> texts = sentences_of(result.at("comparison"));
+  Json sentences = Json::array();
+  for (const std::string& text : texts) sentences.push_back(said("info", text));
+  if (texts.empty()) {
+    sentences.push_back(said("info", "No difference between the variants is significant."));
+  }
+  Json headline = sentences.front();
+  if (rows.size() == 1 || fates.size() > clients.size()) {
+    std::vector<Fate> all;
+    for (auto& [client, fate] : rows) {
+      if (clients.size() > 1) fate.name += fmt::format(" ({})", client);
+      all.push_back(std::move(fate));
+    }
+    headline = headline_of_fates(all);
+  } else if (!texts.empty()) {
+    const auto main = std::find_if(texts.begin(), texts.end(), [](const std::string& text) {
+      return text.find("success rate by") != text.npos;
+    });
+    const std::string& text = main == texts.end() ? texts.front() : *main;
+    const std::size_t end = text.find("). ");  // of its first sentence
+    headline = said("info", end == text.npos ? text : text.substr(0, end + 1));
+  }
+  return {{"headline", std::move(headline)}, {"sentences", std::move(sentences)}};
 }
 
 /// The first of the sentences is the answer; the others explain it.
@@ -48,14 +238,18 @@ Json of_tip(const Json& result) {
 
 /// A sentence for each line of the curve, which begins with its name.
 Json of_curve(const Json& curve) {
-  const std::string_view severity = curve.at("found") > 0 ? "info" : "good";
+  const std::string severity = curve.at("found") > 0 ? "info" : "good";
   Json all = Json::array();
+  std::vector<Fate> fates;
   for (std::size_t i = 0; i < curve.at("sentences").size(); ++i) {
     const std::string text = curve["sentences"][i], line = curve.at("lines").at(i);
     constexpr std::size_t kColon = 2;
-    all.push_back(said(severity, line.empty() ? text : text.substr(line.size() + kColon), line));
+    const std::string of_line = line.empty() ? text : text.substr(line.size() + kColon);
+    all.push_back(said(severity, of_line, line));
+    fates.push_back({line, severity, text, heart_of(of_line)});
   }
-  return all;
+  if (fates.empty()) return {{"sentences", std::move(all)}};
+  return {{"headline", headline_of_fates(fates)}, {"sentences", std::move(all)}};
 }
 
 std::string with_interval(const Json& figure, const std::string& unit) {
@@ -150,6 +344,7 @@ Json headline_of_fit(const Json& result) {
 
 Json said_of(const Json& result, const PictureTables& tables) {
   if (result.contains("map")) return of_map(tables);
+  if (result.contains("curve")) return of_curve(result.at("curve"));
   if (result.at("command") == "fit") {
     return {{"headline", headline_of_fit(result)},
             {"sentences", first_of("info", result.at("sentences"))}};
@@ -164,16 +359,43 @@ Json said_of(const Json& result, const PictureTables& tables) {
     sentences = first_of(advice.at("outcome") == "helps" ? "good" : "info", advice.at("sentences"));
   } else if (result.contains("prediction")) {
     sentences = of_prediction(result.at("prediction"));
-  } else if (result.contains("curve")) {
-    sentences = of_curve(result.at("curve"));
   } else if (result.contains("trigger")) {
     sentences = of_tip(result);
   } else if (result.contains("load")) {
     sentences = of_hysteresis(result);
+  } else if (result.contains("comparison")) {
+    return of_comparison(result);
   } else {
     return {};
   }
-  return {{"sentences", std::move(sentences)}};
+  Json all = Json::object();
+  if (!sentences.empty()) all["headline"] = sentences.front();
+  all["sentences"] = std::move(sentences);
+  return all;
+}
+
+Json headline_of_run(std::span<const Json* const> verdicts, std::span<const std::string> told,
+                     const Json& answer) {
+  // In a graph, the line that names the cause, if there is one for all.
+  std::vector<const Json*> of_all;
+  std::copy_if(verdicts.begin(), verdicts.end(), std::back_inserter(of_all),
+               [](const Json* verdict) { return verdict->at("client") == "all"; });
+  const auto as_it_is = [](const Json& one) {
+    return said(one.at("severity").get<std::string>(), one.at("sentence"));
+  };
+  if (of_all.size() == 1) return as_it_is(*of_all.front());
+  std::vector<Fate> fates;
+  for (const std::string& client : told) {
+    const auto first = std::find_if(verdicts.begin(), verdicts.end(), [&](const Json* verdict) {
+      return verdict->at("client") == client;
+    });
+    if (first != verdicts.end()) fates.push_back(fate_of(client, **first));
+  }
+  if (!fates.empty()) return headline_of_fates(fates);
+  for (const char* part : {"first", "blocks", "common"}) {
+    if (!answer.at(part).empty()) return as_it_is(answer.at(part).front());
+  }
+  return {};
 }
 
 }  // namespace retrysim::report

@@ -12,47 +12,37 @@ const graphIsOwn = (result, v) => !result.sweep || Boolean((result.sweep.graphs 
 
 /** What went along the edge of a group: requests per second, attempts per request and the share of
  * the requests that succeeded; before, during and after the first disturbance, or all the time where
- * there is none. `fails` where that share fell by more than a tenth. */
+ * there is none. `fails` where the program says that far fewer succeed than before. */
 function flowsOf(result, v, group) {
   const metrics = ["offered_load", "amplification", "success_rate"];
-  const flow = (word, values, before) => {
-    const [load, attempts, success] = values;
+  const flow = (word, [load, attempts, success], fails) => {
     if (!exists(load)) return null;
     const text = [`${word}${digits(load)} /s`, exists(attempts) && ` × ${digits(attempts)}`,
       exists(success) && `, ${percent(success)}`].filter(Boolean).join("");
-    return { text, fails: exists(success) && success < 0.9 * (before ?? 1) };
+    return { text, fails };
   };
   const rows = (result.phases || []).filter((row) => row.v === v && result.clients[row.c] === group);
-  const of = (row) => metrics.map((metric) => (row.m[metric] || [])[0]);
   const first = (kind) => rows.find((row) => row.kind === kind);
   const [before, during] = [first("before"), first("during")];
   if (!during) {
-    return [flow("", metrics.map((metric) => (summaryOf(result, v, group, metric) || [])[0]))]
+    return [flow("", metrics.map((metric) => (summaryOf(result, v, group, metric) || [])[0]),
+      (result.failing || []).some(([of, c]) => of === v && result.clients[c] === group))]
       .filter(Boolean);
   }
   const after = rows.filter((row) => row.kind === "after").pop();
-  const normal = before && of(before)[2];
   return [["before ", before], ["during ", during], ["after ", after],
     ["recovering ", after ? null : first("recovering")]]
-    .map(([word, row]) => row && flow(word, of(row), normal)).filter(Boolean);
+    .map(([word, row]) => row && flow(word, metrics.map((metric) => (row.m[metric] || [])[0]),
+      Boolean(row.fails))).filter(Boolean);
 }
 
 const CULPRIT = "the cause, by the verdict";
 
+/** The services that the program names as the cause. */
+const culpritsOf = (result, v) => (answerOf(result, v) || { culprits: [] }).culprits;
+
 /** Whether services call each other. */
 const isGraph = (result) => (graphAt(result, result.v).calls || []).length > 0;
-
-/** The services that the verdicts name as the cause. */
-function culpritsOf(result, v) {
-  const services = (graphAt(result, v).services || []).map((service) => service.name);
-  const rows = (result.verdicts || []).filter((row) => row.variant === variantName(result, v));
-  const named = rows.map((row) => row.culprit).filter(Boolean);
-  // Without such a name, those of which the rule that looks for it has more than that they wait.
-  const own = rows.filter((row) => row.rule === "cause-in-graph")
-    .flatMap((row) => Object.keys(row.evidence || {}))
-    .filter((key) => !key.endsWith(".held_by_calls_share")).map((key) => key.replace(/\.[^.]*$/, ""));
-  return new Set((named.length > 0 ? named : own).filter((name) => services.includes(name)));
-}
 
 /** A box for each client group and each service; `ports` are where arrows leave it, each with the
  * ids of the boxes that it leads to. Callers come before those that they call. */
@@ -65,7 +55,7 @@ function graphOf(result, v) {
   const boxes = (clients || []).map((client) => ({ kind: "client", id: `client ${client.name}`,
     title: client.name, lines: client.lines, ports: [port(client)] }));
   for (const { name, instances, balancing, lines } of services || []) {
-    const isCulprit = culprits.has(name);
+    const isCulprit = culprits.includes(name);
     boxes.push({ kind: "service", id: `service ${name}`, title: name, moment: moment("s", name), isCulprit,
       lines: [...(isCulprit ? [CULPRIT] : []), ...(instances > 1 && balancing ? [`balancer: ${balancing}`] : []), ...(lines || [])],
       ports: (calls || []).filter((call) => call.caller === name).map(port) });
@@ -349,33 +339,16 @@ class Scrub {
 }
 
 /** Faults and surges. */
-function windowsOf(result, v) {
-  if (result.hysteresis) return [];  // its runs go without them
-  return (graphAt(result, v).disturbances || []).map((d) => ({ kind: d.kind, name: d.name,
-    start: d.start_s, end: d.end_s, where: d.service || d.client, what: d.what || "" }));
-}
+const disturbancesOf = (result, v) => (graphAt(result, v).disturbances || []).map((d) =>
+  ({ kind: d.kind, name: d.name, start: d.start_s, end: d.end_s, where: d.service || d.client,
+    what: d.what || "" }));
 
-/** Windows at the same time with the same name and effect are one. */
-function joinedWindows(windows) {
-  const found = new Map();
-  for (const w of windows) {
-    const key = [w.kind, w.start, w.end, w.what].join(" ");
-    const known = found.get(key);
-    if (!known) found.set(key, { ...w, places: [w.where], names: [w.name] });
-    else {
-      known.places.push(w.where);
-      if (!known.names.includes(w.name)) known.names.push(w.name);
-    }
-  }
-  return [...found.values()].map((w) => ({ ...w,
-    name: w.names.length <= 2 ? `${w.kind} ${w.names.join(", ")}` : plural(w.names.length, w.kind),
-    where: w.places.length > 2 ? plural(w.places.length, w.kind === "fault" ? "service" : "group")
-      : w.places.join(", ") }));
-}
+/** The same as they are drawn: those of the same time and effect are one. */
+const windowsOf = (result, v) => graphAt(result, v).windows || [];
 
 function drawWindows(result, v, width) {
   const { window_start_s: warmup, window_end_s: end } = graphAt(result, v);
-  const windows = joinedWindows(windowsOf(result, v));
+  const windows = windowsOf(result, v);
   const texts = windows.map((w) => `${w.name}${w.where ? ` (${w.where})` : ""}: ${
     w.what ? `${w.what}, ` : ""}${seconds(w.start)} to ${seconds(w.end)}`);
   const lines = texts.map((text) => wrapped(text, width - 16));
@@ -405,7 +378,7 @@ function drawWindows(result, v, width) {
 }
 
 function scenarioDrawing(result, v) {
-  const graph = graphOf(result, v), happened = windowsOf(result, v);
+  const graph = graphOf(result, v), happened = disturbancesOf(result, v);
   if (result.scrub) result.scrub.remove();
   result.scrub = result.series[v] ? new Scrub(graph, happened) : null;
   const ways = graph.flatMap((box) => box.ports.map((p) => ({ from: box.title, to: p.name,
@@ -419,7 +392,7 @@ function scenarioDrawing(result, v) {
       if (result.scrub) result.scrub.point(result.scrub.time);
       return drawing;
     },
-    said: () => [...culpritsOf(result, v)].map((name) => `${name} is the cause; `).join("") + ways.map((w) => `${w.from} calls ${w.to}${w.flows ? `, ${w.flows}` : ""}`).join("; "),
+    said: () => culpritsOf(result, v).map((name) => `${name} is the cause; `).join("") + ways.map((w) => `${w.from} calls ${w.to}${w.flows ? `, ${w.flows}` : ""}`).join("; "),
     table: () => sortable({ rows: ways, columns: [{ title: "from", text: (w) => w.from },
       { title: "to", text: (w) => w.to }, { title: "how", text: (w) => w.how },
       { title: "requests per second × attempts, successes", text: (w) => w.flows }] }) }).element,

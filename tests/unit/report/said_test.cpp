@@ -58,7 +58,8 @@ TEST_CASE("The answer comes first, and what explains it is minor", "[said]") {
   const Json advice = said_without_tables(
       {{"command", "advise"},
        {"advice", {{"outcome", "helps"}, {"sentences", {"Best change: a.", "It costs b."}}}}});
-  CHECK(advice == Json::parse(R"({"sentences":[{"severity":"good","text":"Best change: a."},
+  CHECK(advice == Json::parse(R"({"headline":{"severity":"good","text":"Best change: a."},
+      "sentences":[{"severity":"good","text":"Best change: a."},
       {"severity":"info","text":"It costs b.","minor":true}]})"));
   const Json curve = said_without_tables({{"command", "tip"},
                                           {"curve",
