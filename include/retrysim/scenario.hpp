@@ -404,6 +404,28 @@ struct PhaseSpec {
   Duration duration;
 };
 
+/// How often a fault or surge of a scenario happens.
+struct SloFrequency {
+  std::string event;  ///< its name
+  double per_year = 0;
+
+  friend bool operator==(const SloFrequency&, const SloFrequency&) = default;
+};
+
+/// A service level objective: the share of requests that must be good, over a window. Its error
+/// budget, (1 - share) x requests of the window, is what may be bad. It changes nothing in a run.
+struct SloSpec {
+  std::string name;
+  double share = 0.999;                ///< above 0 and below 1
+  Duration latency = Duration::max();  ///< longest latency of a good request; `max()`: any
+  Duration window = Duration::seconds(std::int64_t{30} * 24 * 3600);
+  /// The client groups whose requests count; empty: all, without the calls between services.
+  std::vector<std::string> clients = {};
+  /// Requests of the window; 0: at the rate before the first fault or surge.
+  double requests_per_window = 0;
+  std::vector<SloFrequency> events_per_year = {};
+};
+
 /// Limit on `duration`, `drain_limit` and `interval` of a scenario: about thirty years.
 inline constexpr Duration kLongestDuration = Duration::seconds(1'000'000'000);
 
@@ -446,6 +468,7 @@ struct Scenario {
   std::vector<ClientSpec> clients;
   std::vector<CallSpec> calls;    ///< those of one service are made in this order (see `stage`)
   std::vector<PhaseSpec> phases;  ///< besides the phases that faults and surges make
+  std::vector<SloSpec> slos;
   std::vector<Expectation> expectations;
 };
 

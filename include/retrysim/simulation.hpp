@@ -565,6 +565,28 @@ struct ServiceResult {
   bool operator==(const ServiceResult&) const = default;
 };
 
+/// The requests of an SLO that were made in one stretch of time, and how they ended.
+struct SloEventCounts {
+  Time start, end;
+  bool over = true;  ///< the groups had recovered at `end`; or nothing disturbed the run
+  std::uint64_t requests = 0;
+  std::uint64_t failed = 0;   ///< ended without success, or not at all
+  std::uint64_t slow = 0;     ///< succeeded, but took longer than `SloSpec::latency`
+  std::uint64_t retries = 0;  ///< sent for them
+
+  std::uint64_t bad() const { return failed + slow; }
+  bool operator==(const SloEventCounts&) const = default;
+};
+
+/// What an SLO counts: the requests of its client groups in the window.
+struct SloCounts {
+  std::uint64_t requests_before = 0;   ///< made before the first fault or surge; without one, all
+  Duration before;                     ///< the length of that time
+  std::vector<SloEventCounts> events;  ///< in the order of `stats::slo_events`
+
+  bool operator==(const SloCounts&) const = default;
+};
+
 /// The measurements of one replication.
 struct RunResult {
   std::uint64_t seed = 0;
@@ -582,6 +604,7 @@ struct RunResult {
   std::vector<ServiceResult> services;  ///< in the order of Scenario::services
   std::vector<ClientBin> all_bins;      ///< the client groups together, without services' own
   std::vector<PhaseResult> all_phases;  ///< the same by phase; recovery is that of all together
+  std::vector<SloCounts> slos;          ///< in the order of Scenario::slos
   /// Whether a storm of the run is metastable; set by the test with twins, empty without that test
   /// or if it could not tell.
   std::optional<bool> metastable;
@@ -664,9 +687,13 @@ RETRYSIM_FIELDS(LimitCounts, arrivals, limited, refused, sum)
 RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, unused, failed,
                 unlimited, nominal_servers, bins, queued, instances, listens, limit)
 
+RETRYSIM_FIELDS(SloEventCounts, start, end, over, requests, failed, slow, retries)
+
+RETRYSIM_FIELDS(SloCounts, requests_before, before, events)
+
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,
-                all_phases, metastable, metastable_groups)
+                all_phases, slos, metastable, metastable_groups)
 
 #undef RETRYSIM_FIELDS
 

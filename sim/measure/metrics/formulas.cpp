@@ -6,6 +6,7 @@
 
 #include "flow/demand.hpp"
 #include "measure/analyse/recovery.hpp"
+#include "measure/analyse/slo.hpp"
 #include "measure/analyse/storms.hpp"
 #include "measure/record/totals.hpp"
 
@@ -222,6 +223,10 @@ std::optional<double> disturbed_success_rate(const MetricInput& in) {
   if (!found) return std::nullopt;
   return ratio(static_cast<double>(found->requests - found->failed),
                static_cast<double>(found->requests));
+}
+
+std::optional<double> error_budget_used_by(const MetricInput& in) {
+  return error_budget_used(in.scenario, in.run);
 }
 
 std::optional<double> metastable(const MetricInput& in) {

@@ -190,6 +190,7 @@ std::optional<double> recovery(const MetricInput& in);
 std::optional<double> recovery_censored(const MetricInput& in);
 std::optional<double> recovered(const MetricInput& in);
 std::optional<double> disturbed_success_rate(const MetricInput& in);
+std::optional<double> error_budget_used_by(const MetricInput& in);
 std::optional<double> metastable(const MetricInput& in);
 std::optional<double> completion_time(const MetricInput& in);
 /// For metrics that exist over all replications only.

@@ -398,6 +398,14 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         .shown(label("metastable failures").lower_is_better()
             .spoken(6, {"lower probability of metastable failure",
                         "higher probability of metastable failure"})),
+    own(kOther, "error_budget_used", "1", "Share of an error budget ([slo.NAME]) that the faults "
+        "and surges of the run use, or the run if there are none; of several the largest. slo.csv "
+        "has each", error_budget_used_by)
+        .of(kAllOnly)
+        .in_percent()
+        .shown(label("error budget used").lower_is_better()
+            .spoken(18, {"lower use of the error budget", "higher use of the error budget"})
+            .line(kRetries, 11, "error budget used").in(kCompared, 14)),
     own(kCount, "jobs", "jobs", "Jobs begun in the window that clients poll for", jobs_if_any),
     share("job_success_rate", "Jobs that their client saw done, per job; the others had too many "
           "checks, had a check that failed other than by throttling, or did not end during the run",

@@ -425,7 +425,10 @@ class alignas(64) ClientRecorder {
   JobRecorder jobs;       ///< that are polled for
 
   /// `span` must outlive the recorder.
-  explicit ClientRecorder(const RunSpan& span) : quota(span), span_(&span) {}
+  explicit ClientRecorder(const RunSpan& span) : quota(span), span_(&span) {
+    durations_.set_limits(span.slow_above_ns);
+    late.set_limits(span.slow_above_ns);
+  }
   /// Takes what is kept bin by bin and client by client, or counts its bytes.
   template <class Take>
   void take_memory(const ClientSpec& client, std::size_t bins, std::size_t bins_with_drain,

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace retrysim::stats {
 
@@ -29,6 +30,18 @@ inline Duration count_width(Duration run) {
   }
 }
 
+/// By SLO: the longest latency of a good request; empty if no SLO has one.
+inline std::vector<std::uint64_t> slow_limits_ns(const Scenario& scenario) {
+  std::vector<std::uint64_t> limits;
+  const bool some = std::ranges::any_of(
+      scenario.slos, [](const SloSpec& slo) { return slo.latency != Duration::max(); });
+  if (!some) return limits;
+  for (const SloSpec& slo : scenario.slos) {
+    limits.push_back(static_cast<std::uint64_t>(slo.latency.count()));
+  }
+  return limits;
+}
+
 /// How many of them a run has.
 inline std::size_t count_bins(Duration run) {
   const std::int64_t width = count_width(run).count();
@@ -42,7 +55,8 @@ struct RunSpan {
         window_end(Time::zero() + scenario.duration),
         interval(scenario.interval),
         count_width(stats::count_width(scenario.duration)),
-        count_bins(stats::count_bins(scenario.duration)) {}
+        count_bins(stats::count_bins(scenario.duration)),
+        slow_above_ns(slow_limits_ns(scenario)) {}
 
   bool in_window(Time t) const { return t >= window_start && t < window_end; }
   /// The part of [from, to) that lies inside the window, in nanoseconds.
@@ -61,6 +75,8 @@ struct RunSpan {
   Duration interval;     ///< of the time series
   Duration count_width;  ///< see RunResult::count_width
   std::size_t count_bins;
+  /// By SLO: the longest latency in ns of a good request; empty if they have none.
+  std::vector<std::uint64_t> slow_above_ns;
 };
 
 /// A level that rises and falls by one. 128 bits hold the integral over thirty years for any number

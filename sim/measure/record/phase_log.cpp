@@ -6,6 +6,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "measure/analyse/recovery.hpp"
+#include "measure/analyse/slo.hpp"
 #include "measure/record/recorder.hpp"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ std::vector<Time> recovery_cuts(const Scenario& scenario) {
 /// From the start of the window to its end.
 std::vector<Time> cuts_of(const Scenario& scenario, std::span<const Phase> phases,
                           std::vector<Time> cuts) {
-  if (phases.empty()) return {};
+  if (phases.empty() && scenario.slos.empty()) return {};
   cuts.push_back(Time::zero() + scenario.warmup);
   cuts.push_back(Time::zero() + scenario.duration);
   for (const Phase& phase : phases) {
@@ -139,6 +140,7 @@ void LateRequests::add_noted() {
     const auto to =
         std::find_if(from, noted_.end(), [&](const Noted& n) { return place(n) != place(*from); });
     OfStretch& of = stretches_[from->stretch];
+    const bool from_ok = from->ok;
     WideNanoseconds& sum_ns = from->ok ? of.ok_ns : of.failed_ns;
     SparseHistogram& histogram = from->ok ? of.ok : of.failed;
     values.clear();
@@ -146,6 +148,7 @@ void LateRequests::add_noted() {
       values.push_back(from->latency_ns);
       sum_ns += static_cast<WideNanoseconds>(from->latency_ns);
     }
+    if (from_ok && !limits_ns_.empty()) count_slow(values, limits_ns_, of.slow);
     histogram.add(values);
   }
   noted_.clear();
@@ -160,7 +163,7 @@ PhaseLog::PhaseLog(const Scenario& scenario)
     : phases_(phases_of(scenario)),
       recovery_cuts_(recovery_cuts(scenario)),
       cuts_(cuts_of(scenario, phases_, recovery_cuts_)) {
-  if (phases_.empty()) return;
+  if (cuts_.empty()) return;
   running_.groups.resize(scenario.clients.size());
   running_.services.resize(scenario.services.size());
   group_totals_.resize(scenario.clients.size());
@@ -278,9 +281,66 @@ PhaseResult PhaseLog::add_up(Range range, std::span<const std::size_t> groups,
   return sum;
 }
 
+void PhaseLog::add_to(SloEventCounts& counts, std::size_t slo, Range range,
+                      std::size_t group) const {
+  const auto add = [&](const PhaseRequests& made, const std::vector<std::uint64_t>& slow) {
+    counts.requests += made.requests();
+    counts.failed += made.requests() - made.successes();
+    counts.retries += made.retries();
+    if (!slow.empty()) counts.slow += slow[slo];
+  };
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    const OfGroup& part = stretches_[i].groups[group];
+    add(part.made, {});
+    for (const RequestLatencies::Part& latencies : part.latencies.parts) add({}, latencies.slow);
+    if (group >= late_.size() || late_[group].empty()) continue;
+    const LateRequests::OfStretch& late = late_[group][i];
+    add(late.requests, late.slow);
+  }
+}
+
+SloCounts PhaseLog::count_slo(const Scenario& scenario, const RunResult& run,
+                              std::size_t slo) const {
+  const std::vector<SloEvent> events = slo_events(scenario);
+  const std::vector<std::size_t> groups = slo_groups(scenario, scenario.slos[slo]);
+  const bool disturbed = !disturbances(scenario).empty();
+  const Time before_end = disturbed ? events.front().start : run.window_end;
+  SloCounts counts;
+  SloEventCounts before;
+  for (const std::size_t g : groups) add_to(before, slo, {0, cut_at(before_end)}, g);
+  counts.requests_before = before.requests;
+  counts.before = before_end - run.window_start;
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    const std::size_t first = cut_at(events[e].start);
+    const bool is_last = e + 1 == events.size();
+    SloEventCounts& event = counts.events.emplace_back();
+    event.start = events[e].start;
+    for (const std::size_t g : groups) {
+      std::size_t last = is_last ? cuts_.size() - 1 : cut_at(events[e + 1].start);
+      if (is_last && disturbed) {
+        // As the phases of all together, or those of the groups that it names.
+        const auto of = scenario.slos[slo].clients.empty() ? std::nullopt : std::optional(g);
+        const auto recovery = final_recovery(scenario, run, of);
+        event.over = event.over && !(recovery && !recovery->seconds);
+        last = std::max(cut_at(events[e].fault_end), cut_of_recovery(scenario, run, of));
+      }
+      event.end = std::max(event.end, cuts_[last]);
+      add_to(event, slo, {first, last}, g);
+    }
+  }
+  return counts;
+}
+
 void PhaseLog::divide(const Scenario& scenario, RunResult& run) const {
-  if (phases_.empty()) return;
+  if (cuts_.empty()) return;
   assert(stretches_.size() + 1 == cuts_.size());
+  if (!phases_.empty()) divide_phases(scenario, run);
+  for (std::size_t i = 0; i < scenario.slos.size(); ++i) {
+    run.slos.push_back(count_slo(scenario, run, i));
+  }
+}
+
+void PhaseLog::divide_phases(const Scenario& scenario, RunResult& run) const {
   const auto add_all = [&](std::vector<PhaseResult>& to, std::optional<std::size_t> group,
                            std::span<const std::size_t> groups,
                            std::span<const std::size_t> services) {
@@ -303,7 +363,7 @@ void PhaseLog::divide(const Scenario& scenario, RunResult& run) const {
 PhaseLog::Memory PhaseLog::memory(const Scenario& scenario, std::span<const double> requests) {
   const std::vector<Phase> phases = phases_of(scenario);
   Memory memory;
-  if (phases.empty()) return memory;
+  if (phases.empty() && scenario.slos.empty()) return memory;
   constexpr double kMaxBuckets = 10 * Histogram::kSubBuckets;  // some powers of two
   const auto stretches =
       static_cast<double>(cuts_of(scenario, phases, recovery_cuts(scenario)).size() - 1);

@@ -39,6 +39,8 @@ class LateRequests {
  public:
   /// `cuts` must outlive it.
   void set_cuts(std::span<const Time> cuts) { cuts_ = cuts; }
+  /// Successful requests that take longer than each of these are counted. They must outlive it.
+  void set_limits(std::span<const std::uint64_t> limits_ns) { limits_ns_ = limits_ns; }
 
   /// One that was made before the running stretch began.
   void ended(Time submitted, Outcome outcome, std::uint32_t attempts, Duration latency);
@@ -50,6 +52,7 @@ class LateRequests {
     PhaseRequests requests;
     SparseHistogram ok, failed;  ///< latencies
     WideNanoseconds ok_ns = 0, failed_ns = 0;
+    std::vector<std::uint64_t> slow;  ///< successful ones, by limit; empty: none
   };
   /// By stretch; empty if there are none.
   std::vector<OfStretch> take();
@@ -66,6 +69,7 @@ class LateRequests {
   void add_noted();
 
   std::span<const Time> cuts_;
+  std::span<const std::uint64_t> limits_ns_;
   PhaseRequests all_;
   std::vector<OfStretch> stretches_;
   std::vector<Noted> noted_;
@@ -101,12 +105,12 @@ class PhaseLog {
   void note_service(std::size_t service, const ServiceFlow& totals);
   void cut();
 
-  /// From the start of the window to its end; none if there are no phases.
+  /// From the start of the window to its end; none if there are neither phases nor SLOs.
   std::span<const Time> cuts() const { return cuts_; }
   /// When the window is over: requests of a group that ended after their stretch.
   void note_late(std::size_t group, std::vector<LateRequests::OfStretch> late);
 
-  /// Fills in the phases of a result that is complete but for them.
+  /// Fills in the phases and the counts of SLOs of a result that is complete but for them.
   void divide(const Scenario& scenario, RunResult& run) const;
 
  private:
@@ -131,6 +135,10 @@ class PhaseLog {
   Range range_of(const Phase& phase, std::size_t recovered) const;
   PhaseResult add_up(Range range, std::span<const std::size_t> groups,
                      std::span<const std::size_t> services) const;
+  void divide_phases(const Scenario& scenario, RunResult& run) const;
+  /// Adds the requests of a group that were made in the range.
+  void add_to(SloEventCounts& counts, std::size_t slo, Range range, std::size_t group) const;
+  SloCounts count_slo(const Scenario& scenario, const RunResult& run, std::size_t slo) const;
 
   std::vector<Phase> phases_;
   std::vector<Time> recovery_cuts_;  // those with which a recovery may end

@@ -95,6 +95,16 @@ void add_block(std::span<const std::uint64_t> durations_ns, BinTotals& bin) {
   for (const std::uint64_t ns : durations_ns) bin.sum_ns += static_cast<WideNanoseconds>(ns);
 }
 
+void count_slow(std::span<const std::uint64_t> latencies_ns, std::span<const std::uint64_t> limits,
+                std::vector<std::uint64_t>& slow) {
+  slow.resize(limits.size());
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    slow[i] += static_cast<std::uint64_t>(
+        std::count_if(latencies_ns.begin(), latencies_ns.end(),
+                      [limit = limits[i]](std::uint64_t latency) { return latency > limit; }));
+  }
+}
+
 void DurationBooks::open_log(std::size_t set) { by_set_[set] = std::make_unique<Log>(); }
 
 void DurationBooks::add_noted(std::size_t set) {
@@ -104,6 +114,7 @@ void DurationBooks::add_noted(std::size_t set) {
   BinTotals* const bin = (set & kBin) != 0 ? &bin_ : nullptr;
   if (zeros > 0 && bin != nullptr) bin->add_zeros(zeros);
   if (set == kBin) return add_block(noted, *bin);
+  if (!limits_ns_.empty() && (set & kLatencyOk) != 0) count_slow(noted, limits_ns_, log.slow);
   add_block(noted, log.totals, bin);
   if (zeros > 0) log.totals.add_zeros(zeros);
 }
@@ -128,8 +139,9 @@ RequestLatencies DurationBooks::take_latencies() {
     Log& log = *by_set_[set];
     if ((set & kLatency) != 0 && (set & kSameStretch) != 0) {
       taken.parts.push_back({(set & kLatencyOk) != 0, SparseHistogram(log.totals.histogram),
-                             log.totals.moments.sum_ns});
+                             log.totals.moments.sum_ns, std::move(log.slow)});
     }
+    log.slow.clear();
     log.before.merge(log.totals);
     log.totals = {};
   }

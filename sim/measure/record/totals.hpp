@@ -96,12 +96,17 @@ void add_block(std::span<const std::uint64_t> durations_ns, BinTotals& bin);
 // booked once for all headings. Counts and sums are integers, so neither the time nor the order of
 // adding matters.
 
+/// Adds how many of the latencies are above each limit.
+void count_slow(std::span<const std::uint64_t> latencies_ns, std::span<const std::uint64_t> limits,
+                std::vector<std::uint64_t>& slow);
+
 /// Latencies of requests, in parts of one or the other end.
 struct RequestLatencies {
   struct Part {
     bool ok = false;  ///< of requests that ended with success
     SparseHistogram histogram;
     WideNanoseconds sum_ns = 0;
+    std::vector<std::uint64_t> slow = {};  ///< by limit, of successful ones; empty: none
   };
   std::vector<Part> parts;
 };
@@ -117,6 +122,10 @@ class DurationBooks {
     kServiceLatency = 16,  ///< of attempts, from arrival to the end of service
     kSameStretch = 32,     ///< of requests that were made after the last call of `take_latencies`
   };
+
+  /// Successful requests are counted that take longer than each of these (`RequestLatencies`).
+  /// They must outlive the books.
+  void set_limits(std::span<const std::uint64_t> limits_ns) { limits_ns_ = limits_ns; }
 
   /// Books a duration, which is not negative, under each of `headings`.
   [[gnu::always_inline]] void add(unsigned headings, Duration duration) {
@@ -153,6 +162,7 @@ class DurationBooks {
     std::array<std::uint64_t, 64> noted;
     DurationTotals totals;  // since the last call of `take_latencies`
     DurationTotals before;
+    std::vector<std::uint64_t> slow;  // since the same call, by limit
   };
 
   /// Books the pending duration.
@@ -174,6 +184,7 @@ class DurationBooks {
   Duration pending_;
   unsigned pending_headings_ = 0;  // of the last duration that was not zero; 0: none
   BinTotals bin_;
+  std::span<const std::uint64_t> limits_ns_;
   std::array<std::unique_ptr<Log>, kSets> by_set_;  // null: nothing was booked
 };
 

@@ -210,6 +210,7 @@ constexpr KeyInfo key(std::string_view name, ValueRules rules, Access access, Ke
 std::span<const KeyInfo> top_keys();
 std::span<const KeyInfo> expectation_keys();
 std::span<const KeyInfo> phase_keys();
+std::span<const KeyInfo> slo_keys();
 std::vector<KeyInfo> service_keys();
 std::span<const KeyInfo> answer_keys();          ///< answers of a service that does not serve
 std::span<const KeyInfo> throttle_limit_keys();  ///< [service.X.throttle.operation.Y], .key.Y

@@ -70,7 +70,7 @@ void insert(NameTree& tree, std::string_view path, const KeyInfo* key) {
 std::span<const KeyScope> key_scopes() {
   static const std::vector<KeyInfo> service = service_keys(), fault = fault_keys(),
                                     client = client_keys(), call = call_keys();
-  static const std::array<KeyScope, 12> scopes{
+  static const std::array<KeyScope, 13> scopes{
       {{"", "scenario", top_keys()},
        {"service.*", "service", service},
        {"service.*.throttle.operation.*", "limit of an operation", throttle_limit_keys()},
@@ -82,6 +82,7 @@ std::span<const KeyScope> key_scopes() {
        {"client.*.operation.*", "operation", operation_keys()},
        {"service.*.calls.*", "call", call},
        {"phase.*", "phase", phase_keys()},
+       {"slo.*", "objective", slo_keys()},
        {"expect.*", "expectation", expectation_keys()}}};
   return scopes;
 }
@@ -162,7 +163,7 @@ bool is_among(std::string_view path, std::span<const std::string_view> tops) {
 }  // namespace
 
 bool changes_a_run(std::string_view path) {
-  constexpr std::string_view kOnlyShown[] = {"name", "description", "expect", "phase"};
+  constexpr std::string_view kOnlyShown[] = {"name", "description", "expect", "phase", "slo"};
   return !is_among(path, kOnlyShown);
 }
 

@@ -106,7 +106,7 @@ class SlotsOf {
              To<FaultSpec>, To<ServiceName>, To<ServiceNames>, To<ClientSpec>, To<ArrivalInputs>,
              To<PresetChoice>, To<RetryRules>, To<SurgeSpec>, To<OperationSpec>, To<CallSpec>,
              To<ThrottleLimit>, To<PartitionSpec>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>,
-             To<ErrorTexts>>
+             To<SloSpec>, To<ErrorTexts>>
       parts_{};
 };
 /// The slots of a table that is being read.
@@ -125,6 +125,8 @@ enum class KeyRole : std::uint8_t {
   /// Ends in ".*": any name that is an error answer, such as 429. Its values are stored one by one,
   /// each with the name in `Value::text`.
   kErrorAnswer,
+  /// Ends in ".*": any name. Its values are stored in the same way.
+  kNamed,
   /// Takes part in the choice of the retry preset: while it is wrong, there is none.
   kPresetChoice,
   /// A rule of the preset, which is chosen before the first of these is read.
@@ -224,7 +226,7 @@ struct NameTree {
 const NameTree& name_tree();
 
 /// Whether a key, or the table that a path names, says anything that a run depends on. Names,
-/// descriptions, expectations and phases only say what is shown and judged.
+/// descriptions, expectations, phases and SLOs only say what is shown and judged.
 bool changes_a_run(std::string_view path);
 
 /// As above, but without seed, replications and precision: how often and how exactly the system is

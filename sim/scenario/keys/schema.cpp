@@ -201,7 +201,8 @@ Json table_schema(const NameTree& tree) {
   for (const NameTree& child : tree.children) {
     Json of_child = child.key != nullptr ? key_schema(*child.key) : table_schema(child);
     if (child.name == "*") {
-      const std::string_view names = child.is_entity() ? kEntityPattern : kErrorAnswerPattern;
+      const bool is_answer = child.key != nullptr && child.key->role == KeyRole::kErrorAnswer;
+      const std::string_view names = is_answer ? kErrorAnswerPattern : kEntityPattern;
       schema["patternProperties"][std::string(names)] = std::move(of_child);
     } else {
       schema["properties"][std::string(child.name)] = std::move(of_child);

@@ -62,6 +62,7 @@ void KeyResolution::resolve() {
 void KeyResolution::resolve_key(const KeyInfo& key) {
   if (key.role == KeyRole::kBase) return;
   if (key.role == KeyRole::kErrorAnswer) return resolve_error_answers(key);
+  if (key.role == KeyRole::kNamed) return resolve_named(key);
   const Applies applies_here = applies(key);
   if (const Node* node = find(key.name)) {
     resolve_given(key, *node, applies_here);
@@ -184,7 +185,7 @@ void KeyResolution::resolve_error_answers(const KeyInfo& key) {
     if (std::find(own.begin(), own.end(), member.name) != own.end()) continue;
     const std::string path = full_path(std::string(table) + "." + render_name(member.name));
     if (parse_error_answer(member.name)) {
-      read_error_answer(key, path, member);
+      read_named(key, path, member);
     } else {
       files_.problems().add(member.place, "unknown key " + in_quotes(path) + "; " +
                                               suggestion(member.name, own, "known here") +
@@ -194,8 +195,16 @@ void KeyResolution::resolve_error_answers(const KeyInfo& key) {
   }
 }
 
-void KeyResolution::read_error_answer(const KeyInfo& key, const std::string& path,
-                                      const Member& member) {
+void KeyResolution::resolve_named(const KeyInfo& key) {
+  const std::string table(key.name.substr(0, key.name.rfind('.')));
+  const Node* named = find(table);
+  if (named == nullptr || !named->is_table()) return;
+  for (const Member& member : named->members) {
+    read_named(key, full_path(table + "." + render_name(member.name)), member);
+  }
+}
+
+void KeyResolution::read_named(const KeyInfo& key, const std::string& path, const Member& member) {
   auto value = read_value(key.rules, path, member.value, files_);
   if (!value) return;
   value->text = member.name;

@@ -68,7 +68,8 @@ class KeyResolution {
   bool resolve_from_environment(const KeyInfo& key);
   void resolve_setting(const KeyInfo& key, const EnvironmentSetting& setting);
   void resolve_error_answers(const KeyInfo& key);
-  void read_error_answer(const KeyInfo& key, const std::string& path, const Member& member);
+  void resolve_named(const KeyInfo& key);
+  void read_named(const KeyInfo& key, const std::string& path, const Member& member);
   void report_missing(const KeyInfo& key);
   void report_does_not_apply(const KeyInfo& key, const Node& node);
   Applies applies(const KeyInfo& key) const;

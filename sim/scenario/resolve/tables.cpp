@@ -182,6 +182,7 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
   resolve_clients(t);
   resolve_hold(t.loaded);
   resolve_phases(t);
+  resolve_slos(t);
   resolve_expectations(t);
   check_steady_state(t.loaded.scenario, warmup_place, t.problems);
   require(t, "service", "a [service.NAME] to call");
@@ -306,6 +307,119 @@ std::span<const KeyInfo> phase_keys() { return kPhaseKeys; }
 
 void resolve_phases(Tables& t) {
   t.for_each("phase", [&](const Member& m, const Node& all) { resolve_phase(t, m, all); });
+}
+
+// --- [slo.NAME] ----------------------------------------------------------------------------------
+
+namespace {
+
+void store_frequency(const Slots& s, const Value& v) {
+  s.to<SloSpec>().events_per_year.push_back({v.text, v.number});
+}
+
+constexpr KeyInfo kSloKeys[] = {
+    key("share", number(kPositiveShare), into<&SloSpec::share>, {.required = true},
+        "Share of the requests that must be good: 0.999. The others are the error budget."),
+    key("latency", request_time(kPositive).or_word("any"), into<&SloSpec::latency>,
+        {.fallback = "any"},
+        "A request that takes longer is bad, as one that fails is; from its beginning to its end, "
+        "retries included."),
+    key("window", duration(kPositiveRunLength), into<&SloSpec::window>, {.fallback = "720h"},
+        "The time that the budget is for; the default is 30 days."),
+    key("clients", names(), into<&SloSpec::clients>, {},
+        "The client groups whose requests count; without it all, but for calls between services."),
+    key("requests_per_window", number(kPositive), into<&SloSpec::requests_per_window>, {},
+        "Requests of a whole window, by which the budget is counted. Without it those at the rate "
+        "before the first fault or surge."),
+    key("events_per_year.*", number(kNotNegative), Access{store_frequency},
+        {.role = KeyRole::kNamed},
+        "How often the fault or surge of that name happens in a year: { deploy = 12 }."),
+};
+
+struct Happening {
+  std::string_view name;
+  Time start, end;
+};
+
+std::vector<Happening> happenings(const Scenario& scenario) {
+  std::vector<Happening> all;
+  for (const FaultSpec& f : scenario.faults) all.push_back({f.name, f.start, f.start + f.duration});
+  for (const ClientSpec& client : scenario.clients) {
+    for (const SurgeSpec& s : client.arrivals.surges) {
+      all.push_back({s.name, s.start, s.start + s.duration});
+    }
+  }
+  return all;
+}
+
+void check_slo_share(Tables& t, const KeyResolution& keys, const SloSpec& spec) {
+  if (!keys.has("share") || spec.share < 1) return;
+  t.problems.add(keys.place_of("share"),
+                 keys.path() + ".share = 1 leaves no error budget; expected less, such as 0.999");
+}
+
+void check_slo_clients(Tables& t, const KeyResolution& keys, const SloSpec& spec) {
+  std::vector<std::string_view> names;
+  for (const ClientSpec& client : t.loaded.scenario.clients) names.push_back(client.name);
+  for (const std::string& name : spec.clients) {
+    if (t.is_client(name)) continue;
+    t.problems.add(keys.place_of("clients"), keys.path() + ".clients = " + in_quotes(name) +
+                                                 ": there is no such client; " +
+                                                 suggestion(name, names, "there are"));
+  }
+}
+
+void check_slo_events(Tables& t, const KeyResolution& keys, const SloSpec& spec,
+                      const Member& member) {
+  std::vector<std::string_view> names;
+  for (const Happening& h : happenings(t.loaded.scenario)) names.push_back(h.name);
+  for (const SloFrequency& f : spec.events_per_year) {
+    if (std::find(names.begin(), names.end(), f.event) != names.end()) continue;
+    const Node* faults = t.of_kind("fault");
+    if (faults != nullptr && faults->find(f.event) != nullptr) continue;  // it has a mistake
+    const Node& given = member.value.find("events_per_year")->value;
+    t.problems.add(given.find(f.event)->place,
+                   keys.path() + ".events_per_year." + render_name(f.event) +
+                       ": there is no such fault or surge; " +
+                       (names.empty() ? std::string("expected the name of one")
+                                      : suggestion(f.event, names, "there are")));
+  }
+}
+
+/// The rate before the first fault or surge is that of the window's requests.
+void check_slo_requests(Tables& t, const KeyResolution& keys, const SloSpec& spec,
+                        const Member& member) {
+  if (spec.requests_per_window > 0 || keys.is_wrong("requests_per_window")) return;
+  const Time begin = Time::zero() + t.loaded.scenario.warmup;
+  for (const Happening& h : happenings(t.loaded.scenario)) {
+    if (h.start > begin || h.end <= begin) continue;
+    t.problems.add(member.place, keys.path() +
+                                     ".requests_per_window is missing: " + in_quotes(h.name) +
+                                     " begins with the run or its warm-up, so there is no rate "
+                                     "before it; expected the requests of a window, or a later "
+                                     "start");
+    return;
+  }
+}
+
+void resolve_slo(Tables& t, const Member& member, const Node& siblings) {
+  SloSpec spec;
+  spec.name = member.name;
+  KeyResolution keys = t.keys_of("slo.*", "slo." + member.name, member, siblings, Slots(&spec));
+  keys.resolve();
+  check_slo_share(t, keys, spec);
+  check_slo_clients(t, keys, spec);
+  check_slo_events(t, keys, spec, member);
+  check_slo_requests(t, keys, spec, member);
+  t.loaded.scenario.slos.push_back(std::move(spec));
+}
+
+}  // namespace
+
+std::span<const KeyInfo> slo_keys() { return kSloKeys; }
+
+void resolve_slos(Tables& t) {
+  t.for_each("slo", [&](const Member& m, const Node& all) { resolve_slo(t, m, all); });
 }
 
 }  // namespace retrysim::scenario

@@ -89,6 +89,7 @@ void resolve_faults(Tables& tables);
 /// Also the calls of services to others: client groups after those of the user.
 void resolve_clients(Tables& tables);
 void resolve_phases(Tables& tables);
+void resolve_slos(Tables& tables);
 void resolve_expectations(Tables& tables);
 
 // --- The whole scenario --------------------------------------------------------------------------

@@ -410,7 +410,8 @@ const Node* bare_long_time(const Node& node) {
 
 std::string percent_hint(double value) {
   if (!(value > 1 && value <= 100)) return "";
-  return "; did you mean " + plain(value / 100) + " (" + plain(value) + " %)?";
+  const double share = std::round(value * 1e10) / 1e12;  // 0.999, not 0.9990000000000001
+  return "; did you mean " + plain(share) + " (" + plain(value) + " %)?";
 }
 
 std::string likely_slip(const ValueRules& rules, const Node& node) {

@@ -152,6 +152,7 @@ TEST_CASE("every documented metric name exists") {
                                     "recovery_censored_s",
                                     "recovery_median_s",
                                     "metastable_probability",
+                                    "error_budget_used",
                                     "jain_index",
                                     "jain_index_success_rate",
                                     "latency_intended_mean",

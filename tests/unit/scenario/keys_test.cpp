@@ -379,6 +379,8 @@ TEST_CASE("the documented defaults") {
       {"service.*.calls.*.retry.revision", "\"2.0\""},
       {"service.*.calls.*.retry.api", "\"default\""},
       {"phase.*.start", "\"0s\""},
+      {"slo.*.latency", "\"any\""},
+      {"slo.*.window", "\"720h\""},
       {"expect.*.client", "\"all\""}};
   std::map<std::string, std::string> table;
   for (const KeyScope& scope : key_scopes()) {
