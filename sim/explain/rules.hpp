@@ -5,6 +5,7 @@
 
 #include <retrysim/run.hpp>
 
+#include "estimate/slos.hpp"
 #include "explain/group_case.hpp"
 #include "explain/said.hpp"
 
@@ -96,6 +97,12 @@ struct Headline {
 /// each group calls a service of its own that calls no other.
 std::vector<Headline> headlines(std::span<const GroupCase> groups);
 extern const VerdictRule kHeadlineRule;
+
+/// What the faults and surges use of the error budgets of the scenario, after everything else; of a
+/// single client group if the SLO is about one, else of all together.
+std::vector<Verdict> error_budgets(const Scenario& scenario,
+                                   std::span<const stats::SloSummary> slos);
+extern const VerdictRule kErrorBudgetRule;
 
 /// Any of them may apply.
 std::span<const Rule> graph_rules();  ///< which of the services that call each other is the cause

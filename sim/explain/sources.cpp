@@ -80,7 +80,12 @@ FigureSource served_by(const std::string& service, std::string_view column, doub
   return source;
 }
 
-namespace {}  // namespace
+FigureSource slo_cell(const std::string& slo, const std::string& event, std::string_view column) {
+  FigureSource source = cells("slo.csv", column, slo);
+  source.text = event;
+  source.over = "mean";
+  return source;
+}
 
 bool has_known_mean(const Distribution& time) {
   using enum Distribution::Kind;

@@ -75,6 +75,8 @@ FigureSource metric_of(const std::string& client, std::string_view name);
 /// A column of service.csv of the service of that name, in the whole bins of a stretch of time.
 FigureSource served_by(const std::string& service, std::string_view column, double from_s,
                        double to_s);
+/// A column of slo.csv, of one event.
+FigureSource slo_cell(const std::string& slo, const std::string& event, std::string_view column);
 /// A column of attempts.csv of the first attempts.
 FigureSource first_attempt(const GroupCase& c, std::string_view column);
 

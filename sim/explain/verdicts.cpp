@@ -54,12 +54,14 @@ void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) 
   }
 }
 
-void add_all(std::vector<Verdict>& verdicts, std::span<const explain::GroupCase> groups) {
+void add_all(std::vector<Verdict>& verdicts, std::span<const explain::GroupCase> groups,
+             const Scenario& scenario, std::span<const stats::SloSummary> slos) {
   add_headlines(verdicts, groups);
   for (const explain::GroupCase& group : groups) {
     stop_point();
     add_group(verdicts, group);
   }
+  for (Verdict& v : explain::error_budgets(scenario, slos)) verdicts.push_back(std::move(v));
 }
 
 }  // namespace
@@ -70,6 +72,7 @@ std::vector<VerdictRule> verdict_rules() {
                            explain::overload_rules(), explain::client_rules()}) {
     for (const explain::Rule& rule : rules) all.push_back(rule.about);
   }
+  all.push_back(explain::kErrorBudgetRule);
   return all;
 }
 
@@ -88,7 +91,7 @@ std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResul
     groups.push_back(explain::group_case(facts, runs, c));
     if (graph) explain::set_graph(groups.back(), graph);
   }
-  add_all(all, groups);
+  add_all(all, groups, scenario, stats::summarize_slos(scenario, runs));
   return all;
 }
 
@@ -119,6 +122,8 @@ std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& r
     const std::vector<double> figures = explain::figures_of(facts, run, c);
     all.insert(all.end(), figures.begin(), figures.end());
   }
+  const std::vector<double> of_slos = stats::slo_numbers(scenario, run);
+  all.insert(all.end(), of_slos.begin(), of_slos.end());
   return all;
 }
 
@@ -131,13 +136,16 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     begin.push_back(begin.back() + explain::figure_count(facts, c));
   }
-  const std::size_t of_groups = begin.back();
+  const std::size_t of_groups = begin.back(), of_slos = stats::slo_number_count(scenario);
   std::vector<std::span<const double>> of_graph;  // in front of those of the groups
+  std::vector<std::span<const double>> slos;      // behind them
   for (const std::vector<double>& figures : figures_by_run) {
-    if (figures.size() < of_groups || (!facts.has_graph && figures.size() > of_groups)) {
+    const std::size_t known = of_groups + of_slos;
+    if (figures.size() < known || (!facts.has_graph && figures.size() > known)) {
       throw std::invalid_argument("these are not the figures of a replication of the scenario");
     }
-    of_graph.push_back(std::span(figures).first(figures.size() - of_groups));
+    of_graph.push_back(std::span(figures).first(figures.size() - known));
+    slos.push_back(std::span(figures).last(of_slos));
   }
   std::shared_ptr<const explain::GraphCase> graph;
   if (facts.has_graph) {
@@ -149,12 +157,13 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
     stop_point();
     std::vector<std::span<const double>> own;
     for (const std::vector<double>& figures : figures_by_run) {
-      own.push_back(std::span(figures).last(of_groups).subspan(begin[c], begin[c + 1] - begin[c]));
+      own.push_back(
+          std::span(figures).last(of_groups + of_slos).subspan(begin[c], begin[c + 1] - begin[c]));
     }
     groups.push_back(explain::group_case(facts, own, c));
     if (graph) explain::set_graph(groups.back(), graph);
   }
-  add_all(all, groups);
+  add_all(all, groups, scenario, stats::summarize_slos(scenario, slos));
   return all;
 }
 

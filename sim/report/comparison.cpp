@@ -480,6 +480,29 @@ std::string recoveries(const ComparisonReport& comparison) {
                      text);
 }
 
+/// What each variant uses of each error budget: "deploy uses of the error budget of availability:
+/// capacity=250 1.7 %; capacity=25 0.94 %." Nothing without an objective.
+void add_error_budgets(std::vector<std::string>& result, const ComparisonReport& comparison) {
+  const auto percent_of = [](double part) { return format_plain(100 * part) + " %"; };
+  for (const stats::SloSummary& first : comparison.baseline().slos) {
+    std::string text;
+    for (const Evaluation& e : comparison.evaluations) {
+      const auto same = std::ranges::find_if(e.slos, [&](const stats::SloSummary& row) {
+        return row.slo->name == first.slo->name && row.event.name == first.event.name;
+      });
+      if (same == e.slos.end()) continue;
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : "; ", e.set.variant,
+                          same->ended < same->runs ? "at least " : "",
+                          percent_of(same->mean.budget_used));
+      if (const auto year = same->year_used()) {
+        text += fmt::format(" ({} of a year's)", percent_of(*year));
+      }
+    }
+    result.push_back(fmt::format("{} uses of the error budget of {}: {}.", first.event.name,
+                                 first.slo->name, text));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> sentences(const ComparisonReport& comparison) {
@@ -487,9 +510,11 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
   std::vector<std::string> result;
   if (!comparison.found.effects.empty()) {
     add_effects(result, comparison);
+    add_error_budgets(result, comparison);
     return result;
   }
   if (std::string text = recoveries(comparison); !text.empty()) result.push_back(std::move(text));
+  add_error_budgets(result, comparison);
   const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMaxByGroup;
   // A single group outside is all of them: the others are calls between services.
   const std::vector<ClientSpec>& groups = comparison.baseline().scenario().clients;

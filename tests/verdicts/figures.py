@@ -239,6 +239,9 @@ class Recomputed:
             return [("", float(row["mean"] or 0) * int(row["replications"]))
                     for row in self.files.rows(file, name)
                     if row["metric"] == column and row["kind"] in kinds]
+        if file == "slo.csv":
+            return [("", float(row[column])) for row in self.files.rows(file, None)
+                    if row["slo"] == source["slo"] and row["event"] == source["event"]]
         if file == "attempts.csv":
             return [("", float(row[column])) for row in self.files.rows(file, name)
                     if row["attempt"] == "1"]
@@ -450,11 +453,44 @@ class Recomputed:
                 names |= {str(each[key]) for key in ("name", "callee", "caller") if key in each}
         for row in self.result.get("phases", []):
             names.add(row["phase"])
+        for row in self.result.get("slos", []):
+            names |= {row["slo"], row["event"]}
         return sorted(names, key=len, reverse=True)
+
+    def budget_problems(self):
+        """What slo.csv has of the requests of each event that phases.csv does not have of them, all
+        groups together; and the budget by its definition."""
+        rows = [row for row in self.files.rows("slo.csv", None)] if self.result.get("slos") else []
+        for row in rows:
+            if row["event"] == "run" or f"slo.{row['slo']}.clients" in self.variant["keys"]:
+                continue
+            later = [float(other["start_s"]) for other in rows if other["slo"] == row["slo"]
+                     and float(other["start_s"]) > float(row["start_s"])]
+            end = min(later, default=math.inf)
+            phases = [phase for phase in self.files.rows("phases.csv", "all")
+                      if phase["kind"] in ("during", "between", "recovering")
+                      and float(row["start_s"]) <= float(phase["start_s"]) < end]
+
+            def made(metric, phases=phases):
+                return sum(float(phase["mean"]) for phase in phases if phase["metric"] == metric)
+
+            expected = {"requests": made("requests"),
+                        "failed": made("requests") - made("successes"),
+                        "retries": made("retries"),
+                        "bad": float(row["failed"]) + float(row["slow"]),
+                        "budget": (1 - float(row["share"])) * float(row["requests_per_window"])}
+            if int(row["replications"]) == 1:
+                expected["budget_used"] = float(row["bad"]) / float(row["budget"])
+                expected["outage_s"] = (float(row["bad"]) * float(row["window_s"])
+                                        / float(row["requests_per_window"]))
+            for column, value in expected.items():
+                if not math.isclose(float(row[column]), value, rel_tol=1e-6, abs_tol=1e-6):
+                    yield ({"client": "all", "rule": "slo.csv", "sentence": row["event"]},
+                           f"{column} is {row[column]}, but {value:.9g} by phases.csv")
 
     def problems(self):
         """What is wrong with the sentences; and the figures, and those that no file has."""
-        found, figures, unknown = [], 0, []
+        found, figures, unknown = list(self.budget_problems()), 0, []
         for verdict in self.result["verdicts"]:
             rest, at = verdict["sentence"], 0
             for figure in verdict["figures"]:
@@ -541,6 +577,14 @@ def mixed(rng):
         lines = [line[:-2] + ', when_full = "evict-lowest" }' if line.startswith("queue = ")
                  else line for line in lines]
         lines.insert(lines.index("[client.web]") + 1, "priority = 1")
+    budgets = random.Random("budgets " + "\n".join(lines))
+    for number in range(budgets.choice([0, 1, 1, 2])):
+        lines += [f"[slo.o{number}]", f"share = {budgets.choice([0.9, 0.99, 0.9995])}",
+                  f"requests_per_window = {budgets.choice([1e5, 3e8])}",
+                  budgets.choice(['latency = "200ms"', 'latency = "1s"', ""]),
+                  budgets.choice(['window = "24h"', 'window = "1000s"', ""]),
+                  budgets.choice(['clients = "web"', 'clients = ["web", "batch"]', "", ""]),
+                  "events_per_year = { f0 = 12 }" if "[fault.f0]" in lines else ""]
     return "\n".join(lines) + "\n"
 
 

@@ -599,9 +599,10 @@ class Metadata {
   void add_sections() {
     const Json& json = result_.json;
     for (const char* name :
-         {"verdicts", "answers", "expectations", "comparison", "trigger", "outcome", "d50", "curve",
-          "not_monotone", "probes", "choice", "policies", "advice", "map", "sentences", "notes",
-          "scenario_notes", "prediction", "planes"}) {
+         {"verdicts",   "answers", "expectations", "slos",         "comparison", "trigger",
+          "outcome",    "d50",     "curve",        "not_monotone", "probes",     "choice",
+          "policies",   "advice",  "map",          "sentences",    "notes",      "scenario_notes",
+          "prediction", "planes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
     if (json.contains("verdicts") && !json.contains("answers")) add_answers(json.at("verdicts"));

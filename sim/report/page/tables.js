@@ -171,5 +171,24 @@ function expectationTable(result, v) {
     { title: "found", text: (row) => row.reason }] });
 }
 
+/** What faults and surges use of the error budgets; of a comparison with a row for each variant. */
+function budgetTable(result, v) {
+  const name = variantName(result, v);
+  const rows = (result.slos || []).filter((row) => result.comparison || row.variant === name);
+  if (rows.length === 0) return null;
+  const columns = [{ title: "objective", text: (row) => row.slo },
+    { title: "event", text: (row) => row.event },
+    { title: "budget used", value: (row) => row.budget_used.mean,
+      node: (row) => intervalCell([row.budget_used.mean, row.budget_used.ci_low,
+        row.budget_used.ci_high], "1", true) },
+    { title: "bad requests", value: (row) => row.bad },
+    { title: "as an outage of", value: (row) => row.outage_s, node: (row) => seconds(row.outage_s) },
+    { title: "clients hurt", value: (row) => row.users_hurt },
+    { title: "of a year's budget", value: (row) => row.year_budget_used,
+      node: (row) => (exists(row.year_budget_used) ? percent(row.year_budget_used) : "–") }];
+  if (result.comparison) columns.unshift({ title: "variant", text: (row) => row.variant });
+  return sortable({ columns, rows });
+}
+
 const variantName = (result, v) =>
   (result.sweep ? result.sweep.names[v] : (result.variants[v] || {}).variant) || "base";

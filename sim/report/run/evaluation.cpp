@@ -43,6 +43,7 @@ Evaluation::Evaluation(const ResultSet& results)
     single_run = stats::add_batch_means(scenario(), results.runs.front(), summary);
   }
   for (std::size_t r = 0; r < summary.size(); ++r) first_rows_.try_emplace(summary[r].client, r);
+  slos = stats::summarize_slos(scenario(), results.runs);
   verdicts = retrysim::verdicts(scenario(), results.runs);
   verdicts.insert(verdicts.end(), results.twin_verdicts.begin(), results.twin_verdicts.end());
   expectations = judge_expectations(scenario(), summary, results.runs.size());

@@ -10,6 +10,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "estimate/modes.hpp"
+#include "estimate/slos.hpp"
 #include "estimate/steady_state.hpp"
 #include "measure/analyse/storms.hpp"
 
@@ -92,6 +93,7 @@ struct Evaluation {
   std::optional<stats::Bistability> bistability;
   std::vector<ExpectationResult> expectations;
   std::vector<std::vector<stats::Storm>> storms;  ///< by replication
+  std::vector<stats::SloSummary> slos;            ///< what uses the error budgets
   std::vector<Verdict> verdicts;
 
  private:

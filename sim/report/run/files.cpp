@@ -87,6 +87,39 @@ void write_phases(JsonText& text, const Evaluation& e) {
   }
 }
 
+/// The row of slo.csv, without what cannot be read off the scenario.
+Json slo_json(const Evaluation& e, const stats::SloSummary& row) {
+  const stats::SloFigures& m = row.mean;
+  Json json;
+  json["variant"] = e.set.variant;
+  json["slo"] = row.slo->name;
+  json["event"] = row.event.name;
+  json["start_s"] = row.event.start.in_seconds();
+  json["end_s"] = m.end_s;
+  json["share"] = row.slo->share;
+  const bool any = row.slo->latency == Duration::max();
+  json["latency_s"] = any ? Json() : Json(row.slo->latency.in_seconds());
+  json["window_s"] = row.slo->window.in_seconds();
+  json["budget"] = m.budget;
+  json["requests"] = m.requests;
+  json["bad"] = m.bad;
+  json["failed"] = m.failed;
+  json["slow"] = m.slow;
+  json["budget_used"] = {{"mean", row.used.mean},
+                         {"ci_low", optional_json(row.used.ci_low)},
+                         {"ci_high", optional_json(row.used.ci_high)}};
+  json["burn_rate"] = m.burn_rate;
+  json["outage_s"] = m.outage_s;
+  json["users"] = row.users;
+  json["users_hurt"] = optional_json(m.users_hurt);
+  json["retries_cost"] = m.retries_cost;
+  json["events_per_year"] = optional_json(row.per_year);
+  json["year_budget_used"] = optional_json(row.year_used());
+  json["ended"] = row.ended;
+  json["replications"] = row.runs;
+  return json;
+}
+
 Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
   Json json;
   json["variant"] = e.set.variant;
@@ -123,6 +156,12 @@ Json source_json(const FigureSource& source) {
     case Kind::kCells:
       json["file"] = source.file;
       json["column"] = source.column;
+      if (source.file == "slo.csv") {
+        json["slo"] = source.of;
+        json["event"] = source.text;
+        json["over"] = source.over;
+        break;
+      }
       json[source.file == "service.csv" || source.file == "work" ? "service" : "client"] =
           source.of;
       if (!source.weight.empty()) json["weight"] = source.weight;
@@ -201,6 +240,12 @@ void add_results(Document& d, Evaluations evaluations) {
                         text.json(expectation_json(e, result));
                       }
                     }));
+  const auto has_slos = [](const Evaluation& e) { return !e.slos.empty(); };
+  if (std::any_of(evaluations.begin(), evaluations.end(), has_slos)) {
+    d.streamed_member("slos", array_of(evaluations, [](JsonText& text, const Evaluation& e) {
+                        for (const auto& row : e.slos) text.json(slo_json(e, row));
+                      }));
+  }
 }
 
 }  // namespace retrysim::report

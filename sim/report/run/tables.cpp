@@ -127,6 +127,53 @@ TableSource replications_table(Evaluations evaluations) {
           }};
 }
 
+TableSource slo_table(Evaluations evaluations) {
+  std::vector<ColumnInfo> columns =
+      columns_of_variant({text_column("slo"),
+                          text_column("event"),
+                          real_column("start_s", "s"),
+                          real_column("end_s", "s"),
+                          real_column("share", "1"),
+                          real_column("latency_s", "s"),
+                          real_column("window_s", "s"),
+                          real_column("requests_per_window", "requests"),
+                          real_column("budget", "requests"),
+                          real_column("requests", "requests"),
+                          real_column("bad", "requests"),
+                          real_column("failed", "requests"),
+                          real_column("slow", "requests"),
+                          real_column("budget_used", "1"),
+                          real_column("budget_used_ci_low", "1"),
+                          real_column("budget_used_ci_high", "1"),
+                          real_column("burn_rate", "1"),
+                          real_column("outage_s", "s"),
+                          real_column("users", "clients"),
+                          real_column("users_hurt", "clients"),
+                          real_column("retries", "attempts"),
+                          real_column("retries_cost", "1"),
+                          real_column("events_per_year", "1"),
+                          real_column("year_budget_used", "1"),
+                          integer_column("ended", "replications"),
+                          integer_column("replications", "replications")});
+  return {"slo", std::move(columns), [evaluations](TableBuilder& table) {
+            for (const Evaluation& e : evaluations) {
+              for (const stats::SloSummary& row : e.slos) {
+                const stats::SloFigures& m = row.mean;
+                const bool any = row.slo->latency == Duration::max();
+                begin_row(table, e).text(row.slo->name).text(row.event.name);
+                table.real(row.event.start.in_seconds()).real(m.end_s).real(row.slo->share);
+                table.real(any ? std::nullopt : std::optional(row.slo->latency.in_seconds()));
+                table.real(row.slo->window.in_seconds()).real(m.requests_per_window);
+                table.real(m.budget).real(m.requests).real(m.bad).real(m.failed).real(m.slow);
+                table.real(row.used.mean).real(row.used.ci_low).real(row.used.ci_high);
+                table.real(m.burn_rate).real(m.outage_s).real(row.users).real(m.users_hurt);
+                table.real(m.retries).real(m.retries_cost).real(row.per_year);
+                table.real(row.year_used()).integer(row.ended).integer(row.runs).end_row();
+              }
+            }
+          }};
+}
+
 TableSource storms_table(Evaluations evaluations) {
   std::vector<ColumnInfo> columns = columns_of_variant(
       {integer_column("replication", "1"), integer_column("storm", "1"),
@@ -627,6 +674,10 @@ std::vector<TableSource> run_tables(Evaluations evaluations) {
   add(kMeanService, mean_service_columns(), add_mean_service_rows);
   if (std::any_of(evaluations.begin(), evaluations.end(), has_phases)) {
     tables.push_back(phases_table(evaluations));
+  }
+  const auto has_slos = [](const Evaluation& e) { return !e.slos.empty(); };
+  if (std::any_of(evaluations.begin(), evaluations.end(), has_slos)) {
+    tables.push_back(slo_table(evaluations));
   }
   if (std::any_of(evaluations.begin(), evaluations.end(), has_several_instances)) {
     tables.push_back(instances_table(evaluations));

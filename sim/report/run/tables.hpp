@@ -45,6 +45,9 @@ TableSource attempts_table(Evaluations evaluations);
 /// (`scale_s`), `autocorrelation` by lag, up to 100 bins or a quarter of the window.
 TableSource burstiness_table(Evaluations evaluations);
 TableSource storms_table(Evaluations evaluations);
+/// What each fault or surge uses of each error budget: means over the replications, and the
+/// interval of `budget_used`. `ended` of the `replications` are over before the run ends.
+TableSource slo_table(Evaluations evaluations);
 /// Every metric of every phase of every client group; `start_s` and `end_s` are means over the
 /// replications.
 TableSource phases_table(Evaluations evaluations);
