@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace retrysim::prediction {
@@ -22,8 +23,9 @@ class Elimination {
   void add_exit(std::size_t from, double rate) { exit_[from] += rate; }
 
   /// Takes out all states from the last down to `last`. Each of them has a way out, through lower
-  /// states or the exit.
-  void run(std::size_t last);
+  /// states or the exit; it may be so rare that the mean time until it is taken is beyond a double.
+  /// Then this returns the state, and nothing else can be asked.
+  std::optional<std::size_t> run(std::size_t last);
 
   /// After run(0): x with (rates out of k) x_k = reward_k + sum over steps of rate x_j. Rewards of
   /// 1 give the mean time to the exit. Rewards may have any sign; only those of one sign are solved
@@ -44,9 +46,9 @@ class Elimination {
  private:
   double* row(std::size_t i) { return cells_.data() + i * width_; }
   const double* row(std::size_t i) const { return cells_.data() + i * width_; }
-  void sum_up(std::size_t k);                      // the rate out of k
+  bool sum_up(std::size_t k);                      // the rate out of k; false: hardly ever
   void take_out_of(std::size_t i, std::size_t k);  // k, of the ways of i
-  void take_out_four(std::size_t top);             // top .. top - 3
+  std::optional<std::size_t> take_out_four(std::size_t top);  // top .. top - 3; as `run`
   std::vector<double> solve_down_to(std::size_t last, std::vector<double> reward) const;
   std::size_t lowest(std::size_t k) const { return k > band_ ? k - band_ : 0; }
 

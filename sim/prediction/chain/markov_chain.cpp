@@ -13,6 +13,7 @@
 #include <limits>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 namespace retrysim::prediction {
 
@@ -74,21 +75,23 @@ void Elimination::take_out_of(std::size_t i, std::size_t k) {
   for (std::size_t j = 0; j < k - first; ++j) from_i[j] += share * from_k[j];
 }
 
-void Elimination::sum_up(std::size_t k) {
+bool Elimination::sum_up(std::size_t k) {
   const std::size_t first = lowest(k);
   const double* const from_k = row(k) + (first + band_ - k);
   double out = exit_[k];
   for (std::size_t j = 0; j < k - first; ++j) out += from_k[j];
-  assert(out > 0);
+  // A way out through many unlikely steps may be rarer than the smallest number.
+  assert(out >= 0);
   mean_stay_[k] = 1 / out;
+  return std::isfinite(mean_stay_[k]);
 }
 
 /// Four states at once, so that a row is read and written once for all of them; the same sums in
 /// the same order as one by one.
-void Elimination::take_out_four(std::size_t top) {
+std::optional<std::size_t> Elimination::take_out_four(std::size_t top) {
   for (std::size_t t = 0; t < kStates; ++t) {
     for (std::size_t before = 0; before < t; ++before) take_out_of(top - t, top - before);
-    sum_up(top - t);
+    if (!sum_up(top - t)) return top - t;
   }
   const std::size_t bottom = top - (kStates - 1), common = lowest(top);
   for (std::size_t i = lowest(bottom); i < common; ++i) {
@@ -114,21 +117,23 @@ void Elimination::take_out_four(std::size_t top) {
     }
     fastest_add_rows()(from_i, from, share, bottom - common);
   }
+  return std::nullopt;
 }
 
-void Elimination::run(std::size_t last) {
+std::optional<std::size_t> Elimination::run(std::size_t last) {
   std::size_t left = states_;
   // The first rows of the band are shorter; states with them are taken out one by one.
   while (left >= last + kStates && left > band_ + 2 * kStates && band_ >= 2 * kStates) {
     stop_point();
-    take_out_four(left - 1);
+    if (const auto stays = take_out_four(left - 1)) return stays;
     left -= kStates;
   }
   for (std::size_t k = left; k-- > last;) {
     stop_point();
-    sum_up(k);
+    if (!sum_up(k)) return k;
     for (std::size_t i = lowest(k); i < k; ++i) take_out_of(i, k);
   }
+  return std::nullopt;
 }
 
 std::vector<double> Elimination::solve_down_to(std::size_t last, std::vector<double> x) const {
@@ -288,6 +293,8 @@ std::size_t MarkovChain::states() const { return steps_->count; }
 
 namespace {
 
+constexpr const char* kTooRare = "the chain leaves a state too rarely for numbers";
+
 /// All states but the first taken out.
 template <class Steps>
 Elimination down_to_first(Steps& steps) {
@@ -301,13 +308,15 @@ Elimination down_to_first(Steps& steps) {
   for (std::size_t i = 0; i < steps.count; ++i) {
     steps.for_each_from(i, [&](std::size_t to, double rate) { elimination.add(i, to, rate); });
   }
-  elimination.run(1);
+  if (elimination.run(1)) throw std::domain_error(kTooRare);
   return elimination;
 }
 
-/// The states of `part` taken out, with an exit to all others.
+/// The states of `part` taken out, with an exit to all others; or the state that is left too rarely
+/// for numbers.
 template <class Steps>
-Elimination with_exit(Steps& steps, const Part& part, const std::vector<bool>& inside) {
+std::variant<Elimination, std::size_t> with_exit(Steps& steps, const Part& part,
+                                                 const std::vector<bool>& inside) {
   Elimination elimination(part.states.size(), std::min(steps.bandwidth, part.states.size() - 1));
   for (std::size_t i = 0; i < part.states.size(); ++i) {
     steps.for_each_from(part.states[i], [&](std::size_t to, double rate) {
@@ -318,7 +327,7 @@ Elimination with_exit(Steps& steps, const Part& part, const std::vector<bool>& i
       }
     });
   }
-  elimination.run(0);
+  if (const auto stays = elimination.run(0)) return part.states[*stays];
   return elimination;
 }
 
@@ -334,67 +343,103 @@ MarkovChain::LawAndReturn MarkovChain::law_and_return(std::size_t targets) const
 
 namespace {
 
+/// A sum that has left the numbers is infinite, or none at all.
+double sayable(double time) { return std::isfinite(time) ? time : kNever; }
+
 /// What has to be eliminated for the times until a target.
 template <class Steps>
-struct Journey {
+class Journey {
+ public:
   Journey(Steps& steps, const std::function<bool(std::size_t)>& is_target)
-      : target(marked(steps.count, is_target)), never(steps.count), inside(steps.count) {
-    if (std::find(target.begin(), target.end(), true) == target.end()) {
+      : steps_(steps), target_(marked(steps.count, is_target)) {
+    if (std::find(target_.begin(), target_.end(), true) == target_.end()) {
       throw std::invalid_argument("no state is a target");
     }
     // Where the target may never be reached: those that can go to a state from which it cannot.
-    const std::vector<bool> reach = steps.that_reach(target);
-    for (std::size_t i = 0; i < steps.count; ++i) never[i] = !reach[i];
-    // A way there that leads through the target does not count.
+    never_ = steps.that_reach(target_);
+    never_.flip();
+  }
+
+  /// `solve(part, elimination)`: of the states from which the target is reached in a time that a
+  /// number can say. `never(state)`: of the others.
+  template <class Solve, class Never>
+  void times(Solve solve, Never never) {
+    for (;;) {
+      spread();
+      std::vector<bool> inside(steps_.count);
+      for (std::size_t i = 0; i < steps_.count; ++i) inside[i] = !target_[i] && !never_[i];
+      const Part part(inside);
+      if (!part.states.empty()) {
+        const auto found = with_exit(steps_, part, inside);
+        if (const std::size_t* const stays = std::get_if<std::size_t>(&found)) {
+          never_[*stays] = true;
+          continue;
+        }
+        solve(part, std::get<Elimination>(found));
+      }
+      for (std::size_t i = 0; i < steps_.count; ++i) {
+        if (!target_[i] && never_[i]) never(i);
+      }
+      return;
+    }
+  }
+
+ private:
+  /// To all that can come to such a state. A way there that leads through the target does not
+  /// count.
+  void spread() {
     for (bool more = true; more;) {
       more = false;
-      for (std::size_t i = 0; i < steps.count; ++i) {
-        if (never[i] || target[i]) continue;
-        steps.for_each_from(i, [&](std::size_t to, double) {
-          if (never[to] && !target[to] && !never[i]) never[i] = more = true;
+      for (std::size_t i = 0; i < steps_.count; ++i) {
+        if (never_[i] || target_[i]) continue;
+        steps_.for_each_from(i, [&](std::size_t to, double) {
+          if (never_[to] && !target_[to] && !never_[i]) never_[i] = more = true;
         });
       }
     }
-    for (std::size_t i = 0; i < steps.count; ++i) inside[i] = !target[i] && !never[i];
   }
 
-  std::vector<bool> target, never, inside;
+  Steps& steps_;
+  std::vector<bool> target_, never_;
 };
 
 }  // namespace
 
 std::vector<MarkovChain::HittingTime> MarkovChain::time_to(
     const std::function<bool(std::size_t)>& is_target) const {
-  const Journey journey(*steps_, is_target);
   std::vector<HittingTime> times(states());
-  for (std::size_t i = 0; i < states(); ++i) {
-    if (!journey.target[i] && journey.never[i]) times[i] = {kNever, kNever};
-  }
-  const Part part(journey.inside);
-  if (part.states.empty()) return times;
-  const Elimination elimination = with_exit(*steps_, part, journey.inside);
-  const std::vector<double> mean = elimination.solve(std::vector<double>(part.states.size(), 1));
-  std::vector<double> twice = mean;
-  for (double& x : twice) x *= 2;
-  const std::vector<double> square = elimination.solve(std::move(twice));
-  for (std::size_t i = 0; i < part.states.size(); ++i) {
-    times[part.states[i]] = {mean[i], std::max(0.0, square[i] - mean[i] * mean[i])};
-  }
+  Journey(*steps_, is_target)
+      .times(
+          [&](const Part& part, const Elimination& elimination) {
+            const std::vector<double> mean =
+                elimination.solve(std::vector<double>(part.states.size(), 1));
+            std::vector<double> twice = mean;
+            for (double& x : twice) x *= 2;
+            const std::vector<double> square = elimination.solve(std::move(twice));
+            for (std::size_t i = 0; i < part.states.size(); ++i) {
+              const double m = sayable(mean[i]);
+              times[part.states[i]] = {m, m == kNever ? m : std::max(0.0, square[i] - m * m)};
+            }
+          },
+          [&](std::size_t i) {
+            times[i] = {kNever, kNever};
+          });
   return times;
 }
 
 std::vector<double> MarkovChain::mean_time_to(
     const std::function<bool(std::size_t)>& is_target) const {
-  const Journey journey(*steps_, is_target);
   std::vector<double> times(states());
-  for (std::size_t i = 0; i < states(); ++i) {
-    if (!journey.target[i] && journey.never[i]) times[i] = kNever;
-  }
-  const Part part(journey.inside);
-  if (part.states.empty()) return times;
-  const std::vector<double> mean =
-      with_exit(*steps_, part, journey.inside).solve(std::vector<double>(part.states.size(), 1));
-  for (std::size_t i = 0; i < part.states.size(); ++i) times[part.states[i]] = mean[i];
+  Journey(*steps_, is_target)
+      .times(
+          [&](const Part& part, const Elimination& elimination) {
+            const std::vector<double> mean =
+                elimination.solve(std::vector<double>(part.states.size(), 1));
+            for (std::size_t i = 0; i < part.states.size(); ++i) {
+              times[part.states[i]] = sayable(mean[i]);
+            }
+          },
+          [&](std::size_t i) { times[i] = kNever; });
   return times;
 }
 
@@ -417,7 +462,10 @@ std::vector<double> MarkovChain::committor(const std::function<bool(std::size_t)
       if (won[to]) reward[i] += rate;
     });
   }
-  const std::vector<double> u = with_exit(*steps_, part, inside).solve(std::move(reward));
+  const auto found = with_exit(*steps_, part, inside);
+  const Elimination* const elimination = std::get_if<Elimination>(&found);
+  if (elimination == nullptr) throw std::domain_error(kTooRare);
+  const std::vector<double> u = elimination->solve(std::move(reward));
   for (std::size_t i = 0; i < part.states.size(); ++i) {
     chance[part.states[i]] = std::min(1.0, u[i]);
   }

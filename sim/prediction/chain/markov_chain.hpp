@@ -50,7 +50,8 @@ class MarkovChain {
   LawAndReturn law_and_return(std::size_t targets) const;
 
   /// Mean time from each state until the chain is in a state where `is_target`; 0 there. Infinite
-  /// where the target may never be reached. At least one state must be a target.
+  /// where the target may never be reached, or only after more seconds than a double can say. At
+  /// least one state must be a target.
   std::vector<double> mean_time_to(const std::function<bool(std::size_t)>& is_target) const;
 
   /// Mean and variance of that time.
@@ -61,7 +62,8 @@ class MarkovChain {
   std::vector<HittingTime> time_to(const std::function<bool(std::size_t)>& is_target) const;
 
   /// Probability, from each state, of entering a state where `wins` before one where `loses`
-  /// (the committor): 1 and 0 there. Its level line at one half is the separatrix.
+  /// (the committor): 1 and 0 there. Its level line at one half is the separatrix. Throws
+  /// std::domain_error if neither is entered from some state in a time that a double can say.
   std::vector<double> committor(const std::function<bool(std::size_t)>& wins,
                                 const std::function<bool(std::size_t)>& loses) const;
 

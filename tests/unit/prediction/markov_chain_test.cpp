@@ -49,6 +49,39 @@ TEST_CASE("The time up a birth-death chain is that of the recursion") {
   CHECK(times[states - 1] == 0);
 }
 
+TEST_CASE("A time beyond all numbers is infinite, and one below them is not") {
+  // Up by luck alone, a thousand times in a row: 10^3000 steps.
+  MarkovChain chain(1003);
+  for (std::size_t i = 0; i + 2 < chain.states(); ++i) {
+    chain.add(i, i + 1, 1e-3);
+    chain.add(i + 1, i, 1);
+  }
+  const auto is_top = [](std::size_t i) { return i == 1001; };
+  chain.add(1001, 1002, 1);
+  chain.add(1002, 1001, 0.25);  // a state that does not come by the others
+  const std::vector<double> mean = chain.mean_time_to(is_top);
+  const auto both = chain.time_to(is_top);
+  for (std::size_t i = 0; i <= 1000; ++i) {
+    INFO(i);
+    CHECK(mean[i] == std::numeric_limits<double>::infinity());
+    CHECK(both[i].mean == std::numeric_limits<double>::infinity());
+  }
+  CHECK(mean[1001] == 0);
+  CHECK(both[1001].mean == 0);
+  CHECK(mean[1002] == Approx(4));
+  CHECK_THROWS_AS(chain.committor(is_top, [](std::size_t i) { return i == 1002; }),
+                  std::domain_error);
+}
+
+TEST_CASE("A queue that never fills by chance has no time to collapse") {
+  // Theory's scenario 9100 without its breaker: a load of 0.47 and 1,180 places.
+  CHECK(collapse_time({.arrival_rate = 75.3,
+                       .service_rate = 20,
+                       .servers = 8,
+                       .timeout = 1.844,
+                       .places = 1188}) == std::numeric_limits<double>::infinity());
+}
+
 TEST_CASE("The time of a single step is exponential: its variance is its mean squared") {
   MarkovChain chain(2);
   chain.add(0, 1, 0.25);
