@@ -35,7 +35,7 @@ def near_limits(rng):
     servers, mean_ms = rng.choice([1, 2, 4, 12]), rng.choice([5, 20, 50])
     close = rng.choice([0.5, 0.9, 0.98, 1, 1.02, 1.1, 1.5])
     rate = servers * 1000 / mean_ms
-    what = rng.choice(["servers", "throttle", "pool", "timeout", "errors"])
+    what = rng.choice(["servers", "throttle", "pool", "timeout", "deadline", "errors"])
     time = rng.choice([f'"{mean_ms}ms"',
                        f'{{ distribution = "exponential", mean = "{mean_ms}ms" }}'])
     process = rng.choice(["poisson", "constant"])
@@ -53,8 +53,10 @@ def near_limits(rng):
         count = 1
         load = close / servers if close < servers else 0.5
         client = "max_connections = 1\n"
-    else:
+    elif what == "timeout":
         timeout = f"{mean_ms / close:.4g}ms"
+    else:
+        client = f'deadline = "{mean_ms / close:.4g}ms"\n'
     return f"""name = "near"
 duration = "{rng.choice([40, 100])}s"
 replications = {rng.choice([1, 3])}
@@ -169,13 +171,15 @@ class Comparison:
             self.expect("pool", not self.all_well([group]), text, self.all_well([group]))
 
     def timeout(self, text, keys):
-        group = keys[0].removeprefix("client.").removesuffix(".attempt_timeout")
+        group = re.sub(r"^client\.|\.attempt_timeout$|\.deadline$", "", keys[0])
         if not keys[0].startswith("client."):
             return
         if re.search("without any waiting, and .* gives up after", text):
             self.expect("timeout", not self.all_well([group]), text, self.all_well([group]))
         share = re.search(rf"{NUMBER} % of the attempts take longer than", text)
         late = self.result.values.get((group, "attempt_timeout_share"))
+        if keys[0].endswith(".deadline"):
+            late = self.result.values.get((group, "deadline_exceeded_share"))
         if share and late is not None:
             self.expect("late", late >= 0.8 * number(share[1]) / 100 - 0.02, text, late)
 

@@ -199,6 +199,7 @@ class FactFinder {
       if (demands_.callers[s].empty()) continue;
       loads.push_back(load_of_service(scenario_, s, demands_));
       warn_of_overload(scenario_, loads.back(), overloads);
+      warn_of_time_limit(loads.back(), timeouts);
     }
     warnings.insert(warnings.end(), overloads.begin(), overloads.end());
     warnings.insert(warnings.end(), timeouts.begin(), timeouts.end());
@@ -209,6 +210,7 @@ class FactFinder {
     for (const ClientTimes& t : times) {
       stop_point();
       if (!t.spec->makes_calls()) client_facts(t);
+      warn_of_deadline(t, facts_.warnings);
     }
     warn_of_impatience(scenario_, warnings);
     warn_of_hedging(scenario_, warnings);

@@ -112,7 +112,9 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const 
 void warn_of_pool(const ClientTimes& times, bool open, std::vector<Warning>& warnings);
 void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
                       std::vector<Warning>& warnings);
-/// Attempts that take longer than their client waits, without any queue.
+/// Attempts that take longer than their service allows them, without any queue.
+void warn_of_time_limit(const ServiceLoad& load, std::vector<Warning>& warnings);
+/// Attempts that take longer than their client waits, by timeout or deadline, without any queue.
 void warn_of_short_timeout(const Scenario& scenario, const ClientTimes& times,
                            std::vector<Warning>& warnings);
 
@@ -121,6 +123,8 @@ void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings);
 void warn_of_client(const Scenario& scenario, const ClientTimes& times,
                     std::vector<Warning>& warnings);
+/// Requests, and calls between services, that end before all of their attempts could time out.
+void warn_of_deadline(const ClientTimes& times, std::vector<Warning>& warnings);
 /// Callers that give up before what they call has tried all that it may try.
 void warn_of_impatience(const Scenario& scenario, std::vector<Warning>& warnings);
 /// Hedges that are sent together with the first attempt.

@@ -33,14 +33,19 @@ std::string time_text(double seconds) {
 /// The service whose calls a group makes.
 std::string caller_name(const ClientSpec& c) { return c.name.substr(0, c.name.find('.')); }
 
+/// After which an attempt that has begun with its request is given up at the latest, s.
+double patience_of(const ClientSpec& c) {
+  const double timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
+  return std::min(timeout, in_seconds(c.timeouts.deadline));
+}
+
 /// The group with the shortest patience, of those that have an attempt timeout.
 const ClientSpec* least_patient(const Scenario& scenario, const ServiceLoad& load) {
   const ClientSpec* least = nullptr;
   for (const std::size_t i : load.clients) {
     const ClientSpec& c = scenario.clients[i];
     if (!c.timeouts.has_attempt) continue;
-    const double seconds = c.timeouts.attempt.mean_seconds();
-    if (least == nullptr || seconds < least->timeouts.attempt.mean_seconds()) least = &c;
+    if (least == nullptr || patience_of(c) < patience_of(*least)) least = &c;
   }
   return least;
 }
@@ -129,12 +134,14 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
   const ClientSpec* const client = least_patient(scenario, load);
   if (client == nullptr || load.capacity == kForever || load.service_time == 0) return;
   const std::string path = "service." + load.spec->name, group = path_of(*client);
-  const double timeout = client->timeouts.attempt.mean_seconds();
+  const double timeout = patience_of(*client);
+  const bool by_deadline = timeout < client->timeouts.attempt.mean_seconds();
+  const std::string limit = group + (by_deadline ? ".deadline" : ".attempt_timeout");
   const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
   const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
                           flow::service_seconds_at(scenario, *client, service) - load.calls_time;
   if (load.full_queue <= patience || throttle_bounds_queue(scenario, load, patience)) return;
-  const std::string keys = path + ".queue.capacity, " + group + ".attempt_timeout";
+  const std::string keys = path + ".queue.capacity, " + limit;
   const std::string holds =
       load.full_queue == kForever
           ? std::string("The queue has no bound")
@@ -148,9 +155,8 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
                    "comes too late.",
                    holds, group, time_text(timeout)),
        places < 1
-           ? fmt::format("{}.attempt_timeout well above {}: no queue is short enough for so little "
-                         "patience.",
-                         group, time_text(timeout))
+           ? fmt::format("{} well above {}: no queue is short enough for so little patience.",
+                         limit, time_text(timeout))
            : fmt::format("With {}.queue.capacity = {} or less{}, a full queue holds no more work "
                          "than can be done in that time.",
                          path, said_whole(places), instances > 1 ? " (of each instance)" : "")});
@@ -161,8 +167,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   if (load.last_attempt < 1 || load.utilization >= 1 || load.utilization <= 0) return;
   const ClientSpec* const client = least_patient(scenario, load);
   if (client == nullptr) return;
-  const double patience = client->timeouts.attempt.mean_seconds();
-  if (load.full_queue <= patience) return;  // what is turned away costs nothing
+  if (load.full_queue <= patience_of(*client)) return;  // what is turned away costs nothing
   bool unlimited = false;
   for (const std::size_t i : load.clients) {
     const RetryRules& retry = scenario.clients[i].retry;
@@ -328,52 +333,120 @@ void warn_of_short_timeout(const Scenario& scenario, const ClientTimes& t,
   const ClientSpec& c = *t.spec;
   const std::string path = path_of(c);
   const std::string who = c.makes_calls() ? caller_name(c) : std::string("the client");
+  const double deadline = in_seconds(c.timeouts.deadline), limit = std::min(t.timeout, deadline);
+  const bool by_deadline = deadline < t.timeout;
   const std::string keys =
-      path + ".attempt_timeout" +
+      path + (by_deadline ? ".deadline" : ".attempt_timeout") +
       (c.makes_calls() ? ", service." + scenario.services[c.service].name + ".service_time" : "");
-  if (t.timeout < t.attempt) {
+  const char* const use = by_deadline ? "A deadline" : "An attempt timeout";
+  if (limit < t.attempt) {
     warnings.push_back(
         {path, keys,
-         fmt::format("An attempt takes {} without any waiting, and {} gives up after {}.",
-                     time_text(t.attempt), who, time_text(t.timeout)),
-         fmt::format("Use an attempt timeout well above {}.", time_text(t.attempt))});
+         fmt::format("An attempt takes {} without any waiting, and {} gives up after {}{}.",
+                     time_text(t.attempt), who, time_text(limit),
+                     by_deadline ? ", the deadline" : ""),
+         fmt::format("Use {} well above {}.", by_deadline ? "a deadline" : "an attempt timeout",
+                     time_text(t.attempt))});
     return;
   }
   // Of one service that only works: the share of attempts that chance makes too long.
   constexpr double kMany = 0.05;
-  if (!std::isfinite(t.timeout) || !calls_one_service(c) || !c.operations.empty() ||
+  if (!std::isfinite(limit) || !calls_one_service(c) || !c.operations.empty() ||
       flow::calls_others(scenario, c.service)) {
     return;
   }
   const ServiceSpec& service = scenario.services[c.service];
-  const double room = t.timeout - 2 * scenario.network.latency.mean_seconds();
+  const double room = limit - 2 * scenario.network.latency.mean_seconds();
   const double longer = survival(service.service_time, room);
   if (service.service_time.is_constant() || longer < kMany) return;
   warnings.push_back(
       {path, keys,
        fmt::format("{:.2g} % of the attempts take longer than {} without any waiting, and {} gives "
                    "up then.",
-                   100 * longer, time_text(t.timeout), who),
-       fmt::format("An attempt timeout of {} is enough for 99 % of them.",
-                   time_text(quantile_of(service.service_time, 0.99) + t.timeout - room))});
+                   100 * longer, time_text(limit), who),
+       fmt::format("{} of {} is enough for 99 % of them.", use,
+                   time_text(quantile_of(service.service_time, 0.99) + limit - room))});
+}
+
+void warn_of_time_limit(const ServiceLoad& load, std::vector<Warning>& warnings) {
+  const double limit = in_seconds(load.spec->timeout);
+  if (load.service_time <= limit || !std::isfinite(load.service_time)) return;
+  const std::string path = "service." + load.spec->name;
+  warnings.push_back(
+      {path, path + ".timeout, " + path + ".service_time",
+       fmt::format("An attempt takes {} there without any waiting, and {} itself "
+                   "gives up after {}.",
+                   time_text(load.service_time), load.spec->name, time_text(limit)),
+       fmt::format("{}.timeout well above {}, or \"none\".", path, time_text(load.service_time))});
+}
+
+namespace {
+
+/// Attempts that all time out, one after the other.
+struct TimedOut {
+  double longest = 0;  ///< all of them, with the longest backoffs, s
+  double backoff = 0;  ///< of `longest`
+  double begun = 0;    ///< how many begin before the deadline, with the shortest backoffs
+};
+TimedOut all_timed_out(const ClientSpec& c, double timeout, double deadline) {
+  TimedOut all = {.begun = 1};
+  BackoffLaws laws(c.retry.backoff, false);
+  double begins = 0;
+  for (double attempt = 2; attempt <= flow::most_attempts(c); ++attempt) {
+    const DelayLaw law = laws.next();
+    all.backoff += most_of(law);
+    begins += timeout + least_of(law);
+    if (begins < deadline) all.begun = attempt;
+  }
+  all.longest = flow::most_attempts(c) * timeout + all.backoff;
+  return all;
+}
+
+}  // namespace
+
+void warn_of_deadline(const ClientTimes& t, std::vector<Warning>& warnings) {
+  constexpr double kMany = 1000;  // attempts that only a deadline is meant to end
+  const ClientSpec& c = *t.spec;
+  const double deadline = in_seconds(c.timeouts.deadline), attempts = flow::most_attempts(c);
+  if (deadline == kForever || attempts < 2 || deadline < t.attempt) return;
+  const std::string path = path_of(c), keys = path + ".deadline, " + path + ".attempt_timeout";
+  const std::string what = c.makes_calls() ? "call" : "request", given = time_text(deadline);
+  if (deadline < t.timeout) {
+    warnings.push_back(
+        {path, keys,
+         fmt::format("The deadline of {} ends a {} before its first attempt can time out: a {} "
+                     "whose answer is late is not retried.",
+                     given, what, what),
+         std::isfinite(t.timeout)
+             ? fmt::format("Use an attempt timeout below {} or a deadline above {}.", given,
+                           time_text(t.timeout))
+             : fmt::format("Use an attempt timeout below {}.", given)});
+    return;
+  }
+  if (attempts > kMany || c.retry.hedging.enabled) return;
+  const TimedOut all = all_timed_out(c, t.timeout, deadline);
+  if (all.longest <= deadline || !std::isfinite(all.longest)) return;
+  const std::string takes = time_text(all.longest);
+  const bool exact = c.timeouts.attempt.is_constant();
+  warnings.push_back(
+      {path, keys + ", " + path + ".retry.max_attempts",
+       fmt::format(
+           "{:.0f} attempts of {}{}{} may take {}, but the deadline ends a {} after {}: if each "
+           "of them times out, {}.",
+           attempts, time_text(t.timeout), exact ? "" : " on average",
+           all.backoff > 0 ? fmt::format(" and up to {} of backoff", time_text(all.backoff)) : "",
+           takes == given ? "a little longer" : takes, what, given,
+           !exact || all.begun == attempts
+               ? std::string("the last one may get less than its timeout, or not be made")
+           : all.begun == 1 ? std::string("the first one is the only one that is made")
+                            : fmt::format("at most {:.0f} are made", all.begun)),
+       fmt::format("{}.deadline above {}, or fewer or shorter attempts.", path, takes)});
 }
 
 void warn_of_client(const Scenario& scenario, const ClientTimes& t,
                     std::vector<Warning>& warnings) {
   const ClientSpec& c = *t.spec;
   const std::string path = "client." + c.name;
-  const double deadline = c.timeouts.deadline.in_seconds();
-  if (c.timeouts.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
-    warnings.push_back(
-        {path, path + ".deadline, " + path + ".attempt_timeout",
-         fmt::format("The deadline of {} ends a request before its first attempt can "
-                     "time out: a request whose answer is late is not retried.",
-                     time_text(deadline)),
-         std::isfinite(t.timeout)
-             ? fmt::format("Use an attempt timeout below {} or a deadline above {}.",
-                           time_text(deadline), time_text(t.timeout))
-             : fmt::format("Use an attempt timeout below {}.", time_text(deadline))});
-  }
   const bool bounded = std::isfinite(t.connections_worst);
   if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections &&
       t.rate * t.attempt < c.max_connections) {
@@ -401,14 +474,7 @@ class Patience {
       : scenario_(scenario), graph_(scenario), longest_(scenario.services.size(), -1) {}
 
   /// After which an attempt of the group is given up at the latest, s; infinite: never.
-  double of(std::size_t group) const {
-    const ClientSpec& c = scenario_.clients[group];
-    double seconds = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
-    if (c.timeouts.deadline != Duration::max()) {
-      seconds = std::min(seconds, c.timeouts.deadline.in_seconds());
-    }
-    return seconds;
-  }
+  double of(std::size_t group) const { return patience_of(scenario_.clients[group]); }
 
   /// That an attempt at the service may take: its own work, and its calls one stage after the
   /// other, s; infinite: they may be tried without end.

@@ -841,9 +841,67 @@ TEST_CASE("A timeout is too short below the time of an attempt, a deadline below
   // There, 10 ms, and back: 50 ms.
   CHECK(warnings("50ms", "10s").first.empty());
   CHECK_THAT(warnings("49ms", "10s").first, Catch::Contains("50 ms"));
-  CHECK(warnings("60ms", "60ms").second.empty());
+  CHECK(warnings("60ms", "120ms").second.empty());
   CHECK_THAT(warnings("60ms", "59ms").second, Catch::Contains("59 ms"));
   CHECK(warnings("none", "59ms").second == "Use an attempt timeout below 59 ms.");
+}
+
+TEST_CASE("A deadline is too short for an attempt, or for all that may time out") {
+  const auto warnings = [](const std::string& client, const std::string& service = "") {
+    const Facts facts = facts_of(scenario_of(
+        "name = \"deadline\"\nduration = 100\n"
+        "[service.api]\nservers = 2\nservice_time = \"50ms\"\nqueue = { capacity = 0 }\n" +
+        service + "[client.web]\n" + client +
+        "arrivals = { process = \"poisson\", total_rate = 10 }\n"));
+    std::string text;
+    for (const Warning& w : facts.warnings) text += w.message + " " + w.remedy + "\n";
+    return text;
+  };
+  const std::string three = "attempt_timeout = 1\nretry = { mode = \"custom\", max_attempts = 3, ";
+  const std::string constant = three + "delays = [\"100ms\", \"200ms\"] }\n";
+  // One attempt: 50 ms, whatever is tried again.
+  CHECK_THAT(warnings("deadline = \"49ms\"\nretry.mode = \"none\"\n"),
+             Catch::Contains("An attempt takes 50 ms without any waiting, and the client gives up "
+                             "after 49 ms, the deadline. Use a deadline well above 50 ms."));
+  CHECK(warnings("deadline = \"50ms\"\nretry.mode = \"none\"\n").empty());
+  // All of them: 3 x 1 s + 0.3 s. The third begins at 2.3 s, the second at 1.1 s.
+  CHECK(warnings(constant + "deadline = 3.3\n").empty());
+  CHECK_THAT(
+      warnings(constant + "deadline = 3.29\n"),
+      Catch::Contains("3 attempts of 1 s and up to 300 ms of backoff may take 3.3 s, but the "
+                      "deadline ends a request after 3.29 s") &&
+          Catch::Contains("the last one may get less than its timeout"));
+  CHECK_THAT(warnings(constant + "deadline = 2.3\n"), Catch::Contains("at most 2 are made"));
+  CHECK_THAT(warnings(constant + "deadline = 1.1\n"),
+             Catch::Contains("the first one is the only one that is made"));
+  // With jitter the third may begin at 2 s.
+  const std::string jitter = three + "backoff = { base = \"1s\", jitter = \"full\" } }\n";
+  CHECK_THAT(warnings(jitter + "deadline = 2.1\n"), Catch::Contains("may get less"));
+  CHECK_THAT(warnings(jitter + "deadline = 2\n"), Catch::Contains("at most 2 are made"));
+  // The service's own limit.
+  CHECK_THAT(warnings("retry.mode = \"none\"\n", "timeout = \"49ms\"\n"),
+             Catch::Contains("api itself gives up after 49 ms"));
+  CHECK(warnings("retry.mode = \"none\"\n", "timeout = \"50ms\"\n").empty());
+}
+
+TEST_CASE("A call between services may have too short a deadline, too") {
+  const auto warnings = [](const std::string& deadline) {
+    const Facts facts = facts_of(scenario_of(
+        "name = \"calls\"\nduration = 100\n"
+        "[service.front]\nservers = 50\nservice_time = \"5ms\"\ncalls.db = { deadline = " +
+        deadline +
+        ", attempt_timeout = \"500ms\", retry = { mode = \"custom\", max_attempts = 3, delays = "
+        "[\"100ms\"] } }\n"
+        "[service.db]\nservers = 10\nservice_time = \"50ms\"\n"
+        "[client.web]\ncalls = \"front\"\nretry.mode = \"none\"\n"
+        "arrivals = { process = \"poisson\", total_rate = 10 }\n"));
+    return remedy(facts, "service.front.calls.db.deadline");
+  };
+  CHECK_THAT(warnings("\"49ms\""), Catch::Contains("above 50 ms"));
+  CHECK_THAT(warnings("\"499ms\""), Catch::Contains("a deadline above 500 ms"));
+  CHECK(warnings("\"1699ms\"") ==
+        "service.front.calls.db.deadline above 1.7 s, or fewer or shorter attempts.");
+  CHECK(warnings("\"1700ms\"").empty());
 }
 
 TEST_CASE("Times of requests end with the deadline, queues are those of all instances") {
