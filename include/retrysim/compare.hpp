@@ -440,12 +440,21 @@ struct RemedyEffect {
   int direction = 0;
 };
 
+/// A client group that remedies are also judged by alone.
+struct AdvisedGroup {
+  std::string client;
+  std::uint8_t priority = 0;
+  std::optional<double> success;  ///< success rate as it stands
+};
+
 /// What the aims say of a remedy. Success and recovery count first; only where neither changes, the
-/// time to recover does, and where that stays, too, the latency of successes.
+/// time to recover does, and where that stays, too, the latency of successes. Where groups have
+/// different priorities, success is that of all requests and that of the highest priority at which
+/// it changes.
 enum class RemedyVerdict : std::uint8_t {
   kHelps,
   kNoDifference,  ///< none that could be measured
-  kMixed,         ///< more success but fewer recoveries, or the other way round
+  kMixed,         ///< one of them gets better and another one worse
   kHarms,
 };
 template <>
@@ -457,9 +466,10 @@ struct RemedyTrial {
   Remedy remedy;
   std::vector<std::optional<double>> means;  ///< over its own replications, by measure
   std::vector<RemedyEffect> effects;         ///< by measure
+  std::vector<RemedyEffect> groups;          ///< on the success of each of Advice::groups
   RemedyVerdict verdict = RemedyVerdict::kNoDifference;
-  /// Helps, and neither its success rate nor the latency of its successes is worse than that of the
-  /// first one, as far as can be told.
+  /// Helps, and neither its success rate (nor that of a group of Advice::groups) nor the latency of
+  /// its successes is worse than that of the first one, as far as can be told.
   bool as_good_as_first = false;
 };
 
@@ -469,7 +479,10 @@ struct Advice {
   LoadedScenario scenario;                   ///< as it stands, with the warm-up found
   std::optional<FoundWarmup> warmup;         ///< of the scenario as it stands, for all
   std::vector<std::optional<double>> means;  ///< of the scenario as it stands, by measure
-  /// By verdict, then by success to a tenth of a point, recovery and latency, the best first.
+  /// The groups of clients outside, the highest priority first; none if all have the same.
+  std::vector<AdvisedGroup> groups;
+  /// By verdict, then by the success of `groups` to a point, success to a tenth of a point,
+  /// recovery and latency, the best first.
   std::vector<RemedyTrial> trials;
   std::vector<Remedy> not_tried;  ///< in the order of the table
 

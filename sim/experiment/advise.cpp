@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -56,9 +57,30 @@ struct LatencyPair {
 };
 constexpr LatencyPair kLatencies[] = {{kLatency, "latency_mean"}, {7, "latency_p99"}};
 
-/// The value of every measure by replication, of all client groups together; then of the latencies
-/// of all requests.
-using Values = std::array<Series, kMeasures + std::size(kLatencies)>;
+/// By replication.
+struct Values {
+  /// The value of every measure, of all client groups together; then of the latencies of all
+  /// requests.
+  std::array<Series, kMeasures + std::size(kLatencies)> of_all;
+  /// The success rate of each of `advised_groups`.
+  std::vector<Series> of_groups;
+
+  Series& operator[](std::size_t m) { return of_all[m]; }
+  const Series& operator[](std::size_t m) const { return of_all[m]; }
+};
+
+/// The groups that are also judged alone, by number: those of clients outside, the highest priority
+/// first, if there is more than one priority.
+std::vector<std::size_t> advised_groups(const Scenario& scenario) {
+  std::vector<std::size_t> groups;
+  for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
+    if (!scenario.clients[i].makes_calls()) groups.push_back(i);
+  }
+  const auto priority = [&](std::size_t i) { return scenario.clients[i].priority; };
+  std::ranges::stable_sort(groups, std::greater(), priority);
+  if (!groups.empty() && priority(groups.front()) == priority(groups.back())) groups.clear();
+  return groups;
+}
 
 Values values_of(const Scenario& scenario, std::span<const execution::UnitResult> rows) {
   const MetricValues metrics = execution::combine(rows);
@@ -92,6 +114,11 @@ Values values_of(const Scenario& scenario, std::span<const execution::UnitResult
     for (std::size_t r = 0; r < rows.size(); ++r) {
       values[kMeasures + l].push_back(metrics.at(r, metrics.clients() - 1, place));
     }
+  }
+  for (const std::size_t group : advised_groups(scenario)) {
+    Series& series = values.of_groups.emplace_back();
+    const std::size_t place = index_of(*measures()[kSuccess].metric);
+    for (std::size_t r = 0; r < rows.size(); ++r) series.push_back(metrics.at(r, group, place));
   }
   return values;
 }
@@ -180,6 +207,22 @@ void compare_all(std::size_t m, std::size_t aims, const Values& now,
   }
 }
 
+/// Their effects on the success of each group: one family each.
+void compare_groups(std::size_t aims, const Values& now, const std::vector<Values>& tried,
+                    Advice& advice) {
+  const AdviceMeasure& measure = measures()[kSuccess];
+  for (std::size_t g = 0; g < advice.groups.size(); ++g) {
+    std::vector<Series> series;
+    for (const Values& values : tried) series.push_back(values.of_groups[g]);
+    const auto differences = stats::metric_differences(*measure.metric, series, now.of_groups[g],
+                                                       kFamilyError / static_cast<double>(aims));
+    for (std::size_t t = 0; t < advice.trials.size(); ++t) {
+      const int direction = direction_of(measure, advice.scenario.scenario, differences[t]);
+      advice.trials[t].groups.push_back({differences[t], direction});
+    }
+  }
+}
+
 /// Where more or fewer requests succeed, their latency is that of others: of those that failed
 /// before, say, because they were made during the outage. It then counts as changed only if the
 /// latency of all requests has changed in the same direction.
@@ -201,10 +244,24 @@ void leave_out_other_requests(const Values& now, const std::vector<Values>& trie
   }
 }
 
-RemedyVerdict judge(const std::vector<RemedyEffect>& effects) {
+/// Whether a group of the highest priority at which success changes has changed in this direction.
+bool changes_first(const RemedyTrial& trial, const std::vector<AdvisedGroup>& groups,
+                   int direction) {
+  bool found = false;
+  for (std::size_t g = 0, first = groups.size(); g < groups.size(); ++g) {
+    if (trial.groups[g].direction == 0) continue;
+    if (first == groups.size()) first = g;
+    if (groups[g].priority != groups[first].priority) break;
+    found |= trial.groups[g].direction == direction;
+  }
+  return found;
+}
+
+RemedyVerdict judge(const RemedyTrial& trial, const std::vector<AdvisedGroup>& groups) {
+  const std::vector<RemedyEffect>& effects = trial.effects;
   const auto any = [&](int direction) {
     return effects[kSuccess].direction == direction || effects[kRecovered].direction == direction ||
-           effects[kWithin].direction == direction;
+           effects[kWithin].direction == direction || changes_first(trial, groups, direction);
   };
   if (any(1)) return any(-1) ? RemedyVerdict::kMixed : RemedyVerdict::kHelps;
   if (any(-1)) return RemedyVerdict::kHarms;
@@ -227,8 +284,12 @@ std::vector<std::size_t> ranking(const std::vector<RemedyTrial>& trials) {
     const auto rank = [](const RemedyTrial& t) {
       const auto mean = [&](std::size_t m) { return t.means[m]; };
       const double success = mean(mean(kWithin) ? kWithin : kSuccess).value_or(0);
-      return std::tuple(-std::round(success * 1000), -mean(kRecovered).value_or(0),
-                        mean(kLatency).value_or(0));
+      std::vector<double> of_groups;
+      for (const RemedyEffect& g : t.groups) {
+        of_groups.push_back(-std::round(g.difference.mean * 100));
+      }
+      return std::tuple(std::move(of_groups), -std::round(success * 1000),
+                        -mean(kRecovered).value_or(0), mean(kLatency).value_or(0));
     };
     return rank(x) < rank(y);
   });
@@ -236,8 +297,7 @@ std::vector<std::size_t> ranking(const std::vector<RemedyTrial>& trials) {
 }
 
 /// Marks those that help as much as the first one, as far as can be told. Which one is the first is
-/// known only now, so the tests have to hold for each of the trials in its place, and for both
-/// aims.
+/// known only now, so the tests have to hold for each of the trials in its place, and for all aims.
 void find_equals(std::vector<RemedyTrial>& ranked, const std::vector<Values>& values,
                  const Scenario& scenario) {
   std::size_t others = 0;
@@ -245,30 +305,37 @@ void find_equals(std::vector<RemedyTrial>& ranked, const std::vector<Values>& va
     ranked[++others].as_good_as_first = true;
   }
   constexpr std::size_t kTests[] = {kSuccess, kWithin, kLatency};
-  const double error = kFamilyError / static_cast<double>(std::size(kTests) * ranked.size());
-  for (const std::size_t m : kTests) {
-    if (!exists(values.front()[m])) continue;
+  const std::size_t groups = values.front().of_groups.size();
+  const double error =
+      kFamilyError / static_cast<double>((std::size(kTests) + groups) * ranked.size());
+  const auto test = [&](std::size_t m, const auto& series_of) {
     std::vector<Series> series;
-    for (std::size_t t = 1; t <= others; ++t) series.push_back(values[t][m]);
+    for (std::size_t t = 1; t <= others; ++t) series.push_back(series_of(values[t]));
     const AdviceMeasure& measure = measures()[m];
     const auto differences =
-        stats::metric_differences(*measure.metric, series, values.front()[m], error);
+        stats::metric_differences(*measure.metric, series, series_of(values.front()), error);
     for (std::size_t i = 0; i < differences.size(); ++i) {
       if (direction_of(measure, scenario, differences[i]) < 0) {
         ranked[i + 1].as_good_as_first = false;
       }
     }
+  };
+  for (const std::size_t m : kTests) {
+    if (exists(values.front()[m])) test(m, [&](const Values& v) { return v[m]; });
+  }
+  for (std::size_t g = 0; g < groups; ++g) {
+    test(kSuccess, [&](const Values& v) { return v.of_groups[g]; });
   }
 }
 
 Advice advise_within(LoadedScenario scenario, std::vector<Remedy> remedies,
                      const ReplicationOptions& options) {
-  Advice advice{std::move(scenario), std::nullopt, {}, {}, {}};
+  Advice advice{std::move(scenario), std::nullopt, {}, {}, {}, {}};
   for (Remedy& remedy : remedies) {
     if (remedy.state != RemedyState::kTried) {
       advice.not_tried.push_back(std::move(remedy));
     } else {
-      advice.trials.push_back({std::move(remedy), {}, {}});
+      advice.trials.push_back({std::move(remedy), {}, {}, {}});
     }
   }
   if (advice.scenario.scenario.warmup_is_auto) {
@@ -292,13 +359,19 @@ Advice advise_within(LoadedScenario scenario, std::vector<Remedy> remedies,
       advice.trials[t].means.push_back(mean_of(tried[t][m]));
     }
   }
-  std::size_t aims = 0;
+  for (const std::size_t i : advised_groups(advice.scenario.scenario)) {
+    const ClientSpec& client = advice.scenario.scenario.clients[i];
+    const Series& success = now.of_groups[advice.groups.size()];
+    advice.groups.push_back({client.name, client.priority, mean_of(success)});
+  }
+  std::size_t aims = advice.groups.size();
   for (std::size_t m = 0; m < kMeasures; ++m) {
     aims += measures()[m].is_aim && (m == kSuccess || exists(now[m])) ? 1 : 0;
   }
   for (std::size_t m = 0; m < kMeasures; ++m) compare_all(m, aims, now, tried, advice);
+  compare_groups(aims, now, tried, advice);
   leave_out_other_requests(now, tried, advice.trials);
-  for (RemedyTrial& trial : advice.trials) trial.verdict = judge(trial.effects);
+  for (RemedyTrial& trial : advice.trials) trial.verdict = judge(trial, advice.groups);
   std::vector<RemedyTrial> ranked;
   std::vector<Values> values;
   for (const std::size_t place : ranking(advice.trials)) {

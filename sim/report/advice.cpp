@@ -100,6 +100,10 @@ class AdviceText {
     if (!command.empty()) d.lines("\n  " + command + "\n");
     if (!found_.trials.empty()) {
       d.gap().say(meaning(), "", "").gap().show(trials_table());
+      if (!found_.groups.empty()) {
+        d.gap().say("Success of each client group, the highest priority first:", "", "").gap();
+        d.show(groups_table());
+      }
       const Listing costs = costs_listing();
       if (!costs.rows.empty()) {
         d.gap().say("Worse elsewhere:", "", "").gap();
@@ -155,6 +159,13 @@ class AdviceText {
             fmt::format("{} {} less.", listed(lesser), lesser.size() == 1 ? "helps" : "help"));
       }
     }
+    for (const RemedyTrial& t : found_.trials) {
+      const std::string trade = trade_of(t);
+      if (t.verdict == RemedyVerdict::kMixed && !trade.empty()) {
+        said.push_back(
+            fmt::format("{} takes from one group for another: {}.", t.remedy.name, trade));
+      }
+    }
     std::vector<std::string> harmful;
     for (const RemedyTrial& t : found_.trials) {
       if (t.verdict == RemedyVerdict::kHarms) harmful.emplace_back(t.remedy.name);
@@ -178,7 +189,7 @@ class AdviceText {
     }
     const auto outside = std::count_if(scenario().clients.begin(), scenario().clients.end(),
                                        [](const ClientSpec& c) { return !c.makes_calls(); });
-    if (outside > 1) {
+    if (outside > 1 && found_.groups.empty()) {
       notes.emplace_back(
           "remedies are judged by all client groups together; one that helps some of them may harm "
           "others");
@@ -242,6 +253,7 @@ class AdviceText {
        }).unit(unit);
       t.files(name + "_effect", [m](auto& r) { return effect_of(r, m); });
     }
+    t.json("groups", [this](auto& r) { return Cell(groups_json(r)); });
     return {t, rows_};
   }
 
@@ -288,8 +300,10 @@ class AdviceText {
 
   /// "success rises from 85 % to 92 % (+7.2 points, 7.1..7.3)".
   static std::string change(const RemedyTrial& trial, std::size_t m, std::string_view label) {
+    return change_of(trial.effects[m].difference, m, label);
+  }
+  static std::string change_of(const PairedDifference& d, std::size_t m, std::string_view label) {
     const AdviceMeasure& measure = advice_measures()[m];
-    const PairedDifference& d = trial.effects[m].difference;
     if (m == kRecovered) {
       const auto runs = [&](double mean) {
         return static_cast<std::size_t>(std::lround(mean * static_cast<double>(d.pairs)));
@@ -314,8 +328,8 @@ class AdviceText {
     return text + " (" + points + ")";
   }
 
-  static std::vector<std::string> gains(const RemedyTrial& trial) {
-    std::vector<std::string> parts;
+  std::vector<std::string> gains(const RemedyTrial& trial) const {
+    std::vector<std::string> parts = changes_of_groups(trial, 1);
     for (const std::size_t m : kGains) {
       if (trial.effects[m].direction > 0) {
         parts.push_back(change(trial, m, advice_measures()[m].label));
@@ -324,11 +338,41 @@ class AdviceText {
     return parts;
   }
 
+  /// "success of critical rises from 64 % to 99 % (+35 points, 34..36)", of the groups whose
+  /// success changes in this direction.
+  std::vector<std::string> changes_of_groups(const RemedyTrial& trial, int direction) const {
+    std::vector<std::string> parts;
+    for (std::size_t g = 0; g < trial.groups.size(); ++g) {
+      const RemedyEffect& effect = trial.groups[g];
+      if (effect.direction != direction) continue;
+      parts.push_back(
+          change_of(effect.difference, kSuccess, "success of " + found_.groups[g].client));
+    }
+    return parts;
+  }
+
+  /// "critical: 64 to 99 %, background: 46 to 12 %"; empty unless one gains and another one loses.
+  std::string trade_of(const RemedyTrial& trial) const {
+    std::string text;
+    bool gains = false, loses = false;
+    for (std::size_t g = 0; g < trial.groups.size(); ++g) {
+      const auto& [d, direction] = trial.groups[g];
+      if (direction == 0) continue;
+      (direction > 0 ? gains : loses) = true;
+      text += fmt::format("{}{}: {} to {}", text.empty() ? "" : ", ", found_.groups[g].client,
+                          telling_percent(d.baseline_mean, d.mean),
+                          telling_percent(d.mean, d.baseline_mean));
+    }
+    return gains && loses ? text : "";
+  }
+
   static constexpr std::size_t kGains[] = {kSuccess,      kWithin,  kDisturbed,     kRecovered,
                                            kRecoveryTime, kLatency, kConnectionWait};
 
   /// By what a remedy helps most: "success 94.7 %".
-  static std::string main_gain(const RemedyTrial& trial) {
+  std::string main_gain(const RemedyTrial& trial) const {
+    const std::string trade = trade_of(trial);
+    if (!trade.empty()) return trade;
     for (const std::size_t m : {kSuccess, kWithin, kRecovered, kRecoveryTime, kLatency}) {
       if (trial.effects[m].direction <= 0) continue;
       const AdviceMeasure& measure = advice_measures()[m];
@@ -339,11 +383,17 @@ class AdviceText {
                              ? telling_percent(d.mean, d.baseline_mean)
                              : value_text(measure, d.mean));
     }
+    for (std::size_t g = 0; g < trial.groups.size(); ++g) {
+      const auto& [d, direction] = trial.groups[g];
+      if (direction <= 0) continue;
+      return fmt::format("success of {} {}", found_.groups[g].client,
+                         telling_percent(d.mean, d.baseline_mean));
+    }
     return "";
   }
 
   std::string cost_sentence(const RemedyTrial& trial) const {
-    std::vector<std::string> costs;
+    std::vector<std::string> costs = changes_of_groups(trial, -1);
     for (std::size_t m = 0; m < advice_measures().size(); ++m) {
       if (trial.effects[m].direction < 0) {
         costs.push_back(change(trial, m, advice_measures()[m].label));
@@ -410,6 +460,11 @@ class AdviceText {
           "any effect, the chance "
           "that this is said of any of them is at most 5 %",
           found_.trials.size() == 1 ? "all aims" : "all remedies and aims");
+      if (!found_.groups.empty()) {
+        text +=
+            ". Success is that of all requests, and that of the highest priority at which it "
+            "changes";
+      }
     }
     return text + ".";
   }
@@ -464,6 +519,32 @@ class AdviceText {
       cells.cells.emplace_back(mean(kRecoveryTime));
     }
     return cells;
+  }
+
+  TextTable groups_table() const {
+    TextTable table;
+    table.columns = {{"remedy", Side::kLeft}};
+    for (const AdvisedGroup& g : found_.groups) {
+      table.columns.push_back({g.client});
+      table.columns.push_back({"points"});
+    }
+    TextRow as_it_stands;
+    as_it_stands.cells = {"as it stands"};
+    for (const AdvisedGroup& g : found_.groups) {
+      as_it_stands.cells.emplace_back(g.success ? percent(*g.success) : "-");
+      as_it_stands.cells.emplace_back("");
+    }
+    table.rows.push_back(as_it_stands);
+    for (const RemedyTrial& t : found_.trials) {
+      TextRow row;
+      row.cells = {std::string(t.remedy.name)};
+      for (const RemedyEffect& g : t.groups) {
+        row.cells.emplace_back(g.difference.pairs > 0 ? percent(g.difference.mean) : "-");
+        row.cells.emplace_back(points_text(g.difference));
+      }
+      table.rows.push_back(row);
+    }
+    return table;
   }
 
   /// "+7.2 (7.1..7.3)": three significant digits, or fewer where the interval is wide.
@@ -535,7 +616,33 @@ class AdviceText {
 
   static Text effect_of(const AdviceRow& row, std::size_t m) {
     if (row.trial == nullptr || row.trial->effects[m].difference.pairs == 0) return {};
-    const int direction = row.trial->effects[m].direction;
+    return std::string(direction_word(row.trial->effects[m].direction));
+  }
+
+  /// The success of each group: what stands, or what a remedy makes of it.
+  Json groups_json(const AdviceRow& row) const {
+    Json groups = Json::array();
+    if (row.remedy != nullptr && row.trial == nullptr) return groups;
+    for (std::size_t g = 0; g < found_.groups.size(); ++g) {
+      const AdvisedGroup& group = found_.groups[g];
+      Json& json = groups.emplace_back();
+      json["client"] = group.client;
+      json["priority"] = group.priority;
+      if (row.trial == nullptr) {
+        json["success_rate"] = group.success ? Json(*group.success) : Json();
+        continue;
+      }
+      const auto& [d, direction] = row.trial->groups[g];
+      json["success_rate"] = d.pairs > 0 ? Json(d.mean) : Json();
+      json["difference"] = d.pairs > 0 ? Json(d.difference) : Json();
+      json["ci_low"] = d.interval ? Json(d.interval->low) : Json();
+      json["ci_high"] = d.interval ? Json(d.interval->high) : Json();
+      json["effect"] = direction_word(direction);
+    }
+    return groups;
+  }
+
+  static std::string_view direction_word(int direction) {
     return direction > 0 ? "better" : direction < 0 ? "worse" : "none";
   }
 

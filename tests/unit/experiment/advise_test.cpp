@@ -77,6 +77,27 @@ attempt_timeout = "500ms"
 retry = { mode = "custom", max_attempts = 2, hedging = { delay = "2ms" }, backoff = { base = 0 } }
 )";
 
+/// Twice what the server can do, a fifth of it critical; whoever finds the queue full is turned
+/// away.
+constexpr std::string_view kTwoClasses = R"(
+name = "two-classes"
+duration = "50s"
+warmup = "2s"
+replications = 10
+[service.api]
+service_time = "10ms"
+queue = { capacity = 20 }
+[client.background]
+arrivals = { process = "poisson", total_rate = 160 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[client.critical]
+priority = 1
+arrivals = { process = "poisson", total_rate = 40 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+)";
+
 Advice advice_on(std::string_view text, int jobs = 1) {
   const test::RequestFile file{std::string(text)};
   RemediesResult read = load_remedies(file.scenario());
@@ -212,6 +233,39 @@ TEST_CASE("Every remedy that fits a shipped scenario makes a valid one") {
   CHECK_FALSE(names.contains("larger-pool"));
   CHECK_FALSE(names.contains("connection-wait"));
   CHECK(names.size() + 2 == load_remedies(file.scenario()).remedies.size());
+}
+
+// The server is never idle, so half of all requests succeed, whoever is turned away. As it stands
+// that is half of each group. Where the newest background gives way, a critical request is lost
+// only if 20 critical ones wait, which hardly happens at a load of 0.4, and what is left, 60 of
+// 160, is for the others.
+TEST_CASE("What helps one group at the expense of another is seen where priorities differ") {
+  const Advice advice = advice_on(kTwoClasses);
+  REQUIRE(advice.groups.size() == 2);
+  CHECK(advice.groups[0].client == "critical");
+  CHECK(advice.groups[0].priority == 1);
+  CHECK(advice.groups[1].client == "background");
+  for (const AdvisedGroup& g : advice.groups) CHECK(*g.success == Approx(0.5).margin(0.02));
+
+  const RemedyTrial& shed = trial_of(advice, "shed-lowest-first");
+  CHECK(shed.effects[kSuccessRate].direction == 0);
+  CHECK(shed.groups[0].direction == 1);
+  CHECK(shed.groups[0].difference.mean > 0.999);
+  CHECK(shed.groups[1].direction == -1);
+  CHECK(shed.groups[1].difference.mean == Approx(60.0 / 160).margin(0.01));
+  CHECK(shed.verdict == RemedyVerdict::kHelps);
+  CHECK(advice.trials[0].remedy.name == "shed-lowest-first");
+  CHECK(advice.trials[0].as_good_as_first == false);
+  for (const RemedyTrial& t : advice.trials) {
+    INFO(t.remedy.name);
+    CHECK(t.groups.size() == 2);
+    CHECK((t.groups[0].direction >= 0 || t.verdict > RemedyVerdict::kNoDifference));
+  }
+
+  // Nobody goes first: the groups are judged together.
+  std::string equals(kTwoClasses);
+  equals.replace(equals.find("priority = 1"), 12, "priority = 0");
+  CHECK(advice_on(equals).groups.empty());
 }
 
 TEST_CASE("A remedy that would not make a valid scenario is refused with the reason") {
