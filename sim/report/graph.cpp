@@ -200,6 +200,17 @@ void add_throttle(Lines& lines, const ThrottleSpec& throttle) {
   }
 }
 
+/// "critical: priority 2, a share of 80 %" and "bulk: priority 0, refused from 40 % of the limit".
+void add_partitions(Lines& lines, const std::vector<PartitionSpec>& partitions) {
+  for (const PartitionSpec& p : partitions) {
+    std::string line = fmt::format("{}: priority {}", p.name, p.priority);
+    if (p.share >= 0) line += fmt::format(", a share of {}", percent(p.share));
+    if (p.refuse_from < 1)
+      line += fmt::format(", refused from {} of the limit", percent(p.refuse_from));
+    lines.push_back(line);
+  }
+}
+
 Lines service_lines(const ServiceSpec& service, double time_s, double capacity) {
   Lines lines;
   const auto of_time = [](double s) { return time(Duration::from_seconds(s)); };
@@ -215,6 +226,7 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
                                 places == ServiceSpec::kUnlimited
                                     ? "unlimited"
                                     : count_of(static_cast<std::uint64_t>(places), "place")));
+    if (service.queue.evicts()) lines.emplace_back("when full: the lowest priority leaves");
   } else {
     lines.push_back(time_s > 0 ? "any number of servers × " + of_time(time_s) : "answers at once");
   }
@@ -225,6 +237,7 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
   } else if (service.concurrency.limit != ServiceSpec::kUnlimited) {
     lines.push_back(fmt::format("at most {} at once", service.concurrency.limit));
   }
+  if (service.concurrency.in_use()) add_partitions(lines, service.concurrency.partitions);
   return lines;
 }
 

@@ -362,6 +362,24 @@ TEST_CASE_METHOD(Sample, "result.json has the capacity at each exact moment") {
   CHECK_FALSE(service().contains("capacity_steps"));
 }
 
+TEST_CASE_METHOD(Sample, "The box of a service names who is turned away first") {
+  ServiceSpec& service = loaded.scenario.services[0];
+  const auto has = [&](const std::string& line) {
+    const auto lines = graph_json(loaded.scenario)["services"][0]["lines"];
+    return std::find(lines.begin(), lines.end(), line) != lines.end();
+  };
+  const std::string leaves = "when full: the lowest priority leaves";
+  CHECK_FALSE(has(leaves));
+  service.queue.capacity = 5;
+  service.queue.when_full = WhenFull::kEvictLowest;
+  CHECK(has(leaves));
+  service.concurrency.partitions = {{"live", 2, 0.8}, {"bulk", 0, PartitionSpec::kNone, 0.4}};
+  CHECK_FALSE(has("live: priority 2, a share of 80 %"));  // of no limit
+  service.concurrency.limit = 10;
+  CHECK(has("live: priority 2, a share of 80 %"));
+  CHECK(has("bulk: priority 0, refused from 40 % of the limit"));
+}
+
 TEST_CASE_METHOD(Sample, "instances.csv") {
   CHECK(lines_of(text(instances_table)).size() == 1);
   loaded.scenario.services[0].instances.count = 2;
