@@ -162,8 +162,9 @@ class Copy:
                 kept = [word for word in words
                         if word.startswith(("-I", "-D", "-std="))]
                 for option in ("-isystem", "-include"):
-                    kept += [item for i, word in enumerate(words) if word == option
-                             for item in words[i:i + 2] if "cmake_pch" not in item]
+                    kept += [item for i, word in enumerate(words)
+                             if word == option and "cmake_pch" not in words[i + 1]
+                             for item in words[i:i + 2]]
                 return entry["file"], kept + ["-w", "-ferror-limit=0"]
         return fail(f"sim/{part} is not compiled as one file")
 
