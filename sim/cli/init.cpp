@@ -305,13 +305,17 @@ int write_first_scenario(const InitCommand& command) {
     answers.retry = retry.path;
     policy = with_all_timeouts(chosen_policy(configuration->imported, retry), configuration->kind);
   }
-  std::string text = scenario::first_scenario(answers, name, command_of(answers));
+  const std::string made_by = command_of(answers);
+  const std::filesystem::path folder =
+      to_standard_output ? "" : std::filesystem::path(command.out).parent_path();
+  scenario::name_files_from(answers, folder);
+  std::string text = scenario::first_scenario(answers, name, made_by);
   if (configuration) {
     text = joined_scenario(text, command.out, "web", policy, configuration->name);
   }
   text.insert(0, schema.first_line());
   // Status 0 means that what is written loads.
-  if (const LoadResult read = load_scenario_text(text, command.out, "."); !read.loaded) {
+  if (const LoadResult read = load_scenario_text(text, command.out, folder); !read.loaded) {
     throw UsageError(fmt::format("these answers make no scenario that loads: {}",
                                  to_string(read.errors.front())));
   }

@@ -167,10 +167,21 @@ std::string table_of_percentiles(std::string_view text) {
   return table + " }";
 }
 
-/// Takes a service time by its percentiles.
+/// "buckets=FILE,series=NAME{...}" as a TOML table; a series, which may have commas, comes last.
+std::string table_of_buckets(std::string_view text) {
+  constexpr std::string_view kSeries = ",series=";
+  const std::size_t at = text.find(kSeries);
+  std::string table = table_of_percentiles(text.substr(0, at));
+  if (at == std::string_view::npos) return table;
+  table.resize(table.size() - std::string_view(" }").size());
+  return table + ", series = " + render_text(text.substr(at + kSeries.size())) + " }";
+}
+
+/// Takes a service time by its percentiles, or by a histogram.
 void read_service_law(FirstAnswers& answers, std::string_view text) {
   FirstAnswers changed = answers;
-  changed.service_law = table_of_percentiles(text);
+  changed.service_law =
+      text.starts_with("buckets") ? table_of_buckets(text) : table_of_percentiles(text);
   changed.service_percentiles = text;
   Sources sources;
   Problems problems(sources);
@@ -201,7 +212,7 @@ void read_service_time(FirstAnswers& answers, std::string_view text) {
       time->duration.in_seconds() > kMaxFirstServiceSeconds) {
     throw BadAnswer(fmt::format(
         "'{}' is no time to serve a request; expected one with its unit (ns us ms s min), at most "
-        "1 h, such as 50ms, or percentiles such as p50=30ms,p99=400ms",
+        "1 h, such as 50ms, or percentiles such as p50=30ms,p99=400ms, or buckets=FILE",
         text));
   }
   FirstAnswers changed = answers;
@@ -275,8 +286,8 @@ constexpr FirstQuestion kQuestions[] = {
      ", such as 200 or 12000/min; it must be given without a terminal", nothing_usual,
      nothing_to_choose, read_rate},
     {"service-time", "D", "mean time to serve a request, without waiting, or its percentiles",
-     ", such as 50ms, or p50=30ms,p99=400ms if percentiles are what you know; it must be given "
-     "without a terminal",
+     ", such as 50ms, or p50=30ms,p99=400ms if percentiles are what you know, or buckets=FILE, a "
+     "histogram in CSV (le,count) or of Prometheus; it must be given without a terminal",
      nothing_usual, nothing_to_choose, read_service_time},
     {"servers", "N", "requests that are served at the same time by all hosts together",
      "; default: as many as are busy for 70 % of the time", usual_servers, nothing_to_choose,
@@ -381,16 +392,17 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name,
   file.key("servers", fmt::format("{}", a.servers),
            fmt::format("requests served at once; busy for {:.0f} % of the time",
                        100 * busy_servers(a) / a.servers));
-  file.key(
-      "service_time",
-      a.service_law.empty() ? fmt::format("{{ distribution = \"exponential\", mean = \"{}\" }}",
-                                          to_text(a.service_time))
-                            : a.service_law,
-      a.service_law.empty()
-          ? fmt::format("the mean {}; exponential: 1 in 20 takes three times as long",
-                        a.log.empty() ? "is yours" : "of " + a.log)
-          : fmt::format("the percentiles are yours; of the law that has them the mean is {:.3g} ms",
-                        1000 * a.service_time.in_seconds()));
+  file.key("service_time",
+           a.service_law.empty()
+               ? fmt::format("{{ distribution = \"exponential\", mean = \"{}\" }}",
+                             to_text(a.service_time))
+               : a.service_law,
+           a.service_law.empty()
+               ? fmt::format("the mean {}; exponential: 1 in 20 takes three times as long",
+                             a.log.empty() ? "is yours" : "of " + a.log)
+               : fmt::format("the {} are yours; of the law that has them the mean is {:.3g} ms",
+                             a.service_law.starts_with("{ buckets") ? "buckets" : "percentiles",
+                             1000 * a.service_time.in_seconds()));
   constexpr std::uint64_t kPlaces = 10;
   file.key("queue", fmt::format("{{ capacity = {} }}", kPlaces * a.servers),
            "assumed: 10 wait for each server, others get 503; \"unlimited\" turns none away");
@@ -429,6 +441,16 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name,
     file.key("at_most", "30", "seconds after it is over until requests succeed as before");
   }
   return file.text();
+}
+
+void name_files_from(FirstAnswers& answers, const std::filesystem::path& folder) {
+  auto table = parse_value(answers.service_law, {});
+  if (folder.empty() || !table || !table->is_table()) return;
+  for (Member& member : table->members) {
+    if (member.name != "buckets" && member.name != "before") continue;
+    member.value.text = std::filesystem::proximate(member.value.text, folder).generic_string();
+    answers.service_law = render(*table);
+  }
 }
 
 }  // namespace retrysim::scenario

@@ -9,6 +9,7 @@
 #include <retrysim/time.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -22,7 +23,7 @@ namespace retrysim::scenario {
 struct FirstAnswers {
   double rate = 0;             ///< requests per second of all clients together
   Duration service_time = {};  ///< mean
-  /// The law of that time as TOML, by percentiles; empty: exponential.
+  /// The law of that time as TOML, by percentiles or a histogram; empty: exponential.
   std::string service_law = {};
   std::string service_percentiles = {};  ///< as they were typed; empty with the law
   std::uint32_t servers = 0;             ///< requests that are served at the same time
@@ -66,5 +67,9 @@ std::span<const FirstQuestion> first_questions();
 /// `made_by` is a comment: what makes it again; empty: none.
 std::string first_scenario(const FirstAnswers& answers, const std::string& name,
                            const std::string& made_by = "");
+
+/// Lets files that the answers name, which are relative to the working directory, be found from the
+/// folder of the scenario.
+void name_files_from(FirstAnswers& answers, const std::filesystem::path& folder);
 
 }  // namespace retrysim::scenario

@@ -107,12 +107,25 @@ Json percentile_table() {
           {"additionalProperties", false}};
 }
 
+// { buckets = "metrics.txt" }
+Json bucket_table() {
+  Json properties = {{"mean", duration_schema(kNotNegative)}};
+  for (const std::string_view name : {"buckets", "series", "before"}) {
+    properties[std::string(name)] = {{"type", "string"}};
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", Json::array({"buckets"})},
+          {"additionalProperties", false}};
+}
+
 Json distribution_schema() {
   std::vector<Json> forms;
   for (const DistributionForm& form : distribution_forms()) {
     forms.push_back(distribution_table(form));
   }
   forms.push_back(percentile_table());
+  forms.push_back(bucket_table());
   return any_of_schema(std::move(forms));
 }
 

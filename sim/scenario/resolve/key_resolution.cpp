@@ -5,6 +5,7 @@
 
 #include "kernel/stop.hpp"
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/histograms.hpp"
 #include "scenario/text/percentiles.hpp"
 #include "scenario/text/text.hpp"
 
@@ -93,6 +94,8 @@ void KeyResolution::resolve_given(const KeyInfo& key, const Node& node, Applies 
   }
   const std::string chosen = percentile_note(node, files_);
   if (!chosen.empty()) loaded_.notes.push_back(path + chosen);
+  const std::string open = histogram_note(node, files_);
+  if (!open.empty()) loaded_.notes.push_back(path + open);
 }
 
 void KeyResolution::resolve_absent(const KeyInfo& key) {
@@ -252,6 +255,13 @@ void KeyResolution::report_does_not_apply(const KeyInfo& key, const Node& node) 
     message += when.words_as_text();
     const auto text = texts_.find(when.key);
     if (text != texts_.end() && is) message += ", not " + text->second;
+  }
+  const auto varies = [&](const Node* n) {
+    return n != nullptr && files_.problems().is_varied(n->place);
+  };
+  if (const std::string table = full_path(when.key); varies(&node) || varies(find(when.key))) {
+    message += "; where each choice has keys of its own, vary the whole table, as in " +
+               table.substr(0, table.rfind('.')) + "={...},{...}";
   }
   files_.problems().add(node.place, std::move(message));
 }

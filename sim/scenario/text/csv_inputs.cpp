@@ -8,6 +8,7 @@
 #include "scenario/text/csv_library.hpp"
 #include "scenario/text/result_names.hpp"
 #include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace retrysim::scenario {
 namespace {
@@ -278,7 +280,8 @@ std::optional<std::string> CsvFiles::text_of(const std::filesystem::path& path,
 }
 
 const CsvFile* CsvFiles::open(const std::string& name, Place place) {
-  const std::filesystem::path path = (directory_ / name).lexically_normal();
+  const auto& directory = place.source == other_source_ ? other_directory_ : directory_;
+  const std::filesystem::path path = (directory / name).lexically_normal();
   if (const auto known = files_.find(path); known != files_.end()) return &known->second;
   // The resolved scenario and its inputs lie beside the result files in one folder.
   if (is_taken_by_results(path.filename().native())) {
@@ -309,6 +312,7 @@ const CsvFile* CsvFiles::open(const std::string& name, Place place) {
 }
 
 bool is_monitoring_export(const CsvFile& file) { return has_columns(file, {"timestamp", "value"}); }
+bool is_bucket_counts(const CsvFile& file) { return has_columns(file, {"le", "count"}); }
 bool is_rate_profile(const CsvFile& file) { return has_columns(file, {"time_s", "rate"}); }
 bool is_request_times(const CsvFile& file) { return has_columns(file, {"time_s"}); }
 
@@ -486,7 +490,35 @@ std::optional<WeightedValues> parse_weighted_values(const CsvFile& file, CsvFile
   return result;
 }
 
+std::optional<BucketCounts> parse_bucket_counts(const CsvFile& file, CsvFiles& files) {
+  Rows<2> rows(file, files, {"le", "count"});
+  BucketCounts result;
+  for (Rows<2>::Cells cells{}; rows.next(cells);) {
+    const std::string_view le = cells[0];
+    const auto written = parse_duration(le);
+    double bound = written ? written->seconds : 0;
+    if (le == "+Inf" || le == "Inf") {
+      bound = std::numeric_limits<double>::infinity();
+    } else if (!written) {
+      const auto number = rows.number(0, cells);
+      if (!number) continue;
+      bound = *number;
+    }
+    const auto count = rows.number(1, cells);
+    if (!count) continue;
+    result.le_s.push_back(bound);
+    result.counts.push_back(*count);
+    result.lines.push_back(rows.line());
+  }
+  if (!rows.finish(result.counts.size())) return std::nullopt;
+  return result;
+}
+
 }  // namespace
+
+std::optional<BucketCounts> read_bucket_counts(const CsvFile& file, CsvFiles& files) {
+  return known_or_read(file, files, parse_bucket_counts);
+}
 
 std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvFiles& files) {
   return known_or_read(file, files, parse_monitoring_export);

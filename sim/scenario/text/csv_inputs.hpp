@@ -73,6 +73,12 @@ class CsvFiles {
         sources_(&sources),
         problems_(&problems) {}
 
+  /// Names that stand in this source are relative to `directory` instead.
+  void look_in(int source, std::filesystem::path directory) {
+    other_source_ = source;
+    other_directory_ = std::move(directory);
+  }
+
   /// The file called `name`; null, with an error at `place` (of the key that names it), if it
   /// cannot be read.
   const CsvFile* open(const std::string& name, Place place);
@@ -87,6 +93,8 @@ class CsvFiles {
   std::optional<std::string> text_of(const std::filesystem::path& path, std::string& error) const;
 
   std::filesystem::path directory_;
+  int other_source_ = -1;  // none
+  std::filesystem::path other_directory_;
   const InputTexts* inputs_;
   CsvMemory* memory_;
   Sources* sources_;
@@ -126,7 +134,15 @@ struct WeightedValues {
   std::vector<double> weights;
 };
 
+/// Columns `le,count`: the bounds and cumulative counts of a histogram, not checked.
+struct BucketCounts {
+  std::vector<double> le_s;  ///< the last one may be infinite
+  std::vector<double> counts;
+  std::vector<int> lines;  ///< where each row stands in the file
+};
+
 bool is_monitoring_export(const CsvFile& file);
+bool is_bucket_counts(const CsvFile& file);
 bool is_rate_profile(const CsvFile& file);
 bool is_request_times(const CsvFile& file);
 
@@ -139,6 +155,8 @@ std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFi
 std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFiles& files);
 std::optional<SlowdownRows> read_slowdown_table(const CsvFile& file, CsvFiles& files);
 std::optional<WeightedValues> read_weighted_values(const CsvFile& file, CsvFiles& files);
+/// Bounds are seconds, or have a unit ("50ms"), or are +Inf.
+std::optional<BucketCounts> read_bucket_counts(const CsvFile& file, CsvFiles& files);
 
 /// The most common distance between neighbours, the smallest of equally common ones; at least two
 /// rows.

@@ -4,9 +4,11 @@
 #include "scenario/text/edits.hpp"
 
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/histograms.hpp"
 #include "scenario/text/percentiles.hpp"
 #include "scenario/text/text.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -134,9 +136,16 @@ class NameChecker {
     if (member.value.is_table()) {
       check(member.value, tree, join(path, member.name));
     } else {
-      problems_.add(member.value.place, join(path, member.name) + " is " +
-                                            std::string(describe(member.value.kind)) +
-                                            "; expected a table");
+      const std::string own = join(path, member.name);
+      std::string message =
+          own + " is " + std::string(describe(member.value.kind)) + "; expected a table";
+      const auto key = std::ranges::find_if(
+          tree.children, [](const NameTree& child) { return child.key != nullptr; });
+      if (problems_.is_varied(member.value.place) && key != tree.children.end()) {
+        message +=
+            fmt::format("; whole tables are varied as in {}={{}},{{{}=...}}", own, key->name);
+      }
+      problems_.add(member.value.place, std::move(message));
     }
   }
 
@@ -343,22 +352,36 @@ bool is_another_thing(const Node& base, const Node& changes, const NameTree* kno
     const bool says_more = std::ranges::any_of(changes.members, [&](const Member& m) {
       return m.name != "distribution" && base.find(m.name) == nullptr;
     });
-    return says_more && has_percentiles(base) != has_percentiles(changes);
+    return says_more && (has_percentiles(base) != has_percentiles(changes) ||
+                         has_buckets(base) != has_buckets(changes));
   }
   return std::any_of(known->children.begin(), known->children.end(), [&](const NameTree& child) {
     return child.key != nullptr && child.key->decides && differs(child.name);
   });
 }
 
+// Whether a table says what it is, so that it stands for itself.
+bool is_whole_thing(const Node& base, const Node& changes, const NameTree* known) {
+  if (known == nullptr) return false;
+  if (known->key != nullptr) {
+    return changes.find("distribution") != nullptr || is_another_thing(base, changes, known);
+  }
+  return std::ranges::any_of(known->children, [&](const NameTree& child) {
+    return child.key != nullptr && child.key->decides && changes.find(child.name) != nullptr;
+  });
+}
+
+using Replaces = bool (*)(const Node& base, const Node& changes, const NameTree* known);
+
 // The base with the changes; `base` is a copy that becomes the result. `known` is what the table of
-// keys knows about it, or null.
-Node merged(Node base, const Node& changes, const NameTree* known) {
+// keys knows about it, or null. `replaces` decides which tables are not merged.
+Node merged(Node base, const Node& changes, const NameTree* known, Replaces replaces) {
   if (!base.is_table() || !changes.is_table()) return changes;
-  if (is_another_thing(base, changes, known)) return changes;
+  if (replaces(base, changes, known)) return changes;
   for (const Member& change : changes.members) {
     if (Member* member = base.find(change.name)) {
       const NameTree* child = known == nullptr ? nullptr : known->find(change.name);
-      member->value = merged(std::move(member->value), change.value, child);
+      member->value = merged(std::move(member->value), change.value, child, replaces);
       member->place = change.place;
     } else {
       base.members.push_back(change);
@@ -456,7 +479,7 @@ class Inheritance {
       return false;
     }
     const Member& from = tables_.members[index_.at(base)];
-    member.value = merged(from.value, member.value, known_);
+    member.value = merged(from.value, member.value, known_, is_another_thing);
     return true;
   }
 
@@ -471,6 +494,25 @@ class Inheritance {
 };
 
 }  // namespace
+
+void merge_file(Node& root, const Node& file, const std::string& scenario, Problems& problems) {
+  static constexpr std::string_view kGroups = "client";
+  const Member* groups = file.find(kGroups);
+  const Member* own = root.find(kGroups);
+  if (groups != nullptr && own != nullptr) {
+    std::vector<std::string_view> names;
+    for (const Member& member : own->value.members) names.push_back(member.name);
+    for (const Member& group : groups->value.members) {
+      const bool is_whole =
+          group.value.find("arrivals") != nullptr || group.value.find("like") != nullptr;
+      if (is_whole || own->value.find(group.name) != nullptr) continue;
+      problems.add(group.place, join(std::string(kGroups), group.name) + " is no client group of " +
+                                    scenario + ", and a new one needs arrivals; " +
+                                    suggestion(group.name, names, "it has"));
+    }
+  }
+  root = merged(std::move(root), file, &name_tree(), is_whole_thing);
+}
 
 std::set<std::string> apply_like(Node& root, Problems& problems) {
   std::set<std::string> broken;

@@ -20,6 +20,12 @@ namespace retrysim::scenario {
 /// why.
 std::set<std::string> apply_like(Node& root, Problems& problems);
 
+/// Puts the keys of the tree `file` into the scenario `root`, table by table. A table that says
+/// what it is (KeyTraits::decides; of a distribution, its name) replaces the one that is there: a
+/// retry policy keeps nothing of another one. Reports a client group that `root` (called
+/// `scenario`) does not have, and that is not whole.
+void merge_file(Node& root, const Node& file, const std::string& scenario, Problems& problems);
+
 /// Gives keys that are written by a name of earlier versions their present one, and notes it.
 void rename_old_keys(Node& root, std::vector<std::string>& notes);
 

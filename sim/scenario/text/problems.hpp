@@ -71,6 +71,8 @@ class Problems {
   /// Whether a mistake at `place` would be kept: lets callers skip building a costly message.
   bool wants(Place place) const;
   bool empty() const { return found_.empty(); }
+  /// Whether what stands at `place` comes from the edits of a variant.
+  bool is_varied(Place place) const { return sources_->file(place.source) == kVaryFile; }
   std::vector<Diagnostic> diagnostics() const;
 
  private:

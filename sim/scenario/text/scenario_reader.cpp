@@ -36,13 +36,31 @@ void apply(std::string_view option, const std::vector<std::string>& edits, Node&
 
 ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
                                std::filesystem::path directory,
-                               const std::vector<std::string>& edits)
+                               const std::vector<std::string>& edits, const Overlay* overlay)
     : problems_(sources_), edits_(edits), directory_(std::move(directory)) {
   root_ = parse_document(sources_, sources_.add(file, std::string(text)), problems_);
   if (!root_) return;
   rename_old_keys(*root_, notes_);
+  if (overlay != nullptr && !put_over(*overlay, file)) {
+    root_.reset();
+    return;
+  }
   if (!edits.empty()) file_ = root_;
   apply(kEditFile, edits, *root_, sources_, problems_, notes_);
+}
+
+bool ScenarioReader::put_over(const Overlay& overlay, const std::string& scenario) {
+  overlay_ = sources_.add(overlay.file, overlay.text);
+  overlay_directory_ = overlay.directory;
+  std::optional<Node> keys = parse_document(sources_, overlay_, problems_);
+  if (!keys) return false;
+  rename_old_keys(*keys, notes_);
+  const std::string before = render(*root_);
+  merge_file(*root_, *keys, scenario, problems_);
+  if (render(*root_) == before) {
+    notes_.push_back(overlay.file + " says nothing that " + scenario + " does not say");
+  }
+  return problems_.empty();
 }
 
 ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
@@ -66,6 +84,7 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits,
     const auto incomplete = apply_like(root, problems);
     check_names(root, problems);
     CsvFiles files(directory_, inputs_, memory, sources, problems);
+    if (overlay_ >= 0) files.look_in(overlay_, overlay_directory_);
     LoadedScenario loaded = resolve(root, incomplete, files);
     loaded.changes = std::move(changes);
     loaded.notes.insert(loaded.notes.begin(), notes.begin(), notes.end());
@@ -145,20 +164,55 @@ LoadedScenario load(const std::filesystem::path& path, const std::vector<std::st
   return load_scenario_file(path, edits).value();
 }
 
+namespace {
+
+/// The text of a file; without it, the error is in `result`.
+std::optional<std::string> text_of(const std::filesystem::path& path, LoadResult& result) {
+  std::string error;
+  auto text = scenario::read_whole_file(path, scenario::kMaxScenarioBytes, error);
+  if (!text) {
+    Diagnostic& d = result.errors.emplace_back();
+    d.file = path.string();
+    d.message = error;
+  }
+  return text;
+}
+
+/// Whether a text is a scenario of its own. A mistake in it is not said here.
+bool is_scenario(const std::string& text) {
+  scenario::Sources sources;
+  scenario::Problems problems(sources);
+  const auto root = scenario::parse_document(sources, sources.add("", text), problems);
+  return root && root->find("name") != nullptr;
+}
+
+}  // namespace
+
 LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits,
                               const std::vector<std::string>& variant_edits) {
-  std::string error;
-  const auto text = scenario::read_whole_file(path, scenario::kMaxScenarioBytes, error);
   LoadResult result;
-  if (text) {
-    result = load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
-    if (result.loaded) result.loaded->file = path;
-    return result;
-  }
-  Diagnostic& d = result.errors.emplace_back();
-  d.file = path.string();
-  d.message = error;
+  const auto text = text_of(path, result);
+  if (!text) return result;
+  result = load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
+  if (result.loaded) result.loaded->file = path;
+  return result;
+}
+
+LoadResult load_scenario_file_with(const std::filesystem::path& path,
+                                   const std::filesystem::path& variant,
+                                   const std::vector<std::string>& edits,
+                                   const std::vector<std::string>& variant_edits) {
+  LoadResult result;
+  const auto keys = text_of(variant, result);
+  if (!keys) return result;
+  if (is_scenario(*keys)) return load_scenario_file(variant, edits, variant_edits);
+  const auto text = text_of(path, result);
+  if (!text) return result;
+  const scenario::Overlay overlay{*keys, variant.string(), variant.parent_path()};
+  result = scenario::ScenarioReader(*text, path.string(), path.parent_path(), edits, &overlay)
+               .load(variant_edits);
+  if (result.loaded) result.loaded->file = path;
   return result;
 }
 

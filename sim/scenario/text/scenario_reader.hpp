@@ -21,12 +21,19 @@ namespace retrysim::scenario {
 /// The largest scenario file that is read.
 inline constexpr std::uintmax_t kMaxScenarioBytes = std::uintmax_t{64} << 20;
 
+/// A file whose keys stand over those of a scenario file.
+struct Overlay {
+  std::string text, file;           ///< `file` names it in messages
+  std::filesystem::path directory;  ///< CSV inputs that it names are relative to this
+};
+
 class ScenarioReader {
  public:
-  /// Parses `text` and applies `edits`, as given to --set. `file` names it in messages; CSV inputs
-  /// are relative to `directory`. Mistakes come with every `load`.
+  /// Parses `text`, puts the keys of `overlay`, if there is one, into it (`merge_file`), and
+  /// applies `edits`, as given to --set. `file` names it in messages; CSV inputs are relative to
+  /// `directory`. Mistakes come with every `load`.
   ScenarioReader(std::string_view text, const std::string& file, std::filesystem::path directory,
-                 const std::vector<std::string>& edits);
+                 const std::vector<std::string>& edits, const Overlay* overlay = nullptr);
   /// A reader with CSV inputs of `inputs` only, which must outlive the object.
   ScenarioReader(std::string_view text, const std::string& file, const InputTexts& inputs,
                  const std::vector<std::string>& edits);
@@ -43,6 +50,8 @@ class ScenarioReader {
 
  private:
   LoadResult load(const std::vector<std::string>& variant_edits, CsvMemory* memory) const;
+  /// Merges the overlay into the file called `scenario`; false, with errors, if that cannot be.
+  bool put_over(const Overlay& overlay, const std::string& scenario);
 
   Sources sources_;
   Problems problems_;
@@ -51,8 +60,24 @@ class ScenarioReader {
   std::vector<std::string> notes_;  ///< of names of earlier versions
   std::optional<Node> root_;
   std::filesystem::path directory_;
+  int overlay_ = -1;  ///< its source, if there is one
+  std::filesystem::path overlay_directory_;
   const InputTexts* inputs_ = nullptr;
   std::unique_ptr<CsvMemory> memory_ = std::make_unique<CsvMemory>();
 };
 
 }  // namespace retrysim::scenario
+
+namespace retrysim {
+
+/// Reads the file `variant` as a variant of the scenario file `path`. With a `name` it is a
+/// scenario of its own, and `path` is not read. Otherwise its keys are put into `path`: table by
+/// table, but a table that says what it is (`retry.mode`, `arrivals.process`, the name of a
+/// distribution) replaces the one that is there. CSV inputs are relative to the file that names
+/// them. The edits follow, as for `load_scenario_file`.
+LoadResult load_scenario_file_with(const std::filesystem::path& path,
+                                   const std::filesystem::path& variant,
+                                   const std::vector<std::string>& edits,
+                                   const std::vector<std::string>& variant_edits);
+
+}  // namespace retrysim

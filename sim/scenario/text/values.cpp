@@ -4,6 +4,7 @@
 #include "scenario/text/values.hpp"
 
 #include "kernel/functions.hpp"
+#include "scenario/text/histograms.hpp"
 #include "scenario/text/names.hpp"
 #include "scenario/text/percentiles.hpp"
 #include "scenario/text/problems.hpp"
@@ -302,7 +303,9 @@ class ValueReader {
 
 void use_file_names_only(Node& node) {
   for (Member& member : node.members) {
-    if (member.name == "file" && member.value.is_text()) {
+    const bool is_file =
+        member.name == "file" || member.name == "buckets" || member.name == "before";
+    if (is_file && member.value.is_text()) {
       member.value.text = std::filesystem::path(member.value.text).filename().string();
     }
     use_file_names_only(member.value);
@@ -754,6 +757,9 @@ const std::vector<DistributionForm>& distribution_forms() {
 std::vector<std::string_view> distribution_member_names() {
   std::vector<std::string_view> result{"distribution"};
   for (const Parameter& parameter : kParameters) result.push_back(parameter.name);
+  for (const std::string_view name : bucket_member_names()) {
+    if (!contains(result, name)) result.push_back(name);
+  }
   return result;
 }
 
@@ -765,6 +771,7 @@ bool is_duration_parameter(std::string_view name) {
 
 std::optional<Distribution> read_distribution(const std::string& path, const Node& node,
                                               CsvFiles& files) {
+  if (has_buckets(node)) return read_histogram(path, node, files);
   if (has_percentiles(node)) return read_percentiles(path, node, files);
   if (node.is_table()) return DistributionReader(path, node, files).read();
   ValueRules rules;
