@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
+#include "experiment/variants.hpp"
 #include "report/choice.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
@@ -37,6 +38,7 @@ constexpr std::string_view kChooseCsv = "choose.csv";
 struct ChooseCommand : SimulationSettings {
   std::vector<std::string> scenarios;
   std::vector<std::string> vary;
+  std::vector<std::string> files;  ///< NAME=FILE
   std::string highest, lowest, client = "all";
   ChooseOptions choice;
 
@@ -104,6 +106,7 @@ Options<ChooseCommand> choose_options() {
         true},
        into(&C::vary),
        [](const C& c) { return vary_requests(c.vary); }},
+      variant_option(&C::files),
       {{"maximize", "METRIC", "the best policy has the highest METRIC"},
        into(&C::highest),
        aim_requests},
@@ -163,7 +166,8 @@ Options<ChooseCommand> choose_options() {
 
 /// Loads every policy; says what is wrong with them. Then there are none.
 std::vector<NamedScenario> load_policies(const ChooseCommand& options) {
-  VariantsResult loaded = load_variants(options.scenario(), options.edits, options.vary);
+  VariantsResult loaded = experiment::load_variants_and_files(options.scenario(), options.edits,
+                                                              options.vary, "", options.files);
   print_errors(loaded.errors);
   return std::move(loaded.variants);
 }
@@ -270,10 +274,10 @@ int choose(const Arguments& arguments) {
   if (!command) return kDone;
   only_scenario(command->scenarios,
                 "retrysim choose SCENARIO --vary PATH=V1,V2,... --maximize METRIC");
-  if (command->vary.empty()) {
+  if (command->vary.empty() && command->files.empty()) {
     throw UsageError(
         "nothing to choose from; expected --vary, such as --vary "
-        "'client.*.retry.max_attempts=1,2,3'");
+        "'client.*.retry.max_attempts=1,2,3', or --variant NAME=FILE");
   }
   command->choice.aim = aim_of(*command);
   return in_session({"choose", arguments}, *command,

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/session.hpp"
+#include "experiment/variants.hpp"
 #include "report/comparison.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
@@ -31,7 +32,8 @@ namespace fs = std::filesystem;
 struct CompareCommand : SimulationSettings {
   std::vector<std::string> scenarios;
   std::vector<std::string> vary;
-  std::string baseline;  ///< empty: the first variant
+  std::vector<std::string> files;  ///< NAME=FILE
+  std::string baseline;            ///< empty: the first variant
   std::vector<const MetricInfo*> metrics = headline_metrics();
   bool metrics_given = false;
   bool twin = false, variance = false;
@@ -78,6 +80,7 @@ Options<CompareCommand> compare_options() {
         true},
        into(&C::vary),
        [](const C& c) { return vary_requests(c.vary); }},
+      variant_option(&C::files),
       {{"baseline", "NAME",
         "the variant that the others are compared with, such as jitter=equal, or just equal; "
         "default: the first"},
@@ -107,8 +110,8 @@ Options<CompareCommand> compare_options() {
 
 /// Loads every variant; says what is wrong with them. Then there are none.
 std::vector<NamedScenario> load_variants(const CompareCommand& options) {
-  VariantsResult loaded =
-      retrysim::load_variants(options.scenario(), options.edits, options.vary, options.baseline);
+  VariantsResult loaded = experiment::load_variants_and_files(
+      options.scenario(), options.edits, options.vary, options.baseline, options.files);
   print_errors(loaded.errors);
   std::set<std::string> printed;
   for (NamedScenario& v : loaded.variants) {
@@ -146,6 +149,7 @@ std::string comment_of(const CompareCommand& options, const report::Evaluation& 
       in_shell_quotes(variant.set.variant),
       in_shell_quotes(fs::path(options.scenario()).filename().string()));
   for (const std::string& vary : options.vary) text += " --vary " + in_shell_quotes(vary);
+  for (const std::string& file : options.files) text += " --variant " + in_shell_quotes(file);
   for (const std::string& edit : options.edits) text += " --set " + in_shell_quotes(edit);
   if (options.twin) text += " --twin";
   return text + " --baseline " + in_shell_quotes(baseline) + "\n\n";
@@ -191,13 +195,21 @@ int compare(const CompareCommand& options, Session& session) {
 
 constexpr const char* kCompareUsage =
     "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n"
+    "       retrysim compare SCENARIO --variant NAME=FILE [options]\n"
     "\n"
     "Simulates every variant with the same random numbers, so that all meet the same\n"
     "demand, and says how each differs from the baseline, in sentences and as paired\n"
     "differences with 95 % intervals and significance by Holm's test. Expectations of\n"
-    "the scenario are not evaluated. Example:\n"
+    "the scenario are not evaluated. Examples:\n"
     "  retrysim compare scenarios/thundering-herd.toml \\\n"
-    "      --vary 'client.*.retry.backoff.jitter=full,equal'\n";
+    "      --vary 'client.*.retry.backoff.jitter=full,equal'\n"
+    "\n"
+    "Choices with keys of their own are whole tables:\n"
+    "  retrysim compare scenarios/thundering-herd.toml \\\n"
+    "      --vary 'client.*.retry={mode=\"none\"},{mode=\"standard\",max_attempts=2}'\n"
+    "\n"
+    "or files, such as what `retrysim import` has made of tomorrow's configuration:\n"
+    "--variant tomorrow=tomorrow.toml.\n";
 
 /// The twins of a comparison are about retries, which `--twin=retries` says, too. What another part
 /// does is a comparison itself.
@@ -225,10 +237,10 @@ int compare(const Arguments& arguments) {
   if (command->scenarios.size() > 1) {
     throw UsageError("compare takes one scenario; use --vary to make variants");
   }
-  if (command->vary.empty()) {
+  if (command->vary.empty() && command->files.empty()) {
     throw UsageError(
         "nothing to compare; expected --vary, such as --vary "
-        "'client.*.retry.mode=legacy,standard'");
+        "'client.*.retry.mode=legacy,standard', or --variant NAME=FILE");
   }
   if (command->twin && !command->metrics_given) {
     command->metrics.push_back(find_metric("metastable_probability"));

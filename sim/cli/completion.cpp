@@ -252,7 +252,7 @@ void add_values(const OptionText& option, const Arguments& words, Candidates& ca
     for (const std::string_view word : scenario::split_words(kind)) candidates.add(word);
   } else if (kind == "DIR") {
     candidates.directive("folders");
-  } else if (kind == "FILE") {
+  } else if (kind == "FILE" || kind == "NAME=FILE") {
     candidates.directive("files");
   } else if (const auto* key = retry_key(kind); key != nullptr) {
     candidates.add_all(values_of(*key));

@@ -174,6 +174,22 @@ const std::string& only_scenario(const std::vector<std::string>& words, std::str
 /// "--vary A=1,2" for each: see `Option::asked`.
 std::vector<std::string> vary_requests(const std::vector<std::string>& varied);
 
+/// --variant, for commands that load their variants with `load_variants`.
+template <class Settings>
+Option<Settings> variant_option(std::vector<std::string> Settings::*files) {
+  return {{"variant", "NAME=FILE",
+           "a file that stands against SCENARIO, which is then called base: a scenario of its own, "
+           "or (without a name key) keys that are put into SCENARIO, such as the tables that "
+           "`retrysim import` writes. May be given several times; with --vary, all combinations",
+           true},
+          into(files),
+          [files](const Settings& settings) {
+            std::vector<std::string> requests;
+            for (const std::string& file : settings.*files) requests.push_back("--variant " + file);
+            return requests;
+          }};
+}
+
 // The values of options: each throws UsageError, which names --`option`.
 
 /// A finite number.

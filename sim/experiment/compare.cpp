@@ -6,7 +6,10 @@
 #include "execution/executor.hpp"
 #include "execution/units.hpp"
 #include "experiment/twins.hpp"
+#include "experiment/variants.hpp"
 #include "measure/analyse/storms.hpp"
+#include "scenario/text/problems.hpp"
+#include "scenario/text/scenario_reader.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -25,20 +28,90 @@ namespace {
 /// More than people can read; `sweep` is for that.
 constexpr std::size_t kMaxVariants = 1000;
 
+/// A file that stands against the scenario's: NAME=FILE.
+struct VariantFile {
+  std::string name;
+  std::filesystem::path path;
+};
+
+constexpr std::string_view kBaseName = "base";
+
+std::vector<VariantFile> read_variant_files(const std::vector<std::string>& texts) {
+  constexpr std::size_t kLongest = 40;
+  std::vector<VariantFile> files;
+  for (const std::string& text : texts) {
+    const auto fail = [&](const std::string& message) {
+      throw RequestError(fmt::format("{}: {}", RequestError::part("variant"), message));
+    };
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals + 1 == text.size()) {
+      fail(fmt::format("{} names no file; expected NAME=FILE, such as tomorrow=tomorrow.toml",
+                       scenario::in_quotes(text)));
+    }
+    const std::string name = text.substr(0, equals);
+    const bool fits = std::ranges::all_of(name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             std::string_view("_-+.").find(c) != std::string_view::npos;
+    });
+    if (!fits || name.empty() || name.size() > kLongest) {
+      fail(
+          fmt::format("{} cannot be the name of a column; expected up to {} letters, digits, _, "
+                      "-, + and .",
+                      scenario::in_quotes(name), kLongest));
+    }
+    if (name == kBaseName) {
+      fail(fmt::format("\"{}\" is the scenario itself; choose another name", kBaseName));
+    }
+    if (std::ranges::find(files, name, &VariantFile::name) != files.end()) {
+      fail(fmt::format("{} comes twice; each variant needs a name of its own",
+                       scenario::in_quotes(name)));
+    }
+    files.push_back({name, text.substr(equals + 1)});
+  }
+  return files;
+}
+
+/// A variant before it is loaded.
+struct PlannedVariant : Variant {
+  const VariantFile* file = nullptr;  ///< null: that of the scenario
+};
+
+/// Every combination of the files with the values that are varied.
+std::vector<PlannedVariant> planned_variants(const std::vector<Variation>& variations,
+                                             const std::vector<VariantFile>& files) {
+  std::vector<PlannedVariant> planned;
+  const std::vector<Variant> points = grid(variations);
+  if (files.empty()) {
+    for (const Variant& point : points) planned.push_back({point, nullptr});
+    return planned;
+  }
+  for (std::size_t f = 0; f <= files.size(); ++f) {
+    const VariantFile* file = f == 0 ? nullptr : &files[f - 1];
+    const std::string name(file == nullptr ? kBaseName : file->name);
+    for (const Variant& point : points) {
+      PlannedVariant& v = planned.emplace_back(PlannedVariant{point, file});
+      v.name = variations.empty() ? name : fmt::format("file={} {}", name, point.name);
+      v.values.insert(v.values.begin(), name);
+    }
+  }
+  return planned;
+}
+
 /// The variants with the baseline first; it may be named by its values alone.
-std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::string& baseline) {
+std::vector<PlannedVariant> baseline_first(std::vector<PlannedVariant> variants,
+                                           const std::string& baseline) {
   if (baseline.empty()) return variants;
   auto found = std::find_if(variants.begin(), variants.end(),
-                            [&](const Variant& v) { return v.name == baseline; });
+                            [&](const PlannedVariant& v) { return v.name == baseline; });
   if (found == variants.end()) {
-    const auto is_called = [&](const Variant& v) {
+    const auto is_called = [&](const PlannedVariant& v) {
       return fmt::format("{}", fmt::join(v.values, " ")) == baseline;
     };
     found = std::find_if(variants.begin(), variants.end(), is_called);
   }
   if (found == variants.end()) {
     std::vector<std::string_view> names;
-    for (const Variant& v : variants) names.push_back(v.name);
+    for (const PlannedVariant& v : variants) names.push_back(v.name);
     if (names.size() > 10) names.resize(10);
     throw RequestError(fmt::format("{}: there is no variant '{}'; {}",
                                    RequestError::part("baseline"), baseline,
@@ -48,8 +121,8 @@ std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::st
   return variants;
 }
 
-void check_size(const std::vector<Variation>& variations) {
-  std::size_t size = 1;
+void check_size(const std::vector<Variation>& variations, std::size_t files) {
+  std::size_t size = files + 1;
   for (const Variation& v : variations) size = std::min(size * v.choices.size(), kMaxVariants + 1);
   if (size > kMaxVariants) {
     throw RequestError(fmt::format("{} makes more than {} variants; use a sweep",
@@ -334,24 +407,39 @@ std::vector<const MetricInfo*> headline_metrics() { return metrics_of(MetricList
 VariantsResult load_variants(const std::filesystem::path& file,
                              const std::vector<std::string>& edits,
                              const std::vector<std::string>& vary, const std::string& baseline) {
+  return experiment::load_variants_and_files(file, edits, vary, baseline, {});
+}
+
+VariantsResult experiment::load_variants_and_files(const std::filesystem::path& file,
+                                                   const std::vector<std::string>& edits,
+                                                   const std::vector<std::string>& vary,
+                                                   const std::string& baseline,
+                                                   const std::vector<std::string>& files) {
   VariantsResult result;
+  const std::vector<VariantFile> others = read_variant_files(files);
   const VariationsResult parsed = parse_variations(vary);
   if (!parsed.errors.empty()) {
     result.errors = parsed.errors;
     return result;
   }
-  check_size(parsed.variations);
+  check_size(parsed.variations, others.size());
   std::vector<std::string> keys;
+  if (!others.empty()) keys.emplace_back("file");
   for (const Variation& v : parsed.variations) {
     keys.insert(keys.end(), v.paths.begin(), v.paths.end());
   }
   std::set<std::tuple<std::string, int, int, std::string>> seen;
-  for (const Variant& v : baseline_first(grid(parsed.variations), baseline)) {
-    LoadResult one = load_scenario_file(file, edits, v.edits);
-    for (const Diagnostic& d : one.errors) {
+  for (const PlannedVariant& v :
+       baseline_first(planned_variants(parsed.variations, others), baseline)) {
+    LoadResult one = v.file == nullptr
+                         ? load_scenario_file(file, edits, v.edits)
+                         : load_scenario_file_with(file, v.file->path, edits, v.edits);
+    for (Diagnostic& d : one.errors) {
       constexpr std::size_t kMaxErrors = 20;
       const bool is_new = seen.emplace(d.file, d.line, d.column, d.message).second;
-      if (is_new && result.errors.size() < kMaxErrors) result.errors.push_back(d);
+      if (!is_new || result.errors.size() >= kMaxErrors) continue;
+      if (v.file != nullptr && d.in_request) d.message += " (in " + v.file->path.string() + ")";
+      result.errors.push_back(std::move(d));
     }
     if (!one.loaded) continue;
     result.variants.push_back({v.name, std::move(*one.loaded), keys, v.values});

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -281,6 +282,54 @@ std::vector<std::string> short_names(std::span<const std::string> paths) {
 
 namespace {
 
+/// How a variant is named by the values of one key, by their texts: a table by the members that
+/// tell it from the other tables, the first of them that do; "..." stands for the rest.
+std::map<std::string, std::string> names_of_values(const std::set<std::string>& values) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::vector<std::string>> tables;  // each as its members
+  for (const std::string& value : values) {
+    names[value] = scenario::shown_value(value);
+    const auto node = scenario::parse_value(value, {});
+    if (!node || !node->is_table()) continue;
+    std::vector<std::string>& members = tables[value];
+    for (const auto& m : node->members) {
+      members.push_back(scenario::render_name(m.name) + "=" +
+                        scenario::shown_value(scenario::render(m.value)));
+    }
+  }
+  for (const auto& [value, members] : tables) {
+    std::vector<const std::vector<std::string>*> alike;
+    for (const auto& [other, others] : tables) {
+      if (other != value) alike.push_back(&others);
+    }
+    const auto tells = [&](const std::string& member) {
+      return std::ranges::count_if(
+          alike, [&](const auto* others) { return std::ranges::count(*others, member) == 0; });
+    };
+    // A table that is alone among words is known by its first member.
+    std::vector<std::string> kept;
+    if (alike.empty() && !members.empty()) kept.push_back(members.front());
+    while (!alike.empty()) {
+      const auto best = std::ranges::max_element(members, {}, tells);
+      if (best == members.end() || tells(*best) == 0) break;
+      kept.push_back(*best);
+      std::erase_if(
+          alike, [&](const auto* others) { return std::ranges::count(*others, kept.back()) == 0; });
+    }
+    // A table that says less than another one has nothing that tells them apart: it stays whole.
+    if (!alike.empty()) kept = members;
+    // A comma would break a column of CSV.
+    names[value] =
+        fmt::format("{{{}{}}}", fmt::join(kept, ";"), kept.size() < members.size() ? "..." : "");
+  }
+  std::map<std::string, int> uses;
+  for (const auto& [value, name] : names) ++uses[name];
+  for (auto& [value, name] : names) {
+    if (uses[name] > 1) name = scenario::shown_value(value);
+  }
+  return names;
+}
+
 std::size_t grid_size(std::span<const Variation> variations) {
   std::size_t size = 1;
   for (const Variation& v : variations) {
@@ -317,6 +366,16 @@ std::vector<Variant> grid(std::span<const Variation> variations) {
     paths.insert(paths.end(), v.paths.begin(), v.paths.end());
   }
   const std::vector<std::string> labels = short_names(paths);
+  std::vector<std::map<std::string, std::string>> names;  // by path
+  for (const Variation& v : variations) {
+    for (std::size_t p = 0; p < v.paths.size(); ++p) {
+      std::set<std::string> values;
+      for (const auto& choice : v.choices) {
+        if (choice[p].starts_with('{')) values.insert(choice[p]);
+      }
+      names.push_back(names_of_values(values));
+    }
+  }
   std::vector<Variant> variants(size);
   StopCounter<> stop;
   for (std::size_t i = 0; i < size; ++i) {
@@ -328,10 +387,12 @@ std::vector<Variant> grid(std::span<const Variation> variations) {
       const std::vector<std::string>& choice = v.choices[i / block % v.choices.size()];
       for (std::size_t p = 0; p < v.paths.size(); ++p) {
         variant.edits.push_back(v.paths[p] + "=" + choice[p]);
-        const std::string& label = labels[variant.values.size()];
+        const std::size_t key = variant.values.size();
         variant.values.push_back(scenario::shown_value(choice[p]));
         if (!variant.name.empty()) variant.name += ' ';
-        variant.name += label + "=" + variant.values.back();
+        const auto name = names[key].find(choice[p]);
+        variant.name +=
+            labels[key] + "=" + (name == names[key].end() ? variant.values.back() : name->second);
       }
     }
     if (variant.name.empty()) variant.name = "base";

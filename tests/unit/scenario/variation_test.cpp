@@ -239,3 +239,23 @@ TEST_CASE("edits of a variant follow those of --set and are named --vary") {
         "vary: error: unknown key \"client.web.cout\"; did you mean \"count\"?\n"
         "client.web.cout=4\n^\n");
 }
+
+TEST_CASE("tables are named by what tells them apart, and stay whole among the values") {
+  const auto names = [](const std::string& text) {
+    Texts result;
+    for (const Variant& v : grid(parse_variations(Texts{text}).variations)) {
+      result.push_back(v.name);
+    }
+    return result;
+  };
+  CHECK(names("a.breaker={},{share=0.5,open=\"10s\"}") ==
+        Texts{"breaker={}", "breaker={open=10s...}"});
+  CHECK(names("breaker={share=0.5,open=\"10s\"},{share=0.5,open=\"2s\"}") ==
+        Texts{"breaker={open=10s...}", "breaker={open=2s...}"});
+  CHECK(names("b={x=1,y=1},{x=1,y=2},{x=2,y=1}") ==
+        Texts{"b={x=1;y=1}", "b={y=2...}", "b={x=2...}"});
+  CHECK(names("b={x=1},{x=1,y=2}") == Texts{"b={x=1}", "b={y=2...}"});
+  CHECK(names("b={ x = 1 },{x=1}") == Texts{"b={ x = 1 }", "b={x=1}"});
+  CHECK(names("b={x=1,y=2},none") == Texts{"b={x=1...}", "b=none"});
+  CHECK(grid(parse_variations(Texts{"b={},{x=1,y=2}"}).variations)[1].values[0] == "{x=1,y=2}");
+}
