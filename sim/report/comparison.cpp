@@ -543,6 +543,115 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
 
 namespace {
 
+stats::Series series_of_all(const ComparedVariant& v, const MetricInfo& metric) {
+  stats::Series series;
+  const std::size_t all = v.values.clients() - 1;  // all clients together come last
+  for (std::size_t r = 0; r < v.values.runs(); ++r) {
+    series.push_back(v.values.at(r, all, index_of(metric)));
+  }
+  return series;
+}
+
+/// Gives the variants of one column their standings. Those that could not be told from the best one
+/// are as good; where that are all of them, none is marked.
+void set_standings(std::vector<std::vector<Overview::Cell>>& rows, std::size_t column,
+                   const MetricInfo& metric, const std::vector<ComparedVariant>& variants) {
+  const MetricBetter better = metric.display.better;
+  if (better == MetricBetter::kNeither) return;
+  std::vector<std::size_t> with;
+  for (std::size_t v = 0; v < rows.size(); ++v) {
+    if (rows[v][column].mean) with.push_back(v);
+  }
+  if (with.size() < 2) return;
+  const auto mean = [&](std::size_t v) {
+    return better == MetricBetter::kHigher ? -*rows[v][column].mean : *rows[v][column].mean;
+  };
+  const std::size_t best = *std::ranges::min_element(with, {}, mean);
+  std::vector<stats::Series> others;
+  for (const std::size_t v : with) {
+    if (v != best) others.push_back(series_of_all(variants[v], metric));
+  }
+  const auto differences =
+      stats::metric_differences(metric, others, series_of_all(variants[best], metric));
+  std::vector<std::size_t> as_good = {best};
+  std::size_t next = 0;
+  for (const std::size_t v : with) {
+    if (v == best) continue;
+    const PairedDifference& d = differences[next++];
+    if (!d.significant || retrysim::is_negligible(metric, d)) as_good.push_back(v);
+  }
+  if (as_good.size() == with.size()) return;
+  for (const std::size_t v : as_good) {
+    rows[v][column].standing = as_good.size() == 1 ? Standing::kBest : Standing::kAsGood;
+  }
+}
+
+std::string overview_text(const Evaluation& variant, const MetricInfo& metric) {
+  const SummaryRow* row = variant.row("all", metric.name);
+  if (row == nullptr) return "-";
+  if (metric.name == "recovered") {
+    const auto runs = static_cast<double>(row->estimate.count);
+    return fmt::format("{} of {}", std::lround(row->estimate.mean * runs), std::lround(runs));
+  }
+  const DisplayUnit unit = shown_as_percentage(metric)
+                               ? DisplayUnit{100, " %"}
+                               : display_unit(row->estimate.mean, metric.unit);
+  return format_plain(row->estimate.mean * unit.scale) + std::string(unit.name);
+}
+
+}  // namespace
+
+Overview overview_of(const ComparisonReport& comparison) {
+  constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
+      {"recovered", "recovered"},
+      {"success_rate", "success"},
+      {"latency_ok_p99", "p99 latency"},
+      {"amplification", "attempts"},
+      {"peak_attempt_rate", "peak"}};
+  Overview overview;
+  const MetricInfo* within = find_metric("success_rate_within_duration");
+  const bool ends_in_drain = std::ranges::count(comparison.found.metrics, within) > 0;
+  for (const auto& [name, title] : kColumns) {
+    const bool is_success = name == "success_rate" && ends_in_drain;
+    const MetricInfo* metric = is_success ? within : find_metric(name);
+    const bool exists = std::ranges::any_of(comparison.evaluations, [&](const Evaluation& e) {
+      return e.row("all", metric->name) != nullptr;
+    });
+    const bool can_recover =
+        name != "recovered" || stats::can_confirm_recovery(comparison.baseline().scenario());
+    if (exists && can_recover) overview.columns.push_back({metric, title});
+  }
+  for (const Evaluation& e : comparison.evaluations) {
+    std::vector<Overview::Cell>& cells = overview.rows.emplace_back();
+    for (const Overview::Column& column : overview.columns) {
+      const SummaryRow* row = e.row("all", column.metric->name);
+      cells.push_back({row == nullptr ? std::nullopt : std::optional(row->estimate.mean),
+                       overview_text(e, *column.metric)});
+    }
+  }
+  bool has_best = false, has_ties = false;
+  for (std::size_t c = 0; c < overview.columns.size(); ++c) {
+    set_standings(overview.rows, c, *overview.columns[c].metric, comparison.found.variants);
+    for (const auto& row : overview.rows) {
+      has_best = has_best || row[c].standing == Standing::kBest;
+      has_ties = has_ties || row[c].standing == Standing::kAsGood;
+    }
+  }
+  const bool has_latency = std::ranges::any_of(overview.columns, [](const Overview::Column& c) {
+    return c.metric->name == "latency_ok_p99";
+  });
+  if (has_latency) overview.legend = "Latency is that of successes. ";
+  if (has_best) overview.legend += "+ is the best of its column";
+  if (has_ties) {
+    overview.legend += has_best ? "; = are the best" : "= are the best of their column";
+    overview.legend += ", which the replications do not tell apart";
+  }
+  overview.legend += has_best || has_ties ? "." : "The replications tell none of these apart.";
+  return overview;
+}
+
+namespace {
+
 /// What all names have in front in common up to an equals sign: "jitter=" needs no repeating.
 std::string common_key(const ComparisonReport& comparison) {
   const std::string& first = comparison.baseline().set.variant;
@@ -608,6 +717,7 @@ class ComparisonText {
 
   void add_to(Document& d) const {
     add_head(d);
+    add_overview(d);
     const std::vector<std::string> said = sentences(comparison_);
     if (!said.empty()) d.gap();
     d.answer_first(said);
@@ -686,6 +796,34 @@ class ComparisonText {
                                    variants == 1 ? "" : "s", runs, s.seed)
                      : fmt::format("{} variants with different seeds, {}.", variants, runs));
     if (comparison_.variants() == 0) d.lines("One variant: nothing to compare.\n");
+  }
+
+  /// A row a variant, of many the first.
+  void add_overview(Document& d) const {
+    constexpr std::size_t kMostRows = 20;
+    constexpr std::string_view kMarks[] = {"  ", " +", " ="};
+    if (comparison_.variants() == 0) return;
+    const Overview overview = overview_of(comparison_);
+    if (overview.columns.empty()) return;
+    TextTable table;
+    table.columns = {{"variant", Side::kLeft}};
+    for (const Overview::Column& column : overview.columns) {
+      table.columns.push_back({std::string(column.title) + "  "});
+    }
+    table.fixed = 1;
+    for (std::size_t v = 0; v < std::min(overview.rows.size(), kMostRows); ++v) {
+      TextRow& row = table.rows.emplace_back(TextRow{{variant(v)}});
+      for (const Overview::Cell& cell : overview.rows[v]) {
+        row.cells.emplace_back(cell.text +
+                               std::string(kMarks[static_cast<std::size_t>(cell.standing)]));
+      }
+    }
+    d.gap().show(std::move(table));
+    if (overview.rows.size() > kMostRows) {
+      d.say(fmt::format("... and {}, which result.json has.",
+                        scenario::said_things(overview.rows.size() - kMostRows, "more variant")));
+    }
+    d.say(overview.legend);
   }
 
   void add_differences(Document& d) const {
@@ -936,6 +1074,37 @@ CellTable differences_table(const ComparisonReport& comparison) {
   return {t, comparison.found.rows};
 }
 
+/// The figures are those of summary.csv, of all clients together.
+Json overview_json(const ComparisonReport& comparison) {
+  constexpr std::string_view kStandings[] = {"none", "best", "as_good"};
+  const Overview overview = overview_of(comparison);
+  Json columns = Json::array(), rows = Json::array();
+  for (const Overview::Column& column : overview.columns) {
+    columns.push_back({{"metric", column.metric->name}, {"title", column.title}});
+  }
+  for (std::size_t v = 0; v < overview.rows.size(); ++v) {
+    Json cells = Json::array();
+    for (const Overview::Cell& cell : overview.rows[v]) {
+      Json json;
+      json["mean"] = cell.mean ? Json(*cell.mean) : Json();
+      json["text"] = cell.text;
+      json["standing"] = kStandings[static_cast<std::size_t>(cell.standing)];
+      cells.push_back(std::move(json));
+    }
+    Json row;
+    row["variant"] = comparison.evaluations[v].set.variant;
+    row["cells"] = std::move(cells);
+    rows.push_back(std::move(row));
+  }
+  Json json;
+  json["file"] = "summary.csv";
+  json["client"] = "all";
+  json["columns"] = std::move(columns);
+  json["rows"] = std::move(rows);
+  json["legend"] = overview.legend;
+  return json;
+}
+
 CellTable effects_table(const Comparison& found) {
   using Row = KeyEffect;
   Columns<Row> t;
@@ -970,6 +1139,7 @@ void add_differences_and_results(Document& d, const ComparisonReport& comparison
   json["metrics"] = metrics_json(comparison.found.metrics);
   json["rows"] = rows_json(differences);
   json["effects"] = rows_json(effects_table(comparison.found));
+  json["overview"] = overview_json(comparison);
   json["sentences"] = sentences(comparison);
   json["notes"] = comparison_notes(comparison);
   add_results(d, comparison.evaluations);

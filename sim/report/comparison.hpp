@@ -11,6 +11,8 @@
 #include "report/run/evaluation.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +66,31 @@ std::vector<std::string> clients_of(const ComparisonReport& comparison);
 /// what price; and where no difference could be told from chance. For all clients together and,
 /// where there are few, for each group.
 std::vector<std::string> sentences(const ComparisonReport& comparison);
+
+/// How a variant stands in one metric among all of them.
+enum class Standing : std::uint8_t {
+  kNone,    ///< worse than the best; or none could be told from another one; or the metric has no
+            ///< better direction
+  kBest,    ///< better than each other one
+  kAsGood,  ///< the best mean, or one that the pairs do not tell from it
+};
+
+/// The first screen: what became of each variant, for all clients together.
+struct Overview {
+  struct Column {
+    const MetricInfo* metric = nullptr;  ///< never null
+    std::string_view title;
+  };
+  struct Cell {
+    std::optional<double> mean;  ///< that of summary.csv
+    std::string text;            ///< as people read it; "-" without a value
+    Standing standing = Standing::kNone;
+  };
+  std::vector<Column> columns;          ///< those that some variant has
+  std::vector<std::vector<Cell>> rows;  ///< by variant and column
+  std::string legend;                   ///< what the marks mean
+};
+Overview overview_of(const ComparisonReport& comparison);
 
 /// Limitations of the comparison.
 std::vector<std::string> comparison_notes(const ComparisonReport& comparison);

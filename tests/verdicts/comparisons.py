@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What `compare` says of random scenarios against its files: every sentence is read again, word by
-word, and must agree with compare.csv and summary.csv. Nothing else may be said.
+word, and must agree with compare.csv and summary.csv. Nothing else may be said. The table of
+variants in front of them is computed again from summary.csv and replications.csv.
 
 SPDX-License-Identifier: MIT
 """
@@ -8,6 +9,7 @@ SPDX-License-Identifier: MIT
 import argparse
 import csv
 import json
+import math
 import random
 import re
 import subprocess
@@ -34,6 +36,41 @@ VARIED = ["client.web.retry.mode=legacy,standard,adaptive", "client.web.attempt_
           "service.*.queue.capacity=5,50,1000", "seed=1,2", "client.*.retry.mode=none,standard"]
 
 
+HIGHER_IS_BETTER = {"recovered", "success_rate", "success_rate_within_duration"}
+
+
+def student_p_value(t, freedom):
+    """Two-sided, by Simpson's rule over the angle: the density becomes a power of a cosine."""
+    end = math.atan(abs(t) / math.sqrt(freedom))
+    steps = 2000
+
+    def density(angle):
+        return math.cos(angle) ** (freedom - 1)
+
+    def integral(to):
+        width = to / steps
+        inner = sum((4 if i % 2 else 2) * density(i * width) for i in range(1, steps))
+        return width / 3 * (density(0) + density(to) + inner)
+
+    return 1 - integral(end) / integral(math.pi / 2)
+
+
+def p_value(metric, pairs):
+    """Of paired values: McNemar's exact test of recoveries, else Student's."""
+    differences = [a - b for a, b in pairs]
+    if metric == "recovered":
+        up, down = differences.count(1), differences.count(-1)
+        n = up + down
+        tail = sum(math.comb(n, k) for k in range(min(up, down) + 1)) / 2 ** n
+        return min(1.0, 2 * tail)
+    n = len(differences)
+    mean = sum(differences) / n
+    variance = sum((d - mean) ** 2 for d in differences) / (n - 1)
+    if variance <= 1e-24 * mean * mean:
+        return 0.0 if mean else 1.0
+    return student_p_value(mean / math.sqrt(variance / n), n - 1)
+
+
 def near(said, value, tolerance=0.006):
     """Whether a printed number is a value, to nearly three digits."""
     return abs(said - value) <= tolerance * abs(value) + 1e-9
@@ -53,6 +90,77 @@ class Told:
         self.labels = {m["label"]: name for name, m in self.comparison["metrics"].items()}
         self.labels.update(NOUNS)
         self.problems, self.checked = [], 0
+        self.values = {}
+        with open(folder / "replications.csv", newline="", encoding="utf-8") as file:
+            for r in csv.DictReader(file):
+                if r["client"] == "all" and r["value"]:
+                    key = r["variant"], r["metric"]
+                    self.values.setdefault(key, {})[r["replication"]] = float(r["value"])
+
+    def overview(self):
+        """The table of variants: its means, and which is said to be the best."""
+        table = self.comparison["overview"]
+        self.expect("overview", [r["variant"] for r in table["rows"]] == self.names, "variants")
+        for at, column in enumerate(table["columns"]):
+            metric = column["metric"]
+            cells = {r["variant"]: r["cells"][at] for r in table["rows"]}
+            where = f"overview, {metric}"
+            for name, cell in cells.items():
+                row = self.means.get((name, "all", metric))
+                mean = float(row["mean"]) if row else None
+                self.expect(where, cell["mean"] == mean, f"{cell['mean']} is {mean}")
+                self.cell_text(where, metric, cell, row)
+            self.standings(where, metric, cells)
+
+    def cell_text(self, where, metric, cell, row):
+        if row is None:
+            self.expect(where, cell["text"] == "-", cell["text"])
+        elif metric == "recovered":
+            runs = int(row["replications"])
+            said = f"{round(float(row['mean']) * runs)} of {runs}"
+            self.expect(where, cell["text"] == said, cell["text"])
+        else:
+            number, _, unit = cell["text"].partition(" ")
+            scale = {"%": 0.01, "/s": 1.0}.get(unit, UNITS.get(unit))
+            said = scale is not None and near(float(number) * scale, cell["mean"])
+            self.expect(where, said, f"{cell['text']} is {cell['mean']}")
+
+    def standings(self, where, metric, cells):
+        """The best mean; as good is what Holm's test over the others does not tell from it."""
+        sign = -1 if metric in HIGHER_IS_BETTER else 1
+        ranked = [n for n in self.names if cells[n]["mean"] is not None]
+        if len(ranked) < 2:
+            return
+        best = min(ranked, key=lambda n: sign * cells[n]["mean"])
+        tests = []
+        for name in ranked:
+            if name == best:
+                continue
+            own, other = self.values[name, metric], self.values[best, metric]
+            pairs = [(own[r], other[r]) for r in own if r in other]
+            if len(pairs) < 2:
+                return
+            tests.append((p_value(metric, pairs), name, pairs))
+        tests.sort(key=lambda t: t[0])
+        told, holds = set(), True
+        for i, (p, name, pairs) in enumerate(tests):
+            bound = 0.05 / (len(tests) - i)
+            if abs(p - bound) < 1e-3 * bound:
+                return  # too close to call
+            holds = holds and p <= bound
+            mean = sum(a for a, _ in pairs) / len(pairs)
+            base = sum(b for _, b in pairs) / len(pairs)
+            is_share = "rate" in metric and "attempt" not in metric or metric == "recovered"
+            small = abs(mean - base) < 0.001 if is_share else abs(mean - base) < 0.01 * abs(base)
+            if holds and not small:
+                told.add(name)
+        good = [n for n in ranked if n not in told]
+        for name in self.names:
+            wanted = "none"
+            if name in good and told:
+                wanted = "best" if len(good) == 1 else "as_good"
+            self.expect(where, cells[name]["standing"] == wanted,
+                        f"{name} is {cells[name]['standing']}, not {wanted}")
 
     def expect(self, sentence, condition, what):
         self.checked += 1
@@ -275,6 +383,7 @@ def check(program, scenarios, seed):
                 sys.exit(f"{text}\n{varied}\n{done.stderr}")
             told = Told(out)
             told.all_sentences()
+            told.overview()
         results += 1
         sentences += len(told.comparison["sentences"])
         checked += told.checked

@@ -40,7 +40,20 @@ function verdicts(result, v) {
     answer.common.map((row) => remark(row, "all of them"))];
 }
 
-const comparisonAnswer = (result) => [saidSentences(result),
+/** What became of each variant: the table that the program prints first. */
+function overviewTable(result) {
+  const { overview } = result.comparison;
+  if (!overview || overview.rows.length < 2 || overview.columns.length === 0) return null;
+  const marks = { none: "", best: " +", as_good: " =" };
+  const columns = overview.columns.map(({ title }, c) => ({ title,
+    value: (row) => row.cells[c].mean,
+    text: (row) => row.cells[c].text + marks[row.cells[c].standing] }));
+  columns.unshift({ title: "variant", text: (row) => row.variant });
+  return [sortable({ columns, rows: overview.rows, className: "headlines" }),
+    el("p", {}, overview.legend)];
+}
+
+const comparisonAnswer = (result) => [overviewTable(result), saidSentences(result),
   noteList(result.notes, result.scenario_notes)];
 
 /** Of a run its own notes, of other results theirs. */
