@@ -239,12 +239,15 @@ using Table = report::Listing;
 
 constexpr const char* kListUsage =
     "Usage: retrysim list WHAT [--format FORMAT]\n"
+    "       retrysim list sdks [NAME] [--details]\n"
     "\n"
     "Prints the available choices. WHAT is one of\n"
     "  modes          retry modes with their revisions, SDKs, and services that have\n"
     "                 numbers of their own\n"
-    "  sdks           SDKs with the constants of each mode in which they can be\n"
-    "                 simulated, and the release that each was compared with\n"
+    "  sdks           SDKs, a line each. NAME chooses: of one SDK (botocore) the\n"
+    "                 constants of each mode in which it can be simulated, and the\n"
+    "                 release that each was compared with; else those whose name has\n"
+    "                 NAME in it, or of a language (python) or mode (adaptive)\n"
     "  releases       releases of SDKs at which the rules changed, for\n"
     "                 sdk = \"NAME@VERSION\"\n"
     "  defects        known defects of SDKs that retry.defect switches on\n"
@@ -265,16 +268,12 @@ Table list_modes() {
   return table;
 }
 
-Table list_sdks() {
+Table details_of_sdks(const std::vector<std::string_view>& sdks) {
   Table table{
       {"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors", "retry_after",
        "long_poll", "send_rate", "client", "versions", "compared_with", "source"},
       {},
       4};
-  std::vector<std::string_view> sdks;
-  for (const Preset& p : presets()) {
-    if (std::find(sdks.begin(), sdks.end(), p.sdk) == sdks.end()) sdks.push_back(p.sdk);
-  }
   for (const std::string_view sdk : sdks) {
     for (const Preset& p : presets()) {
       if (p.sdk != sdk) continue;
@@ -289,6 +288,111 @@ Table list_sdks() {
                             describe_send_rate(r), describe_client(p.sdk), describe_versions(p.sdk),
                             compared.empty() ? "-" : std::string(compared), std::string(p.source)});
     }
+  }
+  return table;
+}
+
+/// What an SDK or policy is written in; "any" for what has no language.
+std::string_view language_of(std::string_view sdk) {
+  constexpr std::pair<std::string_view, std::string_view> kLanguages[] = {
+      {"botocore", "Python"},
+      {"smithy-python", "Python"},
+      {"urllib3", "Python"},
+      {"tenacity", "Python"},
+      {"java-v1", "Java"},
+      {"java-v2", "Java"},
+      {"grpc-java", "Java"},
+      {"resilience4j", "Java"},
+      {"js-v2", "JavaScript"},
+      {"js-v3", "JavaScript"},
+      {"grpc-js", "JavaScript"},
+      {"cpp", "C++"},
+      {"dotnet", ".NET"},
+      {"polly", ".NET"},
+      {"ruby", "Ruby"},
+      {"php", "PHP"},
+      {"go-v1", "Go"},
+      {"go-v2", "Go"},
+      {"grpc-go", "Go"},
+      {"kotlin", "Kotlin"},
+      {"rust", "Rust"},
+      {"tower", "Rust"},
+      {"linkerd", "Rust"},
+      {"swift", "Swift"},
+      {"c-io", "C"},
+      {"finagle", "Scala"},
+      {"envoy", "proxy"},
+      {"envoy-interval", "proxy"},
+      {"istio", "proxy"}};
+  const auto* found =
+      std::ranges::find(kLanguages, sdk, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(kLanguages) ? "any" : found->second;
+}
+
+/// The presets of an SDK; those of no SDK in particular have an empty name.
+std::vector<const Preset*> presets_of(std::string_view sdk) {
+  std::vector<const Preset*> result;
+  for (const Preset& p : presets()) {
+    if (p.sdk == sdk) result.push_back(&p);
+  }
+  return result;
+}
+
+std::vector<std::string_view> listed_sdks() {
+  std::vector<std::string_view> sdks;
+  for (const Preset& p : presets()) {
+    if (std::ranges::find(sdks, p.sdk) == sdks.end()) sdks.push_back(p.sdk);
+  }
+  return sdks;
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  }
+  return lower;
+}
+
+/// The SDKs that a word chooses: the one of that name; else those whose names have it in them, or
+/// that are of that language or mode. Empty chooses all.
+std::vector<std::string_view> chosen_sdks(std::string_view word) {
+  const std::string wanted = in_lower_case(word);
+  std::vector<std::string_view> chosen;
+  for (const std::string_view sdk : listed_sdks()) {
+    if (!wanted.empty() && sdk == wanted) return {sdk};
+    const bool has_mode =
+        std::ranges::any_of(presets_of(sdk), [&](const Preset* p) { return p->mode == wanted; });
+    if (sdk.find(wanted) != sdk.npos || has_mode || in_lower_case(language_of(sdk)) == wanted) {
+      chosen.push_back(sdk);
+    }
+  }
+  return chosen;
+}
+
+/// A line for each SDK: the last release known at which its rules changed, and its modes with the
+/// attempts of a request, by the newest rules of each.
+Table list_sdks_in_short(const std::vector<std::string_view>& sdks) {
+  Table table{{"sdk", "language", "rules since", "modes (attempts)"}, {}, 1};
+  for (const std::string_view sdk : sdks) {
+    if (sdk.empty()) continue;  // rules of no SDK
+    std::vector<std::pair<std::string_view, std::string>> modes;
+    for (const Preset* p : presets_of(sdk)) {
+      if (p->api != "default") continue;
+      const std::string attempts = attempts_text(p->rules);
+      if (!modes.empty() && modes.back().first == p->mode) {
+        modes.back().second = attempts;
+      } else {
+        modes.emplace_back(p->mode, attempts);
+      }
+    }
+    std::string text;
+    for (const auto& [mode, attempts] : modes) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", mode, attempts);
+    }
+    const auto points = turning_points(sdk);
+    table.rows.push_back({std::string(sdk), std::string(language_of(sdk)),
+                          points.empty() ? "-" : std::string(points.back().version), text});
   }
   return table;
 }
@@ -379,6 +483,11 @@ Table list_distributions() {
                         "exponential; of three or more the nearest of the first four"});
   table.rows.push_back({"percentiles", "p99 mean", "lognormal; any percentile"});
   table.rows.push_back({"percentiles", "p99 cv", "lognormal; any percentile"});
+  table.rows.push_back(
+      {"buckets", "buckets",
+       "a histogram: a CSV file (columns le,count) or Prometheus' text format; with "
+       "series, which of several; before, an earlier scrape to subtract; mean, "
+       "where the file has no sum"});
   return table;
 }
 
@@ -469,6 +578,8 @@ Table list_keys() {
   return table;
 }
 
+Table list_sdks() { return details_of_sdks(listed_sdks()); }
+
 struct Topic {
   std::string_view name;
   Table (*make)();
@@ -511,12 +622,16 @@ std::string to_json(const Table& table) {
 
 struct ListCommand {
   std::vector<std::string> what;
+  bool details = false;
   std::string format = "table";
 };
 
 Options<ListCommand> list_options() {
   using C = ListCommand;
   return std::vector<Option<C>>{
+      {{"details", "",
+        "of sdks: the constants of each mode, as csv and json have them in any case"},
+       into(&C::details)},
       {{"format", "FORMAT",
         "how to print: table (default), csv or json; schema: keys as a JSON Schema, for "
         "completion and checks in an editor"},
@@ -530,8 +645,9 @@ const Topic& find_topic(const std::vector<std::string>& words) {
   if (words.empty()) {
     throw UsageError("nothing to list; expected one of " + scenario::joined(known));
   }
-  if (words.size() > 1)
-    throw UsageError("only one list at a time; unexpected second word: " + words[1]);
+  const std::size_t most = words[0] == "sdks" ? 2 : 1;
+  if (words.size() > most)
+    throw UsageError("only one list at a time; unexpected second word: " + words[most]);
   const auto* topic = std::find_if(std::begin(kTopics), std::end(kTopics),
                                    [&](const Topic& t) { return t.name == words[0]; });
   if (topic == std::end(kTopics)) {
@@ -539,6 +655,28 @@ const Topic& find_topic(const std::vector<std::string>& words) {
                                  scenario::suggestion(words[0], known, "expected one of")));
   }
   return *topic;
+}
+
+int list_chosen_sdks(const ListCommand& command) {
+  if (command.format == "schema") {
+    throw UsageError("--format=schema: sdks have no schema; keys have");
+  }
+  const std::string word = command.what.size() > 1 ? command.what[1] : "";
+  const std::vector<std::string_view> sdks = chosen_sdks(word);
+  if (sdks.empty()) {
+    throw UsageError(
+        fmt::format("no SDK is called \"{}\", and none is of that language or mode; {}", word,
+                    scenario::suggestion(word, listed_sdks(), "there are")));
+  }
+  if (command.format != "table") {
+    const Table table = details_of_sdks(sdks);
+    report::print(command.format == "csv" ? to_csv(table) : to_json(table));
+  } else if (command.details || (!word.empty() && sdks.size() == 1)) {
+    report::print(report::listing_text(details_of_sdks(sdks), report::output_columns()));
+  } else {
+    report::print(report::listing_text(list_sdks_in_short(sdks), report::output_columns()));
+  }
+  return kDone;
 }
 
 }  // namespace
@@ -555,6 +693,10 @@ int list(const Arguments& arguments) {
   const auto command = list_options().read(arguments, kListUsage, "what", &ListCommand::what);
   if (!command) return kDone;
   const Topic& topic = find_topic(command->what);
+  if (topic.name == "sdks") return list_chosen_sdks(*command);
+  if (command->details) {
+    throw UsageError(fmt::format("--details: {} have no more details; sdks have", topic.name));
+  }
   if (command->format == "schema") {
     if (topic.name != "keys") {
       throw UsageError(fmt::format("--format=schema: {} have no schema; keys have", topic.name));

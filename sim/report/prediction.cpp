@@ -151,8 +151,54 @@ void show_figures(Document& d, const std::vector<Figure>& figures) {
   }
 }
 
+/// What theory cannot model, from the text of a remark: "... cannot model FEATURE (KEY)".
+std::string feature_of(const Remark& remark) {
+  constexpr std::string_view kBefore = "cannot model ", kCaller = "a service that calls others";
+  const std::size_t at = remark.text.find(kBefore);
+  if (at == std::string::npos) return "other features";
+  std::string feature = remark.text.substr(at + kBefore.size());
+  feature.resize(std::min(feature.rfind(" ("), feature.size()));
+  return feature == kCaller ? "calls between services" : feature;
+}
+
+/// Many remarks as one sentence: of a graph there are several for each service.
+std::string refusals_in_short(const std::vector<Remark>& refusals) {
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::pair<std::string, std::size_t>> features;
+  for (const Remark& r : refusals) {
+    const std::string feature = feature_of(r);
+    const auto known = std::ranges::find(features, feature, [](auto& f) { return f.first; });
+    if (known == features.end()) {
+      features.emplace_back(feature, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::stable_sort(features.begin(), features.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> named;
+  for (std::size_t i = 0; i < std::min(features.size(), kMostNamed); ++i) {
+    named.push_back(fmt::format("{} ({})", features[i].first, features[i].second));
+  }
+  std::string list;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const bool is_last = i + 1 == named.size() && features.size() <= kMostNamed;
+    list += (i == 0 ? "" : is_last ? " and " : ", ") + named[i];
+  }
+  if (features.size() > kMostNamed) list += " and others";
+  return fmt::format(
+      "{} of the figures that theory has for a service are not given here, since it cannot model "
+      "{}; --format csv has the reason for each service.",
+      refusals.size(), list);
+}
+
 void show_refusals(Document& d, const std::vector<Remark>& refusals) {
+  constexpr std::size_t kMostOfOneService = 4;
   if (!refusals.empty()) d.lines("\ndoes not apply\n");
+  if (refusals.size() > kMostOfOneService) {
+    d.say(refusals_in_short(refusals), "  ", "    ");
+    return;
+  }
   for (const Remark& r : refusals) d.say(r.text, "  ", "    ");
 }
 
