@@ -512,6 +512,24 @@ struct ResolvedKey {
   std::string origin_detail;  ///< "dip.toml:12", "standard 2.0 botocore", "AWS_MAX_ATTEMPTS", ""
 };
 
+/// A key whose value is known by an interval only: [uncertain."service.api.servers"]. A run takes
+/// the scenario's own value; `study_uncertain` (uncertain.hpp) draws from the interval.
+struct UncertainKey {
+  std::string path;  ///< "service.api.servers"; "service.api.service_time.mean" within a law
+  double value = 0;  ///< the scenario's own, from `low` to `high`; of durations seconds
+  double low = 0, high = 0;
+  double certainty = 0.95;  ///< probability that the true value is from `low` to `high`
+  bool is_duration = false;
+  bool is_whole = false;  ///< the key takes whole numbers
+  /// The key takes values from `least` to `most`; `above_least`: not `least` itself.
+  double least = 0, most = 0;
+  bool above_least = false;
+  /// An edit has given the key a value: that is certain, and need not be in the interval.
+  bool is_set = false;
+
+  friend bool operator==(const UncertainKey&, const UncertainKey&) = default;
+};
+
 /// What an edit has changed in the system that a scenario file describes.
 struct ScenarioChange {
   std::string path;   ///< "fault.deploy.duration", "client.*.retry.mode"
@@ -532,6 +550,8 @@ struct LoadedScenario {
   /// are those that have no effect (the file says the same, or a later edit something else), and
   /// keys that say nothing of the system: see `scenario::describes_system`.
   std::vector<ScenarioChange> changes = {};
+  /// In the order of the file. They change no run of the scenario itself.
+  std::vector<UncertainKey> uncertain = {};
 };
 
 /// The notes, each once, in alphabetical order; if there are many, the first ten and the number of

@@ -220,6 +220,8 @@ const char* name_of(scenario::ValueKind kind) {
       return "distribution";
     case ValueKind::kDistributionList:
       return "distributions";
+    case ValueKind::kAmount:
+      return "amount";
     case ValueKind::kCountDistribution:
       return "count distribution";
   }

@@ -546,6 +546,9 @@ std::string type_of(const scenario::ValueRules& rules) {
     case ValueKind::kDistributionList:
       type = "list of distributions";
       break;
+    case ValueKind::kAmount:
+      type = "number or duration";
+      break;
     case ValueKind::kCountDistribution:
       type = "whole number or distribution";
       break;

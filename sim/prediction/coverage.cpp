@@ -68,7 +68,7 @@ constexpr Modelled kModelled[] = {
     {kAll,
      "name description duration warmup drain drain_limit seed replications precision "
      "precision_metrics max_replications interval recovery.* service.*.wait_within service.*.price "
-     "service.*.rejection_price phase.* slo.* expect.*"},
+     "service.*.rejection_price phase.* slo.* expect.* uncertain.*"},
     {kAll, "client.*.like service.*.like"},
 
     // Servers and queues.

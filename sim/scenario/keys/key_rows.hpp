@@ -49,6 +49,7 @@ constexpr ValueRules count(Range range) { return rules_of(ValueKind::kCount, ran
 constexpr ValueRules text() { return rules_of(ValueKind::kText); }
 constexpr ValueRules names() { return rules_of(ValueKind::kNames); }
 constexpr ValueRules file() { return rules_of(ValueKind::kFile); }
+constexpr ValueRules amount() { return rules_of(ValueKind::kAmount); }
 constexpr ValueRules boolean() { return rules_of(ValueKind::kBoolean); }
 constexpr ValueRules distribution() { return rules_of(ValueKind::kDistribution).in("s"); }
 constexpr ValueRules count_distribution(Range range) {
@@ -211,6 +212,7 @@ std::span<const KeyInfo> top_keys();
 std::span<const KeyInfo> expectation_keys();
 std::span<const KeyInfo> phase_keys();
 std::span<const KeyInfo> slo_keys();
+std::span<const KeyInfo> uncertain_keys();
 std::vector<KeyInfo> service_keys();
 std::span<const KeyInfo> answer_keys();          ///< answers of a service that does not serve
 std::span<const KeyInfo> throttle_limit_keys();  ///< [service.X.throttle.operation.Y], .key.Y

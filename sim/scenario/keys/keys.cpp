@@ -83,7 +83,8 @@ std::span<const KeyScope> key_scopes() {
        {"service.*.calls.*", "call", call},
        {"phase.*", "phase", phase_keys()},
        {"slo.*", "objective", slo_keys()},
-       {"expect.*", "expectation", expectation_keys()}}};
+       {"expect.*", "expectation", expectation_keys()},
+       {"uncertain.*", "uncertain key", uncertain_keys()}}};
   return scopes;
 }
 
@@ -144,7 +145,7 @@ const NameTree& name_tree() {
 const KeyInfo* find_key(std::string_view path) {
   const NameTree* node = &name_tree();
   while (node != nullptr) {
-    const std::size_t dot = std::min(path.find('.'), path.size());
+    const std::size_t dot = end_of_name(path);
     node = node->find(path.substr(0, dot));
     if (dot == path.size()) break;
     path.remove_prefix(dot + 1);
@@ -163,7 +164,8 @@ bool is_among(std::string_view path, std::span<const std::string_view> tops) {
 }  // namespace
 
 bool changes_a_run(std::string_view path) {
-  constexpr std::string_view kOnlyShown[] = {"name", "description", "expect", "phase", "slo"};
+  constexpr std::string_view kOnlyShown[] = {"name",  "description", "expect",
+                                             "phase", "slo",         "uncertain"};
   return !is_among(path, kOnlyShown);
 }
 

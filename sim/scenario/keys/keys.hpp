@@ -106,7 +106,7 @@ class SlotsOf {
              To<FaultSpec>, To<ServiceName>, To<ServiceNames>, To<ClientSpec>, To<ArrivalInputs>,
              To<PresetChoice>, To<RetryRules>, To<SurgeSpec>, To<OperationSpec>, To<CallSpec>,
              To<ThrottleLimit>, To<PartitionSpec>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>,
-             To<SloSpec>, To<ErrorTexts>>
+             To<SloSpec>, To<UncertainKey>, To<ErrorTexts>>
       parts_{};
 };
 /// The slots of a table that is being read.
@@ -222,6 +222,8 @@ struct NameTree {
   const NameTree* find(std::string_view child) const;  ///< falls back to "*"
   /// Whether it stands for the name of a service, client, fault, surge or expectation.
   bool is_entity() const { return name == "*" && key == nullptr; }
+  /// Whether what is below it is named by the paths of keys, in quotes.
+  bool holds_paths() const { return name == "uncertain"; }
 };
 const NameTree& name_tree();
 

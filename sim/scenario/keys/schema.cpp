@@ -24,6 +24,9 @@ using Json = nlohmann::ordered_json;
 // What `is_entity_name` accepts.
 constexpr std::string_view kEntityPattern = "^[A-Za-z0-9_][A-Za-z0-9_-]*$";
 
+// The path of a key.
+constexpr std::string_view kPathPattern = "^[a-z_]+[.]";
+
 // How the names of error answers begin: "429", "503:SlowDown".
 constexpr std::string_view kErrorAnswerPattern = "^[0-9]{3}(:|$)";
 
@@ -152,6 +155,8 @@ Json kind_schema(const ValueRules& rules) {
     case ValueKind::kDistributionList:
       return list_schema(
           any_of_schema({duration_schema(kNotNegative), schema_reference("distribution")}));
+    case ValueKind::kAmount:
+      return any_of_schema({schema_reference("duration"), number_schema("number", {})});
     case ValueKind::kCountDistribution:
       return any_of_schema(
           {number_schema("integer", rules.range), schema_reference("distribution")});
@@ -215,7 +220,9 @@ Json table_schema(const NameTree& tree) {
     Json of_child = child.key != nullptr ? key_schema(*child.key) : table_schema(child);
     if (child.name == "*") {
       const bool is_answer = child.key != nullptr && child.key->role == KeyRole::kErrorAnswer;
-      const std::string_view names = is_answer ? kErrorAnswerPattern : kEntityPattern;
+      const std::string_view names = tree.holds_paths() ? kPathPattern
+                                     : is_answer        ? kErrorAnswerPattern
+                                                        : kEntityPattern;
       schema["patternProperties"][std::string(names)] = std::move(of_child);
     } else {
       schema["properties"][std::string(child.name)] = std::move(of_child);

@@ -184,6 +184,7 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
   resolve_phases(t);
   resolve_slos(t);
   resolve_expectations(t);
+  resolve_uncertain(t);
   check_steady_state(t.loaded.scenario, warmup_place, t.problems);
   require(t, "service", "a [service.NAME] to call");
   require(t, "client", "a [client.NAME] that sends requests");

@@ -91,6 +91,8 @@ void resolve_clients(Tables& tables);
 void resolve_phases(Tables& tables);
 void resolve_slos(Tables& tables);
 void resolve_expectations(Tables& tables);
+/// After all keys: their values are compared with the intervals.
+void resolve_uncertain(Tables& tables);
 
 // --- The whole scenario --------------------------------------------------------------------------
 

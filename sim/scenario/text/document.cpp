@@ -318,6 +318,12 @@ std::size_t find_equals(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::size_t end_of_name(std::string_view path) {
+  const bool quoted = path.starts_with('"') || path.starts_with('\'');
+  const std::size_t end_of_quotes = quoted ? path.find(path.front(), 1) : 0;
+  return std::min(path.find('.', std::min(end_of_quotes, path.size())), path.size());
+}
+
 std::optional<std::vector<std::string>> split_path(std::string_view path) {
   std::vector<std::string> names;
   std::size_t i = 0;

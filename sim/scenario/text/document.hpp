@@ -70,6 +70,9 @@ bool is_bare_name(std::string_view name);
 /// The names on a dotted path; quoted ones may contain dots. Nothing if the path is malformed.
 std::optional<std::vector<std::string>> split_path(std::string_view path);
 
+/// Where the first name of a path ends, which may be quoted.
+std::size_t end_of_name(std::string_view path);
+
 /// Where the first equals sign outside quotes stands (a quoted name may contain one); npos if there
 /// is none.
 std::size_t find_equals(std::string_view text);

@@ -38,6 +38,9 @@ void find_leaf(const NameTree& tree, const std::string& path, std::string_view n
 // What to say about `name`, which is not known below `parent`.
 std::string unknown_name(const NameTree& parent, const std::string& path, std::string_view name) {
   std::string message = "unknown key " + in_quotes(path.empty() ? name : join(path, name)) + "; ";
+  if (path.starts_with("uncertain.") && path.find('"') == std::string::npos) {
+    return message + "write the path of the key in quotes: [uncertain.\"service.api.servers\"]";
+  }
   std::vector<std::string_view> known;
   for (const NameTree& child : parent.children) {
     if (child.name != "*") known.push_back(child.name);
@@ -123,7 +126,7 @@ class NameChecker {
         if (problems_.wants(member.place)) {
           problems_.add(member.place, unknown_name(tree, path, member.name));
         }
-      } else if (child->is_entity() && !is_entity_name(member.name)) {
+      } else if (child->is_entity() && !tree.holds_paths() && !is_entity_name(member.name)) {
         problems_.add(member.place, bad_entity_name(member.name));
       } else if (child->key == nullptr) {
         check_table(member, *child, path);
@@ -205,7 +208,7 @@ class Edit {
                             : unknown_name(*tree, path, name));
         return false;
       }
-      if (child->is_entity() && name != "*" && !is_entity_name(name)) {
+      if (child->is_entity() && !tree->holds_paths() && name != "*" && !is_entity_name(name)) {
         fail(1, bad_entity_name(name));
         return false;
       }

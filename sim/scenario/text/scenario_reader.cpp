@@ -10,6 +10,7 @@
 #include "scenario/resolve/tables.hpp"
 #include "scenario/text/changes.hpp"
 #include "scenario/text/csv_inputs.hpp"
+#include "scenario/text/document.hpp"
 #include "scenario/text/edits.hpp"
 #include "scenario/text/scenario_writer.hpp"
 #include "scenario/text/text.hpp"
@@ -107,7 +108,9 @@ std::string_view section_of(std::string_view path) {
   for (const scenario::KeyScope& scope : scenario::key_scopes()) {
     if (!scope.pattern.ends_with(".*")) continue;
     const std::string_view kind = scope.pattern.substr(0, scope.pattern.size() - 1);
-    if (path.starts_with(kind)) return path.substr(0, path.find('.', kind.size()));
+    if (path.starts_with(kind)) {
+      return path.substr(0, kind.size() + scenario::end_of_name(path.substr(kind.size())));
+    }
   }
   return {};
 }

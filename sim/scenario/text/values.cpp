@@ -166,6 +166,12 @@ class ValueReader {
         return read_one_distribution();
       case ValueKind::kDistributionList:
         return read_list();
+      case ValueKind::kAmount: {
+        const auto amount = amount_of(node_);
+        if (!amount) return fail();
+        value_.number = *amount;
+        return true;
+      }
       case ValueKind::kCountDistribution:
         value_.is_constant = !node_.is_table();
         return value_.is_constant ? read_count() : read_one_distribution();
@@ -370,6 +376,9 @@ std::string expected(const ValueRules& rules) {
     case ValueKind::kDistributionList:
       result = "a list of at least one duration or distribution, such as [\"100ms\", \"1s\"]";
       break;
+    case ValueKind::kAmount:
+      result = "a number, or a duration such as \"250ms\"";
+      break;
     case ValueKind::kCountDistribution:
       result = "a whole number or { distribution = ..., ... }";
       break;
@@ -388,6 +397,15 @@ std::string expected(const ValueRules& rules) {
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files) {
   return ValueReader(rules, path, node, files).read();
+}
+
+std::optional<double> amount_of(const Node& node) {
+  if (node.is_text()) {
+    const auto written = duration_of(node);
+    return written ? std::optional(written->seconds) : std::nullopt;
+  }
+  const bool number = node.kind == Node::Kind::kInteger || node.kind == Node::Kind::kReal;
+  return number && std::isfinite(node.real) ? std::optional(node.real) : std::nullopt;
 }
 
 namespace {
@@ -454,6 +472,7 @@ std::string render_value(const ValueRules& rules, const Node& node) {
     case ValueKind::kNumber:
     case ValueKind::kCount:
     case ValueKind::kBoolean:
+    case ValueKind::kAmount:
       break;
   }
   return render(node);
@@ -529,7 +548,7 @@ constexpr Parameter kParameters[] = {
     {"mean2", ParameterKind::kDuration}, {"sd", ParameterKind::kDuration},
     {"cv", ParameterKind::kNumber},      {"p", ParameterKind::kNumber},
     {"shape", ParameterKind::kNumber},   {"scale", ParameterKind::kDuration},
-    {"file", ParameterKind::kFile},
+    {"file", ParameterKind::kFile},      {"factor", ParameterKind::kNumber},
 };
 
 // Arguments in the order of the form's parameters; lengths of time in seconds.
@@ -551,6 +570,11 @@ int whole_shape(double shape) {
                                 std::to_string(Distribution::kMaxErlangShape));
   }
   return static_cast<int>(shape);
+}
+
+double positive_factor(double factor) {
+  if (!(factor > 0)) throw std::invalid_argument("factor must be positive");
+  return factor;
 }
 
 constexpr Form kForms[] = {
@@ -578,6 +602,12 @@ constexpr Form kForms[] = {
      [](const Arguments& a) {
        return Distribution::hyperexponential(a.numbers[0], a.numbers[1], a.numbers[2]);
      }},
+    {{"hyperexponential", "p mean1 mean2 factor", "the same with both means multiplied by factor"},
+     [](const Arguments& a) {
+       const double factor = positive_factor(a.numbers[3]);
+       return Distribution::hyperexponential(a.numbers[0], factor * a.numbers[1],
+                                             factor * a.numbers[2]);
+     }},
     {{"lognormal", "mean cv", "logarithm normally distributed; cv = standard deviation / mean"},
      [](const Arguments& a) { return Distribution::lognormal(a.numbers[0], a.numbers[1]); }},
     {{"normal", "mean sd", "normal, folded at 0; sd is a duration"},
@@ -588,6 +618,12 @@ constexpr Form kForms[] = {
      [](const Arguments& a) { return Distribution::weibull(a.numbers[0], a.numbers[1]); }},
     {{"empirical", "file", "values of a CSV file (columns value_s,weight) by weight"},
      [](const Arguments& a) { return Distribution::empirical(a.table.values_s, a.table.weights); }},
+    {{"empirical", "file factor", "the same with each value multiplied by factor"},
+     [](const Arguments& a) {
+       std::vector<double> values = a.table.values_s;
+       for (double& v : values) v *= positive_factor(a.numbers[0]);
+       return Distribution::empirical(std::move(values), a.table.weights);
+     }},
 };
 
 std::vector<std::string_view> words_of(std::string_view text) {

@@ -31,6 +31,7 @@ enum class ValueKind : std::uint8_t {
   kFile,               ///< the name of a CSV file
   kDistribution,       ///< a duration, or { distribution = ..., ... }
   kDistributionList,   ///< [ ... ] of these, at least one
+  kAmount,             ///< a number or a duration, whichever another key takes
   kCountDistribution,  ///< a whole number, or { distribution = ..., ... } of a number
 };
 
@@ -120,6 +121,9 @@ struct Value {
 /// of empirical distributions.
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files);
+
+/// The number or, in seconds, the duration that a value is.
+std::optional<double> amount_of(const Node& node);
 
 /// What the user may have meant instead, with the present meaning: "= 2000 is 2000 s; did you mean
 /// "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.

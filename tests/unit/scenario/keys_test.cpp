@@ -381,7 +381,8 @@ TEST_CASE("the documented defaults") {
       {"phase.*.start", "\"0s\""},
       {"slo.*.latency", "\"any\""},
       {"slo.*.window", "\"720h\""},
-      {"expect.*.client", "\"all\""}};
+      {"expect.*.client", "\"all\""},
+      {"uncertain.*.certainty", "0.95"}};
   std::map<std::string, std::string> table;
   for (const KeyScope& scope : key_scopes()) {
     for (const KeyInfo& key : scope.keys) {

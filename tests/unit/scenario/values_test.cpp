@@ -145,8 +145,10 @@ TEST_CASE("every distribution of the table can be written") {
   CHECK(names ==
         "constant(mean) exponential(mean) uniform(min max) erlang(mean shape) "
         "gamma(mean shape) gamma(shape scale) "
-        "hyperexponential(mean cv) hyperexponential(p mean1 mean2) lognormal(mean cv) "
-        "normal(mean sd) pareto(mean shape) weibull(mean shape) empirical(file) ");
+        "hyperexponential(mean cv) hyperexponential(p mean1 mean2) "
+        "hyperexponential(p mean1 mean2 factor) lognormal(mean cv) "
+        "normal(mean sd) pareto(mean shape) weibull(mean shape) empirical(file) "
+        "empirical(file factor) ");
 }
 
 TEST_CASE("mistakes in a distribution are named") {
